@@ -1,0 +1,93 @@
+//! The data of a Store: everything that belongs to one call.
+
+use crate::clock::Clock;
+use crate::engine::{Allowance, Supervised, Supervision};
+use crate::imports::wasi::{self, MountError, Refusals, RefusedPath};
+use crate::imports::{CallCtx, GuestLog};
+use crate::policy::Authority;
+use std::sync::Arc;
+use wasmtime::component::ResourceTable;
+use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+
+/// All that a call needs to begin.
+pub struct CallSetup {
+    /// Which tool is called; for the log.
+    pub tool: String,
+    /// What it may use.
+    pub allowance: Allowance,
+    /// What it may ask for.
+    pub call: CallCtx,
+    /// Its directories.
+    pub authority: Arc<Authority>,
+    /// Its time.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// The state of an instance, and of its one call once that has begun.
+pub(super) struct Guest {
+    supervision: Supervision,
+    call: Option<CallCtx>,
+    pub(super) log: GuestLog,
+    pub(super) clock: Arc<dyn Clock>,
+    wasi: WasiCtx,
+    table: ResourceTable,
+}
+
+impl Guest {
+    /// For an instance that waits for its call.
+    pub(super) fn new(authority: &Authority, allowance: Allowance, clock: Arc<dyn Clock>) -> Result<Self, MountError> {
+        let log = GuestLog::new(authority.plugin().clone(), "", "", &allowance.limits);
+        let wasi = wasi::context(authority.mounts(), &log)?;
+        let mut table = ResourceTable::new();
+        // WASI keeps a resource or two of its own behind a handle, so this is never the limit that is met first.
+        let handles = usize::try_from(allowance.limits.handles).unwrap_or(usize::MAX);
+        table.set_max_capacity(handles.saturating_mul(2).saturating_add(16));
+        let supervision = Supervision::new(allowance, clock.clone());
+        Ok(Self { supervision, call: None, log, clock, wasi, table })
+    }
+
+    /// Its call begins.
+    pub(super) fn begin(&mut self, tool: &str, allowance: Allowance, call: CallCtx) {
+        self.log.begin(tool, &call.context.id);
+        self.supervision.begin(allowance);
+        self.call = Some(call);
+    }
+
+    /// Its call ends; whoever waits for what it says is let go.
+    pub(super) fn end(&mut self) -> Option<CallCtx> {
+        self.log.finish();
+        self.call.take()
+    }
+
+    /// The call that is running. An instance that asks for something before its call has begun gets an error: it is
+    /// then made anew inside its call, where it can have it.
+    pub(super) fn call(&mut self) -> wasmtime::Result<&mut CallCtx> {
+        self.call.as_mut().ok_or_else(|| wasmtime::Error::msg("no call has begun"))
+    }
+}
+
+impl Supervised for Guest {
+    fn supervision(&mut self) -> &mut Supervision {
+        &mut self.supervision
+    }
+
+    fn before_failure(&mut self) {
+        if let Some(words) = self.log.last_words() {
+            self.supervision.set_last_words(words);
+        }
+    }
+}
+
+impl WasiView for Guest {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}
+
+impl Refusals for Guest {
+    fn refused(&mut self, path: RefusedPath) {
+        if let Some(call) = &mut self.call {
+            call.refused_path = Some(path);
+        }
+    }
+}

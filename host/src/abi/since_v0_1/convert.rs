@@ -1,0 +1,196 @@
+//! Between generated types and the host's own; values are moved, never copied.
+
+use super::bindings::portcullis::plugin::{agent_tools as wa, log as wl, output as wo, types as w};
+use crate::imports as h;
+use std::time::Duration;
+
+pub(super) fn tool_from_guest(tool: w::Tool) -> h::Tool {
+    let w::ToolAnnotations { read_only, destructive, idempotent, open_world } = tool.annotations;
+    h::Tool {
+        name: tool.name,
+        title: tool.title,
+        description: tool.description,
+        input_schema: tool.input_schema,
+        output_schema: tool.output_schema,
+        annotations: h::ToolAnnotations { read_only, destructive, idempotent, open_world },
+        icons: tool.icons.into_iter().map(|i| h::Icon { src: i.src, mime_type: i.mime_type, sizes: i.sizes }).collect(),
+    }
+}
+
+pub(super) fn tool_to_guest(tool: h::Tool) -> w::Tool {
+    let h::ToolAnnotations { read_only, destructive, idempotent, open_world } = tool.annotations;
+    w::Tool {
+        name: tool.name,
+        title: tool.title,
+        description: tool.description,
+        input_schema: tool.input_schema,
+        output_schema: tool.output_schema,
+        annotations: w::ToolAnnotations { read_only, destructive, idempotent, open_world },
+        execution: w::Execution::Inline,
+        icons: tool.icons.into_iter().map(|i| w::Icon { src: i.src, mime_type: i.mime_type, sizes: i.sizes }).collect(),
+    }
+}
+
+pub(super) fn context_to_guest(context: &h::CallContext, deadline: Duration) -> w::CallContext {
+    w::CallContext {
+        id: context.id.clone(),
+        principal: context.principal.clone(),
+        correlation_id: context.correlation_id.clone(),
+        idempotency_key: context.idempotency_key.clone(),
+        deadline_ms: u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX),
+        traceparent: context.traceparent.clone(),
+        replaying: false,
+    }
+}
+
+pub(super) fn content_from_guest(content: w::Content) -> h::Content {
+    let blob = |b: w::Blob| h::Blob { mime_type: b.mime_type, data: b.data };
+    let data = match content.data {
+        w::ContentData::Text(text) => h::ContentData::Text(text),
+        w::ContentData::Image(b) => h::ContentData::Image(blob(b)),
+        w::ContentData::Audio(b) => h::ContentData::Audio(blob(b)),
+        w::ContentData::ResourceLink(w::ResourceLink { uri, name, title, description, mime_type, size }) => {
+            h::ContentData::ResourceLink(h::ResourceLink { uri, name, title, description, mime_type, size })
+        }
+        w::ContentData::Resource(w::EmbeddedResource { uri, mime_type, body }) => {
+            let body = match body {
+                w::ResourceBody::Text(text) => h::ResourceBody::Text(text),
+                w::ResourceBody::Blob(bytes) => h::ResourceBody::Blob(bytes),
+            };
+            h::ContentData::Resource(h::EmbeddedResource { uri, mime_type, body })
+        }
+    };
+    let role = |role| match role {
+        w::Role::User => h::Role::User,
+        w::Role::Assistant => h::Role::Assistant,
+    };
+    let annotations = content.annotations.map(|a| h::Annotations {
+        audience: a.audience.into_iter().map(role).collect(),
+        priority: a.priority,
+        last_modified: a.last_modified,
+    });
+    h::Content { data, annotations }
+}
+
+fn content_to_guest(content: h::Content) -> w::Content {
+    let blob = |b: h::Blob| w::Blob { mime_type: b.mime_type, data: b.data };
+    let data = match content.data {
+        h::ContentData::Text(text) => w::ContentData::Text(text),
+        h::ContentData::Image(b) => w::ContentData::Image(blob(b)),
+        h::ContentData::Audio(b) => w::ContentData::Audio(blob(b)),
+        h::ContentData::ResourceLink(h::ResourceLink { uri, name, title, description, mime_type, size }) => {
+            w::ContentData::ResourceLink(w::ResourceLink { uri, name, title, description, mime_type, size })
+        }
+        h::ContentData::Resource(h::EmbeddedResource { uri, mime_type, body }) => {
+            let body = match body {
+                h::ResourceBody::Text(text) => w::ResourceBody::Text(text),
+                h::ResourceBody::Blob(bytes) => w::ResourceBody::Blob(bytes),
+            };
+            w::ContentData::Resource(w::EmbeddedResource { uri, mime_type, body })
+        }
+    };
+    let role = |role| match role {
+        h::Role::User => w::Role::User,
+        h::Role::Assistant => w::Role::Assistant,
+    };
+    let annotations = content.annotations.map(|a| w::ContentAnnotations {
+        audience: a.audience.into_iter().map(role).collect(),
+        priority: a.priority,
+        last_modified: a.last_modified,
+    });
+    w::Content { data, annotations }
+}
+
+pub(super) fn result_from_guest(result: w::ToolResult) -> h::ToolResult {
+    h::ToolResult {
+        content: result.content.into_iter().map(content_from_guest).collect(),
+        structured: result.structured,
+        is_error: result.is_error,
+    }
+}
+
+pub(super) fn result_to_guest(result: h::ToolResult) -> w::ToolResult {
+    w::ToolResult {
+        content: result.content.into_iter().map(content_to_guest).collect(),
+        structured: result.structured,
+        is_error: result.is_error,
+    }
+}
+
+pub(super) fn error_from_guest(error: w::ToolError) -> h::ToolError {
+    match error {
+        w::ToolError::InvalidArguments(reason) => h::ToolError::InvalidArguments(reason),
+        w::ToolError::Failed(reason) => h::ToolError::Failed(reason),
+        w::ToolError::Cancelled => h::ToolError::Cancelled,
+        w::ToolError::Denied(w::Denial { capability, target, remedy }) => {
+            h::ToolError::Denied(h::GuestDenial { capability, target, remedy })
+        }
+        w::ToolError::Exhausted(w::Exhaustion { budget, limit }) => {
+            let budget = match budget {
+                w::Budget::Fuel => h::Budgeted::Fuel,
+                w::Budget::Cpu => h::Budgeted::Cpu,
+                w::Budget::Deadline => h::Budgeted::Deadline,
+                w::Budget::Memory => h::Budgeted::Memory,
+                w::Budget::Output => h::Budgeted::Output,
+                w::Budget::Chunks => h::Budgeted::Chunks,
+                w::Budget::Calls => h::Budgeted::Calls,
+                w::Budget::Depth => h::Budgeted::Depth,
+                w::Budget::Arguments => h::Budgeted::Arguments,
+            };
+            h::ToolError::Exhausted(h::Exhaustion { budget, limit })
+        }
+        w::ToolError::Unsupported(what) => h::ToolError::Unsupported(what),
+    }
+}
+
+fn exhaustion_to_guest(exhaustion: h::Exhaustion) -> w::Exhaustion {
+    let budget = match exhaustion.budget {
+        h::Budgeted::Fuel => w::Budget::Fuel,
+        h::Budgeted::Cpu => w::Budget::Cpu,
+        h::Budgeted::Deadline => w::Budget::Deadline,
+        h::Budgeted::Memory => w::Budget::Memory,
+        h::Budgeted::Output => w::Budget::Output,
+        h::Budgeted::Chunks => w::Budget::Chunks,
+        h::Budgeted::Calls => w::Budget::Calls,
+        h::Budgeted::Depth => w::Budget::Depth,
+        h::Budgeted::Arguments => w::Budget::Arguments,
+    };
+    w::Exhaustion { budget, limit: exhaustion.limit }
+}
+
+pub(super) fn output_error_to_guest(error: h::OutputError) -> wo::OutputError {
+    match error {
+        h::OutputError::Closed => wo::OutputError::Closed,
+        h::OutputError::Exhausted(exhaustion) => wo::OutputError::Exhausted(exhaustion_to_guest(exhaustion)),
+        h::OutputError::Invalid(reason) => wo::OutputError::Invalid(reason),
+    }
+}
+
+pub(super) fn agent_error_to_guest(error: h::AgentError) -> wa::AgentError {
+    match error {
+        h::AgentError::UnknownTool(name) => wa::AgentError::UnknownTool(name),
+        h::AgentError::Denied(h::GuestDenial { capability, target, remedy }) => {
+            wa::AgentError::Denied(w::Denial { capability, target, remedy })
+        }
+        h::AgentError::Cycle(path) => wa::AgentError::Cycle(path),
+        h::AgentError::Timeout(ms) => wa::AgentError::Timeout(ms),
+        h::AgentError::Exhausted(exhaustion) => wa::AgentError::Exhausted(exhaustion_to_guest(exhaustion)),
+        h::AgentError::Cancelled => wa::AgentError::Cancelled,
+        h::AgentError::InvalidArguments(reason) => wa::AgentError::InvalidArguments(reason),
+        h::AgentError::ToolError(result) => wa::AgentError::ToolError(result_to_guest(result)),
+        h::AgentError::Failed(reason) => wa::AgentError::Failed(reason),
+    }
+}
+
+pub(super) fn level_from_guest(level: wl::Level) -> h::Level {
+    match level {
+        wl::Level::Debug => h::Level::Debug,
+        wl::Level::Info => h::Level::Info,
+        wl::Level::Notice => h::Level::Notice,
+        wl::Level::Warning => h::Level::Warning,
+        wl::Level::Error => h::Level::Error,
+        wl::Level::Critical => h::Level::Critical,
+        wl::Level::Alert => h::Level::Alert,
+        wl::Level::Emergency => h::Level::Emergency,
+    }
+}

@@ -1,0 +1,91 @@
+//! Lane `local`: agent-side tools are components in this host, each under its own grants.
+
+use crate::engine::CallError;
+use crate::imports::{AgentError, Budgeted, Exhaustion, NoSink, ReverseCall, Tool, ToolCaller, ToolResult};
+use crate::policy::{Budget, LineageError, Spent};
+use crate::registry::{Answer, CallRequest, Plugin, Runner};
+use async_trait::async_trait;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Agent-side plugins by name. Clones are the same agent.
+#[derive(Clone)]
+pub struct LocalAgent {
+    runner: Arc<Runner>,
+    plugins: Arc<BTreeMap<String, Arc<Plugin>>>,
+}
+
+impl LocalAgent {
+    /// Of these plugins.
+    pub fn new(runner: Arc<Runner>, plugins: Vec<Arc<Plugin>>) -> Self {
+        let by_name = plugins.into_iter().map(|plugin| (plugin.id().name.clone(), plugin)).collect();
+        Self { runner, plugins: Arc::new(by_name) }
+    }
+}
+
+#[async_trait]
+impl ToolCaller for LocalAgent {
+    fn tools(&self) -> Vec<Tool> {
+        let named = |plugin: &Arc<Plugin>, tool: &Tool| Tool {
+            name: format!("{}.{}", plugin.id().name, tool.name),
+            ..tool.clone()
+        };
+        self.plugins
+            .values()
+            .flat_map(|plugin| plugin.tools.iter().map(move |tool| named(plugin, &tool.tool)))
+            .collect()
+    }
+
+    async fn call(&self, call: ReverseCall) -> (Result<ToolResult, AgentError>, Spent) {
+        let free = |error| (Err(error), Spent::default());
+        let found = call.name.split_once('.').and_then(|(plugin, tool)| {
+            let plugin = self.plugins.get(plugin)?;
+            Some((plugin, plugin.tool(tool)?))
+        });
+        let Some((plugin, tool)) = found else { return free(AgentError::UnknownTool(call.name)) };
+        let arguments: Value = match serde_json::from_str(&call.arguments) {
+            Ok(arguments) => arguments,
+            Err(error) => return free(AgentError::InvalidArguments(format!("they are not JSON: {error}"))),
+        };
+        let request = CallRequest {
+            context: call.context,
+            // The caller gets the result; its own chunks are the only ones that go to the client.
+            sink: Arc::new(NoSink),
+            agent: Arc::new(self.clone()),
+            cancel: call.cancel,
+            parent: Some((call.lineage, call.budget)),
+        };
+        let finished = self.runner.call(plugin, tool, &arguments, call.arguments, request).await;
+        let result = match finished.result {
+            Ok(answer) if answer.is_error => Err(AgentError::ToolError(to_result(answer))),
+            Ok(answer) => Ok(to_result(answer)),
+            Err(error) => Err(to_agent_error(error, &call.budget)),
+        };
+        (result, finished.usage.spent)
+    }
+}
+
+fn to_result(answer: Answer) -> ToolResult {
+    ToolResult { content: answer.content, structured: answer.structured.map(|s| s.text), is_error: answer.is_error }
+}
+
+/// What the caller is told. A ceiling that the chain imposed is the caller's own business and typed as such; one that
+/// the tool's operator set is a failure of the tool.
+fn to_agent_error(error: CallError, inherited: &Budget) -> AgentError {
+    let exhausted = |budget, limit| AgentError::Exhausted(Exhaustion { budget, limit });
+    match error {
+        CallError::FuelExhausted { limit, .. } if inherited.fuel == Some(limit) => exhausted(Budgeted::Fuel, limit),
+        CallError::CpuExhausted { limit, .. } if inherited.cpu == Some(limit) => {
+            exhausted(Budgeted::Cpu, u64::try_from(limit.as_millis()).unwrap_or(u64::MAX))
+        }
+        CallError::DeadlineExceeded { limit } => {
+            AgentError::Timeout(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX))
+        }
+        CallError::Lineage(LineageError::Calls(limit)) => exhausted(Budgeted::Calls, limit.into()),
+        CallError::Lineage(LineageError::Depth(limit)) => exhausted(Budgeted::Depth, limit.into()),
+        CallError::InvalidArguments { reason } => AgentError::InvalidArguments(reason),
+        CallError::Cancelled => AgentError::Cancelled,
+        other => AgentError::Failed(other.to_string()),
+    }
+}

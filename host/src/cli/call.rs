@@ -1,0 +1,98 @@
+//! `portcullis call`.
+
+use super::terminal::{Terminal, usage_line};
+use super::{ConfigFile, printable_lines};
+use crate::config::Config;
+use crate::host::Host;
+use crate::imports::{CallContext, Content, ContentData};
+use crate::registry::{Answer, CallRequest, Plugin};
+use crate::telemetry::printable;
+use anyhow::Context;
+use serde_json::Value;
+use std::process::ExitCode;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+#[derive(clap::Args)]
+pub(super) struct Call {
+    /// The plugin's name in the configuration; agent-side plugins too.
+    plugin: String,
+    /// The tool's own name.
+    tool: String,
+    /// The arguments, a JSON object.
+    #[arg(default_value = "{}", value_name = "JSON")]
+    arguments: String,
+    #[command(flatten)]
+    file: ConfigFile,
+}
+
+impl Call {
+    pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
+        let arguments: Value = serde_json::from_str(&self.arguments).context("the arguments are not JSON")?;
+        anyhow::ensure!(arguments.is_object(), "the arguments must be a JSON object, such as '{{\"path\": \"/src\"}}'");
+        let config = Config::load(&self.file.config)?;
+        let host = Host::start(&config).await?;
+        let plugins: Vec<&Arc<Plugin>> = host.catalog.plugins().iter().chain(&host.agents).collect();
+        let plugin = plugins.iter().find(|plugin| plugin.id().name == self.plugin).with_context(|| {
+            let names: Vec<_> = plugins.iter().map(|plugin| plugin.id().name.as_str()).collect();
+            format!("no plugin `{}`; there are: {}", self.plugin, names.join(", "))
+        })?;
+        let tool = plugin.tool(&self.tool).with_context(|| {
+            let names: Vec<_> = plugin.tools.iter().map(|tool| tool.tool.name.as_str()).collect();
+            format!("`{}` has no tool `{}`; it has: {}", self.plugin, self.tool, names.join(", "))
+        })?;
+        let cancel = CancellationToken::new();
+        let interrupted = cancel.clone();
+        tokio::spawn(async move {
+            if tokio::signal::ctrl_c().await.is_ok() {
+                interrupted.cancel();
+            }
+        });
+        let terminal = Arc::new(Terminal::new());
+        let request = CallRequest {
+            context: CallContext::new("local"),
+            sink: terminal.clone(),
+            agent: host.agent.clone(),
+            cancel,
+            parent: None,
+        };
+        let text = arguments.to_string();
+        let finished = host.runner.call(plugin, tool, &arguments, text, request).await;
+        terminal.finish();
+        let code = match &finished.result {
+            Ok(answer) => {
+                print(answer);
+                if answer.is_error { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+            }
+            Err(error) => {
+                let text = error.to_string();
+                eprintln!(
+                    "error[{}]: {}",
+                    error.code(),
+                    printable_lines(text.strip_prefix("denied: ").unwrap_or(&text))
+                );
+                ExitCode::FAILURE
+            }
+        };
+        eprintln!("{}", usage_line(&finished.usage));
+        Ok(code)
+    }
+}
+
+fn print(answer: &Answer) {
+    for content in &answer.content {
+        println!("{}", text(content));
+    }
+}
+
+/// Content as text; line breaks are kept, everything that could drive the terminal is not.
+pub(super) fn text(content: &Content) -> String {
+    match &content.data {
+        ContentData::Text(text) => printable_lines(text),
+        ContentData::Image(blob) | ContentData::Audio(blob) => {
+            format!("[{}, {} bytes]", printable(&blob.mime_type), blob.data.len())
+        }
+        ContentData::ResourceLink(link) => format!("[{}]", printable(&link.uri)),
+        ContentData::Resource(resource) => format!("[{}]", printable(&resource.uri)),
+    }
+}

@@ -1,0 +1,29 @@
+//! `portcullis check`.
+
+use super::show;
+use crate::clock::SystemClock;
+use crate::config::Config;
+use crate::host;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+#[derive(clap::Args)]
+pub(super) struct Check {
+    /// The component file.
+    file: PathBuf,
+}
+
+impl Check {
+    pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
+        let loader = host::loader(&Config::empty()?, Arc::new(SystemClock))?;
+        let (digest, inspection, tools) = loader.examine(&self.file).await?;
+        println!("{} is a plugin", self.file.display());
+        show::component(&digest, &inspection);
+        println!("\ntools");
+        for tool in &tools {
+            show::tool(tool);
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}

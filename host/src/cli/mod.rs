@@ -1,0 +1,74 @@
+//! The command line: one command per file. The only place that prints.
+#![allow(clippy::print_stdout, reason = "commands other than `serve` talk to a person on stdout")]
+
+mod call;
+mod check;
+mod config;
+mod plugin;
+mod serve;
+mod show;
+mod terminal;
+
+use clap::{Parser, Subcommand};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// A WebAssembly plugin host for MCP tools: third-party tools in a sandbox, with only what you grant.
+#[derive(Parser)]
+#[command(version, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Args)]
+struct ConfigFile {
+    /// Configuration file.
+    #[arg(long, short, value_name = "FILE", default_value = crate::config::DEFAULT_FILE)]
+    config: PathBuf,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serve the configured plugins' tools over MCP: stdio, or Streamable HTTP when an address is given.
+    Serve(serve::Serve),
+    /// Call one tool and watch its chunks arrive, without any MCP client.
+    Call(call::Call),
+    /// Look at the configured plugins.
+    #[command(subcommand)]
+    Plugin(plugin::Plugin),
+    /// Look at a component file: is it a plugin, and what does it want?
+    Check(check::Check),
+    /// Print the configuration's documentation.
+    Config(config::ConfigCommand),
+    /// Compile a component from stdin to stdout: what the host starts for each new plugin.
+    #[command(name = crate::engine::WORKER_COMMAND, hide = true)]
+    CompileWorker {
+        /// What to compile for.
+        profile: String,
+    },
+}
+
+/// Runs what was asked for.
+pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    if let Command::CompileWorker { profile } = &cli.command {
+        return crate::engine::run_worker(profile).map(|()| ExitCode::SUCCESS).map_err(anyhow::Error::msg);
+    }
+    crate::telemetry::init(&crate::config::log_filter()).map_err(anyhow::Error::msg)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        match cli.command {
+            Command::Serve(command) => command.run().await,
+            Command::Call(command) => command.run().await,
+            Command::Plugin(command) => command.run().await,
+            Command::Check(command) => command.run().await,
+            Command::Config(command) => command.run(),
+            Command::CompileWorker { .. } => Ok(ExitCode::SUCCESS),
+        }
+    })
+}
+
+/// Text from outside for a person: line breaks are kept, everything that could drive the terminal is escaped.
+pub fn printable_lines(text: &str) -> String {
+    text.lines().map(crate::telemetry::printable).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,55 @@
+//! `portcullis plugin`.
+
+use super::{ConfigFile, show};
+use crate::config::Config;
+use crate::host::Host;
+use anyhow::Context;
+use bytesize::ByteSize;
+use std::process::ExitCode;
+
+#[derive(clap::Subcommand)]
+pub(super) enum Plugin {
+    /// All configured plugins, one line each.
+    List {
+        #[command(flatten)]
+        file: ConfigFile,
+    },
+    /// One plugin: tools, schemas, requests and grants, imports, limits.
+    Show {
+        /// The plugin's name in the configuration.
+        name: String,
+        #[command(flatten)]
+        file: ConfigFile,
+    },
+}
+
+impl Plugin {
+    pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
+        let (Plugin::List { file } | Plugin::Show { file, .. }) = &self;
+        let host = Host::start(&Config::load(&file.config)?).await?;
+        let plugins = host.catalog.plugins().iter().chain(&host.agents);
+        match self {
+            Plugin::List { .. } => {
+                println!("{:<28} {:<10} {:>9}  {:<19}  TOOLS", "PLUGIN", "VERSION", "SIZE", "DIGEST");
+                for plugin in plugins {
+                    let version = plugin.inspection.manifest.as_ref().map_or("-", |m| m.version.as_str());
+                    let tools: Vec<_> = plugin.tools.iter().map(|tool| tool.tool.name.as_str()).collect();
+                    let digest = plugin.digest.as_str().get(..19).unwrap_or_default();
+                    let size = ByteSize(plugin.inspection.size).to_string();
+                    println!("{:<28} {version:<10} {size:>9}  {digest}  {}", plugin.id().table(), tools.join(", "));
+                }
+            }
+            Plugin::Show { name, .. } => {
+                let mut found =
+                    plugins.filter(|plugin| plugin.id().name == name || plugin.id().table() == name).peekable();
+                found
+                    .peek()
+                    .with_context(|| format!("no plugin `{name}`; `portcullis plugin list` names those there are"))?;
+                for plugin in found {
+                    show::plugin(plugin);
+                }
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,64 @@
+//! `portcullis serve`.
+
+use super::ConfigFile;
+use crate::config::Config;
+use crate::host::Host;
+use crate::mcp::Server;
+use crate::mcp::transport::{HttpOptions, serve_http, serve_stdio};
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+/// Over stdio everybody who can talk to the server is the user who started it; over HTTP nobody has said who they are.
+const STDIO_PRINCIPAL: &str = "local";
+const HTTP_PRINCIPAL: &str = "anonymous";
+
+#[derive(clap::Args)]
+pub(super) struct Serve {
+    #[command(flatten)]
+    file: ConfigFile,
+    /// Serve Streamable HTTP here instead of stdio, such as 127.0.0.1:8808; port 0 takes a free one. Overrides `server.http`.
+    #[arg(long, value_name = "ADDR")]
+    http: Option<SocketAddr>,
+}
+
+impl Serve {
+    pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
+        let config = Config::load(&self.file.config)?;
+        let stop = stop_signal()?;
+        let host = Host::start(&config).await?;
+        tracing::info!(
+            plugins = host.catalog.plugins().len(),
+            agent = host.agents.len(),
+            tools = host.catalog.iter().count(),
+            "ready"
+        );
+        let server = |principal| Server::new(host.catalog.clone(), host.runner.clone(), host.agent.clone(), principal);
+        match self.http.or(config.http) {
+            Some(address) => {
+                let options =
+                    HttpOptions { allowed_hosts: config.allowed_hosts, allowed_origins: config.allowed_origins };
+                serve_http(server(HTTP_PRINCIPAL), address, options, stop).await?;
+            }
+            None => serve_stdio(server(STDIO_PRINCIPAL), stop).await?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Cancelled by SIGTERM or Ctrl-C.
+fn stop_signal() -> std::io::Result<CancellationToken> {
+    let stop = CancellationToken::new();
+    let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let cancelled = stop.clone();
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = term.recv() => {}
+            _ = int.recv() => {}
+        }
+        tracing::info!("stopping");
+        cancelled.cancel();
+    });
+    Ok(stop)
+}

@@ -1,0 +1,179 @@
+//! The configuration file, the environment and the flags, resolved into one value. Unknown keys are errors.
+
+use crate::policy::{Grants, Limits, PluginId, PluginSpec, Side};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+/// Every key with its default and meaning; what `portcullis config --example` prints.
+pub const EXAMPLE: &str = include_str!("example.toml");
+/// The file that is read when none is named.
+pub const DEFAULT_FILE: &str = "portcullis.toml";
+
+/// A configuration that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "each variant's sentence says what its fields are")]
+pub enum ConfigError {
+    #[error("cannot read the configuration {path}: {source}{hint}")]
+    Read { path: PathBuf, source: std::io::Error, hint: &'static str },
+    #[error("{path}: {message}")]
+    Parse { path: PathBuf, message: String },
+    #[error("{path}: [{table}] {message}")]
+    Plugin { path: PathBuf, table: String, message: String },
+    #[error("{0}")]
+    Environment(String),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    server: ServerTable,
+    #[serde(default)]
+    plugins: BTreeMap<String, PluginTable>,
+    #[serde(default)]
+    agent: BTreeMap<String, PluginTable>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+struct ServerTable {
+    http: Option<SocketAddr>,
+    allowed_hosts: Option<Vec<String>>,
+    allowed_origins: Vec<String>,
+    cache: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct PluginTable {
+    source: PathBuf,
+    #[serde(default = "yes")]
+    prefix: bool,
+    #[serde(default)]
+    grants: Grants,
+    #[serde(default)]
+    limits: Limits,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// Everything resolved: absolute paths, checked limits.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Where to serve HTTP; none: stdio.
+    pub http: Option<SocketAddr>,
+    /// Accepted Host headers.
+    pub allowed_hosts: Vec<String>,
+    /// Accepted Origin headers.
+    pub allowed_origins: Vec<String>,
+    /// Folder of compiled plugins.
+    pub cache: PathBuf,
+    /// Exposed plugins.
+    pub plugins: Vec<PluginSpec>,
+    /// Agent-side plugins.
+    pub agent: Vec<PluginSpec>,
+}
+
+impl Config {
+    /// Reads a file.
+    pub fn load(path: &Path) -> Result<Self, ConfigError> {
+        let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Read {
+            path: path.to_owned(),
+            hint: match source.kind() {
+                std::io::ErrorKind::NotFound => {
+                    "; name one with --config, or begin with `portcullis config --example > portcullis.toml`"
+                }
+                _ => "",
+            },
+            source,
+        })?;
+        let folder = std::path::absolute(path).ok().and_then(|p| p.parent().map(Path::to_owned)).unwrap_or_default();
+        Self::parse(&text, path, &folder)
+    }
+
+    /// Reads text; `path` is for messages, `folder` what relative paths are relative to.
+    pub fn parse(text: &str, path: &Path, folder: &Path) -> Result<Self, ConfigError> {
+        let fail = |error: toml::de::Error| ConfigError::Parse { path: path.to_owned(), message: error.to_string() };
+        let file: File = toml::from_str(text).map_err(fail)?;
+        let resolve = |side, tables: BTreeMap<String, PluginTable>| {
+            tables
+                .into_iter()
+                .map(|(name, table)| plugin(side, name, table, path, folder))
+                .collect::<Result<Vec<_>, _>>()
+        };
+        Ok(Self {
+            http: file.server.http,
+            allowed_hosts: file
+                .server
+                .allowed_hosts
+                .unwrap_or_else(|| ["localhost", "127.0.0.1", "::1"].map(String::from).into()),
+            allowed_origins: file.server.allowed_origins,
+            cache: match file.server.cache {
+                Some(cache) => folder.join(home_expanded(&cache)),
+                None => default_cache()?,
+            },
+            plugins: resolve(Side::Server, file.plugins)?,
+            agent: resolve(Side::Agent, file.agent)?,
+        })
+    }
+
+    /// No plugins at all, as for `portcullis check`.
+    pub fn empty() -> Result<Self, ConfigError> {
+        Self::parse("", Path::new(""), Path::new(""))
+    }
+}
+
+fn plugin(side: Side, name: String, table: PluginTable, path: &Path, folder: &Path) -> Result<PluginSpec, ConfigError> {
+    let id = PluginId { side, name };
+    let fail = |message: String| ConfigError::Plugin { path: path.to_owned(), table: id.table(), message };
+    let plain = id.name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    if !plain || id.name.is_empty() || id.name.len() > 32 || id.name.contains("__") {
+        return Err(fail("the name must be 1 to 32 of A-Z a-z 0-9 - _, without `__`".into()));
+    }
+    table.limits.check().map_err(|error| fail(error.to_string()))?;
+    let mut grants = table.grants;
+    for mount in &mut grants.filesystem {
+        if !mount.guest.starts_with('/') {
+            return Err(fail(format!(
+                "grants.filesystem: guest = {:?} must be an absolute path, such as \"/src\"",
+                mount.guest
+            )));
+        }
+        mount.host = folder.join(home_expanded(&mount.host));
+    }
+    Ok(PluginSpec {
+        source: folder.join(home_expanded(&table.source)),
+        prefix: table.prefix,
+        grants,
+        limits: table.limits,
+        id,
+    })
+}
+
+fn home_expanded(path: &Path) -> PathBuf {
+    match (path.strip_prefix("~"), std::env::var_os("HOME")) {
+        (Ok(rest), Some(home)) => PathBuf::from(home).join(rest),
+        _ => path.to_owned(),
+    }
+}
+
+/// `PORTCULLIS_CACHE`, or `portcullis` in the user's cache folder.
+fn default_cache() -> Result<PathBuf, ConfigError> {
+    let folder = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    folder("PORTCULLIS_CACHE")
+        .or_else(|| folder("XDG_CACHE_HOME").map(|cache| cache.join("portcullis")))
+        .or_else(|| folder("HOME").map(|home| home.join(".cache/portcullis")))
+        .ok_or_else(|| ConfigError::Environment("no cache folder: set PORTCULLIS_CACHE or server.cache".into()))
+}
+
+/// What is logged: `PORTCULLIS_LOG`, in the syntax of tracing filters.
+pub fn log_filter() -> String {
+    std::env::var("PORTCULLIS_LOG").unwrap_or_else(|_| "info,rmcp=error,rmcp::service=off".into())
+}
+
+#[cfg(test)]
+mod tests;

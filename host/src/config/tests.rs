@@ -1,0 +1,53 @@
+//! Configuration: what is accepted, and how mistakes are named.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use super::*;
+
+fn parse(text: &str) -> Result<Config, ConfigError> {
+    Config::parse(text, Path::new("p.toml"), Path::new("/base"))
+}
+
+#[test]
+fn the_example_is_the_default_and_names_every_key() {
+    let config = parse(EXAMPLE).unwrap();
+    assert_eq!(config.plugins[0].limits, Limits::default());
+    assert_eq!(config.plugins[0].source, Path::new("/base/target/plugins/files.wasm"));
+    assert_eq!(config.plugins[0].grants.filesystem[0].host, Path::new("/base/."));
+    assert_eq!(config.agent[0].id.table(), "agent.notes");
+    // Serde knows all keys of a table: a wrong one makes it list them.
+    for (text, table) in
+        [("[server]\nx=1", "server"), ("[plugins.a.limits]\nx=1", "limits"), ("[plugins.a.grants]\nx=1", "grants")]
+    {
+        let message = parse(text).unwrap_err().to_string();
+        let keys = message.split("expected one of ").nth(1).or_else(|| message.split("expected ").nth(1)).unwrap();
+        for key in keys.split('`').skip(1).step_by(2) {
+            assert!(EXAMPLE.contains(&format!("{key} =")), "[{table}] {key} is not in the example");
+        }
+    }
+}
+
+#[test]
+fn mistakes_are_named() {
+    for (text, expected) in [
+        ("[server]\nport = 1", "unknown field `port`"),
+        ("[plugins.a]\nsource = \"a\"\n[plugins.a.grants]\nnetwork = true", "unknown field `network`"),
+        ("[plugins.a]\nsource = \"a\"\nlimits.memory = \"2 GiB\"", "[plugins.a] limits.memory"),
+        ("[plugins.a]\nsource = \"a\"\nlimits.memory = \"lots\"", "memory"),
+        ("[plugins.\"a b\"]\nsource = \"a\"", "the name must be"),
+        ("[plugins.a__b]\nsource = \"a\"", "the name must be"),
+        (
+            "[plugins.a]\nsource = \"a\"\ngrants.filesystem = [{ host = \".\", guest = \"src\", access = \"read\" }]",
+            "absolute",
+        ),
+        (
+            "[plugins.a]\nsource = \"a\"\ngrants.filesystem = [{ host = \".\", guest = \"/s\", access = \"all\" }]",
+            "unknown variant `all`",
+        ),
+        ("[plugins.a]\nsource = \"a\"\ngrants.agent-tools = [\"*\"]", "no `.` between"),
+        ("[plugins.a]\n", "missing field `source`"),
+    ] {
+        let message = parse(text).unwrap_err().to_string();
+        assert!(message.contains(expected), "{text}\n{message}");
+        assert!(message.starts_with("p.toml: "), "{message}");
+    }
+}

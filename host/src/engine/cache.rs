@@ -1,0 +1,189 @@
+//! Compiled code on disk: written atomically, read whole, believed only with our own MAC on it.
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// Length of the MAC before the payload.
+const MAC_BYTES: usize = 32;
+/// Format of the entries; part of what the MAC covers, so that entries of another format are never believed.
+const FORMAT: &[u8] = b"portcullis compile cache 1\0";
+
+/// The folder could not be used.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the cache folder {path} cannot be used: {source}; set PORTCULLIS_CACHE or server.cache to a folder of your own"
+)]
+pub struct CacheError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// Compiled code that our own compiler made.
+pub(super) struct TrustedCode(Vec<u8>);
+
+impl TrustedCode {
+    /// For output of the compile worker, straight from its pipe.
+    pub(super) fn from_worker(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// One cached component: its code, and what the host learned about it when it was compiled.
+pub(super) struct Entry {
+    pub(super) code: TrustedCode,
+    pub(super) description: Vec<u8>,
+}
+
+/// The cache folder and the key of its MACs.
+pub struct CompileCache {
+    folder: PathBuf,
+    key: [u8; 32],
+}
+
+impl CompileCache {
+    /// Opens the cache, making the folder (only for this user) and its key when they are missing.
+    pub fn open(folder: &Path) -> Result<Self, CacheError> {
+        let fail = |source| CacheError { path: folder.to_owned(), source };
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(fail)?;
+        let metadata = fs::symlink_metadata(folder).map_err(fail)?;
+        if !metadata.is_dir() || metadata.permissions().mode() & 0o022 != 0 {
+            return Err(fail(io::Error::other("it must be a folder that only you can write to (chmod 700)")));
+        }
+        let key = read_or_make_key(&folder.join("key")).map_err(fail)?;
+        Ok(Self { folder: folder.to_owned(), key })
+    }
+
+    fn path(&self, digest: &str, fingerprint: &str) -> PathBuf {
+        self.folder.join(format!("{}-{fingerprint}.bin", digest.replace(':', "-")))
+    }
+
+    /// The name is under the MAC too: an entry renamed to stand for another component is not believed.
+    fn mac(&self, path: &Path, payload: &[u8]) -> Hmac<Sha256> {
+        let mut mac =
+            Hmac::<Sha256>::new_from_slice(&self.key).unwrap_or_else(|_| unreachable!("HMAC takes keys of any length"));
+        mac.update(FORMAT);
+        mac.update(path.file_name().map(|n| n.as_encoded_bytes()).unwrap_or_default());
+        mac.update(&[0]);
+        mac.update(payload);
+        mac
+    }
+
+    /// The entry of a component for an engine; none when there is none or it is not exactly what we wrote.
+    pub(super) fn get(&self, digest: &str, fingerprint: &str) -> Option<Entry> {
+        let path = self.path(digest, fingerprint);
+        let mut bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+            Err(error) => {
+                tracing::warn!(path = %path.display(), %error, "cannot read a cache entry: compiling again");
+                return None;
+            }
+        };
+        let intact = bytes
+            .split_at_checked(MAC_BYTES)
+            .is_some_and(|(tag, payload)| self.mac(&path, payload).verify_slice(tag).is_ok());
+        if !intact {
+            tracing::warn!(path = %path.display(), "a cache entry is not what this host wrote: compiling again");
+            return None;
+        }
+        let length = bytes.get(MAC_BYTES..MAC_BYTES + 8).and_then(|b| b.try_into().ok()).map(u64::from_le_bytes)?;
+        let code_at = MAC_BYTES + 8 + usize::try_from(length).ok()?;
+        let description = bytes.get(MAC_BYTES + 8..code_at)?.to_vec();
+        bytes.drain(..code_at);
+        Some(Entry { code: TrustedCode(bytes), description })
+    }
+
+    /// Keeps an entry. A crash at any moment leaves the old entry or the new one.
+    pub(super) fn put(&self, digest: &str, fingerprint: &str, entry: &Entry) -> io::Result<()> {
+        let path = self.path(digest, fingerprint);
+        let mut payload = (entry.description.len() as u64).to_le_bytes().to_vec();
+        payload.extend_from_slice(&entry.description);
+        payload.extend_from_slice(entry.code.bytes());
+        let tag = self.mac(&path, &payload).finalize().into_bytes();
+        let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
+        file.write_all(&tag)?;
+        file.write_all(&payload)?;
+        file.as_file().sync_all()?;
+        file.persist(&path)?;
+        Ok(())
+    }
+}
+
+fn read_or_make_key(path: &Path) -> io::Result<[u8; 32]> {
+    match fs::read(path) {
+        Ok(bytes) => {
+            let mode = fs::metadata(path)?.permissions().mode();
+            if mode & 0o077 != 0 {
+                return Err(io::Error::other("its file `key` is readable by others; delete the folder"));
+            }
+            bytes.try_into().map_err(|_| io::Error::other("its file `key` is not 32 bytes; delete the folder"))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let mut key = [0; 32];
+            rustix::rand::getrandom(&mut key, rustix::rand::GetRandomFlags::empty())?;
+            let folder = path.parent().unwrap_or(Path::new("."));
+            let mut file =
+                tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o600)).tempfile_in(folder)?;
+            file.write_all(&key)?;
+            file.as_file().sync_all()?;
+            match file.persist_noclobber(path) {
+                Ok(_) => Ok(key),
+                // Another process was first: its key counts.
+                Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => read_or_make_key(path),
+                Err(error) => Err(error.error),
+            }
+        }
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry() -> Entry {
+        Entry { code: TrustedCode(vec![1, 2, 3]), description: b"{}".to_vec() }
+    }
+
+    #[test]
+    fn believes_only_what_it_wrote() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("cache");
+        let cache = CompileCache::open(&root).unwrap();
+        assert!(cache.get("sha256:aa", "f").is_none());
+        cache.put("sha256:aa", "f", &entry()).unwrap();
+        let path = cache.path("sha256:aa", "f");
+        let read = CompileCache::open(&root).unwrap().get("sha256:aa", "f").unwrap();
+        assert_eq!((read.code.bytes(), read.description.as_slice()), (&[1, 2, 3][..], &b"{}"[..]));
+
+        let good = fs::read(&path).unwrap();
+        for at in 0..good.len() {
+            let mut bad = good.clone();
+            bad[at] ^= 1;
+            fs::write(&path, &bad).unwrap();
+            assert!(cache.get("sha256:aa", "f").is_none(), "byte {at}");
+        }
+        for length in 0..good.len() {
+            fs::write(&path, &good[..length]).unwrap();
+            assert!(cache.get("sha256:aa", "f").is_none(), "cut to {length}");
+        }
+        // Good bytes under another component's name.
+        fs::write(cache.path("sha256:bb", "f"), &good).unwrap();
+        assert!(cache.get("sha256:bb", "f").is_none());
+    }
+
+    #[test]
+    fn refuses_a_folder_that_others_write_to() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(CompileCache::open(folder.path()).is_err());
+    }
+}

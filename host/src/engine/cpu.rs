@@ -1,0 +1,77 @@
+//! CPU time of one call: how long its future was being polled.
+
+use crate::clock::Clock;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+/// Adds up the time a call spends on a CPU, host work and nested calls included, waiting excluded.
+///
+/// A guest yields at every epoch tick, so a poll lasts about a tick; the sum is exact to that.
+#[derive(Clone)]
+pub(super) struct CpuTime {
+    clock: Arc<dyn Clock>,
+    start: Instant,
+    /// Nanoseconds of finished polls.
+    done: Arc<AtomicU64>,
+    /// When the running poll began: nanoseconds since `start`.
+    since: Arc<AtomicU64>,
+}
+
+impl CpuTime {
+    pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
+        let start = clock.now();
+        Self { clock, start, done: Arc::default(), since: Arc::default() }
+    }
+
+    /// The same clock, counting from now.
+    pub(super) fn restarted(&self) -> Self {
+        Self::new(self.clock.clone())
+    }
+
+    fn elapsed(&self) -> u64 {
+        u64::try_from(self.clock.now().saturating_duration_since(self.start).as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// Wall-clock time since the call began.
+    pub(super) fn since_start(&self) -> Duration {
+        Duration::from_nanos(self.elapsed())
+    }
+
+    /// CPU time of finished polls.
+    pub(super) fn total(&self) -> Duration {
+        Duration::from_nanos(self.done.load(Ordering::Relaxed))
+    }
+
+    /// CPU time up to now, asked from inside a poll.
+    pub(super) fn so_far(&self) -> Duration {
+        self.total() + Duration::from_nanos(self.elapsed().saturating_sub(self.since.load(Ordering::Relaxed)))
+    }
+
+    /// Measures every poll of `future`.
+    pub(super) fn measure<F: Future + Unpin>(&self, future: F) -> Measured<F> {
+        Measured { cpu: self.clone(), future }
+    }
+}
+
+/// A future whose polls are measured.
+pub(super) struct Measured<F> {
+    cpu: CpuTime,
+    future: F,
+}
+
+impl<F: Future + Unpin> Future for Measured<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let begin = self.cpu.elapsed();
+        self.cpu.since.store(begin, Ordering::Relaxed);
+        let polled = Pin::new(&mut self.future).poll(cx);
+        let spent = self.cpu.elapsed().saturating_sub(begin);
+        self.cpu.done.fetch_add(spent, Ordering::Relaxed);
+        polled
+    }
+}

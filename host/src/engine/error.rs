@@ -1,0 +1,108 @@
+//! How a call can fail, with the numbers in it. Knows no protocol codes.
+
+use crate::policy::{Denial, LineageError};
+use bytesize::ByteSize;
+use std::time::Duration;
+
+/// A call that gave no result. Every variant has a stable [code](CallError::code) for programs and a sentence for people
+/// and models; neither holds anything of the host's inside.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[allow(missing_docs, reason = "the fields are the numbers of the sentence above them")]
+pub enum CallError {
+    /// Under `metering = "fuel"`.
+    #[error("stopped: all {limit} units of fuel are used up; limits.fuel sets how much a call gets")]
+    FuelExhausted { limit: u64, used: u64 },
+    /// Under `metering = "ticks"`.
+    #[error("stopped: used {} ms of CPU time of the {} ms a call gets; limits.cpu sets it", used.as_millis(), limit.as_millis())]
+    CpuExhausted { limit: Duration, used: Duration },
+    /// Wall-clock time.
+    #[error("stopped: not done within {} ms; limits.deadline sets how long a call may take", limit.as_millis())]
+    DeadlineExceeded { limit: Duration },
+    /// Linear memory, in bytes.
+    #[error("stopped: needed {} of memory, a call gets {}; limits.memory sets it", ByteSize(*requested), ByteSize(*limit))]
+    MemoryExceeded { limit: u64, requested: u64 },
+    /// Table elements.
+    #[error("stopped: needed {requested} table elements, a call gets {limit}; limits.table-elements sets it")]
+    TableExceeded { limit: u64, requested: u64 },
+    /// Core instances, memories or tables of one component.
+    #[error("the component has more instances, memories or tables than the host allows: {detail}")]
+    InstancesExceeded { detail: String },
+    /// Handles to host resources.
+    #[error("stopped: holds more than {limit} handles; limits.handles sets how many")]
+    HandlesExceeded { limit: u64 },
+    /// One transfer between guest and host, in bytes.
+    #[error("stopped: passed more than {} to the host at once; limits.hostcall sets how much", ByteSize(*limit))]
+    HostcallExceeded { limit: u64 },
+    /// Result and chunks, in bytes.
+    #[error("stopped: the output is {}, a call may give {}; limits.output sets it", ByteSize(*used), ByteSize(*limit))]
+    OutputExceeded { limit: u64, used: u64 },
+    /// Too deep recursion inside the guest.
+    #[error("stopped: the stack is full; the tool recurses too deep")]
+    StackOverflow,
+    /// The guest broke.
+    #[error("the tool crashed: {message}")]
+    Trap { trap: String, message: String },
+    /// The guest ended its own process.
+    #[error("the tool exited with status {status} instead of answering")]
+    Exited { status: i32 },
+    /// The answer is not what the interface or the tool's own schema promises.
+    #[error("the tool gave an invalid answer: {reason}")]
+    InvalidOutput { reason: String },
+    /// The tool refused its arguments, or they do not match its schema.
+    #[error("invalid arguments: {reason}")]
+    InvalidArguments { reason: String },
+    /// A use of authority that was refused.
+    #[error("{0}")]
+    Denied(Denial),
+    /// A chain of reverse calls that may not grow.
+    #[error("{0}")]
+    Lineage(LineageError),
+    /// Something the tool needs is not offered.
+    #[error("unsupported: {what}")]
+    Unsupported { what: String },
+    /// Nobody wants the result any more.
+    #[error("cancelled")]
+    Cancelled,
+    /// Every instance slot is taken.
+    #[error("busy: all {limit} instances of the host are in use; try again")]
+    Busy { limit: u32 },
+    /// Our fault; details are in the host's log.
+    #[error("the host failed; its log has the details")]
+    Internal,
+}
+
+impl CallError {
+    /// A stable name of the kind of failure.
+    pub fn code(&self) -> &'static str {
+        match self {
+            CallError::FuelExhausted { .. } => "fuel-exhausted",
+            CallError::CpuExhausted { .. } => "cpu-exhausted",
+            CallError::DeadlineExceeded { .. } => "deadline-exceeded",
+            CallError::MemoryExceeded { .. } => "memory-exceeded",
+            CallError::TableExceeded { .. } => "table-exceeded",
+            CallError::InstancesExceeded { .. } => "instances-exceeded",
+            CallError::HandlesExceeded { .. } => "handles-exceeded",
+            CallError::HostcallExceeded { .. } => "hostcall-exceeded",
+            CallError::OutputExceeded { .. } => "output-exceeded",
+            CallError::StackOverflow => "stack-overflow",
+            CallError::Trap { .. } => "trap",
+            CallError::Exited { .. } => "exited",
+            CallError::InvalidOutput { .. } => "invalid-output",
+            CallError::InvalidArguments { .. } => "invalid-arguments",
+            CallError::Denied(_) => "denied",
+            CallError::Lineage(LineageError::Cycle(..)) => "cycle",
+            CallError::Lineage(LineageError::Depth(_)) => "depth-exceeded",
+            CallError::Lineage(LineageError::Calls(_)) => "calls-exceeded",
+            CallError::Unsupported { .. } => "unsupported",
+            CallError::Cancelled => "cancelled",
+            CallError::Busy { .. } => "busy",
+            CallError::Internal => "internal",
+        }
+    }
+
+    /// An error of the host itself: logged here, told to nobody.
+    pub fn internal(error: impl std::fmt::Display) -> Self {
+        tracing::error!("internal error in a call: {error:#}");
+        CallError::Internal
+    }
+}

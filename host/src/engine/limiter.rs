@@ -1,0 +1,89 @@
+//! Memory and tables of all the instances of a call together; wasmtime's own limits are per memory.
+
+use super::profile::{INSTANCES_PER_COMPONENT, MEMORIES_PER_COMPONENT, TABLES_PER_COMPONENT};
+use wasmtime::ResourceLimiter;
+
+/// What was refused, for the error of the call that then failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// Bytes of linear memory in all.
+    Memory { requested: u64 },
+    /// Table elements in all.
+    Table { requested: u64 },
+}
+
+/// Counts growth against the ceilings of one call.
+#[derive(Debug)]
+pub(super) struct Limiter {
+    memory: usize,
+    memory_limit: usize,
+    table: usize,
+    table_limit: usize,
+    refused: Option<Refused>,
+}
+
+impl Limiter {
+    pub(super) fn new(memory_limit: usize, table_limit: usize) -> Self {
+        Self { memory: 0, memory_limit, table: 0, table_limit, refused: None }
+    }
+
+    /// Bytes of linear memory in use. Memories never shrink, so this is also the peak.
+    pub(super) fn peak_memory(&self) -> u64 {
+        self.memory as u64
+    }
+
+    /// The last growth that was refused.
+    pub(super) fn refused(&self) -> Option<Refused> {
+        self.refused
+    }
+}
+
+impl ResourceLimiter for Limiter {
+    fn memory_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
+        let total = self.memory.saturating_add(desired.saturating_sub(current));
+        if total > self.memory_limit {
+            self.refused = Some(Refused::Memory { requested: total as u64 });
+            return Ok(false);
+        }
+        self.memory = total;
+        Ok(true)
+    }
+
+    fn table_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
+        let total = self.table.saturating_add(desired.saturating_sub(current));
+        if total > self.table_limit {
+            self.refused = Some(Refused::Table { requested: total as u64 });
+            return Ok(false);
+        }
+        self.table = total;
+        Ok(true)
+    }
+
+    fn instances(&self) -> usize {
+        INSTANCES_PER_COMPONENT as usize
+    }
+
+    fn tables(&self) -> usize {
+        TABLES_PER_COMPONENT as usize
+    }
+
+    fn memories(&self) -> usize {
+        MEMORIES_PER_COMPONENT as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_all_memories_together() {
+        let mut limiter = Limiter::new(100, 10);
+        assert!(limiter.memory_growing(0, 60, None).unwrap());
+        assert!(limiter.memory_growing(0, 40, None).unwrap());
+        assert!(!limiter.memory_growing(40, 41, None).unwrap());
+        assert_eq!((limiter.peak_memory(), limiter.refused()), (100, Some(Refused::Memory { requested: 101 })));
+        assert!(!limiter.table_growing(0, 11, None).unwrap());
+        assert!(!limiter.table_growing(0, usize::MAX, None).unwrap());
+    }
+}

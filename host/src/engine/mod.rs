@@ -1,0 +1,24 @@
+//! The only place that configures and runs wasmtime: profiles, compilation, the compile cache, limits, one call.
+//!
+//! A [`Store`](wasmtime::Store) is the unit of failure and of cancellation: fresh for every call, dropped after it. What
+//! a call may use is in its [`Allowance`]; how it ended is a result or a [`CallError`], and what it cost a [`Cost`].
+
+mod artifact;
+mod cache;
+mod compile;
+mod cpu;
+mod error;
+mod limiter;
+mod profile;
+mod store;
+mod ticker;
+mod trap;
+mod worker;
+
+pub use cache::{CacheError, CompileCache};
+pub use compile::{Cached, CompileError, Compiler, Fresh};
+pub use error::CallError;
+pub use profile::{Engines, MAX_INSTANCES, Profile};
+pub use store::{Allowance, Cost, Supervised, Supervision, arm, new_store, supervise};
+pub use wasmtime::component::Component;
+pub use worker::{CompileWorker, WORKER_COMMAND, run_worker};

@@ -1,0 +1,170 @@
+//! One Store, one call: limits set before the guest runs its first instruction, and somebody watching until it ends.
+
+use super::cpu::CpuTime;
+use super::error::CallError;
+use super::limiter::Limiter;
+use super::trap;
+use crate::clock::Clock;
+use crate::policy::{Budget, Limits, Metering, Spent};
+use futures::future::BoxFuture;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+use wasmtime::{Engine, Store, UpdateDeadline};
+
+/// A guest metered by fuel yields this often, so that its counter is never staler than that when somebody looks.
+const YIELD_EVERY: u64 = 100_000;
+
+/// What one call may use.
+#[derive(Debug, Clone)]
+pub struct Allowance {
+    /// The plugin's ceilings.
+    pub limits: Limits,
+    /// What is left to this call, at most its ceilings.
+    pub budget: Budget,
+    /// Cancelled when nobody wants the result any more.
+    pub cancel: CancellationToken,
+}
+
+/// What one call took.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Cost {
+    /// What its parent pays.
+    pub spent: Spent,
+    /// Wall-clock time.
+    pub wall: Duration,
+    /// Linear memory at its largest, bytes.
+    pub peak_memory: u64,
+}
+
+/// The engine's part of a Store's data.
+pub struct Supervision {
+    pub(super) limiter: Limiter,
+    cpu: CpuTime,
+    allowance: Allowance,
+    /// Text of the last host-side reason for a failure, if the guest died of one.
+    last_words: Option<String>,
+}
+
+impl Supervision {
+    /// For a Store whose guest runs under these limits.
+    pub fn new(allowance: Allowance, clock: Arc<dyn Clock>) -> Self {
+        let limiter = Limiter::new(bytes(allowance.limits.memory), clamp(allowance.limits.table_elements));
+        Self { limiter, cpu: CpuTime::new(clock), allowance, last_words: None }
+    }
+
+    /// For a call in an instance that was made before; what its memories hold stays counted.
+    pub fn begin(&mut self, allowance: Allowance) {
+        self.cpu = self.cpu.restarted();
+        self.allowance = allowance;
+    }
+
+    /// What the call may use.
+    pub fn allowance(&self) -> &Allowance {
+        &self.allowance
+    }
+
+    /// What is left now, for a nested call. Asked from inside the call.
+    pub fn left(&self, fuel: Option<u64>) -> Budget {
+        let budget = self.allowance.budget;
+        Budget { fuel, cpu: budget.cpu.map(|limit| limit.saturating_sub(self.cpu.so_far())), ..budget }
+    }
+
+    /// Notes what a guest said as it died, such as the last line of a panic.
+    pub fn set_last_words(&mut self, words: String) {
+        self.last_words = Some(words);
+    }
+
+    pub(super) fn last_words(&self) -> Option<&str> {
+        self.last_words.as_deref()
+    }
+}
+
+/// Data of a Store that can be supervised.
+pub trait Supervised: Send + 'static {
+    /// The engine's part.
+    fn supervision(&mut self) -> &mut Supervision;
+    /// Called when the guest has trapped, before the error is worded.
+    fn before_failure(&mut self) {}
+}
+
+/// A Store with every limit set.
+pub fn new_store<T: Supervised>(engine: &Engine, data: T) -> Store<T> {
+    let mut store = Store::new(engine, data);
+    let limits = store.data_mut().supervision().allowance.limits.clone();
+    store.limiter(|data| &mut data.supervision().limiter);
+    store.set_hostcall_fuel(bytes(limits.hostcall));
+    store.set_max_component_handles(clamp(limits.handles));
+    store.epoch_deadline_callback(|mut store| {
+        let supervision = store.data_mut().supervision();
+        let over = supervision.allowance.budget.cpu.is_some_and(|limit| supervision.cpu.so_far() > limit);
+        Ok(if over { UpdateDeadline::Interrupt } else { UpdateDeadline::Yield(1) })
+    });
+    arm(&mut store, 0);
+    store
+}
+
+/// Gives the Store its call's fuel, less what was spent on making the instance, and its first tick.
+pub fn arm<T: Supervised>(store: &mut Store<T>, already_spent: u64) {
+    let Allowance { limits, budget, .. } = store.data_mut().supervision().allowance();
+    if let (Some(fuel), Metering::Fuel) = (budget.fuel, limits.metering) {
+        // These fail only on an engine that does not meter fuel; the guest then has none, and stops at once.
+        let set = store
+            .set_fuel(fuel.saturating_sub(already_spent))
+            .and_then(|()| store.fuel_async_yield_interval(Some(YIELD_EVERY)));
+        if let Err(error) = set {
+            tracing::error!("a plugin metered by fuel runs on the wrong engine: {error:#}");
+        }
+    }
+    store.set_epoch_deadline(1);
+}
+
+/// Runs guest code until it ends, its deadline comes, or it is cancelled; then says what it cost. The Store is of no
+/// use afterwards.
+///
+/// The deadline is watched from outside the guest, so it also ends a guest that waits in a host function. A running
+/// guest yields at every epoch tick, so it ends within about one.
+pub async fn supervise<T, R, F>(store: &mut Store<T>, guest: F) -> (Result<R, CallError>, Cost)
+where
+    T: Supervised,
+    R: Send,
+    F: for<'a> FnOnce(&'a mut Store<T>) -> BoxFuture<'a, wasmtime::Result<R>>,
+{
+    let supervision = store.data_mut().supervision();
+    let cpu = supervision.cpu.clone();
+    let Allowance { limits, budget, cancel } = supervision.allowance.clone();
+    let ended = {
+        let running = cpu.measure(guest(store));
+        // In this order: a call that ends at its first poll never registers a timer, which would wake another thread. A
+        // guest that is still running has yielded, so the other two are looked at after every tick.
+        tokio::select! {
+            biased;
+            result = running => Ok(result),
+            () = cancel.cancelled() => Err(CallError::Cancelled),
+            () = tokio::time::sleep_until(budget.deadline.into()) => {
+                Err(CallError::DeadlineExceeded { limit: budget.time })
+            }
+        }
+    };
+    let fuel = budget.fuel.filter(|_| limits.metering == Metering::Fuel);
+    let spent = Spent { fuel: fuel.map(|had| had.saturating_sub(store.get_fuel().unwrap_or(0))), cpu: cpu.total() };
+    let result = match ended {
+        Err(error) => Err(error),
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => {
+            store.data_mut().before_failure();
+            Err(trap::classify(&error, store.data_mut().supervision(), spent))
+        }
+    };
+    let cost =
+        Cost { spent, wall: cpu.since_start(), peak_memory: store.data_mut().supervision().limiter.peak_memory() };
+    (result, cost)
+}
+
+fn bytes(size: bytesize::ByteSize) -> usize {
+    clamp(size.as_u64())
+}
+
+fn clamp(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,63 @@
+//! What a guest may ask of the host, one file per interface, in the host's own types.
+//!
+//! Everything here belongs to one call and is dropped with it. What needs the outside world is behind a trait that lives
+//! here with its user: [`CallSink`] takes what a running call has to say, [`ToolCaller`] reaches the agent's tools.
+
+mod agent_tools;
+mod content;
+mod log;
+mod output;
+mod progress;
+mod tool;
+pub mod wasi;
+
+pub use agent_tools::{AgentError, AgentTools, CallOptions, Caller, ReverseCall, ToolCaller};
+pub use content::{Annotations, Blob, Content, ContentData, EmbeddedResource, ResourceBody, ResourceLink, Role};
+pub use log::{GuestLog, Level, Stream};
+pub use output::{CallSink, Closed, NoSink, Output, OutputError};
+pub use progress::{Progress, Report};
+pub use tool::{Budgeted, CallContext, Exhaustion, GuestDenial, Icon, Tool, ToolAnnotations, ToolError, ToolResult};
+
+use std::sync::Arc;
+
+/// Prices of host work in fuel, so that a guest cannot have the host work for nothing. One unit is about a nanosecond.
+pub mod price {
+    /// Any import of this package.
+    pub const CALL: u64 = 500;
+    /// Each byte that is sent or logged.
+    pub const BYTE: u64 = 2;
+    /// Setting up a nested call, besides what the call itself uses.
+    pub const REVERSE_CALL: u64 = 20_000;
+}
+
+/// The imports' state of one call.
+pub struct CallCtx {
+    /// What the guest is told about its call.
+    pub context: CallContext,
+    /// `output`.
+    pub output: Output,
+    /// `progress`.
+    pub progress: Progress,
+    /// `agent-tools`.
+    pub agent_tools: AgentTools,
+    /// The last path that the sandbox refused, for the error the user sees.
+    pub refused_path: Option<wasi::RefusedPath>,
+}
+
+impl CallCtx {
+    /// Puts the parts together; output and progress go to the same place.
+    pub fn new(
+        context: CallContext,
+        limits: &crate::policy::Limits,
+        sink: Arc<dyn CallSink>,
+        agent_tools: AgentTools,
+    ) -> Self {
+        Self {
+            context,
+            output: Output::new(limits, sink.clone()),
+            progress: Progress::new(sink),
+            agent_tools,
+            refused_path: None,
+        }
+    }
+}

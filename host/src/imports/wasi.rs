@@ -1,0 +1,142 @@
+//! WASI 0.2 as a guest gets it: nothing but what was granted. No environment, arguments, stdin or network; clocks and
+//! randomness; the granted directories; stdout and stderr into the log.
+
+use super::log::{GuestLog, Stream};
+use crate::policy::{Access, Mount};
+use bytes::Bytes;
+use std::future::Future;
+use std::path::PathBuf;
+use tokio::io::AsyncWrite;
+use wasmtime::StoreContextMut;
+use wasmtime::component::{Linker, Resource};
+use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
+use wasmtime_wasi::filesystem::WasiFilesystemView;
+use wasmtime_wasi::p2::bindings::filesystem::types::{
+    Descriptor, DescriptorFlags, ErrorCode, HostDescriptor, OpenFlags, PathFlags,
+};
+use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
+use wasmtime_wasi::{FsPerms, WasiCtx, WasiCtxBuilder, WasiView};
+
+/// What one `get-random-bytes` may return. Bounds a host allocation that the guest sizes.
+const MAX_RANDOM: u64 = 64 << 10;
+/// What a guest may write to stdout or stderr at once. Bounds the same.
+const MAX_WRITE: usize = 64 << 10;
+
+/// A path the sandbox refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefusedPath {
+    /// As the guest gave it, relative to one of its directories.
+    pub path: String,
+    /// What it wanted.
+    pub access: Access,
+}
+
+/// A granted directory that cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[error("the granted directory {path} cannot be opened: {reason}")]
+pub struct MountError {
+    path: PathBuf,
+    reason: String,
+}
+
+/// The context of one call.
+pub fn context(mounts: &[Mount], log: &GuestLog) -> Result<WasiCtx, MountError> {
+    let mut builder = WasiCtxBuilder::new();
+    builder.max_random_size(MAX_RANDOM);
+    builder.stdout(Output { log: log.clone(), error: false });
+    builder.stderr(Output { log: log.clone(), error: true });
+    for mount in mounts {
+        let perms = match mount.access {
+            Access::Read => FsPerms::ReadOnly,
+            Access::Write => FsPerms::ReadWrite,
+        };
+        builder
+            .preopened_dir(&mount.host, &mount.guest, perms)
+            .map_err(|error| MountError { path: mount.host.clone(), reason: format!("{error:#}") })?;
+    }
+    Ok(builder.build())
+}
+
+/// Data of a Store whose refused paths are remembered.
+pub trait Refusals: WasiView + 'static {
+    /// Called with each refusal.
+    fn refused(&mut self, path: RefusedPath);
+}
+
+/// Puts WASI into a linker.
+pub fn add_to_linker<T: Refusals>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+    wasmtime_wasi::p2::add_to_linker_async(linker)?;
+    // The sandbox tells a guest only "not permitted"; the operator should hear which path, so `open-at` is watched.
+    linker.allow_shadowing(true);
+    linker.instance("wasi:filesystem/types@0.2.12")?.func_wrap_async("[method]descriptor.open-at", watched_open_at)?;
+    linker.allow_shadowing(false);
+    Ok(())
+}
+
+type OpenAt = (Resource<Descriptor>, PathFlags, String, OpenFlags, DescriptorFlags);
+type Opened = (Result<Resource<Descriptor>, ErrorCode>,);
+
+fn watched_open_at<'a, T: Refusals>(
+    mut store: StoreContextMut<'a, T>,
+    (directory, path_flags, path, open_flags, flags): OpenAt,
+) -> Box<dyn Future<Output = wasmtime::Result<Opened>> + Send + 'a> {
+    Box::new(async move {
+        let writes = flags.intersects(DescriptorFlags::WRITE | DescriptorFlags::MUTATE_DIRECTORY)
+            || open_flags.intersects(OpenFlags::CREATE | OpenFlags::TRUNCATE);
+        let opened =
+            store.data_mut().filesystem().open_at(directory, path_flags, path.clone(), open_flags, flags).await;
+        let error = match opened {
+            Ok(descriptor) => return Ok((Ok(descriptor),)),
+            Err(error) => error.downcast()?,
+        };
+        if matches!(error, ErrorCode::NotPermitted | ErrorCode::ReadOnly) {
+            let access = if writes { Access::Write } else { Access::Read };
+            store.data_mut().refused(RefusedPath { path, access });
+        }
+        Ok((Err(error),))
+    })
+}
+
+struct Output {
+    log: GuestLog,
+    error: bool,
+}
+
+impl IsTerminal for Output {
+    fn is_terminal(&self) -> bool {
+        false
+    }
+}
+
+impl StdoutStream for Output {
+    fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
+        // Only WASI 0.3 asks for this kind of stream, and it is not linked.
+        Box::new(tokio::io::sink())
+    }
+
+    fn p2_stream(&self) -> Box<dyn OutputStream> {
+        Box::new(LogStream(Stream::new(self.log.clone(), self.error)))
+    }
+}
+
+struct LogStream(Stream);
+
+#[async_trait::async_trait]
+impl Pollable for LogStream {
+    async fn ready(&mut self) {}
+}
+
+impl OutputStream for LogStream {
+    fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        self.0.write(&bytes);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> StreamResult<()> {
+        Ok(())
+    }
+
+    fn check_write(&mut self) -> StreamResult<usize> {
+        Ok(MAX_WRITE)
+    }
+}

@@ -1,0 +1,18 @@
+//! Portcullis: a WebAssembly plugin host for MCP tools.
+//!
+//! Modules in the order in which they may import one another; `tests/tidy.rs` keeps it so. A call's way through them is
+//! told in `ARCHITECTURE.md`.
+
+pub mod abi;
+pub mod agent;
+pub mod cli;
+pub mod clock;
+pub mod config;
+pub mod engine;
+pub mod host;
+pub mod imports;
+pub mod mcp;
+pub mod package;
+pub mod policy;
+pub mod registry;
+pub mod telemetry;

@@ -1,0 +1,80 @@
+//! Content as MCP's content blocks.
+
+use crate::imports::{Annotations, Blob, Content, ContentData, ResourceBody, Role};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use rmcp::model::{self as m, ContentBlock};
+
+/// For a result or a chunk.
+pub(super) fn blocks(content: Vec<Content>) -> Vec<ContentBlock> {
+    content.into_iter().map(block).collect()
+}
+
+fn block(content: Content) -> ContentBlock {
+    let hints = content.annotations.map(annotations);
+    match content.data {
+        ContentData::Text(text) => {
+            let mut block = m::TextContent::new(text);
+            block.annotations = hints;
+            ContentBlock::Text(block)
+        }
+        ContentData::Image(Blob { mime_type, data }) => {
+            let mut block = m::ImageContent::new(BASE64.encode(data), mime_type);
+            block.annotations = hints;
+            ContentBlock::Image(block)
+        }
+        ContentData::Audio(Blob { mime_type, data }) => {
+            let mut block = m::AudioContent::new(BASE64.encode(data), mime_type);
+            block.annotations = hints;
+            ContentBlock::Audio(block)
+        }
+        ContentData::ResourceLink(link) => {
+            let mut block = m::Resource::new(link.uri, link.name);
+            block.title = link.title;
+            block.description = link.description;
+            block.mime_type = link.mime_type;
+            block.size = link.size;
+            block.annotations = hints;
+            ContentBlock::ResourceLink(block)
+        }
+        ContentData::Resource(resource) => {
+            let contents = match resource.body {
+                ResourceBody::Text(text) => m::ResourceContents::text(text, resource.uri),
+                ResourceBody::Blob(bytes) => m::ResourceContents::blob(BASE64.encode(bytes), resource.uri),
+            };
+            let contents = match resource.mime_type {
+                Some(mime_type) => contents.with_mime_type(mime_type),
+                None => contents,
+            };
+            let mut block = m::EmbeddedResource::new(contents);
+            block.annotations = hints;
+            ContentBlock::Resource(block)
+        }
+    }
+}
+
+fn annotations(hints: Annotations) -> m::Annotations {
+    let role = |role| match role {
+        Role::User => m::Role::User,
+        Role::Assistant => m::Role::Assistant,
+    };
+    let mut shown = m::Annotations::default();
+    shown.audience = (!hints.audience.is_empty()).then(|| hints.audience.into_iter().map(role).collect());
+    // Checked to be within 0 and 1, where f32 is as good as the wire needs.
+    shown.priority = hints.priority.map(|priority| priority as f32);
+    shown.last_modified = hints.last_modified;
+    shown
+}
+
+/// Content in one line of text, for clients that can show nothing else.
+pub(super) fn as_text(content: &[Content]) -> String {
+    let piece = |content: &Content| match &content.data {
+        ContentData::Text(text) => text.clone(),
+        ContentData::Image(blob) | ContentData::Audio(blob) => {
+            format!("[{}, {} bytes]", blob.mime_type, blob.data.len())
+        }
+        ContentData::ResourceLink(link) => format!("[{}]", link.uri),
+        ContentData::Resource(resource) => format!("[{}]", resource.uri),
+    };
+    content.iter().map(piece).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,80 @@
+//! A finished call as a `CallToolResult`, with what it cost and, when it failed, why in typed form.
+
+use super::content::blocks;
+use super::{ERROR, USAGE};
+use crate::engine::CallError;
+use crate::policy::LineageError;
+use crate::registry::{Finished, Usage};
+use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+pub(super) fn of(finished: Finished, mut meta: MetaObject) -> CallToolResult {
+    meta.insert(USAGE.to_owned(), usage(&finished.usage));
+    let mut result = match finished.result {
+        Ok(answer) => {
+            let content = blocks(answer.content);
+            let mut result =
+                if answer.is_error { CallToolResult::error(content) } else { CallToolResult::success(content) };
+            result.structured_content = answer.structured.map(|structured| structured.value);
+            result
+        }
+        Err(error) => {
+            meta.insert(ERROR.to_owned(), typed(&error));
+            CallToolResult::error(vec![ContentBlock::text(error.to_string())])
+        }
+    };
+    result.meta = Some(meta);
+    result
+}
+
+fn usage(usage: &Usage) -> Value {
+    json!({
+        "fuel": usage.spent.fuel,
+        "cpuMs": millis(usage.spent.cpu),
+        "wallMs": millis(usage.wall),
+        "peakMemory": usage.peak_memory,
+        "chunks": usage.chunks,
+        "outputBytes": usage.output_bytes,
+        "calls": usage.calls,
+    })
+}
+
+fn millis(duration: Duration) -> f64 {
+    // Whole microseconds: enough to compare, short on the wire.
+    (duration.as_micros() as f64) / 1_000.0
+}
+
+fn typed(error: &CallError) -> Value {
+    let mut value = match error {
+        CallError::FuelExhausted { limit, used } | CallError::OutputExceeded { limit, used } => {
+            json!({ "limit": limit, "used": used })
+        }
+        CallError::CpuExhausted { limit, used } => json!({ "limitMs": millis(*limit), "usedMs": millis(*used) }),
+        CallError::DeadlineExceeded { limit } => json!({ "limitMs": millis(*limit) }),
+        CallError::MemoryExceeded { limit, requested } | CallError::TableExceeded { limit, requested } => {
+            json!({ "limit": limit, "requested": requested })
+        }
+        CallError::HandlesExceeded { limit } | CallError::HostcallExceeded { limit } => json!({ "limit": limit }),
+        CallError::Trap { trap, message } => json!({ "trap": trap, "message": message }),
+        CallError::Exited { status } => json!({ "status": status }),
+        CallError::InvalidOutput { reason } | CallError::InvalidArguments { reason } => json!({ "reason": reason }),
+        CallError::Denied(denial) => json!({
+            "capability": denial.capability.key(),
+            "target": denial.capability.target(),
+            "remedy": denial.remedy,
+        }),
+        CallError::Lineage(LineageError::Depth(limit) | LineageError::Calls(limit)) => json!({ "limit": limit }),
+        CallError::Unsupported { what } => json!({ "what": what }),
+        CallError::InstancesExceeded { detail } => json!({ "detail": detail }),
+        CallError::Busy { limit } => json!({ "limit": limit }),
+        CallError::Lineage(LineageError::Cycle(..))
+        | CallError::StackOverflow
+        | CallError::Cancelled
+        | CallError::Internal => {
+            json!({})
+        }
+    };
+    value["code"] = error.code().into();
+    value
+}

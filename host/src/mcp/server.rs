@@ -1,0 +1,88 @@
+//! The handler table.
+
+use super::{PARTIAL_RESULTS, listing, tools};
+use crate::imports::ToolCaller;
+use crate::registry::{Catalog, Runner};
+use rmcp::ErrorData;
+use rmcp::handler::server::ServerHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, ExtensionCapabilities, Implementation, ListToolsResult, MetaObject,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use std::sync::Arc;
+
+/// The name a server stamps on its results (`SERVER_INFO_META_KEY` of the protocol).
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+
+/// One MCP server over a catalog. Clones are the same server; one is made per HTTP request.
+#[derive(Clone)]
+pub struct Server(Arc<Shared>);
+
+pub(super) struct Shared {
+    pub(super) catalog: Arc<Catalog>,
+    pub(super) runner: Arc<Runner>,
+    pub(super) agent: Arc<dyn ToolCaller>,
+    pub(super) principal: &'static str,
+    config: ServerConfig,
+    listing: ListToolsResult,
+    server_info: serde_json::Value,
+}
+
+impl Server {
+    /// Serves these tools to `principal`.
+    pub fn new(
+        catalog: Arc<Catalog>,
+        runner: Arc<Runner>,
+        agent: Arc<dyn ToolCaller>,
+        principal: &'static str,
+    ) -> Self {
+        let me = Implementation::new("portcullis", env!("CARGO_PKG_VERSION")).with_title("Portcullis");
+        let extensions = ExtensionCapabilities::from([(PARTIAL_RESULTS.to_owned(), Default::default())]);
+        let capabilities = ServerCapabilities::builder().enable_extensions_with(extensions).enable_tools().build();
+        let config = ServerConfig::new(capabilities).with_server_info(me.clone());
+        let server_info = serde_json::to_value(&me).unwrap_or_default();
+        let mut listing = listing::of(&catalog);
+        let mut meta = MetaObject::new();
+        meta.insert(SERVER_INFO.to_owned(), server_info.clone());
+        listing.meta = Some(meta);
+        Self(Arc::new(Shared { catalog, runner, agent, principal, config, listing, server_info }))
+    }
+}
+
+impl Shared {
+    /// `_meta` of every result.
+    pub(super) fn meta(&self) -> MetaObject {
+        let mut meta = MetaObject::new();
+        meta.insert(SERVER_INFO.to_owned(), self.server_info.clone());
+        meta
+    }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        self.0.config.clone()
+    }
+
+    async fn list_tools(
+        &self,
+        _page: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(self.0.listing.clone())
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        // The transport asks this on every call, to check `Mcp-Param-*` headers against the schema.
+        let at = self.0.listing.tools.binary_search_by(|tool| tool.name.as_ref().cmp(name)).ok()?;
+        self.0.listing.tools.get(at).cloned()
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        tools::call(&self.0, request, context).await.map(CallToolResponse::Complete)
+    }
+}

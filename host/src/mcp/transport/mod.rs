@@ -1,0 +1,7 @@
+//! The two ways in.
+
+mod http;
+mod stdio;
+
+pub use http::{HttpError, HttpOptions, serve_http};
+pub use stdio::{StdioError, serve_stdio};

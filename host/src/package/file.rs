@@ -1,0 +1,53 @@
+//! Packages from files.
+
+use super::inspect::Refusal;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// The largest component. Bounds memory and compile time before anything is known about the bytes.
+pub const MAX_COMPONENT: u64 = 32 << 20;
+
+/// A package that could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum PackageError {
+    /// The file could not be read.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file was read and is no plugin.
+    #[error("{path} is not a plugin for this host: {refusal}")]
+    Refused {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        refusal: Refusal,
+    },
+}
+
+/// Reads a component file, refusing large ones before reading them.
+pub fn read_file(path: &Path) -> Result<Vec<u8>, PackageError> {
+    let fail = |source| PackageError::Read { path: path.to_owned(), source };
+    let file = std::fs::File::open(path).map_err(fail)?;
+    let metadata = file.metadata().map_err(fail)?;
+    if !metadata.is_file() {
+        return Err(fail(std::io::Error::other("it is not a regular file")));
+    }
+    let too_large = |size| PackageError::Refused {
+        path: path.to_owned(),
+        refusal: Refusal::TooLarge { size, limit: MAX_COMPONENT },
+    };
+    if metadata.len() > MAX_COMPONENT {
+        return Err(too_large(metadata.len()));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
+    // The file may grow while it is read.
+    file.take(MAX_COMPONENT + 1).read_to_end(&mut bytes).map_err(fail)?;
+    if bytes.len() as u64 > MAX_COMPONENT {
+        return Err(too_large(bytes.len() as u64));
+    }
+    Ok(bytes)
+}

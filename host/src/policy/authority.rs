@@ -1,0 +1,237 @@
+//! Requests, grants, and their intersection.
+
+use super::{Capability, Denial, PluginId, ToolPattern};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// How far a directory may be used. Ordered: write includes read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Access {
+    /// Look, never change.
+    Read,
+    /// Create, change and delete as well.
+    Write,
+}
+
+impl std::fmt::Display for Access {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Access::Read => "read",
+            Access::Write => "write",
+        })
+    }
+}
+
+/// What a plugin's manifest asks for. The default asks for nothing.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Requests {
+    /// Use of directories, at most this far; which ones is the operator's choice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filesystem: Option<Access>,
+    /// Agent-side tools, by pattern.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub agent_tools: Vec<ToolPattern>,
+}
+
+/// One directory the operator gives.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct FilesystemGrant {
+    /// Directory on this machine; relative to the configuration file.
+    pub host: PathBuf,
+    /// Where the guest sees it; absolute.
+    pub guest: String,
+    /// How far it may be used.
+    pub access: Access,
+}
+
+/// What the operator gave. The default gives nothing.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Grants {
+    /// Directories.
+    pub filesystem: Vec<FilesystemGrant>,
+    /// Agent-side tools, by pattern.
+    pub agent_tools: Vec<ToolPattern>,
+}
+
+/// A directory that a plugin really gets.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mount {
+    /// Directory on this machine.
+    pub host: PathBuf,
+    /// Where the guest sees it.
+    pub guest: String,
+    /// The lesser of what was requested and what was granted.
+    pub access: Access,
+}
+
+/// What one plugin may do: requests and grants intersected, computed once when the plugin is loaded.
+#[derive(Debug, Clone)]
+pub struct Authority {
+    plugin: PluginId,
+    mounts: Vec<Mount>,
+    writing_requested: bool,
+    requested_tools: Vec<ToolPattern>,
+    granted_tools: Vec<ToolPattern>,
+    idle_grants: Vec<&'static str>,
+}
+
+impl Authority {
+    /// Intersects both keys.
+    pub fn new(plugin: PluginId, requests: &Requests, grants: &Grants) -> Self {
+        let mounts: Vec<Mount> = match requests.filesystem {
+            None => Vec::new(),
+            Some(wanted) => grants
+                .filesystem
+                .iter()
+                .map(|grant| Mount {
+                    host: grant.host.clone(),
+                    guest: grant.guest.clone(),
+                    access: grant.access.min(wanted),
+                })
+                .collect(),
+        };
+        let mut idle_grants = Vec::new();
+        if requests.filesystem.is_none() && !grants.filesystem.is_empty() {
+            idle_grants.push("filesystem");
+        }
+        if requests.agent_tools.is_empty() && !grants.agent_tools.is_empty() {
+            idle_grants.push("agent-tools");
+        }
+        Self {
+            plugin,
+            mounts,
+            writing_requested: requests.filesystem == Some(Access::Write),
+            requested_tools: requests.agent_tools.clone(),
+            granted_tools: grants.agent_tools.clone(),
+            idle_grants,
+        }
+    }
+
+    /// No authority at all: for asking a component what it offers before anybody granted anything.
+    pub fn none(plugin: PluginId) -> Self {
+        Self::new(plugin, &Requests::default(), &Grants::default())
+    }
+
+    /// Whose authority this is.
+    pub fn plugin(&self) -> &PluginId {
+        &self.plugin
+    }
+
+    /// The directories to open for each call.
+    pub fn mounts(&self) -> &[Mount] {
+        &self.mounts
+    }
+
+    /// Grants that have no effect because the manifest does not request the capability; worth a warning.
+    pub fn idle_grants(&self) -> &[&'static str] {
+        &self.idle_grants
+    }
+
+    /// Whether an agent-side tool may be called.
+    pub fn agent_tool(&self, name: &str) -> Result<(), Denial> {
+        let capability = || Capability::AgentTools { tool: name.to_owned() };
+        if !self.granted_tools.iter().any(|p| p.covers(name)) {
+            return Err(Denial::not_granted(&self.plugin, capability()));
+        }
+        if !self.requested_tools.iter().any(|p| p.covers(name)) {
+            return Err(Denial::not_requested(&self.plugin, capability()));
+        }
+        Ok(())
+    }
+
+    /// The denial for a path that the sandbox refused. `path` is as the guest named it.
+    pub fn path_refused(&self, path: &str, access: Access) -> Denial {
+        // The sandbox sees paths relative to one of the directories; which one is clear only when there is one.
+        let full = match self.mounts.as_slice() {
+            [only] if !path.starts_with('/') => format!("{}/{path}", only.guest),
+            _ => path.to_owned(),
+        };
+        let clean = lexically_clean(&full);
+        let inside = |mount: &&Mount| {
+            clean
+                .strip_prefix(mount.guest.trim_end_matches('/'))
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let mount = self.mounts.iter().filter(inside).max_by_key(|mount| mount.guest.len());
+        let capability = |path: &str| Capability::Filesystem { path: path.to_owned(), access };
+        match mount {
+            None => Denial::not_granted(&self.plugin, capability(&clean)),
+            Some(mount) if mount.access >= access => Denial::leads_outside(capability(path)),
+            Some(_) if !self.writing_requested => Denial::not_requested(&self.plugin, capability(path)),
+            Some(mount) => Denial::read_only(&self.plugin, capability(path), &mount.guest),
+        }
+    }
+}
+
+/// The path without `.` and `..`, for wording only: what a path really leads to is decided by the sandbox, on handles.
+fn lexically_clean(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    format!("/{}", parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::Side;
+
+    fn authority(requests: &str, grants: &str) -> Authority {
+        let plugin = PluginId { side: Side::Server, name: "p".into() };
+        Authority::new(plugin, &toml::from_str(requests).unwrap(), &toml::from_str(grants).unwrap())
+    }
+
+    const SRC: &str = r#"filesystem = [{ host = ".", guest = "/src", access = "write" }]"#;
+
+    #[test]
+    fn both_keys_are_needed() {
+        assert!(authority("", SRC).mounts().is_empty());
+        assert_eq!(authority("", SRC).idle_grants(), ["filesystem"]);
+        assert!(authority(r#"filesystem = "read""#, "").mounts().is_empty());
+        let tools = r#"agent-tools = ["notes.*"]"#;
+        assert!(authority(tools, "").agent_tool("notes.add").is_err());
+        assert!(authority("", tools).agent_tool("notes.add").is_err());
+        assert!(authority(tools, r#"agent-tools = ["notes.add"]"#).agent_tool("notes.add").is_ok());
+        assert!(authority(tools, r#"agent-tools = ["notes.add"]"#).agent_tool("notes.search").is_err());
+    }
+
+    #[test]
+    fn the_lesser_access_counts() {
+        assert_eq!(authority(r#"filesystem = "read""#, SRC).mounts()[0].access, Access::Read);
+        assert_eq!(authority(r#"filesystem = "write""#, SRC).mounts()[0].access, Access::Write);
+    }
+
+    #[test]
+    fn refused_paths_are_told_apart() {
+        let read =
+            authority(r#"filesystem = "write""#, r#"filesystem = [{ host = ".", guest = "/src", access = "read" }]"#);
+        let words = |path, access| read.path_refused(path, access).to_string();
+        assert!(words("/src/../../etc/passwd", Access::Read).contains("`/etc/passwd` is outside"));
+        assert!(words("/src/../../etc/passwd", Access::Read).contains(r#"guest = "/etc""#));
+        assert!(words("/srcs/x", Access::Read).contains("is outside"));
+        assert!(words("../etc/x", Access::Read).contains("`/etc/x` is outside"));
+        assert!(words("x", Access::Write).contains("may only be read"));
+        assert!(words("/src/link/x", Access::Read).contains("leads outside"));
+        let write = words("/src/x", Access::Write);
+        assert!(write.contains("may only be read") && write.contains(r#"guest = "/src", access = "write""#), "{write}");
+        let unrequested = authority(r#"filesystem = "read""#, SRC).path_refused("/src/x", Access::Write).to_string();
+        assert!(unrequested.contains("is not requested by the plugin"), "{unrequested}");
+    }
+
+    #[test]
+    fn unknown_keys_are_errors() {
+        assert!(toml::from_str::<Grants>("network = true").is_err());
+        assert!(toml::from_str::<Requests>("network = true").is_err());
+    }
+}

@@ -1,0 +1,136 @@
+//! Refusals: what was refused and the exact configuration that would allow it.
+
+use super::{Access, PluginId};
+
+/// A use of authority, as it was attempted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Capability {
+    /// A path, as the guest named it.
+    Filesystem {
+        /// The path inside the guest.
+        path: String,
+        /// What was wanted.
+        access: Access,
+    },
+    /// An agent-side tool, by full name.
+    AgentTools {
+        /// `<agent plugin>.<tool>`.
+        tool: String,
+    },
+}
+
+impl Capability {
+    /// The grant's key in the configuration.
+    pub fn key(&self) -> &'static str {
+        match self {
+            Capability::Filesystem { .. } => "filesystem",
+            Capability::AgentTools { .. } => "agent-tools",
+        }
+    }
+
+    /// What was to be used.
+    pub fn target(&self) -> &str {
+        match self {
+            Capability::Filesystem { path, .. } => path,
+            Capability::AgentTools { tool } => tool,
+        }
+    }
+}
+
+/// A refused use. Its text names the grant and the line that would give it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("denied: {} `{}` {}. {remedy}", .capability.key(), .capability.target(), self.reason)]
+pub struct Denial {
+    /// What was refused.
+    pub capability: Capability,
+    /// Why, as the end of a sentence: "is outside the granted directories".
+    pub reason: &'static str,
+    /// How an operator would allow it.
+    pub remedy: String,
+}
+
+impl Denial {
+    /// The operator has not granted it.
+    pub fn not_granted(plugin: &PluginId, capability: Capability) -> Self {
+        let (reason, line) = match &capability {
+            Capability::Filesystem { path, access } => {
+                ("is outside the granted directories", filesystem_line(&folder_of(path), *access))
+            }
+            Capability::AgentTools { tool } => ("is not granted", format!(r#"agent-tools = ["{tool}"]"#)),
+        };
+        Self { remedy: put_under(plugin, &line), capability, reason }
+    }
+
+    /// The path is in a directory that was granted for reading only, at `guest`.
+    pub fn read_only(plugin: &PluginId, capability: Capability, guest: &str) -> Self {
+        let remedy = put_under(plugin, &filesystem_line(guest, Access::Write));
+        Self { capability, reason: "may only be read", remedy }
+    }
+
+    /// The path is in a granted directory, but what it names is not.
+    pub fn leads_outside(capability: Capability) -> Self {
+        let remedy =
+            "It is in a granted directory but leads out of it, by a link or `..`; grant the directory it leads to";
+        Self { capability, reason: "leads outside the granted directories", remedy: remedy.to_owned() }
+    }
+
+    /// The operator granted it, but the plugin's manifest never asked for it.
+    pub fn not_requested(plugin: &PluginId, capability: Capability) -> Self {
+        let remedy = format!(
+            "It is granted, but the manifest of `{}` does not request it: only a build of the plugin that requests {} can use the grant",
+            plugin.name,
+            capability.key(),
+        );
+        Self { capability, reason: "is not requested by the plugin", remedy }
+    }
+}
+
+fn put_under(plugin: &PluginId, line: &str) -> String {
+    format!("To allow it, put this under [{}.grants]: {line}", plugin.table())
+}
+
+fn filesystem_line(guest: &str, access: Access) -> String {
+    format!(r#"filesystem = [{{ host = "<directory>", guest = "{guest}", access = "{access}" }}]"#)
+}
+
+/// The folder to offer in a remedy: the first component of an absolute path. A guest chose this text and an operator may
+/// paste it, so anything unusual is replaced by a placeholder.
+fn folder_of(path: &str) -> String {
+    let first = path.split('/').find(|part| !part.is_empty() && *part != "." && *part != "..");
+    let plain = |part: &str| part.len() <= 64 && part.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
+    match first {
+        Some(part) if plain(part) => format!("/{part}"),
+        _ => "/<folder>".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::Side;
+
+    fn files() -> PluginId {
+        PluginId { side: Side::Server, name: "files".into() }
+    }
+
+    #[test]
+    fn names_the_grant_and_the_line() {
+        let denial = Denial::not_granted(&files(), Capability::AgentTools { tool: "notes.add".into() });
+        assert_eq!(
+            denial.to_string(),
+            "denied: agent-tools `notes.add` is not granted. To allow it, put this under [plugins.files.grants]: agent-tools = [\"notes.add\"]"
+        );
+        let path = Capability::Filesystem { path: "/etc/passwd".into(), access: Access::Read };
+        assert!(
+            Denial::not_granted(&files(), path)
+                .to_string()
+                .ends_with("filesystem = [{ host = \"<directory>\", guest = \"/etc\", access = \"read\" }]")
+        );
+    }
+
+    #[test]
+    fn a_guest_cannot_write_the_remedy() {
+        let path = Capability::Filesystem { path: "/x\" }]\nevil = true".into(), access: Access::Write };
+        assert!(Denial::not_granted(&files(), path).remedy.contains("\"/<folder>\""));
+    }
+}

@@ -1,0 +1,60 @@
+//! A plugin as the operator configured it.
+
+use super::{Grants, Limits};
+use std::path::PathBuf;
+
+/// Where a plugin stands in the configuration: under `[plugins.NAME]` or `[agent.NAME]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// A tool exposed over MCP.
+    Server,
+    /// An agent-side tool: callable by granted plugins, not exposed.
+    Agent,
+}
+
+impl Side {
+    /// The configuration table that holds plugins of this side.
+    pub fn table(self) -> &'static str {
+        match self {
+            Side::Server => "plugins",
+            Side::Agent => "agent",
+        }
+    }
+}
+
+/// A plugin as the operator knows it: its name and where it is configured.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct PluginId {
+    /// Which side it serves.
+    pub side: Side,
+    /// The key in the configuration.
+    pub name: String,
+}
+
+impl PluginId {
+    /// The configuration table of this plugin, such as `plugins.files`.
+    pub fn table(&self) -> String {
+        format!("{}.{}", self.side.table(), self.name)
+    }
+}
+
+impl std::fmt::Display for PluginId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.table())
+    }
+}
+
+/// A plugin as configured.
+#[derive(Debug, Clone)]
+pub struct PluginSpec {
+    /// Side and name.
+    pub id: PluginId,
+    /// The component file.
+    pub source: PathBuf,
+    /// Whether its tools are exposed as `<plugin>__<tool>`.
+    pub prefix: bool,
+    /// What the operator gives.
+    pub grants: Grants,
+    /// The ceilings of its calls.
+    pub limits: Limits,
+}

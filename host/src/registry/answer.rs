@@ -1,0 +1,161 @@
+//! What a guest answered, checked before anybody sees it, and what the call cost.
+
+use super::plugin::{Plugin, PluginTool};
+use crate::engine::{CallError, Cost};
+use crate::imports::{Budgeted, CallCtx, Content, Exhaustion, GuestDenial, ToolError, ToolResult};
+use crate::policy::{Access, LineageError, Spent};
+use crate::telemetry::printable;
+use serde_json::Value;
+use std::time::Duration;
+
+/// Structured output, as text and parsed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Structured {
+    /// As the guest wrote it.
+    pub text: String,
+    /// Checked against the tool's output schema.
+    pub value: Value,
+}
+
+/// A tool's answer, checked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// For model and user; never empty when there is structured output.
+    pub content: Vec<Content>,
+    /// For programs.
+    pub structured: Option<Structured>,
+    /// The tool reports a failure of its own.
+    pub is_error: bool,
+}
+
+/// What a call used.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Usage {
+    /// What its parent pays.
+    pub spent: Spent,
+    /// Wall-clock time.
+    pub wall: Duration,
+    /// Linear memory at its largest, bytes.
+    pub peak_memory: u64,
+    /// Chunks sent.
+    pub chunks: u64,
+    /// Bytes of chunks and result.
+    pub output_bytes: u64,
+    /// Reverse calls under it.
+    pub calls: u32,
+}
+
+/// A finished call.
+pub struct Finished {
+    /// The answer, or why there is none.
+    pub result: Result<Answer, CallError>,
+    /// What it used, however it ended.
+    pub usage: Usage,
+}
+
+/// Puts a finished call together.
+pub(super) fn finish(
+    plugin: &Plugin,
+    tool: &PluginTool,
+    result: Result<Result<ToolResult, ToolError>, CallError>,
+    cost: Cost,
+    call: CallCtx,
+) -> Finished {
+    let mut usage = Usage {
+        spent: cost.spent,
+        wall: cost.wall,
+        peak_memory: cost.peak_memory,
+        chunks: call.output.chunks(),
+        output_bytes: call.output.with_result(0).unwrap_or_else(|(used, _)| used),
+        calls: call.agent_tools.calls(),
+    };
+    let result = result
+        .and_then(|answer| answer.or_else(|error| own_error(plugin, &call, error)))
+        .and_then(|result| check(tool, &call, result, &mut usage));
+    if let Err(error) = &result {
+        let (code, text) = (error.code(), error.to_string());
+        tracing::warn!(plugin = %plugin.id(), tool = tool.tool.name, call = call.context.id, code, "{}", printable(&text));
+    }
+    Finished { result, usage }
+}
+
+/// Checks what the guest answered before anybody sees it.
+fn check(tool: &PluginTool, call: &CallCtx, mut result: ToolResult, usage: &mut Usage) -> Result<Answer, CallError> {
+    let invalid = |reason: String| CallError::InvalidOutput { reason };
+    let size = result.content.iter().map(Content::size).sum::<u64>()
+        + result.structured.as_ref().map_or(0, |s| s.len() as u64);
+    usage.output_bytes =
+        call.output.with_result(size).map_err(|(used, limit)| CallError::OutputExceeded { limit, used })?;
+    for piece in &result.content {
+        piece.check().map_err(invalid)?;
+    }
+    let structured = match result.structured {
+        None => None,
+        Some(text) => {
+            let value = serde_json::from_str::<Value>(&text)
+                .map_err(|e| invalid(format!("its structured content is not JSON: {e}")))?;
+            Some(Structured { text, value })
+        }
+    };
+    match (&tool.output, &structured) {
+        (Some(schema), Some(structured)) if !result.is_error => {
+            schema
+                .check(&structured.value)
+                .map_err(|e| invalid(format!("it does not match the tool's output schema: {e}")))?;
+        }
+        (Some(_), None) if !result.is_error => {
+            return Err(invalid("the tool has an output schema but gave no structured content".into()));
+        }
+        _ => {}
+    }
+    // Clients that do not know structured content read the text.
+    if let (Some(structured), true) = (&structured, result.content.is_empty()) {
+        result.content.push(Content::text(structured.text.clone()));
+    }
+    Ok(Answer { content: result.content, structured, is_error: result.is_error })
+}
+
+/// The tool's own error, as an answer where it is the tool's to give and as a typed error where the host has a say.
+fn own_error(plugin: &Plugin, call: &CallCtx, error: ToolError) -> Result<ToolResult, CallError> {
+    let failed = |text: String| Ok(ToolResult { content: vec![Content::text(text)], structured: None, is_error: true });
+    match error {
+        ToolError::InvalidArguments(reason) => Err(CallError::InvalidArguments { reason }),
+        ToolError::Cancelled => Err(CallError::Cancelled),
+        ToolError::Unsupported(what) => Err(CallError::Unsupported { what }),
+        ToolError::Exhausted(Exhaustion { budget: Budgeted::Calls, limit }) => Err(lineage(LineageError::Calls, limit)),
+        ToolError::Exhausted(Exhaustion { budget: Budgeted::Depth, limit }) => Err(lineage(LineageError::Depth, limit)),
+        ToolError::Exhausted(Exhaustion { budget, limit }) => {
+            failed(format!("the tool ran out of {}: the limit is {limit}", budget.name()))
+        }
+        ToolError::Denied(denial) => match reworded(plugin, call, &denial) {
+            Some(error) => Err(error),
+            // The guest speaks of a grant that does not exist, or of one it has.
+            None => failed(format!("denied: {} `{}`", denial.capability, denial.target)),
+        },
+        ToolError::Failed(text) => match &call.refused_path {
+            // The guest says it failed, and the sandbox had refused it a path: say which and how to allow it.
+            Some(refused) => {
+                let denial = plugin.authority.path_refused(&refused.path, refused.access);
+                failed(format!("{text}\n({denial})"))
+            }
+            None => failed(text),
+        },
+    }
+}
+
+fn lineage(kind: fn(u32) -> LineageError, limit: u64) -> CallError {
+    CallError::Lineage(kind(u32::try_from(limit).unwrap_or(u32::MAX)))
+}
+
+/// A denial in the host's words. The guest only says what it was refused; how to allow it is the host's to say, or a
+/// guest could have an operator paste what it likes.
+fn reworded(plugin: &Plugin, call: &CallCtx, denial: &GuestDenial) -> Option<CallError> {
+    match denial.capability.as_str() {
+        "filesystem" => {
+            let access = call.refused_path.as_ref().map_or(Access::Read, |refused| refused.access);
+            Some(CallError::Denied(plugin.authority.path_refused(&denial.target, access)))
+        }
+        "agent-tools" => plugin.authority.agent_tool(&denial.target).err().map(CallError::Denied),
+        _ => None,
+    }
+}
