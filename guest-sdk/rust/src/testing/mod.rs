@@ -1,0 +1,85 @@
+//! Runs tools natively, against a fake host.
+//!
+//! ```
+//! # #[portcullis_guest::plugin(name = "demo", description = "Demo.")]
+//! # mod demo {
+//! #     use portcullis_guest::output::{self, OutputError};
+//! #     /// Says hello.
+//! #     #[tool]
+//! #     fn greet(name: String) -> Result<String, OutputError> {
+//! #         output::emit("thinking")?;
+//! #         Ok(format!("Hello, {name}!"))
+//! #     }
+//! # }
+//! use portcullis_guest::testing::Host;
+//! use serde_json::json;
+//!
+//! let host = Host::new();
+//! let result = host.call(&demo::PLUGIN, "greet", json!({ "name": "Ada" })).unwrap();
+//! assert_eq!(result.all_text(), "Hello, Ada!");
+//! assert_eq!(host.chunk_texts(), ["thinking"]);
+//! ```
+
+mod host;
+pub(crate) mod state;
+
+use serde_json::Value;
+
+use crate::{Context, Plugin, Tool, ToolError, ToolResult};
+
+pub use host::Host;
+pub use state::{AgentCall, LogRecord, Progress};
+
+/// Calls a tool as the host would, with whatever fake host is there.
+///
+/// # Errors
+/// The tool's own error, arguments that do not fit, and results that a host would refuse.
+pub fn call(plugin: &Plugin, tool: &str, arguments: Value) -> Result<ToolResult, ToolError> {
+    call_in(&context(), plugin, tool, arguments)
+}
+
+/// As [`call`], with a context of your own.
+///
+/// # Errors
+/// As [`call`].
+#[allow(clippy::needless_pass_by_value, reason = "tests write json!(...) in place")]
+pub fn call_in(ctx: &Context, plugin: &Plugin, tool: &str, arguments: Value) -> Result<ToolResult, ToolError> {
+    if !arguments.is_object() {
+        return Err(ToolError::invalid("arguments are a JSON object"));
+    }
+    let result = plugin.call_tool(ctx, tool, &arguments.to_string())?;
+    let described = self::tool(plugin, tool);
+    match (&result.structured, described.output_schema) {
+        (Some(json), _) if !serde_json::from_str::<Value>(json).is_ok_and(|value| value.is_object()) => {
+            Err(ToolError::failed("invalid output: structured content is not a JSON object"))
+        }
+        (None, Some(_)) if !result.is_error => {
+            Err(ToolError::failed("invalid output: the tool has an output schema and returned no structured content"))
+        }
+        _ => Ok(result),
+    }
+}
+
+/// The description of one tool.
+///
+/// # Panics
+/// When the plugin has no such tool.
+pub fn tool(plugin: &Plugin, name: &str) -> Tool {
+    let tools = plugin.list_tools();
+    let names: Vec<String> = tools.iter().map(|tool| tool.name.clone()).collect();
+    let found = tools.into_iter().find(|tool| tool.name == name);
+    found.unwrap_or_else(|| panic!("no tool named `{name}`; there are {}", names.join(", ")))
+}
+
+/// What a tool would be told of a local call with 30 s left.
+pub fn context() -> Context {
+    Context {
+        id: "test-call".into(),
+        principal: "local".into(),
+        correlation_id: None,
+        idempotency_key: None,
+        deadline_ms: 30_000,
+        traceparent: None,
+        replaying: false,
+    }
+}
