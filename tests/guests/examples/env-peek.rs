@@ -1,0 +1,17 @@
+//! Tells everything it can find out about where it runs.
+
+use guests::wasip2::filesystem::preopens::get_directories;
+
+guests::guest! {
+    fn run(args) {
+        use guests::wasip2::cli::{environment, stdin};
+        let found = serde_json::json!({
+            "env": environment::get_environment(),
+            "args": environment::get_arguments(),
+            "cwd": environment::initial_cwd(),
+            "preopens": get_directories().into_iter().map(|(_, path)| path).collect::<Vec<_>>(),
+            "stdin": stdin::get_stdin().blocking_read(64).map_or(0, |bytes| bytes.len()),
+        });
+        guests::structured(found.to_string())
+    }
+}

@@ -1,0 +1,7 @@
+//! Ends its process.
+
+guests::guest! {
+    fn run(args) {
+        std::process::exit(3)
+    }
+}

@@ -1,0 +1,7 @@
+//! Panics.
+
+guests::guest! {
+    fn run(args) {
+        panic!("no bananas left, {args:?}")
+    }
+}

@@ -1,0 +1,7 @@
+//! Traps.
+
+guests::guest! {
+    fn run(args) {
+        core::arch::wasm32::unreachable()
+    }
+}

@@ -1,0 +1,4 @@
+;; Computes for ever in the module's start function.
+(func $run)
+(func $start (loop $again (br $again)))
+(start $start)

@@ -1,0 +1,72 @@
+//! The program as a command that ends.
+
+use crate::home::Home;
+use crate::{PATIENCE, paths};
+use std::io::Read;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// What a command did.
+#[derive(Debug)]
+pub struct Ran {
+    /// Its exit status; none when a signal ended it.
+    pub status: Option<i32>,
+    /// What it printed.
+    pub stdout: String,
+    /// What it logged or complained about.
+    pub stderr: String,
+    /// How long it took.
+    pub took: Duration,
+}
+
+impl Ran {
+    /// What it printed, when it succeeded.
+    pub fn good(&self) -> &str {
+        assert_eq!(self.status, Some(0), "it failed: {self:?}");
+        &self.stdout
+    }
+
+    /// What it complained about, when it failed as a command should: with status 1 and without a panic.
+    pub fn refused(&self) -> &str {
+        assert_eq!(self.status, Some(1), "it was to fail with status 1: {self:?}");
+        assert!(!self.stderr.trim().is_empty(), "it failed without a word");
+        // A guest may have panicked, and its words are in the log; code of ours has other paths.
+        let ours = ["panicked at host/", "panicked at /"].iter().any(|place| self.stderr.contains(place));
+        assert!(!ours, "it panicked: {}", self.stderr);
+        &self.stderr
+    }
+}
+
+/// Runs `portcullis` with arguments in a folder until it ends.
+pub fn portcullis(home: &Home, arguments: &[&str]) -> Ran {
+    let mut command = Command::new(paths::binary());
+    command.args(arguments).current_dir(home.path()).env("PORTCULLIS_CACHE", paths::cache());
+    run(command)
+}
+
+/// Runs any command until it ends.
+pub fn run(mut command: Command) -> Ran {
+    let start = Instant::now();
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
+    let stdout = gather(child.stdout.take().expect("stdout is piped"));
+    let stderr = gather(child.stderr.take().expect("stderr is piped"));
+    let ended = crate::eventually(PATIENCE, || child.try_wait().expect("waiting for a command"));
+    if ended.is_none() {
+        let _ = child.kill();
+    }
+    let text = |reader: std::thread::JoinHandle<Vec<u8>>| {
+        String::from_utf8_lossy(&reader.join().unwrap_or_default()).into_owned()
+    };
+    let (took, stdout, stderr) = (start.elapsed(), text(stdout), text(stderr));
+    let Some(status) = ended else { panic!("{command:?} does not end\n{stderr}") };
+    Ran { status: status.code(), stdout, stderr, took }
+}
+
+fn gather(mut stream: impl Read + Send + 'static) -> std::thread::JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = stream.read_to_end(&mut bytes);
+        bytes
+    })
+}

@@ -1,0 +1,167 @@
+//! A client over stdio, plain enough to do what real clients never would.
+
+use crate::called::{Answer, Called};
+use crate::{PATIENCE, Server};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::time::Instant;
+
+/// The two ways to speak MCP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Era {
+    /// 2025-11-25: a handshake first.
+    Legacy,
+    /// 2026-07-28: every request says it all.
+    Modern,
+}
+
+impl Era {
+    /// Both.
+    pub const ALL: [Era; 2] = [Era::Legacy, Era::Modern];
+}
+
+/// The extension for chunks.
+pub const EXTENSION: &str = "dev.portcullis/partial-results";
+
+/// Speaks to one server.
+pub struct Client {
+    /// The server, for its log, memory and home.
+    pub server: Server,
+    era: Era,
+    extension: bool,
+    /// Whether calls ask for progress. Their token is the request's id.
+    pub progress: bool,
+    next: u64,
+    answers: HashMap<u64, (Instant, Value)>,
+    notifications: Vec<(Instant, Value)>,
+}
+
+impl Client {
+    /// A modern client that wants neither chunks nor progress, of a server with this configuration.
+    pub fn of(config: &str) -> Self {
+        Self::new(Server::start(config), Era::Modern, false)
+    }
+
+    /// Makes the handshake if the era has one.
+    pub fn new(server: Server, era: Era, extension: bool) -> Self {
+        let (answers, notifications) = (HashMap::new(), Vec::new());
+        let mut client = Self { server, era, extension, progress: false, next: 1, answers, notifications };
+        if era == Era::Legacy {
+            let params = json!({
+                "protocolVersion": "2025-11-25",
+                "capabilities": capabilities(extension),
+                "clientInfo": {"name": "suite", "version": "0"},
+            });
+            let answer = client.request("initialize", params);
+            assert_eq!(answer.result()["protocolVersion"], "2025-11-25");
+            client.server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        }
+        client
+    }
+
+    /// Sends a request and says its id. `_meta` is added.
+    pub fn begin(&mut self, method: &str, mut params: Value) -> u64 {
+        let id = self.next;
+        self.next += 1;
+        let mut meta = if self.era == Era::Modern { modern_meta(self.extension) } else { json!({}) };
+        if method == "tools/call" && self.progress {
+            meta["progressToken"] = json!(id);
+        }
+        if method == "tools/call" && self.extension {
+            meta["dev.portcullis/partialResultToken"] = json!(id);
+        }
+        if meta != json!({}) {
+            params["_meta"] = meta;
+        }
+        self.server.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        id
+    }
+
+    /// Starts a call of a tool.
+    pub fn begin_call(&mut self, tool: &str, arguments: Value) -> u64 {
+        self.begin("tools/call", json!({"name": tool, "arguments": arguments}))
+    }
+
+    /// Waits for the answer to a request sent at `sent`.
+    pub fn wait(&mut self, id: u64, sent: Instant) -> Answer {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            if let Some((answered, message)) = self.answers.remove(&id) {
+                let notifications = std::mem::take(&mut self.notifications);
+                return Answer { message, notifications, sent, answered };
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            let Some((at, message)) = self.server.receive(left) else {
+                panic!("no answer to request {id} in {PATIENCE:?}\n{}", self.server.log());
+            };
+            match message["id"].as_u64() {
+                Some(answered) if message.get("method").is_none() => {
+                    self.answers.insert(answered, (at, message));
+                }
+                _ => self.notifications.push((at, message)),
+            }
+        }
+    }
+
+    /// Whether an answer has arrived by now.
+    pub fn is_answered(&mut self, id: u64) -> bool {
+        while let Some((at, message)) = self.server.receive(std::time::Duration::ZERO) {
+            match message["id"].as_u64() {
+                Some(answered) if message.get("method").is_none() => {
+                    self.answers.insert(answered, (at, message));
+                }
+                _ => self.notifications.push((at, message)),
+            }
+        }
+        self.answers.contains_key(&id)
+    }
+
+    /// Sends a request and waits for its answer.
+    pub fn request(&mut self, method: &str, params: Value) -> Answer {
+        let sent = Instant::now();
+        let id = self.begin(method, params);
+        self.wait(id, sent)
+    }
+
+    /// Calls a tool by its full name.
+    pub fn call(&mut self, tool: &str, arguments: Value) -> Called {
+        Called(self.request("tools/call", json!({"name": tool, "arguments": arguments})))
+    }
+
+    /// Calls the only tool of a guest.
+    pub fn run(&mut self, guest: &str, arguments: Value) -> Called {
+        self.call(&format!("{guest}__run"), arguments)
+    }
+
+    /// Tells the server to stop a request.
+    pub fn cancel(&mut self, id: u64) {
+        let params = json!({"requestId": id, "reason": "the suite wants it"});
+        self.server.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}));
+    }
+
+    /// The tools, as listed.
+    pub fn tools(&mut self) -> Vec<Value> {
+        let answer = self.request("tools/list", json!({}));
+        answer.result()["tools"].as_array().cloned().unwrap_or_else(|| panic!("no tools: {}", answer.message))
+    }
+
+    /// The server answers and the good guest `echo` works.
+    pub fn check_alive(&mut self) {
+        let said = self.run("echo", json!({"n": 7, "path": "still here"}));
+        assert!(said.good().contains("still here"), "{}", said.result());
+    }
+}
+
+/// What a modern request says of its sender.
+pub fn modern_meta(extension: bool) -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "suite", "version": "0"},
+        "io.modelcontextprotocol/clientCapabilities": capabilities(extension),
+    })
+}
+
+/// The capabilities of a client with or without the extension.
+pub fn capabilities(extension: bool) -> Value {
+    if extension { json!({"extensions": {EXTENSION: {}}}) } else { json!({}) }
+}

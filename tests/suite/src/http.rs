@@ -1,0 +1,202 @@
+//! A client over Streamable HTTP that shows every header and can hang up at any moment.
+
+use crate::PATIENCE;
+use crate::called::{Answer, Called};
+use crate::client::{capabilities, modern_meta};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Instant;
+
+/// A response whose body is still coming.
+pub struct Response {
+    /// Such as 200.
+    pub status: u16,
+    headers: Vec<(String, String)>,
+    body: Body,
+}
+
+impl Response {
+    /// A header, by its name in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The next message of the body, be it one JSON text or a stream of events; none at its end.
+    pub fn message(&mut self) -> Option<Value> {
+        if self.header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream")) {
+            return self.next_event();
+        }
+        let mut text = String::new();
+        self.body.read_to_string(&mut text).expect("reading a body");
+        let text = text.trim();
+        (!text.is_empty()).then(|| serde_json::from_str(text).unwrap_or_else(|_| panic!("not JSON: {text}")))
+    }
+
+    fn next_event(&mut self) -> Option<Value> {
+        let mut data = String::new();
+        loop {
+            let mut line = String::new();
+            if self.body.read_line(&mut line).expect("reading an event") == 0 {
+                return None;
+            }
+            let line = line.trim_end_matches(['\n', '\r']);
+            match line.strip_prefix("data:") {
+                Some(part) => data.push_str(part.trim_start()),
+                // An event without data is a priming event, a line with a colon first is a comment that keeps alive.
+                None if line.is_empty() && !data.is_empty() => {
+                    return Some(serde_json::from_str(&data).unwrap_or_else(|_| panic!("not JSON: {data}")));
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// Reads on until the answer to a request.
+    pub fn answer(mut self, id: u64, sent: Instant) -> Answer {
+        let mut notifications = Vec::new();
+        while let Some(message) = self.message() {
+            if message["id"] == id && message.get("method").is_none() {
+                return Answer { message, notifications, sent, answered: Instant::now() };
+            }
+            notifications.push((Instant::now(), message));
+        }
+        panic!("the stream ended without an answer to {id}; it held {notifications:?}")
+    }
+}
+
+/// Sends one request and reads the head of its response. Header lines in `headers` come after the usual ones.
+pub fn request(address: SocketAddr, method: &str, headers: &[(&str, &str)], body: &str) -> Response {
+    let mut stream = TcpStream::connect(address).expect("connecting to the server");
+    stream.set_read_timeout(Some(PATIENCE)).expect("setting a time-out");
+    let has = |name: &str| headers.iter().any(|(key, _)| key.eq_ignore_ascii_case(name));
+    let mut head = format!("{method} /mcp HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n", body.len());
+    if !has("host") {
+        head += &format!("Host: {address}\r\n");
+    }
+    if !has("accept") {
+        head += "Accept: application/json, text/event-stream\r\n";
+    }
+    if !has("content-type") {
+        head += "Content-Type: application/json\r\n";
+    }
+    for (name, value) in headers {
+        head += &format!("{name}: {value}\r\n");
+    }
+    stream.write_all(format!("{head}\r\n{body}").as_bytes()).expect("sending a request");
+    let mut reader = BufReader::new(stream);
+    let mut line = || {
+        let mut line = String::new();
+        reader.read_line(&mut line).expect("reading a response");
+        line.trim_end().to_owned()
+    };
+    let status = line();
+    let status = status.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or_else(|| panic!("{status:?}"));
+    let mut headers = Vec::new();
+    while let Some((name, value)) = line().split_once(':') {
+        headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
+    }
+    let chunked = headers.iter().any(|(name, value)| name == "transfer-encoding" && value == "chunked");
+    let body = Body { reader, left: if chunked { Left::Chunk(0) } else { Left::UntilClosed }, ready: vec![], at: 0 };
+    Response { status, headers, body }
+}
+
+/// A modern request with its three headers.
+pub fn modern(address: SocketAddr, id: u64, method: &str, mut params: Value, extension: bool) -> Response {
+    let token = params["_meta"]["progressToken"].take();
+    params["_meta"] = modern_meta(extension);
+    if !token.is_null() {
+        params["_meta"]["progressToken"] = token;
+    }
+    let name = params["name"].as_str().unwrap_or_default().to_owned();
+    let mut headers = vec![("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", method)];
+    if !name.is_empty() {
+        headers.push(("Mcp-Name", &name));
+    }
+    let body = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+    request(address, "POST", &headers, &body.to_string())
+}
+
+/// A modern call of a tool, to its end.
+pub fn call(address: SocketAddr, tool: &str, arguments: Value, extension: bool) -> Called {
+    let sent = Instant::now();
+    let response = modern(address, 1, "tools/call", json!({"name": tool, "arguments": arguments}), extension);
+    assert_eq!(response.status, 200);
+    Called(response.answer(1, sent))
+}
+
+/// A legacy session: the handshake's headers for what follows.
+pub fn legacy_session(address: SocketAddr, extension: bool) -> Vec<(String, String)> {
+    let params = json!({
+        "protocolVersion": "2025-11-25",
+        "capabilities": capabilities(extension),
+        "clientInfo": {"name": "suite", "version": "0"},
+    });
+    let body = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
+    let response = request(address, "POST", &[], &body.to_string());
+    assert_eq!(response.status, 200);
+    let mut headers = vec![("MCP-Protocol-Version".to_owned(), "2025-11-25".to_owned())];
+    headers.extend(response.header("mcp-session-id").map(|id| ("Mcp-Session-Id".to_owned(), id.to_owned())));
+    let answer = response.answer(0, Instant::now());
+    assert_eq!(answer.result()["protocolVersion"], "2025-11-25");
+    let borrowed: Vec<_> = headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    assert_eq!(request(address, "POST", &borrowed, &ready.to_string()).status, 202);
+    headers
+}
+
+enum Left {
+    Chunk(usize),
+    UntilClosed,
+    Nothing,
+}
+
+/// A body without the framing of chunked transfer.
+struct Body {
+    reader: BufReader<TcpStream>,
+    left: Left,
+    ready: Vec<u8>,
+    at: usize,
+}
+
+impl BufRead for Body {
+    fn fill_buf(&mut self) -> std::io::Result<&[u8]> {
+        if self.at == self.ready.len() {
+            self.ready.clear();
+            self.at = 0;
+            if let Left::Chunk(0) = self.left {
+                let mut size = String::new();
+                self.reader.read_line(&mut size)?;
+                let size = usize::from_str_radix(size.trim(), 16).unwrap_or(0);
+                self.left = if size == 0 { Left::Nothing } else { Left::Chunk(size) };
+            }
+            match self.left {
+                Left::Nothing => {}
+                Left::UntilClosed => {
+                    self.ready = self.reader.fill_buf()?.to_vec();
+                    self.reader.consume(self.ready.len());
+                }
+                Left::Chunk(size) => {
+                    self.ready.resize(size, 0);
+                    self.reader.read_exact(&mut self.ready)?;
+                    let mut end = [0; 2];
+                    self.reader.read_exact(&mut end)?;
+                    self.left = Left::Chunk(0);
+                }
+            }
+        }
+        Ok(&self.ready[self.at..])
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.at += amount;
+    }
+}
+
+impl Read for Body {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let amount = self.fill_buf()?.read(buffer)?;
+        self.consume(amount);
+        Ok(amount)
+    }
+}

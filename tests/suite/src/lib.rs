@@ -1,0 +1,29 @@
+//! Harness of the end-to-end tests: starts the real program in a folder of its own and talks to it as a client would,
+//! with clients simple enough to see every byte. Read [`Server`] and [`Client`] first.
+//!
+//! Every wait ends: a test that would hang fails and says what it waited for and what the host logged meanwhile.
+
+mod called;
+pub mod cli;
+pub mod client;
+mod config;
+pub mod forge;
+pub mod home;
+pub mod http;
+pub mod paths;
+pub mod scan;
+mod server;
+mod watch;
+
+pub use called::{Answer, Called};
+pub use cli::{Ran, portcullis};
+pub use client::{Client, Era};
+pub use config::{agent, agent_from, plugin, plugin_from};
+pub use home::Home;
+pub use server::Server;
+pub use watch::{Watch, eventually};
+
+use std::time::Duration;
+
+/// How long anything may take. Generous: a debug build on a busy machine compiles every guest at the first start.
+pub const PATIENCE: Duration = Duration::from_secs(120);

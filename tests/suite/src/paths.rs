@@ -1,0 +1,56 @@
+//! Where the things under test are. `cargo xtask test` makes them all.
+
+use std::path::{Path, PathBuf};
+
+/// The repository.
+pub fn root() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    root.canonicalize().unwrap_or_else(|error| panic!("{} is not there: {error}", root.display()))
+}
+
+/// The program under test.
+pub fn binary() -> PathBuf {
+    existing(std::env::var_os("PORTCULLIS_BIN").map_or_else(|| root().join("target/debug/portcullis"), PathBuf::from))
+}
+
+/// A misbehaving guest of `tests/guests`.
+pub fn guest(name: &str) -> PathBuf {
+    existing(root().join("target/guests").join(format!("{name}.wasm")))
+}
+
+/// A real plugin of `plugins/`.
+pub fn real_plugin(name: &str) -> PathBuf {
+    existing(root().join("target/plugins").join(format!("{name}.wasm")))
+}
+
+/// Compiled code shared by all tests, so that each guest is compiled once.
+pub fn cache() -> PathBuf {
+    root().join("target/test-cache")
+}
+
+/// Python with the `mcp` package.
+pub fn python() -> PathBuf {
+    existing(variable("PORTCULLIS_PYTHON"))
+}
+
+/// The folder with the TypeScript client.
+pub fn node_modules() -> PathBuf {
+    existing(variable("PORTCULLIS_NODE_MODULES"))
+}
+
+/// The client script of that name in `tests/clients`.
+pub fn client_script(name: &str) -> PathBuf {
+    existing(root().join("tests/clients").join(name))
+}
+
+fn variable(name: &str) -> PathBuf {
+    match std::env::var_os(name) {
+        Some(value) => PathBuf::from(value),
+        None => panic!("{name} is not set; run `cargo xtask test`, which sets up real clients and sets it"),
+    }
+}
+
+fn existing(path: PathBuf) -> PathBuf {
+    assert!(path.exists(), "{} is missing; run `cargo xtask test`, which builds it", path.display());
+    path
+}

@@ -1,0 +1,183 @@
+//! Reads Rust source as far as the repository's rules need: what is code, and whom it names.
+
+/// The code of a file: comments, and what is inside quotes, are blanked out; lines stay where they are.
+pub fn code(source: &str) -> String {
+    let mut out = String::with_capacity(source.len());
+    let mut rest = source;
+    while let Some(first) = rest.chars().next() {
+        let length = skipped(rest, out.chars().next_back());
+        let (taken, left) = rest.split_at(if length == 0 { first.len_utf8() } else { length });
+        match length {
+            0 => out.push_str(taken),
+            _ => out.extend(taken.chars().map(|c| if c == '\n' { '\n' } else { ' ' })),
+        }
+        rest = left;
+    }
+    out
+}
+
+/// How many bytes at the start of `rest` are no code; `before` is the character in front of it.
+fn skipped(rest: &str, before: Option<char>) -> usize {
+    let until = |end: Option<usize>| end.unwrap_or(rest.len());
+    if rest.starts_with("//") {
+        return until(rest.find('\n'));
+    }
+    if rest.starts_with("/*") {
+        return block_comment(rest);
+    }
+    let in_word = before.is_some_and(is_word);
+    let raw = rest.strip_prefix("br").or(rest.strip_prefix('r')).filter(|_| !in_word);
+    if let Some(raw) = raw {
+        let hashes = raw.len() - raw.trim_start_matches('#').len();
+        if raw[hashes..].starts_with('"') {
+            let open = rest.len() - raw.len() + hashes + 1;
+            let close = format!("\"{}", "#".repeat(hashes));
+            return until(rest[open..].find(&close).map(|at| open + at + close.len()));
+        }
+    }
+    if rest.starts_with('"') {
+        return quoted(rest, '"');
+    }
+    // A character literal, not a lifetime: closed by a quote after one, perhaps escaped, character.
+    let mut ahead = rest.chars();
+    match (ahead.next(), ahead.next(), ahead.next()) {
+        (Some('\''), Some('\\'), _) => quoted(rest, '\''),
+        (Some('\''), Some(c), Some('\'')) => 2 + c.len_utf8(),
+        _ => 0,
+    }
+}
+
+fn quoted(rest: &str, quote: char) -> usize {
+    let mut escaped = false;
+    for (at, c) in rest.char_indices().skip(1) {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            c if c == quote => return at + c.len_utf8(),
+            _ => {}
+        }
+    }
+    rest.len()
+}
+
+fn block_comment(rest: &str) -> usize {
+    let (mut depth, mut at) = (0usize, 0);
+    while at < rest.len() {
+        match &rest.as_bytes()[at..] {
+            [b'/', b'*', ..] => (depth, at) = (depth + 1, at + 2),
+            [b'*', b'/', ..] => (depth, at) = (depth - 1, at + 2),
+            _ => at += 1,
+        }
+        if depth == 0 {
+            return at;
+        }
+    }
+    rest.len()
+}
+
+/// The code without its test module, which rules about how the program behaves do not bind. By our own custom a test
+/// module is the last thing in a file.
+pub fn without_tests(code: &str) -> &str {
+    code.find("#[cfg(test)]\nmod ").map_or(code, |at| &code[..at])
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// Line numbers where `needle` stands in code as words of its own: `print!` is not in `eprint!`.
+pub fn lines_with(code: &str, needle: &str) -> Vec<usize> {
+    let stands_alone = |at: usize| {
+        let before = code[..at].chars().next_back();
+        let after = code[at + needle.len()..].chars().next();
+        let open_end = needle.chars().next_back().is_some_and(is_word);
+        !(before.is_some_and(is_word) || open_end && after.is_some_and(is_word))
+    };
+    let found = code.match_indices(needle).filter(|(at, _)| stands_alone(*at));
+    found.map(|(at, _)| code[..at].matches('\n').count() + 1).collect()
+}
+
+/// Top-level modules of the crate that code names, with their lines: by `crate::x`, by `crate::{x, y::z}`, and by
+/// climbing up with `super`. `depth` is how many modules the file is below the crate's root.
+pub fn named_modules(code: &str, depth: usize) -> Vec<(usize, String)> {
+    let mut named = Vec::new();
+    for prefix in ["crate::".to_owned(), "super::".repeat(depth)] {
+        for (at, _) in code.match_indices(&prefix) {
+            let before = &code[..at];
+            if prefix.is_empty() || before.ends_with("::") || before.chars().next_back().is_some_and(is_word) {
+                continue;
+            }
+            let line = before.matches('\n').count() + 1;
+            named.extend(heads(&code[at + prefix.len()..]).into_iter().map(|head| (line, head)));
+        }
+    }
+    named.sort();
+    named
+}
+
+/// The first name of a path, or of each path of a group in braces.
+fn heads(path: &str) -> Vec<String> {
+    let word = |text: &str| text.chars().take_while(|&c| is_word(c)).collect::<String>();
+    let Some(group) = path.strip_prefix('{') else { return vec![word(path)] };
+    let (mut depth, mut start, mut heads) = (0, 0, Vec::new());
+    for (at, c) in group.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth > 0 => depth -= 1,
+            '}' | ',' if depth == 0 => {
+                heads.push(word(group[start..at].trim_start()));
+                start = at + 1;
+                if c == '}' {
+                    break;
+                }
+            }
+            _ => {}
+        }
+    }
+    heads.retain(|head| !head.is_empty());
+    heads
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blanks_what_is_no_code() {
+        assert_eq!(code("a // rmcp\nb"), "a        \nb");
+        assert_eq!(code("a /* x /* y */ z */ b").trim_end().replace(' ', ""), "ab");
+        assert_eq!(code("f(\"unsafe \\\" { \", 'x', '\\'', '\"')").matches('"').count(), 0);
+        assert!(!code("r#\"rmcp \" rmcp\"# + b").contains("rmcp"));
+        assert!(code("fn f<'a>(x: &'a str) { rmcp }").contains("rmcp"), "a lifetime is no quote");
+        assert!(code("let r = \"x\"; rmcp").contains("rmcp"));
+        assert_eq!(code("\"a\nb\"\nc").matches('\n').count(), 2, "lines stay");
+        assert_eq!(code("'ä' + \"ö\" + x").trim_start().trim_start_matches(['+', ' ']), "x");
+    }
+
+    #[test]
+    fn finds_words_only() {
+        assert_eq!(lines_with("eprint!(x)\nprint!(y)", "print!"), [2]);
+        assert_eq!(lines_with("is_unsafe(x)\nunsafe { }\nunsafe_code", "unsafe"), [2]);
+        assert_eq!(lines_with("std::env::var(x)", "env::var"), [1]);
+        assert_eq!(lines_with("wasmtime_wasi::x", "wasmtime"), [0usize; 0]);
+    }
+
+    #[test]
+    fn finds_modules_however_they_are_named() {
+        let named = |code, depth| named_modules(code, depth).into_iter().map(|(_, name)| name).collect::<Vec<_>>();
+        assert_eq!(named("use crate::policy::Limits;", 2), ["policy"]);
+        assert_eq!(named("use crate::{mcp::Server, engine::{self, Call}, clock};", 2), ["clock", "engine", "mcp"]);
+        assert_eq!(named("x: &crate::mcp::Server", 2), ["mcp"]);
+        assert_eq!(named("use super::super::mcp::Server;", 2), ["mcp"]);
+        assert_eq!(named("use super::sibling;", 2), [""; 0]);
+        assert_eq!(named("use super::mcp;", 1), ["mcp"]);
+        assert_eq!(named("use other_crate::mcp;", 1), [""; 0]);
+        assert_eq!(named_modules("\n\nuse crate::mcp;", 1), [(3, "mcp".to_owned())]);
+    }
+
+    #[test]
+    fn leaves_tests_out() {
+        assert_eq!(without_tests("a\n#[cfg(test)]\nmod tests {\n b }"), "a\n");
+        assert_eq!(without_tests("#[cfg(test)]\nfn helper() {}\nb"), "#[cfg(test)]\nfn helper() {}\nb");
+    }
+}

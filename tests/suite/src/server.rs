@@ -1,0 +1,161 @@
+//! The running program: its wire, its log, its use of the machine.
+
+use crate::home::Home;
+use crate::{PATIENCE, paths};
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::SocketAddr;
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A line of the server's stdout.
+pub(crate) struct Line {
+    pub(crate) at: Instant,
+    pub(crate) message: Result<Value, String>,
+}
+
+/// `portcullis serve`, stopped when dropped.
+pub struct Server {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<Line>,
+    log: Arc<Mutex<Vec<String>>>,
+    /// Its folder.
+    pub home: Home,
+}
+
+impl Server {
+    /// Over stdio, in a new folder.
+    pub fn start(config: &str) -> Self {
+        Self::start_in(Home::new(), config)
+    }
+
+    /// Over stdio, in a folder made before.
+    pub fn start_in(home: Home, config: &str) -> Self {
+        Self::spawn(home, config, &[], |_| {})
+    }
+
+    /// Over HTTP on a free port of the loopback.
+    pub fn start_http(config: &str) -> (Self, SocketAddr) {
+        let server = Self::spawn(Home::new(), config, &["--http", "127.0.0.1:0"], |_| {});
+        let line = server.wait_for_log("listening on http://");
+        let address = line.split("http://").nth(1).and_then(|rest| rest.split("/mcp").next());
+        let address = address.and_then(|address| address.parse().ok());
+        (server, address.unwrap_or_else(|| panic!("no address of the form http://127.0.0.1:PORT/mcp in: {line}")))
+    }
+
+    /// With other arguments after `serve --config FILE`, and a chance to set the environment.
+    pub fn spawn(home: Home, config: &str, arguments: &[&str], adjust: impl FnOnce(&mut Command)) -> Self {
+        let file = home.write("portcullis.toml", config);
+        let mut command = Command::new(paths::binary());
+        command.arg("serve").arg("--config").arg(file).args(arguments).current_dir(home.path());
+        command.env("PORTCULLIS_CACHE", paths::cache());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        adjust(&mut command);
+        let mut child = command.spawn().expect("starting the server");
+        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stdout.expect("stdout is piped")).split(b'\n') {
+                let Ok(line) = line else { break };
+                if sender.send(Line { at: Instant::now(), message: json_rpc(&line) }).is_err() {
+                    break;
+                }
+            }
+        });
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let kept = log.clone();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stderr.expect("stderr is piped")).split(b'\n') {
+                let Ok(line) = line else { break };
+                kept.lock().unwrap_or_else(PoisonError::into_inner).push(String::from_utf8_lossy(&line).into_owned());
+            }
+        });
+        Self { child, stdin, lines, log, home }
+    }
+
+    /// Sends one line.
+    pub fn send(&mut self, message: &Value) {
+        self.send_raw(message.to_string().as_bytes());
+    }
+
+    /// Sends bytes and a line feed.
+    pub fn send_raw(&mut self, bytes: &[u8]) {
+        let stdin = self.stdin.as_mut().expect("stdin is open");
+        let sent = stdin.write_all(bytes).and_then(|()| stdin.write_all(b"\n")).and_then(|()| stdin.flush());
+        sent.unwrap_or_else(|error| panic!("the server takes no input: {error}\n{}", self.log()));
+    }
+
+    /// The next message within `patience`; none when there is none. A line that is no JSON-RPC fails the test.
+    pub(crate) fn receive(&self, patience: Duration) -> Option<(Instant, Value)> {
+        match self.lines.recv_timeout(patience) {
+            Ok(Line { at, message: Ok(message) }) => Some((at, message)),
+            Ok(Line { message: Err(line), .. }) => panic!("a line on stdout is no JSON-RPC message: {line}"),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => panic!("the server closed its stdout\n{}", self.log()),
+        }
+    }
+
+    /// What it logged so far.
+    pub fn log(&self) -> String {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner).join("\n")
+    }
+
+    /// Waits for a line of the log that holds `part`.
+    pub fn wait_for_log(&self, part: &str) -> String {
+        let found = crate::eventually(PATIENCE, || {
+            let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+            log.iter().find(|line| line.contains(part)).cloned()
+        });
+        found.unwrap_or_else(|| panic!("nothing in the log holds {part:?}:\n{}", self.log()))
+    }
+
+    /// Closes its stdin and waits for its end.
+    pub fn end(&mut self) -> ExitStatus {
+        drop(self.stdin.take());
+        let ended = crate::eventually(PATIENCE, || self.child.try_wait().expect("waiting for the server"));
+        ended.unwrap_or_else(|| panic!("the server does not end when its stdin is closed\n{}", self.log()))
+    }
+
+    /// Whether it still runs.
+    pub fn is_alive(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Resident memory in bytes.
+    pub fn memory(&self) -> u64 {
+        let statm = fs::read_to_string(format!("/proc/{}/statm", self.child.id())).expect("/proc of the server");
+        let pages: u64 = statm.split(' ').nth(1).and_then(|pages| pages.parse().ok()).expect("resident pages in statm");
+        pages * 4096
+    }
+
+    /// CPU time used by all its threads.
+    pub fn cpu(&self) -> Duration {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.child.id())).expect("/proc of the server");
+        // A thread may end between listing and reading.
+        let times = tasks.flatten().filter_map(|task| {
+            let stat = fs::read_to_string(task.path().join("schedstat")).ok()?;
+            stat.split(' ').next()?.parse::<u64>().ok()
+        });
+        Duration::from_nanos(times.sum())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// One JSON-RPC message, or the line as text when it is none.
+fn json_rpc(line: &[u8]) -> Result<Value, String> {
+    let text = || String::from_utf8_lossy(line).into_owned();
+    let message: Value = serde_json::from_slice(line).map_err(|_| text())?;
+    // An error may be about a line that had no id.
+    let answer = message.get("error").is_some() != (message.get("id").is_some() && message.get("result").is_some());
+    if message["jsonrpc"] == "2.0" && (message["method"].is_string() || answer) { Ok(message) } else { Err(text()) }
+}

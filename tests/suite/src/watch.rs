@@ -1,0 +1,53 @@
+//! Waiting for something and measuring something, without trusting to luck.
+
+use crate::Server;
+use std::time::{Duration, Instant};
+
+/// Asks again until there is an answer; none when `patience` is over.
+pub fn eventually<T>(patience: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
+    let end = Instant::now() + patience;
+    loop {
+        if let Some(answer) = ask() {
+            return Some(answer);
+        }
+        if Instant::now() > end {
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// How much a server computes from now on.
+pub struct Watch {
+    start: Duration,
+}
+
+impl Watch {
+    /// Starts now.
+    pub fn start(server: &Server) -> Self {
+        Self { start: server.cpu() }
+    }
+
+    /// Waits until the server computes: the call that is to be stopped must have begun.
+    pub fn until_busy(server: &Server) {
+        let start = server.cpu();
+        let busy = eventually(crate::PATIENCE, || (server.cpu() > start + Duration::from_millis(100)).then_some(()));
+        assert!(busy.is_some(), "the server never began to compute\n{}", server.log());
+    }
+
+    /// Waits until the server is idle, and says how much CPU time it used until then. Unlike the time on the clock, that
+    /// says how long a guest went on even when the machine is busy with other things.
+    pub fn until_idle(self, server: &Server) -> Duration {
+        let window = Duration::from_millis(200);
+        let end = Instant::now() + crate::PATIENCE;
+        loop {
+            let before = server.cpu();
+            std::thread::sleep(window);
+            // The epoch ticker and timers may run; a spinning guest uses nearly all of the window.
+            if server.cpu() - before < window / 20 {
+                return before.saturating_sub(self.start);
+            }
+            assert!(Instant::now() < end, "the server never became idle\n{}", server.log());
+        }
+    }
+}

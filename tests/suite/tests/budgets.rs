@@ -1,0 +1,184 @@
+//! Guests that take more than they may: each is stopped with the number of the ceiling it hit, and nobody else notices.
+
+use serde_json::{Value, json};
+use suite::{Called, Client, plugin, plugin_from};
+
+/// What must come of a call: the error's code and numbers of it that are known beforehand.
+struct Case {
+    guest: &'static str,
+    settings: &'static str,
+    arguments: Value,
+    code: &'static str,
+    numbers: &'static [(&'static str, u64)],
+}
+
+fn case(
+    guest: &'static str,
+    settings: &'static str,
+    arguments: Value,
+    code: &'static str,
+    numbers: &'static [(&'static str, u64)],
+) -> Case {
+    Case { guest, settings, arguments, code, numbers }
+}
+
+const MIB: u64 = 1 << 20;
+
+fn cases() -> Vec<Case> {
+    let none = || json!({});
+    vec![
+        case("spin", "limits.fuel = 50_000_000", none(), "fuel-exhausted", &[("limit", 50_000_000)]),
+        case("clock-flood", "limits.fuel = 50_000_000", none(), "fuel-exhausted", &[("limit", 50_000_000)]),
+        case("recursion", "", none(), "stack-overflow", &[]),
+        case("eat-memory", "", none(), "memory-exceeded", &[("limit", 64 * MIB)]),
+        case("eat-memory-slowly", "limits.memory = \"32 MiB\"", none(), "memory-exceeded", &[("limit", 32 * MIB)]),
+        case("handles", "", none(), "handles-exceeded", &[("limit", 4096)]),
+        case("giant-result", "limits.memory = \"200 MiB\"", none(), "hostcall-exceeded", &[("limit", 8 * MIB)]),
+        case(
+            "result-over-output",
+            "limits.hostcall = \"16 MiB\"",
+            none(),
+            "output-exceeded",
+            &[("limit", 8 * MIB), ("used", 9 * MIB)],
+        ),
+        case("giant-string", "limits.memory = \"128 MiB\"", none(), "hostcall-exceeded", &[("limit", 8 * MIB)]),
+        case("wait-forever", "limits.deadline = \"300ms\"", none(), "deadline-exceeded", &[("limitMs", 300)]),
+        case(
+            "spin-realloc",
+            "limits.fuel = 50_000_000",
+            json!({"path": "x".repeat(5000)}),
+            "fuel-exhausted",
+            &[("limit", 50_000_000)],
+        ),
+        case("spin-after", "limits.fuel = 50_000_000", none(), "fuel-exhausted", &[("limit", 50_000_000)]),
+    ]
+}
+
+fn check(case: &Case, called: &Called) {
+    assert_eq!(called.code(), case.code, "{}: {}", case.guest, called.result());
+    for (key, number) in case.numbers {
+        assert_eq!(called.number(key), *number, "{} {key}: {}", case.guest, called.error());
+    }
+    let usage = called.usage();
+    assert!(usage["fuel"].as_u64().is_some_and(|fuel| fuel > 0), "{}: {usage}", case.guest);
+}
+
+/// The whole table over one server, again and again: once its pools are warm no round may leave anything behind.
+#[test]
+fn each_is_stopped_and_nobody_else_notices() {
+    let config: String = cases().iter().map(|case| plugin(case.guest, case.settings)).collect();
+    let mut client = Client::of(&(config + &plugin("echo", "")));
+    let round = |client: &mut Client| {
+        for case in cases() {
+            let called = client.run(case.guest, case.arguments.clone());
+            check(&case, &called);
+            client.check_alive();
+        }
+        client.server.memory()
+    };
+    round(&mut client);
+    // The allocator keeps one such buffer for each thread that ever freed one; which threads do is luck.
+    for _ in 0..24 {
+        client.run("result-over-output", json!({}));
+    }
+    let baseline = round(&mut client);
+    for _ in 0..3 {
+        round(&mut client);
+    }
+    let settled = suite::eventually(std::time::Duration::from_secs(10), || {
+        let memory = client.server.memory();
+        (memory <= baseline + 8 * MIB).then_some(memory)
+    });
+    let now = client.server.memory();
+    assert!(settled.is_some(), "memory grew from {} to {} MiB", baseline / MIB, now / MIB);
+    assert!(client.server.is_alive());
+}
+
+#[test]
+fn the_numbers_are_those_of_the_call() {
+    let spin = plugin("spin", "limits.fuel = 20_000_000");
+    let mut client = Client::of(&(spin + &plugin("eat-memory", "limits.memory = \"16 MiB\"")));
+    let called = client.run("spin", json!({}));
+    assert!((20_000_000..21_000_000).contains(&called.number("used")), "{}", called.error());
+    assert!((20_000_000..21_000_000).contains(&called.usage()["fuel"].as_u64().unwrap()), "{}", called.usage());
+    assert!(called.text().contains("fuel"), "{}", called.text());
+    let called = client.run("eat-memory", json!({}));
+    assert!(called.number("requested") > 1024 * MIB, "{}", called.error());
+    assert!(called.usage()["peakMemory"].as_u64().unwrap() <= 16 * MIB, "{}", called.usage());
+}
+
+#[test]
+fn ticks_stop_what_computes_too_long() {
+    let source = suite::paths::guest("spin");
+    let settings = "limits.metering = \"ticks\"\nlimits.cpu = \"200ms\"";
+    let mut client = Client::of(&(plugin_from("spin", &source, settings) + &plugin("echo", "")));
+    let called = client.run("spin", json!({}));
+    assert_eq!(called.code(), "cpu-exhausted");
+    assert_eq!(called.number("limitMs"), 200);
+    let used = called.number("usedMs");
+    assert!((200..400).contains(&used), "{used} ms of CPU time for a limit of 200 ms");
+    assert!(called.usage()["fuel"].is_null(), "{}", called.usage());
+    client.check_alive();
+}
+
+#[test]
+fn a_deadline_ends_waiting_under_either_meter() {
+    let source = suite::paths::guest("wait-forever");
+    let ticks = plugin_from("ticks", &source, "limits.metering = \"ticks\"\nlimits.deadline = \"300ms\"");
+    let mut client = Client::of(&(ticks + &plugin_from("fuel", &source, "limits.deadline = \"300ms\"")));
+    for name in ["ticks", "fuel"] {
+        let called = client.run(name, json!({}));
+        assert_eq!(called.code(), "deadline-exceeded", "{name}");
+        let wall = called.usage()["wallMs"].as_f64().unwrap();
+        assert!((300.0..1000.0).contains(&wall), "{name}: {wall} ms for a deadline of 300 ms");
+        assert!(called.usage()["cpuMs"].as_f64().unwrap() < 100.0, "waiting is not computing: {}", called.usage());
+    }
+}
+
+#[test]
+fn memory_is_given_to_the_last_page_and_not_beyond() {
+    for mib in [10, 64, 256] {
+        let mut client = Client::of(&plugin("grow-politely", &format!("limits.memory = \"{mib} MiB\"")));
+        let called = client.run("grow-politely", json!({}));
+        assert_eq!(called.good(), (mib * 16).to_string(), "a page is 64 KiB");
+        assert_eq!(called.usage()["peakMemory"], mib * MIB);
+    }
+}
+
+#[test]
+fn handles_are_given_to_the_last_one() {
+    let mut client = Client::of(&plugin("handles", "limits.handles = 50_000"));
+    client.run("handles", json!({"n": 49_000})).good();
+    let called = client.run("handles", json!({"n": 51_000}));
+    assert_eq!((called.code(), called.number("limit")), ("handles-exceeded", 50_000));
+}
+
+#[test]
+fn open_files_are_handles() {
+    let grant = r#"grants.filesystem = [{ host = "work", guest = "/work", access = "read" }]"#;
+    let mut client = Client::of(&(plugin("open-files", grant) + &plugin("echo", "")));
+    let called = client.run("open-files", json!({}));
+    assert_eq!(called.code(), "handles-exceeded", "{}", called.result());
+    client.check_alive();
+}
+
+#[test]
+fn randomness_is_given_in_small_portions() {
+    let mut client = Client::of(&(plugin("random-flood", "") + &plugin("echo", "")));
+    let before = client.server.memory();
+    let called = client.run("random-flood", json!({}));
+    assert!(called.is_error(), "{}", called.result());
+    assert!(["trap", "hostcall-exceeded", "memory-exceeded"].contains(&called.code()), "{}", called.error());
+    assert!(client.server.memory() < before + 64 * MIB, "the host made what the guest could not take");
+    client.check_alive();
+    assert_eq!(client.run("random-flood", json!({"n": 1000})).good(), "got 1000");
+}
+
+#[test]
+fn limits_beyond_the_hosts_own_are_refused() {
+    let home = suite::Home::new();
+    let file = home.write("portcullis.toml", plugin("spin", "limits.memory = \"1 GiB\""));
+    let ran = suite::portcullis(&home, &["serve", "--config", &file.display().to_string()]);
+    let said = ran.refused();
+    assert!(said.contains("limits.memory") && said.contains("256"), "{said}");
+}

@@ -1,0 +1,112 @@
+//! Guests that want out of their directory: nothing outside is read or changed, however they spell it.
+
+use serde_json::json;
+use std::fs;
+use suite::home::{Home, SECRET, fingerprint};
+use suite::{Called, Client, Era, Server, plugin};
+
+const READ: &str = r#"grants.filesystem = [{ host = "work", guest = "/work", access = "read" }]"#;
+const WRITE: &str = r#"grants.filesystem = [{ host = "work", guest = "/work", access = "write" }]"#;
+
+fn client(config: &str) -> Client {
+    Client::new(Server::start_in(Home::new(), config), Era::Modern, false)
+}
+
+/// Runs an escape under a grant; nothing outside may have been seen or changed.
+fn contained(guest: &str, grant: &str) -> Called {
+    let mut client = client(&(plugin(guest, grant) + &plugin("echo", "")));
+    let outside = client.server.home.outside();
+    let before = fingerprint(&outside);
+    let known = client.server.home.path().join("portcullis.toml").display().to_string();
+    let called = client.run(guest, json!({"path": known}));
+    let told = called.result().to_string();
+    assert!(!told.contains("SUCCEEDED"), "{guest}: {told}");
+    assert!(!told.contains(SECRET) && !told.contains("root:"), "{guest} read what is outside: {told}");
+    assert_eq!(fingerprint(&outside), before, "{guest} changed what is outside");
+    assert!(called.is_error(), "{guest}: {told}");
+    assert!(!told.contains("no directory is granted"), "{guest} had nothing to escape from: {told}");
+    client.check_alive();
+    called
+}
+
+#[test]
+fn by_two_dots() {
+    contained("escape-dotdot", READ);
+    contained("escape-dotdot", WRITE);
+}
+
+#[test]
+fn by_absolute_paths() {
+    contained("escape-absolute", READ);
+}
+
+#[test]
+fn by_links_that_lie_there() {
+    contained("escape-symlink", READ);
+    contained("escape-symlink", WRITE);
+}
+
+#[test]
+fn by_slashes_behind_links() {
+    contained("escape-trailing-slash", READ);
+    contained("escape-trailing-slash", WRITE);
+}
+
+#[test]
+fn by_links_of_its_own() {
+    contained("escape-symlink-create", READ);
+    contained("escape-symlink-create", WRITE);
+}
+
+#[test]
+fn a_refused_path_is_told_with_the_line_that_would_allow_it() {
+    let called = contained("escape-dotdot", READ);
+    let told = called.text();
+    assert!(told.contains("denied: filesystem") && told.contains(".."), "{told}");
+    assert!(told.contains("[plugins.escape-dotdot.grants]") && told.contains("filesystem = ["), "{told}");
+}
+
+#[test]
+fn a_directory_granted_for_reading_is_not_written() {
+    let mut client = client(&(plugin("write-readonly", READ) + &plugin("read-inside", READ)));
+    let work = client.server.home.work();
+    let before = fingerprint(&work);
+    let called = client.run("write-readonly", json!({}));
+    assert!(called.is_error() && !called.text().contains("SUCCEEDED"), "{}", called.text());
+    assert_eq!(fingerprint(&work), before);
+    assert_eq!(client.run("read-inside", json!({})).good(), "inside");
+}
+
+#[test]
+fn a_grant_gives_no_more_than_was_requested() {
+    let mut client = client(&(plugin("write-unrequested", WRITE) + &plugin("write-inside", WRITE)));
+    let called = client.run("write-unrequested", json!({}));
+    assert!(called.is_error(), "{}", called.result());
+    let text = called.text();
+    assert!(text.contains("manifest") || text.contains("does not request"), "whose fault it is: {text}");
+    assert_eq!(fs::read_to_string(client.server.home.work().join("inside.txt")).unwrap(), "inside");
+    client.run("write-inside", json!({"path": "/work/inside.txt"})).good();
+}
+
+#[test]
+fn what_is_granted_works() {
+    let mut client = client(&(plugin("read-inside", READ) + &plugin("write-inside", WRITE)));
+    assert_eq!(client.run("read-inside", json!({})).good(), "inside");
+    client.run("write-inside", json!({"path": "/work/sub/new.txt"})).good();
+    let written = fs::read_to_string(client.server.home.work().join("sub/new.txt")).unwrap();
+    assert_eq!(written, "written by a guest");
+    // A link that stays inside may be followed.
+    std::os::unix::fs::symlink("inside.txt", client.server.home.work().join("inner-link")).unwrap();
+    assert_eq!(client.run("read-inside", json!({"path": "/work/inner-link"})).good(), "inside");
+}
+
+#[test]
+fn without_a_grant_there_is_no_filesystem() {
+    let mut client = client(&(plugin("read-inside", "") + &plugin("write-inside", "")));
+    let called = client.run("read-inside", json!({}));
+    assert!(called.is_error(), "{}", called.result());
+    for path in ["/work/new.txt", "new.txt", "/tmp/new.txt"] {
+        assert!(client.run("write-inside", json!({"path": path})).is_error(), "{path}");
+    }
+    assert!(!client.server.home.work().join("new.txt").exists());
+}

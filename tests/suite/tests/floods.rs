@@ -1,0 +1,122 @@
+//! Guests that say too much: chunks, log lines, progress, noise on stdout.
+
+use serde_json::json;
+use suite::{Client, Era, Server, plugin};
+
+/// A client that takes chunks and progress.
+fn listener(config: &str) -> Client {
+    let mut client = Client::new(Server::start(config), Era::Modern, true);
+    client.progress = true;
+    client
+}
+
+#[test]
+fn chunks_end_at_their_ceiling() {
+    let mut client = listener(&plugin("chunk-flood", "limits.fuel = 100_000_000_000"));
+    let called = client.run("chunk-flood", json!({}));
+    let said = called.good();
+    assert!(said.starts_with("sent 10000, then ") && said.contains("Chunks") && said.contains("10000"), "{said}");
+    assert_eq!(called.usage()["chunks"], 10_000);
+    assert_eq!(called.chunks().len(), 10_000);
+    for (seq, chunk) in called.chunks().into_iter().enumerate() {
+        assert_eq!(chunk["seq"], seq, "numbered without gaps and in order");
+    }
+}
+
+#[test]
+fn chunks_end_at_the_ceiling_on_bytes() {
+    let mut client = listener(&plugin("chunk-flood", "limits.output = \"100 B\""));
+    let called = client.run("chunk-flood", json!({}));
+    assert_eq!(called.chunks().len(), 100);
+    // The guest then says so in more bytes than are left.
+    assert_eq!(called.code(), "output-exceeded", "{}", called.result());
+    assert_eq!(called.number("limit"), 100);
+}
+
+#[test]
+fn a_chunk_that_is_too_big_or_none_is_not_sent() {
+    let mut client = listener(&(plugin("chunk-big", "") + &plugin("chunk-empty", "")));
+    let called = client.run("chunk-big", json!({}));
+    assert!(called.good().contains("Invalid") && called.text().contains("65536"), "{}", called.text());
+    assert!(called.chunks().is_empty() && called.usage()["chunks"] == 0);
+    let called = client.run("chunk-empty", json!({}));
+    assert_eq!(called.good().matches("Invalid").count(), 3, "{}", called.text());
+    assert!(called.chunks().is_empty() && called.usage()["chunks"] == 0);
+}
+
+#[test]
+fn log_lines_past_the_ceiling_are_counted_and_dropped() {
+    let mut client = Client::of(&plugin("log-flood", "limits.fuel = 100_000_000_000\nlimits.log-lines = 50"));
+    let called = client.run("log-flood", json!({"n": 100_000}));
+    assert_eq!(called.good(), "logged");
+    let told = client.server.wait_for_log("dropped");
+    assert!(told.contains("99950"), "{told}");
+    let lines = client.server.log().lines().filter(|line| line.contains("guest: flood ")).count();
+    assert_eq!(lines, 50);
+}
+
+#[test]
+fn a_log_flood_costs_the_guest_and_not_the_host() {
+    let mut client = Client::of(&(plugin("log-flood", "limits.fuel = 100_000_000") + &plugin("echo", "")));
+    client.check_alive();
+    client.run("log-flood", json!({"n": 10}));
+    let before = client.server.memory();
+    let called = client.run("log-flood", json!({}));
+    assert_eq!(called.code(), "fuel-exhausted", "{}", called.result());
+    assert!(client.server.memory() < before + (32 << 20));
+    client.check_alive();
+}
+
+#[test]
+fn nobody_forges_the_log() {
+    let mut client = Client::of(&plugin("log-forge", ""));
+    assert_eq!(client.run("log-forge", json!({})).good(), "forged");
+    client.server.wait_for_log("forged");
+    assert!(client.server.end().success());
+    let log = client.server.log();
+    honest(&log);
+    assert!(log.contains("plugins.log-forge"), "records name their plugin:\n{log}");
+}
+
+/// Every line of a log is a record of the host's, and holds nothing that acts on a terminal.
+fn honest(log: &str) {
+    for line in log.lines() {
+        let stamped = line.split_once('T').is_some_and(|(day, _)| day.len() == 10 && day.starts_with("20"));
+        assert!(stamped && !line.starts_with("2026-01-01"), "a line that is no record of the host's: {line:?}\n{log}");
+        let strange = line.chars().find(|&c| c.is_control() || c == '\u{202e}');
+        assert_eq!(strange, None, "a control character reached the log: {line:?}");
+    }
+}
+
+#[test]
+fn nobody_forges_the_log_by_failing() {
+    let mut client = Client::of(&(plugin("forged-errors", "") + &plugin("echo", "")));
+    for way in 0..=6 {
+        let called = client.run("forged-errors", json!({"n": way}));
+        assert!(called.is_error(), "{way}: {}", called.result());
+        assert!(!called.result().to_string().contains("evil.example"), "{way}: a remedy is the host's to word");
+    }
+    client.check_alive();
+    assert!(client.server.end().success());
+    honest(&client.server.log());
+}
+
+/// The client itself fails on a line of stdout that is no message, or on an answer nobody asked for.
+#[test]
+fn stdout_of_a_guest_never_reaches_the_wire() {
+    let mut client = listener(&(plugin("stdout-noise", "limits.fuel = 100_000_000_000") + &plugin("echo", "")));
+    let called = client.run("stdout-noise", json!({}));
+    assert_eq!(called.good(), "printed");
+    assert!(!called.0.message.to_string().contains("forged"));
+    client.check_alive();
+    assert!(client.tools().len() == 2);
+}
+
+#[test]
+fn progress_only_goes_forward() {
+    let mut client = listener(&plugin("progress-chaos", ""));
+    let called = client.run("progress-chaos", json!({}));
+    assert_eq!(called.good(), "reported");
+    let done: Vec<_> = called.progress().iter().map(|report| report["progress"].as_f64().unwrap()).collect();
+    assert_eq!(done, [1.0, 2.0, 3.0]);
+}

@@ -1,0 +1,48 @@
+//! Components that offer what no client may see: refused when they are loaded, by `check` and by `serve` alike.
+
+use suite::{Home, paths, plugin, portcullis};
+
+/// Refused by both commands, for a reason that holds these words.
+fn refused(guest: &str, words: &[&str]) {
+    let home = Home::new();
+    let source = paths::guest(guest).display().to_string();
+    let file = home.write("portcullis.toml", plugin(guest, "")).display().to_string();
+    for arguments in [vec!["check", &source], vec!["serve", "--config", &file]] {
+        let ran = portcullis(&home, &arguments);
+        let said = ran.refused();
+        for word in words {
+            assert!(said.contains(word), "{arguments:?} does not say {word:?}: {said}");
+        }
+        assert!(said.contains(guest), "{arguments:?} does not say which plugin: {said}");
+    }
+}
+
+#[test]
+fn tools_that_no_client_may_see() {
+    refused("bad-name", &["run away"]);
+    refused("long-name", &["64"]);
+    refused("twin-tools", &["two tools", "run"]);
+    refused("bad-schema", &["schema", "run"]);
+    refused("schema-no-object", &["schema", "object"]);
+    refused("schema-remote", &["schema", "http://127.0.0.1:9/schema.json"]);
+    refused("giant-list", &["8"]);
+}
+
+#[test]
+fn manifests_that_say_what_nobody_understands() {
+    refused("bad-manifest", &["manifest", "colour"]);
+    refused("broken-manifest", &["manifest"]);
+}
+
+#[test]
+fn interfaces_that_are_not_ours() {
+    refused("wrong-api", &["0.9.0", "0.1.0"]);
+    refused("wrong-world", &["does not export portcullis:plugin/tools@0.1.0", "greet"]);
+}
+
+#[test]
+fn code_that_misbehaves_before_any_call() {
+    refused("spin-start", &["fuel"]);
+    refused("spin-list", &["fuel"]);
+    refused("panic-list", &["no tools today"]);
+}

@@ -1,0 +1,156 @@
+//! The messages themselves, in both eras.
+
+use serde_json::{Value, json};
+use suite::client::modern_meta;
+use suite::{Client, Era, Server, plugin};
+
+fn client(era: Era, config: &str) -> Client {
+    Client::new(Server::start(config), era, false)
+}
+
+#[test]
+fn a_list_of_tools_is_complete() {
+    for era in Era::ALL {
+        let mut client = client(era, &(plugin("echo", "") + &plugin("wrong-schema", "")));
+        let answer = client.request("tools/list", json!({}));
+        let result = answer.result();
+        let tools = result["tools"].as_array().unwrap();
+        let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+        assert_eq!(names, ["echo__run", "wrong-schema__run"], "{era:?}: sorted, so that lists are alike");
+        let echo = &tools[0];
+        assert_eq!(echo["description"], "Misbehaves.");
+        assert_eq!(echo["inputSchema"]["type"], "object");
+        assert_eq!(echo["inputSchema"]["properties"]["n"]["type"], "integer");
+        assert_eq!(echo["inputSchema"]["additionalProperties"], false);
+        assert!(echo.get("outputSchema").is_none(), "{echo}");
+        assert_eq!(tools[1]["outputSchema"]["properties"]["ok"]["type"], "boolean");
+        if era == Era::Modern {
+            assert_eq!(result["resultType"], "complete");
+            assert!(result["ttlMs"].is_u64(), "{result}");
+            assert!(["public", "private"].contains(&result["cacheScope"].as_str().unwrap_or_default()), "{result}");
+            server_info(result);
+        }
+    }
+}
+
+fn server_info(result: &Value) {
+    let info = &result["_meta"]["io.modelcontextprotocol/serverInfo"];
+    assert_eq!(info["name"], "portcullis", "{result}");
+    assert!(info["version"].is_string(), "{result}");
+}
+
+#[test]
+fn annotations_are_passed_on() {
+    let mut client = Client::of(&suite::plugin_from("hello", &suite::paths::real_plugin("hello"), ""));
+    let tool = &client.tools()[0];
+    assert_eq!(tool["annotations"]["readOnlyHint"], true, "{tool}");
+    assert!(tool["annotations"].get("read_only").is_none(), "{tool}");
+}
+
+#[test]
+fn discovery_names_versions_tools_and_the_extension() {
+    let mut client = client(Era::Modern, &plugin("echo", ""));
+    let answer = client.request("server/discover", json!({}));
+    let result = answer.result();
+    let versions = result["supportedVersions"].as_array().unwrap();
+    assert!(versions.contains(&json!("2026-07-28")), "{result}");
+    assert!(result["capabilities"]["tools"].is_object(), "{result}");
+    assert!(result["capabilities"]["extensions"]["dev.portcullis/partial-results"].is_object(), "{result}");
+    assert_eq!(result["resultType"], "complete");
+    assert!(result["ttlMs"].is_u64() && result["cacheScope"].is_string(), "{result}");
+    server_info(result);
+}
+
+#[test]
+fn a_result_says_what_it_is_and_what_it_cost() {
+    for era in Era::ALL {
+        let mut client = client(era, &plugin("echo", ""));
+        let called = client.run("echo", json!({"n": 3}));
+        assert_eq!(called.result()["content"][0]["type"], "text");
+        assert_eq!(called.result()["structuredContent"], json!({"n": 3, "path": null}));
+        assert_ne!(called.result()["isError"], true);
+        if era == Era::Modern {
+            assert_eq!(called.result()["resultType"], "complete");
+            server_info(called.result());
+        }
+        let usage = called.usage();
+        assert!(usage["fuel"].as_u64().is_some_and(|fuel| fuel > 1000), "{usage}");
+        assert!(usage["cpuMs"].as_f64().is_some_and(|ms| ms > 0.0), "{usage}");
+        assert!(usage["wallMs"].as_f64().is_some_and(|ms| ms > 0.0), "{usage}");
+        assert!(usage["peakMemory"].as_u64().is_some_and(|bytes| bytes >= 1 << 16), "{usage}");
+        assert_eq!((&usage["chunks"], &usage["calls"]), (&json!(0), &json!(0)));
+        assert!(usage["outputBytes"].as_u64().is_some_and(|bytes| bytes > 10), "{usage}");
+    }
+}
+
+#[test]
+fn a_tool_that_is_not_there_is_an_error_of_the_protocol() {
+    for era in Era::ALL {
+        let mut client = client(era, &plugin("echo", ""));
+        for name in ["nobody__run", "echo__walk", "run", "", "echo"] {
+            let answer = client.request("tools/call", json!({"name": name, "arguments": {}}));
+            assert_eq!(answer.error_code(), -32602, "{era:?} {name:?}: {}", answer.message);
+        }
+        assert_eq!(client.request("tools/fly", json!({})).error_code(), -32601, "{era:?}");
+        client.check_alive();
+    }
+}
+
+#[test]
+fn arguments_are_checked_before_the_guest_runs() {
+    for era in Era::ALL {
+        let mut client = client(era, &plugin("echo", ""));
+        for arguments in
+            [json!({"n": "three"}), json!({"m": 3}), json!({"n": -1}), json!({"n": 1.5}), json!({"path": 7})]
+        {
+            let called = client.run("echo", arguments.clone());
+            assert_eq!(called.code(), "invalid-arguments", "{era:?} {arguments}: {}", called.result());
+            assert!(called.error()["reason"].is_string(), "{}", called.error());
+            assert!([0, u64::MAX].contains(&called.usage()["fuel"].as_u64().unwrap_or(u64::MAX)), "{}", called.usage());
+        }
+        let answer = client.request("tools/call", json!({"name": "echo__run"}));
+        assert!(answer.result()["isError"] != true, "no arguments are an empty object: {}", answer.message);
+    }
+}
+
+#[test]
+fn a_version_that_is_not_spoken_is_answered_with_those_that_are() {
+    let mut server = Server::start(&plugin("echo", ""));
+    let mut meta = modern_meta(false);
+    meta["io.modelcontextprotocol/protocolVersion"] = json!("2031-01-01");
+    server.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}}));
+    let mut client = Client::new(server, Era::Modern, false);
+    let answer = client.wait(1, std::time::Instant::now());
+    assert_eq!(answer.error_code(), -32022, "{}", answer.message);
+    assert!(
+        answer.message["error"]["data"]["supported"].as_array().is_some_and(|list| list.contains(&json!("2026-07-28")))
+    );
+}
+
+#[test]
+fn a_line_that_is_no_message_ends_nothing() {
+    for line in
+        [&b"hello"[..], b"{", b"[]", b"{\"jsonrpc\":\"2.0\"}", b"\xff\xfe", b"", b"{\"jsonrpc\":\"1.0\",\"id\":1}"]
+    {
+        let mut server = Server::start(&plugin("echo", ""));
+        server.send_raw(line);
+        // The server may answer with an error that has no id, or with nothing; it goes on.
+        server.send(
+            &json!({"jsonrpc": "2.0", "id": 77, "method": "tools/list", "params": {"_meta": modern_meta(false)}}),
+        );
+        let mut client = Client::new(server, Era::Modern, false);
+        let answer = client.wait(77, std::time::Instant::now());
+        assert!(answer.result()["tools"].is_array(), "{line:?}: {}", answer.message);
+    }
+}
+
+#[test]
+fn the_end_of_input_ends_the_server() {
+    let mut client = Client::of(&(plugin("echo", "") + &plugin("spin", "limits.fuel = 1_000_000_000_000")));
+    client.check_alive();
+    assert!(client.server.end().success());
+    let mut client = Client::of(&plugin("spin", "limits.fuel = 1_000_000_000_000\nlimits.deadline = \"1h\""));
+    client.begin_call("spin__run", json!({}));
+    suite::Watch::until_busy(&client.server);
+    client.server.end();
+}
