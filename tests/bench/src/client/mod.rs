@@ -1,0 +1,40 @@
+//! The load client: as little as can be between a clock and a server, with every answer checked.
+
+mod http;
+mod message;
+mod sse;
+mod stdio;
+
+pub(crate) use http::{HttpClient, crowd};
+pub(crate) use message::{Answer, Template, Tool};
+pub(crate) use stdio::StdioClient;
+
+use anyhow::Result;
+
+/// One conversation with a server.
+pub(crate) enum Client {
+    Stdio(StdioClient),
+    Http(HttpClient),
+}
+
+impl Client {
+    /// Sends the request and waits for its answer; `on_notification` sees what arrives before.
+    pub(crate) async fn exchange(
+        &mut self,
+        template: &Template,
+        on_notification: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<Answer> {
+        match self {
+            Self::Stdio(client) => client.exchange(template, on_notification).await,
+            Self::Http(client) => client.exchange(template, on_notification).await,
+        }
+    }
+
+    /// Sends a request that nothing but its answer is expected from.
+    pub(crate) async fn ask(&mut self, template: &Template) -> Result<Answer> {
+        self.exchange(template, |message| {
+            anyhow::bail!("an unexpected message came before the answer: {}", String::from_utf8_lossy(message))
+        })
+        .await
+    }
+}

@@ -1,0 +1,79 @@
+//! `bench`: Portcullis beside a native MCP server with the same tools, in one run and round by round, so that whatever
+//! else the machine does hits both. Prints absolute numbers, ratios and the targets; a missed target is a result, not a
+//! failure. Wrong answers are failures.
+
+mod client;
+mod contender;
+mod lab;
+mod measure;
+mod plugins;
+mod procfs;
+mod report;
+mod scenario;
+mod server;
+mod table;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::Parser;
+
+use lab::Lab;
+use report::Report;
+
+/// Measures Portcullis beside a native MCP server with the same tools.
+#[derive(Parser)]
+struct Arguments {
+    /// The `portcullis` program; a release build, or the figures mean nothing.
+    #[arg(long, value_name = "FILE")]
+    portcullis: PathBuf,
+    /// The folder with `hello.wasm` and `bench.wasm`.
+    #[arg(long, value_name = "FOLDER")]
+    plugins: PathBuf,
+    /// The `native-echo` program; by default the one beside this program.
+    #[arg(long, value_name = "FILE")]
+    native: Option<PathBuf>,
+    /// Fewer and shorter rounds: about a quarter of the time, more noise.
+    #[arg(long)]
+    quick: bool,
+    /// Measures only the scenarios whose name contains this: echo, start, memory, chunks, compute.
+    #[arg(long, value_name = "NAME")]
+    only: Option<String>,
+    /// Also writes the figures to this file.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+// One thread: the client leaves the other cores to the servers.
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    match run(Arguments::parse()).await {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(arguments: Arguments) -> Result<ExitCode> {
+    let native = match arguments.native {
+        Some(path) => path,
+        None => std::env::current_exe()?.with_file_name("native-echo"),
+    };
+    let debug = arguments.portcullis.components().any(|part| part.as_os_str() == "debug");
+    let lab = Lab::new(arguments.portcullis, native, arguments.plugins, arguments.quick)?;
+    let mut report = Report::new(arguments.quick);
+    if debug {
+        report.notes.push("this is a debug build of portcullis: compare with nothing".into());
+    }
+    scenario::run_all(&lab, &mut report, arguments.only.as_deref().unwrap_or_default()).await?;
+    table::print(&report)?;
+    if let Some(path) = arguments.json {
+        let json = serde_json::to_string_pretty(&report)? + "\n";
+        fs::write(&path, json).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(if report.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,101 @@
+//! Fair comparison: the contenders take turns, round by round, and each figure is the median of its rounds.
+
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use tokio::time::timeout;
+
+use crate::contender::Contender;
+use crate::report::Report;
+
+/// No single measurement comes near this; a server that hangs does.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// One figure per contender; none where it does not exist or failed.
+pub(crate) type Figures = [Option<f64>; Contender::ALL.len()];
+
+/// Contenders at the start, each with what it needs to run.
+pub(crate) struct Race<S> {
+    name: String,
+    lanes: Vec<(Contender, S)>,
+}
+
+impl<S> Race<S> {
+    /// Prepares every contender; one that cannot be prepared is reported and left out.
+    pub(crate) async fn line_up(
+        name: impl Into<String>,
+        contenders: &[Contender],
+        report: &mut Report,
+        mut prepare: impl AsyncFnMut(Contender) -> Result<S>,
+    ) -> Self {
+        let name = name.into();
+        eprintln!("measuring {name}");
+        let mut lanes = Vec::new();
+        for &contender in contenders {
+            match patiently(prepare(contender)).await {
+                Ok(state) => lanes.push((contender, state)),
+                Err(error) => report.fail(&name, contender, &error),
+            }
+        }
+        Self { name, lanes }
+    }
+
+    /// Runs `warm_up` unmeasured and then `rounds` measured rounds of `N` figures each; a contender that fails is out.
+    pub(crate) async fn run<const N: usize>(
+        &mut self,
+        report: &mut Report,
+        warm_up: usize,
+        rounds: usize,
+        mut measure: impl AsyncFnMut(Contender, &mut S) -> Result<[f64; N]>,
+    ) -> [Figures; N] {
+        let mut samples: [[Vec<f64>; Contender::ALL.len()]; N] = std::array::from_fn(|_| Default::default());
+        for round in 0..warm_up + rounds {
+            for (contender, mut state) in std::mem::take(&mut self.lanes) {
+                match patiently(measure(contender, &mut state)).await {
+                    Ok(figures) => {
+                        if round >= warm_up {
+                            for (samples, figure) in samples.iter_mut().zip(figures) {
+                                samples[contender as usize].push(figure);
+                            }
+                        }
+                        self.lanes.push((contender, state));
+                    }
+                    Err(error) => {
+                        samples.iter_mut().for_each(|samples| samples[contender as usize].clear());
+                        report.fail(&self.name, contender, &error);
+                    }
+                }
+            }
+        }
+        samples.map(|samples| samples.map(|mut samples| percentile(&mut samples, 50.0)))
+    }
+}
+
+async fn patiently<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    match timeout(PATIENCE, work).await {
+        Ok(result) => result,
+        Err(_) => bail!("no end after {} s", PATIENCE.as_secs()),
+    }
+}
+
+/// The sample below which `percent` of all lie, by nearest rank; none of nothing.
+pub(crate) fn percentile(samples: &mut [f64], percent: f64) -> Option<f64> {
+    samples.sort_by(f64::total_cmp);
+    let rank = (percent / 100.0 * samples.len() as f64).ceil() as usize;
+    samples.get(rank.max(1) - 1).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::percentile;
+
+    #[test]
+    fn percentiles_are_samples() {
+        let mut samples: Vec<f64> = (1..=200).rev().map(f64::from).collect();
+        assert_eq!(percentile(&mut samples, 50.0), Some(100.0));
+        assert_eq!(percentile(&mut samples, 99.0), Some(198.0));
+        assert_eq!(percentile(&mut [3.0, 1.0, 2.0], 50.0), Some(2.0));
+        assert_eq!(percentile(&mut [7.0], 99.0), Some(7.0));
+        assert_eq!(percentile(&mut [], 50.0), None);
+    }
+}

@@ -1,0 +1,101 @@
+//! The plugins of a run, and configurations that name them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use toml::{Table, Value};
+
+use crate::contender::Contender;
+
+/// How many plugins the larger start has.
+pub(crate) const MANY: usize = 50;
+
+/// Which plugins a server is configured with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Set {
+    /// The bench's own plugin.
+    Bench,
+    /// This many copies of `hello`, each with a digest of its own.
+    Copies(usize),
+}
+
+/// Writes `MANY` copies of a component that do the same and differ in their bytes.
+pub(crate) fn copy_apart(component: &Path, folder: &Path) -> Result<()> {
+    let bytes = fs::read(component)
+        .with_context(|| format!("cannot read {}; `cargo xtask bench` builds it first", component.display()))?;
+    for number in 0..MANY {
+        let mut copy = bytes.clone();
+        copy.extend(custom_section("bench:copy", format!("{number:02}").as_bytes()));
+        fs::write(folder.join(format!("{}.wasm", copy_name(number))), copy)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn copy_name(number: usize) -> String {
+    format!("copy-{number:02}")
+}
+
+/// A custom section as it stands in a component: id 0, size, name with its length, data.
+/// Every length here is below 128 and therefore one byte of LEB128.
+fn custom_section(name: &str, data: &[u8]) -> Vec<u8> {
+    let length = |bytes: usize| u8::try_from(bytes).ok().filter(|&length| length < 128).unwrap_or(127);
+    let mut section = vec![0, length(1 + name.len() + data.len()), length(name.len())];
+    section.extend_from_slice(name.as_bytes());
+    section.extend_from_slice(data);
+    section
+}
+
+/// The text of a configuration for `set`, with limits that no measurement reaches.
+pub(crate) fn configuration(contender: Contender, set: Set, built: &Path, copies: &Path) -> String {
+    let mut plugins = Table::new();
+    match set {
+        Set::Bench => {
+            let mut entry = entry(built.join("bench.wasm"));
+            entry.insert("limits".into(), Value::Table(generous_limits(contender)));
+            plugins.insert("bench".into(), Value::Table(entry));
+        }
+        Set::Copies(count) => {
+            for number in 0..count {
+                let name = copy_name(number);
+                let entry = entry(copies.join(format!("{name}.wasm")));
+                plugins.insert(name, Value::Table(entry));
+            }
+        }
+    }
+    Table::from_iter([("plugins".to_owned(), Value::Table(plugins))]).to_string()
+}
+
+fn entry(source: PathBuf) -> Table {
+    Table::from_iter([
+        ("source".to_owned(), Value::String(source.to_string_lossy().into_owned())),
+        ("prefix".to_owned(), Value::Boolean(true)),
+    ])
+}
+
+fn generous_limits(contender: Contender) -> Table {
+    let mut limits = Table::from_iter([
+        ("deadline".to_owned(), Value::String("60s".into())),
+        ("output".to_owned(), Value::String("64 MiB".into())),
+        ("chunks".to_owned(), Value::Integer(1_000_000)),
+    ]);
+    if let Some(metering) = contender.metering() {
+        limits.insert("metering".into(), Value::String(metering.into()));
+    }
+    match contender {
+        Contender::Native => {}
+        Contender::Fuel => drop(limits.insert("fuel".into(), Value::Integer(100_000_000_000))),
+        Contender::Ticks => drop(limits.insert("cpu".into(), Value::String("60s".into()))),
+    }
+    limits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::custom_section;
+
+    #[test]
+    fn a_section_counts_its_name_and_data() {
+        assert_eq!(custom_section("ab", b"xyz"), [0, 6, 2, b'a', b'b', b'x', b'y', b'z']);
+    }
+}
