@@ -1,0 +1,59 @@
+//! `cargo xtask test`: what continuous integration runs, in the order of what fails soonest.
+
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+
+use crate::command::{cargo, check};
+use crate::repo::Repo;
+use crate::setup;
+
+/// Format, lints, set-up, all tests.
+pub(crate) fn run(repo: &Repo) -> Result<()> {
+    let start = Instant::now();
+    let plugins = repo.root.join("plugins/Cargo.toml");
+
+    heading("format");
+    for workspace in [".", "plugins", "tests/guests", "tests/bench/guest"] {
+        let manifest = repo.root.join(workspace).join("Cargo.toml");
+        check(cargo().args(["fmt", "--all", "--check", "--manifest-path"]).arg(manifest))
+            .context("some files are not formatted; `cargo fmt --all` in that workspace mends it")?;
+    }
+    heading("set-up");
+    setup::everything(repo)?;
+
+    heading("lints");
+    check(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]).current_dir(&repo.root))?;
+    let mut clippy = cargo();
+    clippy.args(["clippy", "--all-targets", "--manifest-path"]).arg(&plugins);
+    check(clippy.arg("--target-dir").arg(repo.cargo_target()).args(["--", "-D", "warnings"]).current_dir(&repo.root))?;
+
+    heading("tests");
+    check(cargo().args(["build", "-p", "portcullis"]).current_dir(&repo.root))?;
+    check(
+        cargo()
+            .args(["test", "--workspace"])
+            .env("PORTCULLIS_BIN", repo.binary("debug", "portcullis"))
+            .env("PORTCULLIS_PYTHON", repo.python())
+            .env("PORTCULLIS_NODE_MODULES", repo.node_modules())
+            .current_dir(&repo.root),
+    )?;
+
+    heading("tests of the plugins, native");
+    // The same target folder: what both workspaces depend on is compiled once.
+    check(
+        cargo()
+            .args(["test", "--manifest-path"])
+            .arg(&plugins)
+            .arg("--target-dir")
+            .arg(repo.cargo_target())
+            .current_dir(&repo.root),
+    )?;
+
+    println!("\nAll checks and tests passed in {} s.", start.elapsed().as_secs());
+    Ok(())
+}
+
+fn heading(what: &str) {
+    println!("\n== {what}");
+}

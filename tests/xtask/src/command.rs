@@ -1,0 +1,65 @@
+//! Runs other programs and says what went wrong in terms of what to do next.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+/// The cargo that runs us, so that a chosen tool chain stays chosen.
+pub(crate) fn cargo() -> Command {
+    Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")))
+}
+
+/// Runs a command with our own output streams; fails when it fails.
+pub(crate) fn check(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("cannot start {}", program(command)))?;
+    if !status.success() {
+        bail!("{} failed ({status})", line(command));
+    }
+    Ok(())
+}
+
+/// Runs a command and returns what it wrote to stdout; stderr stays visible.
+pub(crate) fn output(command: &mut Command) -> Result<String> {
+    let out =
+        command.stderr(Stdio::inherit()).output().with_context(|| format!("cannot start {}", program(command)))?;
+    if !out.status.success() {
+        bail!("{} failed ({})", line(command), out.status);
+    }
+    String::from_utf8(out.stdout).with_context(|| format!("{} wrote something that is not text", program(command)))
+}
+
+/// Runs a noisy command in silence; its output is shown only when it fails.
+pub(crate) fn quiet(command: &mut Command) -> Result<()> {
+    let out = command.output().with_context(|| format!("cannot start {}", program(command)))?;
+    if !out.status.success() {
+        eprint!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+        bail!("{} failed ({})", line(command), out.status);
+    }
+    Ok(())
+}
+
+/// Announces a step that may take a while, does it, says how long it took.
+pub(crate) fn step<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    eprint!("  {what} ... ");
+    let start = Instant::now();
+    let done = work().with_context(|| format!("set-up failed at: {what}"));
+    match &done {
+        Ok(_) => eprintln!("{:.1} s", start.elapsed().as_secs_f32()),
+        Err(_) => eprintln!("failed"),
+    }
+    done
+}
+
+fn program(command: &Command) -> String {
+    Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The command as it could be typed, for messages.
+fn line(command: &Command) -> String {
+    let args = command.get_args().map(|arg| arg.to_string_lossy().into_owned());
+    [program(command)].into_iter().chain(args).collect::<Vec<_>>().join(" ")
+}

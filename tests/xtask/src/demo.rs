@@ -1,0 +1,84 @@
+//! `cargo xtask demo`: the main job, first through a real MCP client, then from the command line without one.
+
+use std::fs;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::command::{cargo, check, step};
+use crate::repo::Repo;
+use crate::server::Server;
+use crate::setup;
+
+/// The guests of `tests/guests` that the demo shows being stopped.
+const GUESTS: [&str; 2] = ["spin", "eat-memory"];
+
+/// How much of the command line's output is shown: the idea, not every folder again.
+const HEAD: usize = 6;
+
+/// Sets up, builds, and runs both halves; fails when anything is not as the demo says.
+pub(crate) fn run(repo: &Repo) -> Result<()> {
+    setup::for_demo(repo, &GUESTS)?;
+    step("building the host", || {
+        check(cargo().args(["build", "--quiet", "-p", "portcullis"]).current_dir(&repo.root))
+    })?;
+    let config = repo.clients().join("demo.toml");
+    let folder = repo.target.join("demo");
+    let notes = empty_notes(&folder)?;
+    let server =
+        step("starting the server", || Server::start(&mut repo.portcullis(), &config, &folder.join("server.log")))?;
+    if let Err(error) = with_client(repo, &server, &notes) {
+        bail!("{error:#}\nThe server's log ({}) ends with:\n{}", repo.show(&server.log), server.last_words());
+    }
+    drop(server);
+    without_client(repo, &config)
+}
+
+/// A fresh folder for the notes, so that the note shown is this run's.
+fn empty_notes(folder: &Path) -> Result<PathBuf> {
+    let notes = folder.join("notes");
+    if notes.exists() {
+        fs::remove_dir_all(&notes).with_context(|| format!("cannot empty {}", notes.display()))?;
+    }
+    fs::create_dir_all(&notes).with_context(|| format!("cannot make {}", notes.display()))?;
+    Ok(notes)
+}
+
+fn with_client(repo: &Repo, server: &Server, notes: &Path) -> Result<()> {
+    let mut client = Command::new(repo.python());
+    client.arg("-B").arg(repo.clients().join("demo.py")).arg(&server.url).arg(notes);
+    // The script's text is UTF-8 even where the locale says nothing.
+    check(client.env("PYTHONIOENCODING", "utf-8").current_dir(&repo.root))
+}
+
+fn without_client(repo: &Repo, config: &Path) -> Result<()> {
+    let args = ["call", "survey", "survey", r#"{"path":"/src"}"#, "--config"];
+    let shown = format!("portcullis call survey survey '{}' --config {}", args[3], repo.show(config));
+    println!("\n{}", bold("The same job without any client"));
+    println!("  $ {shown}");
+    let out = repo.portcullis().args(args).arg(config).output().context("cannot start portcullis")?;
+    let (stdout, stderr) = (String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+    if !out.status.success() {
+        bail!("{shown} failed ({}):\n{stderr}", out.status);
+    }
+    let lines: Vec<_> = stdout.lines().filter(|line| !line.trim().is_empty()).collect();
+    ensure!(lines.len() > 1, "{shown} printed no chunks:\n{stdout}{stderr}");
+    for line in lines.iter().take(HEAD) {
+        println!("  {}", line.chars().take(110).collect::<String>());
+    }
+    if lines.len() > HEAD {
+        println!("  … {} more lines", lines.len() - HEAD);
+    }
+    let usage = stderr.lines().rev().find(|line| line.contains("fuel")).context("no usage line on stderr")?;
+    println!("  {}", usage.trim());
+    let portcullis = repo.binary("debug", "portcullis");
+    println!("\nTo look further: {} --help; the configuration: {}", repo.show(&portcullis), repo.show(config));
+    Ok(())
+}
+
+fn bold(text: &str) -> String {
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) || !std::io::stdout().is_terminal();
+    if plain { text.to_owned() } else { format!("\x1b[1m{text}\x1b[0m") }
+}

@@ -1,0 +1,65 @@
+//! `cargo xtask`: everything this repository can do with itself. Each command does its own set-up, which costs nothing
+//! when nothing changed.
+#![allow(clippy::print_stdout, reason = "a tool for people at a terminal; no MCP wire here")]
+
+mod bench;
+mod checks;
+mod command;
+mod demo;
+mod node;
+mod python;
+mod repo;
+mod server;
+mod setup;
+mod stamp;
+mod wasm;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+use crate::repo::Repo;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Set-up, demo, tests and benchmark of Portcullis")]
+struct Args {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Gets the tool chains and builds every plugin and test guest.
+    Setup,
+    /// Shows the main job with a real MCP client over this repository's own tree.
+    Demo,
+    /// Checks format and lints, then runs all tests.
+    Test,
+    /// Measures the host beside a native server, in release builds.
+    Bench {
+        /// Passed on to the benchmark.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+}
+
+fn main() -> ExitCode {
+    match run(Args::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("\ncargo xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: Args) -> Result<()> {
+    let repo = Repo::locate()?;
+    match args.task {
+        Task::Setup => setup::everything(&repo),
+        Task::Demo => demo::run(&repo),
+        Task::Test => checks::run(&repo),
+        Task::Bench { args } => bench::run(&repo, &args),
+    }
+}

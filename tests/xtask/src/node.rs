@@ -1,0 +1,59 @@
+//! Node: the pinned TypeScript client and `componentize-qjs`, and the plugin written in JavaScript.
+
+use std::fs;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::command::{output, quiet, step};
+use crate::repo::Repo;
+use crate::stamp::{copy_if_changed, unless_fresh};
+
+/// Makes `target/node` from `tests/clients/package.json` and its lock file.
+pub(crate) fn packages(repo: &Repo) -> Result<()> {
+    let folder = repo.target.join("node");
+    let inputs = ["package.json", "package-lock.json"].map(|name| repo.clients().join(name));
+    unless_fresh(&folder.join("stamp"), &inputs, &repo.node_modules(), || {
+        check_version()?;
+        step("installing the Node packages", || {
+            for input in &inputs {
+                copy_if_changed(input, &folder.join(input.file_name().context("a lock file has a name")?))?;
+            }
+            let mut npm = Command::new("npm");
+            // The lock file has versions and digests but no addresses, so any registry or mirror serves. Not `npm ci`:
+            // it insists on entries for all of componentize-qjs's optional builds, published or not.
+            npm.args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
+            quiet(npm.current_dir(&folder)).context("npm could not install; it needs a package registry within reach")
+        })
+    })
+}
+
+/// Builds `target/plugins/hello-javascript.wasm`.
+pub(crate) fn plugin(repo: &Repo) -> Result<()> {
+    let component = repo.plugins().join("hello-javascript.wasm");
+    let source = repo.root.join("plugins/hello-javascript/hello.js");
+    let inputs = [source.clone(), repo.wit(), repo.clients().join("package-lock.json")];
+    let work = repo.target.join("hello-javascript");
+    unless_fresh(&work.join("stamp"), &inputs, &component, || {
+        step("building plugins/hello-javascript", || {
+            fs::create_dir_all(&work)?;
+            let built = work.join("hello-javascript.wasm");
+            let mut build = Command::new(repo.node_modules().join(".bin/componentize-qjs"));
+            build.arg("--wit").arg(repo.wit()).args(["--world", "plugin", "--js"]).arg(&source);
+            // --sync: the interfaces are sync-typed, and the host runs without the component model's async part.
+            quiet(build.args(["--sync", "--opt-size", "--output"]).arg(&built))?;
+            copy_if_changed(&built, &component)?;
+            Ok(fs::remove_file(built)?)
+        })
+    })
+}
+
+fn check_version() -> Result<()> {
+    let need = "Node 20 or newer with npm is needed for the TypeScript client and the JavaScript plugin";
+    let version = output(Command::new("node").arg("--version")).context(need)?;
+    let major = version.trim().trim_start_matches('v').split('.').next().and_then(|major| major.parse::<u32>().ok());
+    if major.is_none_or(|major| major < 20) {
+        bail!("{need}; this one is {}", version.trim());
+    }
+    Ok(())
+}

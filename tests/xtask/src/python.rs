@@ -1,0 +1,61 @@
+//! Python: a virtual environment with the pinned client and `componentize-py`, and the plugin written in Python.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::command::{output, quiet, step};
+use crate::repo::Repo;
+use crate::stamp::{copy_if_changed, unless_fresh};
+
+/// Makes `target/venv` from `tests/clients/requirements.txt`.
+pub(crate) fn packages(repo: &Repo) -> Result<()> {
+    let venv = repo.target.join("venv");
+    let requirements = repo.clients().join("requirements.txt");
+    unless_fresh(&venv.join("stamp"), std::slice::from_ref(&requirements), &repo.python(), || {
+        let system = interpreter()?;
+        step("making the Python environment", || {
+            // --clear: packages that are no longer wanted must not linger.
+            quiet(Command::new(system).args(["-m", "venv", "--clear"]).arg(&venv))
+                .context("cannot make a virtual environment. On Debian and Ubuntu: `apt-get install python3-venv`")
+        })?;
+        step("installing the Python packages", || {
+            let mut pip = Command::new(repo.python());
+            pip.args(["-m", "pip", "install", "--quiet", "--no-deps", "--disable-pip-version-check", "--requirement"]);
+            quiet(pip.arg(&requirements)).context("pip could not install; it needs a package index within reach")
+        })
+    })
+}
+
+/// Builds `target/plugins/hello-python.wasm`.
+pub(crate) fn plugin(repo: &Repo) -> Result<()> {
+    let component = repo.plugins().join("hello-python.wasm");
+    let source = repo.root.join("plugins/hello-python/hello.py");
+    let inputs = [source.clone(), repo.wit(), repo.clients().join("requirements.txt")];
+    let work = repo.target.join("hello-python");
+    unless_fresh(&work.join("stamp"), &inputs, &component, || {
+        step("building plugins/hello-python", || {
+            // From a copy: Python leaves its bytecode beside the source it loads.
+            copy_if_changed(&source, &work.join("hello.py"))?;
+            let built = work.join("hello-python.wasm");
+            let mut build = Command::new(repo.target.join("venv/bin/componentize-py"));
+            build.arg("--quiet").arg("--wit-path").arg(repo.wit()).args(["--world", "plugin", "componentize"]);
+            quiet(build.arg("--python-path").arg(&work).args(["hello", "--output"]).arg(&built))?;
+            copy_if_changed(&built, &component)?;
+            Ok(fs::remove_file(built)?)
+        })
+    })
+}
+
+/// The newest Python the system offers that the client's packages accept.
+fn interpreter() -> Result<&'static Path> {
+    for name in ["python3", "python3.13", "python3.12", "python3.11"] {
+        let version = output(Command::new(name).args(["-c", "import sys; print(sys.version_info >= (3, 11))"]));
+        if version.is_ok_and(|answer| answer.trim() == "True") {
+            return Ok(Path::new(name));
+        }
+    }
+    bail!("no Python 3.11 or newer found. On Debian: `apt-get install python3 python3-venv`")
+}

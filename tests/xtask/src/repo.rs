@@ -1,0 +1,79 @@
+//! Where things are in this repository.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+/// Binaries are named by the platform's habit.
+const EXE: &str = env::consts::EXE_SUFFIX;
+
+/// The repository's folders. Everything built goes below `target`.
+pub(crate) struct Repo {
+    /// The folder of the workspace's `Cargo.toml`.
+    pub(crate) root: PathBuf,
+    /// Plugins, guests, tool chains: always `target`, because configuration files name it.
+    pub(crate) target: PathBuf,
+    /// Where cargo puts the workspace's own binaries; `CARGO_TARGET_DIR` moves it.
+    cargo_target: PathBuf,
+}
+
+impl Repo {
+    pub(crate) fn locate() -> Result<Self> {
+        // At run time, so that a moved checkout with an old binary still finds itself; cargo sets it for `cargo xtask`.
+        let here = env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+        let root = here.ancestors().nth(2).context("xtask lives two folders below the root")?.to_path_buf();
+        let target = root.join("target");
+        let cargo_target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| target.clone(), |dir| root.join(dir));
+        Ok(Self { root, target, cargo_target })
+    }
+
+    /// The WIT that plugins in other languages are bound to.
+    pub(crate) fn wit(&self) -> PathBuf {
+        self.root.join("wit/v0.1")
+    }
+
+    /// The test clients: scripts, their pinned packages, the demo's configuration.
+    pub(crate) fn clients(&self) -> PathBuf {
+        self.root.join("tests/clients")
+    }
+
+    /// A binary of the workspace in the given profile's folder.
+    pub(crate) fn binary(&self, profile: &str, name: &str) -> PathBuf {
+        self.cargo_target.join(profile).join(format!("{name}{EXE}"))
+    }
+
+    /// The host's development build. Its compiled code is kept here instead of in the user's cache.
+    pub(crate) fn portcullis(&self) -> Command {
+        let mut portcullis = Command::new(self.binary("debug", "portcullis"));
+        // The suite's cache too: what one of them compiled the other has.
+        portcullis.env("PORTCULLIS_CACHE", self.target.join("test-cache")).current_dir(&self.root);
+        portcullis
+    }
+
+    /// The built plugins.
+    pub(crate) fn plugins(&self) -> PathBuf {
+        self.target.join("plugins")
+    }
+
+    /// Where cargo builds the workspace, for a second workspace that wants to share its dependencies.
+    pub(crate) fn cargo_target(&self) -> &Path {
+        &self.cargo_target
+    }
+
+    /// The interpreter that has the Python client and `componentize-py`.
+    pub(crate) fn python(&self) -> PathBuf {
+        self.target.join("venv/bin/python")
+    }
+
+    /// The folder that has the TypeScript client and `componentize-qjs`.
+    pub(crate) fn node_modules(&self) -> PathBuf {
+        self.target.join("node/node_modules")
+    }
+
+    /// A path as a person at the root would type it.
+    pub(crate) fn show(&self, path: &Path) -> String {
+        path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
+    }
+}

@@ -1,0 +1,34 @@
+//! What each command needs before it can start.
+
+use anyhow::Result;
+
+use crate::repo::Repo;
+use crate::{node, python, wasm};
+
+/// Tool chains, all plugins in all languages, all test guests.
+pub(crate) fn everything(repo: &Repo) -> Result<()> {
+    rust_plugins(repo)?;
+    wasm::guests(repo)?;
+    python::packages(repo)?;
+    node::packages(repo)?;
+    python::plugin(repo)?;
+    node::plugin(repo)
+}
+
+/// The demo's parts: the Rust plugins, two guests that misbehave, the Python client.
+pub(crate) fn for_demo(repo: &Repo, guests: &[&str]) -> Result<()> {
+    rust_plugins(repo)?;
+    wasm::some_guests(repo, guests)?;
+    python::packages(repo)
+}
+
+/// The benchmark's parts: the Rust plugins and one to be measured.
+pub(crate) fn for_bench(repo: &Repo) -> Result<()> {
+    rust_plugins(repo)?;
+    wasm::bench_guest(repo)
+}
+
+fn rust_plugins(repo: &Repo) -> Result<()> {
+    wasm::add_target(repo)?;
+    wasm::plugins(repo)
+}
