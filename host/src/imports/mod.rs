@@ -16,7 +16,9 @@ pub use content::{Annotations, Blob, Content, ContentData, EmbeddedResource, Res
 pub use log::{GuestLog, Level, Stream};
 pub use output::{CallSink, Closed, NoSink, Output, OutputError};
 pub use progress::{Progress, Report};
-pub use tool::{Budgeted, CallContext, Exhaustion, GuestDenial, Icon, Tool, ToolAnnotations, ToolError, ToolResult};
+pub use tool::{
+    Budgeted, CallContext, Execution, Exhaustion, GuestDenial, Icon, Tool, ToolAnnotations, ToolError, ToolResult,
+};
 
 use std::sync::Arc;
 

@@ -16,6 +16,17 @@ pub struct ToolAnnotations {
     pub open_world: Option<bool>,
 }
 
+/// How long calls of a tool usually take; a hint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Execution {
+    /// Short.
+    Inline,
+    /// Perhaps not.
+    MayRunLong,
+    /// Long enough to be a task wherever there are tasks.
+    TaskOnly,
+}
+
 /// A picture of a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Icon {
@@ -42,6 +53,8 @@ pub struct Tool {
     pub output_schema: Option<String>,
     /// Hints.
     pub annotations: ToolAnnotations,
+    /// A hint.
+    pub execution: Execution,
     /// Pictures.
     pub icons: Vec<Icon>,
 }

@@ -33,7 +33,7 @@ pub struct RefusedPath {
 
 /// A granted directory that cannot be opened.
 #[derive(Debug, thiserror::Error)]
-#[error("the granted directory {path} cannot be opened: {reason}")]
+#[error("the granted directory {path} cannot be opened: {reason}; make it, or correct `host` in grants.filesystem")]
 pub struct MountError {
     path: PathBuf,
     reason: String,

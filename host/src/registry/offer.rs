@@ -104,6 +104,7 @@ mod tests {
             input_schema: r#"{"type":"object"}"#.into(),
             output_schema: None,
             annotations: Default::default(),
+            execution: crate::imports::Execution::Inline,
             icons: vec![],
         }
     }

@@ -13,6 +13,11 @@ pub(super) fn tool_from_guest(tool: w::Tool) -> h::Tool {
         input_schema: tool.input_schema,
         output_schema: tool.output_schema,
         annotations: h::ToolAnnotations { read_only, destructive, idempotent, open_world },
+        execution: match tool.execution {
+            w::Execution::Inline => h::Execution::Inline,
+            w::Execution::MayRunLong => h::Execution::MayRunLong,
+            w::Execution::TaskOnly => h::Execution::TaskOnly,
+        },
         icons: tool.icons.into_iter().map(|i| h::Icon { src: i.src, mime_type: i.mime_type, sizes: i.sizes }).collect(),
     }
 }
@@ -26,7 +31,11 @@ pub(super) fn tool_to_guest(tool: h::Tool) -> w::Tool {
         input_schema: tool.input_schema,
         output_schema: tool.output_schema,
         annotations: w::ToolAnnotations { read_only, destructive, idempotent, open_world },
-        execution: w::Execution::Inline,
+        execution: match tool.execution {
+            h::Execution::Inline => w::Execution::Inline,
+            h::Execution::MayRunLong => w::Execution::MayRunLong,
+            h::Execution::TaskOnly => w::Execution::TaskOnly,
+        },
         icons: tool.icons.into_iter().map(|i| w::Icon { src: i.src, mime_type: i.mime_type, sizes: i.sizes }).collect(),
     }
 }
@@ -192,5 +201,33 @@ pub(super) fn level_from_guest(level: wl::Level) -> h::Level {
         wl::Level::Critical => h::Level::Critical,
         wl::Level::Alert => h::Level::Alert,
         wl::Level::Emergency => h::Level::Emergency,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_comes_out_as_it_went_in() {
+        for execution in [w::Execution::Inline, w::Execution::MayRunLong, w::Execution::TaskOnly] {
+            let tool = w::Tool {
+                name: "add".into(),
+                title: Some("Add".into()),
+                description: "Adds.".into(),
+                input_schema: "{}".into(),
+                output_schema: None,
+                annotations: w::ToolAnnotations {
+                    read_only: Some(false),
+                    destructive: None,
+                    idempotent: Some(true),
+                    open_world: None,
+                },
+                execution,
+                icons: vec![w::Icon { src: "data:,".into(), mime_type: None, sizes: vec!["any".into()] }],
+            };
+            let before = format!("{tool:?}");
+            assert_eq!(format!("{:?}", tool_to_guest(tool_from_guest(tool))), before);
+        }
     }
 }
