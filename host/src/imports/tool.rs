@@ -114,6 +114,9 @@ pub enum Budgeted {
     Calls,
     Depth,
     Arguments,
+    Questions,
+    Tokens,
+    Stored,
 }
 
 impl Budgeted {
@@ -129,6 +132,9 @@ impl Budgeted {
             Budgeted::Calls => "reverse calls",
             Budgeted::Depth => "call depth",
             Budgeted::Arguments => "argument bytes",
+            Budgeted::Questions => "questions",
+            Budgeted::Tokens => "model tokens",
+            Budgeted::Stored => "stored bytes",
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Requests, grants, and their intersection.
 
-use super::{Capability, Denial, PluginId, ToolPattern};
+use super::{Capability, ClientGrants, ClientRequests, Denial, PluginId, SampleGrant, ToolPattern};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -33,6 +33,22 @@ pub struct Requests {
     /// Agent-side tools, by pattern.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub agent_tools: Vec<ToolPattern>,
+    /// Questions to the client.
+    #[serde(skip_serializing_if = "asks_nothing")]
+    pub client: ClientRequests,
+    /// To publish resources and prompts.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub publish: bool,
+    /// Events, by pattern.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<ToolPattern>,
+    /// Connected accounts, by name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub connections: Vec<String>,
+}
+
+fn asks_nothing(client: &ClientRequests) -> bool {
+    *client == ClientRequests::default()
 }
 
 /// One directory the operator gives.
@@ -55,6 +71,14 @@ pub struct Grants {
     pub filesystem: Vec<FilesystemGrant>,
     /// Agent-side tools, by pattern.
     pub agent_tools: Vec<ToolPattern>,
+    /// Questions to the client.
+    pub client: ClientGrants,
+    /// Resources and prompts made at run time.
+    pub publish: bool,
+    /// Events, by pattern.
+    pub events: Vec<ToolPattern>,
+    /// Connected accounts, by name.
+    pub connections: Vec<String>,
 }
 
 /// A directory that a plugin really gets.
@@ -73,9 +97,8 @@ pub struct Mount {
 pub struct Authority {
     plugin: PluginId,
     mounts: Vec<Mount>,
-    writing_requested: bool,
-    requested_tools: Vec<ToolPattern>,
-    granted_tools: Vec<ToolPattern>,
+    requested: Requests,
+    granted: Grants,
     idle_grants: Vec<&'static str>,
 }
 
@@ -94,21 +117,19 @@ impl Authority {
                 })
                 .collect(),
         };
-        let mut idle_grants = Vec::new();
-        if requests.filesystem.is_none() && !grants.filesystem.is_empty() {
-            idle_grants.push("filesystem");
-        }
-        if requests.agent_tools.is_empty() && !grants.agent_tools.is_empty() {
-            idle_grants.push("agent-tools");
-        }
-        Self {
-            plugin,
-            mounts,
-            writing_requested: requests.filesystem == Some(Access::Write),
-            requested_tools: requests.agent_tools.clone(),
-            granted_tools: grants.agent_tools.clone(),
-            idle_grants,
-        }
+        let idle = [
+            ("filesystem", !grants.filesystem.is_empty() && requests.filesystem.is_none()),
+            ("agent-tools", !grants.agent_tools.is_empty() && requests.agent_tools.is_empty()),
+            ("client.form", grants.client.form && !requests.client.form),
+            ("client.url", !grants.client.url.is_empty() && !requests.client.url),
+            ("client.sample", grants.client.sample.is_some() && !requests.client.sample),
+            ("client.roots", grants.client.roots && !requests.client.roots),
+            ("publish", grants.publish && !requests.publish),
+            ("events", !grants.events.is_empty() && requests.events.is_empty()),
+            ("connections", !grants.connections.is_empty() && requests.connections.is_empty()),
+        ];
+        let idle_grants = idle.into_iter().filter(|(_, idle)| *idle).map(|(key, _)| key).collect();
+        Self { plugin, mounts, requested: requests.clone(), granted: grants.clone(), idle_grants }
     }
 
     /// No authority at all: for asking a component what it offers before anybody granted anything.
@@ -133,14 +154,61 @@ impl Authority {
 
     /// Whether an agent-side tool may be called.
     pub fn agent_tool(&self, name: &str) -> Result<(), Denial> {
-        let capability = || Capability::AgentTools { tool: name.to_owned() };
-        if !self.granted_tools.iter().any(|p| p.covers(name)) {
-            return Err(Denial::not_granted(&self.plugin, capability()));
+        let covers = |patterns: &[ToolPattern]| patterns.iter().any(|p| p.covers(name));
+        self.both(covers(&self.granted.agent_tools), covers(&self.requested.agent_tools), || Capability::AgentTools {
+            tool: name.to_owned(),
+        })
+    }
+
+    /// Whether forms may be put to the user.
+    pub fn form(&self) -> Result<(), Denial> {
+        self.both(self.granted.client.form, self.requested.client.form, || Capability::Form)
+    }
+
+    /// Whether the user may be sent to a page on this host.
+    pub fn url(&self, host: &str) -> Result<(), Denial> {
+        let granted = self.granted.client.url.iter().any(|p| p.covers(host));
+        self.both(granted, self.requested.client.url, || Capability::Url { host: host.to_owned() })
+    }
+
+    /// Whether a model may be asked, and how much.
+    pub fn sample(&self) -> Result<SampleGrant, Denial> {
+        let granted = self.granted.client.sample;
+        self.both(granted.is_some(), self.requested.client.sample, || Capability::Sample)?;
+        Ok(granted.unwrap_or_default())
+    }
+
+    /// Whether the client's roots may be seen.
+    pub fn roots(&self) -> Result<(), Denial> {
+        self.both(self.granted.client.roots, self.requested.client.roots, || Capability::Roots)
+    }
+
+    /// Whether resources and prompts may be published.
+    pub fn publish(&self) -> Result<(), Denial> {
+        self.both(self.granted.publish, self.requested.publish, || Capability::Publish)
+    }
+
+    /// Whether an event of this name may be emitted.
+    pub fn event(&self, name: &str) -> Result<(), Denial> {
+        let covers = |patterns: &[ToolPattern]| patterns.iter().any(|p| p.covers(name));
+        let capability = || Capability::Events { name: name.to_owned() };
+        self.both(covers(&self.granted.events), covers(&self.requested.events), capability)
+    }
+
+    /// Whether a connected account may be used.
+    pub fn connection(&self, name: &str) -> Result<(), Denial> {
+        let names = |list: &[String]| list.iter().any(|known| known == name);
+        let capability = || Capability::Connections { name: name.to_owned() };
+        self.both(names(&self.granted.connections), names(&self.requested.connections), capability)
+    }
+
+    /// Both keys, or the denial that says which one is missing.
+    fn both(&self, granted: bool, requested: bool, capability: impl Fn() -> Capability) -> Result<(), Denial> {
+        match (granted, requested) {
+            (false, _) => Err(Denial::not_granted(&self.plugin, capability())),
+            (true, false) => Err(Denial::not_requested(&self.plugin, capability())),
+            (true, true) => Ok(()),
         }
-        if !self.requested_tools.iter().any(|p| p.covers(name)) {
-            return Err(Denial::not_requested(&self.plugin, capability()));
-        }
-        Ok(())
     }
 
     /// The denial for a path that the sandbox refused. `path` is as the guest named it.
@@ -161,7 +229,9 @@ impl Authority {
         match mount {
             None => Denial::not_granted(&self.plugin, capability(&clean)),
             Some(mount) if mount.access >= access => Denial::leads_outside(capability(path)),
-            Some(_) if !self.writing_requested => Denial::not_requested(&self.plugin, capability(path)),
+            Some(_) if self.requested.filesystem != Some(Access::Write) => {
+                Denial::not_requested(&self.plugin, capability(path))
+            }
             Some(mount) => Denial::read_only(&self.plugin, capability(path), &mount.guest),
         }
     }

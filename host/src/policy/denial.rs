@@ -17,6 +17,29 @@ pub enum Capability {
         /// `<agent plugin>.<tool>`.
         tool: String,
     },
+    /// A form for the user.
+    Form,
+    /// A page for the user.
+    Url {
+        /// The page's host.
+        host: String,
+    },
+    /// The client's model.
+    Sample,
+    /// The client's roots.
+    Roots,
+    /// Resources and prompts made at run time.
+    Publish,
+    /// An event, by name.
+    Events {
+        /// Dotted words.
+        name: String,
+    },
+    /// A connected account, by name.
+    Connections {
+        /// The connection's key in the configuration.
+        name: String,
+    },
 }
 
 impl Capability {
@@ -25,6 +48,13 @@ impl Capability {
         match self {
             Capability::Filesystem { .. } => "filesystem",
             Capability::AgentTools { .. } => "agent-tools",
+            Capability::Form => "client.form",
+            Capability::Url { .. } => "client.url",
+            Capability::Sample => "client.sample",
+            Capability::Roots => "client.roots",
+            Capability::Publish => "publish",
+            Capability::Events { .. } => "events",
+            Capability::Connections { .. } => "connections",
         }
     }
 
@@ -33,6 +63,12 @@ impl Capability {
         match self {
             Capability::Filesystem { path, .. } => path,
             Capability::AgentTools { tool } => tool,
+            Capability::Form => "a form",
+            Capability::Url { host } => host,
+            Capability::Sample => "the client's model",
+            Capability::Roots => "the client's roots",
+            Capability::Publish => "resources and prompts",
+            Capability::Events { name } | Capability::Connections { name } => name,
         }
     }
 }
@@ -56,7 +92,14 @@ impl Denial {
             Capability::Filesystem { path, access } => {
                 ("is outside the granted directories", filesystem_line(&folder_of(path), *access))
             }
-            Capability::AgentTools { tool } => ("is not granted", format!(r#"agent-tools = ["{tool}"]"#)),
+            Capability::AgentTools { tool } => ("is not granted", format!(r#"agent-tools = ["{}"]"#, word(tool))),
+            Capability::Form => ("is not granted", "client.form = true".to_owned()),
+            Capability::Url { host } => ("is not granted", format!(r#"client.url = ["{}"]"#, word(host))),
+            Capability::Sample => ("is not granted", "client.sample = {}".to_owned()),
+            Capability::Roots => ("is not granted", "client.roots = true".to_owned()),
+            Capability::Publish => ("is not granted", "publish = true".to_owned()),
+            Capability::Events { name } => ("is not granted", format!(r#"events = ["{}"]"#, word(name))),
+            Capability::Connections { name } => ("is not granted", format!(r#"connections = ["{}"]"#, word(name))),
         };
         Self { remedy: put_under(plugin, &line), capability, reason }
     }
@@ -91,6 +134,12 @@ fn put_under(plugin: &PluginId, line: &str) -> String {
 
 fn filesystem_line(guest: &str, access: Access) -> String {
     format!(r#"filesystem = [{{ host = "<directory>", guest = "{guest}", access = "{access}" }}]"#)
+}
+
+/// A name to offer in a remedy, likewise.
+fn word(name: &str) -> &str {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    if name.len() <= 128 && !name.is_empty() && name.chars().all(plain) { name } else { "<name>" }
 }
 
 /// The folder to offer in a remedy: the first component of an absolute path. A guest chose this text and an operator may

@@ -51,6 +51,12 @@ pub struct Limits {
     pub calls: u32,
     /// Reverse calls inside one another. Bounds recursion through tools.
     pub depth: u32,
+    /// Questions to the client under one call, each re-asking included. Bounds how much a user is bothered.
+    pub questions: u32,
+    /// How long one question may wait for its answer; the deadline stands still meanwhile. Bounds how long a call that
+    /// nobody answers holds its memory.
+    #[serde(with = "humantime_serde")]
+    pub answer: Duration,
     /// Log bytes. Bounds a guest that fills the operator's disk.
     pub log: ByteSize,
     /// Log lines. As `log`, for empty lines.
@@ -76,6 +82,8 @@ impl Default for Limits {
             chunks: 10_000,
             calls: 256,
             depth: 8,
+            questions: 32,
+            answer: Duration::from_secs(600),
             log: ByteSize::kib(256),
             log_lines: 1_000,
             handles: 4_096,
@@ -117,6 +125,8 @@ impl Limits {
         count("calls", self.calls.into(), 0, 100_000)?;
         // Each nested call holds an instance and some host stack.
         count("depth", self.depth.into(), 0, 32)?;
+        count("questions", self.questions.into(), 0, 10_000)?;
+        time("answer", self.answer, Duration::from_secs(86_400))?;
         size("log", self.log, ByteSize::b(0), ByteSize::mib(64))?;
         count("log-lines", self.log_lines, 0, 1_000_000)?;
         count("handles", self.handles, 16, 100_000)?;

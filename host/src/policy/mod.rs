@@ -4,16 +4,22 @@
 //! what its manifest [requests](Requests) and what the operator [granted](Grants); the intersection is its
 //! [`Authority`]. The third key, the client's declaration on a request, narrows further at call time.
 
+mod asking;
 mod authority;
 mod budget;
 mod denial;
+mod host_pattern;
 mod limits;
 mod pattern;
 mod plugin;
+mod principal;
 
+pub use asking::{ClientGrants, ClientRequests, SampleGrant};
 pub use authority::{Access, Authority, FilesystemGrant, Grants, Mount, Requests};
 pub use budget::{Budget, Lineage, LineageError, Spent};
 pub use denial::{Capability, Denial};
+pub use host_pattern::{HostPattern, HostPatternError};
 pub use limits::{LimitError, Limits, Metering};
 pub use pattern::{PatternError, ToolPattern};
 pub use plugin::{PluginId, PluginSpec, Side};
+pub use principal::Principal;

@@ -145,6 +145,9 @@ pub(super) fn error_from_guest(error: w::ToolError) -> h::ToolError {
                 w::Budget::Calls => h::Budgeted::Calls,
                 w::Budget::Depth => h::Budgeted::Depth,
                 w::Budget::Arguments => h::Budgeted::Arguments,
+                w::Budget::Questions => h::Budgeted::Questions,
+                w::Budget::Tokens => h::Budgeted::Tokens,
+                w::Budget::Stored => h::Budgeted::Stored,
             };
             h::ToolError::Exhausted(h::Exhaustion { budget, limit })
         }
@@ -163,6 +166,9 @@ fn exhaustion_to_guest(exhaustion: h::Exhaustion) -> w::Exhaustion {
         h::Budgeted::Calls => w::Budget::Calls,
         h::Budgeted::Depth => w::Budget::Depth,
         h::Budgeted::Arguments => w::Budget::Arguments,
+        h::Budgeted::Questions => w::Budget::Questions,
+        h::Budgeted::Tokens => w::Budget::Tokens,
+        h::Budgeted::Stored => w::Budget::Stored,
     };
     w::Exhaustion { budget, limit: exhaustion.limit }
 }

@@ -1,0 +1,62 @@
+//! Patterns over host names of pages.
+
+use serde::{Deserialize, Serialize};
+
+/// A host such as `github.com`, or all below one: `*.github.com`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct HostPattern(String);
+
+/// Why a text is no pattern.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "`{0}` is not a host: write a name such as `github.com`, or `*.github.com` for all below it, without scheme, port or path"
+)]
+pub struct HostPatternError(String);
+
+impl HostPattern {
+    /// Checks a pattern; a wildcard covers at least one whole label under a name of at least two.
+    pub fn new(text: &str) -> Result<Self, HostPatternError> {
+        let name = text.strip_prefix("*.");
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        let host = name.unwrap_or(text);
+        let labels = !host.is_empty() && host.split('.').all(|label| !label.is_empty() && label.chars().all(plain));
+        let wide = name.is_some_and(|name| !name.contains('.'));
+        if !labels || wide || text.len() > 253 {
+            return Err(HostPatternError(text.to_owned()));
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    /// Whether it covers this host, which is in lower case as URLs have it.
+    pub fn covers(&self, host: &str) -> bool {
+        match self.0.strip_prefix('*') {
+            Some(end) => host.len() > end.len() && host.ends_with(end),
+            None => host == self.0,
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for HostPattern {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::new(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn covers_whole_labels_only() {
+        let below = HostPattern::new("*.github.com").unwrap();
+        assert!(below.covers("api.github.com") && !below.covers("github.com") && !below.covers("evilgithub.com"));
+        let one = HostPattern::new("github.com").unwrap();
+        assert!(one.covers("github.com") && !one.covers("api.github.com") && !one.covers("github.com.evil.org"));
+        for bad in
+            ["*", "*.com", "https://x.org", "x.org:8080", "x.org/a", "", "a..b", "X.org", "x*.org", "ｇithub.com"]
+        {
+            assert!(HostPattern::new(bad).is_err(), "{bad}");
+        }
+    }
+}
