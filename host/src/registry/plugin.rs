@@ -1,6 +1,5 @@
 //! A loaded plugin: ready to be called, never changed.
 
-
 use crate::abi::Prepared;
 use crate::imports::{Schema, Tool};
 use crate::package::{Digest, Inspection};

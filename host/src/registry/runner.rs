@@ -126,7 +126,11 @@ impl Runner {
         }
         match call {
             Some(call) => finish(plugin, tool, result, cost, call),
-            None => Finished { result: result.and(Err(CallError::Internal)), usage: Usage::default(), lacked: Abilities::default() },
+            None => Finished {
+                result: result.and(Err(CallError::Internal)),
+                usage: Usage::default(),
+                lacked: Abilities::default(),
+            },
         }
     }
 

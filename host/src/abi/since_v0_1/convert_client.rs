@@ -1,7 +1,9 @@
 //! Between the generated types of `client` and the host's own.
 
 use super::bindings::portcullis::plugin::{client as w, types as wt};
-use super::convert::{content_from_guest, content_to_guest, denial_to_guest, exhaustion_to_guest, role_from_guest, role_to_guest};
+use super::convert::{
+    content_from_guest, content_to_guest, denial_to_guest, exhaustion_to_guest, role_from_guest, role_to_guest,
+};
 use crate::imports as h;
 
 pub(super) fn abilities_to_guest(abilities: h::Abilities) -> w::Abilities {

@@ -11,14 +11,27 @@ const MAX_PROPERTIES: usize = 64;
 const MAX_BYTES: usize = 32 << 10;
 /// Words that give away that a secret is asked for.
 const SECRETS: [&str; 14] = [
-    "password", "passwd", "passphrase", "secret", "token", "apikey", "privatekey", "accesskey", "credential", "pin",
-    "cvv", "cvc", "creditcard", "cardnumber",
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "token",
+    "apikey",
+    "privatekey",
+    "accesskey",
+    "credential",
+    "pin",
+    "cvv",
+    "cvc",
+    "creditcard",
+    "cardnumber",
 ];
 
 /// A checked schema of a form. Clones are the same.
 #[derive(Debug, Clone)]
 pub struct FormSchema {
     schema: Arc<Schema>,
+    text: Arc<str>,
 }
 
 impl FormSchema {
@@ -53,12 +66,12 @@ impl FormSchema {
                 ));
             }
         }
-        Ok(Self { schema: Arc::new(schema) })
+        Ok(Self { schema: Arc::new(schema), text: text.into() })
     }
 
-    /// As a document.
-    pub fn document(&self) -> &Map<String, Value> {
-        self.schema.document()
+    /// As the guest wrote it: the order of its properties is the order of the fields.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// Whether an answer matches; otherwise where and why not.
@@ -86,10 +99,16 @@ fn check(property: &Value) -> Result<(), String> {
             }
             &["items", "minItems", "maxItems", "uniqueItems"]
         }
-        Some(other) => return Err(format!("has the type {other:?}; forms are flat: string, number, integer, boolean, or a list of enumerated strings")),
+        Some(other) => {
+            return Err(format!(
+                "has the type {other:?}; forms are flat: string, number, integer, boolean, or a list of enumerated strings"
+            ));
+        }
         None => return Err("has no `type`".into()),
     };
-    match fields.keys().find(|key| !["type", "title", "description", "default"].contains(&key.as_str()) && !allowed.contains(&key.as_str())) {
+    match fields.keys().find(|key| {
+        !["type", "title", "description", "default"].contains(&key.as_str()) && !allowed.contains(&key.as_str())
+    }) {
         Some(key) => Err(format!("uses `{key}`, which forms do not have for its type")),
         None => Ok(()),
     }
@@ -123,13 +142,15 @@ mod tests {
 
     #[test]
     fn flat_forms_pass() {
-        form(r#"{
+        form(
+            r#"{
             "name":{"type":"string","default":"x"},"mail":{"type":"string","format":"email"},
             "n":{"type":"integer","minimum":1},"p":{"type":"number"},"b":{"type":"boolean","default":true},
             "e":{"type":"string","enum":["a","b"],"enumNames":["A","B"]},
             "o":{"type":"string","oneOf":[{"const":"a","title":"A"}]},
             "l":{"type":"array","items":{"type":"string","enum":["a"]}},
-            "m":{"type":"array","items":{"anyOf":[{"const":"a","title":"A"}]},"maxItems":2}}"#)
+            "m":{"type":"array","items":{"anyOf":[{"const":"a","title":"A"}]},"maxItems":2}}"#,
+        )
         .unwrap();
         FormSchema::new(r#"{"type":"object"}"#).unwrap();
     }

@@ -11,7 +11,7 @@ pub use question::{
 };
 
 use super::{Budgeted, Exhaustion, GuestDenial};
-use crate::policy::{Authority, Denial, Limits};
+use crate::policy::{Authority, Denial, Limits, PluginId};
 use crate::telemetry::{is_unsafe, printable};
 use async_trait::async_trait;
 use std::collections::HashSet;
@@ -54,6 +54,8 @@ pub enum ClientError {
 
 /// Questions that may be asked, together.
 pub struct Inquiry {
+    /// Who asks.
+    pub plugin: PluginId,
     /// Key and question; keys are unique.
     pub questions: Vec<(String, Asked)>,
     /// Memory that the waiting call holds, in bytes.
@@ -146,7 +148,8 @@ impl Client {
         for _ in 0..=ASK_AGAIN {
             self.count(&open)?;
             let questions = open.iter().map(|(_, key, asked)| (key.clone(), asked.clone())).collect();
-            let inquiry = Inquiry { questions, held, patience: self.limits.patience };
+            let plugin = self.authority.plugin().clone();
+            let inquiry = Inquiry { plugin, questions, held, patience: self.limits.patience };
             let replies = self.calls.ask(inquiry).await?;
             let mut again = Vec::new();
             for ((at, key, asked), reply) in std::mem::take(&mut open).into_iter().zip(replies) {

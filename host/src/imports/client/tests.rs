@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use super::*;
-use crate::policy::{PluginId, Side};
+use crate::policy::Side;
 use serde_json::json;
 use std::sync::Mutex;
 
@@ -95,11 +95,15 @@ async fn nothing_is_asked_without_grant_or_ability() {
 #[tokio::test]
 async fn sampling_is_capped_and_pages_are_checked() {
     let script = Arc::new(Script { abilities: ALL, ..Script::default() });
-    let (requests, grants) = ("client.sample = true\nclient.url = true", "client.sample = { calls = 9, tokens = 150 }\nclient.url = [\"x.org\"]");
+    let (requests, grants) = (
+        "client.sample = true\nclient.url = true",
+        "client.sample = { calls = 9, tokens = 150 }\nclient.url = [\"x.org\"]",
+    );
     let mut client = client(&script, requests, grants);
     let message = SampleMessage { role: crate::imports::Role::User, content: vec![SampleContent::Text("hi".into())] };
     let request = SampleRequest { messages: vec![message], max_tokens: 100, ..SampleRequest::default() };
-    let answer = SampleAnswer { role: crate::imports::Role::Assistant, content: vec![], model: "m".into(), stop_reason: None };
+    let answer =
+        SampleAnswer { role: crate::imports::Role::Assistant, content: vec![], model: "m".into(), stop_reason: None };
     *script.replies.lock().unwrap() = vec![vec![Reply::Sample(answer.clone())]];
     let first = client.ask(vec![(None, Question::Sample(request.clone()))], 0).await.unwrap();
     assert_eq!(first, [Answer::Sample(answer)]);
