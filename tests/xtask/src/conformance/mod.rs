@@ -77,11 +77,8 @@ pub(crate) fn run(repo: &Repo, options: &Options) -> Result<()> {
     let rows = rows(&sets, transport, &baseline, &results)?;
     println!("\n{}", table::of(&rows, &sets));
 
-    let stale = baseline.unused(&rows);
-    let unknown = if options.scenario.is_none() { stale } else { vec![] };
-    for name in &unknown {
-        println!("expected-failures.yml names `{name}`, which the suite does not have");
-    }
+    let unknown = if options.scenario.is_none() { baseline.unused(&rows) } else { vec![] };
+    unknown.iter().for_each(|name| println!("expected-failures.yml names `{name}`, which the suite does not have"));
     let bad = rows.iter().flat_map(|row| &row.verdicts).flatten().filter(|verdict| verdict.is_bad()).count();
     if bad > 0 || !unknown.is_empty() {
         bail!(

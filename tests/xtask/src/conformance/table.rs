@@ -5,6 +5,8 @@ use std::fmt::Write;
 use super::requirements::Requirements;
 use super::verdict::Verdict;
 
+const HEADING: &str = "scenario";
+
 /// A scenario at every revision; none where the revision does not have it.
 pub(super) struct Row {
     pub(super) scenario: String,
@@ -13,14 +15,15 @@ pub(super) struct Row {
 
 /// The text to print.
 pub(super) fn of(rows: &[Row], sets: &[Requirements]) -> String {
-    let width = rows.iter().map(|row| row.scenario.len()).max().unwrap_or_default();
+    let names = rows.iter().map(|row| row.scenario.as_str()).chain([HEADING]);
+    let width = names.map(str::len).max().unwrap_or_default();
     let mut text = String::new();
     let mut line = |name: &str, cells: Vec<&str>| {
         let cells: String = cells.iter().map(|cell| format!("  {cell:<14}")).collect();
         // A String takes everything.
         let _ = writeln!(text, "{}", format!("{name:<width$}{cells}").trim_end());
     };
-    line("scenario", sets.iter().map(|set| set.revision).collect());
+    line(HEADING, sets.iter().map(|set| set.revision).collect());
     for row in rows {
         line(&row.scenario, row.verdicts.iter().map(word).collect());
     }
