@@ -155,6 +155,8 @@ fn reworded(plugin: &Plugin, call: &CallCtx, denial: &GuestDenial) -> Option<Cal
             let access = call.refused_path.as_ref().map_or(Access::Read, |refused| refused.access);
             Some(CallError::Denied(plugin.authority.path_refused(&denial.target, access)))
         }
+        "publish" => plugin.authority.publish().err().map(CallError::Denied),
+        "events" => plugin.authority.event(&denial.target).err().map(CallError::Denied),
         "agent-tools" => plugin.authority.agent_tool(&denial.target).err().map(CallError::Denied),
         _ => None,
     }

@@ -6,7 +6,7 @@ use super::plugin::{Plugin, PluginTool};
 use crate::abi::{CallSetup, Ended, Remains};
 use crate::clock::Clock;
 use crate::engine::{Allowance, CallError, MAX_INSTANCES};
-use crate::imports::{AgentTools, CallContext, CallCtx, CallSink, ToolCaller};
+use crate::imports::{AgentTools, CallContext, CallCtx, CallSink, Keepers, ToolCaller};
 use crate::policy::{Budget, Lineage, PluginId, Side};
 use serde_json::Value;
 use std::sync::Arc;
@@ -40,16 +40,18 @@ pub struct Runner {
     roots: Semaphore,
     ready: Arc<Semaphore>,
     idle: Arc<Idle>,
+    keepers: Keepers,
 }
 
 impl Runner {
-    /// On this clock.
-    pub fn new(clock: Arc<dyn Clock>) -> Self {
+    /// On this clock; what calls leave behind goes to `keepers`.
+    pub fn new(clock: Arc<dyn Clock>, keepers: Keepers) -> Self {
         Self {
             clock,
             roots: Semaphore::new(ROOT_CALLS),
             ready: Arc::new(Semaphore::new(READY_INSTANCES)),
             idle: Arc::default(),
+            keepers,
         }
     }
 
@@ -87,7 +89,7 @@ impl Runner {
         };
         let root = slot.is_some();
         let agent_tools = AgentTools::new(plugin.authority.clone(), lineage, request.agent);
-        let call = CallCtx::new(request.context, limits, request.sink, agent_tools);
+        let call = CallCtx::new(request.context, limits, request.sink, agent_tools).keep_with(&self.keepers);
         let allowance = Allowance { limits: limits.clone(), budget, cancel: request.cancel };
         let (authority, clock) = (plugin.authority.clone(), self.clock.clone());
         let setup = CallSetup { tool: tool.tool.name.clone(), allowance, call, authority, clock };

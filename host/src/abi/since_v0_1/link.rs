@@ -5,14 +5,14 @@ use super::bindings::portcullis::plugin::agent_tools::{AgentError, CallOptions};
 use super::bindings::portcullis::plugin::log::Level;
 use super::bindings::portcullis::plugin::output::OutputError;
 use super::bindings::portcullis::plugin::types::{Content, Tool, ToolResult};
-use super::convert;
+use super::{convert, link_events, link_publish};
 use crate::engine::Supervised;
 use crate::imports::{Caller, Report, price};
 use std::time::Duration;
 use wasmtime::component::Linker;
 use wasmtime::{StoreContextMut, Trap};
 
-type Store<'a> = StoreContextMut<'a, Guest>;
+pub(super) type Store<'a> = StoreContextMut<'a, Guest>;
 
 pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     let mut output = linker.instance("portcullis:plugin/output@0.1.0")?;
@@ -52,6 +52,9 @@ pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> 
         let left = guest.supervision().allowance().budget.deadline.saturating_duration_since(now);
         Ok((u64::try_from(left.as_millis()).unwrap_or(u64::MAX),))
     })?;
+
+    link_publish::add_to_linker(linker)?;
+    link_events::add_to_linker(linker)?;
 
     let mut agent_tools = linker.instance("portcullis:plugin/agent-tools@0.1.0")?;
     agent_tools.func_wrap("list-tools", |mut store: Store<'_>, (): ()| {
@@ -97,7 +100,7 @@ async fn call_agent_tool(
 }
 
 /// Takes fuel for host work. A call metered by CPU time pays by the time the work takes.
-fn charge(store: &mut Store<'_>, price: u64) -> wasmtime::Result<()> {
+pub(super) fn charge(store: &mut Store<'_>, price: u64) -> wasmtime::Result<()> {
     let Ok(left) = store.get_fuel() else { return Ok(()) };
     store.set_fuel(left.saturating_sub(price))?;
     if left < price {

@@ -2,6 +2,8 @@
 
 mod convert;
 mod link;
+mod link_events;
+mod link_publish;
 mod ready;
 
 use super::guest::{CallSetup, Guest};
