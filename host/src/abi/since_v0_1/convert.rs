@@ -69,16 +69,18 @@ pub(super) fn content_from_guest(content: w::Content) -> h::Content {
             h::ContentData::Resource(h::EmbeddedResource { uri, mime_type, body })
         }
     };
-    let role = |role| match role {
-        w::Role::User => h::Role::User,
-        w::Role::Assistant => h::Role::Assistant,
-    };
     let annotations = content.annotations.map(|a| h::Annotations {
-        audience: a.audience.into_iter().map(role).collect(),
+        audience: roles_from_guest(&a.audience),
         priority: a.priority,
         last_modified: a.last_modified,
     });
     h::Content { data, annotations }
+}
+
+/// Each role once: a list of a million of them says no more, and would cost more than any limit counts.
+pub(super) fn roles_from_guest(named: &[w::Role]) -> Vec<h::Role> {
+    let known = [(w::Role::User, h::Role::User), (w::Role::Assistant, h::Role::Assistant)];
+    known.into_iter().filter(|(role, _)| named.contains(role)).map(|(_, role)| role).collect()
 }
 
 fn content_to_guest(content: h::Content) -> w::Content {

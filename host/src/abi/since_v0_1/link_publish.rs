@@ -3,7 +3,7 @@
 use super::super::guest::Guest;
 use super::bindings::portcullis::plugin::publish as wp;
 use super::bindings::portcullis::plugin::types as w;
-use super::convert::exhaustion_to_guest;
+use super::convert::{exhaustion_to_guest, roles_from_guest};
 use super::link::{Store, charge};
 use crate::imports::{Annotations, Attributes, PublishError, PublishedPrompt, ResourceBody, Role, price};
 use std::time::Duration;
@@ -65,11 +65,6 @@ fn body_of(body: w::ResourceBody) -> ResourceBody {
     }
 }
 
-/// Each role once: a list of a million of them says no more.
-fn roles(named: &[w::Role]) -> Vec<Role> {
-    [w::Role::User, w::Role::Assistant].into_iter().filter(|role| named.contains(role)).map(role_of).collect()
-}
-
 fn role_of(role: w::Role) -> Role {
     match role {
         w::Role::User => Role::User,
@@ -79,7 +74,7 @@ fn role_of(role: w::Role) -> Role {
 
 fn attributes_of(attributes: wp::Attributes) -> Attributes {
     let wp::Attributes { title, description, mime_type, audience, priority, ttl_ms } = attributes;
-    let audience = roles(&audience);
+    let audience = roles_from_guest(&audience);
     let annotations = Annotations { audience, priority, last_modified: None };
     Attributes { title, description, mime_type, annotations, ttl: ttl_ms.map(Duration::from_millis) }
 }
