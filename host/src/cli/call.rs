@@ -4,7 +4,7 @@ use super::terminal::{Terminal, usage_line};
 use super::{ConfigFile, printable_lines};
 use crate::config::Config;
 use crate::host::Host;
-use crate::imports::{CallContext, Content, ContentData};
+use crate::imports::{CallContext, Content, ContentData, NoClient};
 use crate::registry::{Answer, CallRequest, Plugin};
 use crate::telemetry::printable;
 use anyhow::Context;
@@ -53,6 +53,7 @@ impl Call {
             context: CallContext::new("local"),
             sink: terminal.clone(),
             agent: host.agent.clone(),
+            client: Arc::new(NoClient),
             cancel,
             parent: None,
         };

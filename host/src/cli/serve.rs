@@ -1,18 +1,17 @@
 //! `portcullis serve`.
 
 use super::ConfigFile;
+use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::host::Host;
-use crate::mcp::Server;
 use crate::mcp::transport::{HttpOptions, serve_http, serve_stdio};
+use crate::mcp::{Lot, Server};
+use crate::policy::Principal;
 use std::net::SocketAddr;
 use std::process::ExitCode;
+use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
-
-/// Over stdio everybody who can talk to the server is the user who started it; over HTTP nobody has said who they are.
-const STDIO_PRINCIPAL: &str = "local";
-const HTTP_PRINCIPAL: &str = "anonymous";
 
 #[derive(clap::Args)]
 pub(super) struct Serve {
@@ -34,14 +33,17 @@ impl Serve {
             tools = host.catalog.iter().count(),
             "ready"
         );
-        let server = |principal| Server::new(host.catalog.clone(), host.runner.clone(), host.agent.clone(), principal);
+        let lot = Lot::new(config.parked.clone(), Arc::new(SystemClock))?;
+        let server = |principal| {
+            Server::new(host.catalog.clone(), host.runner.clone(), host.agent.clone(), lot.clone(), principal)
+        };
         match self.http.or(config.http) {
             Some(address) => {
                 let options =
                     HttpOptions { allowed_hosts: config.allowed_hosts, allowed_origins: config.allowed_origins };
-                serve_http(server(HTTP_PRINCIPAL), address, options, stop).await?;
+                serve_http(server(Principal::anonymous()), address, options, stop).await?;
             }
-            None => serve_stdio(server(STDIO_PRINCIPAL), stop).await?,
+            None => serve_stdio(server(Principal::local()), stop).await?,
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -1,6 +1,6 @@
 //! The configuration file, the environment and the flags, resolved into one value. Unknown keys are errors.
 
-use crate::policy::{Grants, Limits, PluginId, PluginSpec, Side};
+use crate::policy::{Grants, Limits, ParkingLimits, PluginId, PluginSpec, Side};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -43,6 +43,7 @@ struct ServerTable {
     allowed_hosts: Option<Vec<String>>,
     allowed_origins: Vec<String>,
     cache: Option<PathBuf>,
+    parked: ParkingLimits,
 }
 
 #[derive(Deserialize)]
@@ -70,6 +71,8 @@ pub struct Config {
     pub allowed_hosts: Vec<String>,
     /// Accepted Origin headers.
     pub allowed_origins: Vec<String>,
+    /// How many calls may wait for answers.
+    pub parked: ParkingLimits,
     /// Folder of compiled plugins.
     pub cache: PathBuf,
     /// Exposed plugins.
@@ -112,6 +115,7 @@ impl Config {
                 .allowed_hosts
                 .unwrap_or_else(|| ["localhost", "127.0.0.1", "::1"].map(String::from).into()),
             allowed_origins: file.server.allowed_origins,
+            parked: file.server.parked,
             cache: match file.server.cache {
                 Some(cache) => folder.join(home_expanded(&cache)),
                 None => default_cache()?,

@@ -1,7 +1,9 @@
 //! The handler table.
 
-use super::{PARTIAL_RESULTS, listing, tools};
+use super::lot::Lot;
+use super::{CORRELATION, PARTIAL_RESULTS, listing, tools};
 use crate::imports::ToolCaller;
+use crate::policy::Principal;
 use crate::registry::{Catalog, Runner};
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
@@ -23,7 +25,8 @@ pub(super) struct Shared {
     pub(super) catalog: Arc<Catalog>,
     pub(super) runner: Arc<Runner>,
     pub(super) agent: Arc<dyn ToolCaller>,
-    pub(super) principal: &'static str,
+    pub(super) lot: Arc<Lot>,
+    principal: Principal,
     config: ServerConfig,
     listing: ListToolsResult,
     server_info: serde_json::Value,
@@ -35,7 +38,8 @@ impl Server {
         catalog: Arc<Catalog>,
         runner: Arc<Runner>,
         agent: Arc<dyn ToolCaller>,
-        principal: &'static str,
+        lot: Arc<Lot>,
+        principal: Principal,
     ) -> Self {
         let me = Implementation::new("portcullis", env!("CARGO_PKG_VERSION")).with_title("Portcullis");
         let extensions = ExtensionCapabilities::from([(PARTIAL_RESULTS.to_owned(), Default::default())]);
@@ -46,14 +50,22 @@ impl Server {
         let mut meta = MetaObject::new();
         meta.insert(SERVER_INFO.to_owned(), server_info.clone());
         listing.meta = Some(meta);
-        Self(Arc::new(Shared { catalog, runner, agent, principal, config, listing, server_info }))
+        Self(Arc::new(Shared { catalog, runner, agent, lot, principal, config, listing, server_info }))
     }
 }
 
 impl Shared {
+    /// On whose behalf a request comes.
+    pub(super) fn principal(&self, _context: &RequestContext<RoleServer>) -> Principal {
+        self.principal.clone()
+    }
+
     /// `_meta` of every result.
-    pub(super) fn meta(&self) -> MetaObject {
+    pub(super) fn meta(&self, correlation: Option<&str>) -> MetaObject {
         let mut meta = MetaObject::new();
+        if let Some(correlation) = correlation {
+            meta.insert(CORRELATION.to_owned(), correlation.into());
+        }
         meta.insert(SERVER_INFO.to_owned(), self.server_info.clone());
         meta
     }
@@ -83,6 +95,6 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        tools::call(&self.0, request, context).await.map(CallToolResponse::Complete)
+        tools::call(&self.0, request, context).await
     }
 }

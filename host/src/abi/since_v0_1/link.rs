@@ -5,7 +5,7 @@ use super::bindings::portcullis::plugin::agent_tools::{AgentError, CallOptions};
 use super::bindings::portcullis::plugin::log::Level;
 use super::bindings::portcullis::plugin::output::OutputError;
 use super::bindings::portcullis::plugin::types::{Content, Tool, ToolResult};
-use super::{convert, link_events, link_publish};
+use super::{convert, link_client, link_events, link_publish};
 use crate::engine::Supervised;
 use crate::imports::{Caller, Report, price};
 use std::time::Duration;
@@ -49,7 +49,7 @@ pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> 
     meter.func_wrap("deadline-left", |mut store: Store<'_>, (): ()| {
         let guest = store.data_mut();
         let now = guest.clock.now();
-        let left = guest.supervision().allowance().budget.deadline.saturating_duration_since(now);
+        let left = guest.supervision().deadline().saturating_duration_since(now);
         Ok((u64::try_from(left.as_millis()).unwrap_or(u64::MAX),))
     })?;
 
@@ -69,7 +69,7 @@ pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> 
             Box::new(async move { Ok((call_agent_tool(store, name, arguments, options).await?,)) })
         },
     )?;
-    Ok(())
+    link_client::add_to_linker(linker)
 }
 
 async fn call_agent_tool(
@@ -86,9 +86,11 @@ async fn call_agent_tool(
     };
     let guest = store.data_mut();
     let (budget, cancel) = (guest.supervision().left(fuel), guest.supervision().allowance().cancel.clone());
+    let (standstill, held) = (guest.supervision().allowance().standstill.clone(), guest.supervision().held());
     let now = guest.clock.now();
     let running = guest.call()?;
-    let caller = Caller { context: &running.context, budget, now, cancel };
+    let client = running.client.calls();
+    let caller = Caller { context: &running.context, budget, now, cancel, client, standstill, held };
     let call = match running.agent_tools.check(name, arguments, &options, caller) {
         Ok(call) => call,
         Err(error) => return Ok(Err(convert::agent_error_to_guest(error))),
