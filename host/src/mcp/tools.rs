@@ -1,11 +1,12 @@
 //! `tools/call`.
 
+use super::form::Form;
 use super::record::Record;
 use super::respond::{self, Response};
 use super::round::{Live, Outcome, Output, Reach, is_stateless};
 use super::seal::Binding;
 use super::server::Shared;
-use super::{result, stream, wire};
+use super::{result, wire};
 use crate::engine::CallError;
 use crate::imports::{CallContext, NoClient, Provenance};
 use crate::registry::{CallRequest, Exposed};
@@ -34,7 +35,7 @@ pub(super) async fn call(
     let source = Provenance::of(exposed.plugin().id(), &call.about);
     let record =
         Record::logged(server.shelf.clone(), principal.clone(), Run { source, tool: request.name.to_string() });
-    if request.request_state.is_none() && !wire::abilities(&context).any() && !stream::is_read(&context) {
+    if request.request_state.is_none() && !wire::abilities(&context).any() && !Form::of(&context).is_read() {
         // Nobody reads or answers anything before the result: no queue, no rounds.
         let reach = Reach { sink: Arc::new(record.clone()), client: Arc::new(NoClient), cancel: context.ct.clone() };
         let output = call.run(arguments, reach).await?;
