@@ -15,10 +15,12 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("telemetry", &[]),
     ("package", &["policy"]),
     ("engine", &["policy", "clock", "telemetry"]),
+    ("changes", &["policy"]),
     ("imports", &["policy", "engine", "telemetry", "clock"]),
+    ("shelf", &["imports", "changes", "policy", "clock"]),
     ("abi", &["imports", "engine", "policy", "clock"]),
     ("registry", &["abi", "imports", "engine", "package", "policy", "clock", "telemetry"]),
-    ("mcp", &["registry", "engine", "imports", "policy", "clock", "telemetry"]),
+    ("mcp", &["registry", "engine", "imports", "shelf", "changes", "policy", "clock", "telemetry"]),
     ("agent", &["registry", "engine", "imports", "policy"]),
     ("config", &["policy"]),
 ];

@@ -1,12 +1,14 @@
 //! The composition root: builds every part from a [`Config`] and wires traits to their implementations.
 
 use crate::agent::{LocalAgent, Nobody};
+use crate::changes::Changes;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::engine::{CacheError, CompileCache, CompileWorker, Compiler, Engines};
-use crate::imports::ToolCaller;
+use crate::imports::{Keepers, ToolCaller};
 use crate::policy::PluginSpec;
 use crate::registry::{Catalog, CatalogError, LoadError, Loader, Plugin, Runner};
+use crate::shelf::Shelf;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::task::JoinSet;
@@ -35,6 +37,10 @@ pub struct Host {
     pub agent: Arc<dyn ToolCaller>,
     /// Who runs calls.
     pub runner: Arc<Runner>,
+    /// What calls left behind.
+    pub shelf: Arc<Shelf>,
+    /// What changes of what is offered.
+    pub changes: Arc<Changes>,
 }
 
 impl Host {
@@ -45,9 +51,12 @@ impl Host {
         let specs = config.plugins.iter().chain(&config.agent).cloned().collect();
         let mut plugins = load_all(loader, specs).await?;
         let agents = plugins.split_off(config.plugins.len());
-        let runner = Arc::new(Runner::new(clock));
+        let changes = Arc::new(Changes::new());
+        let shelf = Arc::new(Shelf::new(clock.clone(), changes.clone()));
+        let keepers = Keepers { publisher: shelf.clone(), events: shelf.clone() };
+        let runner = Arc::new(Runner::new(clock.clone(), keepers));
         let agent = Arc::new(LocalAgent::new(runner.clone(), agents.clone()));
-        Ok(Self { catalog: Arc::new(Catalog::new(plugins)?), agents, agent, runner })
+        Ok(Self { catalog: Arc::new(Catalog::new(plugins)?), agents, agent, runner, shelf, changes })
     }
 }
 

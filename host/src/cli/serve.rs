@@ -35,7 +35,8 @@ impl Serve {
         );
         let lot = Lot::new(config.parked.clone(), Arc::new(SystemClock))?;
         let server = |principal| {
-            Server::new(host.catalog.clone(), host.runner.clone(), host.agent.clone(), lot.clone(), principal)
+            let (lot, shelf) = (lot.clone(), host.shelf.clone());
+            Server::new(host.catalog.clone(), host.runner.clone(), host.agent.clone(), lot, shelf, principal)
         };
         match self.http.or(config.http) {
             Some(address) => {

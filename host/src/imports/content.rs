@@ -114,7 +114,8 @@ impl Content {
                 resource.uri.len() + option(&resource.mime_type) + body
             }
         };
-        bytes as u64
+        let hints = self.annotations.as_ref().map_or(0, |hints| option(&hints.last_modified));
+        (bytes + hints) as u64
     }
 
     /// Whether it can be sent; otherwise a sentence that says why not.

@@ -8,9 +8,11 @@
 
 mod asking;
 mod content;
+mod form;
 mod legacy;
 mod listing;
 mod lot;
+mod record;
 mod respond;
 mod result;
 mod round;
@@ -33,6 +35,10 @@ pub const PARTIAL_RESULT_NOTIFICATION: &str = "notifications/dev.portcullis/part
 const PARTIAL_RESULT_TOKEN: &str = "dev.portcullis/partialResultToken";
 /// `_meta` key of a result: what the call cost.
 const USAGE: &str = "dev.portcullis/usage";
+/// `_meta` key of a result: what became of its chunks.
+const STREAM: &str = "dev.portcullis/stream";
+/// `_meta` key of a progress notification that stands for a chunk: the chunk.
+const CHUNK: &str = "dev.portcullis/chunk";
 /// `_meta` key of a failed result: the typed error.
 const ERROR: &str = "dev.portcullis/error";
 /// `_meta` key under which a client marks what belongs together; echoed on everything that does.

@@ -22,7 +22,7 @@ pub(super) enum Response {
 
 /// What a guest is told about its call.
 pub(super) fn about(principal: &Principal, context: &RequestContext<RoleServer>) -> Result<CallContext, ErrorData> {
-    let mut about = CallContext::new(principal.as_str());
+    let mut about = CallContext::new(principal.clone());
     about.traceparent = context.meta.get_traceparent().map(str::to_owned);
     about.correlation_id = match context.meta.get(CORRELATION) {
         None => None,

@@ -6,6 +6,7 @@ use super::{CORRELATION, PARTIAL_RESULTS, listing, tools};
 use crate::imports::ToolCaller;
 use crate::policy::Principal;
 use crate::registry::{Catalog, Runner};
+use crate::shelf::Shelf;
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
@@ -30,6 +31,7 @@ pub(super) struct Shared {
     pub(super) runner: Arc<Runner>,
     pub(super) agent: Arc<dyn ToolCaller>,
     pub(super) lot: Arc<Lot>,
+    pub(super) shelf: Arc<Shelf>,
     principal: Principal,
     config: ServerConfig,
     listing: ListToolsResult,
@@ -43,6 +45,7 @@ impl Server {
         runner: Arc<Runner>,
         agent: Arc<dyn ToolCaller>,
         lot: Arc<Lot>,
+        shelf: Arc<Shelf>,
         principal: Principal,
     ) -> Self {
         let me = Implementation::new("portcullis", env!("CARGO_PKG_VERSION")).with_title("Portcullis");
@@ -55,7 +58,7 @@ impl Server {
         let mut meta = MetaObject::new();
         meta.insert(SERVER_INFO.to_owned(), server_info.clone());
         listing.meta = Some(meta);
-        let shared = Shared { catalog, runner, agent, lot, principal, config, listing, server_info };
+        let shared = Shared { catalog, runner, agent, lot, shelf, principal, config, listing, server_info };
         Self { shared: Arc::new(shared), session: Arc::default() }
     }
 

@@ -1,13 +1,16 @@
 //! `tools/call`.
 
+use super::form::Form;
+use super::record::Record;
 use super::respond::{self, Response};
 use super::round::{Live, Outcome, Output, Reach, is_stateless};
 use super::seal::Binding;
 use super::server::Shared;
-use super::{result, stream, wire};
+use super::{result, wire};
 use crate::engine::CallError;
-use crate::imports::{CallContext, NoClient, NoSink};
+use crate::imports::{CallContext, NoClient, Provenance};
 use crate::registry::{CallRequest, Exposed};
+use crate::shelf::Run;
 use rmcp::ErrorData;
 use rmcp::model::{CallToolRequestParams, CallToolResponse};
 use rmcp::service::{RequestContext, RoleServer};
@@ -29,16 +32,21 @@ pub(super) async fn call(
     let correlation = about.correlation_id.clone();
     let arguments = Value::Object(request.arguments.unwrap_or_default());
     let call = Call { server: server.clone(), exposed: exposed.clone(), about, stateless: is_stateless(&context) };
-    if request.request_state.is_none() && !wire::abilities(&context).any() && !stream::is_read(&context) {
+    let source = Provenance::of(exposed.plugin().id(), &call.about);
+    let record =
+        Record::logged(server.shelf.clone(), principal.clone(), Run { source, tool: request.name.to_string() });
+    if request.request_state.is_none() && !wire::abilities(&context).any() && !Form::of(&context).is_read() {
         // Nobody reads or answers anything before the result: no queue, no rounds.
-        let reach = Reach { sink: Arc::new(NoSink), client: Arc::new(NoClient), cancel: context.ct.clone() };
-        return complete(call.run(arguments, reach).await?);
+        let reach = Reach { sink: Arc::new(record.clone()), client: Arc::new(NoClient), cancel: context.ct.clone() };
+        let output = call.run(arguments, reach).await?;
+        return complete(output.with(&record));
     }
+    let overflow = exposed.plugin().spec.limits.overflow;
     let binding = Binding::new(&principal, "tools/call", &request.name, &arguments, exposed.plugin().digest.as_str());
     let given = request.input_responses.unwrap_or_default();
     let live = match request.request_state.filter(|_| call.stateless) {
         Some(state) => respond::resume(server, &state, &binding, given, &context)?,
-        None => Live::begin(&context, given, |reach| Box::pin(call.run(arguments, reach))),
+        None => Live::begin(&context, given, overflow, record, |reach| Box::pin(call.run(arguments, reach))),
     };
     match respond::serve(server, live, &principal, &binding, correlation.as_deref(), &context).await? {
         Response::Complete(output) => complete(output),

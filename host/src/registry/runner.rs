@@ -7,7 +7,7 @@ use super::waiting::{Place, Waiting};
 use crate::abi::{CallSetup, Ended, Remains};
 use crate::clock::Clock;
 use crate::engine::{Allowance, CallError, MAX_INSTANCES, MAX_WAITING, Standstill};
-use crate::imports::{Abilities, AgentTools, CallContext, CallCtx, CallSink, Client, ClientCalls, ToolCaller};
+use crate::imports::{Abilities, AgentTools, CallContext, CallCtx, CallSink, Client, ClientCalls, Keepers, ToolCaller};
 use crate::policy::{Budget, Lineage, PluginId, Side};
 use serde_json::Value;
 use std::sync::Arc;
@@ -56,17 +56,19 @@ pub struct Runner {
     waiting: Arc<Semaphore>,
     ready: Arc<Semaphore>,
     idle: Arc<Idle>,
+    keepers: Keepers,
 }
 
 impl Runner {
-    /// On this clock.
-    pub fn new(clock: Arc<dyn Clock>) -> Self {
+    /// On this clock; what calls leave behind goes to `keepers`.
+    pub fn new(clock: Arc<dyn Clock>, keepers: Keepers) -> Self {
         Self {
             clock,
             roots: Arc::new(Semaphore::new(ROOT_CALLS)),
             waiting: Arc::new(Semaphore::new(MAX_WAITING as usize)),
             ready: Arc::new(Semaphore::new(READY_INSTANCES)),
             idle: Arc::default(),
+            keepers,
         }
     }
 
@@ -111,7 +113,7 @@ impl Runner {
         let Parent { lineage, budget, standstill, held } = parent;
         let agent_tools = AgentTools::new(plugin.authority.clone(), lineage, request.agent);
         let client = Client::new(plugin.authority.clone(), limits, client);
-        let call = CallCtx::new(request.context, limits, request.sink, agent_tools, client);
+        let call = CallCtx::new(request.context, limits, request.sink, agent_tools, client).keep_with(&self.keepers);
         let (limits, cancel) = (limits.clone(), request.cancel);
         let allowance = Allowance { limits, budget, cancel, standstill, held_above: held };
         let (authority, clock) = (plugin.authority.clone(), self.clock.clone());

@@ -43,7 +43,7 @@ pub(super) fn tool_to_guest(tool: h::Tool) -> w::Tool {
 pub(super) fn context_to_guest(context: &h::CallContext, deadline: Duration) -> w::CallContext {
     w::CallContext {
         id: context.id.clone(),
-        principal: context.principal.clone(),
+        principal: context.principal.to_string(),
         correlation_id: context.correlation_id.clone(),
         idempotency_key: context.idempotency_key.clone(),
         deadline_ms: u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX),
@@ -70,11 +70,16 @@ pub(super) fn content_from_guest(content: w::Content) -> h::Content {
         }
     };
     let annotations = content.annotations.map(|a| h::Annotations {
-        audience: a.audience.into_iter().map(role_from_guest).collect(),
+        audience: roles_from_guest(&a.audience),
         priority: a.priority,
         last_modified: a.last_modified,
     });
     h::Content { data, annotations }
+}
+
+/// Each role once: a list of a million of them says no more, and would cost more than any limit counts.
+pub(super) fn roles_from_guest(named: &[w::Role]) -> Vec<h::Role> {
+    [w::Role::User, w::Role::Assistant].into_iter().filter(|role| named.contains(role)).map(role_from_guest).collect()
 }
 
 pub(super) fn role_from_guest(role: w::Role) -> h::Role {

@@ -4,6 +4,8 @@ mod convert;
 mod convert_client;
 mod link;
 mod link_client;
+mod link_events;
+mod link_publish;
 mod ready;
 
 use super::guest::{CallSetup, Guest};
