@@ -5,6 +5,7 @@
 
 pub mod abi;
 pub mod agent;
+pub mod changes;
 pub mod cli;
 pub mod clock;
 pub mod config;

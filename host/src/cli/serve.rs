@@ -3,16 +3,13 @@
 use super::ConfigFile;
 use crate::config::Config;
 use crate::host::Host;
-use crate::mcp::Server;
 use crate::mcp::transport::{HttpOptions, serve_http, serve_stdio};
+use crate::mcp::{Parts, Server};
+use crate::policy::Principal;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
-
-/// Over stdio everybody who can talk to the server is the user who started it; over HTTP nobody has said who they are.
-const STDIO_PRINCIPAL: &str = "local";
-const HTTP_PRINCIPAL: &str = "anonymous";
 
 #[derive(clap::Args)]
 pub(super) struct Serve {
@@ -28,20 +25,38 @@ impl Serve {
         let config = Config::load(&self.file.config)?;
         let stop = stop_signal()?;
         let host = Host::start(&config).await?;
+        let catalog = host.catalog.now();
         tracing::info!(
-            plugins = host.catalog.plugins().len(),
-            agent = host.agents.len(),
-            tools = host.catalog.iter().count(),
+            plugins = catalog.plugins().len(),
+            agent = catalog.agents().len(),
+            tools = catalog.iter().count(),
+            resources = catalog.resources().count(),
+            prompts = catalog.prompts().count(),
             "ready"
         );
-        let server = |principal| Server::new(host.catalog.clone(), host.runner.clone(), host.agent.clone(), principal);
+        drop(catalog);
+        if config.reload {
+            tokio::spawn(stop.clone().run_until_cancelled_owned(host.reloader().run()));
+        }
+        let server = |principal| {
+            Server::new(Parts {
+                catalog: host.catalog.clone(),
+                runner: host.runner.clone(),
+                agent: host.agent.clone(),
+                changes: host.changes.clone(),
+                principal,
+                stop: stop.clone(),
+            })
+        };
         match self.http.or(config.http) {
             Some(address) => {
                 let options =
                     HttpOptions { allowed_hosts: config.allowed_hosts, allowed_origins: config.allowed_origins };
-                serve_http(server(HTTP_PRINCIPAL), address, options, stop).await?;
+                // Nobody has said who they are.
+                serve_http(server(Principal::anonymous()), address, options, stop).await?;
             }
-            None => serve_stdio(server(STDIO_PRINCIPAL), stop).await?,
+            // Whoever can talk to it is the user who started it.
+            None => serve_stdio(server(Principal::local()), stop).await?,
         }
         Ok(ExitCode::SUCCESS)
     }

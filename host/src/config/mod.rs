@@ -39,6 +39,7 @@ struct File {
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 struct ServerTable {
+    reload: Option<bool>,
     http: Option<SocketAddr>,
     allowed_hosts: Option<Vec<String>>,
     allowed_origins: Vec<String>,
@@ -70,6 +71,9 @@ pub struct Config {
     pub allowed_hosts: Vec<String>,
     /// Accepted Origin headers.
     pub allowed_origins: Vec<String>,
+    /// Whether a component file that is replaced is taken up while the host runs. On by default: whoever can write the
+    /// file decides what runs after the next start anyway.
+    pub reload: bool,
     /// Folder of compiled plugins.
     pub cache: PathBuf,
     /// Exposed plugins.
@@ -112,6 +116,7 @@ impl Config {
                 .allowed_hosts
                 .unwrap_or_else(|| ["localhost", "127.0.0.1", "::1"].map(String::from).into()),
             allowed_origins: file.server.allowed_origins,
+            reload: file.server.reload.unwrap_or(true),
             cache: match file.server.cache {
                 Some(cache) => folder.join(home_expanded(&cache)),
                 None => default_cache()?,

@@ -4,18 +4,26 @@
 //! here with its user: [`CallSink`] takes what a running call has to say, [`ToolCaller`] reaches the agent's tools.
 
 mod agent_tools;
+mod completion;
 mod content;
 mod log;
+mod offer;
 mod output;
 mod progress;
+mod prompt;
+mod resource;
 mod tool;
 pub mod wasi;
 
 pub use agent_tools::{AgentError, AgentTools, CallOptions, Caller, ReverseCall, ToolCaller};
+pub use completion::{Completing, Completion, CompletionQuery};
 pub use content::{Annotations, Blob, Content, ContentData, EmbeddedResource, ResourceBody, ResourceLink, Role};
 pub use log::{GuestLog, Level, Stream};
+pub use offer::Offer;
 pub use output::{CallSink, Closed, NoSink, Output, OutputError};
 pub use progress::{Progress, Report};
+pub use prompt::{Prompt, PromptArgument, PromptMessage, PromptResult};
+pub use resource::{ReadError, ResourceInfo, ResourceTemplate};
 pub use tool::{
     Budgeted, CallContext, Execution, Exhaustion, GuestDenial, Icon, Tool, ToolAnnotations, ToolError, ToolResult,
 };

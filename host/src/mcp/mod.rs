@@ -2,15 +2,23 @@
 //!
 //! A thin handler table. What is behind a method is in a file of its own; nothing below this module knows MCP.
 
+mod calling;
+mod changed;
+mod completion;
 mod content;
+mod legacy;
+mod listen;
 mod listing;
+mod page;
+mod prompts;
+mod resources;
 mod result;
 mod server;
 mod stream;
 mod tools;
 pub mod transport;
 
-pub use server::Server;
+pub use server::{Parts, Server};
 
 /// The extension under which a client asks for chunks, and the notification that carries one.
 pub const PARTIAL_RESULTS: &str = "dev.portcullis/partial-results";

@@ -1,52 +1,37 @@
-//! `tools/call`.
+//! `tools/list` and `tools/call`.
 
 use super::server::Shared;
-use super::{result, stream};
-use crate::imports::CallContext;
-use crate::registry::CallRequest;
+use super::{calling, page, result};
 use rmcp::ErrorData;
-use rmcp::model::{CallToolRequestParams, CallToolResult};
+use rmcp::model::{CacheScope, CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams};
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value;
 
-/// `_meta` key under which a client marks what belongs together.
-const CORRELATION: &str = "dev.portcullis/correlationId";
-/// The longest correlation id, in bytes; a longer one is refused, since it would be echoed everywhere.
-const MAX_CORRELATION: usize = 256;
+pub(super) fn list(server: &Shared, page: Option<PaginatedRequestParams>) -> Result<ListToolsResult, ErrorData> {
+    let lists = server.lists();
+    let page = page::of("tools", &lists.tools, |tool| &tool.name, page)?;
+    // The list is the same for everybody, so shared caches may keep it.
+    let mut result = ListToolsResult::with_all_items(page.items).with_ttl_ms(page::TTL_MS);
+    result.cache_scope = Some(CacheScope::Public);
+    result.next_cursor = page.next;
+    result.meta = Some(server.meta());
+    Ok(result)
+}
 
 pub(super) async fn call(
     server: &Shared,
     request: CallToolRequestParams,
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResult, ErrorData> {
-    let Some(exposed) = server.catalog.get(&request.name) else {
+    let Some(exposed) = server.catalog.now().get(&request.name).cloned() else {
         let text =
             format!("unknown tool `{}`; tools/list names those there are", crate::telemetry::printable(&request.name));
         return Err(ErrorData::invalid_params(text, None));
     };
-    let mut about = CallContext::new(server.principal);
-    about.traceparent = context.meta.get_traceparent().map(str::to_owned);
-    about.correlation_id = match context.meta.get(CORRELATION) {
-        None => None,
-        Some(Value::String(id)) if id.len() <= MAX_CORRELATION => Some(id.clone()),
-        Some(_) => {
-            let text = format!("_meta[\"{CORRELATION}\"] must be a string of at most {MAX_CORRELATION} bytes");
-            return Err(ErrorData::invalid_params(text, None));
-        }
-    };
+    let (call, forward) = calling::request(server, &context)?;
     let arguments = Value::Object(request.arguments.unwrap_or_default());
     let text = arguments.to_string();
-    let (sink, forward) = stream::open(&context);
-    let call =
-        CallRequest { context: about, sink, agent: server.agent.clone(), cancel: context.ct.clone(), parent: None };
     let running = server.runner.call(exposed.plugin(), exposed.tool(), &arguments, text, call);
-    let finished = match forward {
-        None => running.await,
-        Some(forward) => {
-            // The sink is dropped with the call, which ends the forwarder once everything is sent; a cancelled call
-            // has nobody to send to.
-            tokio::join!(running, context.ct.run_until_cancelled(forward.run())).0
-        }
-    };
+    let finished = calling::beside(running, forward, &context.ct).await;
     Ok(result::of(finished, server.meta()))
 }

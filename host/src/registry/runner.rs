@@ -1,16 +1,19 @@
 //! Running one call on a plugin, whoever asks: a client over MCP, another plugin, the command line.
 
-use super::answer::{Finished, Usage, finish};
+use super::answer::{Finished, Given, Usage, tool_answer};
 use super::idle::Idle;
 use super::plugin::{Plugin, PluginTool};
+use super::provided::{self, Pieces};
 use crate::abi::{CallSetup, Ended, Remains};
 use crate::clock::Clock;
 use crate::engine::{Allowance, CallError, MAX_INSTANCES};
-use crate::imports::{AgentTools, CallContext, CallCtx, CallSink, ToolCaller};
+use crate::imports::{
+    AgentTools, CallContext, CallCtx, CallSink, Completion, CompletionQuery, PromptResult, ToolCaller,
+};
 use crate::policy::{Budget, Lineage, PluginId, Side};
 use serde_json::Value;
 use std::sync::Arc;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 
 /// Root calls at once; further ones wait in line. The other half of the instances is for nested calls, so that root
@@ -53,7 +56,7 @@ impl Runner {
         }
     }
 
-    /// Makes one call. `arguments` and `text` are the same JSON object.
+    /// Calls a tool. `arguments` and `text` are the same JSON object.
     pub async fn call(
         &self,
         plugin: &Arc<Plugin>,
@@ -62,10 +65,81 @@ impl Runner {
         text: String,
         request: CallRequest,
     ) -> Finished {
-        let fail = |error| Finished { result: Err(error), usage: Usage::default() };
         if let Err(reason) = tool.input.check(arguments) {
-            return fail(CallError::InvalidArguments { reason });
+            return Finished::not_begun(CallError::InvalidArguments { reason });
         }
+        let name = &tool.tool.name;
+        let (setup, slot) = match self.begin(plugin, name, request).await {
+            Ok(begun) => begun,
+            Err(error) => return Finished::not_begun(error),
+        };
+        let ended = plugin.prepared.call_tool(setup, name.clone(), text).await;
+        match self.end(plugin, name, slot, ended) {
+            Ok(given) => given.finish(tool_answer(tool)),
+            Err(error) => Finished::not_begun(error),
+        }
+    }
+
+    /// Reads a resource that the plugin answers for.
+    pub async fn read(&self, plugin: &Arc<Plugin>, uri: &str, request: CallRequest) -> Finished<Pieces> {
+        let (setup, slot) = match self.begin(plugin, "read-resource", request).await {
+            Ok(begun) => begun,
+            Err(error) => return Finished::not_begun(error),
+        };
+        let ended = plugin.prepared.read_resource(setup, uri.to_owned()).await;
+        match self.end(plugin, "read-resource", slot, ended) {
+            Ok(given) => given.finish(provided::pieces(uri)),
+            Err(error) => Finished::not_begun(error),
+        }
+    }
+
+    /// Fills in one of the plugin's prompts. The arguments are checked already.
+    pub async fn prompt(
+        &self,
+        plugin: &Arc<Plugin>,
+        name: &str,
+        arguments: Vec<(String, String)>,
+        request: CallRequest,
+    ) -> Finished<PromptResult> {
+        let (setup, slot) = match self.begin(plugin, "get-prompt", request).await {
+            Ok(begun) => begun,
+            Err(error) => return Finished::not_begun(error),
+        };
+        let ended = plugin.prepared.get_prompt(setup, name.to_owned(), arguments).await;
+        match self.end(plugin, "get-prompt", slot, ended) {
+            Ok(given) => given.finish(provided::prompt),
+            Err(error) => Finished::not_begun(error),
+        }
+    }
+
+    /// Asks the plugin for suggestions; one that has none to give is not even started.
+    pub async fn complete(
+        &self,
+        plugin: &Arc<Plugin>,
+        query: CompletionQuery,
+        request: CallRequest,
+    ) -> Finished<Completion> {
+        if !plugin.completes {
+            return Finished { result: Ok(Completion::default()), usage: Usage::default() };
+        }
+        let (setup, slot) = match self.begin(plugin, "complete", request).await {
+            Ok(begun) => begun,
+            Err(error) => return Finished::not_begun(error),
+        };
+        let ended = plugin.prepared.complete(setup, query).await;
+        match self.end(plugin, "complete", slot, ended) {
+            Ok(given) => given.finish(provided::suggestions),
+            Err(error) => Finished::not_begun(error),
+        }
+    }
+
+    /// What every call begins with: its place in line, what it may use and what it may ask for.
+    async fn begin(
+        &self,
+        plugin: &Arc<Plugin>,
+        called: &str,
+        request: CallRequest,
+    ) -> Result<(CallSetup, Option<SemaphorePermit<'_>>), CallError> {
         let limits = &plugin.spec.limits;
         let mut slot = None;
         let (lineage, budget) = match request.parent {
@@ -76,30 +150,36 @@ impl Runner {
                     Ok(free) => Some(free),
                     Err(_) => match tokio::time::timeout(limits.deadline, self.roots.acquire()).await {
                         Ok(Ok(free)) => Some(free),
-                        _ => return fail(CallError::Busy { limit: MAX_INSTANCES }),
+                        _ => return Err(CallError::Busy { limit: MAX_INSTANCES }),
                     },
                 };
-                (
-                    Lineage::root(lineage_name(plugin.id(), &tool.tool.name), limits),
-                    Budget::root(limits, self.clock.now()),
-                )
+                (Lineage::root(lineage_name(plugin.id(), called), limits), Budget::root(limits, self.clock.now()))
             }
         };
-        let root = slot.is_some();
         let agent_tools = AgentTools::new(plugin.authority.clone(), lineage, request.agent);
         let call = CallCtx::new(request.context, limits, request.sink, agent_tools);
         let allowance = Allowance { limits: limits.clone(), budget, cancel: request.cancel };
         let (authority, clock) = (plugin.authority.clone(), self.clock.clone());
-        let setup = CallSetup { tool: tool.tool.name.clone(), allowance, call, authority, clock };
-        let ended = plugin.prepared.call_tool(setup, tool.tool.name.clone(), text).await;
+        Ok((CallSetup { tool: called.to_owned(), allowance, call, authority, clock }, slot))
+    }
+
+    /// What every call ends with, whatever came of it.
+    fn end<'a, R>(
+        &self,
+        plugin: &'a Arc<Plugin>,
+        called: &'a str,
+        slot: Option<SemaphorePermit<'_>>,
+        ended: Ended<R>,
+    ) -> Result<Given<'a, R>, CallError> {
+        let root = slot.is_some();
         drop(slot);
         let Ended { result, cost, call, remains } = ended;
         if root {
             self.tidy_up(plugin, remains);
         }
         match call {
-            Some(call) => finish(plugin, tool, result, cost, call),
-            None => Finished { result: result.and(Err(CallError::Internal)), usage: Usage::default() },
+            Some(call) => Ok(Given { plugin, called, result, cost, call }),
+            None => Err(result.err().unwrap_or(CallError::Internal)),
         }
     }
 
@@ -127,7 +207,7 @@ impl Runner {
     }
 }
 
-/// A tool's name in a chain of calls; an agent tool's is the name it is called by, so that cycles are seen.
+/// A call's name in a chain of calls; an agent tool's is the name it is called by, so that cycles are seen.
 fn lineage_name(plugin: &PluginId, tool: &str) -> String {
     match plugin.side {
         Side::Server => format!("{}.{tool}", plugin.table()),
