@@ -48,13 +48,13 @@ pub(super) fn find(server: &Shared, name: &str) -> Result<Exposed<Prompt>, Error
 }
 
 /// The call alone: it borrows nothing, so it can go on after the request is answered.
-fn running(
+async fn running(
     runner: Arc<Runner>,
     exposed: Exposed<Prompt>,
     arguments: Vec<(String, String)>,
     call: CallRequest,
-) -> impl Future<Output = Finished<PromptResult>> + Send + 'static {
-    async move { runner.prompt(exposed.plugin(), &exposed.item().name, arguments, call).await }
+) -> Finished<PromptResult> {
+    runner.prompt(exposed.plugin(), &exposed.item().name, arguments, call).await
 }
 
 fn answer(server: &Shared, finished: Finished<PromptResult>) -> Result<GetPromptResult, ErrorData> {

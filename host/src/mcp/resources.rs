@@ -52,13 +52,8 @@ pub(super) async fn read(
 }
 
 /// The call alone: it borrows nothing, so it can go on after the request is answered.
-fn running(
-    runner: Arc<Runner>,
-    plugin: Arc<Plugin>,
-    uri: String,
-    call: CallRequest,
-) -> impl Future<Output = Finished<Pieces>> + Send + 'static {
-    async move { runner.read(&plugin, &uri, call).await }
+async fn running(runner: Arc<Runner>, plugin: Arc<Plugin>, uri: String, call: CallRequest) -> Finished<Pieces> {
+    runner.read(&plugin, &uri, call).await
 }
 
 fn answer(server: &Shared, uri: &str, finished: Finished<Pieces>) -> Result<ReadResourceResult, ErrorData> {

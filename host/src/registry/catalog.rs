@@ -215,3 +215,6 @@ fn named<T>(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,6 +13,7 @@ pub mod http;
 pub mod paths;
 pub mod scan;
 mod server;
+mod speaker;
 mod watch;
 
 pub use called::{Answer, Called};
@@ -21,6 +22,7 @@ pub use client::{Client, Era};
 pub use config::{agent, agent_from, plugin, plugin_from};
 pub use home::Home;
 pub use server::Server;
+pub use speaker::Speaker;
 pub use watch::{Watch, eventually};
 
 use std::time::Duration;

@@ -2,6 +2,8 @@
 
 mod prompts;
 mod resources;
+#[cfg(test)]
+pub(super) mod testing;
 mod tools;
 mod words;
 

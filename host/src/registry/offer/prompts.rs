@@ -40,21 +40,9 @@ pub(super) fn check(prompts: Vec<Prompt>) -> Result<Vec<Prompt>, OfferError> {
 }
 
 #[cfg(test)]
-pub(in crate::registry) mod tests {
+mod tests {
+    use super::super::testing::*;
     use super::*;
-    use crate::imports::PromptArgument;
-
-    pub(in crate::registry) fn prompt(name: &str, arguments: &[&str]) -> Prompt {
-        let argument =
-            |name: &&str| PromptArgument { name: (*name).into(), title: None, description: None, required: true };
-        Prompt {
-            name: name.into(),
-            title: None,
-            description: None,
-            arguments: arguments.iter().map(argument).collect(),
-            icons: vec![],
-        }
-    }
 
     #[test]
     fn sorts_and_refuses() {

@@ -53,34 +53,10 @@ pub(super) fn check_templates(templates: Vec<ResourceTemplate>) -> Result<Vec<Pl
 }
 
 #[cfg(test)]
-pub(in crate::registry) mod tests {
+mod tests {
+    use super::super::testing::*;
     use super::*;
     use crate::imports::{Annotations, Icon, Role};
-
-    pub(in crate::registry) fn resource(uri: &str) -> ResourceInfo {
-        ResourceInfo {
-            uri: uri.into(),
-            name: "it".into(),
-            title: None,
-            description: None,
-            mime_type: None,
-            size: None,
-            annotations: None,
-            icons: vec![],
-        }
-    }
-
-    pub(in crate::registry) fn template(uri: &str) -> ResourceTemplate {
-        ResourceTemplate {
-            uri_template: uri.into(),
-            name: "it".into(),
-            title: None,
-            description: None,
-            mime_type: None,
-            annotations: None,
-            icons: vec![],
-        }
-    }
 
     #[test]
     fn sorts_and_refuses_resources() {
