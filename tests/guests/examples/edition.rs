@@ -14,9 +14,7 @@ wit_bindgen::generate!({
 use exports::portcullis::plugin::prompts::{Guest as Prompts, Prompt, PromptResult};
 use exports::portcullis::plugin::resources::{Guest as Resources, ReadError, ResourceInfo, ResourceTemplate};
 use exports::portcullis::plugin::tools::{CallContext, Guest as Tools, Tool, ToolError, ToolResult};
-use portcullis::plugin::types::{
-    Content, ContentData, EmbeddedResource, Execution, ResourceBody, ToolAnnotations,
-};
+use portcullis::plugin::types::{Content, ContentData, EmbeddedResource, Execution, ResourceBody, ToolAnnotations};
 
 guests::manifest!(r#"{"name":"edition","version":"0.1.0","description":"","requests":{"filesystem":"read"}}"#);
 

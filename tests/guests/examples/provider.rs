@@ -47,13 +47,7 @@ fn argument(name: &str, required: bool) -> PromptArgument {
 }
 
 fn prompt(name: &str, arguments: Vec<PromptArgument>) -> Prompt {
-    Prompt {
-        name: name.to_owned(),
-        title: None,
-        description: Some("A prompt.".to_owned()),
-        arguments,
-        icons: vec![],
-    }
+    Prompt { name: name.to_owned(), title: None, description: Some("A prompt.".to_owned()), arguments, icons: vec![] }
 }
 
 impl Tools for Provider {
