@@ -1,5 +1,6 @@
 //! `portcullis call`.
 
+use super::answers::Person;
 use super::terminal::{Terminal, usage_line};
 use super::{ConfigFile, printable_lines};
 use crate::config::Config;
@@ -54,6 +55,7 @@ impl Call {
             context: CallContext::new("local"),
             sink: terminal.clone(),
             agent: host.agent.clone(),
+            client: Arc::new(Person),
             cancel,
             parent: None,
         };

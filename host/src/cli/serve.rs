@@ -1,13 +1,15 @@
 //! `portcullis serve`.
 
 use super::ConfigFile;
+use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::host::Host;
 use crate::mcp::transport::{HttpOptions, serve_http, serve_stdio};
-use crate::mcp::{Parts, Server};
+use crate::mcp::{Lot, Parts, Server};
 use crate::policy::Principal;
 use std::net::SocketAddr;
 use std::process::ExitCode;
+use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -38,11 +40,13 @@ impl Serve {
         if config.reload {
             tokio::spawn(stop.clone().run_until_cancelled_owned(host.reloader().run()));
         }
+        let lot = Lot::new(config.parked.clone(), Arc::new(SystemClock))?;
         let server = |principal| {
             Server::new(Parts {
                 catalog: host.catalog.clone(),
                 runner: host.runner.clone(),
                 agent: host.agent.clone(),
+                lot: lot.clone(),
                 changes: host.changes.clone(),
                 principal,
                 stop: stop.clone(),

@@ -1,6 +1,6 @@
 //! The configuration file, the environment and the flags, resolved into one value. Unknown keys are errors.
 
-use crate::policy::{Grants, Limits, PluginId, PluginSpec, Side};
+use crate::policy::{Grants, Limits, ParkingLimits, PluginId, PluginSpec, Side};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -44,6 +44,7 @@ struct ServerTable {
     allowed_hosts: Option<Vec<String>>,
     allowed_origins: Vec<String>,
     cache: Option<PathBuf>,
+    parked: ParkingLimits,
 }
 
 #[derive(Deserialize)]
@@ -74,6 +75,8 @@ pub struct Config {
     /// Whether a component file that is replaced is taken up while the host runs. On by default: whoever can write the
     /// file decides what runs after the next start anyway.
     pub reload: bool,
+    /// How many calls may wait for answers.
+    pub parked: ParkingLimits,
     /// Folder of compiled plugins.
     pub cache: PathBuf,
     /// Exposed plugins.
@@ -117,6 +120,7 @@ impl Config {
                 .unwrap_or_else(|| ["localhost", "127.0.0.1", "::1"].map(String::from).into()),
             allowed_origins: file.server.allowed_origins,
             reload: file.server.reload.unwrap_or(true),
+            parked: file.server.parked,
             cache: match file.server.cache {
                 Some(cache) => folder.join(home_expanded(&cache)),
                 None => default_cache()?,

@@ -1,9 +1,9 @@
 //! `completion/complete`.
 
 use super::server::Shared;
-use super::{calling, prompts, result};
-use crate::imports::{Completing, CompletionQuery};
-use crate::registry::Plugin;
+use super::{prompts, respond, result};
+use crate::imports::{Completing, CompletionQuery, NoClient, NoSink};
+use crate::registry::{CallRequest, Plugin};
 use crate::telemetry::printable;
 use rmcp::ErrorData;
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
@@ -26,16 +26,20 @@ pub(super) async fn complete(
     let mut given: Vec<_> = given.into_iter().filter(|(name, _)| names.contains(name)).collect();
     given.sort();
     let query = CompletionQuery { of, argument: argument.name, value: argument.value, context: given };
-    let (call, forward) = calling::request(server, &context)?;
-    let running = server.runner.complete(&plugin, query, call);
-    let finished = calling::beside(running, forward, &context.ct).await;
+    let about = respond::about(&server.principal(&context), &context)?;
+    let meta = server.meta(about.correlation_id.as_deref());
+    // The protocol has no questions here, and a person who types waits for nothing but the answer.
+    let (sink, client) = (Arc::new(NoSink), Arc::new(NoClient));
+    let (agent, cancel) = (server.agent.clone(), context.ct.clone());
+    let call = CallRequest { context: about, sink, agent, client, cancel, parent: None };
+    let finished = server.runner.complete(&plugin, query, call).await;
     let completion = finished.result.map_err(|error| result::refused(&error, &finished.usage))?;
     let mut info = CompletionInfo::default();
     info.values = completion.values;
     info.total = completion.total.map(|total| u32::try_from(total).unwrap_or(u32::MAX));
     info.has_more = Some(completion.has_more);
     let mut result = CompleteResult::new(info);
-    result.meta = Some(result::cost(&finished.usage, server.meta()));
+    result.meta = Some(result::cost(&finished.usage, meta));
     Ok(result)
 }
 

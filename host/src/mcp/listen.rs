@@ -34,7 +34,7 @@ pub(super) async fn run(
     subscription: SubscriptionContext,
     changes: Receiver<Change>,
 ) -> Result<(), ErrorData> {
-    let principal = server.principal(&subscription.request_context().extensions);
+    let principal = server.principal(subscription.request_context());
     let Some(_place) = server.open.enter(&principal) else {
         let text = format!("{MAX_OPEN} subscriptions are open already, as many as one client may have; close some");
         return Err(ErrorData::new(ErrorCode::INVALID_REQUEST, text, None));

@@ -1,23 +1,35 @@
 //! The only place that names rmcp types: MCP 2026-07-28 and 2025-11-25, over stdio and Streamable HTTP.
 //!
 //! A thin handler table. What is behind a method is in a file of its own; nothing below this module knows MCP.
+#![allow(
+    deprecated,
+    reason = "sampling, roots and logging are deprecated in the protocol, and clients still have them"
+)]
 
-mod calling;
+mod asking;
 mod changed;
 mod completion;
 mod content;
 mod legacy;
 mod listen;
 mod listing;
+mod lot;
 mod page;
 mod prompts;
 mod resources;
+mod respond;
 mod result;
+mod round;
+mod seal;
 mod server;
+mod session;
 mod stream;
 mod tools;
 pub mod transport;
+mod updates;
+mod wire;
 
+pub use lot::Lot;
 pub use server::{Parts, Server};
 
 /// The extension under which a client asks for chunks, and the notification that carries one.
@@ -30,3 +42,7 @@ const PARTIAL_RESULT_TOKEN: &str = "dev.portcullis/partialResultToken";
 const USAGE: &str = "dev.portcullis/usage";
 /// `_meta` key of a failed result: the typed error.
 const ERROR: &str = "dev.portcullis/error";
+/// `_meta` key under which a client marks what belongs together; echoed on everything that does.
+const CORRELATION: &str = "dev.portcullis/correlationId";
+/// `_meta` key that says which plugin something comes from.
+const SOURCE: &str = "dev.portcullis/source";

@@ -1,15 +1,17 @@
 //! `prompts/list`, `prompts/get`.
 
 use super::content::{block, role};
+use super::respond::{self, Request, Response};
+use super::round::{Outcome, Output, is_stateless};
 use super::server::Shared;
-use super::{calling, page, result};
-use crate::imports::{Prompt, PromptResult};
-use crate::registry::{CallRequest, Exposed, Finished, Runner};
+use super::{page, result};
+use crate::imports::Prompt;
+use crate::registry::{CallRequest, Exposed};
 use crate::telemetry::printable;
 use rmcp::ErrorData;
 use rmcp::model::{
-    CacheScope, GetPromptRequestParams, GetPromptResult, JsonObject, ListPromptsResult, PaginatedRequestParams,
-    PromptMessage,
+    CacheScope, GetPromptRequestParams, GetPromptResponse, GetPromptResult, JsonObject, ListPromptsResult,
+    PaginatedRequestParams, PromptMessage,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value;
@@ -22,21 +24,53 @@ pub(super) fn list(server: &Shared, page: Option<PaginatedRequestParams>) -> Res
     // Principals may see different ones.
     result.cache_scope = Some(CacheScope::Private);
     result.next_cursor = page.next;
-    result.meta = Some(server.meta());
+    result.meta = Some(server.meta(None));
     Ok(result)
 }
 
 pub(super) async fn get(
-    server: &Shared,
+    server: &Arc<Shared>,
     request: GetPromptRequestParams,
     context: RequestContext<RoleServer>,
-) -> Result<GetPromptResult, ErrorData> {
+) -> Result<GetPromptResponse, ErrorData> {
     let exposed = find(server, &request.name)?;
-    let arguments = checked(exposed.item(), request.arguments.unwrap_or_default())?;
-    let (call, forward) = calling::request(server, &context)?;
-    let running = running(server.runner.clone(), exposed, arguments, call);
-    let finished = calling::beside(running, forward, &context.ct).await;
-    answer(server, finished)
+    let given = request.arguments.unwrap_or_default();
+    let arguments = checked(exposed.item(), given.clone())?;
+    let plugin = exposed.plugin().clone();
+    let asked = Request {
+        method: "prompts/get",
+        target: &request.name,
+        arguments: given.into(),
+        plugin: &plugin.digest,
+        state: request.request_state,
+        given: request.input_responses,
+    };
+    let (running, stateless) = (server.clone(), is_stateless(&context));
+    let make = move |_, call| run(running, exposed, arguments, stateless, call);
+    match respond::call(server, asked, &context, make).await? {
+        Response::Complete(Output::Prompt(result)) => Ok(GetPromptResponse::Complete(result)),
+        Response::Complete(_) => respond::mistaken(),
+        Response::InputRequired(result) => Ok(GetPromptResponse::InputRequired(result)),
+    }
+}
+
+/// One prompt being filled in, whatever requests it is served under.
+async fn run(
+    server: Arc<Shared>,
+    exposed: Exposed<Prompt>,
+    arguments: Vec<(String, String)>,
+    stateless: bool,
+    call: CallRequest,
+) -> Outcome {
+    let meta = server.meta(call.context.correlation_id.as_deref());
+    let finished = server.runner.prompt(exposed.plugin(), &exposed.item().name, arguments, call).await;
+    respond::lacking(stateless, &finished)?;
+    let prompt = finished.result.map_err(|error| result::refused(&error, &finished.usage))?;
+    let messages = prompt.messages.into_iter().map(|it| PromptMessage::new(role(it.role), block(it.content)));
+    let mut result = GetPromptResult::new(messages.collect());
+    result.description = prompt.description;
+    result.meta = Some(result::cost(&finished.usage, meta));
+    Ok(Output::Prompt(result))
 }
 
 /// A prompt by its exposed name.
@@ -45,25 +79,6 @@ pub(super) fn find(server: &Shared, name: &str) -> Result<Exposed<Prompt>, Error
         let text = format!("unknown prompt `{}`; prompts/list names those there are", printable(name));
         ErrorData::invalid_params(text, None)
     })
-}
-
-/// The call alone: it borrows nothing, so it can go on after the request is answered.
-async fn running(
-    runner: Arc<Runner>,
-    exposed: Exposed<Prompt>,
-    arguments: Vec<(String, String)>,
-    call: CallRequest,
-) -> Finished<PromptResult> {
-    runner.prompt(exposed.plugin(), &exposed.item().name, arguments, call).await
-}
-
-fn answer(server: &Shared, finished: Finished<PromptResult>) -> Result<GetPromptResult, ErrorData> {
-    let prompt = finished.result.map_err(|error| result::refused(&error, &finished.usage))?;
-    let messages = prompt.messages.into_iter().map(|it| PromptMessage::new(role(it.role), block(it.content)));
-    let mut result = GetPromptResult::new(messages.collect());
-    result.description = prompt.description;
-    result.meta = Some(result::cost(&finished.usage, server.meta()));
-    Ok(result)
 }
 
 /// What the client gave, in the prompt's own order: only arguments it has, all that it needs, and text only.

@@ -1,17 +1,19 @@
 //! `resources/list`, `resources/templates/list`, `resources/read`.
 
 use super::content::contents;
+use super::respond::{self, Request, Response};
+use super::round::{Outcome, Output, is_stateless};
 use super::server::Shared;
-use super::{calling, page, result};
-use crate::registry::{CallRequest, Finished, Pieces, Plugin, Runner};
+use super::{page, result};
+use crate::registry::{CallRequest, Plugin};
 use crate::telemetry::printable;
 use rmcp::ErrorData;
 use rmcp::model::{
     CacheScope, ListResourceTemplatesResult, ListResourcesResult, PaginatedRequestParams, ReadResourceRequestParams,
-    ReadResourceResult,
+    ReadResourceResponse, ReadResourceResult,
 };
 use rmcp::service::{RequestContext, RoleServer};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 pub(super) fn list(server: &Shared, page: Option<PaginatedRequestParams>) -> Result<ListResourcesResult, ErrorData> {
@@ -21,7 +23,7 @@ pub(super) fn list(server: &Shared, page: Option<PaginatedRequestParams>) -> Res
     // Principals may see different ones.
     result.cache_scope = Some(CacheScope::Private);
     result.next_cursor = page.next;
-    result.meta = Some(server.meta());
+    result.meta = Some(server.meta(None));
     Ok(result)
 }
 
@@ -34,38 +36,49 @@ pub(super) fn templates(
     let mut result = ListResourceTemplatesResult::with_all_items(page.items).with_ttl_ms(page::TTL_MS);
     result.cache_scope = Some(CacheScope::Public);
     result.next_cursor = page.next;
-    result.meta = Some(server.meta());
+    result.meta = Some(server.meta(None));
     Ok(result)
 }
 
 pub(super) async fn read(
-    server: &Shared,
+    server: &Arc<Shared>,
     request: ReadResourceRequestParams,
     context: RequestContext<RoleServer>,
-) -> Result<ReadResourceResult, ErrorData> {
+) -> Result<ReadResourceResponse, ErrorData> {
     let uri = request.uri;
     let Some(plugin) = server.catalog.now().reader(&uri).cloned() else { return Err(unknown(&uri)) };
-    let (call, forward) = calling::request(server, &context)?;
-    let running = running(server.runner.clone(), plugin, uri.clone(), call);
-    let finished = calling::beside(running, forward, &context.ct).await;
-    answer(server, &uri, finished)
+    let asked = Request {
+        method: "resources/read",
+        target: &uri,
+        arguments: Value::Null,
+        plugin: &plugin.digest,
+        state: request.request_state,
+        given: request.input_responses,
+    };
+    let (running, stateless) = (server.clone(), is_stateless(&context));
+    let (reader, target) = (plugin.clone(), uri.clone());
+    let make = move |_, call| run(running, reader, target, stateless, call);
+    match respond::call(server, asked, &context, make).await? {
+        Response::Complete(Output::Resource(result)) => Ok(ReadResourceResponse::Complete(result)),
+        Response::Complete(_) => respond::mistaken(),
+        Response::InputRequired(result) => Ok(ReadResourceResponse::InputRequired(result)),
+    }
 }
 
-/// The call alone: it borrows nothing, so it can go on after the request is answered.
-async fn running(runner: Arc<Runner>, plugin: Arc<Plugin>, uri: String, call: CallRequest) -> Finished<Pieces> {
-    runner.read(&plugin, &uri, call).await
-}
-
-fn answer(server: &Shared, uri: &str, finished: Finished<Pieces>) -> Result<ReadResourceResult, ErrorData> {
+/// One reading, whatever requests it is served under.
+async fn run(server: Arc<Shared>, plugin: Arc<Plugin>, uri: String, stateless: bool, call: CallRequest) -> Outcome {
+    let meta = server.meta(call.context.correlation_id.as_deref());
+    let finished = server.runner.read(&plugin, &uri, call).await;
+    respond::lacking(stateless, &finished)?;
     match finished.result {
         Ok(Some(pieces)) => {
             // A plugin says nothing of how long its words hold, nor whom else they would serve.
             let mut result = ReadResourceResult::new(pieces.into_iter().map(contents).collect()).with_ttl_ms(0);
             result.cache_scope = Some(CacheScope::Private);
-            result.meta = Some(result::cost(&finished.usage, server.meta()));
-            Ok(result)
+            result.meta = Some(result::cost(&finished.usage, meta));
+            Ok(Output::Resource(result))
         }
-        Ok(None) => Err(unknown(uri)),
+        Ok(None) => Err(unknown(&uri)),
         Err(error) => Err(result::refused(&error, &finished.usage)),
     }
 }

@@ -53,6 +53,7 @@ fn usage(usage: &Usage) -> Value {
         "chunks": usage.chunks,
         "outputBytes": usage.output_bytes,
         "calls": usage.calls,
+        "questions": usage.questions,
     })
 }
 

@@ -1,9 +1,11 @@
 //! The handler table.
 
-use super::legacy::Legacy;
 use super::listing::Lists;
-use super::{PARTIAL_RESULTS, completion, listen, prompts, resources, tools};
-use crate::changes::{Change, Changes};
+use super::lot::Lot;
+use super::session::Session;
+use super::updates::Updates;
+use super::{CORRELATION, PARTIAL_RESULTS, completion, listen, prompts, resources, tools};
+use crate::changes::Changes;
 use crate::imports::ToolCaller;
 use crate::policy::Principal;
 use crate::registry::{CurrentCatalog, Runner};
@@ -13,19 +15,15 @@ use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, ExtensionCapabilities, Extensions,
     GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult,
     ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams, ReadResourceRequestParams,
-    ReadResourceResponse, ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool,
-    UnsubscribeRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestParams, SubscribeRequestParams,
+    SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, RoleServer, SubscriptionContext};
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
-use tokio::sync::broadcast::Receiver;
+use std::sync::{Arc, PoisonError, RwLock};
 use tokio_util::sync::CancellationToken;
 
 /// The name a server stamps on its results (`SERVER_INFO_META_KEY` of the protocol).
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
-/// Subscriptions that are being opened at one moment on one connection.
-const OPENING: usize = 8;
 
 /// What a server is made of.
 pub struct Parts {
@@ -35,6 +33,8 @@ pub struct Parts {
     pub runner: Arc<Runner>,
     /// Who answers reverse calls.
     pub agent: Arc<dyn ToolCaller>,
+    /// Where calls wait for answers.
+    pub lot: Arc<Lot>,
     /// What clients are told of.
     pub changes: Changes,
     /// On whose behalf calls run.
@@ -43,20 +43,18 @@ pub struct Parts {
     pub stop: CancellationToken,
 }
 
-/// One connection to the server: a process over stdio, a session or a single request over HTTP.
+/// One MCP server over what is offered. Clones are the same server and session.
+#[derive(Clone)]
 pub struct Server {
     shared: Arc<Shared>,
-    /// For a client of the older protocol, from its first sign of being one.
-    legacy: OnceLock<Legacy>,
-    /// Listeners of subscriptions that are being acknowledged. They must hear what changes from then on, and rmcp calls
-    /// for them only after that.
-    opening: Mutex<VecDeque<Receiver<Change>>>,
+    session: Arc<Session>,
 }
 
 pub(super) struct Shared {
     pub(super) catalog: Arc<CurrentCatalog>,
     pub(super) runner: Arc<Runner>,
     pub(super) agent: Arc<dyn ToolCaller>,
+    pub(super) lot: Arc<Lot>,
     pub(super) stop: CancellationToken,
     pub(super) open: listen::Open,
     changes: Changes,
@@ -67,15 +65,16 @@ pub(super) struct Shared {
 }
 
 impl Server {
-    /// A server without connections.
+    /// A server with a session.
     pub fn new(parts: Parts) -> Self {
-        let Parts { catalog, runner, agent, changes, principal, stop } = parts;
+        let Parts { catalog, runner, agent, lot, changes, principal, stop } = parts;
         let me = Implementation::new("portcullis", env!("CARGO_PKG_VERSION")).with_title("Portcullis");
         let extensions = ExtensionCapabilities::from([(PARTIAL_RESULTS.to_owned(), Default::default())]);
         // All of them, whatever is offered now: that can change while a client is connected.
         let capabilities = ServerCapabilities::builder()
             .enable_extensions_with(extensions)
             .enable_completions()
+            .enable_logging()
             .enable_prompts()
             .enable_prompts_list_changed()
             .enable_resources()
@@ -88,39 +87,39 @@ impl Server {
         let server_info = serde_json::to_value(&me).unwrap_or_default();
         let lists = RwLock::new(Arc::new(Lists::of(catalog.now())));
         let open = listen::Open::default();
-        let shared = Shared { catalog, runner, agent, stop, open, changes, principal, config, lists, server_info };
-        Self::over(Arc::new(shared))
+        let shared = Shared { catalog, runner, agent, lot, stop, open, changes, principal, config, lists, server_info };
+        Self { shared: Arc::new(shared), session: Arc::default() }
     }
 
-    /// A further connection to the same server.
-    pub fn connection(&self) -> Self {
-        Self::over(self.shared.clone())
+    /// The same server for another session, or another request without one.
+    pub fn session(&self) -> Self {
+        Self { shared: self.shared.clone(), session: Arc::default() }
     }
 
-    fn over(shared: Arc<Shared>) -> Self {
-        Self { shared, legacy: OnceLock::new(), opening: Mutex::default() }
-    }
-
-    fn legacy(&self, extensions: &Extensions, peer: &Peer<RoleServer>) -> &Legacy {
+    fn updates(&self, message: &Extensions, peer: &Peer<RoleServer>) -> &Updates {
         let shared = &self.shared;
-        self.legacy.get_or_init(|| Legacy::new(&shared.changes, shared.principal(extensions), peer.clone()))
-    }
-
-    fn opening(&self) -> std::sync::MutexGuard<'_, VecDeque<Receiver<Change>>> {
-        self.opening.lock().unwrap_or_else(PoisonError::into_inner)
+        self.session.updates(|| Updates::new(&shared.changes, shared.principal_of(message), peer.clone()))
     }
 }
 
 impl Shared {
     /// `_meta` of every result.
-    pub(super) fn meta(&self) -> MetaObject {
+    pub(super) fn meta(&self, correlation: Option<&str>) -> MetaObject {
         let mut meta = MetaObject::new();
+        if let Some(correlation) = correlation {
+            meta.insert(CORRELATION.to_owned(), correlation.into());
+        }
         meta.insert(SERVER_INFO.to_owned(), self.server_info.clone());
         meta
     }
 
-    /// On whose behalf a message came.
-    pub(super) fn principal(&self, _message: &Extensions) -> Principal {
+    /// On whose behalf a request comes.
+    pub(super) fn principal(&self, context: &RequestContext<RoleServer>) -> Principal {
+        self.principal_of(&context.extensions)
+    }
+
+    /// On whose behalf any message comes.
+    pub(super) fn principal_of(&self, _message: &Extensions) -> Principal {
         self.principal.clone()
     }
 
@@ -137,14 +136,13 @@ impl Shared {
     }
 }
 
-#[allow(deprecated, reason = "clients of 2025-11-25 subscribe to resources in the older way")]
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         self.shared.config.clone()
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        self.legacy(&context.extensions, &context.peer);
+        self.updates(&context.extensions, &context.peer);
     }
 
     async fn list_tools(
@@ -163,9 +161,19 @@ impl ServerHandler for Server {
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
+        mut context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        tools::call(&self.shared, request, context).await.map(CallToolResponse::Complete)
+        context.extensions.insert(self.session.clone());
+        tools::call(&self.shared, request, context).await
+    }
+
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.session.set_level(request.level);
+        Ok(())
     }
 
     async fn list_resources(
@@ -187,9 +195,10 @@ impl ServerHandler for Server {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        context: RequestContext<RoleServer>,
+        mut context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        resources::read(&self.shared, request, context).await.map(ReadResourceResponse::Complete)
+        context.extensions.insert(self.session.clone());
+        resources::read(&self.shared, request, context).await
     }
 
     async fn subscribe(
@@ -197,7 +206,7 @@ impl ServerHandler for Server {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.legacy(&context.extensions, &context.peer).subscribe(request.uri)
+        self.updates(&context.extensions, &context.peer).subscribe(request.uri)
     }
 
     async fn unsubscribe(
@@ -205,7 +214,7 @@ impl ServerHandler for Server {
         request: UnsubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.legacy(&context.extensions, &context.peer).unsubscribe(&request.uri);
+        self.updates(&context.extensions, &context.peer).unsubscribe(&request.uri);
         Ok(())
     }
 
@@ -220,9 +229,10 @@ impl ServerHandler for Server {
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
-        context: RequestContext<RoleServer>,
+        mut context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        prompts::get(&self.shared, request, context).await.map(GetPromptResponse::Complete)
+        context.extensions.insert(self.session.clone());
+        prompts::get(&self.shared, request, context).await
     }
 
     async fn complete(
@@ -234,16 +244,12 @@ impl ServerHandler for Server {
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        let mut opening = self.opening();
-        if opening.len() >= OPENING {
-            opening.pop_front();
-        }
-        opening.push_back(self.shared.changes.subscribe());
+        self.session.opens(self.shared.changes.subscribe());
         Some(listen::accepted(requested))
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let changes = self.opening().pop_front().unwrap_or_else(|| self.shared.changes.subscribe());
+        let changes = self.session.opened().unwrap_or_else(|| self.shared.changes.subscribe());
         listen::run(&self.shared, context, changes).await
     }
 }

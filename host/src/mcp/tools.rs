@@ -1,11 +1,16 @@
 //! `tools/list` and `tools/call`.
 
+use super::respond::{self, Request, Response};
+use super::round::{Outcome, Output, is_stateless};
 use super::server::Shared;
-use super::{calling, page, result};
+use super::{page, result};
+use crate::registry::{CallRequest, Exposed, PluginTool};
+use crate::telemetry::printable;
 use rmcp::ErrorData;
-use rmcp::model::{CacheScope, CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams};
+use rmcp::model::{CacheScope, CallToolRequestParams, CallToolResponse, ListToolsResult, PaginatedRequestParams};
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value;
+use std::sync::Arc;
 
 pub(super) fn list(server: &Shared, page: Option<PaginatedRequestParams>) -> Result<ListToolsResult, ErrorData> {
     let lists = server.lists();
@@ -14,24 +19,48 @@ pub(super) fn list(server: &Shared, page: Option<PaginatedRequestParams>) -> Res
     let mut result = ListToolsResult::with_all_items(page.items).with_ttl_ms(page::TTL_MS);
     result.cache_scope = Some(CacheScope::Public);
     result.next_cursor = page.next;
-    result.meta = Some(server.meta());
+    result.meta = Some(server.meta(None));
     Ok(result)
 }
 
 pub(super) async fn call(
-    server: &Shared,
+    server: &Arc<Shared>,
     request: CallToolRequestParams,
     context: RequestContext<RoleServer>,
-) -> Result<CallToolResult, ErrorData> {
+) -> Result<CallToolResponse, ErrorData> {
     let Some(exposed) = server.catalog.now().get(&request.name).cloned() else {
-        let text =
-            format!("unknown tool `{}`; tools/list names those there are", crate::telemetry::printable(&request.name));
+        let text = format!("unknown tool `{}`; tools/list names those there are", printable(&request.name));
         return Err(ErrorData::invalid_params(text, None));
     };
-    let (call, forward) = calling::request(server, &context)?;
-    let arguments = Value::Object(request.arguments.unwrap_or_default());
+    let plugin = exposed.plugin().clone();
+    let asked = Request {
+        method: "tools/call",
+        target: &request.name,
+        arguments: Value::Object(request.arguments.unwrap_or_default()),
+        plugin: &plugin.digest,
+        state: request.request_state,
+        given: request.input_responses,
+    };
+    let (running, stateless) = (server.clone(), is_stateless(&context));
+    let make = move |arguments, call| run(running, exposed, arguments, stateless, call);
+    match respond::call(server, asked, &context, make).await? {
+        Response::Complete(Output::Tool(result)) => Ok(CallToolResponse::Complete(result)),
+        Response::Complete(_) => respond::mistaken(),
+        Response::InputRequired(result) => Ok(CallToolResponse::InputRequired(result)),
+    }
+}
+
+/// One call of a tool, whatever requests it is served under.
+async fn run(
+    server: Arc<Shared>,
+    exposed: Exposed<PluginTool>,
+    arguments: Value,
+    stateless: bool,
+    call: CallRequest,
+) -> Outcome {
+    let meta = server.meta(call.context.correlation_id.as_deref());
     let text = arguments.to_string();
-    let running = server.runner.call(exposed.plugin(), exposed.tool(), &arguments, text, call);
-    let finished = calling::beside(running, forward, &context.ct).await;
-    Ok(result::of(finished, server.meta()))
+    let finished = server.runner.call(exposed.plugin(), exposed.tool(), &arguments, text, call).await;
+    respond::lacking(stateless, &finished)?;
+    Ok(Output::Tool(result::of(finished, meta)))
 }

@@ -4,8 +4,8 @@ use super::offer::{self, OfferError};
 use super::plugin::Plugin;
 use crate::abi::{Abi, CallSetup, Prepared};
 use crate::clock::Clock;
-use crate::engine::{Allowance, CallError, CompileError, Compiler, Component, Profile};
-use crate::imports::{AgentTools, CallContext, CallCtx, GuestLog, NoSink, Offer, ToolCaller, wasi};
+use crate::engine::{Allowance, CallError, CompileError, Compiler, Component, Profile, Standstill};
+use crate::imports::{AgentTools, CallContext, CallCtx, Client, GuestLog, NoClient, NoSink, Offer, ToolCaller, wasi};
 use crate::package::{self, Digest, Inspection, PackageError};
 use crate::policy::{Authority, Budget, Limits, Lineage, Metering, PluginId, PluginSpec};
 use serde::{Deserialize, Serialize};
@@ -160,9 +160,11 @@ impl Loader {
         let lineage = Lineage::root(id.table(), &limits);
         let authority = Arc::new(Authority::none(id.clone()));
         let agent_tools = AgentTools::new(authority.clone(), lineage, self.agent.clone());
-        let call = CallCtx::new(context, &limits, Arc::new(NoSink), agent_tools);
+        let client = Client::new(authority.clone(), &limits, Arc::new(NoClient));
+        let call = CallCtx::new(context, &limits, Arc::new(NoSink), agent_tools, client);
         let budget = Budget::root(&limits, self.clock.now());
-        let allowance = Allowance { limits, budget, cancel: CancellationToken::new() };
+        let (cancel, standstill) = (CancellationToken::new(), Standstill::new(self.clock.clone()));
+        let allowance = Allowance { limits, budget, cancel, standstill, held_above: 0 };
         let setup = CallSetup { tool: "describe".to_owned(), allowance, call, authority, clock: self.clock.clone() };
         prepared.describe(setup).await.result
     }

@@ -1,9 +1,8 @@
 //! A loaded plugin: ready to be called, never changed.
 
-use super::schema::Schema;
 use super::template::UriTemplate;
 use crate::abi::Prepared;
-use crate::imports::{Prompt, ResourceInfo, ResourceTemplate, Tool};
+use crate::imports::{Prompt, ResourceInfo, ResourceTemplate, Schema, Tool};
 use crate::package::{Digest, Inspection};
 use crate::policy::{Authority, PluginId, PluginSpec};
 use std::sync::Arc;

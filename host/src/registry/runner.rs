@@ -1,19 +1,21 @@
 //! Running one call on a plugin, whoever asks: a client over MCP, another plugin, the command line.
 
-use super::answer::{Finished, Given, Usage, tool_answer};
+use super::answer::{Finished, Given, tool_answer};
 use super::idle::Idle;
 use super::plugin::{Plugin, PluginTool};
 use super::provided::{self, Pieces};
+use super::waiting::{Place, Waiting};
 use crate::abi::{CallSetup, Ended, Remains};
 use crate::clock::Clock;
-use crate::engine::{Allowance, CallError, MAX_INSTANCES};
+use crate::engine::{Allowance, CallError, MAX_INSTANCES, MAX_WAITING, Standstill};
 use crate::imports::{
-    AgentTools, CallContext, CallCtx, CallSink, Completion, CompletionQuery, PromptResult, ToolCaller,
+    AgentTools, CallContext, CallCtx, CallSink, Client, ClientCalls, Completion, CompletionQuery, PromptResult,
+    ToolCaller,
 };
 use crate::policy::{Budget, Lineage, PluginId, Side};
 use serde_json::Value;
 use std::sync::Arc;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 /// Root calls at once; further ones wait in line. The other half of the instances is for nested calls, so that root
@@ -31,16 +33,31 @@ pub struct CallRequest {
     pub sink: Arc<dyn CallSink>,
     /// Who answers reverse calls.
     pub agent: Arc<dyn ToolCaller>,
+    /// Who answers questions.
+    pub client: Arc<dyn ClientCalls>,
     /// Cancelled when nobody wants the result any more.
     pub cancel: CancellationToken,
-    /// Set for a nested call: its chain, and what its parent has left.
-    pub parent: Option<(Lineage, Budget)>,
+    /// Set for a nested call.
+    pub parent: Option<Parent>,
+}
+
+/// What a nested call inherits.
+pub struct Parent {
+    /// The chain down to and including the nested call.
+    pub lineage: Lineage,
+    /// What the caller has left.
+    pub budget: Budget,
+    /// Shared by the chain.
+    pub standstill: Standstill,
+    /// Memory the callers hold, in bytes.
+    pub held: u64,
 }
 
 /// Runs calls.
 pub struct Runner {
     clock: Arc<dyn Clock>,
-    roots: Semaphore,
+    roots: Arc<Semaphore>,
+    waiting: Arc<Semaphore>,
     ready: Arc<Semaphore>,
     idle: Arc<Idle>,
 }
@@ -50,7 +67,8 @@ impl Runner {
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
             clock,
-            roots: Semaphore::new(ROOT_CALLS),
+            roots: Arc::new(Semaphore::new(ROOT_CALLS)),
+            waiting: Arc::new(Semaphore::new(MAX_WAITING as usize)),
             ready: Arc::new(Semaphore::new(READY_INSTANCES)),
             idle: Arc::default(),
         }
@@ -66,30 +84,30 @@ impl Runner {
         request: CallRequest,
     ) -> Finished {
         if let Err(reason) = tool.input.check(arguments) {
-            return Finished::not_begun(CallError::InvalidArguments { reason });
+            return Finished::not_begun(Err(CallError::InvalidArguments { reason }));
         }
         let name = &tool.tool.name;
-        let (setup, slot) = match self.begin(plugin, name, request).await {
+        let (setup, place) = match self.begin(plugin, name, request).await {
             Ok(begun) => begun,
-            Err(error) => return Finished::not_begun(error),
+            Err(error) => return Finished::not_begun(Err(error)),
         };
         let ended = plugin.prepared.call_tool(setup, name.clone(), text).await;
-        match self.end(plugin, name, slot, ended) {
+        match self.end(plugin, name, place, ended) {
             Ok(given) => given.finish(tool_answer(tool)),
-            Err(error) => Finished::not_begun(error),
+            Err(error) => Finished::not_begun(Err(error)),
         }
     }
 
     /// Reads a resource that the plugin answers for.
     pub async fn read(&self, plugin: &Arc<Plugin>, uri: &str, request: CallRequest) -> Finished<Pieces> {
-        let (setup, slot) = match self.begin(plugin, "read-resource", request).await {
+        let (setup, place) = match self.begin(plugin, "read-resource", request).await {
             Ok(begun) => begun,
-            Err(error) => return Finished::not_begun(error),
+            Err(error) => return Finished::not_begun(Err(error)),
         };
         let ended = plugin.prepared.read_resource(setup, uri.to_owned()).await;
-        match self.end(plugin, "read-resource", slot, ended) {
+        match self.end(plugin, "read-resource", place, ended) {
             Ok(given) => given.finish(provided::pieces(uri)),
-            Err(error) => Finished::not_begun(error),
+            Err(error) => Finished::not_begun(Err(error)),
         }
     }
 
@@ -101,14 +119,14 @@ impl Runner {
         arguments: Vec<(String, String)>,
         request: CallRequest,
     ) -> Finished<PromptResult> {
-        let (setup, slot) = match self.begin(plugin, "get-prompt", request).await {
+        let (setup, place) = match self.begin(plugin, "get-prompt", request).await {
             Ok(begun) => begun,
-            Err(error) => return Finished::not_begun(error),
+            Err(error) => return Finished::not_begun(Err(error)),
         };
         let ended = plugin.prepared.get_prompt(setup, name.to_owned(), arguments).await;
-        match self.end(plugin, "get-prompt", slot, ended) {
+        match self.end(plugin, "get-prompt", place, ended) {
             Ok(given) => given.finish(provided::prompt),
-            Err(error) => Finished::not_begun(error),
+            Err(error) => Finished::not_begun(Err(error)),
         }
     }
 
@@ -120,16 +138,16 @@ impl Runner {
         request: CallRequest,
     ) -> Finished<Completion> {
         if !plugin.completes {
-            return Finished { result: Ok(Completion::default()), usage: Usage::default() };
+            return Finished::not_begun(Ok(Completion::default()));
         }
-        let (setup, slot) = match self.begin(plugin, "complete", request).await {
+        let (setup, place) = match self.begin(plugin, "complete", request).await {
             Ok(begun) => begun,
-            Err(error) => return Finished::not_begun(error),
+            Err(error) => return Finished::not_begun(Err(error)),
         };
         let ended = plugin.prepared.complete(setup, query).await;
-        match self.end(plugin, "complete", slot, ended) {
+        match self.end(plugin, "complete", place, ended) {
             Ok(given) => given.finish(provided::suggestions),
-            Err(error) => Finished::not_begun(error),
+            Err(error) => Finished::not_begun(Err(error)),
         }
     }
 
@@ -139,28 +157,40 @@ impl Runner {
         plugin: &Arc<Plugin>,
         called: &str,
         request: CallRequest,
-    ) -> Result<(CallSetup, Option<SemaphorePermit<'_>>), CallError> {
+    ) -> Result<(CallSetup, Option<Arc<Place>>), CallError> {
         let limits = &plugin.spec.limits;
-        let mut slot = None;
-        let (lineage, budget) = match request.parent {
-            Some((lineage, parent)) => (lineage.tightened(limits), parent.nested(limits, self.clock.now())),
+        let mut place = None;
+        let (parent, client) = match request.parent {
+            Some(Parent { lineage, budget, standstill, held }) => {
+                let budget = budget.nested(limits, self.clock.now());
+                (Parent { lineage: lineage.tightened(limits), budget, standstill, held }, request.client)
+            }
             None => {
                 self.idle.begin();
-                slot = match self.roots.try_acquire() {
-                    Ok(free) => Some(free),
-                    Err(_) => match tokio::time::timeout(limits.deadline, self.roots.acquire()).await {
-                        Ok(Ok(free)) => Some(free),
+                let free = match self.roots.clone().try_acquire_owned() {
+                    Ok(free) => free,
+                    Err(_) => match tokio::time::timeout(limits.deadline, self.roots.clone().acquire_owned()).await {
+                        Ok(Ok(free)) => free,
                         _ => return Err(CallError::Busy { limit: MAX_INSTANCES }),
                     },
                 };
-                (Lineage::root(lineage_name(plugin.id(), called), limits), Budget::root(limits, self.clock.now()))
+                let standstill = Standstill::new(self.clock.clone());
+                let place = place.insert(Place::new(self.roots.clone(), free)).clone();
+                let waiting = self.waiting.clone();
+                let client = Waiting { client: request.client, place, standstill: standstill.clone(), waiting };
+                let lineage = Lineage::root(lineage_name(plugin.id(), called), limits);
+                let budget = Budget::root(limits, self.clock.now());
+                (Parent { lineage, budget, standstill, held: 0 }, Arc::new(client) as Arc<dyn ClientCalls>)
             }
         };
+        let Parent { lineage, budget, standstill, held } = parent;
         let agent_tools = AgentTools::new(plugin.authority.clone(), lineage, request.agent);
-        let call = CallCtx::new(request.context, limits, request.sink, agent_tools);
-        let allowance = Allowance { limits: limits.clone(), budget, cancel: request.cancel };
+        let client = Client::new(plugin.authority.clone(), limits, client);
+        let call = CallCtx::new(request.context, limits, request.sink, agent_tools, client);
+        let (limits, cancel) = (limits.clone(), request.cancel);
+        let allowance = Allowance { limits, budget, cancel, standstill, held_above: held };
         let (authority, clock) = (plugin.authority.clone(), self.clock.clone());
-        Ok((CallSetup { tool: called.to_owned(), allowance, call, authority, clock }, slot))
+        Ok((CallSetup { tool: called.to_owned(), allowance, call, authority, clock }, place))
     }
 
     /// What every call ends with, whatever came of it.
@@ -168,13 +198,14 @@ impl Runner {
         &self,
         plugin: &'a Arc<Plugin>,
         called: &'a str,
-        slot: Option<SemaphorePermit<'_>>,
+        place: Option<Arc<Place>>,
         ended: Ended<R>,
     ) -> Result<Given<'a, R>, CallError> {
-        let root = slot.is_some();
-        drop(slot);
+        if let Some(place) = &place {
+            place.leave();
+        }
         let Ended { result, cost, call, remains } = ended;
-        if root {
+        if place.is_some() {
             self.tidy_up(plugin, remains);
         }
         match call {
@@ -200,7 +231,9 @@ impl Runner {
             if let Ok(slot) = ready.try_acquire_owned() {
                 let limits = plugin.spec.limits.clone();
                 let budget = Budget::root(&limits, clock.now());
-                let allowance = Allowance { limits, budget, cancel: CancellationToken::new() };
+                let standstill = Standstill::new(clock.clone());
+                let cancel = CancellationToken::new();
+                let allowance = Allowance { limits, budget, cancel, standstill, held_above: 0 };
                 plugin.prepared.make_ready(&plugin.authority, allowance, clock, slot).await;
             }
         });

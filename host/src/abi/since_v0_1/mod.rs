@@ -1,9 +1,11 @@
 //! `portcullis:plugin@0.1.x`.
 
 mod convert;
+mod convert_client;
 mod convert_offer;
 mod exports;
 mod link;
+mod link_client;
 mod ready;
 
 use super::guest::{CallSetup, Guest};

@@ -8,8 +8,8 @@ mod tools;
 mod words;
 
 use super::plugin::{PluginTemplate, PluginTool};
-use super::schema::SchemaError;
-use crate::imports::{Offer, Prompt, ResourceInfo};
+
+use crate::imports::{Offer, Prompt, ResourceInfo, SchemaError};
 use words::MAX_NAME;
 
 pub(super) use words::{is_name, plain};

@@ -2,9 +2,8 @@
 
 use super::words::{self, Words};
 use super::{OfferError, bounded, sorted};
-use crate::imports::Tool;
+use crate::imports::{Schema, Tool};
 use crate::registry::plugin::PluginTool;
-use crate::registry::schema::Schema;
 
 /// Tools of one plugin.
 const MAX_TOOLS: usize = 256;
