@@ -1,42 +1,83 @@
-//! What has changed of what is offered: told to whoever listens, so that clients can be told.
+//! What changed, for whoever listens: lists of tools, prompts and resources, and single resources.
 
 use crate::policy::Principal;
 use tokio::sync::broadcast;
 
-/// Changes that may wait for a slow listener. One that is further behind learns that it missed some, and takes
-/// everything for changed.
+/// Changes that may wait for a listener. One that is further behind is told that everything changed, so a slow reader
+/// costs no more memory than this, however fast plugins publish.
 const WAITING: usize = 1_024;
 
-/// One change. None as the principal: everybody's.
+/// One change. Without a principal it concerns everybody.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
     /// The list of tools.
     Tools,
     /// The list of prompts.
     Prompts(Option<Principal>),
-    /// The list of resources.
+    /// The list of resources or of resource templates.
     Resources(Option<Principal>),
-    /// What is in one resource, by URI.
+    /// What a resource holds, by its URI.
     Resource(Option<Principal>, String),
 }
 
-/// Tells changes to all who listen.
+impl Change {
+    /// Whether this principal may learn of it.
+    pub fn concerns(&self, principal: &Principal) -> bool {
+        match self {
+            Change::Tools => true,
+            Change::Prompts(of) | Change::Resources(of) | Change::Resource(of, _) => {
+                of.as_ref().is_none_or(|of| of == principal)
+            }
+        }
+    }
+}
+
+/// Where changes are told. Clones tell the same listeners.
+#[derive(Debug, Clone)]
 pub struct Changes(broadcast::Sender<Change>);
 
 impl Changes {
     /// Nobody listens yet.
-    #[allow(clippy::new_without_default, reason = "there is one, made where everything is wired")]
     pub fn new() -> Self {
-        Self(broadcast::Sender::new(WAITING))
+        Self(broadcast::channel(WAITING).0)
     }
 
-    /// Tells a change; nobody has to listen.
+    /// Tells everybody who listens now; never waits.
     pub fn send(&self, change: Change) {
+        // Nobody listens: nobody needs to know.
         let _ = self.0.send(change);
     }
 
-    /// Listens from now on.
+    /// All changes from now on. A receiver that lags must take it as a change of everything.
     pub fn subscribe(&self) -> broadcast::Receiver<Change> {
         self.0.subscribe()
+    }
+}
+
+impl Default for Changes {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_concerns_its_principal_only() {
+        let (alice, bob) = (Principal::known("key", "alice"), Principal::known("key", "bob"));
+        assert!(Change::Tools.concerns(&alice) && Change::Resources(None).concerns(&bob));
+        let hers = Change::Resource(Some(alice.clone()), "x:y".into());
+        assert!(hers.concerns(&alice) && !hers.concerns(&bob));
+    }
+
+    #[test]
+    fn a_listener_that_lags_is_told_so_and_goes_on() {
+        let changes = Changes::new();
+        let mut listener = changes.subscribe();
+        (0..WAITING + 1).for_each(|_| changes.send(Change::Tools));
+        assert!(matches!(listener.try_recv(), Err(broadcast::error::TryRecvError::Lagged(1))));
+        assert_eq!(listener.try_recv(), Ok(Change::Tools));
     }
 }

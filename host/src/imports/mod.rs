@@ -6,13 +6,17 @@
 
 mod agent_tools;
 mod client;
+mod completion;
 mod content;
 mod events;
 mod keepers;
 mod log;
+mod offer;
 mod output;
 mod progress;
+mod prompt;
 mod publish;
+mod resource;
 mod schema;
 mod tool;
 pub mod wasi;
@@ -23,13 +27,17 @@ pub use client::{
     ModelPreferences, NoClient, Question, Reply, Root, SampleAnswer, SampleContent, SampleMessage, SampleRequest,
     SampleTool, ToolChoice, ToolOutcome, ToolUse, UrlTarget,
 };
+pub use completion::{Completing, Completion, CompletionQuery};
 pub use content::{Annotations, Blob, Content, ContentData, EmbeddedResource, ResourceBody, ResourceLink, Role};
 pub use events::{Event, EventError, EventSink, Events};
 pub use keepers::{Keepers, Provenance};
 pub use log::{GuestLog, Level, Stream};
+pub use offer::Offer;
 pub use output::{CallSink, Closed, NoSink, Output, OutputError};
 pub use progress::{Progress, Report};
+pub use prompt::{Prompt, PromptArgument, PromptMessage, PromptResult};
 pub use publish::{Attributes, Publish, PublishError, PublishedPrompt, Publisher};
+pub use resource::{ReadError, ResourceInfo, ResourceTemplate};
 pub use schema::{Schema, SchemaError};
 pub use tool::{
     Budgeted, CallContext, Execution, Exhaustion, GuestDenial, Icon, Tool, ToolAnnotations, ToolError, ToolResult,

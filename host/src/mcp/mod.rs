@@ -7,12 +7,18 @@
 )]
 
 mod asking;
+mod changed;
+mod completion;
 mod content;
 mod form;
 mod legacy;
+mod listen;
 mod listing;
 mod lot;
+mod page;
+mod prompts;
 mod record;
+mod resources;
 mod respond;
 mod result;
 mod round;
@@ -22,10 +28,11 @@ mod session;
 mod stream;
 mod tools;
 pub mod transport;
+mod updates;
 mod wire;
 
 pub use lot::Lot;
-pub use server::Server;
+pub use server::{Parts, Server};
 
 /// The extension under which a client asks for chunks, and the notification that carries one.
 pub const PARTIAL_RESULTS: &str = "dev.portcullis/partial-results";

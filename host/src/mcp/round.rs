@@ -24,9 +24,7 @@ use tokio_util::sync::CancellationToken;
 /// The result of a request that may take several rounds.
 pub(super) enum Output {
     Tool(CallToolResult),
-    #[allow(dead_code, reason = "WIP")]
     Prompt(GetPromptResult),
-    #[allow(dead_code, reason = "WIP")]
     Resource(ReadResourceResult),
 }
 

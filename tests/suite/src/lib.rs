@@ -14,6 +14,7 @@ pub mod http;
 pub mod paths;
 pub mod scan;
 mod server;
+mod speaker;
 mod watch;
 
 pub use called::{Answer, Called};
@@ -23,6 +24,7 @@ pub use config::{agent, agent_from, plugin, plugin_from};
 pub use digest::digest;
 pub use home::Home;
 pub use server::Server;
+pub use speaker::Speaker;
 pub use watch::{Watch, eventually};
 
 use std::time::Duration;
