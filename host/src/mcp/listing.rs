@@ -1,6 +1,7 @@
 //! The catalog in the protocol's words: made once per catalog, sent in pages.
 
 use super::content::{annotations, icons};
+use super::published;
 use crate::imports::{Prompt as OurPrompt, ResourceInfo, ResourceTemplate as OurTemplate};
 use crate::registry::{Catalog, PluginTool};
 use rmcp::model::{Prompt, PromptArgument, Resource, ResourceTemplate, Tool, ToolAnnotations};
@@ -22,7 +23,7 @@ impl Lists {
         Self {
             tools: catalog.iter().map(|(name, exposed)| tool(name, exposed.tool())).collect(),
             resources: catalog.resources().map(|(_, exposed)| resource(exposed.item())).collect(),
-            templates: catalog.templates().map(|(_, exposed)| template(&exposed.item().template)).collect(),
+            templates: templates(&catalog),
             prompts: catalog.prompts().map(|(name, exposed)| prompt(name, exposed.item())).collect(),
             catalog,
         }
@@ -59,6 +60,13 @@ fn resource(described: &ResourceInfo) -> Resource {
     resource.annotations = described.annotations.clone().map(annotations);
     resource.icons = icons(&described.icons);
     resource
+}
+
+fn templates(catalog: &Catalog) -> Vec<ResourceTemplate> {
+    let offered = catalog.templates().map(|(_, exposed)| template(&exposed.item().template));
+    let mut templates: Vec<_> = offered.chain(published::templates()).collect();
+    templates.sort_by(|a, b| a.uri_template.cmp(&b.uri_template));
+    templates
 }
 
 /// Without annotations, for which rmcp's type has no place.

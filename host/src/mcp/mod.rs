@@ -17,6 +17,7 @@ mod listing;
 mod lot;
 mod page;
 mod prompts;
+mod published;
 mod record;
 mod resources;
 mod respond;

@@ -4,8 +4,9 @@ use super::content::{block, role};
 use super::respond::{self, Request, Response};
 use super::round::{Outcome, Output, is_stateless};
 use super::server::Shared;
-use super::{page, result};
+use super::{page, published, result};
 use crate::imports::Prompt;
+use crate::policy::Principal;
 use crate::registry::{CallRequest, Exposed};
 use crate::telemetry::printable;
 use rmcp::ErrorData;
@@ -15,11 +16,20 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub(super) fn list(server: &Shared, page: Option<PaginatedRequestParams>) -> Result<ListPromptsResult, ErrorData> {
-    let lists = server.lists();
-    let page = page::of("prompts", &lists.prompts, |prompt| &prompt.name, page)?;
+pub(super) fn list(
+    server: &Shared,
+    principal: &Principal,
+    page: Option<PaginatedRequestParams>,
+) -> Result<ListPromptsResult, ErrorData> {
+    let mut prompts = server.lists().prompts.clone();
+    prompts.extend(server.shelf.list_prompts(principal).into_iter().map(published::prompt));
+    // Stable, so that what a plugin offers comes before what one published under the same name, and hides it.
+    prompts.sort_by(|a, b| a.name.cmp(&b.name));
+    prompts.dedup_by(|second, first| second.name == first.name);
+    let page = page::of("prompts", &prompts, |prompt| &prompt.name, page)?;
     let mut result = ListPromptsResult::with_all_items(page.items).with_ttl_ms(page::TTL_MS);
     // Principals may see different ones.
     result.cache_scope = Some(CacheScope::Private);
@@ -33,8 +43,14 @@ pub(super) async fn get(
     request: GetPromptRequestParams,
     context: RequestContext<RoleServer>,
 ) -> Result<GetPromptResponse, ErrorData> {
-    let exposed = find(server, &request.name)?;
     let given = request.arguments.unwrap_or_default();
+    if server.catalog.now().prompt(&request.name).is_none()
+        && let Some(filled) = server.shelf.get_prompt(&server.principal(&context), &request.name, &texts(&given))
+    {
+        let filled = filled.map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
+        return Ok(GetPromptResponse::Complete(published::filled(filled, server.meta(None))));
+    }
+    let exposed = find(server, &request.name)?;
     let arguments = checked(exposed.item(), given.clone())?;
     let plugin = exposed.plugin().clone();
     let asked = Request {
@@ -79,6 +95,11 @@ pub(super) fn find(server: &Shared, name: &str) -> Result<Exposed<Prompt>, Error
         let text = format!("unknown prompt `{}`; prompts/list names those there are", printable(name));
         ErrorData::invalid_params(text, None)
     })
+}
+
+/// The arguments that are text.
+fn texts(given: &JsonObject) -> BTreeMap<String, String> {
+    given.iter().filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
 }
 
 /// What the client gave, in the prompt's own order: only arguments it has, all that it needs, and text only.

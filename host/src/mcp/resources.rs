@@ -4,7 +4,8 @@ use super::content::contents;
 use super::respond::{self, Request, Response};
 use super::round::{Outcome, Output, is_stateless};
 use super::server::Shared;
-use super::{page, result};
+use super::{page, published, result};
+use crate::policy::Principal;
 use crate::registry::{CallRequest, Plugin};
 use crate::telemetry::printable;
 use rmcp::ErrorData;
@@ -16,9 +17,18 @@ use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-pub(super) fn list(server: &Shared, page: Option<PaginatedRequestParams>) -> Result<ListResourcesResult, ErrorData> {
-    let lists = server.lists();
-    let page = page::of("resources", &lists.resources, |resource| &resource.uri, page)?;
+/// The host's own resources; no plugin can offer any under this scheme.
+const SHELF: &str = "portcullis:";
+
+pub(super) fn list(
+    server: &Shared,
+    principal: &Principal,
+    page: Option<PaginatedRequestParams>,
+) -> Result<ListResourcesResult, ErrorData> {
+    let mut resources = server.lists().resources.clone();
+    resources.extend(server.shelf.list_resources(principal).into_iter().map(published::resource));
+    resources.sort_by(|a, b| a.uri.cmp(&b.uri));
+    let page = page::of("resources", &resources, |resource| &resource.uri, page)?;
     let mut result = ListResourcesResult::with_all_items(page.items).with_ttl_ms(page::TTL_MS);
     // Principals may see different ones.
     result.cache_scope = Some(CacheScope::Private);
@@ -46,6 +56,10 @@ pub(super) async fn read(
     context: RequestContext<RoleServer>,
 ) -> Result<ReadResourceResponse, ErrorData> {
     let uri = request.uri;
+    if uri.starts_with(SHELF) {
+        let reading = server.shelf.read(&server.principal(&context), &uri).ok_or_else(|| unknown(&uri))?;
+        return Ok(ReadResourceResponse::Complete(published::reading(reading, server.meta(None))));
+    }
     let Some(plugin) = server.catalog.now().reader(&uri).cloned() else { return Err(unknown(&uri)) };
     let asked = Request {
         method: "resources/read",

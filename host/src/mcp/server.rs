@@ -184,9 +184,9 @@ impl ServerHandler for Server {
     async fn list_resources(
         &self,
         page: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        resources::list(&self.shared, page)
+        resources::list(&self.shared, &self.shared.principal(&context), page)
     }
 
     async fn list_resource_templates(
@@ -226,9 +226,9 @@ impl ServerHandler for Server {
     async fn list_prompts(
         &self,
         page: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        prompts::list(&self.shared, page)
+        prompts::list(&self.shared, &self.shared.principal(&context), page)
     }
 
     async fn get_prompt(
