@@ -35,6 +35,8 @@ pub struct Host {
     pub agent: Arc<dyn ToolCaller>,
     /// Who runs calls.
     pub runner: Arc<Runner>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
 }
 
 impl Host {
@@ -45,9 +47,9 @@ impl Host {
         let specs = config.plugins.iter().chain(&config.agent).cloned().collect();
         let mut plugins = load_all(loader, specs).await?;
         let agents = plugins.split_off(config.plugins.len());
-        let runner = Arc::new(Runner::new(clock));
+        let runner = Arc::new(Runner::new(clock.clone()));
         let agent = Arc::new(LocalAgent::new(runner.clone(), agents.clone()));
-        Ok(Self { catalog: Arc::new(Catalog::new(plugins)?), agents, agent, runner })
+        Ok(Self { catalog: Arc::new(Catalog::new(plugins)?), agents, agent, runner, clock })
     }
 }
 

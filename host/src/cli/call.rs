@@ -5,6 +5,7 @@ use super::{ConfigFile, printable_lines};
 use crate::config::Config;
 use crate::host::Host;
 use crate::imports::{CallContext, Content, ContentData};
+use crate::policy::Principal;
 use crate::registry::{Answer, CallRequest, Plugin};
 use crate::telemetry::printable;
 use anyhow::Context;
@@ -50,7 +51,7 @@ impl Call {
         });
         let terminal = Arc::new(Terminal::new());
         let request = CallRequest {
-            context: CallContext::new("local"),
+            context: CallContext::new(Principal::local()),
             sink: terminal.clone(),
             agent: host.agent.clone(),
             cancel,

@@ -3,16 +3,15 @@
 use super::ConfigFile;
 use crate::config::Config;
 use crate::host::Host;
+use crate::identity::Authenticator;
 use crate::mcp::Server;
 use crate::mcp::transport::{HttpOptions, serve_http, serve_stdio};
+use crate::policy::Principal;
 use std::net::SocketAddr;
 use std::process::ExitCode;
+use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
-
-/// Over stdio everybody who can talk to the server is the user who started it; over HTTP nobody has said who they are.
-const STDIO_PRINCIPAL: &str = "local";
-const HTTP_PRINCIPAL: &str = "anonymous";
 
 #[derive(clap::Args)]
 pub(super) struct Serve {
@@ -37,11 +36,15 @@ impl Serve {
         let server = |principal| Server::new(host.catalog.clone(), host.runner.clone(), host.agent.clone(), principal);
         match self.http.or(config.http) {
             Some(address) => {
-                let options =
-                    HttpOptions { allowed_hosts: config.allowed_hosts, allowed_origins: config.allowed_origins };
-                serve_http(server(HTTP_PRINCIPAL), address, options, stop).await?;
+                let options = HttpOptions {
+                    allowed_hosts: config.allowed_hosts,
+                    allowed_origins: config.allowed_origins,
+                    authenticator: Authenticator::new(&config.auth, host.clock.clone())?.map(Arc::new),
+                };
+                serve_http(server(Principal::anonymous()), address, options, stop).await?;
             }
-            None => serve_stdio(server(STDIO_PRINCIPAL), stop).await?,
+            // Whoever can talk to it is the user who started it.
+            None => serve_stdio(server(Principal::local()), stop).await?,
         }
         Ok(ExitCode::SUCCESS)
     }

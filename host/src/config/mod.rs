@@ -1,5 +1,6 @@
 //! The configuration file, the environment and the flags, resolved into one value. Unknown keys are errors.
 
+use crate::identity::AuthSettings;
 use crate::policy::{Grants, Limits, PluginId, PluginSpec, Side};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -20,7 +21,7 @@ pub enum ConfigError {
     #[error("{path}: {message}")]
     Parse { path: PathBuf, message: String },
     #[error("{path}: [{table}] {message}")]
-    Plugin { path: PathBuf, table: String, message: String },
+    Table { path: PathBuf, table: String, message: String },
     #[error("{0}")]
     Environment(String),
 }
@@ -43,6 +44,7 @@ struct ServerTable {
     allowed_hosts: Option<Vec<String>>,
     allowed_origins: Vec<String>,
     cache: Option<PathBuf>,
+    auth: AuthSettings,
 }
 
 #[derive(Deserialize)]
@@ -70,6 +72,8 @@ pub struct Config {
     pub allowed_hosts: Vec<String>,
     /// Accepted Origin headers.
     pub allowed_origins: Vec<String>,
+    /// How clients over HTTP say who they are.
+    pub auth: AuthSettings,
     /// Folder of compiled plugins.
     pub cache: PathBuf,
     /// Exposed plugins.
@@ -105,7 +109,15 @@ impl Config {
                 .map(|(name, table)| plugin(side, name, table, path, folder))
                 .collect::<Result<Vec<_>, _>>()
         };
+        let mut auth = file.server.auth;
+        auth.check().map_err(|message| ConfigError::Table {
+            path: path.to_owned(),
+            table: "server.auth".into(),
+            message,
+        })?;
+        auth.keys = auth.keys.map(|keys| folder.join(home_expanded(&keys)));
         Ok(Self {
+            auth,
             http: file.server.http,
             allowed_hosts: file
                 .server
@@ -129,7 +141,7 @@ impl Config {
 
 fn plugin(side: Side, name: String, table: PluginTable, path: &Path, folder: &Path) -> Result<PluginSpec, ConfigError> {
     let id = PluginId { side, name };
-    let fail = |message: String| ConfigError::Plugin { path: path.to_owned(), table: id.table(), message };
+    let fail = |message: String| ConfigError::Table { path: path.to_owned(), table: id.table(), message };
     let plain = id.name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
     if !plain || id.name.is_empty() || id.name.len() > 32 || id.name.contains("__") {
         return Err(fail("the name must be 1 to 32 of A-Z a-z 0-9 - _, without `__`".into()));

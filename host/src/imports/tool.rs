@@ -1,6 +1,7 @@
 //! Tools, calls and their outcomes, as in WIT `types`.
 
 use super::Content;
+use crate::policy::Principal;
 use serde::{Deserialize, Serialize};
 
 /// What a tool says of its own behaviour; hints for the client.
@@ -65,7 +66,7 @@ pub struct CallContext {
     /// Unique; random.
     pub id: String,
     /// On whose behalf.
-    pub principal: String,
+    pub principal: Principal,
     /// Chosen by the client.
     pub correlation_id: Option<String>,
     /// Equal for repetitions of one intended call.
@@ -76,17 +77,17 @@ pub struct CallContext {
 
 impl CallContext {
     /// For a call of this principal, with a new random id.
-    pub fn new(principal: impl Into<String>) -> Self {
+    pub fn new(principal: Principal) -> Self {
         let mut bytes = [0u8; 16];
         // Without randomness ids would repeat; the zero id is as good as any then, since nothing trusts an id to be secret.
         let _ = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
         let id = format!("{:032x}", u128::from_le_bytes(bytes));
-        Self { id, principal: principal.into(), correlation_id: None, idempotency_key: None, traceparent: None }
+        Self { id, principal, correlation_id: None, idempotency_key: None, traceparent: None }
     }
 
     /// The same for a call made on behalf of this one.
     pub fn nested(&self) -> Self {
-        Self { id: Self::new("").id, ..self.clone() }
+        Self { id: Self::new(self.principal.clone()).id, ..self.clone() }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{PARTIAL_RESULTS, listing, tools};
 use crate::imports::ToolCaller;
+use crate::policy::Principal;
 use crate::registry::{Catalog, Runner};
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
@@ -23,20 +24,16 @@ pub(super) struct Shared {
     pub(super) catalog: Arc<Catalog>,
     pub(super) runner: Arc<Runner>,
     pub(super) agent: Arc<dyn ToolCaller>,
-    pub(super) principal: &'static str,
+    /// Whoever asks when the transport does not say.
+    principal: Principal,
     config: ServerConfig,
     listing: ListToolsResult,
     server_info: serde_json::Value,
 }
 
 impl Server {
-    /// Serves these tools to `principal`.
-    pub fn new(
-        catalog: Arc<Catalog>,
-        runner: Arc<Runner>,
-        agent: Arc<dyn ToolCaller>,
-        principal: &'static str,
-    ) -> Self {
+    /// Serves these tools, to `principal` where a request does not say who sends it.
+    pub fn new(catalog: Arc<Catalog>, runner: Arc<Runner>, agent: Arc<dyn ToolCaller>, principal: Principal) -> Self {
         let me = Implementation::new("portcullis", env!("CARGO_PKG_VERSION")).with_title("Portcullis");
         let extensions = ExtensionCapabilities::from([(PARTIAL_RESULTS.to_owned(), Default::default())]);
         let capabilities = ServerCapabilities::builder().enable_extensions_with(extensions).enable_tools().build();
@@ -51,6 +48,12 @@ impl Server {
 }
 
 impl Shared {
+    /// On whose behalf a request is: over HTTP `transport::identity` has found out.
+    pub(super) fn principal(&self, context: &RequestContext<RoleServer>) -> Principal {
+        let parts = context.extensions.get::<axum::http::request::Parts>();
+        parts.and_then(|parts| parts.extensions.get::<Principal>()).unwrap_or(&self.principal).clone()
+    }
+
     /// `_meta` of every result.
     pub(super) fn meta(&self) -> MetaObject {
         let mut meta = MetaObject::new();

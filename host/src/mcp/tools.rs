@@ -24,7 +24,7 @@ pub(super) async fn call(
             format!("unknown tool `{}`; tools/list names those there are", crate::telemetry::printable(&request.name));
         return Err(ErrorData::invalid_params(text, None));
     };
-    let mut about = CallContext::new(server.principal);
+    let mut about = CallContext::new(server.principal(&context));
     about.traceparent = context.meta.get_traceparent().map(str::to_owned);
     about.correlation_id = match context.meta.get(CORRELATION) {
         None => None,

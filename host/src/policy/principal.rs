@@ -17,6 +17,11 @@ impl Principal {
         Self("anonymous".into())
     }
 
+    /// The host itself, while it asks a plugin what it offers.
+    pub fn host() -> Self {
+        Self("host".into())
+    }
+
     /// Somebody whom a source of identities vouches for, such as `key:alice`; the prefix keeps sources apart.
     pub fn known(source: &str, name: &str) -> Self {
         Self(format!("{source}:{name}").into())

@@ -7,7 +7,7 @@ use crate::clock::Clock;
 use crate::engine::{Allowance, CallError, CompileError, Compiler, Component, Profile};
 use crate::imports::{AgentTools, CallContext, CallCtx, GuestLog, NoSink, Tool, ToolCaller, wasi};
 use crate::package::{self, Digest, Inspection, PackageError};
-use crate::policy::{Authority, Budget, Limits, Lineage, Metering, PluginId, PluginSpec};
+use crate::policy::{Authority, Budget, Limits, Lineage, Metering, PluginId, PluginSpec, Principal};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -135,7 +135,7 @@ impl Loader {
     /// Asks a component for its tools, with no authority at all.
     async fn ask(&self, prepared: &Prepared, id: &PluginId, profile: Profile) -> Result<Vec<Tool>, CallError> {
         let limits = Limits { metering: profile, ..Limits::default() };
-        let context = CallContext::new("host");
+        let context = CallContext::new(Principal::host());
         let lineage = Lineage::root(id.table(), &limits);
         let authority = Arc::new(Authority::none(id.clone()));
         let agent_tools = AgentTools::new(authority.clone(), lineage, self.agent.clone());

@@ -10,10 +10,12 @@ mod config;
 pub mod forge;
 pub mod home;
 pub mod http;
+pub mod issuer;
 pub mod paths;
 pub mod scan;
 mod server;
 mod watch;
+pub mod web;
 
 pub use called::{Answer, Called};
 pub use cli::{Ran, portcullis};

@@ -12,6 +12,7 @@ mod escapes;
 mod floods;
 mod forged;
 mod http;
+mod identity;
 mod isolation;
 mod languages;
 mod main_job;

@@ -1,5 +1,7 @@
 //! MCP over Streamable HTTP, at `/mcp`.
 
+use super::identity::guarded;
+use crate::identity::Authenticator;
 use crate::mcp::Server;
 use axum::Router;
 use axum::serve::ListenerExt;
@@ -15,12 +17,14 @@ use tokio_util::sync::CancellationToken;
 const DRAIN: Duration = Duration::from_secs(5);
 
 /// Who may talk to the server.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct HttpOptions {
     /// Accepted Host headers: against DNS rebinding.
     pub allowed_hosts: Vec<String>,
     /// Accepted Origin headers; a request of a browser from anywhere else is refused.
     pub allowed_origins: Vec<String>,
+    /// Finds out who sends a request; none: nobody is asked.
+    pub authenticator: Option<Arc<Authenticator>>,
 }
 
 /// The server could not start or broke.
@@ -54,6 +58,7 @@ pub async fn serve_http(
     let service =
         StreamableHttpService::new(move || Ok(server.clone()), Arc::new(LocalSessionManager::default()), config);
     let router = Router::new().nest_service("/mcp", service);
+    let router = guarded(router, options.authenticator).map_err(HttpError::Serve)?;
     let listener = listener.tap_io(|connection| {
         // Without it small answers wait for the client's delayed acknowledgement, some 40 ms.
         if let Err(error) = connection.set_nodelay(true) {

@@ -1,6 +1,7 @@
 //! The two ways in.
 
 mod http;
+mod identity;
 mod stdio;
 
 pub use http::{HttpError, HttpOptions, serve_http};
