@@ -3,7 +3,7 @@
 use crate::engine::CallError;
 use crate::imports::{AgentError, Budgeted, Exhaustion, NoSink, ReverseCall, Tool, ToolCaller, ToolResult};
 use crate::policy::{Budget, LineageError, Spent};
-use crate::registry::{Answer, CallRequest, Plugin, Runner};
+use crate::registry::{Answer, CallRequest, Parent, Plugin, Runner};
 use async_trait::async_trait;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -48,19 +48,21 @@ impl ToolCaller for LocalAgent {
             Ok(arguments) => arguments,
             Err(error) => return free(AgentError::InvalidArguments(format!("they are not JSON: {error}"))),
         };
+        let (budget, standstill) = (call.budget, call.standstill);
         let request = CallRequest {
             context: call.context,
             // The caller gets the result; its own chunks are the only ones that go to the client.
             sink: Arc::new(NoSink),
             agent: Arc::new(self.clone()),
+            client: call.client,
             cancel: call.cancel,
-            parent: Some((call.lineage, call.budget)),
+            parent: Some(Parent { lineage: call.lineage, budget, standstill, held: call.held }),
         };
         let finished = self.runner.call(plugin, tool, &arguments, call.arguments, request).await;
         let result = match finished.result {
             Ok(answer) if answer.is_error => Err(AgentError::ToolError(to_result(answer))),
             Ok(answer) => Ok(to_result(answer)),
-            Err(error) => Err(to_agent_error(error, &call.budget)),
+            Err(error) => Err(to_agent_error(error, &budget)),
         };
         (result, finished.usage.spent)
     }

@@ -4,8 +4,7 @@ use super::terminal::{Terminal, usage_line};
 use super::{ConfigFile, printable_lines};
 use crate::config::Config;
 use crate::host::Host;
-use crate::imports::{CallContext, Content, ContentData};
-use crate::policy::Principal;
+use crate::imports::{CallContext, Content, ContentData, NoClient};
 use crate::registry::{Answer, CallRequest, Plugin};
 use crate::telemetry::printable;
 use anyhow::Context;
@@ -51,9 +50,10 @@ impl Call {
         });
         let terminal = Arc::new(Terminal::new());
         let request = CallRequest {
-            context: CallContext::new(Principal::local()),
+            context: CallContext::new("local"),
             sink: terminal.clone(),
             agent: host.agent.clone(),
+            client: Arc::new(NoClient),
             cancel,
             parent: None,
         };

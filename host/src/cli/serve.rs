@@ -1,11 +1,12 @@
 //! `portcullis serve`.
 
 use super::ConfigFile;
+use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::host::Host;
 use crate::identity::Authenticator;
-use crate::mcp::Server;
 use crate::mcp::transport::{HttpOptions, serve_http, serve_stdio};
+use crate::mcp::{Lot, Server};
 use crate::policy::Principal;
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -33,7 +34,10 @@ impl Serve {
             tools = host.catalog.iter().count(),
             "ready"
         );
-        let server = |principal| Server::new(host.catalog.clone(), host.runner.clone(), host.agent.clone(), principal);
+        let lot = Lot::new(config.parked.clone(), Arc::new(SystemClock))?;
+        let server = |principal| {
+            Server::new(host.catalog.clone(), host.runner.clone(), host.agent.clone(), lot.clone(), principal)
+        };
         match self.http.or(config.http) {
             Some(address) => {
                 let options = HttpOptions {

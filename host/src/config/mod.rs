@@ -1,7 +1,7 @@
 //! The configuration file, the environment and the flags, resolved into one value. Unknown keys are errors.
 
 use crate::identity::AuthSettings;
-use crate::policy::{Grants, Limits, PluginId, PluginSpec, Side};
+use crate::policy::{Grants, Limits, ParkingLimits, PluginId, PluginSpec, Side};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -45,6 +45,7 @@ struct ServerTable {
     allowed_origins: Vec<String>,
     cache: Option<PathBuf>,
     auth: AuthSettings,
+    parked: ParkingLimits,
 }
 
 #[derive(Deserialize)]
@@ -74,6 +75,8 @@ pub struct Config {
     pub allowed_origins: Vec<String>,
     /// How clients over HTTP say who they are.
     pub auth: AuthSettings,
+    /// How many calls may wait for answers.
+    pub parked: ParkingLimits,
     /// Folder of compiled plugins.
     pub cache: PathBuf,
     /// Exposed plugins.
@@ -124,6 +127,7 @@ impl Config {
                 .allowed_hosts
                 .unwrap_or_else(|| ["localhost", "127.0.0.1", "::1"].map(String::from).into()),
             allowed_origins: file.server.allowed_origins,
+            parked: file.server.parked,
             cache: match file.server.cache {
                 Some(cache) => folder.join(home_expanded(&cache)),
                 None => default_cache()?,

@@ -11,8 +11,12 @@ use wasmtime::{
     WasmBacktraceDetails,
 };
 
-/// Instances alive at once in one engine, nested calls included. Bounds address space: each takes 4 GiB of it.
+/// Instances that run at once in one engine, nested calls included. Bounds memory and the processors' load.
 pub const MAX_INSTANCES: u32 = 256;
+/// Instances of calls that wait for somebody outside, besides those. Bounds the memory they hold meanwhile.
+pub const MAX_WAITING: u32 = 1_024;
+/// All of them. Bounds address space: each takes 8 GiB of it, of which it can use a fraction.
+const POOL: u32 = MAX_INSTANCES + MAX_WAITING;
 /// Core instances, memories and tables of one component. Bounds what a small component can multiply into.
 pub(super) const INSTANCES_PER_COMPONENT: u32 = 32;
 pub(super) const MEMORIES_PER_COMPONENT: u32 = 4;
@@ -114,11 +118,11 @@ fn pooled(profile: Profile) -> Config {
     // Keeping pages resident pays only where the kernel can tell which were written (Linux 6.7).
     let scan = PoolingAllocationConfig::is_pagemap_scan_available();
     let mut pool = PoolingAllocationConfig::new();
-    pool.total_component_instances(MAX_INSTANCES)
-        .total_core_instances(4 * MAX_INSTANCES)
-        .total_memories(2 * MAX_INSTANCES)
-        .total_tables(4 * MAX_INSTANCES)
-        .total_stacks(MAX_INSTANCES)
+    pool.total_component_instances(POOL)
+        .total_core_instances(4 * POOL)
+        .total_memories(2 * POOL)
+        .total_tables(4 * POOL)
+        .total_stacks(POOL)
         .max_core_instances_per_component(INSTANCES_PER_COMPONENT)
         .max_memories_per_component(MEMORIES_PER_COMPONENT)
         .max_tables_per_component(TABLES_PER_COMPONENT)

@@ -3,12 +3,13 @@
 use super::cpu::CpuTime;
 use super::error::CallError;
 use super::limiter::Limiter;
+use super::standstill::Standstill;
 use super::trap;
 use crate::clock::Clock;
 use crate::policy::{Budget, Limits, Metering, Spent};
 use futures::future::BoxFuture;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 use wasmtime::{Engine, Store, UpdateDeadline};
 
@@ -16,7 +17,7 @@ use wasmtime::{Engine, Store, UpdateDeadline};
 const YIELD_EVERY: u64 = 100_000;
 
 /// What one call may use.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Allowance {
     /// The plugin's ceilings.
     pub limits: Limits,
@@ -24,6 +25,10 @@ pub struct Allowance {
     pub budget: Budget,
     /// Cancelled when nobody wants the result any more.
     pub cancel: CancellationToken,
+    /// Shared by the whole chain of calls.
+    pub standstill: Standstill,
+    /// Memory held by the calls above this one, in bytes.
+    pub held_above: u64,
 }
 
 /// What one call took.
@@ -42,6 +47,8 @@ pub struct Supervision {
     pub(super) limiter: Limiter,
     cpu: CpuTime,
     allowance: Allowance,
+    /// How long the chain had stood still when this call began.
+    stood_before: Duration,
     /// Text of the last host-side reason for a failure, if the guest died of one.
     last_words: Option<String>,
 }
@@ -50,12 +57,14 @@ impl Supervision {
     /// For a Store whose guest runs under these limits.
     pub fn new(allowance: Allowance, clock: Arc<dyn Clock>) -> Self {
         let limiter = Limiter::new(bytes(allowance.limits.memory), clamp(allowance.limits.table_elements));
-        Self { limiter, cpu: CpuTime::new(clock), allowance, last_words: None }
+        let stood_before = allowance.standstill.total();
+        Self { limiter, cpu: CpuTime::new(clock), allowance, stood_before, last_words: None }
     }
 
     /// For a call in an instance that was made before; what its memories hold stays counted.
     pub fn begin(&mut self, allowance: Allowance) {
         self.cpu = self.cpu.restarted();
+        self.stood_before = allowance.standstill.total();
         self.allowance = allowance;
     }
 
@@ -67,7 +76,19 @@ impl Supervision {
     /// What is left now, for a nested call. Asked from inside the call.
     pub fn left(&self, fuel: Option<u64>) -> Budget {
         let budget = self.allowance.budget;
-        Budget { fuel, cpu: budget.cpu.map(|limit| limit.saturating_sub(self.cpu.so_far())), ..budget }
+        let cpu = budget.cpu.map(|limit| limit.saturating_sub(self.cpu.so_far()));
+        Budget { fuel, cpu, deadline: self.deadline(), ..budget }
+    }
+
+    /// When the call ends, as things stand: later than it was to be by the time it has waited for somebody outside.
+    pub fn deadline(&self) -> Instant {
+        let allowance = &self.allowance;
+        allowance.budget.deadline + allowance.standstill.total().saturating_sub(self.stood_before)
+    }
+
+    /// Memory that this call and those above it hold, in bytes.
+    pub fn held(&self) -> u64 {
+        self.allowance.held_above + self.limiter.peak_memory()
     }
 
     /// Notes what a guest said as it died, such as the last line of a panic.
@@ -132,7 +153,8 @@ where
 {
     let supervision = store.data_mut().supervision();
     let cpu = supervision.cpu.clone();
-    let Allowance { limits, budget, cancel } = supervision.allowance.clone();
+    let Allowance { limits, budget, cancel, standstill, .. } = supervision.allowance.clone();
+    let stood_before = supervision.stood_before;
     let ended = {
         let running = cpu.measure(guest(store));
         // In this order: a call that ends at its first poll never registers a timer, which would wake another thread. A
@@ -141,7 +163,7 @@ where
             biased;
             result = running => Ok(result),
             () = cancel.cancelled() => Err(CallError::Cancelled),
-            () = tokio::time::sleep_until(budget.deadline.into()) => {
+            () = standstill.deadline(budget, stood_before) => {
                 Err(CallError::DeadlineExceeded { limit: budget.time })
             }
         }

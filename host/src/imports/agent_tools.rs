@@ -1,6 +1,7 @@
 //! `agent-tools`: reverse calls. Authority and lineage are checked here, before anything leaves the call.
 
-use super::{CallContext, Exhaustion, GuestDenial, Tool, ToolResult};
+use super::{CallContext, ClientCalls, Exhaustion, GuestDenial, Tool, ToolResult};
+use crate::engine::Standstill;
 use crate::policy::{Authority, Budget, Denial, Lineage, LineageError, Spent};
 use crate::telemetry::printable;
 use async_trait::async_trait;
@@ -54,6 +55,12 @@ pub struct ReverseCall {
     pub budget: Budget,
     /// Cancelled with the root call.
     pub cancel: CancellationToken,
+    /// Who answers its questions: the root call's client.
+    pub client: Arc<dyn ClientCalls>,
+    /// Shared by the chain.
+    pub standstill: Standstill,
+    /// Memory that the callers hold, in bytes.
+    pub held: u64,
 }
 
 /// Reaches tools of the agent's side. Implemented by `agent`.
@@ -82,6 +89,12 @@ pub struct Caller<'a> {
     pub now: Instant,
     /// Cancelled with it.
     pub cancel: CancellationToken,
+    /// Its client.
+    pub client: Arc<dyn ClientCalls>,
+    /// Its chain's.
+    pub standstill: Standstill,
+    /// Memory that it and those above it hold.
+    pub held: u64,
 }
 
 impl AgentTools {
@@ -121,7 +134,9 @@ impl AgentTools {
         if let Some(timeout) = options.timeout {
             budget.deadline = budget.deadline.min(caller.now + timeout.min(Duration::from_secs(86_400)));
         }
-        Ok(ReverseCall { name, arguments, context: caller.context.nested(), lineage, budget, cancel: caller.cancel })
+        let Caller { context, cancel, client, standstill, held, .. } = caller;
+        let context = context.nested();
+        Ok(ReverseCall { name, arguments, context, lineage, budget, cancel, client, standstill, held })
     }
 
     /// Who makes the call.

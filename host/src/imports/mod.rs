@@ -1,21 +1,30 @@
 //! What a guest may ask of the host, one file per interface, in the host's own types.
 //!
 //! Everything here belongs to one call and is dropped with it. What needs the outside world is behind a trait that lives
-//! here with its user: [`CallSink`] takes what a running call has to say, [`ToolCaller`] reaches the agent's tools.
+//! here with its user: [`CallSink`] takes what a running call has to say, [`ToolCaller`] reaches the agent's tools,
+//! [`ClientCalls`] asks the other side.
 
 mod agent_tools;
+mod client;
 mod content;
 mod log;
 mod output;
 mod progress;
+mod schema;
 mod tool;
 pub mod wasi;
 
 pub use agent_tools::{AgentError, AgentTools, CallOptions, Caller, ReverseCall, ToolCaller};
+pub use client::{
+    Abilities, Ability, Answer, Asked, Client, ClientCalls, ClientError, Decision, FormAnswer, FormSchema, Inquiry,
+    ModelPreferences, NoClient, Question, Reply, Root, SampleAnswer, SampleContent, SampleMessage, SampleRequest,
+    SampleTool, ToolChoice, ToolOutcome, ToolUse, UrlTarget,
+};
 pub use content::{Annotations, Blob, Content, ContentData, EmbeddedResource, ResourceBody, ResourceLink, Role};
 pub use log::{GuestLog, Level, Stream};
 pub use output::{CallSink, Closed, NoSink, Output, OutputError};
 pub use progress::{Progress, Report};
+pub use schema::{Schema, SchemaError};
 pub use tool::{
     Budgeted, CallContext, Execution, Exhaustion, GuestDenial, Icon, Tool, ToolAnnotations, ToolError, ToolResult,
 };
@@ -30,6 +39,8 @@ pub mod price {
     pub const BYTE: u64 = 2;
     /// Setting up a nested call, besides what the call itself uses.
     pub const REVERSE_CALL: u64 = 20_000;
+    /// Putting a question: schemas are compiled, a call may be parked and found again.
+    pub const QUESTION: u64 = 50_000;
 }
 
 /// The imports' state of one call.
@@ -42,6 +53,8 @@ pub struct CallCtx {
     pub progress: Progress,
     /// `agent-tools`.
     pub agent_tools: AgentTools,
+    /// `client`.
+    pub client: Client,
     /// The last path that the sandbox refused, for the error the user sees.
     pub refused_path: Option<wasi::RefusedPath>,
 }
@@ -53,12 +66,14 @@ impl CallCtx {
         limits: &crate::policy::Limits,
         sink: Arc<dyn CallSink>,
         agent_tools: AgentTools,
+        client: Client,
     ) -> Self {
         Self {
             context,
             output: Output::new(limits, sink.clone()),
             progress: Progress::new(sink),
             agent_tools,
+            client,
             refused_path: None,
         }
     }

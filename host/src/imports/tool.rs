@@ -77,17 +77,17 @@ pub struct CallContext {
 
 impl CallContext {
     /// For a call of this principal, with a new random id.
-    pub fn new(principal: Principal) -> Self {
+    pub fn new(principal: impl Into<Principal>) -> Self {
         let mut bytes = [0u8; 16];
         // Without randomness ids would repeat; the zero id is as good as any then, since nothing trusts an id to be secret.
         let _ = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
         let id = format!("{:032x}", u128::from_le_bytes(bytes));
-        Self { id, principal, correlation_id: None, idempotency_key: None, traceparent: None }
+        Self { id, principal: principal.into(), correlation_id: None, idempotency_key: None, traceparent: None }
     }
 
     /// The same for a call made on behalf of this one.
     pub fn nested(&self) -> Self {
-        Self { id: Self::new(self.principal.clone()).id, ..self.clone() }
+        Self { id: Self::new("").id, ..self.clone() }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Content as MCP's content blocks.
 
-use crate::imports::{Annotations, Blob, Content, ContentData, ResourceBody, Role};
+use crate::imports::{Annotations, Blob, Content, ContentData, EmbeddedResource, ResourceBody, ResourceLink, Role};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use rmcp::model::{self as m, ContentBlock};
@@ -10,7 +10,7 @@ pub(super) fn blocks(content: Vec<Content>) -> Vec<ContentBlock> {
     content.into_iter().map(block).collect()
 }
 
-fn block(content: Content) -> ContentBlock {
+pub(super) fn block(content: Content) -> ContentBlock {
     let hints = content.annotations.map(annotations);
     match content.data {
         ContentData::Text(text) => {
@@ -77,4 +77,46 @@ pub(super) fn as_text(content: &[Content]) -> String {
         ContentData::Resource(resource) => format!("[{}]", resource.uri),
     };
     content.iter().map(piece).collect::<Vec<_>>().join("\n")
+}
+
+/// A client's content block; the error says what is wrong with it.
+pub(super) fn content(block: ContentBlock) -> Result<Content, String> {
+    let bytes = |data: String| BASE64.decode(data).map_err(|error| format!("content is not base64: {error}"));
+    let (data, hints) = match block {
+        ContentBlock::Text(text) => (ContentData::Text(text.text), text.annotations),
+        ContentBlock::Image(image) => {
+            (ContentData::Image(Blob { mime_type: image.mime_type, data: bytes(image.data)? }), image.annotations)
+        }
+        ContentBlock::Audio(audio) => {
+            (ContentData::Audio(Blob { mime_type: audio.mime_type, data: bytes(audio.data)? }), audio.annotations)
+        }
+        ContentBlock::ResourceLink(link) => {
+            let m::Resource { uri, name, title, description, mime_type, size, annotations, .. } = link;
+            let link = ResourceLink { uri, name, title, description, mime_type, size };
+            (ContentData::ResourceLink(link), annotations)
+        }
+        ContentBlock::Resource(resource) => {
+            let (uri, mime_type, body) = match resource.resource {
+                m::ResourceContents::TextResourceContents { uri, mime_type, text, .. } => {
+                    (uri, mime_type, ResourceBody::Text(text))
+                }
+                m::ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
+                    (uri, mime_type, ResourceBody::Blob(bytes(blob)?))
+                }
+                _ => return Err("content has a resource of an unknown kind".into()),
+            };
+            (ContentData::Resource(EmbeddedResource { uri, mime_type, body }), resource.annotations)
+        }
+        _ => return Err("content is of an unknown kind".into()),
+    };
+    let role = |role| match role {
+        m::Role::Assistant => Role::Assistant,
+        _ => Role::User,
+    };
+    let annotations = hints.map(|hints| Annotations {
+        audience: hints.audience.unwrap_or_default().into_iter().map(role).collect(),
+        priority: hints.priority.map(f64::from),
+        last_modified: hints.last_modified,
+    });
+    Ok(Content { data, annotations })
 }

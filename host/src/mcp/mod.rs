@@ -2,14 +2,22 @@
 //!
 //! A thin handler table. What is behind a method is in a file of its own; nothing below this module knows MCP.
 
+mod asking;
 mod content;
+mod legacy;
 mod listing;
+mod lot;
+mod respond;
 mod result;
+mod round;
+mod seal;
 mod server;
 mod stream;
 mod tools;
 pub mod transport;
+mod wire;
 
+pub use lot::Lot;
 pub use server::Server;
 
 /// The extension under which a client asks for chunks, and the notification that carries one.
@@ -22,3 +30,7 @@ const PARTIAL_RESULT_TOKEN: &str = "dev.portcullis/partialResultToken";
 const USAGE: &str = "dev.portcullis/usage";
 /// `_meta` key of a failed result: the typed error.
 const ERROR: &str = "dev.portcullis/error";
+/// `_meta` key under which a client marks what belongs together; echoed on everything that does.
+const CORRELATION: &str = "dev.portcullis/correlationId";
+/// `_meta` key that says which plugin something comes from.
+const SOURCE: &str = "dev.portcullis/source";

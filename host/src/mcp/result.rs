@@ -37,6 +37,7 @@ fn usage(usage: &Usage) -> Value {
         "chunks": usage.chunks,
         "outputBytes": usage.output_bytes,
         "calls": usage.calls,
+        "questions": usage.questions,
     })
 }
 

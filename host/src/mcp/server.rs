@@ -1,6 +1,7 @@
 //! The handler table.
 
-use super::{PARTIAL_RESULTS, listing, tools};
+use super::lot::Lot;
+use super::{CORRELATION, PARTIAL_RESULTS, listing, tools};
 use crate::imports::ToolCaller;
 use crate::policy::Principal;
 use crate::registry::{Catalog, Runner};
@@ -24,6 +25,7 @@ pub(super) struct Shared {
     pub(super) catalog: Arc<Catalog>,
     pub(super) runner: Arc<Runner>,
     pub(super) agent: Arc<dyn ToolCaller>,
+    pub(super) lot: Arc<Lot>,
     /// Whoever asks when the transport does not say.
     principal: Principal,
     config: ServerConfig,
@@ -33,7 +35,13 @@ pub(super) struct Shared {
 
 impl Server {
     /// Serves these tools, to `principal` where a request does not say who sends it.
-    pub fn new(catalog: Arc<Catalog>, runner: Arc<Runner>, agent: Arc<dyn ToolCaller>, principal: Principal) -> Self {
+    pub fn new(
+        catalog: Arc<Catalog>,
+        runner: Arc<Runner>,
+        agent: Arc<dyn ToolCaller>,
+        lot: Arc<Lot>,
+        principal: Principal,
+    ) -> Self {
         let me = Implementation::new("portcullis", env!("CARGO_PKG_VERSION")).with_title("Portcullis");
         let extensions = ExtensionCapabilities::from([(PARTIAL_RESULTS.to_owned(), Default::default())]);
         let capabilities = ServerCapabilities::builder().enable_extensions_with(extensions).enable_tools().build();
@@ -43,7 +51,7 @@ impl Server {
         let mut meta = MetaObject::new();
         meta.insert(SERVER_INFO.to_owned(), server_info.clone());
         listing.meta = Some(meta);
-        Self(Arc::new(Shared { catalog, runner, agent, principal, config, listing, server_info }))
+        Self(Arc::new(Shared { catalog, runner, agent, lot, principal, config, listing, server_info }))
     }
 }
 
@@ -55,8 +63,11 @@ impl Shared {
     }
 
     /// `_meta` of every result.
-    pub(super) fn meta(&self) -> MetaObject {
+    pub(super) fn meta(&self, correlation: Option<&str>) -> MetaObject {
         let mut meta = MetaObject::new();
+        if let Some(correlation) = correlation {
+            meta.insert(CORRELATION.to_owned(), correlation.into());
+        }
         meta.insert(SERVER_INFO.to_owned(), self.server_info.clone());
         meta
     }
@@ -86,6 +97,6 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        tools::call(&self.0, request, context).await.map(CallToolResponse::Complete)
+        tools::call(&self.0, request, context).await
     }
 }

@@ -1,12 +1,15 @@
-//! What a running call says, on the call's own stream: chunks and progress as notifications.
+//! What a running call says, on the stream of the request it is served under: chunks and progress as notifications, and
+//! questions in their place among them.
 //!
 //! The guest's side is a [`CallSink`] over a bounded queue, the wire's side a future that empties it: a reader that is
 //! behind fills the queue, a full queue blocks the guest.
 
 use super::content::{as_text, blocks};
+use super::round::Pending;
 use super::{PARTIAL_RESULT_NOTIFICATION, PARTIAL_RESULT_TOKEN, PARTIAL_RESULTS};
-use crate::imports::{CallSink, Closed, Content, NoSink, Report};
+use crate::imports::{CallSink, Closed, Content, Report};
 use async_trait::async_trait;
+use futures::future::BoxFuture;
 use rmcp::model::{
     CustomNotification, ProgressNotification, ProgressNotificationParam, ProgressToken, ServerNotification,
 };
@@ -18,12 +21,26 @@ use tokio::sync::mpsc;
 /// Chunks that may wait for the reader: with the largest chunks, 1 MiB a call.
 const QUEUE: usize = 16;
 
-enum Event {
+pub(super) enum Event {
     Chunk(u64, Vec<Content>),
     Progress(Report),
+    Ask(Pending),
 }
 
-struct Queue(mpsc::Sender<Event>);
+/// The guest's side.
+pub(super) struct Queue(mpsc::Sender<Event>);
+
+impl Queue {
+    /// Both sides of a call's queue.
+    pub(super) fn new() -> (Self, Stream) {
+        let (to, from) = mpsc::channel(QUEUE);
+        (Self(to), Stream { from, last: None })
+    }
+
+    pub(super) fn sender(&self) -> mpsc::Sender<Event> {
+        self.0.clone()
+    }
+}
 
 #[async_trait]
 impl CallSink for Queue {
@@ -44,44 +61,66 @@ struct Form {
     progress: Option<ProgressToken>,
 }
 
-/// The sink for a call, and what must run beside the call: none when the client reads nothing.
-pub(super) fn open(context: &RequestContext<RoleServer>) -> (Arc<dyn CallSink>, Option<Forward>) {
-    let declared =
-        context.client_capabilities().and_then(|c| c.extensions).is_some_and(|e| e.contains_key(PARTIAL_RESULTS));
-    let form = Form {
-        partial: declared.then(|| context.meta.get(PARTIAL_RESULT_TOKEN).cloned()),
-        progress: context.meta.get_progress_token(),
-    };
-    if form.partial.is_none() && form.progress.is_none() {
-        return (Arc::new(NoSink), None);
-    }
-    let (to, from) = mpsc::channel(QUEUE);
-    (Arc::new(Queue(to)), Some(Forward { from, form, peer: context.peer.clone(), last: None }))
-}
+/// Where a request's notifications go, and in which form.
+#[derive(Clone)]
+pub(super) struct Outlet(Arc<Shared>);
 
-/// Empties the queue onto the wire.
-pub(super) struct Forward {
-    from: mpsc::Receiver<Event>,
+struct Shared {
     form: Form,
     peer: Peer<RoleServer>,
+}
+
+impl Outlet {
+    pub(super) fn of(context: &RequestContext<RoleServer>) -> Self {
+        Self(Arc::new(Shared { form: Form::of(context), peer: context.peer.clone() }))
+    }
+}
+
+impl Form {
+    fn of(context: &RequestContext<RoleServer>) -> Self {
+        let declared =
+            context.client_capabilities().and_then(|c| c.extensions).is_some_and(|e| e.contains_key(PARTIAL_RESULTS));
+        Form {
+            partial: declared.then(|| context.meta.get(PARTIAL_RESULT_TOKEN).cloned()),
+            progress: context.meta.get_progress_token(),
+        }
+    }
+}
+
+/// Whether the client of this request reads anything of a call before its result.
+pub(super) fn is_read(context: &RequestContext<RoleServer>) -> bool {
+    let form = Form::of(context);
+    form.partial.is_some() || form.progress.is_some()
+}
+
+/// The wire's side: empties the queue.
+pub(super) struct Stream {
+    from: mpsc::Receiver<Event>,
     last: Option<(f64, Option<f64>)>,
 }
 
-impl Forward {
-    /// Until the call is over and everything it said is sent.
-    pub(super) async fn run(mut self) {
-        while let Some(event) = self.from.recv().await {
-            let Some(notification) = self.notification(event) else { continue };
-            if self.peer.send_notification(notification).await.is_err() {
-                // Nobody reads any more: the guest's next chunk fails.
-                self.from.close();
-                return;
+impl Stream {
+    /// Sends what the call says until it asks something, or has said everything, or nobody reads any more.
+    pub(super) fn forward(mut self, to: Outlet) -> BoxFuture<'static, (Self, Option<Pending>)> {
+        Box::pin(async move {
+            while let Some(event) = self.from.recv().await {
+                let event = match event {
+                    Event::Ask(pending) => return (self, Some(pending)),
+                    event => event,
+                };
+                let Some(notification) = self.notification(event, &to.0.form) else { continue };
+                if to.0.peer.send_notification(notification).await.is_err() {
+                    // Nobody reads any more: the guest's next chunk fails.
+                    self.from.close();
+                    break;
+                }
             }
-        }
+            (self, None)
+        })
     }
 
-    fn notification(&mut self, event: Event) -> Option<ServerNotification> {
-        match (event, &self.form) {
+    fn notification(&mut self, event: Event, form: &Form) -> Option<ServerNotification> {
+        match (event, form) {
             (Event::Chunk(seq, content), Form { partial: Some(token), .. }) => {
                 let mut params = json!({ "seq": seq, "content": blocks(content) });
                 if let Some(token) = token {

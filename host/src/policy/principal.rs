@@ -17,11 +17,6 @@ impl Principal {
         Self("anonymous".into())
     }
 
-    /// The host itself, while it asks a plugin what it offers.
-    pub fn host() -> Self {
-        Self("host".into())
-    }
-
     /// Somebody whom a source of identities vouches for, such as `key:alice`; the prefix keeps sources apart.
     pub fn known(source: &str, name: &str) -> Self {
         Self(format!("{source}:{name}").into())
@@ -30,6 +25,13 @@ impl Principal {
     /// As text, for logs and for guests.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+/// One that the host names itself, by a word in its code.
+impl From<&'static str> for Principal {
+    fn from(name: &'static str) -> Self {
+        Self(name.into())
     }
 }
 

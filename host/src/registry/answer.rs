@@ -2,7 +2,7 @@
 
 use super::plugin::{Plugin, PluginTool};
 use crate::engine::{CallError, Cost};
-use crate::imports::{Budgeted, CallCtx, Content, Exhaustion, GuestDenial, ToolError, ToolResult};
+use crate::imports::{Abilities, Budgeted, CallCtx, Content, Exhaustion, GuestDenial, ToolError, ToolResult};
 use crate::policy::{Access, LineageError, Spent};
 use crate::telemetry::printable;
 use serde_json::Value;
@@ -43,6 +43,8 @@ pub struct Usage {
     pub output_bytes: u64,
     /// Reverse calls under it.
     pub calls: u32,
+    /// Questions it put.
+    pub questions: u32,
 }
 
 /// A finished call.
@@ -51,6 +53,8 @@ pub struct Finished {
     pub result: Result<Answer, CallError>,
     /// What it used, however it ended.
     pub usage: Usage,
+    /// What it wanted to ask and could not, because the client did not say it can answer.
+    pub lacked: Abilities,
 }
 
 /// Puts a finished call together.
@@ -68,6 +72,7 @@ pub(super) fn finish(
         chunks: call.output.chunks(),
         output_bytes: call.output.with_result(0).unwrap_or_else(|(used, _)| used),
         calls: call.agent_tools.calls(),
+        questions: call.client.asked(),
     };
     let result = result
         .and_then(|answer| answer.or_else(|error| own_error(plugin, &call, error)))
@@ -76,7 +81,7 @@ pub(super) fn finish(
         let (code, text) = (error.code(), error.to_string());
         tracing::warn!(plugin = %plugin.id(), tool = tool.tool.name, call = call.context.id, code, "{}", printable(&text));
     }
-    Finished { result, usage }
+    Finished { result, usage, lacked: call.client.lacked() }
 }
 
 /// Checks what the guest answered before anybody sees it.
@@ -156,6 +161,13 @@ fn reworded(plugin: &Plugin, call: &CallCtx, denial: &GuestDenial) -> Option<Cal
             Some(CallError::Denied(plugin.authority.path_refused(&denial.target, access)))
         }
         "agent-tools" => plugin.authority.agent_tool(&denial.target).err().map(CallError::Denied),
+        "client.form" => plugin.authority.form().err().map(CallError::Denied),
+        "client.url" => plugin.authority.url(&denial.target).err().map(CallError::Denied),
+        "client.sample" => plugin.authority.sample().err().map(CallError::Denied),
+        "client.roots" => plugin.authority.roots().err().map(CallError::Denied),
+        "publish" => plugin.authority.publish().err().map(CallError::Denied),
+        "events" => plugin.authority.event(&denial.target).err().map(CallError::Denied),
+        "connections" => plugin.authority.connection(&denial.target).err().map(CallError::Denied),
         _ => None,
     }
 }

@@ -4,10 +4,10 @@ use super::offer::{self, OfferError};
 use super::plugin::Plugin;
 use crate::abi::{Abi, CallSetup, Prepared};
 use crate::clock::Clock;
-use crate::engine::{Allowance, CallError, CompileError, Compiler, Component, Profile};
-use crate::imports::{AgentTools, CallContext, CallCtx, GuestLog, NoSink, Tool, ToolCaller, wasi};
+use crate::engine::{Allowance, CallError, CompileError, Compiler, Component, Profile, Standstill};
+use crate::imports::{AgentTools, CallContext, CallCtx, Client, GuestLog, NoClient, NoSink, Tool, ToolCaller, wasi};
 use crate::package::{self, Digest, Inspection, PackageError};
-use crate::policy::{Authority, Budget, Limits, Lineage, Metering, PluginId, PluginSpec, Principal};
+use crate::policy::{Authority, Budget, Limits, Lineage, Metering, PluginId, PluginSpec};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -135,13 +135,15 @@ impl Loader {
     /// Asks a component for its tools, with no authority at all.
     async fn ask(&self, prepared: &Prepared, id: &PluginId, profile: Profile) -> Result<Vec<Tool>, CallError> {
         let limits = Limits { metering: profile, ..Limits::default() };
-        let context = CallContext::new(Principal::host());
+        let context = CallContext::new("host");
         let lineage = Lineage::root(id.table(), &limits);
         let authority = Arc::new(Authority::none(id.clone()));
         let agent_tools = AgentTools::new(authority.clone(), lineage, self.agent.clone());
-        let call = CallCtx::new(context, &limits, Arc::new(NoSink), agent_tools);
+        let client = Client::new(authority.clone(), &limits, Arc::new(NoClient));
+        let call = CallCtx::new(context, &limits, Arc::new(NoSink), agent_tools, client);
         let budget = Budget::root(&limits, self.clock.now());
-        let allowance = Allowance { limits, budget, cancel: CancellationToken::new() };
+        let (cancel, standstill) = (CancellationToken::new(), Standstill::new(self.clock.clone()));
+        let allowance = Allowance { limits, budget, cancel, standstill, held_above: 0 };
         let setup = CallSetup { tool: "list-tools".to_owned(), allowance, call, authority, clock: self.clock.clone() };
         prepared.list_tools(setup).await.result
     }

@@ -7,12 +7,11 @@ mod load;
 mod offer;
 mod plugin;
 mod runner;
-mod schema;
+mod waiting;
 
 pub use answer::{Answer, Finished, Structured, Usage};
 pub use catalog::{Catalog, CatalogError, Exposed};
 pub use load::{LoadError, Loader};
 pub use offer::OfferError;
 pub use plugin::{Plugin, PluginTool};
-pub use runner::{CallRequest, Runner};
-pub use schema::{Schema, SchemaError};
+pub use runner::{CallRequest, Parent, Runner};

@@ -1,8 +1,7 @@
 //! What a component says it offers, checked before any client sees it. A guest wrote these texts, a model will read them.
 
 use super::plugin::PluginTool;
-use super::schema::{Schema, SchemaError};
-use crate::imports::Tool;
+use crate::imports::{Schema, SchemaError, Tool};
 use crate::telemetry::is_unsafe;
 use std::collections::HashSet;
 

@@ -1,8 +1,7 @@
 //! A loaded plugin: ready to be called, never changed.
 
-use super::schema::Schema;
 use crate::abi::Prepared;
-use crate::imports::Tool;
+use crate::imports::{Schema, Tool};
 use crate::package::{Digest, Inspection};
 use crate::policy::{Authority, PluginId, PluginSpec};
 use std::sync::Arc;

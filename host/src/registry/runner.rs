@@ -3,10 +3,11 @@
 use super::answer::{Finished, Usage, finish};
 use super::idle::Idle;
 use super::plugin::{Plugin, PluginTool};
+use super::waiting::{Place, Waiting};
 use crate::abi::{CallSetup, Ended, Remains};
 use crate::clock::Clock;
-use crate::engine::{Allowance, CallError, MAX_INSTANCES};
-use crate::imports::{AgentTools, CallContext, CallCtx, CallSink, ToolCaller};
+use crate::engine::{Allowance, CallError, MAX_INSTANCES, MAX_WAITING, Standstill};
+use crate::imports::{Abilities, AgentTools, CallContext, CallCtx, CallSink, Client, ClientCalls, ToolCaller};
 use crate::policy::{Budget, Lineage, PluginId, Side};
 use serde_json::Value;
 use std::sync::Arc;
@@ -28,16 +29,31 @@ pub struct CallRequest {
     pub sink: Arc<dyn CallSink>,
     /// Who answers reverse calls.
     pub agent: Arc<dyn ToolCaller>,
+    /// Who answers questions.
+    pub client: Arc<dyn ClientCalls>,
     /// Cancelled when nobody wants the result any more.
     pub cancel: CancellationToken,
-    /// Set for a nested call: its chain, and what its parent has left.
-    pub parent: Option<(Lineage, Budget)>,
+    /// Set for a nested call.
+    pub parent: Option<Parent>,
+}
+
+/// What a nested call inherits.
+pub struct Parent {
+    /// The chain down to and including the nested call.
+    pub lineage: Lineage,
+    /// What the caller has left.
+    pub budget: Budget,
+    /// Shared by the chain.
+    pub standstill: Standstill,
+    /// Memory the callers hold, in bytes.
+    pub held: u64,
 }
 
 /// Runs calls.
 pub struct Runner {
     clock: Arc<dyn Clock>,
-    roots: Semaphore,
+    roots: Arc<Semaphore>,
+    waiting: Arc<Semaphore>,
     ready: Arc<Semaphore>,
     idle: Arc<Idle>,
 }
@@ -47,7 +63,8 @@ impl Runner {
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
             clock,
-            roots: Semaphore::new(ROOT_CALLS),
+            roots: Arc::new(Semaphore::new(ROOT_CALLS)),
+            waiting: Arc::new(Semaphore::new(MAX_WAITING as usize)),
             ready: Arc::new(Semaphore::new(READY_INSTANCES)),
             idle: Arc::default(),
         }
@@ -62,44 +79,58 @@ impl Runner {
         text: String,
         request: CallRequest,
     ) -> Finished {
-        let fail = |error| Finished { result: Err(error), usage: Usage::default() };
+        let fail = |error| Finished { result: Err(error), usage: Usage::default(), lacked: Abilities::default() };
         if let Err(reason) = tool.input.check(arguments) {
             return fail(CallError::InvalidArguments { reason });
         }
         let limits = &plugin.spec.limits;
-        let mut slot = None;
-        let (lineage, budget) = match request.parent {
-            Some((lineage, parent)) => (lineage.tightened(limits), parent.nested(limits, self.clock.now())),
+        let mut place = None;
+        let (parent, client) = match request.parent {
+            Some(Parent { lineage, budget, standstill, held }) => {
+                let budget = budget.nested(limits, self.clock.now());
+                (Parent { lineage: lineage.tightened(limits), budget, standstill, held }, request.client)
+            }
             None => {
                 self.idle.begin();
-                slot = match self.roots.try_acquire() {
-                    Ok(free) => Some(free),
-                    Err(_) => match tokio::time::timeout(limits.deadline, self.roots.acquire()).await {
-                        Ok(Ok(free)) => Some(free),
+                let free = match self.roots.clone().try_acquire_owned() {
+                    Ok(free) => free,
+                    Err(_) => match tokio::time::timeout(limits.deadline, self.roots.clone().acquire_owned()).await {
+                        Ok(Ok(free)) => free,
                         _ => return fail(CallError::Busy { limit: MAX_INSTANCES }),
                     },
                 };
-                (
-                    Lineage::root(lineage_name(plugin.id(), &tool.tool.name), limits),
-                    Budget::root(limits, self.clock.now()),
-                )
+                let standstill = Standstill::new(self.clock.clone());
+                let place = place.insert(Place::new(self.roots.clone(), free)).clone();
+                let waiting = self.waiting.clone();
+                let client = Waiting { client: request.client, place, standstill: standstill.clone(), waiting };
+                let lineage = Lineage::root(lineage_name(plugin.id(), &tool.tool.name), limits);
+                let budget = Budget::root(limits, self.clock.now());
+                (Parent { lineage, budget, standstill, held: 0 }, Arc::new(client) as Arc<dyn ClientCalls>)
             }
         };
-        let root = slot.is_some();
+        let Parent { lineage, budget, standstill, held } = parent;
         let agent_tools = AgentTools::new(plugin.authority.clone(), lineage, request.agent);
-        let call = CallCtx::new(request.context, limits, request.sink, agent_tools);
-        let allowance = Allowance { limits: limits.clone(), budget, cancel: request.cancel };
+        let client = Client::new(plugin.authority.clone(), limits, client);
+        let call = CallCtx::new(request.context, limits, request.sink, agent_tools, client);
+        let (limits, cancel) = (limits.clone(), request.cancel);
+        let allowance = Allowance { limits, budget, cancel, standstill, held_above: held };
         let (authority, clock) = (plugin.authority.clone(), self.clock.clone());
         let setup = CallSetup { tool: tool.tool.name.clone(), allowance, call, authority, clock };
         let ended = plugin.prepared.call_tool(setup, tool.tool.name.clone(), text).await;
-        drop(slot);
+        if let Some(place) = &place {
+            place.leave();
+        }
         let Ended { result, cost, call, remains } = ended;
-        if root {
+        if place.is_some() {
             self.tidy_up(plugin, remains);
         }
         match call {
             Some(call) => finish(plugin, tool, result, cost, call),
-            None => Finished { result: result.and(Err(CallError::Internal)), usage: Usage::default() },
+            None => Finished {
+                result: result.and(Err(CallError::Internal)),
+                usage: Usage::default(),
+                lacked: Abilities::default(),
+            },
         }
     }
 
@@ -120,7 +151,9 @@ impl Runner {
             if let Ok(slot) = ready.try_acquire_owned() {
                 let limits = plugin.spec.limits.clone();
                 let budget = Budget::root(&limits, clock.now());
-                let allowance = Allowance { limits, budget, cancel: CancellationToken::new() };
+                let standstill = Standstill::new(clock.clone());
+                let cancel = CancellationToken::new();
+                let allowance = Allowance { limits, budget, cancel, standstill, held_above: 0 };
                 plugin.prepared.make_ready(&plugin.authority, allowance, clock, slot).await;
             }
         });

@@ -31,6 +31,10 @@ pub struct Client {
     extension: bool,
     /// Whether calls ask for progress. Their token is the request's id.
     pub progress: bool,
+    /// What it declares besides the extension, such as `{"roots": {}}`. A legacy client has declared it at the handshake.
+    pub abilities: Value,
+    /// Answers the server's requests, which only legacy clients get: method and params in, result out.
+    pub answering: Option<fn(&str, &Value) -> Value>,
     next: u64,
     answers: HashMap<u64, (Instant, Value)>,
     notifications: Vec<(Instant, Value)>,
@@ -44,12 +48,19 @@ impl Client {
 
     /// Makes the handshake if the era has one.
     pub fn new(server: Server, era: Era, extension: bool) -> Self {
+        Self::able(server, era, extension, json!({}))
+    }
+
+    /// The same, declaring further capabilities.
+    pub fn able(server: Server, era: Era, extension: bool, abilities: Value) -> Self {
         let (answers, notifications) = (HashMap::new(), Vec::new());
-        let mut client = Self { server, era, extension, progress: false, next: 1, answers, notifications };
+        let (progress, answering) = (false, None);
+        let mut client =
+            Self { server, era, extension, progress, abilities, answering, next: 1, answers, notifications };
         if era == Era::Legacy {
             let params = json!({
                 "protocolVersion": "2025-11-25",
-                "capabilities": capabilities(extension),
+                "capabilities": client.capabilities(),
                 "clientInfo": {"name": "suite", "version": "0"},
             });
             let answer = client.request("initialize", params);
@@ -63,7 +74,11 @@ impl Client {
     pub fn begin(&mut self, method: &str, mut params: Value) -> u64 {
         let id = self.next;
         self.next += 1;
-        let mut meta = if self.era == Era::Modern { modern_meta(self.extension) } else { json!({}) };
+        let mut meta = json!({});
+        if self.era == Era::Modern {
+            meta = modern_meta(self.extension);
+            meta["io.modelcontextprotocol/clientCapabilities"] = self.capabilities();
+        }
         if method == "tools/call" && self.progress {
             meta["progressToken"] = json!(id);
         }
@@ -71,7 +86,10 @@ impl Client {
             meta["dev.portcullis/partialResultToken"] = json!(id);
         }
         if meta != json!({}) {
-            params["_meta"] = meta;
+            match params["_meta"].as_object_mut() {
+                Some(given) => given.extend(meta.as_object().cloned().unwrap_or_default()),
+                None => params["_meta"] = meta,
+            }
         }
         self.server.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
         id
@@ -98,9 +116,28 @@ impl Client {
                 Some(answered) if message.get("method").is_none() => {
                     self.answers.insert(answered, (at, message));
                 }
-                _ => self.notifications.push((at, message)),
+                _ => self.note(at, message),
             }
         }
+    }
+
+    /// A notification, or a request of the server's.
+    fn note(&mut self, at: Instant, message: Value) {
+        if let (Some(answering), Some(method)) = (self.answering, message["method"].as_str())
+            && message.get("id").is_some()
+        {
+            let result = answering(method, &message["params"]);
+            self.server.send(&json!({"jsonrpc": "2.0", "id": message["id"], "result": result}));
+        }
+        self.notifications.push((at, message));
+    }
+
+    fn capabilities(&self) -> Value {
+        let mut declared = capabilities(self.extension);
+        if let (Some(declared), Some(more)) = (declared.as_object_mut(), self.abilities.as_object()) {
+            declared.extend(more.clone());
+        }
+        declared
     }
 
     /// Whether an answer has arrived by now.
@@ -110,7 +147,7 @@ impl Client {
                 Some(answered) if message.get("method").is_none() => {
                     self.answers.insert(answered, (at, message));
                 }
-                _ => self.notifications.push((at, message)),
+                _ => self.note(at, message),
             }
         }
         self.answers.contains_key(&id)

@@ -69,19 +69,34 @@ pub(super) fn content_from_guest(content: w::Content) -> h::Content {
             h::ContentData::Resource(h::EmbeddedResource { uri, mime_type, body })
         }
     };
-    let role = |role| match role {
-        w::Role::User => h::Role::User,
-        w::Role::Assistant => h::Role::Assistant,
-    };
     let annotations = content.annotations.map(|a| h::Annotations {
-        audience: a.audience.into_iter().map(role).collect(),
+        audience: a.audience.into_iter().map(role_from_guest).collect(),
         priority: a.priority,
         last_modified: a.last_modified,
     });
     h::Content { data, annotations }
 }
 
-fn content_to_guest(content: h::Content) -> w::Content {
+pub(super) fn role_from_guest(role: w::Role) -> h::Role {
+    match role {
+        w::Role::User => h::Role::User,
+        w::Role::Assistant => h::Role::Assistant,
+    }
+}
+
+pub(super) fn role_to_guest(role: h::Role) -> w::Role {
+    match role {
+        h::Role::User => w::Role::User,
+        h::Role::Assistant => w::Role::Assistant,
+    }
+}
+
+pub(super) fn denial_to_guest(denial: h::GuestDenial) -> w::Denial {
+    let h::GuestDenial { capability, target, remedy } = denial;
+    w::Denial { capability, target, remedy }
+}
+
+pub(super) fn content_to_guest(content: h::Content) -> w::Content {
     let blob = |b: h::Blob| w::Blob { mime_type: b.mime_type, data: b.data };
     let data = match content.data {
         h::ContentData::Text(text) => w::ContentData::Text(text),
@@ -98,12 +113,8 @@ fn content_to_guest(content: h::Content) -> w::Content {
             w::ContentData::Resource(w::EmbeddedResource { uri, mime_type, body })
         }
     };
-    let role = |role| match role {
-        h::Role::User => w::Role::User,
-        h::Role::Assistant => w::Role::Assistant,
-    };
     let annotations = content.annotations.map(|a| w::ContentAnnotations {
-        audience: a.audience.into_iter().map(role).collect(),
+        audience: a.audience.into_iter().map(role_to_guest).collect(),
         priority: a.priority,
         last_modified: a.last_modified,
     });
@@ -155,7 +166,7 @@ pub(super) fn error_from_guest(error: w::ToolError) -> h::ToolError {
     }
 }
 
-fn exhaustion_to_guest(exhaustion: h::Exhaustion) -> w::Exhaustion {
+pub(super) fn exhaustion_to_guest(exhaustion: h::Exhaustion) -> w::Exhaustion {
     let budget = match exhaustion.budget {
         h::Budgeted::Fuel => w::Budget::Fuel,
         h::Budgeted::Cpu => w::Budget::Cpu,
@@ -184,9 +195,7 @@ pub(super) fn output_error_to_guest(error: h::OutputError) -> wo::OutputError {
 pub(super) fn agent_error_to_guest(error: h::AgentError) -> wa::AgentError {
     match error {
         h::AgentError::UnknownTool(name) => wa::AgentError::UnknownTool(name),
-        h::AgentError::Denied(h::GuestDenial { capability, target, remedy }) => {
-            wa::AgentError::Denied(w::Denial { capability, target, remedy })
-        }
+        h::AgentError::Denied(denial) => wa::AgentError::Denied(denial_to_guest(denial)),
         h::AgentError::Cycle(path) => wa::AgentError::Cycle(path),
         h::AgentError::Timeout(ms) => wa::AgentError::Timeout(ms),
         h::AgentError::Exhausted(exhaustion) => wa::AgentError::Exhausted(exhaustion_to_guest(exhaustion)),

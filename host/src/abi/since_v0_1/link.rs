@@ -5,14 +5,14 @@ use super::bindings::portcullis::plugin::agent_tools::{AgentError, CallOptions};
 use super::bindings::portcullis::plugin::log::Level;
 use super::bindings::portcullis::plugin::output::OutputError;
 use super::bindings::portcullis::plugin::types::{Content, Tool, ToolResult};
-use super::convert;
+use super::{convert, link_client};
 use crate::engine::Supervised;
 use crate::imports::{Caller, Report, price};
 use std::time::Duration;
 use wasmtime::component::Linker;
 use wasmtime::{StoreContextMut, Trap};
 
-type Store<'a> = StoreContextMut<'a, Guest>;
+pub(super) type Store<'a> = StoreContextMut<'a, Guest>;
 
 pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     let mut output = linker.instance("portcullis:plugin/output@0.1.0")?;
@@ -49,7 +49,7 @@ pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> 
     meter.func_wrap("deadline-left", |mut store: Store<'_>, (): ()| {
         let guest = store.data_mut();
         let now = guest.clock.now();
-        let left = guest.supervision().allowance().budget.deadline.saturating_duration_since(now);
+        let left = guest.supervision().deadline().saturating_duration_since(now);
         Ok((u64::try_from(left.as_millis()).unwrap_or(u64::MAX),))
     })?;
 
@@ -66,7 +66,7 @@ pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> 
             Box::new(async move { Ok((call_agent_tool(store, name, arguments, options).await?,)) })
         },
     )?;
-    Ok(())
+    link_client::add_to_linker(linker)
 }
 
 async fn call_agent_tool(
@@ -83,9 +83,11 @@ async fn call_agent_tool(
     };
     let guest = store.data_mut();
     let (budget, cancel) = (guest.supervision().left(fuel), guest.supervision().allowance().cancel.clone());
+    let (standstill, held) = (guest.supervision().allowance().standstill.clone(), guest.supervision().held());
     let now = guest.clock.now();
     let running = guest.call()?;
-    let caller = Caller { context: &running.context, budget, now, cancel };
+    let client = running.client.calls();
+    let caller = Caller { context: &running.context, budget, now, cancel, client, standstill, held };
     let call = match running.agent_tools.check(name, arguments, &options, caller) {
         Ok(call) => call,
         Err(error) => return Ok(Err(convert::agent_error_to_guest(error))),
@@ -97,7 +99,7 @@ async fn call_agent_tool(
 }
 
 /// Takes fuel for host work. A call metered by CPU time pays by the time the work takes.
-fn charge(store: &mut Store<'_>, price: u64) -> wasmtime::Result<()> {
+pub(super) fn charge(store: &mut Store<'_>, price: u64) -> wasmtime::Result<()> {
     let Ok(left) = store.get_fuel() else { return Ok(()) };
     store.set_fuel(left.saturating_sub(price))?;
     if left < price {

@@ -1,7 +1,9 @@
 //! `portcullis:plugin@0.1.x`.
 
 mod convert;
+mod convert_client;
 mod link;
+mod link_client;
 mod ready;
 
 use super::guest::{CallSetup, Guest};

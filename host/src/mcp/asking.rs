@@ -1,0 +1,74 @@
+//! The guest's side of a question: handed to whoever serves the call's current request, then waited for.
+
+use super::round::Pending;
+use super::stream::Event;
+use super::wire;
+use crate::imports::{Abilities, ClientCalls, ClientError, Inquiry, Reply};
+use async_trait::async_trait;
+use rmcp::model::InputResponses;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::{mpsc, oneshot};
+
+/// What a call may know of the request that it is served under at the moment.
+#[derive(Default)]
+pub(super) struct View(Mutex<Seen>);
+
+#[derive(Default)]
+struct Seen {
+    abilities: Abilities,
+    /// Answers that came along with the request, by key.
+    given: InputResponses,
+}
+
+impl View {
+    /// Another request, with what its client declared and brought along.
+    pub(super) fn turn_to(&self, abilities: Abilities, given: InputResponses) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Seen { abilities, given };
+    }
+
+    fn abilities(&self) -> Abilities {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).abilities
+    }
+
+    /// Takes the answer under a key, if there is one.
+    pub(super) fn take(&self, key: &str) -> Option<serde_json::Value> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).given.remove(key)
+    }
+}
+
+/// Asks through the call's own queue, so that everything the call said before is out before the question.
+pub(super) struct Asker {
+    pub(super) view: Arc<View>,
+    pub(super) queue: mpsc::Sender<Event>,
+}
+
+#[async_trait]
+impl ClientCalls for Asker {
+    fn abilities(&self) -> Abilities {
+        self.view.abilities()
+    }
+
+    async fn ask(&self, mut inquiry: Inquiry) -> Result<Vec<Reply>, ClientError> {
+        // A client may bring answers along before it is asked: it was asked in an earlier, stateless round.
+        let mut replies: Vec<Option<Reply>> = inquiry
+            .questions
+            .iter()
+            .map(|(key, asked)| self.view.take(key).map(|value| wire::reply(asked, value)))
+            .map(|reply| reply.filter(|reply| !matches!(reply, Reply::Missing(_))))
+            .collect();
+        let mut known = replies.iter().map(Option::is_some);
+        inquiry.questions.retain(|_| !known.next().unwrap_or_default());
+        if !inquiry.questions.is_empty() {
+            let (answer, answered) = oneshot::channel();
+            let pending = Pending::new(inquiry, answer);
+            // Whoever serves the call is gone when it is cancelled.
+            self.queue.send(Event::Ask(pending)).await.map_err(|_| ClientError::Cancelled)?;
+            let mut rest = answered.await.map_err(|_| ClientError::Cancelled)??.into_iter();
+            for reply in replies.iter_mut().filter(|reply| reply.is_none()) {
+                *reply = rest.next();
+            }
+        }
+        let missing = || Reply::Missing("the client sent no answer to this question".into());
+        Ok(replies.into_iter().map(|reply| reply.unwrap_or_else(missing)).collect())
+    }
+}

@@ -1,0 +1,164 @@
+//! Where parked calls wait for their client to come back with answers: bounded by number, by memory and by age.
+
+use super::round::{Live, Pending};
+use super::seal::{Binding, ParkedId, Sealer, random};
+use crate::clock::Clock;
+use crate::policy::{ParkingLimits, Principal};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How many parked calls that were given up are remembered, so that their clients can be told why.
+const REMEMBERED: usize = 4_096;
+/// How often expired calls are looked for. Their states are refused on the dot; this is only about memory.
+const SWEEP: Duration = Duration::from_secs(5);
+
+/// The parked calls of a process.
+pub struct Lot {
+    sealer: Sealer,
+    limits: ParkingLimits,
+    clock: Arc<dyn Clock>,
+    began: Instant,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    parked: HashMap<ParkedId, Parked>,
+    given_up: VecDeque<(ParkedId, &'static str)>,
+    held: u64,
+}
+
+struct Parked {
+    live: Live,
+    pending: Pending,
+    principal: Principal,
+    since: Instant,
+    expires: Instant,
+    held: u64,
+}
+
+/// Why a parked call is not there; a sentence for the client.
+pub(super) struct Gone(pub(super) &'static str);
+
+/// Says as little as possible to whoever tries states out.
+const INVALID: Gone = Gone("Invalid or expired requestState");
+const EXPIRED: &str = "Invalid or expired requestState: nobody answered in time, and the call was given up; call again without requestState";
+const CROWDED: &str = "Invalid or expired requestState: too many calls were waiting for answers, and this one was given up; call again without requestState";
+
+impl Lot {
+    /// Empty. Expired calls are let go for as long as the lot is in use.
+    pub fn new(limits: ParkingLimits, clock: Arc<dyn Clock>) -> std::io::Result<Arc<Self>> {
+        let began = clock.now();
+        let lot = Arc::new(Self { sealer: Sealer::new()?, limits, clock, began, inner: Mutex::default() });
+        let swept = Arc::downgrade(&lot);
+        tokio::spawn(async move {
+            let mut interval = tokio::time::interval(SWEEP);
+            loop {
+                interval.tick().await;
+                let Some(lot) = swept.upgrade() else { return };
+                lot.sweep();
+            }
+        });
+        Ok(lot)
+    }
+
+    /// Parks a call; the state that brings it back. Others may have to go for it.
+    pub(super) fn park(
+        &self,
+        live: Live,
+        pending: Pending,
+        principal: &Principal,
+        binding: &Binding,
+    ) -> std::io::Result<String> {
+        let id: ParkedId = random()?;
+        let now = self.clock.now();
+        let expires = now + pending.patience();
+        let state = self.sealer.seal(id, self.millis(expires), binding)?;
+        let held = pending.held();
+        let parked = Parked { live, pending, principal: principal.clone(), since: now, expires, held };
+        let mut let_go = Vec::new();
+        let mut inner = self.lock();
+        while let Some(oldest) = inner.must_go(&self.limits, principal, held) {
+            let_go.extend(inner.give_up(oldest, CROWDED));
+        }
+        inner.held += held;
+        inner.parked.insert(id, parked);
+        drop(inner);
+        // Dropped outside the lock: ending calls takes its time.
+        drop(let_go);
+        Ok(state)
+    }
+
+    /// The call behind a state. It is no longer parked then: a state works once.
+    pub(super) fn take(&self, state: &str, binding: &Binding) -> Result<(Live, Pending), Gone> {
+        let (id, expires) = self.sealer.open(state, binding).ok_or(INVALID)?;
+        let mut inner = self.lock();
+        if expires <= self.millis(self.clock.now()) {
+            let let_go = inner.give_up(id, EXPIRED);
+            drop(inner);
+            drop(let_go);
+            return Err(Gone(EXPIRED));
+        }
+        match inner.parked.remove(&id) {
+            Some(parked) => {
+                inner.held -= parked.held;
+                Ok((parked.live, parked.pending))
+            }
+            None => Err(inner.given_up.iter().find(|(gone, _)| *gone == id).map_or(INVALID, |(_, why)| Gone(why))),
+        }
+    }
+
+    fn sweep(&self) {
+        let now = self.clock.now();
+        let mut inner = self.lock();
+        let expired: Vec<ParkedId> =
+            inner.parked.iter().filter(|(_, parked)| parked.expires <= now).map(|(id, _)| *id).collect();
+        let let_go: Vec<_> = expired.into_iter().filter_map(|id| inner.give_up(id, EXPIRED)).collect();
+        drop(inner);
+        drop(let_go);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn millis(&self, at: Instant) -> u64 {
+        u64::try_from(at.saturating_duration_since(self.began).as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+impl Inner {
+    /// The call that must go before another of this principal, holding this much, may park.
+    fn must_go(&self, limits: &ParkingLimits, principal: &Principal, held: u64) -> Option<ParkedId> {
+        let oldest = |of: Option<&Principal>| {
+            let theirs = self.parked.iter().filter(|(_, parked)| of.is_none_or(|of| parked.principal == *of));
+            theirs.min_by_key(|(_, parked)| parked.since).map(|(id, _)| *id)
+        };
+        let own = self.parked.values().filter(|parked| parked.principal == *principal).count();
+        if own >= limits.per_principal {
+            return oldest(Some(principal));
+        }
+        let full = self.parked.len() >= limits.calls || self.held.saturating_add(held) > limits.memory.as_u64();
+        if !full || self.parked.is_empty() {
+            return None;
+        }
+        // Whoever has most gives first.
+        let mut counts: HashMap<&Principal, usize> = HashMap::new();
+        for parked in self.parked.values() {
+            *counts.entry(&parked.principal).or_default() += 1;
+        }
+        oldest(counts.into_iter().max_by_key(|(_, count)| *count).map(|(principal, _)| principal))
+    }
+
+    fn give_up(&mut self, id: ParkedId, why: &'static str) -> Option<Parked> {
+        let parked = self.parked.remove(&id)?;
+        self.held -= parked.held;
+        self.given_up.push_back((id, why));
+        if self.given_up.len() > REMEMBERED {
+            self.given_up.pop_front();
+        }
+        tracing::info!(principal = %parked.principal, "gave up a parked call: {why}");
+        Some(parked)
+    }
+}

@@ -1,0 +1,172 @@
+//! A call in progress, apart from the request it is served under. In 2026-07-28 a question ends the request: the call is
+//! parked, and a later request goes on with it. In 2025-11-25 the question goes out on the request's own stream.
+
+use super::asking::{Asker, View};
+use super::legacy;
+use super::stream::{Outlet, Queue, Stream};
+use super::wire;
+use crate::imports::{Asked, CallSink, ClientCalls, ClientError, Inquiry, Reply};
+use futures::StreamExt;
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
+use rmcp::ErrorData;
+use rmcp::model::{
+    CallToolResult, GetPromptResult, InputRequests, InputResponses, ProtocolVersion, ReadResourceResult,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+/// The result of a request that may take several rounds.
+pub(super) enum Output {
+    Tool(CallToolResult),
+    #[allow(dead_code, reason = "WIP")]
+    Prompt(GetPromptResult),
+    #[allow(dead_code, reason = "WIP")]
+    Resource(ReadResourceResult),
+}
+
+pub(super) type Outcome = Result<Output, ErrorData>;
+
+/// Questions that wait for the client.
+pub(super) struct Pending {
+    inquiry: Inquiry,
+    answer: oneshot::Sender<Result<Vec<Reply>, ClientError>>,
+}
+
+impl Pending {
+    pub(super) fn new(inquiry: Inquiry, answer: oneshot::Sender<Result<Vec<Reply>, ClientError>>) -> Self {
+        Self { inquiry, answer }
+    }
+
+    pub(super) fn patience(&self) -> Duration {
+        self.inquiry.patience
+    }
+
+    pub(super) fn held(&self) -> u64 {
+        self.inquiry.held
+    }
+
+    pub(super) fn questions(&self) -> &[(String, Asked)] {
+        &self.inquiry.questions
+    }
+
+    /// The questions as the protocol has them.
+    pub(super) fn requests(&self, correlation: Option<&str>) -> Result<InputRequests, ErrorData> {
+        let plugin = &self.inquiry.plugin;
+        self.questions()
+            .iter()
+            .map(|(key, asked)| Ok((key.clone(), wire::request(asked, plugin, correlation)?)))
+            .collect()
+    }
+
+    /// Lets the guest go on with what a retry brought along.
+    pub(super) fn answer_from(self, view: &View) {
+        let reply = |(key, asked): &(String, Asked)| match view.take(key) {
+            Some(value) => wire::reply(asked, value),
+            None => Reply::Missing(format!("there is no answer under the key `{key}`")),
+        };
+        let replies = self.inquiry.questions.iter().map(reply).collect();
+        self.answer(Ok(replies));
+    }
+
+    pub(super) fn answer(self, replies: Result<Vec<Reply>, ClientError>) {
+        // A call that ended meanwhile needs no answer.
+        let _ = self.answer.send(replies);
+    }
+}
+
+/// A call in progress.
+pub(super) struct Live {
+    call: BoxFuture<'static, Outcome>,
+    stream: Stream,
+    view: Arc<View>,
+    cancel: CancellationToken,
+}
+
+/// What a call is given to reach its client.
+pub(super) struct Reach {
+    pub(super) sink: Arc<dyn CallSink>,
+    pub(super) client: Arc<dyn ClientCalls>,
+    pub(super) cancel: CancellationToken,
+}
+
+/// How a round ended.
+pub(super) enum Round {
+    Done(Outcome),
+    Asks(Box<Live>, Pending),
+}
+
+impl Live {
+    /// Begins a call, which `make` makes of what it is given.
+    pub(super) fn begin<F>(context: &RequestContext<RoleServer>, given: InputResponses, make: F) -> Self
+    where
+        F: FnOnce(Reach) -> BoxFuture<'static, Outcome>,
+    {
+        let (queue, stream) = Queue::new();
+        let view = Arc::new(View::default());
+        view.turn_to(wire::abilities(context), given);
+        let cancel = CancellationToken::new();
+        let client = Arc::new(Asker { view: view.clone(), queue: queue.sender() });
+        let call = make(Reach { sink: Arc::new(queue), client, cancel: cancel.clone() });
+        Self { call, stream, view, cancel }
+    }
+
+    /// Goes on under another request.
+    pub(super) fn resume(self, pending: Pending, context: &RequestContext<RoleServer>, given: InputResponses) -> Self {
+        self.view.turn_to(wire::abilities(context), given);
+        pending.answer_from(&self.view);
+        self
+    }
+
+    /// Serves the call under a request until it is done or, where the protocol wants it so, asks something.
+    pub(super) async fn serve(self, context: &RequestContext<RoleServer>) -> Round {
+        let Live { mut call, stream, view, cancel } = self;
+        let outlet = Outlet::of(context);
+        let stateless = is_stateless(context);
+        let mut asked = FuturesUnordered::new();
+        let mut forwarding = Some(stream.forward(outlet.clone()));
+        let outcome = loop {
+            let forward = async {
+                match forwarding.as_mut() {
+                    Some(forwarding) => forwarding.await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                outcome = &mut call => break outcome,
+                (stream, event) = forward => {
+                    forwarding = None;
+                    match event {
+                        Some(pending) if stateless => {
+                            return Round::Asks(Box::new(Live { call, stream, view, cancel }), pending);
+                        }
+                        Some(pending) => {
+                            asked.push(legacy::ask(context.peer.clone(), pending));
+                            forwarding = Some(stream.forward(outlet.clone()));
+                        }
+                        // Nobody reads any more; the call ends by itself.
+                        None => {}
+                    }
+                }
+                Some(()) = asked.next() => {}
+                () = context.ct.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),
+            }
+        };
+        // The queue closes with the call; what is in it goes out before the result.
+        drop(call);
+        if let Some(forwarding) = forwarding {
+            context.ct.run_until_cancelled(forwarding).await;
+        }
+        Round::Done(outcome)
+    }
+}
+
+/// Whether a question must end the request (2026-07-28 and later).
+pub(super) fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
+    // Versions are dates, which compare as text.
+    context.protocol_version().is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
+}

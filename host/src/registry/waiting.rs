@@ -1,0 +1,64 @@
+//! A call that waits for an answer from outside: its place among the running calls goes to others meanwhile, and its
+//! deadlines stand still.
+
+use crate::engine::{MAX_WAITING, Standstill};
+use crate::imports::{Abilities, Budgeted, ClientCalls, ClientError, Exhaustion, Inquiry, Reply};
+use async_trait::async_trait;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// A root call's place among the running calls.
+pub(super) struct Place {
+    places: Arc<Semaphore>,
+    held: Mutex<Option<OwnedSemaphorePermit>>,
+}
+
+impl Place {
+    pub(super) fn new(places: Arc<Semaphore>, held: OwnedSemaphorePermit) -> Arc<Self> {
+        Arc::new(Self { places, held: Mutex::new(Some(held)) })
+    }
+
+    pub(super) fn leave(&self) {
+        drop(self.held.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+
+    /// Waits in line for a place again.
+    async fn enter(&self) {
+        // Fails only when the semaphore is closed, which nobody does.
+        if let Ok(place) = self.places.clone().acquire_owned().await {
+            self.held.lock().unwrap_or_else(PoisonError::into_inner).replace(place);
+        }
+    }
+}
+
+/// The client of a chain of calls.
+pub(super) struct Waiting {
+    pub(super) client: Arc<dyn ClientCalls>,
+    pub(super) place: Arc<Place>,
+    pub(super) standstill: Standstill,
+    pub(super) waiting: Arc<Semaphore>,
+}
+
+#[async_trait]
+impl ClientCalls for Waiting {
+    fn abilities(&self) -> Abilities {
+        self.client.abilities()
+    }
+
+    async fn ask(&self, inquiry: Inquiry) -> Result<Vec<Reply>, ClientError> {
+        // Waiting calls keep their instances, of which there are only so many.
+        let Ok(_waits) = self.waiting.clone().try_acquire_owned() else {
+            let limit = MAX_WAITING.into();
+            return Err(ClientError::Exhausted(Exhaustion { budget: Budgeted::Questions, limit }));
+        };
+        let _still = self.standstill.begin();
+        self.place.leave();
+        let replies = self.client.ask(inquiry).await;
+        self.place.enter().await;
+        replies
+    }
+
+    async fn connect_page(&self, connection: &str) -> Result<String, ClientError> {
+        self.client.connect_page(connection).await
+    }
+}

@@ -1,0 +1,130 @@
+//! Asks whatever `path` names, in straight-line code, and says what was answered. What it does for good, once everything
+//! is answered, is one line at the end of `/work/effects`.
+
+use guests::client::{self, Answer, ClientError, Consent, Form, FormAnswer, KeyedQuestion, Question, SampleContent};
+use guests::{Outcome, ToolError, failed, text};
+use std::io::Write as _;
+
+guests::manifest!(
+    r#"{"name":"ask","version":"0.1.0","description":"","requests":{"filesystem":"write","client":{"form":true,"url":true,"sample":true,"roots":true}}}"#
+);
+
+guests::guest! {
+    fn run(args) {
+        let said = match args.path_or("form").as_str() {
+            "form" => form("user_name", "What is your name?", NAME)?,
+            "rounds" => {
+                let rounds = args.n_or(2);
+                let mut said = Vec::new();
+                for round in 0..rounds {
+                    said.push(form(&format!("step{round}"), &format!("Step {round}?"), NAME)?);
+                }
+                effect()?;
+                said.join(", ")
+            }
+            "confirm" => {
+                let said = form("confirm", "Really?", r#"{"type":"object","properties":{"ok":{"type":"boolean"}},"required":["ok"]}"#)?;
+                if said.contains("true") {
+                    effect()?;
+                }
+                said
+            }
+            "many" => many()?,
+            "url" => {
+                let url = client::Url { message: "Look".into(), target: client::UrlTarget::Address("https://example.com/page?q=1".into()) };
+                match client::elicit_url(Some("page"), &url).map_err(why)? {
+                    Consent::Accepted => "accepted".into(),
+                    Consent::Declined => "declined".into(),
+                    Consent::Cancelled => "cancelled".into(),
+                }
+            }
+            "sample" => model(client::sample(Some("capital"), &question()).map_err(why)?.content),
+            "roots" => roots(client::list_roots(None).map_err(why)?),
+            "secret" => form("x", "Your key?", r#"{"type":"object","properties":{"api_key":{"type":"string"}}}"#)?,
+            "nested" => form("x", "Nested?", r#"{"type":"object","properties":{"a":{"type":"object"}}}"#)?,
+            "chunks" => {
+                guests::output::emit(&[text("before")]).map_err(|error| failed(format!("{error:?}")))?;
+                let said = form("user_name", "What is your name?", NAME)?;
+                guests::output::emit(&[text("after")]).map_err(|error| failed(format!("{error:?}")))?;
+                said
+            }
+            "supported" => format!("{:?}", client::supported()),
+            other => return Err(failed(format!("nothing called {other}"))),
+        };
+        Outcome::Ok(said.into())
+    }
+}
+
+const NAME: &str = r#"{"type":"object","properties":{"name":{"type":"string","minLength":1}},"required":["name"]}"#;
+
+fn form(key: &str, message: &str, schema: &str) -> Result<String, ToolError> {
+    let form = Form { message: message.into(), schema: schema.into() };
+    Ok(said(client::elicit_form(Some(key), &form).map_err(why)?))
+}
+
+fn said(answer: FormAnswer) -> String {
+    match answer {
+        FormAnswer::Accepted(content) => content,
+        FormAnswer::Declined => "declined".into(),
+        FormAnswer::Cancelled => "cancelled".into(),
+    }
+}
+
+fn question() -> client::SampleRequest {
+    client::SampleRequest {
+        messages: vec![client::SampleMessage {
+            role: guests::Role::User,
+            content: vec![SampleContent::Text("What is the capital of France?".into())],
+        }],
+        system_prompt: None,
+        max_tokens: 100,
+        temperature: None,
+        stop_sequences: vec![],
+        model: client::ModelPreferences { hints: vec![], cost: None, speed: None, intelligence: None },
+        tools: vec![],
+        tool_choice: None,
+        purpose: None,
+    }
+}
+
+fn model(content: Vec<SampleContent>) -> String {
+    match content.into_iter().next() {
+        Some(SampleContent::Text(text)) => text,
+        other => format!("{other:?}"),
+    }
+}
+
+fn roots(roots: Vec<client::Root>) -> String {
+    roots.into_iter().map(|root| root.uri).collect::<Vec<_>>().join(" ")
+}
+
+fn many() -> Result<String, ToolError> {
+    let ask = |key: &str, question| KeyedQuestion { key: key.into(), question };
+    let name = Form { message: "What is your name?".into(), schema: NAME.into() };
+    let questions =
+        [ask("user_name", Question::Form(name)), ask("capital", Question::Sample(question())), ask("roots", Question::Roots)];
+    let answers = client::ask_many(&questions).map_err(why)?;
+    let words = answers.into_iter().map(|answer| match answer {
+        Answer::Form(answer) => said(answer),
+        Answer::Url(consent) => format!("{consent:?}"),
+        Answer::Sample(answer) => model(answer.content),
+        Answer::Roots(list) => roots(list),
+    });
+    Ok(words.collect::<Vec<_>>().join(" | "))
+}
+
+fn effect() -> Result<(), ToolError> {
+    let file = std::fs::OpenOptions::new().create(true).append(true).open("/work/effects");
+    file.and_then(|mut file| file.write_all(b"done\n")).map_err(failed)
+}
+
+fn why(error: ClientError) -> ToolError {
+    match error {
+        ClientError::Unsupported(what) => ToolError::Unsupported(what),
+        ClientError::Denied(denial) => ToolError::Denied(denial),
+        ClientError::Exhausted(exhaustion) => ToolError::Exhausted(exhaustion),
+        ClientError::Cancelled => ToolError::Cancelled,
+        other => failed(format!("{other:?}")),
+    }
+}
+

@@ -1,0 +1,266 @@
+//! Straight-line guests that ask their client, in both eras: the same component, the same answers.
+
+use serde_json::{Value, json};
+use suite::{Called, Client, Era, Home, Server, plugin};
+
+/// Everything that can be declared.
+fn all() -> Value {
+    json!({"elicitation": {"form": {}, "url": {}}, "sampling": {"tools": {}}, "roots": {}})
+}
+
+const GRANTS: &str = r#"grants.client = { form = true, url = ["example.com"], sample = { calls = 8, tokens = 1_000 }, roots = true }
+grants.filesystem = [{ host = "work", guest = "/work", access = "write" }]
+"#;
+
+fn config() -> String {
+    plugin("ask", GRANTS)
+}
+
+/// What a good client's user, model and workspace say.
+fn answer(method: &str, params: &Value) -> Value {
+    match method {
+        "elicitation/create" if params["mode"] == "url" => {
+            assert_eq!(params["url"], "https://example.com/page?q=1");
+            json!({"action": "accept"})
+        }
+        "elicitation/create" => {
+            let properties = params["requestedSchema"]["properties"].as_object().unwrap();
+            let filled =
+                properties.keys().map(|key| (key.clone(), if key == "ok" { json!(true) } else { json!("Ada") }));
+            json!({"action": "accept", "content": filled.collect::<serde_json::Map<_, _>>()})
+        }
+        "sampling/createMessage" => {
+            assert_eq!(params["maxTokens"], 100);
+            json!({"role": "assistant", "content": {"type": "text", "text": "Paris"}, "model": "m", "stopReason": "endTurn"})
+        }
+        "roots/list" => json!({"roots": [{"uri": "file:///repo", "name": "repo"}]}),
+        other => panic!("asked for {other}"),
+    }
+}
+
+/// A client of either era that answers everything.
+fn client(server: Server, era: Era) -> Client {
+    let mut client = Client::able(server, era, false, all());
+    client.answering = Some(answer);
+    client
+}
+
+/// Params of a retry with these answers.
+fn retry(tool: &str, arguments: &Value, state: &Value, responses: Value) -> Value {
+    json!({"name": tool, "arguments": arguments, "requestState": state, "inputResponses": responses})
+}
+
+/// Calls and answers all rounds as the protocol of 2026-07-28 has it; the result and the number of rounds.
+fn through(client: &mut Client, arguments: &Value) -> (Called, usize) {
+    let mut called = client.call("ask__run", arguments.clone());
+    let mut rounds = 0;
+    while called.result()["resultType"] == "input_required" {
+        rounds += 1;
+        let asked = called.result()["inputRequests"].as_object().unwrap().clone();
+        let responses: serde_json::Map<_, _> = asked
+            .iter()
+            .map(|(key, request)| (key.clone(), answer(request["method"].as_str().unwrap(), &request["params"])))
+            .collect();
+        let params = retry("ask__run", arguments, &called.result()["requestState"], responses.into());
+        called = Called(client.request("tools/call", params));
+    }
+    (called, rounds)
+}
+
+fn effects(client: &Client) -> usize {
+    std::fs::read_to_string(client.server.home.work().join("effects")).map_or(0, |text| text.lines().count())
+}
+
+/// The first round of a call, parked.
+fn parked(client: &mut Client, arguments: &Value) -> Value {
+    let called = client.call("ask__run", arguments.clone());
+    assert_eq!(called.result()["resultType"], "input_required", "{}", called.result());
+    called.result().clone()
+}
+
+#[test]
+fn the_same_component_gets_the_same_answers_in_both_eras() {
+    for (path, rounds, expected) in [
+        ("form", 1, r#"{"name":"Ada"}"#),
+        ("rounds", 2, r#"{"name":"Ada"}, {"name":"Ada"}"#),
+        ("confirm", 1, r#"{"ok":true}"#),
+        ("many", 1, r#"{"name":"Ada"} | Paris | file:///repo"#),
+        ("url", 1, "accepted"),
+        ("sample", 1, "Paris"),
+        ("roots", 1, "file:///repo"),
+    ] {
+        let arguments = json!({"path": path});
+        for era in Era::ALL {
+            let mut client = client(Server::start(&config()), era);
+            let (called, took) = through(&mut client, &arguments);
+            assert_eq!(called.good(), expected, "{path} {era:?}");
+            assert_eq!(took, if era == Era::Modern { rounds } else { 0 }, "{path}");
+            assert_eq!(
+                called.usage()["questions"],
+                if path == "rounds" {
+                    2
+                } else if path == "many" {
+                    3
+                } else {
+                    1
+                }
+            );
+            assert_eq!(effects(&client), usize::from(["rounds", "confirm"].contains(&path)), "{path} {era:?}");
+        }
+    }
+}
+
+#[test]
+fn what_was_not_declared_is_refused_and_nothing_is_done() {
+    for (path, required) in [
+        ("confirm", json!({"elicitation": {"form": {}}})),
+        ("url", json!({"elicitation": {"url": {}}})),
+        ("sample", json!({"sampling": {}})),
+        ("roots", json!({"roots": {}})),
+    ] {
+        let mut modern = Client::able(Server::start(&config()), Era::Modern, false, json!({}));
+        let answer = modern.request("tools/call", json!({"name": "ask__run", "arguments": {"path": path}}));
+        assert_eq!(answer.error_code(), -32021, "{path}");
+        assert_eq!(answer.message["error"]["data"]["requiredCapabilities"], required, "{path}");
+        let mut legacy = Client::able(Server::start(&config()), Era::Legacy, false, json!({}));
+        let called = legacy.run("ask", json!({"path": path}));
+        assert_eq!(called.code(), "unsupported", "{path}");
+        assert_eq!(effects(&modern) + effects(&legacy), 0);
+    }
+    // What counts is the request, not the connection.
+    let mut client = Client::able(Server::start(&config()), Era::Modern, false, all());
+    parked(&mut client, &json!({"path": "form"}));
+    client.abilities = json!({});
+    let answer = client.request("tools/call", json!({"name": "ask__run", "arguments": {"path": "form"}}));
+    assert_eq!(answer.error_code(), -32021);
+}
+
+#[test]
+fn ungranted_questions_never_leave() {
+    let mut client = Client::able(Server::start(&plugin("ask", "")), Era::Modern, false, all());
+    let called = client.run("ask", json!({"path": "form"}));
+    assert_eq!(called.code(), "denied");
+    assert!(called.text().contains("put this under [plugins.ask.grants]: client.form = true"), "{}", called.text());
+    for (path, word) in [("secret", "elicit-url"), ("nested", "flat")] {
+        let mut client = Client::able(Server::start(&config()), Era::Modern, false, all());
+        let called = client.run("ask", json!({"path": path}));
+        assert!(called.is_error() && called.text().contains(word), "{}", called.text());
+    }
+}
+
+#[test]
+fn wrong_and_missing_answers_are_asked_again() {
+    let mut client = Client::able(Server::start(&config()), Era::Modern, false, all());
+    let arguments = json!({"path": "form"});
+    let mut round = parked(&mut client, &arguments);
+    for (at, responses) in [
+        json!({"user_name": {"action": "accept", "content": {"name": 7}}}),
+        json!({"other": {"action": "accept", "content": {"name": "Ada"}}}),
+        json!({"user_name": null}),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let params = retry("ask__run", &arguments, &round["requestState"], responses);
+        let again = client.request("tools/call", params).result().clone();
+        assert_eq!(again["resultType"], "input_required", "{at}: {again}");
+        assert_ne!(again["requestState"], round["requestState"]);
+        let message = again["inputRequests"]["user_name"]["params"]["message"].as_str().unwrap();
+        assert!(message.contains("/name: "), "{message}");
+        round = again;
+    }
+    let good = json!({"user_name": {"action": "accept", "content": {"name": "Ada"}}, "extra": 1});
+    let called = Called(client.request("tools/call", retry("ask__run", &arguments, &round["requestState"], good)));
+    assert_eq!(called.good(), r#"{"name":"Ada"}"#);
+    // One more wrong answer ends it.
+    let mut round = parked(&mut client, &arguments);
+    for _ in 0..3 {
+        let params = retry("ask__run", &arguments, &round["requestState"], json!({}));
+        round = client.request("tools/call", params).result().clone();
+    }
+    let called = Called(client.request("tools/call", retry("ask__run", &arguments, &round["requestState"], json!({}))));
+    assert!(called.is_error() && called.text().contains("NotAnswered"), "{}", called.text());
+    // Answers may come along with the first request, without any state.
+    let good = json!({"user_name": {"action": "decline"}});
+    let params = json!({"name": "ask__run", "arguments": arguments, "inputResponses": good});
+    assert_eq!(Called(client.request("tools/call", params)).good(), "declined");
+}
+
+#[test]
+fn a_state_works_once_and_only_where_it_belongs() {
+    let home = Home::new();
+    let config = config() + &plugin("echo", "");
+    let mut client = Client::able(Server::start_in(home, &config), Era::Modern, false, all());
+    let arguments = json!({"path": "rounds", "n": 1});
+    let responses = || json!({"step0": {"action": "accept", "content": {"name": "Ada"}}});
+    let state = parked(&mut client, &arguments)["requestState"].clone();
+    let text = state.as_str().unwrap().to_owned();
+    let refused = |client: &mut Client, tool: &str, arguments: &Value, state: &str| {
+        let answer = client.request("tools/call", retry(tool, arguments, &json!(state), responses()));
+        assert_eq!(answer.error_code(), -32602, "{}", answer.message);
+        let message = answer.message["error"]["message"].as_str().unwrap();
+        assert!(message.starts_with("Invalid or expired requestState"), "{message}");
+    };
+    // 1,000 flipped bits, spread over the whole state.
+    let bits = text.len() * 8;
+    for flip in 0..1_000 {
+        let at = flip * bits / 1_000;
+        let mut bytes = text.clone().into_bytes();
+        bytes[at / 8] ^= 1 << (at % 8);
+        if let Ok(flipped) = String::from_utf8(bytes) {
+            refused(&mut client, "ask__run", &arguments, &flipped);
+        }
+    }
+    refused(&mut client, "ask__run", &json!({"path": "rounds", "n": 2}), &text);
+    refused(&mut client, "echo__run", &json!({"path": "rounds", "n": 1}), &text);
+    assert_eq!(effects(&client), 0);
+    let called = Called(client.request("tools/call", retry("ask__run", &arguments, &state, responses())));
+    assert_eq!((called.good().as_str(), effects(&client)), (r#"{"name":"Ada"}"#, 1));
+    refused(&mut client, "ask__run", &arguments, &text);
+    assert_eq!(effects(&client), 1);
+}
+
+#[test]
+fn parked_calls_expire_and_give_way() {
+    let config = plugin("ask", &format!("{GRANTS}limits.answer = \"300ms\"\n"))
+        + "[server]\nparked = { calls = 3, per-principal = 2 }\n";
+    let mut client = Client::able(Server::start(&config), Era::Modern, false, all());
+    let arguments = json!({"path": "form"});
+    let states: Vec<_> = (0..3).map(|_| parked(&mut client, &arguments)["requestState"].clone()).collect();
+    let good = || json!({"user_name": {"action": "accept", "content": {"name": "Ada"}}});
+    let answer = client.request("tools/call", retry("ask__run", &arguments, &states[0], good()));
+    assert_eq!(answer.error_code(), -32602);
+    assert!(answer.message["error"]["message"].as_str().unwrap().contains("too many calls"), "{}", answer.message);
+    let called = Called(client.request("tools/call", retry("ask__run", &arguments, &states[1], good())));
+    assert_eq!(called.good(), r#"{"name":"Ada"}"#);
+    std::thread::sleep(std::time::Duration::from_millis(400));
+    let answer = client.request("tools/call", retry("ask__run", &arguments, &states[2], good()));
+    assert_eq!(answer.error_code(), -32602);
+    assert!(answer.message["error"]["message"].as_str().unwrap().contains("in time"), "{}", answer.message);
+}
+
+#[test]
+fn waiting_is_not_the_guests_fault() {
+    let config = plugin("ask", &format!("{GRANTS}limits.deadline = \"500ms\"\n"));
+    let mut client = Client::able(Server::start(&config), Era::Modern, false, all());
+    let arguments = json!({"path": "form"});
+    let state = parked(&mut client, &arguments)["requestState"].clone();
+    std::thread::sleep(std::time::Duration::from_millis(800));
+    let good = json!({"user_name": {"action": "accept", "content": {"name": "Ada"}}});
+    let called = Called(client.request("tools/call", retry("ask__run", &arguments, &state, good)));
+    assert_eq!(called.good(), r#"{"name":"Ada"}"#);
+}
+
+#[test]
+fn chunks_go_to_the_request_that_is_open() {
+    let mut client = Client::able(Server::start(&config()), Era::Modern, true, all());
+    let arguments = json!({"path": "chunks"});
+    let first = client.call("ask__run", arguments.clone());
+    assert_eq!(first.chunks().iter().map(|chunk| &chunk["seq"]).collect::<Vec<_>>(), [0]);
+    let good = json!({"user_name": {"action": "accept", "content": {"name": "Ada"}}});
+    let second =
+        Called(client.request("tools/call", retry("ask__run", &arguments, &first.result()["requestState"], good)));
+    let chunks: Vec<_> = second.chunks().into_iter().cloned().collect();
+    assert_eq!((chunks.len(), &chunks[0]["seq"], &chunks[0]["content"][0]["text"]), (1, &json!(1), &json!("after")));
+    assert_ne!(first.chunks()[0]["token"], chunks[0]["token"]);
+}
