@@ -1,6 +1,5 @@
 //! Questions and answers of `client` as the protocol has them: `elicitation/create`, `sampling/createMessage`,
 //! `roots/list`, the same in both revisions.
-#![allow(deprecated, reason = "sampling and roots are deprecated in the protocol, and clients still have them")]
 
 use super::content::{block, content};
 use crate::imports::{

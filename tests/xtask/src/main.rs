@@ -5,6 +5,7 @@
 mod bench;
 mod checks;
 mod command;
+mod conformance;
 mod demo;
 mod node;
 mod python;
@@ -22,7 +23,7 @@ use clap::{Parser, Subcommand};
 use crate::repo::Repo;
 
 #[derive(Parser)]
-#[command(name = "cargo xtask", about = "Set-up, demo, tests and benchmark of Portcullis")]
+#[command(name = "cargo xtask", about = "Set-up, demo, tests, conformance and benchmark of Portcullis")]
 struct Args {
     #[command(subcommand)]
     task: Task,
@@ -36,6 +37,8 @@ enum Task {
     Demo,
     /// Checks format and lints, then runs all tests.
     Test,
+    /// Runs the official MCP conformance suite, with fixtures that are components.
+    Conformance(conformance::Options),
     /// Measures the host beside a native server, in release builds.
     Bench {
         /// Passed on to the benchmark.
@@ -60,6 +63,7 @@ fn run(args: Args) -> Result<()> {
         Task::Setup => setup::everything(&repo),
         Task::Demo => demo::run(&repo),
         Task::Test => checks::run(&repo),
+        Task::Conformance(options) => conformance::run(&repo, &options),
         Task::Bench { args } => bench::run(&repo, &args),
     }
 }
