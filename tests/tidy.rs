@@ -15,14 +15,16 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("telemetry", &[]),
     ("package", &["policy"]),
     ("engine", &["policy", "clock", "telemetry"]),
+    ("storage", &[]),
     ("imports", &["policy", "engine", "telemetry", "clock"]),
     ("abi", &["imports", "engine", "policy", "clock"]),
     ("registry", &["abi", "imports", "engine", "package", "policy", "clock", "telemetry"]),
     ("outbound", &["telemetry"]),
     ("identity", &["policy", "clock", "telemetry", "outbound"]),
-    ("mcp", &["registry", "engine", "imports", "identity", "policy", "telemetry"]),
+    ("connections", &["imports", "storage", "outbound", "policy", "clock", "telemetry"]),
+    ("mcp", &["registry", "engine", "imports", "identity", "connections", "policy", "telemetry"]),
     ("agent", &["registry", "engine", "imports", "policy"]),
-    ("config", &["policy", "identity"]),
+    ("config", &["policy", "identity", "connections", "outbound"]),
 ];
 
 /// The composition root and what is above it may name anything.
@@ -43,6 +45,7 @@ const ONLY: &[Only] = &[
     },
     Only { words: &["bindgen"], places: &["abi/"], why: "generated types stay behind one wall" },
     Only { words: &["rmcp"], places: &["mcp/", "agent/"], why: "no other part knows the protocol's types" },
+    Only { words: &["rusqlite"], places: &["storage/"], why: "one place knows how things are kept" },
     Only { words: &["reqwest", "rustls"], places: &["outbound.rs"], why: "one place decides how others are asked" },
     Only { words: &["print!", "println!"], places: &["cli/"], why: "stdout is the MCP wire" },
     Only {

@@ -3,8 +3,9 @@
 use crate::agent::{LocalAgent, Nobody};
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
+use crate::connections::{Broker, BrokerError};
 use crate::engine::{CacheError, CompileCache, CompileWorker, Compiler, Engines};
-use crate::imports::ToolCaller;
+use crate::imports::{Connections, NoConnections, ToolCaller};
 use crate::policy::PluginSpec;
 use crate::registry::{Catalog, CatalogError, LoadError, Loader, Plugin, Runner};
 use std::path::PathBuf;
@@ -21,6 +22,10 @@ pub enum StartError {
     Load(Vec<LoadError>),
     #[error(transparent)]
     Catalog(#[from] CatalogError),
+    #[error(transparent)]
+    Connections(#[from] BrokerError),
+    #[error("connected accounts need a folder of their own: set PORTCULLIS_STATE or server.state")]
+    NoState,
     #[error("the host's own binary cannot be found, so nothing can be compiled: {0}")]
     Worker(std::io::Error),
 }
@@ -41,16 +46,35 @@ pub struct Host {
 
 impl Host {
     /// Loads all plugins. Any that cannot be loaded is an error: a tool that silently is not there is worse.
-    pub async fn start(config: &Config) -> Result<Self, StartError> {
+    /// `broker` holds the connected accounts, as [`broker`] makes it.
+    pub async fn start(config: &Config, broker: Option<Arc<Broker>>) -> Result<Self, StartError> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let connections: Arc<dyn Connections> = match broker {
+            Some(broker) => broker,
+            None => Arc::new(NoConnections),
+        };
         let loader = Arc::new(loader(config, clock.clone())?);
         let specs = config.plugins.iter().chain(&config.agent).cloned().collect();
         let mut plugins = load_all(loader, specs).await?;
         let agents = plugins.split_off(config.plugins.len());
-        let runner = Arc::new(Runner::new(clock.clone()));
+        let runner = Arc::new(Runner::new(clock.clone(), connections));
         let agent = Arc::new(LocalAgent::new(runner.clone(), agents.clone()));
         Ok(Self { catalog: Arc::new(Catalog::new(plugins)?), agents, agent, runner, clock })
     }
+}
+
+/// The broker of connected accounts, if there are any to connect. Blocks.
+pub fn broker(config: &Config) -> Result<Option<Arc<Broker>>, StartError> {
+    for spec in config.plugins.iter().chain(&config.agent) {
+        for name in spec.grants.connections.iter().filter(|name| !config.connections.contains_key(*name)) {
+            tracing::warn!(plugin = %spec.id, "the account `{name}` is granted, but there is no [connections.{name}]");
+        }
+    }
+    if config.connections.is_empty() {
+        return Ok(None);
+    }
+    let folder = config.state.as_deref().ok_or(StartError::NoState)?;
+    Ok(Some(Arc::new(Broker::open(&config.connections, folder, Arc::new(SystemClock))?)))
 }
 
 /// A loader alone, for looking at components without serving them.

@@ -19,6 +19,7 @@ fn the_example_is_the_default_and_names_every_key() {
         ("[server]\nx=1", "server"),
         ("[server.auth]\nx=1", "server.auth"),
         ("[server.auth.oauth]\nx=1", "server.auth.oauth"),
+        ("[connections.a]\nx=1", "connections"),
         ("[plugins.a.limits]\nx=1", "limits"),
         ("[plugins.a.grants]\nx=1", "grants"),
     ] {
@@ -40,6 +41,7 @@ fn the_rest_of_the_example_is_right_too() {
     });
     let config = parse(&lines.collect::<Vec<_>>().join("\n")).unwrap();
     assert_eq!(config.auth.keys.unwrap(), Path::new("/base/keys.toml"));
+    assert_eq!(config.connections["github"].client_secret_file.as_deref(), Some(Path::new("/base/github.secret")));
     assert_eq!(config.auth.oauth.unwrap().required_scopes, ["tools"]);
 }
 
@@ -61,6 +63,11 @@ fn mistakes_are_named() {
             "unknown variant `all`",
         ),
         ("[plugins.a]\nsource = \"a\"\ngrants.agent-tools = [\"*\"]", "no `.` between"),
+        ("[connections.a]\nclient-id = \"\"\nauthorize = \"http://a.example\"", "write an https://"),
+        (
+            "[connections.a]\nclient-id = \"\"\nauthorize = \"https://a.example\"\ntoken = \"https://a.example\"\napi = \"https://a.example\"",
+            "[connections.a] client-id",
+        ),
         ("[server.auth.oauth]\nissuer = \"https://a.example\"", "missing field `audience`"),
         ("[server.auth.oauth]\nissuer = \"http://a.example\"\naudience = \"https://b.example\"", "write an https://"),
         (

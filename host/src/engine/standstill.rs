@@ -105,6 +105,10 @@ mod tests {
             fn now(&self) -> Instant {
                 tokio::time::Instant::now().into_std()
             }
+
+            fn wall(&self) -> Duration {
+                Duration::ZERO
+            }
         }
         let (clock, second) = (Arc::new(Paused), Duration::from_secs(1));
         let standstill = Standstill::new(clock.clone());

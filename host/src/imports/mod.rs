@@ -2,10 +2,11 @@
 //!
 //! Everything here belongs to one call and is dropped with it. What needs the outside world is behind a trait that lives
 //! here with its user: [`CallSink`] takes what a running call has to say, [`ToolCaller`] reaches the agent's tools,
-//! [`ClientCalls`] asks the other side.
+//! [`ClientCalls`] asks the other side, [`Connections`] uses accounts that users have connected.
 
 mod agent_tools;
 mod client;
+mod connections;
 mod content;
 mod log;
 mod output;
@@ -20,6 +21,7 @@ pub use client::{
     ModelPreferences, NoClient, Question, Reply, Root, SampleAnswer, SampleContent, SampleMessage, SampleRequest,
     SampleTool, ToolChoice, ToolOutcome, ToolUse, UrlTarget,
 };
+pub use connections::{Accounts, ConnectionError, ConnectionRequest, ConnectionResponse, Connections, NoConnections};
 pub use content::{Annotations, Blob, Content, ContentData, EmbeddedResource, ResourceBody, ResourceLink, Role};
 pub use log::{GuestLog, Level, Stream};
 pub use output::{CallSink, Closed, NoSink, Output, OutputError};
@@ -39,6 +41,8 @@ pub mod price {
     pub const BYTE: u64 = 2;
     /// Setting up a nested call, besides what the call itself uses.
     pub const REVERSE_CALL: u64 = 20_000;
+    /// A request to another server: connecting, encrypting, searching the answer.
+    pub const OUTBOUND: u64 = 50_000;
     /// Putting a question: schemas are compiled, a call may be parked and found again.
     pub const QUESTION: u64 = 50_000;
 }
@@ -55,6 +59,8 @@ pub struct CallCtx {
     pub agent_tools: AgentTools,
     /// `client`.
     pub client: Client,
+    /// `connections`.
+    pub accounts: Accounts,
     /// The last path that the sandbox refused, for the error the user sees.
     pub refused_path: Option<wasi::RefusedPath>,
 }
@@ -67,6 +73,7 @@ impl CallCtx {
         sink: Arc<dyn CallSink>,
         agent_tools: AgentTools,
         client: Client,
+        accounts: Accounts,
     ) -> Self {
         Self {
             context,
@@ -74,6 +81,7 @@ impl CallCtx {
             progress: Progress::new(sink),
             agent_tools,
             client,
+            accounts,
             refused_path: None,
         }
     }

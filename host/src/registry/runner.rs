@@ -7,7 +7,9 @@ use super::waiting::{Place, Waiting};
 use crate::abi::{CallSetup, Ended, Remains};
 use crate::clock::Clock;
 use crate::engine::{Allowance, CallError, MAX_INSTANCES, MAX_WAITING, Standstill};
-use crate::imports::{Abilities, AgentTools, CallContext, CallCtx, CallSink, Client, ClientCalls, ToolCaller};
+use crate::imports::{
+    Abilities, Accounts, AgentTools, CallContext, CallCtx, CallSink, Client, ClientCalls, Connections, ToolCaller,
+};
 use crate::policy::{Budget, Lineage, PluginId, Side};
 use serde_json::Value;
 use std::sync::Arc;
@@ -52,6 +54,7 @@ pub struct Parent {
 /// Runs calls.
 pub struct Runner {
     clock: Arc<dyn Clock>,
+    connections: Arc<dyn Connections>,
     roots: Arc<Semaphore>,
     waiting: Arc<Semaphore>,
     ready: Arc<Semaphore>,
@@ -59,10 +62,11 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// On this clock.
-    pub fn new(clock: Arc<dyn Clock>) -> Self {
+    /// On this clock, with these accounts.
+    pub fn new(clock: Arc<dyn Clock>, connections: Arc<dyn Connections>) -> Self {
         Self {
             clock,
+            connections,
             roots: Arc::new(Semaphore::new(ROOT_CALLS)),
             waiting: Arc::new(Semaphore::new(MAX_WAITING as usize)),
             ready: Arc::new(Semaphore::new(READY_INSTANCES)),
@@ -110,8 +114,9 @@ impl Runner {
         };
         let Parent { lineage, budget, standstill, held } = parent;
         let agent_tools = AgentTools::new(plugin.authority.clone(), lineage, request.agent);
-        let client = Client::new(plugin.authority.clone(), limits, client);
-        let call = CallCtx::new(request.context, limits, request.sink, agent_tools, client);
+        let accounts = Accounts::new(plugin.authority.clone(), &request.context, self.connections.clone());
+        let client = Client::new(plugin.authority.clone(), limits, client, accounts.clone());
+        let call = CallCtx::new(request.context, limits, request.sink, agent_tools, client, accounts);
         let (limits, cancel) = (limits.clone(), request.cancel);
         let allowance = Allowance { limits, budget, cancel, standstill, held_above: held };
         let (authority, clock) = (plugin.authority.clone(), self.clock.clone());

@@ -9,6 +9,7 @@ mod cache;
 mod cancel;
 mod clients;
 mod command;
+mod connections;
 mod escapes;
 mod floods;
 mod forged;

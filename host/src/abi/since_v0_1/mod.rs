@@ -4,6 +4,7 @@ mod convert;
 mod convert_client;
 mod link;
 mod link_client;
+mod link_connections;
 mod ready;
 
 use super::guest::{CallSetup, Guest};
