@@ -22,7 +22,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("outbound", &["telemetry"]),
     ("identity", &["policy", "clock", "telemetry", "outbound"]),
     ("connections", &["imports", "storage", "outbound", "policy", "clock", "telemetry"]),
-    ("mcp", &["registry", "engine", "imports", "identity", "connections", "policy", "telemetry"]),
+    ("mcp", &["registry", "engine", "imports", "identity", "connections", "policy", "clock", "telemetry"]),
     ("agent", &["registry", "engine", "imports", "policy"]),
     ("config", &["policy", "identity", "connections", "outbound"]),
 ];
