@@ -4,6 +4,7 @@
 use crate::engine::{MAX_WAITING, Standstill};
 use crate::imports::{Abilities, Budgeted, ClientCalls, ClientError, Exhaustion, Inquiry, Reply};
 use async_trait::async_trait;
+use futures::future::BoxFuture;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -46,6 +47,17 @@ impl ClientCalls for Waiting {
     }
 
     async fn ask(&self, inquiry: Inquiry) -> Result<Vec<Reply>, ClientError> {
+        self.still(self.client.ask(inquiry)).await?
+    }
+
+    async fn stand_by(&self, event: BoxFuture<'_, ()>) -> Result<(), ClientError> {
+        self.still(event).await
+    }
+}
+
+impl Waiting {
+    /// Waits with the deadlines standing still and the place free.
+    async fn still<T>(&self, event: impl Future<Output = T>) -> Result<T, ClientError> {
         // Waiting calls keep their instances, of which there are only so many.
         let Ok(_waits) = self.waiting.clone().try_acquire_owned() else {
             let limit = MAX_WAITING.into();
@@ -53,12 +65,8 @@ impl ClientCalls for Waiting {
         };
         let _still = self.standstill.begin();
         self.place.leave();
-        let replies = self.client.ask(inquiry).await;
+        let happened = event.await;
         self.place.enter().await;
-        replies
-    }
-
-    async fn connect_page(&self, connection: &str) -> Result<String, ClientError> {
-        self.client.connect_page(connection).await
+        Ok(happened)
     }
 }

@@ -1,6 +1,7 @@
 //! `client`: questions to the other side of a call. Authority, ceilings and form are checked here, before anything is
 //! asked; answers are checked here before the guest sees them.
 
+mod connecting;
 mod form;
 mod question;
 
@@ -10,10 +11,11 @@ pub use question::{
     SampleContent, SampleMessage, SampleRequest, SampleTool, ToolChoice, ToolOutcome, ToolUse, UrlTarget,
 };
 
-use super::{Budgeted, Exhaustion, GuestDenial};
+use super::{Accounts, Budgeted, Exhaustion, GuestDenial};
 use crate::policy::{Authority, Denial, Limits, PluginId};
 use crate::telemetry::{is_unsafe, printable};
 use async_trait::async_trait;
+use futures::future::BoxFuture;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -71,9 +73,10 @@ pub trait ClientCalls: Send + Sync {
     fn abilities(&self) -> Abilities;
     /// Puts questions and waits for the replies, which come in the order of the questions.
     async fn ask(&self, inquiry: Inquiry) -> Result<Vec<Reply>, ClientError>;
-    /// The page on which the call's user connects an account.
-    async fn connect_page(&self, _connection: &str) -> Result<String, ClientError> {
-        Err(ClientError::NotOffered("connections".into()))
+    /// Waits for what only the user can do, elsewhere; how long is in `event`.
+    async fn stand_by(&self, event: BoxFuture<'_, ()>) -> Result<(), ClientError> {
+        event.await;
+        Ok(())
     }
 }
 
@@ -96,6 +99,7 @@ impl ClientCalls for NoClient {
 pub struct Client {
     authority: Arc<Authority>,
     calls: Arc<dyn ClientCalls>,
+    accounts: Accounts,
     limits: Ceilings,
     asked: u32,
     sampled: u32,
@@ -110,9 +114,9 @@ struct Ceilings {
 
 impl Client {
     /// For a call under this authority and these limits.
-    pub fn new(authority: Arc<Authority>, limits: &Limits, calls: Arc<dyn ClientCalls>) -> Self {
+    pub fn new(authority: Arc<Authority>, limits: &Limits, calls: Arc<dyn ClientCalls>, accounts: Accounts) -> Self {
         let limits = Ceilings { questions: limits.questions, patience: limits.answer };
-        Self { authority, calls, limits, asked: 0, sampled: 0, tokens: 0, lacked: Abilities::default() }
+        Self { authority, calls, accounts, limits, asked: 0, sampled: 0, tokens: 0, lacked: Abilities::default() }
     }
 
     /// What can be asked now.
@@ -153,7 +157,11 @@ impl Client {
             let replies = self.calls.ask(inquiry).await?;
             let mut again = Vec::new();
             for ((at, key, asked), reply) in std::mem::take(&mut open).into_iter().zip(replies) {
-                match accept(&asked, reply)? {
+                let answer = match accept(&asked, reply)? {
+                    Ok(Answer::Url(Decision::Accept)) => self.settled(&asked).await?,
+                    answer => answer,
+                };
+                match answer {
                     Ok(answer) => answers[at] = Some(answer),
                     Err(Unanswered { reason, tell }) => {
                         again.push((at, key, if tell { complained(asked, &reason) } else { asked }));
@@ -205,20 +213,20 @@ impl Client {
             }
             Question::Url { message, target } => {
                 message_ok(&message)?;
-                let url = match target {
+                let (url, connect) = match target {
                     UrlTarget::Address(address) => {
                         let url = checked_url(&address)?;
                         self.granted(self.authority.url(url.host_str().unwrap_or_default()))?;
                         self.able(Ability::Url)?;
-                        url.into()
+                        (url.into(), None)
                     }
                     UrlTarget::Connect(connection) => {
                         self.granted(self.authority.connection(&connection))?;
                         self.able(Ability::Url)?;
-                        self.calls.connect_page(&connection).await?
+                        (self.accounts.page(&connection)?, Some(connection))
                     }
                 };
-                Ok(Asked::Url { message, url })
+                Ok(Asked::Url { message, url, connect })
             }
             Question::Sample(request) => {
                 let grant = self.authority.sample();
@@ -306,6 +314,10 @@ fn complained(asked: Asked, reason: &str) -> Asked {
         Asked::Form { message, schema } => {
             let first = message.split(MARK).next().unwrap_or_default();
             Asked::Form { message: format!("{first}{MARK}{reason}"), schema }
+        }
+        Asked::Url { message, url, connect: Some(name) } => {
+            let first = message.split(MARK).next().unwrap_or_default();
+            Asked::Url { message: format!("{first}{MARK}{reason}"), url, connect: Some(name) }
         }
         other => other,
     }
