@@ -18,9 +18,11 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("imports", &["policy", "engine", "telemetry", "clock"]),
     ("abi", &["imports", "engine", "policy", "clock"]),
     ("registry", &["abi", "imports", "engine", "package", "policy", "clock", "telemetry"]),
+    ("outbound", &["telemetry"]),
+    ("model", &["imports", "policy", "clock", "telemetry", "outbound"]),
     ("mcp", &["registry", "engine", "imports", "policy", "telemetry"]),
     ("agent", &["registry", "engine", "imports", "policy"]),
-    ("config", &["policy"]),
+    ("config", &["policy", "model"]),
 ];
 
 /// The composition root and what is above it may name anything.
@@ -41,6 +43,7 @@ const ONLY: &[Only] = &[
     },
     Only { words: &["bindgen"], places: &["abi/"], why: "generated types stay behind one wall" },
     Only { words: &["rmcp"], places: &["mcp/", "agent/"], why: "no other part knows the protocol's types" },
+    Only { words: &["reqwest", "rustls"], places: &["outbound.rs"], why: "one place decides how others are asked" },
     Only { words: &["print!", "println!"], places: &["cli/"], why: "stdout is the MCP wire" },
     Only {
         words: &["env::var", "env::var_os", "env::vars"],

@@ -4,7 +4,8 @@ use crate::agent::{LocalAgent, Nobody};
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::engine::{CacheError, CompileCache, CompileWorker, Compiler, Engines};
-use crate::imports::ToolCaller;
+use crate::imports::{ModelProvider, ToolCaller};
+use crate::model::{ChatModel, ModelSetupError};
 use crate::policy::PluginSpec;
 use crate::registry::{Catalog, CatalogError, LoadError, Loader, Plugin, Runner};
 use std::path::PathBuf;
@@ -23,6 +24,8 @@ pub enum StartError {
     Catalog(#[from] CatalogError),
     #[error("the host's own binary cannot be found, so nothing can be compiled: {0}")]
     Worker(std::io::Error),
+    #[error(transparent)]
+    Model(#[from] ModelSetupError),
 }
 
 /// A running host: plugins loaded, ready for calls.
@@ -45,10 +48,28 @@ impl Host {
         let specs = config.plugins.iter().chain(&config.agent).cloned().collect();
         let mut plugins = load_all(loader, specs).await?;
         let agents = plugins.split_off(config.plugins.len());
-        let runner = Arc::new(Runner::new(clock));
+        let runner = Arc::new(Runner::new(clock.clone()).with_model(model(config, clock, &plugins, &agents)?));
         let agent = Arc::new(LocalAgent::new(runner.clone(), agents.clone()));
         Ok(Self { catalog: Arc::new(Catalog::new(plugins)?), agents, agent, runner })
     }
+}
+
+/// The host's own model, if there is one. A grant that counts on one in vain is worth a warning.
+fn model(
+    config: &Config,
+    clock: Arc<dyn Clock>,
+    plugins: &[Arc<Plugin>],
+    agents: &[Arc<Plugin>],
+) -> Result<Option<Arc<dyn ModelProvider>>, StartError> {
+    let Some(settings) = &config.model else {
+        for plugin in plugins.iter().chain(agents) {
+            if plugin.authority.sample().is_ok_and(|grant| grant.fallback) {
+                tracing::warn!(plugin = %plugin.id(), "`client.sample.fallback` has no effect: no [model] is configured");
+            }
+        }
+        return Ok(None);
+    };
+    Ok(Some(Arc::new(ChatModel::open(settings, clock)?)))
 }
 
 /// A loader alone, for looking at components without serving them.

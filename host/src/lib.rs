@@ -12,6 +12,8 @@ pub mod engine;
 pub mod host;
 pub mod imports;
 pub mod mcp;
+pub mod model;
+pub mod outbound;
 pub mod package;
 pub mod policy;
 pub mod registry;

@@ -1,5 +1,6 @@
 //! The configuration file, the environment and the flags, resolved into one value. Unknown keys are errors.
 
+use crate::model::ModelSettings;
 use crate::policy::{Grants, Limits, ParkingLimits, PluginId, PluginSpec, Side};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -20,7 +21,7 @@ pub enum ConfigError {
     #[error("{path}: {message}")]
     Parse { path: PathBuf, message: String },
     #[error("{path}: [{table}] {message}")]
-    Plugin { path: PathBuf, table: String, message: String },
+    Table { path: PathBuf, table: String, message: String },
     #[error("{0}")]
     Environment(String),
 }
@@ -34,6 +35,7 @@ struct File {
     plugins: BTreeMap<String, PluginTable>,
     #[serde(default)]
     agent: BTreeMap<String, PluginTable>,
+    model: Option<ModelSettings>,
 }
 
 #[derive(Default, Deserialize)]
@@ -73,6 +75,8 @@ pub struct Config {
     pub allowed_origins: Vec<String>,
     /// How many calls may wait for answers.
     pub parked: ParkingLimits,
+    /// A model for plugins whose clients have none.
+    pub model: Option<ModelSettings>,
     /// Folder of compiled plugins.
     pub cache: PathBuf,
     /// Exposed plugins.
@@ -108,7 +112,9 @@ impl Config {
                 .map(|(name, table)| plugin(side, name, table, path, folder))
                 .collect::<Result<Vec<_>, _>>()
         };
+        let model = file.model.map(|model| checked_model(model, path, folder)).transpose()?;
         Ok(Self {
+            model,
             http: file.server.http,
             allowed_hosts: file
                 .server
@@ -131,9 +137,15 @@ impl Config {
     }
 }
 
+fn checked_model(mut model: ModelSettings, path: &Path, folder: &Path) -> Result<ModelSettings, ConfigError> {
+    model.check().map_err(|message| ConfigError::Table { path: path.to_owned(), table: "model".into(), message })?;
+    model.key_file = model.key_file.map(|file| folder.join(home_expanded(&file)));
+    Ok(model)
+}
+
 fn plugin(side: Side, name: String, table: PluginTable, path: &Path, folder: &Path) -> Result<PluginSpec, ConfigError> {
     let id = PluginId { side, name };
-    let fail = |message: String| ConfigError::Plugin { path: path.to_owned(), table: id.table(), message };
+    let fail = |message: String| ConfigError::Table { path: path.to_owned(), table: id.table(), message };
     let plain = id.name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
     if !plain || id.name.is_empty() || id.name.len() > 32 || id.name.contains("__") {
         return Err(fail("the name must be 1 to 32 of A-Z a-z 0-9 - _, without `__`".into()));

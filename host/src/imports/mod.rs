@@ -2,7 +2,8 @@
 //!
 //! Everything here belongs to one call and is dropped with it. What needs the outside world is behind a trait that lives
 //! here with its user: [`CallSink`] takes what a running call has to say, [`ToolCaller`] reaches the agent's tools,
-//! [`ClientCalls`] asks the other side.
+//! [`ClientCalls`] asks the other side,
+//! [`ModelProvider`] a model where the other side has none.
 
 mod agent_tools;
 mod client;
@@ -17,8 +18,8 @@ pub mod wasi;
 pub use agent_tools::{AgentError, AgentTools, CallOptions, Caller, ReverseCall, ToolCaller};
 pub use client::{
     Abilities, Ability, Answer, Asked, Client, ClientCalls, ClientError, Decision, FormAnswer, FormSchema, Inquiry,
-    ModelPreferences, NoClient, Question, Reply, Root, SampleAnswer, SampleContent, SampleMessage, SampleRequest,
-    SampleTool, ToolChoice, ToolOutcome, ToolUse, UrlTarget,
+    ModelError, ModelPreferences, ModelProvider, NoClient, Question, Reply, Root, SampleAnswer, SampleContent,
+    SampleMessage, SampleRequest, SampleTool, Sampled, Tokens, ToolChoice, ToolOutcome, ToolUse, UrlTarget,
 };
 pub use content::{Annotations, Blob, Content, ContentData, EmbeddedResource, ResourceBody, ResourceLink, Role};
 pub use log::{GuestLog, Level, Stream};
@@ -68,6 +69,7 @@ impl CallCtx {
         agent_tools: AgentTools,
         client: Client,
     ) -> Self {
+        let client = client.of_call(&context.id);
         Self {
             context,
             output: Output::new(limits, sink.clone()),

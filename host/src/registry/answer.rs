@@ -45,6 +45,8 @@ pub struct Usage {
     pub calls: u32,
     /// Questions it put.
     pub questions: u32,
+    /// Tokens of the host's own model.
+    pub model_tokens: u64,
 }
 
 /// A finished call.
@@ -73,6 +75,7 @@ pub(super) fn finish(
         output_bytes: call.output.with_result(0).unwrap_or_else(|(used, _)| used),
         calls: call.agent_tools.calls(),
         questions: call.client.asked(),
+        model_tokens: call.client.model_tokens(),
     };
     let result = result
         .and_then(|answer| answer.or_else(|error| own_error(plugin, &call, error)))
@@ -127,7 +130,12 @@ fn own_error(plugin: &Plugin, call: &CallCtx, error: ToolError) -> Result<ToolRe
         ToolError::InvalidArguments(reason) => Err(CallError::InvalidArguments { reason }),
         ToolError::Cancelled => Err(CallError::Cancelled),
         ToolError::Unsupported(what) => Err(CallError::Unsupported { what }),
-        ToolError::Exhausted(Exhaustion { budget: Budgeted::Calls, limit }) => Err(lineage(LineageError::Calls, limit)),
+        // There are ceilings on other calls too, such as those of a model.
+        ToolError::Exhausted(Exhaustion { budget: Budgeted::Calls, limit })
+            if u64::from(call.agent_tools.calls()) >= limit =>
+        {
+            Err(lineage(LineageError::Calls, limit))
+        }
         ToolError::Exhausted(Exhaustion { budget: Budgeted::Depth, limit }) => Err(lineage(LineageError::Depth, limit)),
         ToolError::Exhausted(Exhaustion { budget, limit }) => {
             failed(format!("the tool ran out of {}: the limit is {limit}", budget.name()))

@@ -7,7 +7,9 @@ use super::waiting::{Place, Waiting};
 use crate::abi::{CallSetup, Ended, Remains};
 use crate::clock::Clock;
 use crate::engine::{Allowance, CallError, MAX_INSTANCES, MAX_WAITING, Standstill};
-use crate::imports::{Abilities, AgentTools, CallContext, CallCtx, CallSink, Client, ClientCalls, ToolCaller};
+use crate::imports::{
+    Abilities, AgentTools, CallContext, CallCtx, CallSink, Client, ClientCalls, ModelProvider, ToolCaller,
+};
 use crate::policy::{Budget, Lineage, PluginId, Side};
 use serde_json::Value;
 use std::sync::Arc;
@@ -56,6 +58,7 @@ pub struct Runner {
     waiting: Arc<Semaphore>,
     ready: Arc<Semaphore>,
     idle: Arc<Idle>,
+    model: Option<Arc<dyn ModelProvider>>,
 }
 
 impl Runner {
@@ -67,7 +70,14 @@ impl Runner {
             waiting: Arc::new(Semaphore::new(MAX_WAITING as usize)),
             ready: Arc::new(Semaphore::new(READY_INSTANCES)),
             idle: Arc::default(),
+            model: None,
         }
+    }
+
+    /// With a model that answers plugins whose clients have none.
+    pub fn with_model(mut self, model: Option<Arc<dyn ModelProvider>>) -> Self {
+        self.model = model;
+        self
     }
 
     /// Makes one call. `arguments` and `text` are the same JSON object.
@@ -101,8 +111,8 @@ impl Runner {
                 };
                 let standstill = Standstill::new(self.clock.clone());
                 let place = place.insert(Place::new(self.roots.clone(), free)).clone();
-                let waiting = self.waiting.clone();
-                let client = Waiting { client: request.client, place, standstill: standstill.clone(), waiting };
+                let (waiting, model) = (self.waiting.clone(), self.model.clone());
+                let client = Waiting { client: request.client, model, place, standstill: standstill.clone(), waiting };
                 let lineage = Lineage::root(lineage_name(plugin.id(), &tool.tool.name), limits);
                 let budget = Budget::root(limits, self.clock.now());
                 (Parent { lineage, budget, standstill, held: 0 }, Arc::new(client) as Arc<dyn ClientCalls>)

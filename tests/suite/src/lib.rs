@@ -14,6 +14,7 @@ pub mod paths;
 pub mod scan;
 mod server;
 mod watch;
+pub mod web;
 
 pub use called::{Answer, Called};
 pub use cli::{Ran, portcullis};

@@ -17,6 +17,7 @@ mod isolation;
 mod languages;
 mod main_job;
 mod malformed;
+mod model;
 mod offers;
 mod policy;
 mod reverse;
