@@ -19,6 +19,7 @@ mod main_job;
 mod malformed;
 mod model;
 mod offers;
+mod parked;
 mod policy;
 mod reverse;
 mod streaming;
