@@ -25,6 +25,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("outbound", &["telemetry"]),
     ("identity", &["policy", "clock", "telemetry", "outbound"]),
     ("connections", &["imports", "storage", "outbound", "policy", "clock", "telemetry"]),
+    ("model", &["imports", "policy", "clock", "telemetry", "outbound"]),
     (
         "mcp",
         &[
@@ -41,7 +42,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
         ],
     ),
     ("agent", &["registry", "engine", "imports", "policy"]),
-    ("config", &["policy", "identity", "connections", "outbound"]),
+    ("config", &["policy", "identity", "connections", "model", "outbound"]),
 ];
 
 /// The composition root and what is above it may name anything.

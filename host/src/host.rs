@@ -6,7 +6,8 @@ use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::connections::{Broker, BrokerError};
 use crate::engine::{CacheError, CompileCache, CompileWorker, Compiler, Engines};
-use crate::imports::{Connections, Keepers, NoConnections, ToolCaller};
+use crate::imports::{Connections, Keepers, ModelProvider, NoConnections, ToolCaller};
+use crate::model::{ChatModel, ModelSetupError};
 use crate::policy::PluginSpec;
 use crate::registry::{Catalog, CatalogError, CurrentCatalog, FileWatch, LoadError, Loader, Plugin, Reloader, Runner};
 use crate::shelf::Shelf;
@@ -30,6 +31,8 @@ pub enum StartError {
     NoState,
     #[error("the host's own binary cannot be found, so nothing can be compiled: {0}")]
     Worker(std::io::Error),
+    #[error(transparent)]
+    Model(#[from] ModelSetupError),
 }
 
 /// A running host: plugins loaded, ready for calls.
@@ -67,8 +70,9 @@ impl Host {
         let changes = Changes::new();
         let shelf = Arc::new(Shelf::new(clock.clone(), changes.clone()));
         let keepers = Keepers { publisher: shelf.clone(), events: shelf.clone() };
+        let model = model(config, clock.clone(), &plugins, &agents)?;
         let catalog = Arc::new(CurrentCatalog::new(Catalog::new(plugins, agents)?, changes.clone()));
-        let runner = Arc::new(Runner::new(clock.clone(), keepers, connections));
+        let runner = Arc::new(Runner::new(clock.clone(), keepers, connections).with_model(model));
         let agent = Arc::new(LocalAgent::new(runner.clone(), catalog.clone()));
         Ok(Self { catalog, agent, runner, shelf, changes, clock, loader, watch })
     }
@@ -91,6 +95,24 @@ pub fn broker(config: &Config) -> Result<Option<Arc<Broker>>, StartError> {
     }
     let folder = config.state.as_deref().ok_or(StartError::NoState)?;
     Ok(Some(Arc::new(Broker::open(&config.connections, folder, Arc::new(SystemClock))?)))
+}
+
+/// The host's own model, if there is one. A grant that counts on one in vain is worth a warning.
+fn model(
+    config: &Config,
+    clock: Arc<dyn Clock>,
+    plugins: &[Arc<Plugin>],
+    agents: &[Arc<Plugin>],
+) -> Result<Option<Arc<dyn ModelProvider>>, StartError> {
+    let Some(settings) = &config.model else {
+        for plugin in plugins.iter().chain(agents) {
+            if plugin.authority.sample().is_ok_and(|grant| grant.fallback) {
+                tracing::warn!(plugin = %plugin.id(), "`client.sample.fallback` has no effect: no [model] is configured");
+            }
+        }
+        return Ok(None);
+    };
+    Ok(Some(Arc::new(ChatModel::open(settings, clock)?)))
 }
 
 /// A loader alone, for looking at components without serving them.

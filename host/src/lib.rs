@@ -15,6 +15,7 @@ pub mod host;
 pub mod identity;
 pub mod imports;
 pub mod mcp;
+pub mod model;
 pub mod outbound;
 pub mod package;
 pub mod policy;

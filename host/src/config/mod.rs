@@ -2,6 +2,7 @@
 
 use crate::connections::ConnectionSettings;
 use crate::identity::AuthSettings;
+use crate::model::ModelSettings;
 use crate::outbound::Endpoint;
 use crate::policy::{Grants, Limits, ParkingLimits, PluginId, PluginSpec, Side};
 use serde::Deserialize;
@@ -39,6 +40,7 @@ struct File {
     agent: BTreeMap<String, PluginTable>,
     #[serde(default)]
     connections: BTreeMap<String, ConnectionSettings>,
+    model: Option<ModelSettings>,
 }
 
 #[derive(Default, Deserialize)]
@@ -87,6 +89,8 @@ pub struct Config {
     pub auth: AuthSettings,
     /// How many calls may wait for answers.
     pub parked: ParkingLimits,
+    /// A model for plugins whose clients have none.
+    pub model: Option<ModelSettings>,
     /// Folder of compiled plugins.
     pub cache: PathBuf,
     /// Folder of what outlives the process; none: nobody said where, and the environment does not either.
@@ -135,8 +139,10 @@ impl Config {
             message,
         })?;
         auth.keys = auth.keys.map(|keys| folder.join(home_expanded(&keys)));
+        let model = file.model.map(|model| checked_model(model, path, folder)).transpose()?;
         Ok(Self {
             auth,
+            model,
             http: file.server.http,
             allowed_hosts: file
                 .server
@@ -187,6 +193,12 @@ fn connections(
         settings.client_secret_file = settings.client_secret_file.take().map(|file| folder.join(home_expanded(&file)));
     }
     Ok(tables)
+}
+
+fn checked_model(mut model: ModelSettings, path: &Path, folder: &Path) -> Result<ModelSettings, ConfigError> {
+    model.check().map_err(|message| ConfigError::Table { path: path.to_owned(), table: "model".into(), message })?;
+    model.key_file = model.key_file.map(|file| folder.join(home_expanded(&file)));
+    Ok(model)
 }
 
 fn plugin(side: Side, name: String, table: PluginTable, path: &Path, folder: &Path) -> Result<PluginSpec, ConfigError> {

@@ -20,6 +20,7 @@ fn the_example_is_the_default_and_names_every_key() {
         ("[server.auth]\nx=1", "server.auth"),
         ("[server.auth.oauth]\nx=1", "server.auth.oauth"),
         ("[connections.a]\nx=1", "connections"),
+        ("[model]\nx=1", "model"),
         ("[plugins.a.limits]\nx=1", "limits"),
         ("[plugins.a.grants]\nx=1", "grants"),
     ] {
@@ -43,6 +44,10 @@ fn the_rest_of_the_example_is_right_too() {
     assert_eq!(config.auth.keys.unwrap(), Path::new("/base/keys.toml"));
     assert_eq!(config.connections["github"].client_secret_file.as_deref(), Some(Path::new("/base/github.secret")));
     assert_eq!(config.auth.oauth.unwrap().required_scopes, ["tools"]);
+    let (model, least) = (config.model.unwrap(), parse("[model]\nurl = \"http://[::1]\"\nname = \"m\"").unwrap());
+    assert_eq!(model.key_file.as_deref(), Some(Path::new("/base/model.key")));
+    let rest = |model: &ModelSettings| (model.max_tokens, model.calls_per_minute, model.timeout);
+    assert_eq!(rest(&model), rest(&least.model.unwrap()));
 }
 
 #[test]
@@ -74,6 +79,14 @@ fn mistakes_are_named() {
             "[server.auth.oauth]\nissuer = \"https://a.example\"\naudience = \"https://b.example\"\nrequired-scopes = [\"a b\"]",
             "[server.auth] oauth.required-scopes",
         ),
+        ("[model]\nurl = \"http://10.0.0.1/v1\"\nname = \"m\"", "write an https://"),
+        ("[model]\nurl = \"https://k:s@a.example/v1\"\nname = \"m\"", "without user"),
+        ("[model]\nurl = \"https://a.example/v1\"", "missing field `name`"),
+        ("[model]\nurl = \"https://a.example/v1\"\nname = \"\"", "[model] name"),
+        ("[model]\nurl = \"https://a.example/v1/chat/completions\"\nname = \"m\"", "[model] url must end before"),
+        ("[model]\nurl = \"https://a.example\"\nname = \"m\"\nmax-tokens = 0", "[model] max-tokens"),
+        ("[model]\nurl = \"https://a.example\"\nname = \"m\"\ncalls-per-minute = 0", "[model] calls-per-minute"),
+        ("[model]\nurl = \"https://a.example\"\nname = \"m\"\ntimeout = \"2h\"", "[model] timeout"),
         ("[plugins.a]\n", "missing field `source`"),
     ] {
         let message = parse(text).unwrap_err().to_string();

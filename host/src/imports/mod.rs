@@ -2,8 +2,8 @@
 //!
 //! Everything here belongs to one call and is dropped with it. What needs the outside world is behind a trait that lives
 //! here with its user: [`CallSink`] takes what a running call has to say, [`ToolCaller`] reaches the agent's tools,
-//! [`ClientCalls`] asks the other side, [`Connections`] uses accounts that users have connected, [`Publisher`] and
-//! [`EventSink`] keep what a call leaves behind.
+//! [`ClientCalls`] asks the other side, [`ModelProvider`] a model where the other side has none, [`Connections`] uses
+//! accounts that users have connected, [`Publisher`] and [`EventSink`] keep what a call leaves behind.
 
 mod agent_tools;
 mod client;
@@ -26,8 +26,8 @@ pub mod wasi;
 pub use agent_tools::{AgentError, AgentTools, CallOptions, Caller, ReverseCall, ToolCaller};
 pub use client::{
     Abilities, Ability, Answer, Asked, Client, ClientCalls, ClientError, Decision, FormAnswer, FormSchema, Inquiry,
-    ModelPreferences, NoClient, Question, Reply, Root, SampleAnswer, SampleContent, SampleMessage, SampleRequest,
-    SampleTool, ToolChoice, ToolOutcome, ToolUse, UrlTarget,
+    ModelError, ModelPreferences, ModelProvider, NoClient, Question, Reply, Root, SampleAnswer, SampleContent,
+    SampleMessage, SampleRequest, SampleTool, Sampled, Tokens, ToolChoice, ToolOutcome, ToolUse, UrlTarget,
 };
 pub use completion::{Completing, Completion, CompletionQuery};
 pub use connections::{Accounts, ConnectionError, ConnectionRequest, ConnectionResponse, Connections, NoConnections};
@@ -95,6 +95,7 @@ impl CallCtx {
         accounts: Accounts,
     ) -> Self {
         let (authority, nobody) = (agent_tools.authority(), Keepers::none());
+        let client = client.of_call(&context.id);
         Self {
             context,
             output: Output::new(limits, sink.clone()),

@@ -10,7 +10,7 @@ use crate::clock::Clock;
 use crate::engine::{Allowance, CallError, MAX_INSTANCES, MAX_WAITING, Standstill};
 use crate::imports::{
     Accounts, AgentTools, CallContext, CallCtx, CallSink, Client, ClientCalls, Completion, CompletionQuery,
-    Connections, Keepers, PromptResult, ToolCaller,
+    Connections, Keepers, ModelProvider, PromptResult, ToolCaller,
 };
 use crate::policy::{Budget, Lineage, PluginId, Side};
 use serde_json::Value;
@@ -62,6 +62,7 @@ pub struct Runner {
     ready: Arc<Semaphore>,
     idle: Arc<Idle>,
     keepers: Keepers,
+    model: Option<Arc<dyn ModelProvider>>,
 }
 
 impl Runner {
@@ -75,7 +76,14 @@ impl Runner {
             ready: Arc::new(Semaphore::new(READY_INSTANCES)),
             idle: Arc::default(),
             keepers,
+            model: None,
         }
+    }
+
+    /// With a model that answers plugins whose clients have none.
+    pub fn with_model(mut self, model: Option<Arc<dyn ModelProvider>>) -> Self {
+        self.model = model;
+        self
     }
 
     /// Calls a tool. `arguments` and `text` are the same JSON object.
@@ -180,8 +188,8 @@ impl Runner {
                 };
                 let standstill = Standstill::new(self.clock.clone());
                 let place = place.insert(Place::new(self.roots.clone(), free)).clone();
-                let waiting = self.waiting.clone();
-                let client = Waiting { client: request.client, place, standstill: standstill.clone(), waiting };
+                let (waiting, model) = (self.waiting.clone(), self.model.clone());
+                let client = Waiting { client: request.client, model, place, standstill: standstill.clone(), waiting };
                 let lineage = Lineage::root(lineage_name(plugin.id(), called), limits);
                 let budget = Budget::root(limits, self.clock.now());
                 (Parent { lineage, budget, standstill, held: 0 }, Arc::new(client) as Arc<dyn ClientCalls>)

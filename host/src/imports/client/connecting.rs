@@ -1,12 +1,14 @@
 //! Connecting an account is more than opening a page: the answer is yes when it is done.
 
 use super::super::ConnectionError;
-use super::{ASK_AGAIN, Answer, Asked, Client, ClientError, Decision, Unanswered};
+use super::accept::Unanswered;
+use super::{ASK_AGAIN, Answer, Asked, Client, ClientError, Decision};
 use std::time::Duration;
 
 /// Who agreed to connect an account is waited for so long, and then asked again: what is asked for over the wire must be
 /// answered before clients lose their patience.
 const CONNECTING: Duration = Duration::from_secs(45);
+
 impl Client {
     /// A user who agreed to open a page is done with that; one who agreed to connect an account, when it is connected.
     pub(super) async fn settled(&self, asked: &Asked) -> Result<Result<Answer, Unanswered>, ClientError> {
