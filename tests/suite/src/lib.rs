@@ -13,6 +13,7 @@ pub mod http;
 pub mod paths;
 pub mod scan;
 mod server;
+pub mod transcripts;
 mod watch;
 
 pub use called::{Answer, Called};

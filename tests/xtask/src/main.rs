@@ -4,11 +4,13 @@
 
 mod bench;
 mod checks;
+mod clients;
 mod command;
 mod demo;
 mod node;
 mod python;
 mod repo;
+mod rmcp;
 mod server;
 mod setup;
 mod stamp;
@@ -36,6 +38,8 @@ enum Task {
     Demo,
     /// Checks format and lints, then runs all tests.
     Test,
+    /// Lets one guest ask every real client, and shows that all see the same.
+    Clients,
     /// Measures the host beside a native server, in release builds.
     Bench {
         /// Passed on to the benchmark.
@@ -60,6 +64,7 @@ fn run(args: Args) -> Result<()> {
         Task::Setup => setup::everything(&repo),
         Task::Demo => demo::run(&repo),
         Task::Test => checks::run(&repo),
+        Task::Clients => clients::run(&repo),
         Task::Bench { args } => bench::run(&repo, &args),
     }
 }
