@@ -18,7 +18,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("imports", &["policy", "engine", "telemetry", "clock"]),
     ("abi", &["imports", "engine", "policy", "clock"]),
     ("registry", &["abi", "imports", "engine", "package", "policy", "clock", "telemetry"]),
-    ("mcp", &["registry", "engine", "imports", "policy", "telemetry"]),
+    ("mcp", &["registry", "engine", "imports", "policy", "clock", "telemetry"]),
     ("agent", &["registry", "engine", "imports", "policy"]),
     ("config", &["policy"]),
 ];

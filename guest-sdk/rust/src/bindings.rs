@@ -8,6 +8,7 @@
     reason = "generated; lowering and lifting values across the component boundary is unsafe by nature"
 )]
 
+// What every plugin may import, and tools.
 wit_bindgen::generate!({
     path: "wit",
     world: "plugin",
@@ -17,3 +18,52 @@ wit_bindgen::generate!({
     additional_derives: [PartialEq],
     generate_all,
 });
+
+// What a plugin may offer besides tools: a world for each, so that a component exports what it has and nothing else.
+pub mod resources {
+    wit_bindgen::generate!({
+        path: "wit",
+        inline: "
+            package portcullis:guest;
+            world offers-resources { export portcullis:plugin/resources@0.1.0; }
+        ",
+        with: { "portcullis:plugin/types@0.1.0": crate::bindings::portcullis::plugin::types },
+        pub_export_macro: true,
+        export_macro_name: "export",
+        default_bindings_module: "portcullis_guest::__private::bindings::resources",
+        additional_derives: [PartialEq],
+    });
+    pub use exports::portcullis::plugin::resources::*;
+}
+
+pub mod prompts {
+    wit_bindgen::generate!({
+        path: "wit",
+        inline: "
+            package portcullis:guest;
+            world offers-prompts { export portcullis:plugin/prompts@0.1.0; }
+        ",
+        with: { "portcullis:plugin/types@0.1.0": crate::bindings::portcullis::plugin::types },
+        pub_export_macro: true,
+        export_macro_name: "export",
+        default_bindings_module: "portcullis_guest::__private::bindings::prompts",
+        additional_derives: [PartialEq],
+    });
+    pub use exports::portcullis::plugin::prompts::*;
+}
+
+pub mod completions {
+    wit_bindgen::generate!({
+        path: "wit",
+        inline: "
+            package portcullis:guest;
+            world offers-completions { export portcullis:plugin/completions@0.1.0; }
+        ",
+        with: { "portcullis:plugin/types@0.1.0": crate::bindings::portcullis::plugin::types },
+        pub_export_macro: true,
+        export_macro_name: "export",
+        default_bindings_module: "portcullis_guest::__private::bindings::completions",
+        additional_derives: [PartialEq],
+    });
+    pub use exports::portcullis::plugin::completions::*;
+}

@@ -5,11 +5,12 @@
 
 use std::fmt::Display;
 use std::marker::PhantomData;
+use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{IntoToolResult, Json, ToolError, ToolResult};
+use crate::{IntoToolResult, Json, ReadError, ToolError, ToolResult};
 
 /// Stands for a type whose conversion is asked for.
 pub struct Probe<T>(PhantomData<fn() -> T>);
@@ -110,7 +111,7 @@ impl<E> AnyError for &Probe<E> {}
 
 /// What a failure can say.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be the error of a tool",
+    message = "`{Self}` cannot be the error of a tool, a resource or a prompt",
     label = "has no text",
     note = "implement `std::fmt::Display` for it, or return a `ToolError`"
 )]
@@ -137,6 +138,54 @@ impl AnyErrorKind {
     pub fn convert<E: Message>(self, error: E) -> ToolError {
         ToolError::Failed(format!("{error:#}"))
     }
+}
+
+/// The error converts to `ReadError` and keeps its meaning.
+pub trait TypedReadError {
+    /// Picks the conversion.
+    fn read_error_kind(&self) -> TypedReadErrorKind {
+        TypedReadErrorKind
+    }
+}
+
+impl<E: Into<ReadError>> TypedReadError for Probe<E> {}
+
+/// The error only has a text.
+pub trait AnyReadError {
+    /// Picks the conversion.
+    fn read_error_kind(&self) -> AnyReadErrorKind {
+        AnyReadErrorKind
+    }
+}
+
+impl<E> AnyReadError for &Probe<E> {}
+
+/// See [`TypedReadError`].
+pub struct TypedReadErrorKind;
+
+impl TypedReadErrorKind {
+    /// The error itself.
+    pub fn convert<E: Into<ReadError>>(self, error: E) -> ReadError {
+        error.into()
+    }
+}
+
+/// See [`AnyReadError`].
+pub struct AnyReadErrorKind;
+
+impl AnyReadErrorKind {
+    /// A failure with the error's text.
+    pub fn convert<E: Message>(self, error: E) -> ReadError {
+        ReadError::Failed(AnyErrorKind.convert(error))
+    }
+}
+
+/// Reads a variable of a URI. One that does not fit its type names no resource.
+///
+/// # Errors
+/// [`ReadError::NotFound`]
+pub fn variable<T: FromStr>(value: Option<String>) -> Result<T, ReadError> {
+    value.and_then(|value| value.parse().ok()).ok_or(ReadError::NotFound)
 }
 
 /// Reads the arguments. The host has checked them against the schema, so this fails only where Rust's types are

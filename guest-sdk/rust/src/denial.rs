@@ -32,6 +32,9 @@ impl fmt::Display for Exhaustion {
             Budget::Calls => ("calls of agent tools", " calls"),
             Budget::Depth => ("nesting of calls", " levels"),
             Budget::Arguments => ("arguments", " bytes"),
+            Budget::Questions => ("questions to the client", " questions"),
+            Budget::Tokens => ("what a model may write", " tokens"),
+            Budget::Stored => ("what may be stored", ""),
         };
         write!(f, "the limit on {what} is reached: {}{unit}", self.limit)
     }

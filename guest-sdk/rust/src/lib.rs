@@ -2,8 +2,11 @@
 //!
 //! # Where to look
 //! - [`plugin`] turns a module of functions into a plugin.
-//! - [`output`], [`progress`], [`log`], [`agent_tools`], [`meter`] and [`filesystem`] are what a tool may use while it runs.
-//! - [`Content`], [`ToolError`] and [`IntoToolResult`] shape what it returns.
+//! - [`output`], [`progress`], [`log`], [`client`], [`agent_tools`], [`publish`], [`events`], [`connections`], [`meter`] and
+//!   [`filesystem`] are what a tool may use while it runs, and so may a resource or a prompt.
+//! - [`Form`] and [`Choice`] make typed questions to the user.
+//! - [`Content`], [`ToolError`] and [`IntoToolResult`] shape what a tool returns, [`IntoResource`] and [`IntoPrompt`] what
+//!   the others do.
 //! - [`testing`] runs tools natively, with a fake host.
 
 // The attribute refers to this crate by name, also in this crate's own tests.
@@ -12,30 +15,45 @@ extern crate self as portcullis_guest;
 pub mod agent_tools;
 #[doc(hidden)]
 pub mod bindings;
+pub mod client;
+pub mod completion;
+pub mod connections;
 mod content;
 mod convert;
 mod denial;
 mod error;
+pub mod events;
 pub mod filesystem;
+mod form;
 mod imports;
 pub mod log;
 pub mod meter;
 pub mod output;
 mod plugin;
 pub mod progress;
+mod prompt;
+pub mod publish;
+mod resource;
 mod result;
 mod schema;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod testing;
 
+pub use bindings::completions::Reference;
 pub use bindings::portcullis::plugin::types::{
     Blob, Budget, CallContext as Context, Content, ContentAnnotations, ContentData, Denial, EmbeddedResource,
     Execution, Exhaustion, Icon, ResourceBody, ResourceLink, Role, Tool, ToolAnnotations, ToolResult,
 };
+pub use bindings::prompts::{Prompt, PromptArgument, PromptMessage, PromptResult};
+pub use bindings::resources::{ResourceInfo, ResourceTemplate};
+pub use completion::Completion;
 pub use content::IntoContent;
 pub use error::ToolError;
+pub use form::{Choice, Form};
 pub use plugin::{Plugin, ToolEntry};
-pub use portcullis_guest_macros::plugin;
+pub use portcullis_guest_macros::{Choice, Form, plugin};
+pub use prompt::IntoPrompt;
+pub use resource::{IntoResource, ReadError};
 pub use result::{IntoToolResult, Json};
 
 /// The version of `portcullis:plugin` that plugins built with this crate speak.
@@ -44,10 +62,16 @@ pub const API_VERSION: &str = "0.1.0";
 /// What the `plugin` attribute generates refers to these; not for use by hand and free to change.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::ToolEntry;
-    pub use crate::convert::{AnyError, AsIs, Probe, Structured, TypedError, parse};
+    pub use crate::completion::{IntoCompletion, Typed};
+    pub use crate::convert::{
+        AnyError, AnyReadError, AsIs, Probe, Structured, TypedError, TypedReadError, parse, variable,
+    };
+    pub use crate::form::{Field, Filled, FormField, HasLength, Number, Schema, Text, field};
+    pub use crate::plugin::{PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
+    pub use crate::prompt::PromptText;
+    pub use crate::resource::Piece;
     pub use crate::schema::input as input_schema;
-    pub use {schemars, serde};
+    pub use {schemars, serde, serde_json};
 
     #[cfg(target_arch = "wasm32")]
     pub use crate::bindings::{self, export};

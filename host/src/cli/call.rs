@@ -1,10 +1,11 @@
 //! `portcullis call`.
 
+use super::answers::Person;
 use super::terminal::{Terminal, usage_line};
 use super::{ConfigFile, printable_lines};
 use crate::config::Config;
 use crate::host::Host;
-use crate::imports::{CallContext, Content, ContentData, NoClient};
+use crate::imports::{CallContext, Content, ContentData};
 use crate::registry::{Answer, CallRequest, Plugin};
 use crate::telemetry::printable;
 use anyhow::Context;
@@ -53,7 +54,7 @@ impl Call {
             context: CallContext::new("local"),
             sink: terminal.clone(),
             agent: host.agent.clone(),
-            client: Arc::new(NoClient),
+            client: Arc::new(Person),
             cancel,
             parent: None,
         };

@@ -1,6 +1,7 @@
 //! The command line: one command per file. The only place that prints.
 #![allow(clippy::print_stdout, reason = "commands other than `serve` talk to a person on stdout")]
 
+mod answers;
 mod call;
 mod check;
 mod config;

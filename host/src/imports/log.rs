@@ -62,13 +62,13 @@ impl GuestLog {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes one record, unless the call has logged enough.
-    pub fn write(&self, level: Level, message: &str) {
+    /// Writes one record, unless the call has logged enough: false.
+    pub fn write(&self, level: Level, message: &str) -> bool {
         let mut state = self.state();
         let size = message.len() as u64;
         if state.lines_left == 0 || state.bytes_left < size {
             state.dropped += 1;
-            return;
+            return false;
         }
         state.lines_left -= 1;
         state.bytes_left -= size;
@@ -82,6 +82,7 @@ impl GuestLog {
                 tracing::error!(target: "guest", %plugin, tool, call, "{message}");
             }
         }
+        true
     }
 
     fn remember(&self, text: &str) {

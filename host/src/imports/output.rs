@@ -1,6 +1,6 @@
 //! `output`: chunks of a running call.
 
-use super::{Budgeted, Content, Exhaustion, Report};
+use super::{Budgeted, Content, Exhaustion, Level, Report};
 use crate::policy::Limits;
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -16,6 +16,8 @@ pub trait CallSink: Send + Sync {
     async fn chunk(&self, seq: u64, content: Vec<Content>) -> Result<(), Closed>;
     /// Takes a progress report, or drops it; never waits.
     fn progress(&self, report: Report);
+    /// Takes a message of `log`, or drops it; never waits.
+    fn log(&self, _level: Level, _message: &str) {}
 }
 
 /// Counts and drops: for callers that only want the result.
@@ -88,6 +90,11 @@ impl Output {
         self.bytes += size;
         self.sink.chunk(seq, content).await.map_err(|Closed| OutputError::Closed)?;
         Ok(seq)
+    }
+
+    /// Passes on a message of `log` that is within its limits.
+    pub fn log(&self, level: Level, message: &str) {
+        self.sink.log(level, message);
     }
 
     /// Chunks sent.

@@ -1,6 +1,10 @@
 //! The only place that names rmcp types: MCP 2026-07-28 and 2025-11-25, over stdio and Streamable HTTP.
 //!
 //! A thin handler table. What is behind a method is in a file of its own; nothing below this module knows MCP.
+#![allow(
+    deprecated,
+    reason = "sampling, roots and logging are deprecated in the protocol, and clients still have them"
+)]
 
 mod asking;
 mod content;
@@ -12,6 +16,7 @@ mod result;
 mod round;
 mod seal;
 mod server;
+mod session;
 mod stream;
 mod tools;
 pub mod transport;

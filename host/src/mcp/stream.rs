@@ -6,12 +6,14 @@
 
 use super::content::{as_text, blocks};
 use super::round::Pending;
+use super::session;
 use super::{PARTIAL_RESULT_NOTIFICATION, PARTIAL_RESULT_TOKEN, PARTIAL_RESULTS};
-use crate::imports::{CallSink, Closed, Content, Report};
+use crate::imports::{CallSink, Closed, Content, Level, Report};
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use rmcp::model::{
-    CustomNotification, ProgressNotification, ProgressNotificationParam, ProgressToken, ServerNotification,
+    CustomNotification, LoggingMessageNotification, LoggingMessageNotificationParam, ProgressNotification,
+    ProgressNotificationParam, ProgressToken, ServerNotification,
 };
 use rmcp::service::{Peer, RequestContext, RoleServer};
 use serde_json::{Value, json};
@@ -24,6 +26,7 @@ const QUEUE: usize = 16;
 pub(super) enum Event {
     Chunk(u64, Vec<Content>),
     Progress(Report),
+    Log(Level, String),
     Ask(Pending),
 }
 
@@ -52,6 +55,11 @@ impl CallSink for Queue {
         // A full queue means that the reader is behind; a newer report will come.
         let _ = self.0.try_send(Event::Progress(report));
     }
+
+    fn log(&self, level: Level, message: &str) {
+        // Likewise; the host's log has it in any case.
+        let _ = self.0.try_send(Event::Log(level, message.to_owned()));
+    }
 }
 
 /// How this client is told, decided by what it declared on this very request.
@@ -59,6 +67,8 @@ struct Form {
     /// `partial_result` notifications, with the client's own token if it gave one.
     partial: Option<Option<Value>>,
     progress: Option<ProgressToken>,
+    /// Log messages from this level up.
+    logs: Option<Level>,
 }
 
 /// Where a request's notifications go, and in which form.
@@ -83,6 +93,7 @@ impl Form {
         Form {
             partial: declared.then(|| context.meta.get(PARTIAL_RESULT_TOKEN).cloned()),
             progress: context.meta.get_progress_token(),
+            logs: session::logs(context),
         }
     }
 }
@@ -90,7 +101,7 @@ impl Form {
 /// Whether the client of this request reads anything of a call before its result.
 pub(super) fn is_read(context: &RequestContext<RoleServer>) -> bool {
     let form = Form::of(context);
-    form.partial.is_some() || form.progress.is_some()
+    form.partial.is_some() || form.progress.is_some() || form.logs.is_some()
 }
 
 /// The wire's side: empties the queue.
@@ -141,6 +152,10 @@ impl Stream {
                 // A chunk may already have stepped past this report.
                 let grown = self.last.is_none_or(|(done, _)| report.done > done);
                 grown.then(|| progress(token.clone(), report, &mut self.last))
+            }
+            (Event::Log(level, message), Form { logs: Some(from), .. }) if level >= *from => {
+                let params = LoggingMessageNotificationParam::new(session::to_wire(level), message.into());
+                Some(ServerNotification::LoggingMessageNotification(LoggingMessageNotification::new(params)))
             }
             _ => None,
         }

@@ -34,7 +34,7 @@ pub(super) async fn call(
         let reach = Reach { sink: Arc::new(NoSink), client: Arc::new(NoClient), cancel: context.ct.clone() };
         return complete(call.run(arguments, reach).await?);
     }
-    let binding = Binding::new(&principal, "tools/call", &request.name, &arguments, &exposed.plugin().digest);
+    let binding = Binding::new(&principal, "tools/call", &request.name, &arguments, exposed.plugin().digest.as_str());
     let given = request.input_responses.unwrap_or_default();
     let live = match request.request_state.filter(|_| call.stateless) {
         Some(state) => respond::resume(server, &state, &binding, given, &context)?,

@@ -1,6 +1,5 @@
 //! Questions and answers of `client` as the protocol has them: `elicitation/create`, `sampling/createMessage`,
 //! `roots/list`, the same in both revisions.
-#![allow(deprecated, reason = "sampling and roots are deprecated in the protocol, and clients still have them")]
 
 use super::content::{block, content};
 use crate::imports::{
@@ -250,4 +249,22 @@ fn sample_answer(result: m::CreateMessageResult) -> Result<SampleAnswer, String>
         model: result.model,
         stop_reason: result.stop_reason,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::imports::FormSchema;
+    use crate::policy::Side;
+
+    #[test]
+    fn fields_keep_their_order() {
+        let text =
+            r#"{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"integer"},"m":{"type":"boolean"}}}"#;
+        let asked = Asked::Form { message: "?".into(), schema: FormSchema::new(text).unwrap() };
+        let plugin = PluginId { side: Side::Server, name: "p".into() };
+        let shown = serde_json::to_string(&request(&asked, &plugin, None).unwrap()).unwrap();
+        let at = |name: &str| shown.find(&format!("\"{name}\":")).unwrap();
+        assert!(at("z") < at("a") && at("a") < at("m"), "{shown}");
+    }
 }

@@ -6,6 +6,7 @@ mod bench;
 mod checks;
 mod clients;
 mod command;
+mod conformance;
 mod demo;
 mod node;
 mod python;
@@ -24,7 +25,7 @@ use clap::{Parser, Subcommand};
 use crate::repo::Repo;
 
 #[derive(Parser)]
-#[command(name = "cargo xtask", about = "Set-up, demo, tests and benchmark of Portcullis")]
+#[command(name = "cargo xtask", about = "Set-up, demo, tests, conformance and benchmark of Portcullis")]
 struct Args {
     #[command(subcommand)]
     task: Task,
@@ -40,6 +41,8 @@ enum Task {
     Test,
     /// Lets one guest ask every real client, and shows that all see the same.
     Clients,
+    /// Runs the official MCP conformance suite, with fixtures that are components.
+    Conformance(conformance::Options),
     /// Measures the host beside a native server, in release builds.
     Bench {
         /// Passed on to the benchmark.
@@ -65,6 +68,7 @@ fn run(args: Args) -> Result<()> {
         Task::Demo => demo::run(&repo),
         Task::Test => checks::run(&repo),
         Task::Clients => clients::run(&repo),
+        Task::Conformance(options) => conformance::run(&repo, &options),
         Task::Bench { args } => bench::run(&repo, &args),
     }
 }

@@ -1,6 +1,7 @@
 //! Node: the pinned TypeScript client and `componentize-qjs`, and the plugin written in JavaScript.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
@@ -11,19 +12,23 @@ use crate::stamp::{copy_if_changed, unless_fresh};
 
 /// Makes `target/node` from `tests/clients/package.json` and its lock file.
 pub(crate) fn packages(repo: &Repo) -> Result<()> {
-    let folder = repo.target.join("node");
-    let inputs = ["package.json", "package-lock.json"].map(|name| repo.clients().join(name));
-    unless_fresh(&folder.join("stamp"), &inputs, &repo.node_modules(), || {
+    install(&repo.clients(), &repo.target.join("node"), "installing the Node packages")
+}
+
+/// Installs what `package.json` and its lock file in `from` name below `to`.
+pub(crate) fn install(from: &Path, to: &Path, what: &str) -> Result<()> {
+    let inputs = ["package.json", "package-lock.json"].map(|name| from.join(name));
+    unless_fresh(&to.join("stamp"), &inputs, &to.join("node_modules"), || {
         check_version()?;
-        step("installing the Node packages", || {
+        step(what, || {
             for input in &inputs {
-                copy_if_changed(input, &folder.join(input.file_name().context("a lock file has a name")?))?;
+                copy_if_changed(input, &to.join(input.file_name().context("a lock file has a name")?))?;
             }
             let mut npm = Command::new("npm");
             // The lock file has versions and digests but no addresses, so any registry or mirror serves. Not `npm ci`:
             // it insists on entries for all of componentize-qjs's optional builds, published or not.
             npm.args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
-            quiet(npm.current_dir(&folder)).context("npm could not install; it needs a package registry within reach")
+            quiet(npm.current_dir(to)).context("npm could not install; it needs a package registry within reach")
         })
     })
 }

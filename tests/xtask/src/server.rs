@@ -1,4 +1,4 @@
-//! Starts `portcullis serve` and stops it again, whatever happens in between.
+//! Starts `portcullis serve`, or what stands before it, and stops it again, whatever happens in between.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -25,15 +25,18 @@ pub(crate) struct Server {
 impl Server {
     /// Starts the server on a free port and waits until it listens.
     pub(crate) fn start(portcullis: &mut Command, config: &Path, log: &Path) -> Result<Self> {
+        Self::wait_for(portcullis.args(["serve", "--http", "127.0.0.1:0", "--config"]).arg(config), log)
+    }
+
+    /// Starts a command that says on stderr where it listens, and waits until it does.
+    pub(crate) fn wait_for(command: &mut Command, log: &Path) -> Result<Self> {
         let mut file = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
-        let mut child = portcullis
-            .args(["serve", "--http", "127.0.0.1:0", "--config"])
-            .arg(config)
+        let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
-            .context("cannot start portcullis")?;
+            .context("cannot start the server")?;
         let stderr = child.stderr.take().context("stderr is piped")?;
         let (found, url) = mpsc::channel();
         // Reads for as long as the server lives: a full pipe would stop it.

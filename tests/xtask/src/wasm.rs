@@ -42,6 +42,12 @@ pub(crate) fn some_guests(repo: &Repo, names: &[&str]) -> Result<()> {
     copy(build(repo, "tests/guests", &wanted)?, &repo.target.join("guests"))
 }
 
+/// Builds what the conformance suite asks for into `target/conformance/<name>.wasm`.
+pub(crate) fn conformance(repo: &Repo) -> Result<()> {
+    let components = build(repo, "tests/conformance", &["--workspace", "--lib", "--examples"])?;
+    copy(components, &repo.target.join("conformance"))
+}
+
 /// Builds the plugin that the benchmark measures, under the short name it goes by there.
 pub(crate) fn bench_guest(repo: &Repo) -> Result<()> {
     for component in build(repo, "tests/bench/guest", &[])? {

@@ -1,13 +1,19 @@
-//! The `plugin` attribute of `portcullis-guest`; use it through that crate.
+//! The macros of `portcullis-guest`; use them through that crate.
 
 mod args;
+mod choice;
 mod docs;
 mod expand;
+mod form;
+mod function;
 mod manifest;
 mod names;
 mod plugin;
+mod prompt;
+mod resource;
 mod tool;
 mod tool_attr;
+mod uri;
 
 use proc_macro::TokenStream;
 
@@ -21,14 +27,43 @@ use proc_macro::TokenStream;
 /// - its result becomes content, and structured content with an output schema when the type is a JSON object;
 ///   an `Err` becomes a failed call.
 ///
+/// A plugin may offer more than tools, in the same manner:
+/// - `#[resource(uri = "weather://today")]`: the function returns what is read there;
+/// - `#[resource_template(uri_template = "weather://{city}/today")]`: likewise, the variables are its parameters, of any
+///   type that implements `FromStr`;
+/// - `#[prompt]`: the parameters are the arguments, `String` or `Option<String>`; the function returns the messages;
+/// - `#[arg(complete = ...)]` on a parameter of a prompt or template: a list of values to suggest, or a function that
+///   suggests some.
+///
 /// Options of `#[plugin(...)]`: `name`, `version`, `description` (default: those of the Cargo package) and
-/// `requests(filesystem = "read" | "write", agent_tools = ["notes.add"])`.
+/// `requests(filesystem = "read" | "write", agent_tools = ["notes.add"], client(form, url, sample, roots), publish,
+/// events = ["policy.*"], connections = ["github"])`.
 ///
 /// Options of `#[tool(...)]`: `name`, `title`, `description`, the hints `read_only`, `destructive`, `idempotent`,
 /// `open_world` (alone, or `= true`/`= false`) and `execution = "inline" | "may-run-long" | "task-only"`.
+///
+/// Options of `#[resource(...)]`: `uri`, `name`, `title`, `description`, `mime_type`, `size`, `audience = "user" |
+/// "assistant"`, `priority` from 0.0 to 1.0. Those of `#[resource_template(...)]`: the same, with `uri_template` for
+/// `uri` and without `size`.
+///
+/// Options of `#[prompt(...)]`: `name`, `title`, `description`; of its parameters `#[arg(title = "...")]`.
 ///
 /// The module gains a constant `PLUGIN`, which tests call natively.
 #[proc_macro_attribute]
 pub fn plugin(options: TokenStream, item: TokenStream) -> TokenStream {
     plugin::expand(options.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Makes a form of a struct; see the trait `Form`.
+#[proc_macro_derive(Form, attributes(form))]
+pub fn form(input: TokenStream) -> TokenStream {
+    let input = syn::parse_macro_input!(input as syn::DeriveInput);
+    form::expand(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Makes a choice in forms of an enum; see the trait `Choice`.
+#[proc_macro_derive(Choice, attributes(form))]
+pub fn choice(input: TokenStream) -> TokenStream {
+    let input = syn::parse_macro_input!(input as syn::DeriveInput);
+    choice::expand(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }

@@ -16,6 +16,11 @@ pub(crate) struct Options {
     description: Option<LitStr>,
     filesystem: Option<LitStr>,
     agent_tools: Vec<LitStr>,
+    /// Keys of the manifest's `client`.
+    client: Vec<String>,
+    publish: bool,
+    events: Vec<LitStr>,
+    connections: Vec<LitStr>,
 }
 
 impl Options {
@@ -44,21 +49,29 @@ impl Options {
     }
 
     fn request(&mut self, meta: &ParseNestedMeta) -> syn::Result<()> {
-        if meta.path.is_ident("filesystem") {
-            let access: LitStr = meta.value()?.parse()?;
-            if !matches!(access.value().as_str(), "read" | "write") {
-                let message =
-                    format!("filesystem = \"{}\" is not an access; ask for \"read\" or \"write\"", access.value());
-                return Err(syn::Error::new(access.span(), message));
+        match meta.path.get_ident().map(ToString::to_string).as_deref() {
+            Some("filesystem") => self.filesystem = Some(access(meta.value()?.parse()?)?),
+            Some("agent_tools") => self.agent_tools = list(meta, agent_tool)?,
+            Some("client") => meta.parse_nested_meta(|meta| self.question(&meta))?,
+            Some("publish") => self.publish = true,
+            Some("events") => self.events = list(meta, event)?,
+            Some("connections") => self.connections = list(meta, connection)?,
+            _ => {
+                return Err(meta.error(
+                    "unknown request; known are filesystem, agent_tools, client(...), publish, events and connections",
+                ));
             }
-            self.filesystem = Some(access);
-            Ok(())
-        } else if meta.path.is_ident("agent_tools") {
-            let list: ExprArray = meta.value()?.parse()?;
-            self.agent_tools = list.elems.iter().map(agent_tool).collect::<syn::Result<_>>()?;
-            Ok(())
-        } else {
-            Err(meta.error("unknown request; known are filesystem and agent_tools"))
+        }
+        Ok(())
+    }
+
+    fn question(&mut self, meta: &ParseNestedMeta) -> syn::Result<()> {
+        match meta.path.get_ident().map(ToString::to_string) {
+            Some(question) if matches!(question.as_str(), "form" | "url" | "sample" | "roots") => {
+                self.client.push(question);
+                Ok(())
+            }
+            _ => Err(meta.error("unknown question; known are form, url, sample and roots")),
         }
     }
 
@@ -68,9 +81,17 @@ impl Options {
         if let Some(access) = &self.filesystem {
             requests.insert("filesystem".into(), access.value().into());
         }
-        if !self.agent_tools.is_empty() {
-            let patterns: Vec<String> = self.agent_tools.iter().map(LitStr::value).collect();
-            requests.insert("agent-tools".into(), patterns.into());
+        if !self.client.is_empty() {
+            let questions: Map<String, Value> = self.client.iter().map(|key| (key.clone(), true.into())).collect();
+            requests.insert("client".into(), questions.into());
+        }
+        if self.publish {
+            requests.insert("publish".into(), true.into());
+        }
+        let lists = [("agent-tools", &self.agent_tools), ("events", &self.events), ("connections", &self.connections)];
+        for (key, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
+            let texts: Vec<String> = list.iter().map(LitStr::value).collect();
+            requests.insert(key.into(), texts.into());
         }
         let name = or_cargo(self.name.as_ref(), "CARGO_PKG_NAME", "name")?;
         names::check(&LitStr::new(&name, Span::call_site()), "plugin")?;
@@ -86,19 +107,44 @@ impl Options {
     }
 }
 
-fn agent_tool(element: &Expr) -> syn::Result<LitStr> {
-    let Expr::Lit(ExprLit { lit: Lit::Str(pattern), .. }) = element else {
-        return Err(syn::Error::new_spanned(element, "agent tools are strings, such as \"notes.add\" or \"notes.*\""));
+fn access(access: LitStr) -> syn::Result<LitStr> {
+    if matches!(access.value().as_str(), "read" | "write") {
+        return Ok(access);
+    }
+    let message = format!("filesystem = \"{}\" is not an access; ask for \"read\" or \"write\"", access.value());
+    Err(syn::Error::new(access.span(), message))
+}
+
+/// `= ["...", ...]`, each checked.
+fn list(meta: &ParseNestedMeta, check: fn(&LitStr) -> syn::Result<()>) -> syn::Result<Vec<LitStr>> {
+    let list: ExprArray = meta.value()?.parse()?;
+    let text = |element: &Expr| {
+        let Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) = element else {
+            return Err(syn::Error::new_spanned(element, "this is a list of strings"));
+        };
+        check(text)?;
+        Ok(text.clone())
     };
+    list.elems.iter().map(text).collect()
+}
+
+fn agent_tool(pattern: &LitStr) -> syn::Result<()> {
+    dotted(pattern, "names no agent tool; write \"<agent plugin>.<tool>\", such as \"notes.add\" or \"notes.*\"")
+}
+
+fn event(pattern: &LitStr) -> syn::Result<()> {
+    dotted(pattern, "names no event; write dotted words, such as \"policy.effective\" or \"policy.*\"")
+}
+
+fn connection(name: &LitStr) -> syn::Result<()> {
+    names::check(name, "connection")
+}
+
+fn dotted(pattern: &LitStr, problem: &str) -> syn::Result<()> {
     let text = pattern.value();
     match text.split_once('.') {
-        Some((plugin, tool)) if !plugin.is_empty() && !tool.is_empty() => Ok(pattern.clone()),
-        _ => {
-            let message = format!(
-                "\"{text}\" names no agent tool; write \"<agent plugin>.<tool>\", such as \"notes.add\" or \"notes.*\""
-            );
-            Err(syn::Error::new(pattern.span(), message))
-        }
+        Some((start, rest)) if !start.is_empty() && !rest.is_empty() => Ok(()),
+        _ => Err(syn::Error::new(pattern.span(), format!("\"{text}\" {problem}"))),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a tool or a plugin may be called.
+//! What a tool, a prompt or a plugin may be called.
 
 use syn::LitStr;
 

@@ -4,11 +4,25 @@ use std::collections::HashSet;
 
 use proc_macro2::{Span, TokenStream};
 use syn::spanned::Spanned;
-use syn::{Item, ItemMod};
+use syn::{Item, ItemFn, ItemMod, LitStr};
 
 use crate::expand;
+use crate::function::Function;
 use crate::manifest::Options;
+use crate::prompt::Prompt;
+use crate::resource::Resource;
 use crate::tool::Tool;
+
+/// What the module's marked functions offer.
+#[derive(Default)]
+pub(crate) struct Offer {
+    pub(crate) tools: Vec<Tool>,
+    pub(crate) resources: Vec<Resource>,
+    pub(crate) templates: Vec<Resource>,
+    pub(crate) prompts: Vec<Prompt>,
+    /// Kinds and names so far.
+    seen: HashSet<(&'static str, String)>,
+}
 
 /// Reads attribute and module, reports every mistake at once, and generates the plugin.
 pub(crate) fn expand(options: TokenStream, item: TokenStream) -> syn::Result<TokenStream> {
@@ -19,14 +33,16 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> syn::Result<Tok
             "the module's body must follow here: `mod name { ... }`; put the functions' helpers into other files";
         return Err(syn::Error::new(module.span(), message));
     };
-    let tools = tools(items)?;
-    if tools.is_empty() {
-        return Err(syn::Error::new(module.ident.span(), "a plugin needs at least one function marked #[tool]"));
+    let offer = Offer::take(items)?;
+    if offer.is_empty() {
+        let message =
+            "a plugin needs at least one function marked #[tool], #[resource], #[resource_template] or #[prompt]";
+        return Err(syn::Error::new(module.ident.span(), message));
     }
     let manifest = options.manifest()?;
-    items.push(expand::plugin(&module.vis, &manifest, &tools));
+    items.push(expand::plugin(&module.vis, &manifest, &offer));
     if let Some((_, items)) = &mut module.content {
-        items.push(expand::exports(&manifest));
+        items.push(expand::exports(&manifest, &offer));
     }
     Ok(quote::quote!(#module))
 }
@@ -41,32 +57,58 @@ fn module(item: TokenStream) -> syn::Result<ItemMod> {
     }
 }
 
-fn tools(items: &mut [Item]) -> syn::Result<Vec<Tool>> {
-    let mut tools: Vec<Tool> = Vec::new();
-    let mut seen: HashSet<String> = HashSet::new();
-    let mut errors: Option<syn::Error> = None;
-    for item in items {
-        let Item::Fn(function) = item else { continue };
-        let problem = match Tool::take(function) {
-            Ok(None) => continue,
-            // Two variants of one tool under opposite conditions are fine; the compiler sees only one.
-            Ok(Some(tool)) if tool.conditions.is_empty() && !seen.insert(tool.name.value()) => {
-                let message = format!(
-                    "there are two tools named \"{}\"; rename one by #[tool(name = \"...\")]",
-                    tool.name.value()
-                );
-                syn::Error::new(tool.name.span(), message)
+impl Offer {
+    fn take(items: &mut [Item]) -> syn::Result<Self> {
+        let mut offer = Self::default();
+        let mut errors: Option<syn::Error> = None;
+        for item in items {
+            let Item::Fn(function) = item else { continue };
+            let Err(problem) = offer.add(function) else { continue };
+            match &mut errors {
+                Some(errors) => errors.combine(problem),
+                None => errors = Some(problem),
             }
-            Ok(Some(tool)) => {
-                tools.push(tool);
-                continue;
-            }
-            Err(error) => error,
-        };
-        match &mut errors {
-            Some(errors) => errors.combine(problem),
-            None => errors = Some(problem),
         }
+        errors.map_or(Ok(offer), Err)
     }
-    errors.map_or(Ok(tools), Err)
+
+    /// Adds what the function is marked as, if it is.
+    fn add(&mut self, function: &mut ItemFn) -> syn::Result<()> {
+        if let Some(tool) = Tool::take(function)? {
+            self.only_once("tool", "named", &tool.function.name, &tool.function)?;
+            self.tools.push(tool);
+        } else if let Some(resource) = Resource::take(function)? {
+            self.only_once("resource", "at", &resource.uri, &resource.function)?;
+            self.resources.push(resource);
+        } else if let Some(template) = Resource::take_template(function)? {
+            self.only_once("resource template", "at", &template.uri, &template.function)?;
+            self.templates.push(template);
+        } else if let Some(prompt) = Prompt::take(function)? {
+            self.only_once("prompt", "named", &prompt.function.name, &prompt.function)?;
+            self.prompts.push(prompt);
+        }
+        Ok(())
+    }
+
+    /// Two variants of one thing under opposite conditions are fine; the compiler sees only one.
+    fn only_once(&mut self, kind: &'static str, how: &str, name: &LitStr, function: &Function) -> syn::Result<()> {
+        if !function.conditions.is_empty() || self.seen.insert((kind, name.value())) {
+            return Ok(());
+        }
+        let remedy = if how == "named" { format!("; rename one by #[{kind}(name = \"...\")]") } else { String::new() };
+        let message = format!("there are two {kind}s {how} \"{}\"{remedy}", name.value());
+        Err(syn::Error::new(name.span(), message))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.tools.is_empty() && self.resources.is_empty() && self.templates.is_empty() && self.prompts.is_empty()
+    }
+
+    /// Whether anything suggests values for arguments.
+    pub(crate) fn completes(&self) -> bool {
+        let prompts = self.prompts.iter().map(|prompt| &prompt.function);
+        let templates = self.templates.iter().map(|template| &template.function);
+        let mut args = prompts.chain(templates).flat_map(|function| &function.parameters.args);
+        args.any(|arg| arg.options.complete.is_some())
+    }
 }

@@ -3,8 +3,6 @@
 use syn::meta::ParseNestedMeta;
 use syn::{Attribute, LitBool, LitStr, Meta, Token};
 
-use crate::names;
-
 /// What the author wrote in the attribute.
 #[derive(Default)]
 pub(crate) struct Options {
@@ -33,9 +31,6 @@ impl Options {
         let mut options = Self::default();
         if !matches!(attribute.meta, Meta::Path(_)) {
             attribute.parse_nested_meta(|meta| options.option(&meta))?;
-        }
-        if let Some(name) = &options.name {
-            names::check(name, "tool")?;
         }
         Ok(options)
     }

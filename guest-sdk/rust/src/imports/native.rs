@@ -3,3 +3,8 @@
 pub(crate) use crate::testing::state::{
     call_agent_tool, deadline_left, emit, folders, fuel_left, list_agent_tools, log, progress,
 };
+pub(crate) use crate::testing::{
+    client::{ask, ask_many, supported},
+    connections::{connected, send},
+    published::{append_resource, emit_event, put_prompt, put_resource, remove_prompt, remove_resource},
+};

@@ -11,11 +11,12 @@ use serde_json::Value;
 
 use super::state::{self, AgentCall, LogRecord, Progress};
 use crate::agent_tools::AgentError;
-use crate::{Content, Denial, Plugin, ToolError, ToolResult};
+use crate::{Content, Plugin, ToolError, ToolResult};
 
 /// A host that records what tools send and answers what they ask, on this thread until it is dropped.
 ///
-/// By default: 1,000,000,000 fuel and 30 s left, at most 10,000 chunks, no folder and no agent tool granted.
+/// By default: 1,000,000,000 fuel and 30 s left, at most 10,000 chunks; no folder, agent tool or account granted; a client
+/// that answers no questions; published resources, prompts and events are taken and recorded.
 /// Have one at a time in each test.
 #[derive(Debug)]
 pub struct Host {
@@ -73,11 +74,7 @@ impl Host {
     /// Refuses an agent tool, as without a grant.
     #[must_use]
     pub fn deny_agent_tool(self, name: &str) -> Self {
-        let denial = Denial {
-            capability: "agent-tools".into(),
-            target: name.to_owned(),
-            remedy: format!("To allow it, put this under the plugin's grants: agent-tools = [\"{name}\"]"),
-        };
+        let denial = state::refusal("agent-tools", name);
         self.raw_agent_tool(name, move |_| Err(AgentError::Denied(denial.clone())))
     }
 

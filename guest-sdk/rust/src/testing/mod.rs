@@ -20,14 +20,23 @@
 //! assert_eq!(host.chunk_texts(), ["thinking"]);
 //! ```
 
+pub(crate) mod client;
+pub(crate) mod connections;
 mod host;
+mod offers;
+pub(crate) mod published;
+mod scripted;
 pub(crate) mod state;
 
 use serde_json::Value;
 
 use crate::{Context, Plugin, Tool, ToolError, ToolResult};
 
+pub use client::{Asked, AskedQuestion, SampleRequest};
+pub use connections::Sent;
 pub use host::Host;
+pub use offers::{complete_prompt, complete_template, prompt, prompt_in, read, read_in};
+pub use published::{Attributes, Event, PublishedMessage, PublishedPrompt, PublishedResource};
 pub use state::{AgentCall, LogRecord, Progress};
 
 /// Calls a tool as the host would, with whatever fake host is there.

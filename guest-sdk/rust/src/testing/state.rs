@@ -10,7 +10,11 @@ use serde_json::Value;
 use crate::agent_tools::{AgentError, CallOptions};
 use crate::log::Level;
 use crate::output::OutputError;
-use crate::{Budget, Content, ContentData, Execution, Exhaustion, Tool, ToolAnnotations, ToolResult};
+use crate::{Budget, Content, ContentData, Denial, Execution, Exhaustion, Tool, ToolAnnotations, ToolResult};
+
+use super::client::Client;
+use super::connections::Accounts;
+use super::published::Shelf;
 
 /// One report of progress.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +56,11 @@ pub(super) struct State {
     pub(super) agent_calls: Vec<AgentCall>,
     pub(super) agent_tools: BTreeMap<String, AgentTool>,
     pub(super) folders: Vec<PathBuf>,
+    pub(super) client: Client,
+    pub(super) connections: Accounts,
+    pub(super) shelf: Shelf,
+    /// Names of grants.
+    pub(super) denied: Vec<String>,
     pub(super) fuel: Option<u64>,
     pub(super) deadline_ms: u64,
     pub(super) chunk_limit: u64,
@@ -67,6 +76,10 @@ impl Default for State {
             agent_calls: Vec::new(),
             agent_tools: BTreeMap::new(),
             folders: Vec::new(),
+            client: Client::default(),
+            connections: Accounts::default(),
+            shelf: Shelf::default(),
+            denied: Vec::new(),
             fuel: Some(1_000_000_000),
             deadline_ms: 30_000,
             chunk_limit: 10_000,
@@ -81,6 +94,21 @@ thread_local! {
 
 pub(super) fn with<T>(act: impl FnOnce(&mut State) -> T) -> T {
     STATE.with_borrow_mut(act)
+}
+
+/// Whether a test refuses this use.
+pub(super) fn denial(state: &State, capability: &str, target: &str) -> Option<Denial> {
+    state.denied.iter().any(|denied| denied == capability).then(|| refusal(capability, target))
+}
+
+/// A refusal as the host words it.
+pub(super) fn refusal(capability: &str, target: &str) -> Denial {
+    let line = match capability {
+        "agent-tools" | "connections" | "events" => format!("{capability} = [\"{target}\"]"),
+        _ => format!("{capability} = true"),
+    };
+    let remedy = format!("To allow it, put this under the plugin's grants: {line}");
+    Denial { capability: capability.to_owned(), target: target.to_owned(), remedy }
 }
 
 pub(crate) fn emit(content: Vec<Content>) -> Result<u64, OutputError> {

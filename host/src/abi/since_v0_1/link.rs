@@ -40,7 +40,11 @@ pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> 
     let mut log = linker.instance("portcullis:plugin/log@0.1.0")?;
     log.func_wrap("write", |mut store: Store<'_>, (level, message): (Level, String)| {
         charge(&mut store, price::CALL + (message.len() as u64).saturating_mul(price::BYTE))?;
-        store.data_mut().log.write(convert::level_from_guest(level), &message);
+        let (guest, level) = (store.data_mut(), convert::level_from_guest(level));
+        if guest.log.write(level, &message) {
+            // A component may log before its call has begun; then there is only the host's log.
+            let _ = guest.call().map(|call| call.output.log(level, &message));
+        }
         Ok(())
     })?;
 

@@ -52,7 +52,7 @@ pub async fn serve_http(
         // A call that says nothing before its result is answered as plain JSON; one that does, as a stream.
         .with_json_response(true);
     let service =
-        StreamableHttpService::new(move || Ok(server.clone()), Arc::new(LocalSessionManager::default()), config);
+        StreamableHttpService::new(move || Ok(server.session()), Arc::new(LocalSessionManager::default()), config);
     let router = Router::new().nest_service("/mcp", service);
     let listener = listener.tap_io(|connection| {
         // Without it small answers wait for the client's delayed acknowledgement, some 40 ms.

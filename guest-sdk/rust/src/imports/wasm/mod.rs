@@ -1,12 +1,19 @@
 //! The real host.
 
+mod asking;
+mod publishing;
+
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::agent_tools::{AgentError, CallOptions};
 use crate::bindings::portcullis::plugin as wit;
 use crate::log::Level;
 use crate::output::OutputError;
 use crate::{Content, Tool, ToolResult};
+
+pub(crate) use asking::{ask, ask_many, connected, send, supported};
+pub(crate) use publishing::{append_resource, emit_event, put_prompt, put_resource, remove_prompt, remove_resource};
 
 pub(crate) fn emit(content: Vec<Content>) -> Result<u64, OutputError> {
     wit::output::emit(&content).map_err(|error| match error {
@@ -46,7 +53,7 @@ pub(crate) fn call_agent_tool(name: &str, arguments: &str, options: &CallOptions
         Wit::Denied(denial) => AgentError::Denied(denial),
         Wit::Declined(why) => AgentError::Declined(why),
         Wit::Cycle(name) => AgentError::Cycle(name),
-        Wit::Timeout(after_ms) => AgentError::Timeout(std::time::Duration::from_millis(after_ms)),
+        Wit::Timeout(after_ms) => AgentError::Timeout(Duration::from_millis(after_ms)),
         Wit::Exhausted(exhaustion) => AgentError::Exhausted(exhaustion),
         Wit::Cancelled => AgentError::Cancelled,
         Wit::InvalidArguments(why) => AgentError::InvalidArguments(why),

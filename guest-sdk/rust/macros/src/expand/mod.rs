@@ -1,0 +1,99 @@
+//! The generated code.
+//!
+//! Items of an entry start with `__`: they stand between the author's functions and their use, and must not hide them.
+
+mod completion;
+mod prompt;
+mod resource;
+mod tool;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Item, Visibility, parse_quote};
+
+use crate::function::Output;
+use crate::plugin::Offer;
+
+/// The constant `PLUGIN`: what tests call natively and the exports call in a component.
+pub(crate) fn plugin(module: &Visibility, manifest: &str, offer: &Offer) -> Item {
+    // As visible as the module; more would be unreachable, less would hide it from the module's parent.
+    let visibility: Visibility = match module {
+        Visibility::Public(_) => parse_quote!(pub),
+        _ => parse_quote!(pub(crate)),
+    };
+    let tools = offer.tools.iter().map(tool::entry);
+    let resources = offer.resources.iter().map(resource::entry);
+    let templates = offer.templates.iter().map(resource::template_entry);
+    let prompts = offer.prompts.iter().map(prompt::entry);
+    parse_quote! {
+        /// The plugin made of this module's functions.
+        #[allow(dead_code, clippy::all, clippy::pedantic, reason = "generated; unused natively outside tests")]
+        #visibility const PLUGIN: ::portcullis_guest::Plugin = ::portcullis_guest::Plugin::new(
+            #manifest,
+            &[#(#tools),*],
+            &[#(#resources),*],
+            &[#(#templates),*],
+            &[#(#prompts),*],
+        );
+    }
+}
+
+/// What makes a component of the crate: the exported functions and the stamps that the host reads before it compiles.
+/// A component exports what it has: `tools` always, the rest when there is something to export.
+///
+/// Exporting a symbol and naming a section are unsafe attributes in edition 2024, because a wrong name could shadow
+/// something else. These names are ours alone, hence the one `allow` of the generated code.
+pub(crate) fn exports(manifest: &str, offer: &Offer) -> Item {
+    let bytes = Literal::byte_string(manifest.as_bytes());
+    let length = manifest.len();
+    let bindings = quote!(::portcullis_guest::__private::bindings);
+    let besides = [
+        (!offer.resources.is_empty() || !offer.templates.is_empty(), quote!(#bindings::resources)),
+        (!offer.prompts.is_empty(), quote!(#bindings::prompts)),
+        (offer.completes(), quote!(#bindings::completions)),
+    ];
+    let besides = besides.iter().filter(|(offered, _)| *offered).map(|(_, module)| module);
+    parse_quote! {
+        #[cfg(target_arch = "wasm32")]
+        #[allow(unsafe_code, clippy::all, reason = "exported symbols and custom sections need unsafe attributes")]
+        const _: () = {
+            #[used]
+            #[unsafe(link_section = "portcullis:api")]
+            static API: [u8; ::portcullis_guest::__private::API.len()] = ::portcullis_guest::__private::API;
+            #[used]
+            #[unsafe(link_section = "portcullis:manifest")]
+            static MANIFEST: [u8; #length] = *#bytes;
+
+            struct Exports;
+            impl ::portcullis_guest::__private::Exported for Exports {
+                const PLUGIN: ::portcullis_guest::Plugin = PLUGIN;
+            }
+            type Guest = ::portcullis_guest::__private::Guest<Exports>;
+            ::portcullis_guest::__private::export!(Guest with_types_in #bindings);
+            #(#besides::export!(Guest with_types_in #besides);)*
+        };
+    }
+}
+
+/// Takes the success out of `__output`, or returns the error, converted by its type. `kind` picks the conversion.
+fn unwrap(output: &Output, kind: &TokenStream) -> Option<TokenStream> {
+    let ty = &output.ty;
+    output.fallible.then(|| {
+        quote_spanned! {ty.span()=>
+            let __output = match __output {
+                ::core::result::Result::Ok(output) => output,
+                ::core::result::Result::Err(error) => {
+                    return ::core::result::Result::Err((&__private::Probe::of(&error)).#kind().convert(error));
+                }
+            };
+        }
+    })
+}
+
+fn optional<T: quote::ToTokens>(value: Option<T>) -> TokenStream {
+    match value {
+        Some(value) => quote!(::core::option::Option::Some(#value.into())),
+        None => quote!(::core::option::Option::None),
+    }
+}

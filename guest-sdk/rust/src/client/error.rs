@@ -1,0 +1,70 @@
+//! Why a question has no answer.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::{Denial, Exhaustion, ToolError};
+
+/// Why a question has no answer. That a user says no is an answer, not an error.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ClientError {
+    /// This client cannot answer such a question; names the capability, such as `elicitation.form` or `sampling`.
+    Unsupported(String),
+    /// Not granted. Nothing was asked.
+    Denied(Denial),
+    /// The question cannot be asked as it is; says why.
+    Invalid(String),
+    /// Somebody on the client's side said no to the question itself, such as a reviewer of a sampling request.
+    Declined(String),
+    /// The form was put several times and never filled in as its schema wants; says what was wrong last.
+    NotAnswered(String),
+    /// No answer within this time.
+    Timeout(Duration),
+    /// A ceiling on questions, model calls or tokens is reached.
+    Exhausted(Exhaustion),
+    /// The call was cancelled while it waited.
+    Cancelled,
+    /// The client answered with an error or with nonsense.
+    Failed(String),
+    /// The answer fits the question, but not the type that was asked for.
+    UnexpectedAnswer(String),
+}
+
+impl ClientError {
+    /// For an answer to something else than what was asked; a host never does that.
+    pub(super) fn another_answer() -> Self {
+        Self::Failed("the host answered another question".into())
+    }
+}
+
+impl fmt::Display for ClientError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unsupported(capability) => write!(f, "the client does not support {capability}"),
+            Self::Denied(denial) => write!(f, "denied: {denial}"),
+            Self::Invalid(why) => write!(f, "the question cannot be asked: {why}"),
+            Self::Declined(why) => write!(f, "the client's side declined the question: {why}"),
+            Self::NotAnswered(why) => write!(f, "the form was not filled in: {why}"),
+            Self::Timeout(after) => write!(f, "the client did not answer within {} ms", after.as_millis()),
+            Self::Exhausted(exhaustion) => exhaustion.fmt(f),
+            Self::Cancelled => f.write_str("the call was cancelled"),
+            Self::Failed(why) => write!(f, "the client failed to answer: {why}"),
+            Self::UnexpectedAnswer(why) => write!(f, "the client's answer is not what was expected: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for ClientError {}
+
+impl From<ClientError> for ToolError {
+    fn from(error: ClientError) -> Self {
+        match error {
+            // The bare name of the capability: the host tells it to the client as what the tool requires.
+            ClientError::Unsupported(capability) => Self::Unsupported(capability),
+            ClientError::Denied(denial) => Self::Denied(denial),
+            ClientError::Exhausted(exhaustion) => Self::Exhausted(exhaustion),
+            ClientError::Cancelled => Self::Cancelled,
+            _ => Self::Failed(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! News for the principal: kept in an inbox that clients can read and watch.
+//!
+//! Never a request to a client; what to do about an event is the client's business. Needs a request in the manifest,
+//! `#[plugin(requests(events = ["policy.*"]))]`, and a grant of the operator.
+//!
+//! ```no_run
+//! use portcullis_guest::{ToolError, events};
+//! use serde_json::json;
+//!
+//! fn announce(version: u32) -> Result<(), ToolError> {
+//!     let payload = json!({ "version": version });
+//!     events::emit_once("policy.effective", &format!("version-{version}"), &payload)?;
+//!     Ok(())
+//! }
+//! ```
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::{Denial, Exhaustion, ToolError, imports};
+
+/// Why an event was not added.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EventError {
+    /// Not granted.
+    Denied(Denial),
+    /// The name or payload cannot be; says why.
+    Invalid(String),
+    /// Too many events in too short a time, or too large.
+    Exhausted(Exhaustion),
+}
+
+/// Adds an event to the inbox of the call's principal. `name` is made of dotted words, such as `policy.effective`;
+/// `payload` is written as JSON.
+///
+/// # Errors
+/// See [`EventError`]; `?` ends the call with the matching [`ToolError`].
+pub fn emit(name: &str, payload: &impl Serialize) -> Result<(), EventError> {
+    imports::emit_event(name, &json(payload)?, None).map(|_| ())
+}
+
+/// As [`emit`], unless there is an event of the same name and key already. Returns whether it was added.
+///
+/// # Errors
+/// As [`emit`].
+pub fn emit_once(name: &str, dedupe_key: &str, payload: &impl Serialize) -> Result<bool, EventError> {
+    imports::emit_event(name, &json(payload)?, Some(dedupe_key))
+}
+
+fn json(payload: &impl Serialize) -> Result<String, EventError> {
+    let invalid = |error| EventError::Invalid(format!("the payload cannot be written as JSON: {error}"));
+    serde_json::to_string(payload).map_err(invalid)
+}
+
+impl fmt::Display for EventError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Denied(denial) => write!(f, "denied: {denial}"),
+            Self::Invalid(why) => write!(f, "the event cannot be sent: {why}"),
+            Self::Exhausted(exhaustion) => exhaustion.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for EventError {}
+
+impl From<EventError> for ToolError {
+    fn from(error: EventError) -> Self {
+        match error {
+            EventError::Denied(denial) => Self::Denied(denial),
+            EventError::Exhausted(exhaustion) => Self::Exhausted(exhaustion),
+            EventError::Invalid(_) => Self::Failed(error.to_string()),
+        }
+    }
+}

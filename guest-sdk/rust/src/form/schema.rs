@@ -1,0 +1,126 @@
+//! The schema of a form, built by generated code.
+
+use std::marker::PhantomData;
+
+use serde_json::{Map, Value};
+
+use super::field::{FormField, HasLength, Number, Text};
+
+/// The schema of a form.
+#[derive(Debug, Default)]
+pub struct Schema {
+    properties: Vec<String>,
+    required: Vec<&'static str>,
+}
+
+impl Schema {
+    /// A form without fields.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a field.
+    #[must_use]
+    pub fn field<T: FormField>(mut self, field: Field<T>) -> Self {
+        let Field { name, schema, .. } = field;
+        if T::absent().is_none() && !schema.contains_key("default") {
+            self.required.push(name);
+        }
+        self.properties.push(format!("{}:{}", Value::from(name), Value::Object(schema)));
+        self
+    }
+
+    /// The schema as JSON text. Put together by hand: a map of serde_json sorts its keys, and users shall see the fields
+    /// in their own order.
+    pub fn into_text(self) -> String {
+        let properties = self.properties.join(",");
+        let required = Value::from(self.required);
+        format!(r#"{{"type":"object","properties":{{{properties}}},"required":{required}}}"#)
+    }
+}
+
+/// A field and what is said of it.
+#[derive(Debug)]
+pub struct Field<T> {
+    name: &'static str,
+    schema: Map<String, Value>,
+    of: PhantomData<fn() -> T>,
+}
+
+/// A field of this type. Not a method, since the compiler says less about those when the type is wrong.
+pub fn field<T: FormField>(name: &'static str) -> Field<T> {
+    Field { name, schema: T::schema(), of: PhantomData }
+}
+
+impl<T> Field<T> {
+    fn with(mut self, keyword: &str, value: Value) -> Self {
+        self.schema.insert(keyword.to_owned(), value);
+        self
+    }
+
+    /// `title = "..."`
+    #[must_use]
+    pub fn title(self, text: &str) -> Self {
+        self.with("title", text.into())
+    }
+
+    /// A doc comment, or `description = "..."`.
+    #[must_use]
+    pub fn description(self, text: &str) -> Self {
+        self.with("description", text.into())
+    }
+
+    /// `default = ...`
+    #[must_use]
+    pub fn default(self, value: &T::Plain) -> Self
+    where
+        T: FormField,
+    {
+        self.with("default", value.write())
+    }
+
+    /// `format = "..."`
+    #[must_use]
+    pub fn format(self, name: &str) -> Self
+    where
+        T: Text,
+    {
+        self.with("format", name.into())
+    }
+
+    /// `range(min = ...)`
+    #[must_use]
+    pub fn at_least(self, bound: impl Into<Value>) -> Self
+    where
+        T: Number,
+    {
+        self.with("minimum", bound.into())
+    }
+
+    /// `range(max = ...)`
+    #[must_use]
+    pub fn at_most(self, bound: impl Into<Value>) -> Self
+    where
+        T: Number,
+    {
+        self.with("maximum", bound.into())
+    }
+
+    /// `length(min = ...)`
+    #[must_use]
+    pub fn no_shorter(self, bound: u32) -> Self
+    where
+        T: HasLength,
+    {
+        self.with(T::BOUNDS[0], bound.into())
+    }
+
+    /// `length(max = ...)`
+    #[must_use]
+    pub fn no_longer(self, bound: u32) -> Self
+    where
+        T: HasLength,
+    {
+        self.with(T::BOUNDS[1], bound.into())
+    }
+}

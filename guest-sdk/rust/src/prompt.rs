@@ -1,0 +1,106 @@
+//! From what a function returns to the messages of a prompt, and the arguments it takes.
+
+use std::borrow::Cow;
+
+use crate::{IntoContent, PromptMessage, PromptResult, Role, ToolError};
+
+/// What the function of a prompt may return.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the result of a prompt",
+    label = "not messages",
+    note = "return a string, which becomes one message of the user's, a `PromptMessage` or several of them, or a `PromptResult`"
+)]
+pub trait IntoPrompt {
+    /// The result itself.
+    fn into_prompt(self) -> PromptResult;
+}
+
+impl PromptMessage {
+    /// Something the user says.
+    pub fn user(content: impl IntoContent) -> Self {
+        Self { role: Role::User, content: content.into_content() }
+    }
+
+    /// Something the model says.
+    pub fn assistant(content: impl IntoContent) -> Self {
+        Self { role: Role::Assistant, content: content.into_content() }
+    }
+}
+
+impl PromptResult {
+    /// All texts of the messages, one after another.
+    pub fn all_text(&self) -> String {
+        let texts: Vec<&str> = self.messages.iter().filter_map(|message| message.content.as_text()).collect();
+        texts.join("\n")
+    }
+}
+
+impl IntoPrompt for PromptResult {
+    fn into_prompt(self) -> PromptResult {
+        self
+    }
+}
+
+impl IntoPrompt for Vec<PromptMessage> {
+    fn into_prompt(self) -> PromptResult {
+        PromptResult { description: None, messages: self }
+    }
+}
+
+impl<const N: usize> IntoPrompt for [PromptMessage; N] {
+    fn into_prompt(self) -> PromptResult {
+        Vec::from(self).into_prompt()
+    }
+}
+
+impl IntoPrompt for PromptMessage {
+    fn into_prompt(self) -> PromptResult {
+        [self].into_prompt()
+    }
+}
+
+macro_rules! texts {
+    ($($ty:ty),+) => {$(
+        impl IntoPrompt for $ty {
+            fn into_prompt(self) -> PromptResult {
+                PromptMessage::user(self).into_prompt()
+            }
+        }
+    )+};
+}
+
+texts!(String, &str, Cow<'_, str>);
+
+/// What an argument of a prompt can be taken as.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an argument of a prompt",
+    label = "not a text",
+    note = "arguments of prompts are texts: take a `String`, or an `Option<String>` for one that may be left out"
+)]
+pub trait PromptText: Sized {
+    /// Whether it must be given.
+    const REQUIRED: bool;
+
+    /// Finds it among the arguments.
+    ///
+    /// # Errors
+    /// When it is required and missing.
+    fn find(arguments: &[(String, String)], name: &str) -> Result<Self, ToolError>;
+}
+
+impl PromptText for Option<String> {
+    const REQUIRED: bool = false;
+
+    fn find(arguments: &[(String, String)], name: &str) -> Result<Self, ToolError> {
+        Ok(arguments.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone()))
+    }
+}
+
+impl PromptText for String {
+    const REQUIRED: bool = true;
+
+    fn find(arguments: &[(String, String)], name: &str) -> Result<Self, ToolError> {
+        let missing = || ToolError::invalid(format_args!("`{name}` is missing"));
+        Option::find(arguments, name)?.ok_or_else(missing)
+    }
+}

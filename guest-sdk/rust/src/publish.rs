@@ -1,0 +1,243 @@
+//! Resources and prompts that exist only since a call made them.
+//!
+//! Each belongs to the principal of that call, carries the plugin's name as its source, and is gone when its time is up
+//! or the host restarts. Needs a request in the manifest, `#[plugin(requests(publish))]`, and a grant of the operator.
+//!
+//! ```no_run
+//! use portcullis_guest::{ToolError, publish};
+//! use std::time::Duration;
+//!
+//! fn keep(report: &str) -> Result<String, ToolError> {
+//!     publish::resource("runs/log").text("one more run\n").append()?;
+//!     publish::prompt("explain").argument("line").user("Explain line {{line}} of the report.").put()?;
+//!     let report = publish::resource("reports/today").text(report).mime_type("text/markdown");
+//!     Ok(report.title("Today").ttl(Duration::from_secs(3600)).put()?)
+//! }
+//! ```
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::bindings::portcullis::plugin::publish as wit;
+use crate::{Denial, Exhaustion, ResourceBody, Role, ToolError, imports};
+
+/// Why something was not published or removed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PublishError {
+    /// Not granted.
+    Denied(Denial),
+    /// The path, name or attributes cannot be; says why.
+    Invalid(String),
+    /// The principal's share of stored bytes or items is used up.
+    Exhausted(Exhaustion),
+    /// Nothing is published under this path or name by this plugin for this principal.
+    NotFound,
+}
+
+/// Where a resource is to be. `path` is made of segments of `[A-Za-z0-9._-]` with `/` between them, at most 128
+/// characters.
+pub fn resource(path: impl Into<String>) -> Place {
+    Place { path: path.into() }
+}
+
+/// Removes a resource.
+///
+/// # Errors
+/// See [`PublishError`].
+pub fn remove(path: &str) -> Result<(), PublishError> {
+    imports::remove_resource(path)
+}
+
+/// A prompt: 1 to 64 characters of `[A-Za-z0-9_-]`, which clients see as `<plugin>__<name>`. It is never put before a
+/// model unasked.
+pub fn prompt(name: impl Into<String>) -> Prompt {
+    Prompt(wit::PublishedPrompt {
+        name: name.into(),
+        title: None,
+        description: None,
+        arguments: Vec::new(),
+        messages: Vec::new(),
+        ttl_ms: None,
+    })
+}
+
+/// Removes a prompt.
+///
+/// # Errors
+/// See [`PublishError`].
+pub fn remove_prompt(name: &str) -> Result<(), PublishError> {
+    imports::remove_prompt(name)
+}
+
+/// A path without a resource yet.
+#[must_use = "nothing is published before `put` or `append`"]
+#[derive(Clone, Debug)]
+pub struct Place {
+    path: String,
+}
+
+impl Place {
+    /// A resource of text.
+    pub fn text(self, text: impl Into<String>) -> Resource {
+        self.of(ResourceBody::Text(text.into()))
+    }
+
+    /// A resource of bytes.
+    pub fn bytes(self, data: Vec<u8>) -> Resource {
+        self.of(ResourceBody::Blob(data))
+    }
+
+    fn of(self, body: ResourceBody) -> Resource {
+        Resource { path: self.path, body, attributes: no_attributes() }
+    }
+}
+
+pub(crate) fn no_attributes() -> wit::Attributes {
+    let (title, description, mime_type) = (None, None, None);
+    wit::Attributes { title, description, mime_type, audience: Vec::new(), priority: None, ttl_ms: None }
+}
+
+/// A resource to be published.
+#[must_use = "nothing is published before `put` or `append`"]
+#[derive(Clone, Debug)]
+pub struct Resource {
+    path: String,
+    body: ResourceBody,
+    attributes: wit::Attributes,
+}
+
+impl Resource {
+    /// A name for people.
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.attributes.title = Some(title.into());
+        self
+    }
+
+    /// What is in it.
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.attributes.description = Some(description.into());
+        self
+    }
+
+    /// Its media type, such as `text/markdown`.
+    pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
+        self.attributes.mime_type = Some(mime_type.into());
+        self
+    }
+
+    /// Says for whom this is; for everybody by default.
+    pub fn for_role(mut self, role: Role) -> Self {
+        self.attributes.audience.push(role);
+        self
+    }
+
+    /// Says how important this is, from 0.0 to 1.0.
+    pub fn priority(mut self, priority: f64) -> Self {
+        self.attributes.priority = Some(priority);
+        self
+    }
+
+    /// How long it stays; by default as long as the operator lets it.
+    pub fn ttl(mut self, ttl: Duration) -> Self {
+        self.attributes.ttl_ms = Some(milliseconds(ttl));
+        self
+    }
+
+    /// Creates or replaces the resource and returns its URI.
+    ///
+    /// # Errors
+    /// See [`PublishError`]; `?` ends the call with the matching [`ToolError`].
+    pub fn put(self) -> Result<String, PublishError> {
+        imports::put_resource(&self.path, self.body, self.attributes)
+    }
+
+    /// Adds to the end of a resource of the same kind, text or bytes, or creates it; returns its URI. Only `put` gives a
+    /// resource a title and the like: what is said of them here is not used.
+    ///
+    /// # Errors
+    /// As [`Resource::put`].
+    pub fn append(self) -> Result<String, PublishError> {
+        imports::append_resource(&self.path, self.body)
+    }
+}
+
+/// A prompt to be published. In its messages, `{{name}}` stands for what the client gives for an argument.
+#[must_use = "nothing is published before `put`"]
+#[derive(Clone, Debug)]
+pub struct Prompt(wit::PublishedPrompt);
+
+impl Prompt {
+    /// A name for people.
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.0.title = Some(title.into());
+        self
+    }
+
+    /// What it is for.
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.0.description = Some(description.into());
+        self
+    }
+
+    /// Adds an argument.
+    pub fn argument(mut self, name: impl Into<String>) -> Self {
+        self.0.arguments.push(name.into());
+        self
+    }
+
+    /// Adds a message of the user's.
+    pub fn user(self, text: impl Into<String>) -> Self {
+        self.message(Role::User, text.into())
+    }
+
+    /// Adds a message of the model's.
+    pub fn assistant(self, text: impl Into<String>) -> Self {
+        self.message(Role::Assistant, text.into())
+    }
+
+    fn message(mut self, role: Role, text: String) -> Self {
+        self.0.messages.push(wit::PublishedMessage { role, text });
+        self
+    }
+
+    /// How long it stays; by default as long as the operator lets it.
+    pub fn ttl(mut self, ttl: Duration) -> Self {
+        self.0.ttl_ms = Some(milliseconds(ttl));
+        self
+    }
+
+    /// Creates or replaces the prompt.
+    ///
+    /// # Errors
+    /// See [`PublishError`]; `?` ends the call with the matching [`ToolError`].
+    pub fn put(self) -> Result<(), PublishError> {
+        imports::put_prompt(self.0)
+    }
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl fmt::Display for PublishError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Denied(denial) => write!(f, "denied: {denial}"),
+            Self::Invalid(why) => write!(f, "cannot be published: {why}"),
+            Self::Exhausted(exhaustion) => exhaustion.fmt(f),
+            Self::NotFound => f.write_str("nothing is published under this name"),
+        }
+    }
+}
+
+impl std::error::Error for PublishError {}
+
+impl From<PublishError> for ToolError {
+    fn from(error: PublishError) -> Self {
+        match error {
+            PublishError::Denied(denial) => Self::Denied(denial),
+            PublishError::Exhausted(exhaustion) => Self::Exhausted(exhaustion),
+            PublishError::Invalid(_) | PublishError::NotFound => Self::Failed(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Connected accounts that answer by closure.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::state::{self, with};
+use crate::bindings::portcullis::plugin::connections as wit;
+use crate::connections::{ConnectionError, Response};
+
+/// One request that was sent with an account.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sent {
+    /// The connection's name.
+    pub connection: String,
+    /// Such as `GET`.
+    pub method: String,
+    /// Path and query.
+    pub path: String,
+    /// Names and values.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+type Server = Rc<RefCell<dyn FnMut(&Sent) -> Result<Response, ConnectionError>>>;
+
+/// The accounts that are granted, and what was sent with them.
+#[derive(Default)]
+pub(super) struct Accounts {
+    pub(super) servers: BTreeMap<String, Server>,
+    pub(super) disconnected: Vec<String>,
+    pub(super) sent: Vec<Sent>,
+}
+
+/// What a user did on the page of [`client::connect`](crate::client::connect).
+pub(super) fn connect(name: &str) {
+    with(|state| state.connections.disconnected.retain(|known| known != name));
+}
+
+pub(crate) fn connected(name: &str) -> Result<bool, ConnectionError> {
+    with(|state| {
+        granted(state, name)?;
+        Ok(!state.connections.disconnected.iter().any(|known| known == name))
+    })
+}
+
+pub(crate) fn send(name: &str, request: wit::Request) -> Result<Response, ConnectionError> {
+    let secret = |(header, _): &&(String, String)| {
+        ["authorization", "cookie", "proxy-authorization"].contains(&header.to_ascii_lowercase().as_str())
+    };
+    if let Some((header, _)) = request.headers.iter().find(secret) {
+        return Err(ConnectionError::Invalid(format!("the header `{header}` is the host's to set")));
+    }
+    if !connected(name)? {
+        return Err(ConnectionError::NotConnected);
+    }
+    let wit::Request { method, path, headers, body } = request;
+    let sent = Sent { connection: name.to_owned(), method, path, headers, body };
+    // The borrow ends before the closure runs, since it may use the fake host itself.
+    let server = with(|state| {
+        state.connections.sent.push(sent.clone());
+        granted(state, name)
+    })?;
+    match server.try_borrow_mut() {
+        Ok(mut server) => server(&sent),
+        Err(_) => Err(ConnectionError::Failed("the answer to a request sends one to the same server".into())),
+    }
+}
+
+fn granted(state: &state::State, name: &str) -> Result<Server, ConnectionError> {
+    let denied = || ConnectionError::Denied(state::refusal("connections", name));
+    state.connections.servers.get(name).cloned().ok_or_else(denied)
+}
+
+impl Response {
+    /// What a fake server answers.
+    pub fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
+        Self { status, headers: Vec::new(), body: body.into() }
+    }
+}

@@ -1,0 +1,132 @@
+//! The fake host's client, accounts and shelf, as tests see them.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use super::client::Asked;
+use super::connections::Sent;
+use super::host::Host;
+use super::published::{Event, PublishedPrompt, PublishedResource};
+use super::state;
+use crate::ResourceBody;
+use crate::client::{Answer, ClientError, Consent, Root, SampleAnswer};
+use crate::connections::{ConnectionError, Response};
+
+/// Questions. A client supports what is scripted here, and nothing else.
+impl Host {
+    /// Answers the next form. Forms are answered in the order of the answers.
+    #[must_use]
+    pub fn form(self, answer: Answer<Value>) -> Self {
+        state::with(|state| state.client.forms.push(answer));
+        self
+    }
+
+    /// Answers all further forms by a closure.
+    #[must_use]
+    pub fn forms(self, answer: impl FnMut(&Asked) -> Result<Answer<Value>, ClientError> + 'static) -> Self {
+        state::with(|state| state.client.forms.answer_by(answer));
+        self
+    }
+
+    /// Answers the next page to open or account to connect.
+    #[must_use]
+    pub fn page(self, consent: Consent) -> Self {
+        state::with(|state| state.client.pages.push(consent));
+        self
+    }
+
+    /// Answers all further pages by a closure.
+    #[must_use]
+    pub fn pages(self, answer: impl FnMut(&Asked) -> Result<Consent, ClientError> + 'static) -> Self {
+        state::with(|state| state.client.pages.answer_by(answer));
+        self
+    }
+
+    /// Answers the next request to a model: with a text, a [`SampleContent`](crate::client::SampleContent) such as a
+    /// use of a tool, or a whole [`SampleAnswer`].
+    #[must_use]
+    pub fn sample(self, answer: impl Into<SampleAnswer>) -> Self {
+        state::with(|state| state.client.samples.push(answer.into()));
+        self
+    }
+
+    /// Answers all further requests to a model by a closure.
+    #[must_use]
+    pub fn samples(self, answer: impl FnMut(&Asked) -> Result<SampleAnswer, ClientError> + 'static) -> Self {
+        state::with(|state| state.client.samples.answer_by(answer));
+        self
+    }
+
+    /// Gives the client roots, by URI.
+    #[must_use]
+    pub fn roots<S: Into<String>>(self, uris: impl IntoIterator<Item = S>) -> Self {
+        let roots: Vec<Root> = uris.into_iter().map(|uri| Root { uri: uri.into(), name: None }).collect();
+        state::with(|state| state.client.roots.answer_by(move |_| Ok(roots.clone())));
+        self
+    }
+
+    /// The questions put so far, also those without an answer, but not those that the client does not support.
+    pub fn asked(&self) -> Vec<Asked> {
+        state::with(|state| state.client.asked.clone())
+    }
+}
+
+/// Accounts, and what stays after a call.
+impl Host {
+    /// Grants a connected account, whose server answers by a closure.
+    #[must_use]
+    pub fn connection(
+        self,
+        name: &str,
+        server: impl FnMut(&Sent) -> Result<Response, ConnectionError> + 'static,
+    ) -> Self {
+        let server = Rc::new(RefCell::new(server));
+        state::with(|state| state.connections.servers.insert(name.to_owned(), server));
+        self
+    }
+
+    /// Disconnects an account, until a tool asks the user to connect it and the user agrees.
+    #[must_use]
+    pub fn disconnected(self, name: &str) -> Self {
+        state::with(|state| state.connections.disconnected.push(name.to_owned()));
+        self
+    }
+
+    /// Refuses a capability by its name in the configuration, as without a grant: `client.form`, `client.url`,
+    /// `client.sample`, `client.roots`, `publish` or `events`. Accounts and agent tools are refused unless granted.
+    #[must_use]
+    pub fn deny(self, capability: &str) -> Self {
+        state::with(|state| state.denied.push(capability.to_owned()));
+        self
+    }
+
+    /// The requests sent with connected accounts so far.
+    pub fn sent(&self) -> Vec<Sent> {
+        state::with(|state| state.connections.sent.clone())
+    }
+
+    /// A published resource, by its path.
+    pub fn published(&self, path: &str) -> Option<PublishedResource> {
+        state::with(|state| state.shelf.resources.get(path).cloned())
+    }
+
+    /// The text of a published resource, by its path.
+    pub fn published_text(&self, path: &str) -> Option<String> {
+        match self.published(path)?.body {
+            ResourceBody::Text(text) => Some(text),
+            ResourceBody::Blob(_) => None,
+        }
+    }
+
+    /// A published prompt, by its name.
+    pub fn published_prompt(&self, name: &str) -> Option<PublishedPrompt> {
+        state::with(|state| state.shelf.prompts.get(name).cloned())
+    }
+
+    /// The events emitted so far.
+    pub fn events(&self) -> Vec<Event> {
+        state::with(|state| state.shelf.events.clone())
+    }
+}

@@ -1,0 +1,20 @@
+//! The folder in which the fixture `changer` replaces one version of the plugin `changing` by the other.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+/// Makes `scratch` new, with both versions, the first of them in place.
+pub(super) fn reset(built: &Path) -> Result<()> {
+    let scratch = built.join("scratch");
+    fs::create_dir_all(&scratch).with_context(|| format!("cannot make {}", scratch.display()))?;
+    for (from, to) in [
+        ("changing-first.wasm", "changing-first.wasm"),
+        ("changing-second.wasm", "changing-second.wasm"),
+        ("changing-first.wasm", "changing.wasm"),
+    ] {
+        fs::copy(built.join(from), scratch.join(to)).with_context(|| format!("cannot copy {from}"))?;
+    }
+    Ok(())
+}
