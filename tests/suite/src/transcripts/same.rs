@@ -57,6 +57,7 @@ fn forgive_question(run: &Run, scenario: &Scenario, question: &mut Value) {
     {
         schema.entry("title").or_insert_with(|| "Trip".into());
     }
+    let is_form = params.contains_key("requestedSchema");
     let named = params.get("elicitationId").and_then(Value::as_str).map(|id| !id.is_empty());
     if named == Some(!is_modern(run)) {
         params.remove("elicitationId");
@@ -67,7 +68,7 @@ fn forgive_question(run: &Run, scenario: &Scenario, question: &mut Value) {
             // Where Python shows it as an attribute.
             meta.remove("progress_token");
         }
-        None if is_modern(run) && run.peer.name == "@modelcontextprotocol/client" => {
+        None if is_modern(run) && run.peer.name == "@modelcontextprotocol/client" && !is_form => {
             let meta = json!({
                 "dev.portcullis/source": {"plugin": "ask"},
                 "dev.portcullis/correlationId": scenario.name,
