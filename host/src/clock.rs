@@ -4,10 +4,19 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// A source of time.
 pub trait Clock: Send + Sync + 'static {
-    /// Now, for whatever is measured or waits.
+    /// Now, on a clock that never goes back.
     fn now(&self) -> Instant;
-    /// Now as others write it: since 1970, UTC. It may jump.
-    fn wall(&self) -> Duration;
+
+    /// Now, as a calendar says it: for showing and for what others have dated, never for measuring. It may jump.
+    #[allow(clippy::disallowed_methods, reason = "this is the clock")]
+    fn wall(&self) -> SystemTime {
+        SystemTime::now()
+    }
+
+    /// The same, since 1970, UTC.
+    fn unix(&self) -> Duration {
+        self.wall().duration_since(UNIX_EPOCH).unwrap_or_default()
+    }
 }
 
 /// The machine's clock.
@@ -17,10 +26,5 @@ pub struct SystemClock;
 impl Clock for SystemClock {
     fn now(&self) -> Instant {
         Instant::now()
-    }
-
-    #[allow(clippy::disallowed_methods, reason = "this is the clock")]
-    fn wall(&self) -> Duration {
-        SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
     }
 }

@@ -1,13 +1,15 @@
 //! The composition root: builds every part from a [`Config`] and wires traits to their implementations.
 
 use crate::agent::{LocalAgent, Nobody};
+use crate::changes::Changes;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::connections::{Broker, BrokerError};
 use crate::engine::{CacheError, CompileCache, CompileWorker, Compiler, Engines};
-use crate::imports::{Connections, NoConnections, ToolCaller};
+use crate::imports::{Connections, Keepers, NoConnections, ToolCaller};
 use crate::policy::PluginSpec;
-use crate::registry::{Catalog, CatalogError, LoadError, Loader, Plugin, Runner};
+use crate::registry::{Catalog, CatalogError, CurrentCatalog, FileWatch, LoadError, Loader, Plugin, Reloader, Runner};
+use crate::shelf::Shelf;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::task::JoinSet;
@@ -32,16 +34,20 @@ pub enum StartError {
 
 /// A running host: plugins loaded, ready for calls.
 pub struct Host {
-    /// What is exposed.
-    pub catalog: Arc<Catalog>,
-    /// Agent-side plugins.
-    pub agents: Vec<Arc<Plugin>>,
+    /// What is offered now.
+    pub catalog: Arc<CurrentCatalog>,
     /// Who answers reverse calls.
     pub agent: Arc<dyn ToolCaller>,
     /// Who runs calls.
     pub runner: Arc<Runner>,
+    /// What calls left behind.
+    pub shelf: Arc<Shelf>,
+    /// Where changes are told.
+    pub changes: Changes,
     /// The time.
     pub clock: Arc<dyn Clock>,
+    loader: Arc<Loader>,
+    watch: FileWatch,
 }
 
 impl Host {
@@ -54,12 +60,22 @@ impl Host {
             None => Arc::new(NoConnections),
         };
         let loader = Arc::new(loader(config, clock.clone())?);
-        let specs = config.plugins.iter().chain(&config.agent).cloned().collect();
-        let mut plugins = load_all(loader, specs).await?;
+        let specs: Vec<PluginSpec> = config.plugins.iter().chain(&config.agent).cloned().collect();
+        let watch = FileWatch::new(specs.iter().map(|spec| spec.source.clone()));
+        let mut plugins = load_all(loader.clone(), specs).await?;
         let agents = plugins.split_off(config.plugins.len());
-        let runner = Arc::new(Runner::new(clock.clone(), connections));
-        let agent = Arc::new(LocalAgent::new(runner.clone(), agents.clone()));
-        Ok(Self { catalog: Arc::new(Catalog::new(plugins)?), agents, agent, runner, clock })
+        let changes = Changes::new();
+        let shelf = Arc::new(Shelf::new(clock.clone(), changes.clone()));
+        let keepers = Keepers { publisher: shelf.clone(), events: shelf.clone() };
+        let catalog = Arc::new(CurrentCatalog::new(Catalog::new(plugins, agents)?, changes.clone()));
+        let runner = Arc::new(Runner::new(clock.clone(), keepers, connections));
+        let agent = Arc::new(LocalAgent::new(runner.clone(), catalog.clone()));
+        Ok(Self { catalog, agent, runner, shelf, changes, clock, loader, watch })
+    }
+
+    /// What takes up component files that change, for as long as it runs.
+    pub fn reloader(&self) -> Reloader {
+        Reloader::new(self.loader.clone(), self.catalog.clone(), self.watch.clone())
     }
 }
 

@@ -5,6 +5,7 @@
 
 pub mod abi;
 pub mod agent;
+pub mod changes;
 pub mod cli;
 pub mod clock;
 pub mod config;
@@ -18,5 +19,6 @@ pub mod outbound;
 pub mod package;
 pub mod policy;
 pub mod registry;
+pub mod shelf;
 pub mod storage;
 pub mod telemetry;

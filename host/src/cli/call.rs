@@ -38,7 +38,8 @@ impl Call {
         if let Some(broker) = broker {
             serve_pages(broker, cancel.clone()).await?;
         }
-        let plugins: Vec<&Arc<Plugin>> = host.catalog.plugins().iter().chain(&host.agents).collect();
+        let catalog = host.catalog.now();
+        let plugins: Vec<&Arc<Plugin>> = catalog.all().collect();
         let plugin = plugins.iter().find(|plugin| plugin.id().name == self.plugin).with_context(|| {
             let names: Vec<_> = plugins.iter().map(|plugin| plugin.id().name.as_str()).collect();
             format!("no plugin `{}`; there are: {}", self.plugin, names.join(", "))

@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::host::{self, Host};
 use crate::identity::Authenticator;
 use crate::mcp::transport::{HttpOptions, serve_http, serve_pages, serve_stdio};
-use crate::mcp::{Lot, Server};
+use crate::mcp::{Lot, Parts, Server};
 use crate::policy::Principal;
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -29,15 +29,31 @@ impl Serve {
         let stop = stop_signal()?;
         let broker = host::broker(&config)?;
         let host = Host::start(&config, broker.clone()).await?;
+        let catalog = host.catalog.now();
         tracing::info!(
-            plugins = host.catalog.plugins().len(),
-            agent = host.agents.len(),
-            tools = host.catalog.iter().count(),
+            plugins = catalog.plugins().len(),
+            agent = catalog.agents().len(),
+            tools = catalog.iter().count(),
+            resources = catalog.resources().count(),
+            prompts = catalog.prompts().count(),
             "ready"
         );
+        drop(catalog);
+        if config.reload {
+            tokio::spawn(stop.clone().run_until_cancelled_owned(host.reloader().run()));
+        }
         let lot = Lot::new(config.parked.clone(), Arc::new(SystemClock))?;
         let server = |principal| {
-            Server::new(host.catalog.clone(), host.runner.clone(), host.agent.clone(), lot.clone(), principal)
+            Server::new(Parts {
+                catalog: host.catalog.clone(),
+                runner: host.runner.clone(),
+                agent: host.agent.clone(),
+                lot: lot.clone(),
+                shelf: host.shelf.clone(),
+                changes: host.changes.clone(),
+                principal,
+                stop: stop.clone(),
+            })
         };
         match self.http.or(config.http) {
             Some(address) => {

@@ -223,7 +223,7 @@ impl Broker {
     }
 
     fn now(&self) -> u64 {
-        self.clock.wall().as_secs()
+        self.clock.unix().as_secs()
     }
 
     fn account(&self, name: &str) -> Result<&Account, ConnectionError> {

@@ -170,7 +170,7 @@ mod tests {
             self.0 + *self.1.lock().unwrap()
         }
 
-        fn wall(&self) -> Duration {
+        fn unix(&self) -> Duration {
             Duration::ZERO
         }
     }

@@ -43,7 +43,7 @@ impl Clock for StoppedClock {
         self.start + *self.passed.lock().unwrap()
     }
 
-    fn wall(&self) -> Duration {
+    fn unix(&self) -> Duration {
         Duration::from_secs(NOW) + *self.passed.lock().unwrap()
     }
 }

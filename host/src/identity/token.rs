@@ -88,7 +88,7 @@ impl TokenVerifier {
 
     fn check(&self, claims: Claims) -> Result<Principal, Refusal> {
         let invalid = |reason| Err(Refusal::Invalid(reason));
-        let now = self.clock.wall().as_secs_f64();
+        let now = self.clock.unix().as_secs_f64();
         if claims.iss != self.issuer {
             return invalid("the token is of another issuer");
         }

@@ -135,7 +135,7 @@ impl Budgeted {
             Budgeted::Arguments => "argument bytes",
             Budgeted::Questions => "questions",
             Budgeted::Tokens => "model tokens",
-            Budgeted::Stored => "stored bytes",
+            Budgeted::Stored => "room for what it stores",
         }
     }
 }
