@@ -19,7 +19,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("imports", &["policy", "engine", "telemetry", "clock"]),
     ("abi", &["imports", "engine", "policy", "clock"]),
     ("registry", &["abi", "imports", "engine", "package", "policy", "clock", "changes", "telemetry"]),
-    ("mcp", &["registry", "engine", "imports", "policy", "changes", "telemetry"]),
+    ("mcp", &["registry", "engine", "imports", "policy", "changes", "clock", "telemetry"]),
     ("agent", &["registry", "engine", "imports", "policy"]),
     ("config", &["policy"]),
 ];

@@ -41,7 +41,7 @@ pub(super) async fn get(
         method: "prompts/get",
         target: &request.name,
         arguments: given.into(),
-        plugin: &plugin.digest,
+        plugin: plugin.digest.as_str(),
         state: request.request_state,
         given: request.input_responses,
     };

@@ -51,7 +51,7 @@ pub(super) async fn read(
         method: "resources/read",
         target: &uri,
         arguments: Value::Null,
-        plugin: &plugin.digest,
+        plugin: plugin.digest.as_str(),
         state: request.request_state,
         given: request.input_responses,
     };

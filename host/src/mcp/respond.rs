@@ -7,7 +7,6 @@ use super::server::Shared;
 use super::{stream, wire};
 use crate::engine::CallError;
 use crate::imports::{CallContext, NoClient, NoSink};
-use crate::package::Digest;
 use crate::policy::Principal;
 use crate::registry::{CallRequest, Finished};
 use rmcp::ErrorData;
@@ -31,8 +30,8 @@ pub(super) struct Request<'a> {
     /// What is called.
     pub(super) target: &'a str,
     pub(super) arguments: Value,
-    /// Of the plugin that answers.
-    pub(super) plugin: &'a Digest,
+    /// The digest of the plugin that answers.
+    pub(super) plugin: &'a str,
     /// The parked call that it goes on with.
     pub(super) state: Option<String>,
     /// Answers that it brought along.
