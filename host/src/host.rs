@@ -5,9 +5,10 @@ use crate::changes::Changes;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::engine::{CacheError, CompileCache, CompileWorker, Compiler, Engines};
-use crate::imports::ToolCaller;
+use crate::imports::{Keepers, ToolCaller};
 use crate::policy::PluginSpec;
 use crate::registry::{Catalog, CatalogError, CurrentCatalog, FileWatch, LoadError, Loader, Plugin, Reloader, Runner};
+use crate::shelf::Shelf;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::task::JoinSet;
@@ -34,8 +35,10 @@ pub struct Host {
     pub agent: Arc<dyn ToolCaller>,
     /// Who runs calls.
     pub runner: Arc<Runner>,
+    /// What calls left behind.
+    pub shelf: Arc<Shelf>,
     /// Where changes are told.
-    pub changes: Changes,
+    pub changes: Arc<Changes>,
     loader: Arc<Loader>,
     watch: FileWatch,
 }
@@ -49,11 +52,13 @@ impl Host {
         let watch = FileWatch::new(specs.iter().map(|spec| spec.source.clone()));
         let mut plugins = load_all(loader.clone(), specs).await?;
         let agents = plugins.split_off(config.plugins.len());
-        let changes = Changes::new();
+        let changes = Arc::new(Changes::new());
         let catalog = Arc::new(CurrentCatalog::new(Catalog::new(plugins, agents)?, changes.clone()));
-        let runner = Arc::new(Runner::new(clock));
+        let shelf = Arc::new(Shelf::new(clock.clone(), changes.clone()));
+        let keepers = Keepers { publisher: shelf.clone(), events: shelf.clone() };
+        let runner = Arc::new(Runner::new(clock.clone(), keepers));
         let agent = Arc::new(LocalAgent::new(runner.clone(), catalog.clone()));
-        Ok(Self { catalog, agent, runner, changes, loader, watch })
+        Ok(Self { catalog, agent, runner, shelf, changes, loader, watch })
     }
 
     /// What takes up component files that change, for as long as it runs.

@@ -16,4 +16,5 @@ pub mod mcp;
 pub mod package;
 pub mod policy;
 pub mod registry;
+pub mod shelf;
 pub mod telemetry;

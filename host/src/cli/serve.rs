@@ -47,6 +47,7 @@ impl Serve {
                 runner: host.runner.clone(),
                 agent: host.agent.clone(),
                 lot: lot.clone(),
+                shelf: host.shelf.clone(),
                 changes: host.changes.clone(),
                 principal,
                 stop: stop.clone(),

@@ -121,7 +121,8 @@ impl Content {
             }
             ContentData::Resource(resource) => return resource.size(),
         };
-        bytes as u64
+        let hints = self.annotations.as_ref().map_or(0, |hints| option(&hints.last_modified));
+        (bytes + hints) as u64
     }
 
     /// Whether it can be sent; otherwise a sentence that says why not.

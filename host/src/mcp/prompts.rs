@@ -4,8 +4,9 @@ use super::content::{block, role};
 use super::respond::{self, Request, Response};
 use super::round::{Outcome, Output, is_stateless};
 use super::server::Shared;
-use super::{page, result};
+use super::{page, published, result};
 use crate::imports::Prompt;
+use crate::policy::Principal;
 use crate::registry::{CallRequest, Exposed};
 use crate::telemetry::printable;
 use rmcp::ErrorData;
@@ -17,11 +18,20 @@ use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value;
 use std::sync::Arc;
 
-pub(super) fn list(server: &Shared, page: Option<PaginatedRequestParams>) -> Result<ListPromptsResult, ErrorData> {
+pub(super) fn list(
+    server: &Shared,
+    principal: &Principal,
+    page: Option<PaginatedRequestParams>,
+) -> Result<ListPromptsResult, ErrorData> {
     let lists = server.lists();
-    let page = page::of("prompts", &lists.prompts, |prompt| &prompt.name, page)?;
-    let mut result = ListPromptsResult::with_all_items(page.items).with_ttl_ms(page::TTL_MS);
-    // Principals may see different ones.
+    let mut own: Vec<_> = server.shelf.list_prompts(principal).into_iter().map(published::prompt).collect();
+    // What a plugin offers to everybody goes before what a call published under the same name.
+    own.retain(|prompt| lists.catalog.prompt(&prompt.name).is_none());
+    let mut all: Vec<_> = lists.prompts.iter().chain(&own).collect();
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    let page = page::of("prompts", &all, |prompt| &prompt.name, page)?;
+    let prompts = page.items.into_iter().cloned().collect();
+    let mut result = ListPromptsResult::with_all_items(prompts).with_ttl_ms(page::TTL_MS);
     result.cache_scope = Some(CacheScope::Private);
     result.next_cursor = page.next;
     result.meta = Some(server.meta(None));
@@ -33,15 +43,18 @@ pub(super) async fn get(
     request: GetPromptRequestParams,
     context: RequestContext<RoleServer>,
 ) -> Result<GetPromptResponse, ErrorData> {
-    let exposed = find(server, &request.name)?;
     let given = request.arguments.unwrap_or_default();
+    let Some(exposed) = server.catalog.now().prompt(&request.name).cloned() else {
+        let result = fill(server, &server.principal(&context), &request.name, &given)?;
+        return Ok(GetPromptResponse::Complete(result));
+    };
     let arguments = checked(exposed.item(), given.clone())?;
     let plugin = exposed.plugin().clone();
     let asked = Request {
         method: "prompts/get",
         target: &request.name,
         arguments: given.into(),
-        plugin: plugin.digest.as_str(),
+        plugin: &plugin,
         state: request.request_state,
         given: request.input_responses,
     };
@@ -73,12 +86,23 @@ async fn run(
     Ok(Output::Prompt(result))
 }
 
-/// A prompt by its exposed name.
-pub(super) fn find(server: &Shared, name: &str) -> Result<Exposed<Prompt>, ErrorData> {
-    server.catalog.now().prompt(name).cloned().ok_or_else(|| {
-        let text = format!("unknown prompt `{}`; prompts/list names those there are", printable(name));
-        ErrorData::invalid_params(text, None)
-    })
+/// Fills in what a call of this principal published.
+fn fill(server: &Shared, principal: &Principal, name: &str, given: &JsonObject) -> Result<GetPromptResult, ErrorData> {
+    let text = |(name, value): (&String, &Value)| match value {
+        Value::String(text) => Ok((name.clone(), text.clone())),
+        _ => Err(ErrorData::invalid_params(format!("the argument `{}` must be text", printable(name)), None)),
+    };
+    let arguments = given.iter().map(text).collect::<Result<_, _>>()?;
+    match server.shelf.get_prompt(principal, name, &arguments) {
+        Some(Ok(filled)) => Ok(published::filled(filled, server.meta(None))),
+        Some(Err(error)) => Err(ErrorData::invalid_params(error.to_string(), None)),
+        None => Err(unknown(name)),
+    }
+}
+
+pub(super) fn unknown(name: &str) -> ErrorData {
+    let text = format!("unknown prompt `{}`; prompts/list names those there are", printable(name));
+    ErrorData::invalid_params(text, None)
 }
 
 /// What the client gave, in the prompt's own order: only arguments it has, all that it needs, and text only.

@@ -4,7 +4,8 @@ use super::content::contents;
 use super::respond::{self, Request, Response};
 use super::round::{Outcome, Output, is_stateless};
 use super::server::Shared;
-use super::{page, result};
+use super::{page, published, result};
+use crate::policy::Principal;
 use crate::registry::{CallRequest, Plugin};
 use crate::telemetry::printable;
 use rmcp::ErrorData;
@@ -16,11 +17,18 @@ use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-pub(super) fn list(server: &Shared, page: Option<PaginatedRequestParams>) -> Result<ListResourcesResult, ErrorData> {
+pub(super) fn list(
+    server: &Shared,
+    principal: &Principal,
+    page: Option<PaginatedRequestParams>,
+) -> Result<ListResourcesResult, ErrorData> {
     let lists = server.lists();
-    let page = page::of("resources", &lists.resources, |resource| &resource.uri, page)?;
-    let mut result = ListResourcesResult::with_all_items(page.items).with_ttl_ms(page::TTL_MS);
-    // Principals may see different ones.
+    let own: Vec<_> = server.shelf.list_resources(principal).into_iter().map(published::resource).collect();
+    let mut all: Vec<_> = lists.resources.iter().chain(&own).collect();
+    all.sort_by(|a, b| a.uri.cmp(&b.uri));
+    let page = page::of("resources", &all, |resource| &resource.uri, page)?;
+    let resources = page.items.into_iter().cloned().collect();
+    let mut result = ListResourcesResult::with_all_items(resources).with_ttl_ms(page::TTL_MS);
     result.cache_scope = Some(CacheScope::Private);
     result.next_cursor = page.next;
     result.meta = Some(server.meta(None));
@@ -46,12 +54,21 @@ pub(super) async fn read(
     context: RequestContext<RoleServer>,
 ) -> Result<ReadResourceResponse, ErrorData> {
     let uri = request.uri;
+    if uri.starts_with(published::SCHEME) {
+        // What is somebody else's is just not there.
+        let found = server.shelf.read(&server.principal(&context), &uri);
+        let reading = found.ok_or_else(|| unknown(&uri))?;
+        let mut result = ReadResourceResult::new(vec![published::reading(reading)]).with_ttl_ms(0);
+        result.cache_scope = Some(CacheScope::Private);
+        result.meta = Some(server.meta(None));
+        return Ok(ReadResourceResponse::Complete(result));
+    }
     let Some(plugin) = server.catalog.now().reader(&uri).cloned() else { return Err(unknown(&uri)) };
     let asked = Request {
         method: "resources/read",
         target: &uri,
         arguments: Value::Null,
-        plugin: plugin.digest.as_str(),
+        plugin: &plugin,
         state: request.request_state,
         given: request.input_responses,
     };

@@ -1,14 +1,17 @@
 //! A request that may take several rounds: beginning, going on, parking.
 
 use super::CORRELATION;
+use super::form::Form;
+use super::record::Record;
 use super::round::{Live, Outcome, Output, Reach, Round, is_stateless};
 use super::seal::Binding;
 use super::server::Shared;
-use super::{stream, wire};
+use super::wire;
 use crate::engine::CallError;
-use crate::imports::{CallContext, NoClient, NoSink};
+use crate::imports::{CallContext, NoClient, Provenance};
 use crate::policy::Principal;
-use crate::registry::{CallRequest, Finished};
+use crate::registry::{CallRequest, Finished, Plugin};
+use crate::shelf::Run;
 use rmcp::ErrorData;
 use rmcp::model::{InputRequiredResult, InputResponses};
 use rmcp::service::{RequestContext, RoleServer};
@@ -30,8 +33,8 @@ pub(super) struct Request<'a> {
     /// What is called.
     pub(super) target: &'a str,
     pub(super) arguments: Value,
-    /// The digest of the plugin that answers.
-    pub(super) plugin: &'a str,
+    /// Who answers.
+    pub(super) plugin: &'a Plugin,
     /// The parked call that it goes on with.
     pub(super) state: Option<String>,
     /// Answers that it brought along.
@@ -54,20 +57,23 @@ where
     let principal = server.principal(context);
     let about = about(&principal, context)?;
     let correlation = about.correlation_id.clone();
+    let run = Run { source: Provenance::of(plugin.id(), &about), tool: target.to_owned() };
+    let record = Record::logged(server.shelf.clone(), principal.clone(), run);
     let agent = server.agent.clone();
     let make = |arguments, Reach { sink, client, cancel }| {
         make(arguments, CallRequest { context: about, sink, agent, client, cancel, parent: None })
     };
-    if state.is_none() && !wire::abilities(context).any() && !stream::is_read(context) {
+    if state.is_none() && !wire::abilities(context).any() && !Form::of(context).is_read() {
         // Nobody reads or answers anything before the result: no queue, no rounds.
-        let reach = Reach { sink: Arc::new(NoSink), client: Arc::new(NoClient), cancel: context.ct.clone() };
-        return make(arguments, reach).await.map(Response::Complete);
+        let reach = Reach { sink: Arc::new(record.clone()), client: Arc::new(NoClient), cancel: context.ct.clone() };
+        return make(arguments, reach).await.map(|output| Response::Complete(output.with(&record)));
     }
-    let binding = Binding::new(&principal, method, target, &arguments, plugin);
+    let overflow = plugin.spec.limits.overflow;
+    let binding = Binding::new(&principal, method, target, &arguments, plugin.digest.as_str());
     let given = given.unwrap_or_default();
     let live = match state.filter(|_| is_stateless(context)) {
         Some(state) => resume(server, &state, &binding, given, context)?,
-        None => Live::begin(context, given, |reach| Box::pin(make(arguments, reach))),
+        None => Live::begin(context, given, overflow, record, |reach| Box::pin(make(arguments, reach))),
     };
     serve(server, live, &principal, &binding, correlation.as_deref(), context).await
 }
@@ -89,7 +95,7 @@ pub(super) fn mistaken<R>() -> Result<R, ErrorData> {
 
 /// What a guest is told about its call.
 pub(super) fn about(principal: &Principal, context: &RequestContext<RoleServer>) -> Result<CallContext, ErrorData> {
-    let mut about = CallContext::new(principal.as_str());
+    let mut about = CallContext::new(principal.clone());
     about.traceparent = context.meta.get_traceparent().map(str::to_owned);
     about.correlation_id = match context.meta.get(CORRELATION) {
         None => None,

@@ -9,6 +9,7 @@ use crate::changes::Changes;
 use crate::imports::ToolCaller;
 use crate::policy::Principal;
 use crate::registry::{CurrentCatalog, Runner};
+use crate::shelf::Shelf;
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
@@ -35,8 +36,10 @@ pub struct Parts {
     pub agent: Arc<dyn ToolCaller>,
     /// Where calls wait for answers.
     pub lot: Arc<Lot>,
+    /// What calls left behind.
+    pub shelf: Arc<Shelf>,
     /// What clients are told of.
-    pub changes: Changes,
+    pub changes: Arc<Changes>,
     /// On whose behalf calls run.
     pub principal: Principal,
     /// Cancelled when subscriptions are to end.
@@ -55,9 +58,10 @@ pub(super) struct Shared {
     pub(super) runner: Arc<Runner>,
     pub(super) agent: Arc<dyn ToolCaller>,
     pub(super) lot: Arc<Lot>,
+    pub(super) shelf: Arc<Shelf>,
     pub(super) stop: CancellationToken,
     pub(super) open: listen::Open,
-    changes: Changes,
+    changes: Arc<Changes>,
     principal: Principal,
     config: ServerConfig,
     lists: RwLock<Arc<Lists>>,
@@ -67,7 +71,7 @@ pub(super) struct Shared {
 impl Server {
     /// A server with a session.
     pub fn new(parts: Parts) -> Self {
-        let Parts { catalog, runner, agent, lot, changes, principal, stop } = parts;
+        let Parts { catalog, runner, agent, lot, shelf, changes, principal, stop } = parts;
         let me = Implementation::new("portcullis", env!("CARGO_PKG_VERSION")).with_title("Portcullis");
         let extensions = ExtensionCapabilities::from([(PARTIAL_RESULTS.to_owned(), Default::default())]);
         // All of them, whatever is offered now: that can change while a client is connected.
@@ -87,7 +91,8 @@ impl Server {
         let server_info = serde_json::to_value(&me).unwrap_or_default();
         let lists = RwLock::new(Arc::new(Lists::of(catalog.now())));
         let open = listen::Open::default();
-        let shared = Shared { catalog, runner, agent, lot, stop, open, changes, principal, config, lists, server_info };
+        let shared =
+            Shared { catalog, runner, agent, lot, shelf, stop, open, changes, principal, config, lists, server_info };
         Self { shared: Arc::new(shared), session: Arc::default() }
     }
 
@@ -179,9 +184,9 @@ impl ServerHandler for Server {
     async fn list_resources(
         &self,
         page: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        resources::list(&self.shared, page)
+        resources::list(&self.shared, &self.shared.principal(&context), page)
     }
 
     async fn list_resource_templates(
@@ -221,9 +226,9 @@ impl ServerHandler for Server {
     async fn list_prompts(
         &self,
         page: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        prompts::list(&self.shared, page)
+        prompts::list(&self.shared, &self.shared.principal(&context), page)
     }
 
     async fn get_prompt(

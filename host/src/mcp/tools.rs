@@ -37,7 +37,7 @@ pub(super) async fn call(
         method: "tools/call",
         target: &request.name,
         arguments: Value::Object(request.arguments.unwrap_or_default()),
-        plugin: plugin.digest.as_str(),
+        plugin: &plugin,
         state: request.request_state,
         given: request.input_responses,
     };

@@ -9,8 +9,8 @@ use crate::abi::{CallSetup, Ended, Remains};
 use crate::clock::Clock;
 use crate::engine::{Allowance, CallError, MAX_INSTANCES, MAX_WAITING, Standstill};
 use crate::imports::{
-    AgentTools, CallContext, CallCtx, CallSink, Client, ClientCalls, Completion, CompletionQuery, PromptResult,
-    ToolCaller,
+    AgentTools, CallContext, CallCtx, CallSink, Client, ClientCalls, Completion, CompletionQuery, Keepers,
+    PromptResult, ToolCaller,
 };
 use crate::policy::{Budget, Lineage, PluginId, Side};
 use serde_json::Value;
@@ -60,17 +60,19 @@ pub struct Runner {
     waiting: Arc<Semaphore>,
     ready: Arc<Semaphore>,
     idle: Arc<Idle>,
+    keepers: Keepers,
 }
 
 impl Runner {
-    /// On this clock.
-    pub fn new(clock: Arc<dyn Clock>) -> Self {
+    /// On this clock; what calls leave behind goes to `keepers`.
+    pub fn new(clock: Arc<dyn Clock>, keepers: Keepers) -> Self {
         Self {
             clock,
             roots: Arc::new(Semaphore::new(ROOT_CALLS)),
             waiting: Arc::new(Semaphore::new(MAX_WAITING as usize)),
             ready: Arc::new(Semaphore::new(READY_INSTANCES)),
             idle: Arc::default(),
+            keepers,
         }
     }
 
@@ -186,7 +188,7 @@ impl Runner {
         let Parent { lineage, budget, standstill, held } = parent;
         let agent_tools = AgentTools::new(plugin.authority.clone(), lineage, request.agent);
         let client = Client::new(plugin.authority.clone(), limits, client);
-        let call = CallCtx::new(request.context, limits, request.sink, agent_tools, client);
+        let call = CallCtx::new(request.context, limits, request.sink, agent_tools, client).keep_with(&self.keepers);
         let (limits, cancel) = (limits.clone(), request.cancel);
         let allowance = Allowance { limits, budget, cancel, standstill, held_above: held };
         let (authority, clock) = (plugin.authority.clone(), self.clock.clone());

@@ -43,7 +43,7 @@ pub(super) fn tool_to_guest(tool: h::Tool) -> w::Tool {
 pub(super) fn context_to_guest(context: &h::CallContext, deadline: Duration) -> w::CallContext {
     w::CallContext {
         id: context.id.clone(),
-        principal: context.principal.clone(),
+        principal: context.principal.to_string(),
         correlation_id: context.correlation_id.clone(),
         idempotency_key: context.idempotency_key.clone(),
         deadline_ms: u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX),
@@ -76,7 +76,7 @@ pub(super) fn embedded_from_guest(resource: w::EmbeddedResource) -> h::EmbeddedR
 
 pub(super) fn annotations_from_guest(annotations: w::ContentAnnotations) -> h::Annotations {
     h::Annotations {
-        audience: annotations.audience.into_iter().map(role_from_guest).collect(),
+        audience: roles_from_guest(&annotations.audience),
         priority: annotations.priority,
         last_modified: annotations.last_modified,
     }
@@ -84,6 +84,11 @@ pub(super) fn annotations_from_guest(annotations: w::ContentAnnotations) -> h::A
 
 pub(super) fn icon_from_guest(icon: w::Icon) -> h::Icon {
     h::Icon { src: icon.src, mime_type: icon.mime_type, sizes: icon.sizes }
+}
+
+/// Each role once: a list of a million of them says no more, and would cost more than any limit counts.
+pub(super) fn roles_from_guest(named: &[w::Role]) -> Vec<h::Role> {
+    [w::Role::User, w::Role::Assistant].into_iter().filter(|role| named.contains(role)).map(role_from_guest).collect()
 }
 
 pub(super) fn role_from_guest(role: w::Role) -> h::Role {

@@ -6,6 +6,8 @@ mod convert_offer;
 mod exports;
 mod link;
 mod link_client;
+mod link_events;
+mod link_publish;
 mod ready;
 
 use super::guest::{CallSetup, Guest};

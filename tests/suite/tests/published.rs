@@ -1,0 +1,95 @@
+//! Publishing and events, as the guest sees them.
+
+use serde_json::json;
+use suite::{Client, plugin};
+
+/// What the guest was told, by what it tried.
+fn told(text: &str, what: &str) -> String {
+    let line = text.lines().find_map(|line| line.strip_prefix(&format!("{what}: ")));
+    line.unwrap_or_else(|| panic!("nothing about {what} in\n{text}")).to_owned()
+}
+
+#[test]
+fn publishing_needs_a_grant() {
+    let mut client = Client::of(&plugin("publish-all", ""));
+    let text = client.run("publish-all", json!({})).good();
+    for what in ["put", "append", "escape", "large", "prompt", "nothing", "no-prompt"] {
+        assert!(told(&text, what).contains("Denied"), "{text}");
+    }
+    assert!(told(&text, "put").contains("put this under [plugins.publish-all.grants]: publish = true"), "{text}");
+    client.server.wait_for_log("denied: publish");
+}
+
+#[test]
+fn what_may_be_published_is_bounded() {
+    let mut client = Client::of(&plugin("publish-all", "grants.publish = true"));
+    let text = client.run("publish-all", json!({"n": 300})).good();
+    assert_eq!(told(&text, "put"), r#"Ok("portcullis://published/publish-all/report/today.txt")"#);
+    assert_eq!(told(&text, "append"), told(&text, "put"));
+    assert_eq!(told(&text, "prompt"), "Ok(())");
+    for (what, why) in [
+        ("append-bytes", "is text"),
+        ("escape", "is not a path"),
+        ("priority", "between 0 and 1"),
+        ("bad-prompt", "name of a prompt"),
+        ("large", "1048576"),
+        ("nothing", "NotFound"),
+        ("no-prompt", "NotFound"),
+        ("flood", "1200"),
+    ] {
+        let told = told(&text, what);
+        assert!(told.starts_with("Err") && told.contains(why), "{what}: {told}");
+    }
+}
+
+#[test]
+fn events_are_granted_by_name_told_once_and_not_too_often() {
+    let mut client = Client::of(&plugin("event-flood", r#"grants.events = ["policy.*"]"#));
+    let text = client.run("event-flood", json!({"n": 1_000})).good();
+    assert_eq!((told(&text, "first"), told(&text, "again")), ("Ok(true)".into(), "Ok(false)".into()));
+    assert_eq!(told(&text, "other-name"), "Ok(true)");
+    assert!(told(&text, "ungranted").contains(r#"events = [\"trip.booked\"]"#), "{text}");
+    assert!(told(&text, "no-name").contains("at least two words") && told(&text, "no-json").contains("not JSON"));
+    assert!(told(&text, "large").contains("16384"), "{text}");
+    let refused = text.lines().last().unwrap();
+    assert!(refused.contains("Exhausted") && refused.contains("Stored") && refused.contains("60"), "{refused}");
+}
+
+#[test]
+fn what_is_published_is_listed_read_filled_in_and_told() {
+    let mut client = Client::of(&(plugin("publish-all", "grants.publish = true") + &plugin("provider", "")));
+    let uri = "portcullis://published/publish-all/report/today.txt";
+    let wanted = json!({"resourcesListChanged": true, "promptsListChanged": true, "resourceSubscriptions": [uri]});
+    client.begin("subscriptions/listen", json!({"notifications": wanted}));
+    assert_eq!(client.notified()["method"], "notifications/subscriptions/acknowledged");
+    let unknown = client.request("resources/read", json!({"uri": uri}));
+    assert_eq!((unknown.error_code(), &unknown.message["error"]["data"]["uri"]), (-32602, &json!(uri)));
+
+    let id = client.begin_call("publish-all__run", json!({}));
+    let mut told: Vec<_> = (0..3).map(|_| client.notified()["method"].as_str().unwrap().to_owned()).collect();
+    told.sort();
+    let methods = ["prompts/list_changed", "resources/list_changed", "resources/updated"];
+    assert_eq!(told, methods.map(|method| format!("notifications/{method}")));
+    client.wait(id, std::time::Instant::now());
+
+    let listed = client.request("resources/list", json!({}));
+    let resources = listed.result()["resources"].as_array().unwrap();
+    let entry = resources.iter().find(|entry| entry["uri"] == uri).unwrap();
+    assert_eq!(entry["_meta"]["dev.portcullis/source"]["plugin"], "publish-all", "{entry}");
+    assert!(resources.iter().is_sorted_by_key(|entry| entry["uri"].as_str()), "{listed:?}");
+    let read = client.request("resources/read", json!({"uri": uri}));
+    assert_eq!(read.result()["contents"][0]["text"], "one two", "{}", read.message);
+    assert_eq!(read.result()["contents"][0]["_meta"]["dev.portcullis/source"]["plugin"], "publish-all");
+
+    let name = "publish-all__plan";
+    let prompts = client.request("prompts/list", json!({}));
+    assert!(prompts.result()["prompts"].as_array().unwrap().iter().any(|prompt| prompt["name"] == name));
+    let get = client.request("prompts/get", json!({"name": name, "arguments": {"where": "Oslo"}}));
+    assert_eq!(get.result()["messages"][0]["content"]["text"], "Go to Oslo", "{}", get.message);
+    assert_eq!(client.request("prompts/get", json!({"name": name})).error_code(), -32602);
+    let reference = json!({"type": "ref/prompt", "name": name});
+    let complete = json!({"ref": reference, "argument": {"name": "where", "value": "O"}});
+    assert_eq!(client.request("completion/complete", complete).result()["completion"]["values"], json!([]));
+    let inbox = client.request("resources/read", json!({"uri": "portcullis://inbox"}));
+    assert_eq!(inbox.result()["contents"][0]["mimeType"], "application/json", "{}", inbox.message);
+}
