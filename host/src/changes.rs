@@ -32,8 +32,8 @@ impl Change {
     }
 }
 
-/// Where changes are told.
-#[derive(Debug)]
+/// Where changes are told. Clones tell the same listeners.
+#[derive(Debug, Clone)]
 pub struct Changes(broadcast::Sender<Change>);
 
 impl Changes {

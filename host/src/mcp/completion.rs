@@ -64,7 +64,7 @@ fn find(server: &Shared, principal: &Principal, reference: &Reference) -> Result
             return Ok(Some((exposed.plugin().clone(), Completing::Prompt(prompt.name.clone()), names)));
         }
         let published = server.shelf.list_prompts(principal).iter().any(|prompt| prompt.name == name);
-        return if published { Ok(None) } else { Err(prompts::unknown(name)) };
+        return if published { Ok(None) } else { prompts::find(server, name).map(|_| None) };
     }
     let text = reference.as_resource_uri().unwrap_or_default();
     if let Some(exposed) = catalog.template(text) {

@@ -1,11 +1,9 @@
-//! The catalog in the protocol's words: made once per catalog, sent in pages. What belongs to one principal only is not
-//! in it.
+//! The catalog in the protocol's words: made once per catalog, sent in pages.
 
 use super::content::{annotations, icons};
 use super::published;
 use crate::imports::{Prompt as OurPrompt, ResourceInfo, ResourceTemplate as OurTemplate};
 use crate::registry::{Catalog, PluginTool};
-use crate::shelf;
 use rmcp::model::{Prompt, PromptArgument, Resource, ResourceTemplate, Tool, ToolAnnotations};
 use std::sync::Arc;
 
@@ -22,14 +20,10 @@ pub(super) struct Lists {
 impl Lists {
     /// Of this catalog.
     pub(super) fn of(catalog: Arc<Catalog>) -> Self {
-        let ours = shelf::TEMPLATES.iter().map(published::template);
-        let theirs = catalog.templates().map(|(_, exposed)| template(&exposed.item().template));
-        let mut templates: Vec<_> = ours.chain(theirs).collect();
-        templates.sort_by(|a, b| a.uri_template.cmp(&b.uri_template));
         Self {
             tools: catalog.iter().map(|(name, exposed)| tool(name, exposed.tool())).collect(),
             resources: catalog.resources().map(|(_, exposed)| resource(exposed.item())).collect(),
-            templates,
+            templates: templates(&catalog),
             prompts: catalog.prompts().map(|(name, exposed)| prompt(name, exposed.item())).collect(),
             catalog,
         }
@@ -66,6 +60,13 @@ fn resource(described: &ResourceInfo) -> Resource {
     resource.annotations = described.annotations.clone().map(annotations);
     resource.icons = icons(&described.icons);
     resource
+}
+
+fn templates(catalog: &Catalog) -> Vec<ResourceTemplate> {
+    let offered = catalog.templates().map(|(_, exposed)| template(&exposed.item().template));
+    let mut templates: Vec<_> = offered.chain(published::templates()).collect();
+    templates.sort_by(|a, b| a.uri_template.cmp(&b.uri_template));
+    templates
 }
 
 /// Without annotations, for which rmcp's type has no place.

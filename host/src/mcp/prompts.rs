@@ -16,6 +16,7 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub(super) fn list(
@@ -23,15 +24,14 @@ pub(super) fn list(
     principal: &Principal,
     page: Option<PaginatedRequestParams>,
 ) -> Result<ListPromptsResult, ErrorData> {
-    let lists = server.lists();
-    let mut own: Vec<_> = server.shelf.list_prompts(principal).into_iter().map(published::prompt).collect();
-    // What a plugin offers to everybody goes before what a call published under the same name.
-    own.retain(|prompt| lists.catalog.prompt(&prompt.name).is_none());
-    let mut all: Vec<_> = lists.prompts.iter().chain(&own).collect();
-    all.sort_by(|a, b| a.name.cmp(&b.name));
-    let page = page::of("prompts", &all, |prompt| &prompt.name, page)?;
-    let prompts = page.items.into_iter().cloned().collect();
-    let mut result = ListPromptsResult::with_all_items(prompts).with_ttl_ms(page::TTL_MS);
+    let mut prompts = server.lists().prompts.clone();
+    prompts.extend(server.shelf.list_prompts(principal).into_iter().map(published::prompt));
+    // Stable, so that what a plugin offers comes before what one published under the same name, and hides it.
+    prompts.sort_by(|a, b| a.name.cmp(&b.name));
+    prompts.dedup_by(|second, first| second.name == first.name);
+    let page = page::of("prompts", &prompts, |prompt| &prompt.name, page)?;
+    let mut result = ListPromptsResult::with_all_items(page.items).with_ttl_ms(page::TTL_MS);
+    // Principals may see different ones.
     result.cache_scope = Some(CacheScope::Private);
     result.next_cursor = page.next;
     result.meta = Some(server.meta(None));
@@ -44,10 +44,13 @@ pub(super) async fn get(
     context: RequestContext<RoleServer>,
 ) -> Result<GetPromptResponse, ErrorData> {
     let given = request.arguments.unwrap_or_default();
-    let Some(exposed) = server.catalog.now().prompt(&request.name).cloned() else {
-        let result = fill(server, &server.principal(&context), &request.name, &given)?;
-        return Ok(GetPromptResponse::Complete(result));
-    };
+    if server.catalog.now().prompt(&request.name).is_none()
+        && let Some(filled) = server.shelf.get_prompt(&server.principal(&context), &request.name, &texts(&given))
+    {
+        let filled = filled.map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
+        return Ok(GetPromptResponse::Complete(published::filled(filled, server.meta(None))));
+    }
+    let exposed = find(server, &request.name)?;
     let arguments = checked(exposed.item(), given.clone())?;
     let plugin = exposed.plugin().clone();
     let asked = Request {
@@ -86,23 +89,17 @@ async fn run(
     Ok(Output::Prompt(result))
 }
 
-/// Fills in what a call of this principal published.
-fn fill(server: &Shared, principal: &Principal, name: &str, given: &JsonObject) -> Result<GetPromptResult, ErrorData> {
-    let text = |(name, value): (&String, &Value)| match value {
-        Value::String(text) => Ok((name.clone(), text.clone())),
-        _ => Err(ErrorData::invalid_params(format!("the argument `{}` must be text", printable(name)), None)),
-    };
-    let arguments = given.iter().map(text).collect::<Result<_, _>>()?;
-    match server.shelf.get_prompt(principal, name, &arguments) {
-        Some(Ok(filled)) => Ok(published::filled(filled, server.meta(None))),
-        Some(Err(error)) => Err(ErrorData::invalid_params(error.to_string(), None)),
-        None => Err(unknown(name)),
-    }
+/// A prompt by its exposed name.
+pub(super) fn find(server: &Shared, name: &str) -> Result<Exposed<Prompt>, ErrorData> {
+    server.catalog.now().prompt(name).cloned().ok_or_else(|| {
+        let text = format!("unknown prompt `{}`; prompts/list names those there are", printable(name));
+        ErrorData::invalid_params(text, None)
+    })
 }
 
-pub(super) fn unknown(name: &str) -> ErrorData {
-    let text = format!("unknown prompt `{}`; prompts/list names those there are", printable(name));
-    ErrorData::invalid_params(text, None)
+/// The arguments that are text.
+fn texts(given: &JsonObject) -> BTreeMap<String, String> {
+    given.iter().filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
 }
 
 /// What the client gave, in the prompt's own order: only arguments it has, all that it needs, and text only.

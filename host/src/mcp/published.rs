@@ -1,64 +1,71 @@
-//! What calls left behind for their principal, in the protocol's words.
+//! What the shelf holds, in the protocol's words: resources and prompts that exist since a call of the same principal.
 
 use super::SOURCE;
 use super::content::{annotations, contents, role};
-use crate::imports::{Annotations, Content, EmbeddedResource, Provenance};
-use crate::shelf::{Filled, Listed, ListedPrompt, Reading, Template};
+use crate::imports::{EmbeddedResource, Provenance};
+use crate::shelf::{Filled, Listed, ListedPrompt, Reading, TEMPLATES};
 use rmcp::model::{
-    GetPromptResult, MetaObject, Prompt, PromptArgument, PromptMessage, Resource, ResourceContents, ResourceTemplate,
+    CacheScope, ContentBlock, GetPromptResult, MetaObject, Prompt, PromptArgument, PromptMessage, ReadResourceResult,
+    Resource, ResourceTemplate,
 };
 
-/// The scheme of their URIs, which no plugin can have.
-pub(super) const SCHEME: &str = "portcullis:";
-
-/// In a list.
+/// An entry of `resources/list`.
 pub(super) fn resource(listed: Listed) -> Resource {
     let mut resource = Resource::new(listed.uri, listed.name);
     resource.title = listed.title;
     resource.description = listed.description;
     resource.mime_type = listed.mime_type;
     resource.size = listed.size;
-    resource.annotations = (listed.annotations != Annotations::default()).then(|| annotations(listed.annotations));
-    resource.meta = listed.source.as_ref().map(meta);
+    resource.annotations = Some(annotations(listed.annotations));
+    resource.meta = listed.source.map(|source| sourced(MetaObject::new(), source));
     resource
 }
 
-/// In a list.
-pub(super) fn template(listed: &Template) -> ResourceTemplate {
-    ResourceTemplate::new(listed.uri, listed.name).with_description(listed.description)
+/// Entries of `resources/templates/list`.
+pub(super) fn templates() -> impl Iterator<Item = ResourceTemplate> {
+    TEMPLATES.iter().map(|template| {
+        let mut shown = ResourceTemplate::new(template.uri, template.name);
+        shown.description = Some(template.description.to_owned());
+        shown.mime_type = Some("application/json".to_owned());
+        shown
+    })
 }
 
-/// In a list.
+/// An entry of `prompts/list`.
 pub(super) fn prompt(listed: ListedPrompt) -> Prompt {
-    let arguments = listed.arguments.into_iter().map(|name| PromptArgument::new(name).with_required(true)).collect();
-    let mut prompt = Prompt::new(listed.name, listed.description, Some(arguments));
+    let arguments = listed.arguments.into_iter().map(|name| PromptArgument::new(name).with_required(true));
+    let mut prompt = Prompt::new(listed.name, listed.description, Some(arguments.collect()));
     prompt.title = listed.title;
-    prompt.meta = Some(meta(&listed.source));
+    prompt.meta = Some(sourced(MetaObject::new(), listed.source));
     prompt
 }
 
-/// In full.
-pub(super) fn reading(reading: Reading) -> ResourceContents {
+/// What `resources/read` answers.
+pub(super) fn reading(reading: Reading, meta: MetaObject) -> ReadResourceResult {
     let Reading { uri, mime_type, body, source } = reading;
-    let contents = contents(EmbeddedResource { uri, mime_type, body });
-    match source {
-        Some(source) => contents.with_meta(meta(&source)),
-        None => contents,
-    }
-}
-
-/// Filled in; `about` is `_meta` of every result.
-pub(super) fn filled(filled: Filled, mut about: MetaObject) -> GetPromptResult {
-    let message = |(by, text)| PromptMessage::new(role(by), super::content::block(Content::text(text)));
-    let mut result = GetPromptResult::new(filled.messages.into_iter().map(message).collect());
-    result.description = filled.description;
-    about.extend(meta(&filled.source));
-    result.meta = Some(about);
+    let piece = contents(EmbeddedResource { uri, mime_type, body });
+    // It may change at any time, and it is nobody else's.
+    let mut result = ReadResourceResult::new(vec![piece]).with_ttl_ms(0);
+    result.cache_scope = Some(CacheScope::Private);
+    result.meta = Some(match source {
+        Some(source) => sourced(meta, source),
+        None => meta,
+    });
     result
 }
 
-fn meta(source: &Provenance) -> MetaObject {
-    let mut meta = MetaObject::new();
+/// What `prompts/get` answers.
+pub(super) fn filled(filled: Filled, meta: MetaObject) -> GetPromptResult {
+    let messages =
+        filled.messages.into_iter().map(|(who, text)| PromptMessage::new(role(who), ContentBlock::text(text)));
+    let mut result = GetPromptResult::new(messages.collect());
+    result.description = filled.description;
+    result.meta = Some(sourced(meta, filled.source));
+    result
+}
+
+/// A call wrote it: whoever reads it should know which.
+fn sourced(mut meta: MetaObject, source: Provenance) -> MetaObject {
     meta.insert(SOURCE.to_owned(), serde_json::to_value(source).unwrap_or_default());
     meta
 }

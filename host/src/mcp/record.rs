@@ -122,7 +122,7 @@ mod tests {
     use crate::policy::{PluginId, Side};
 
     fn record() -> (Record, Arc<Shelf>, Principal) {
-        let shelf = Arc::new(Shelf::new(Arc::new(SystemClock), Arc::new(Changes::new())));
+        let shelf = Arc::new(Shelf::new(Arc::new(SystemClock), Changes::new()));
         let plugin = PluginId { side: Side::Server, name: "p".into() };
         let call = CallContext::new("local");
         let run = Run { source: Provenance::of(&plugin, &call), tool: "p__t".into() };

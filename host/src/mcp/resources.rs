@@ -17,18 +17,20 @@ use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
+/// The host's own resources; no plugin can offer any under this scheme.
+const SHELF: &str = "portcullis:";
+
 pub(super) fn list(
     server: &Shared,
     principal: &Principal,
     page: Option<PaginatedRequestParams>,
 ) -> Result<ListResourcesResult, ErrorData> {
-    let lists = server.lists();
-    let own: Vec<_> = server.shelf.list_resources(principal).into_iter().map(published::resource).collect();
-    let mut all: Vec<_> = lists.resources.iter().chain(&own).collect();
-    all.sort_by(|a, b| a.uri.cmp(&b.uri));
-    let page = page::of("resources", &all, |resource| &resource.uri, page)?;
-    let resources = page.items.into_iter().cloned().collect();
-    let mut result = ListResourcesResult::with_all_items(resources).with_ttl_ms(page::TTL_MS);
+    let mut resources = server.lists().resources.clone();
+    resources.extend(server.shelf.list_resources(principal).into_iter().map(published::resource));
+    resources.sort_by(|a, b| a.uri.cmp(&b.uri));
+    let page = page::of("resources", &resources, |resource| &resource.uri, page)?;
+    let mut result = ListResourcesResult::with_all_items(page.items).with_ttl_ms(page::TTL_MS);
+    // Principals may see different ones.
     result.cache_scope = Some(CacheScope::Private);
     result.next_cursor = page.next;
     result.meta = Some(server.meta(None));
@@ -54,14 +56,9 @@ pub(super) async fn read(
     context: RequestContext<RoleServer>,
 ) -> Result<ReadResourceResponse, ErrorData> {
     let uri = request.uri;
-    if uri.starts_with(published::SCHEME) {
-        // What is somebody else's is just not there.
-        let found = server.shelf.read(&server.principal(&context), &uri);
-        let reading = found.ok_or_else(|| unknown(&uri))?;
-        let mut result = ReadResourceResult::new(vec![published::reading(reading)]).with_ttl_ms(0);
-        result.cache_scope = Some(CacheScope::Private);
-        result.meta = Some(server.meta(None));
-        return Ok(ReadResourceResponse::Complete(result));
+    if uri.starts_with(SHELF) {
+        let reading = server.shelf.read(&server.principal(&context), &uri).ok_or_else(|| unknown(&uri))?;
+        return Ok(ReadResourceResponse::Complete(published::reading(reading, server.meta(None))));
     }
     let Some(plugin) = server.catalog.now().reader(&uri).cloned() else { return Err(unknown(&uri)) };
     let asked = Request {

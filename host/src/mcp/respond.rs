@@ -33,7 +33,7 @@ pub(super) struct Request<'a> {
     /// What is called.
     pub(super) target: &'a str,
     pub(super) arguments: Value,
-    /// Who answers.
+    /// Of the plugin that answers.
     pub(super) plugin: &'a Plugin,
     /// The parked call that it goes on with.
     pub(super) state: Option<String>,
@@ -57,8 +57,8 @@ where
     let principal = server.principal(context);
     let about = about(&principal, context)?;
     let correlation = about.correlation_id.clone();
-    let run = Run { source: Provenance::of(plugin.id(), &about), tool: target.to_owned() };
-    let record = Record::logged(server.shelf.clone(), principal.clone(), run);
+    let source = Provenance::of(plugin.id(), &about);
+    let record = Record::logged(server.shelf.clone(), principal.clone(), Run { source, tool: target.to_owned() });
     let agent = server.agent.clone();
     let make = |arguments, Reach { sink, client, cancel }| {
         make(arguments, CallRequest { context: about, sink, agent, client, cancel, parent: None })
@@ -66,7 +66,8 @@ where
     if state.is_none() && !wire::abilities(context).any() && !Form::of(context).is_read() {
         // Nobody reads or answers anything before the result: no queue, no rounds.
         let reach = Reach { sink: Arc::new(record.clone()), client: Arc::new(NoClient), cancel: context.ct.clone() };
-        return make(arguments, reach).await.map(|output| Response::Complete(output.with(&record)));
+        let output = make(arguments, reach).await?;
+        return Ok(Response::Complete(output.with(&record)));
     }
     let overflow = plugin.spec.limits.overflow;
     let binding = Binding::new(&principal, method, target, &arguments, plugin.digest.as_str());

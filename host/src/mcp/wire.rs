@@ -74,7 +74,7 @@ pub(super) fn request(asked: &Asked, plugin: &PluginId, correlation: Option<&str
                 ElicitRequestParams::FormElicitationParams { meta, message: message.clone(), requested_schema };
             Ok(InputRequest::Elicitation(ElicitRequest::new(params)))
         }
-        Asked::Url { message, url } => {
+        Asked::Url { message, url, .. } => {
             let (message, url) = (message.clone(), url.clone());
             let params =
                 ElicitRequestParams::UrlElicitationParams { meta, message, url, elicitation_id: String::new() };

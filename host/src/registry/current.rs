@@ -7,12 +7,12 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// Holds the newest catalog.
 pub struct CurrentCatalog {
     newest: RwLock<Arc<Catalog>>,
-    changes: Arc<Changes>,
+    changes: Changes,
 }
 
 impl CurrentCatalog {
     /// Begins with this one; tells of others through `changes`.
-    pub fn new(catalog: Catalog, changes: Arc<Changes>) -> Self {
+    pub fn new(catalog: Catalog, changes: Changes) -> Self {
         Self { newest: RwLock::new(Arc::new(catalog)), changes }
     }
 

@@ -30,6 +30,7 @@ pub(super) struct Inbox {
     senders: BTreeMap<String, Sender>,
 }
 
+#[derive(Clone)]
 struct Entry {
     number: u64,
     event: Event,
@@ -44,8 +45,15 @@ struct Sender {
     seen: VecDeque<(String, String, Instant)>,
 }
 
+/// What is read of an inbox: taken under the shelf's lock, made into text outside it.
+pub(super) struct Excerpt {
+    name: String,
+    entries: Vec<Entry>,
+    newest: u64,
+    dropped: u64,
+}
+
 #[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
 struct Document {
     events: Vec<Shown>,
     /// The cursor for reading on.
@@ -137,30 +145,32 @@ impl Inbox {
         Ok(true)
     }
 
-    fn id(&self, number: u64) -> String {
-        format!("{}-{number}", self.name)
-    }
-
-    /// As JSON, from after the event with the id `after` on. An id that is none of this inbox's, for instance of one
-    /// before a restart, stands for the beginning: better told twice than not at all.
-    pub(super) fn document(&self, after: Option<&str>) -> String {
+    /// From after the event with the id `after` on. An id that is none of this inbox's, for instance of one before a
+    /// restart, stands for the beginning: better told twice than not at all.
+    pub(super) fn excerpt(&self, after: Option<&str>) -> Excerpt {
         let known = after.and_then(|id| id.strip_prefix(&self.name)?.strip_prefix('-')?.parse().ok());
         let after = known.filter(|number| *number <= self.newest).unwrap_or(0);
-        let events: Vec<Shown> =
-            self.events.iter().filter(|entry| entry.number > after).map(|entry| self.shown(entry)).collect();
-        let dropped = (self.newest - after).saturating_sub(events.len() as u64);
-        let next = (self.newest > 0).then(|| self.id(self.newest));
-        serde_json::to_string(&Document { events, next, dropped }).unwrap_or_default()
+        let entries: Vec<_> = self.events.iter().filter(|entry| entry.number > after).cloned().collect();
+        let dropped = (self.newest - after).saturating_sub(entries.len() as u64);
+        Excerpt { name: self.name.clone(), entries, newest: self.newest, dropped }
     }
+}
 
-    fn shown(&self, entry: &Entry) -> Shown {
-        Shown {
-            id: self.id(entry.number),
-            name: entry.event.name.clone(),
-            payload: serde_json::from_str(&entry.event.payload).unwrap_or_default(),
-            source: entry.source.clone(),
-            time: date(entry.wall),
-        }
+impl Excerpt {
+    /// As JSON.
+    pub(super) fn text(self) -> String {
+        let Self { name, entries, newest, dropped } = self;
+        let id = |number: u64| format!("{name}-{number}");
+        let shown = |Entry { number, event, source, wall, .. }: Entry| Shown {
+            id: id(number),
+            name: event.name,
+            payload: serde_json::from_str(&event.payload).unwrap_or_default(),
+            source,
+            time: date(wall),
+        };
+        let events = entries.into_iter().map(shown).collect();
+        let document = Document { events, next: (newest > 0).then(|| id(newest)), dropped };
+        serde_json::to_string(&document).unwrap_or_default()
     }
 }
 

@@ -36,7 +36,7 @@ const SWEEP: Duration = Duration::from_secs(60);
 pub struct Shelf {
     state: Mutex<State>,
     clock: Arc<dyn Clock>,
-    changes: Arc<Changes>,
+    changes: Changes,
 }
 
 struct State {
@@ -75,7 +75,7 @@ impl Desk<'_> {
 
 impl Shelf {
     /// Empty; tells what changes to `changes`.
-    pub fn new(clock: Arc<dyn Clock>, changes: Arc<Changes>) -> Self {
+    pub fn new(clock: Arc<dyn Clock>, changes: Changes) -> Self {
         let next_sweep = clock.now() + SWEEP;
         let state = State { owners: BTreeMap::new(), held: Held::default(), next_sweep };
         Self { state: Mutex::new(state), clock, changes }

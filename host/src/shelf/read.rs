@@ -1,5 +1,6 @@
 //! What clients may see: the resources of one principal.
 
+use super::inbox;
 use super::resources::{self, Resource, length};
 use super::runs::{self, Kept};
 use super::{Shelf, date};
@@ -75,7 +76,7 @@ impl Shelf {
     pub fn list_resources(&self, owner: &Principal) -> Vec<Listed> {
         self.with(owner, |own, _| {
             let published = own.resources.iter().map(|(tail, resource)| listed(tail, resource));
-            std::iter::once(inbox()).chain(published).chain(own.runs.iter().map(run)).collect()
+            std::iter::once(the_inbox()).chain(published).chain(own.runs.iter().map(run)).collect()
         })
     }
 
@@ -85,25 +86,36 @@ impl Shelf {
             None => (uri, None),
             Some((plain, query)) => (plain, Some(query.strip_prefix("after=")?)),
         };
-        let json = |text, source| (Some(JSON.to_owned()), ResourceBody::Text(text), source);
-        let (mime_type, body, source) = self.with(owner, |own, _| {
+        let found = self.with(owner, |own, _| {
             if plain == INBOX {
-                return Some(json(own.inbox.document(after), None));
+                return Some(Found::Inbox(own.inbox.excerpt(after)));
             }
             if plain.starts_with(runs::PREFIX) {
                 let after = after.map(str::parse).transpose().ok()?;
-                let kept = own.runs.iter_mut().find(|kept| kept.uri == plain)?;
-                return Some(json(kept.document(after), Some(kept.source().clone())));
+                return Some(Found::Run(own.runs.iter_mut().find(|kept| kept.uri == plain)?.excerpt(after)));
             }
             let resource = own.resources.get(uri.strip_prefix(resources::PREFIX)?)?;
-            let Resource { body, attributes, source, .. } = resource;
-            Some((attributes.mime_type.clone(), body.clone(), Some(source.clone())))
+            let (mime_type, source) = (resource.attributes.mime_type.clone(), resource.source.clone());
+            Some(Found::Published(mime_type, resource.body.clone(), source))
         })?;
+        let json = Some(JSON.to_owned());
+        let (mime_type, source, body) = match found {
+            Found::Published(mime_type, body, source) => (mime_type, Some(source), body),
+            Found::Inbox(excerpt) => (json, None, ResourceBody::Text(excerpt.text())),
+            Found::Run(excerpt) => (json, Some(excerpt.source().clone()), ResourceBody::Text(excerpt.text())),
+        };
         Some(Reading { uri: uri.to_owned(), mime_type, body, source })
     }
 }
 
-fn inbox() -> Listed {
+/// What stands behind a URI.
+enum Found {
+    Published(Option<String>, ResourceBody, Provenance),
+    Inbox(inbox::Excerpt),
+    Run(runs::Excerpt),
+}
+
+fn the_inbox() -> Listed {
     Listed {
         uri: INBOX.to_owned(),
         name: "inbox".to_owned(),

@@ -51,11 +51,21 @@ pub(super) struct Kept {
     told: bool,
 }
 
+/// What is read of a log: taken under the shelf's lock, made into text outside it.
+pub(super) struct Excerpt {
+    run: Run,
+    chunks: Vec<(u64, String)>,
+    next: u64,
+    dropped: u64,
+    ended: bool,
+    modified: SystemTime,
+}
+
 #[derive(Serialize)]
-struct Document<'a> {
-    tool: &'a str,
+struct Document {
+    tool: String,
     #[serde(flatten)]
-    source: &'a Provenance,
+    source: Provenance,
     chunks: Vec<Shown>,
     /// The cursor for reading on is one less.
     next: u64,
@@ -70,6 +80,24 @@ struct Document<'a> {
 struct Shown {
     seq: u64,
     content: Value,
+}
+
+impl Excerpt {
+    pub(super) fn source(&self) -> &Provenance {
+        &self.run.source
+    }
+
+    /// As JSON.
+    pub(super) fn text(self) -> String {
+        let Self { run: Run { source, tool }, chunks, next, dropped, ended, modified } = self;
+        let shown = |(seq, content): (u64, String)| {
+            let content = serde_json::from_str(&content).unwrap_or_default();
+            Shown { seq, content }
+        };
+        let chunks = chunks.into_iter().map(shown).collect();
+        let document = Document { tool, source, chunks, next, dropped, ended, time: date(modified) };
+        serde_json::to_string(&document).unwrap_or_default()
+    }
 }
 
 impl Kept {
@@ -93,26 +121,14 @@ impl Kept {
         &self.run.source
     }
 
-    /// As JSON, from after the chunk numbered `after` on.
-    pub(super) fn document(&mut self, after: Option<u64>) -> String {
+    /// From after the chunk numbered `after` on.
+    pub(super) fn excerpt(&mut self, after: Option<u64>) -> Excerpt {
         self.told = false;
         let from = after.map_or(0, |seq| seq.saturating_add(1));
-        let wanted = self.chunks.iter().filter(|(seq, _)| *seq >= from);
-        let shown = |(seq, content): &(u64, String)| Shown {
-            seq: *seq,
-            content: serde_json::from_str(content).unwrap_or_default(),
-        };
-        let chunks: Vec<Shown> = wanted.map(shown).collect();
-        let document = Document {
-            tool: &self.run.tool,
-            source: &self.run.source,
-            dropped: self.next.saturating_sub(from).saturating_sub(chunks.len() as u64),
-            chunks,
-            next: self.next,
-            ended: self.has_ended(),
-            time: date(self.modified),
-        };
-        serde_json::to_string(&document).unwrap_or_default()
+        let chunks: Vec<_> = self.chunks.iter().filter(|(seq, _)| *seq >= from).cloned().collect();
+        let dropped = self.next.saturating_sub(from).saturating_sub(chunks.len() as u64);
+        let (run, next, ended, modified) = (self.run.clone(), self.next, self.has_ended(), self.modified);
+        Excerpt { run, chunks, next, dropped, ended, modified }
     }
 }
 

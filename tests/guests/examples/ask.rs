@@ -13,6 +13,10 @@ guests::guest! {
     fn run(args) {
         let said = match args.path_or("form").as_str() {
             "form" => form("user_name", "What is your name?", NAME)?,
+            "number" => {
+                let n = args.n_or(0);
+                format!("{n}: {}", form("user_name", &format!("Who has number {n}?"), NAME)?)
+            }
             "rounds" => {
                 let rounds = args.n_or(2);
                 let mut said = Vec::new();
@@ -39,6 +43,11 @@ guests::guest! {
                 }
             }
             "sample" => model(client::sample(Some("capital"), &question()).map_err(why)?.content),
+            "samples" => {
+                let samples = (0..args.n_or(2)).map(|_| Ok(model(client::sample(None, &question()).map_err(why)?.content)));
+                samples.collect::<Result<Vec<_>, ToolError>>()?.join(", ")
+            }
+            "tools" => with_tools()?,
             "roots" => roots(client::list_roots(None).map_err(why)?),
             "secret" => form("x", "Your key?", r#"{"type":"object","properties":{"api_key":{"type":"string"}}}"#)?,
             "nested" => form("x", "Nested?", r#"{"type":"object","properties":{"a":{"type":"object"}}}"#)?,
@@ -85,6 +94,31 @@ fn question() -> client::SampleRequest {
         tool_choice: None,
         purpose: None,
     }
+}
+
+/// A model that uses a tool: runs it and asks again.
+fn with_tools() -> Result<String, ToolError> {
+    let mut request = question();
+    request.tools.push(client::SampleTool {
+        name: "capital_of".into(),
+        description: None,
+        input_schema: r#"{"type":"object","properties":{"country":{"type":"string"}}}"#.into(),
+    });
+    let answer = client::sample(None, &request).map_err(why)?;
+    let Some(SampleContent::ToolUse(used)) = answer.content.first().cloned() else { return Ok(model(answer.content)) };
+    let outcome = client::ToolOutcome {
+        id: used.id,
+        content: vec![text(format!("the capital for {}", used.input))],
+        structured: None,
+        is_error: false,
+    };
+    request.messages.push(client::SampleMessage { role: guests::Role::Assistant, content: answer.content });
+    request.messages.push(client::SampleMessage {
+        role: guests::Role::User,
+        content: vec![SampleContent::ToolResult(outcome)],
+    });
+    let answer = client::sample(None, &request).map_err(why)?;
+    Ok(format!("{} {:?}", model(answer.content), answer.stop_reason))
 }
 
 fn model(content: Vec<SampleContent>) -> String {

@@ -92,7 +92,7 @@ fn only_what_differs_is_told() {
     let version = |code: &str, resources: &[&str], prompts: &[&str]| {
         made.plugin("a", true, code, offers(resources, &["t:{x}"], prompts))
     };
-    let changes = Arc::new(Changes::new());
+    let changes = Changes::new();
     let first = Catalog::new(vec![version("1", &["n:1"], &["ask"])], vec![]).unwrap();
     let current = CurrentCatalog::new(first, changes.clone());
     let before = current.now();

@@ -32,7 +32,7 @@ struct Lab {
 impl Lab {
     fn new() -> Self {
         let clock = Arc::new(FakeClock(Mutex::new(crate::clock::SystemClock.now())));
-        let changes = Arc::new(Changes::new());
+        let changes = Changes::new();
         let news = changes.subscribe();
         Self { shelf: Arc::new(Shelf::new(clock.clone(), changes)), clock, news }
     }
