@@ -17,6 +17,7 @@ guests::guest! {
                 let n = args.n_or(0);
                 format!("{n}: {}", form("user_name", &format!("Who has number {n}?"), NAME)?)
             }
+            "fields" => form("trip", "Where to?", FIELDS)?,
             "rounds" => {
                 let rounds = args.n_or(2);
                 let mut said = Vec::new();
@@ -57,6 +58,12 @@ guests::guest! {
                 guests::output::emit(&[text("after")]).map_err(|error| failed(format!("{error:?}")))?;
                 said
             }
+            "spin" => {
+                form("user_name", "What is your name?", NAME)?;
+                loop {
+                    std::hint::black_box(());
+                }
+            }
             "supported" => format!("{:?}", client::supported()),
             other => return Err(failed(format!("nothing called {other}"))),
         };
@@ -65,6 +72,18 @@ guests::guest! {
 }
 
 const NAME: &str = r#"{"type":"object","properties":{"name":{"type":"string","minLength":1}},"required":["name"]}"#;
+
+/// Fields of every kind, in an order that no sorting gives.
+const FIELDS: &str = r#"{"type":"object","title":"Trip","properties":{
+    "to":{"type":"string","title":"To","enum":["Rome","Oslo"]},
+    "name":{"type":"string","description":"As in the passport","minLength":1,"maxLength":40},
+    "mail":{"type":"string","format":"email"},
+    "class":{"type":"string","oneOf":[{"const":"b","title":"Business"},{"const":"e","title":"Economy"}],"default":"e"},
+    "adults":{"type":"integer","minimum":1,"maximum":9,"default":1},
+    "budget":{"type":"number","minimum":0},
+    "extras":{"type":"array","items":{"type":"string","enum":["seat","meal"]},"maxItems":2},
+    "agree":{"type":"boolean","default":false}
+},"required":["to","name","agree"]}"#;
 
 fn form(key: &str, message: &str, schema: &str) -> Result<String, ToolError> {
     let form = Form { message: message.into(), schema: schema.into() };

@@ -18,6 +18,7 @@ pub mod provider;
 pub mod scan;
 mod server;
 mod speaker;
+pub mod transcripts;
 mod watch;
 pub mod web;
 

@@ -14,7 +14,9 @@ pub(super) fn accept(asked: &Asked, reply: Reply) -> Result<Result<Answer, Unans
     let again = |reason: String, tell| Ok(Err(Unanswered { reason, tell }));
     match (asked, reply) {
         (Asked::Form { schema, .. }, Reply::Form(Decision::Accept, content)) => {
-            let content = content.unwrap_or_else(|| serde_json::Value::Object(Default::default()));
+            let mut content = content.unwrap_or_else(|| serde_json::Value::Object(Default::default()));
+            // A guest sees the same, whichever client it was and however that orders its fields.
+            content.sort_all_objects();
             match schema.check(&content) {
                 Ok(()) => Ok(Ok(Answer::Form(FormAnswer::Accepted(content.to_string())))),
                 Err(reason) => again(reason, true),
