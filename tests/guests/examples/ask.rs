@@ -154,11 +154,8 @@ fn roots(roots: Vec<client::Root>) -> String {
 fn many() -> Result<String, ToolError> {
     let ask = |key: &str, question| KeyedQuestion { key: key.into(), question };
     let name = Form { message: "What is your name?".into(), schema: NAME.into() };
-    let questions = [
-        ask("user_name", Question::Form(name)),
-        ask("capital", Question::Sample(question())),
-        ask("roots", Question::Roots),
-    ];
+    let questions =
+        [ask("user_name", Question::Form(name)), ask("capital", Question::Sample(question())), ask("roots", Question::Roots)];
     let answers = client::ask_many(&questions).map_err(why)?;
     let words = answers.into_iter().map(|answer| match answer {
         Answer::Form(answer) => said(answer),
@@ -183,3 +180,4 @@ fn why(error: ClientError) -> ToolError {
         other => failed(format!("{other:?}")),
     }
 }
+

@@ -79,7 +79,7 @@ fn what_is_published_is_listed_read_filled_in_and_told() {
     assert!(resources.iter().is_sorted_by_key(|entry| entry["uri"].as_str()), "{listed:?}");
     let read = client.request("resources/read", json!({"uri": uri}));
     assert_eq!(read.result()["contents"][0]["text"], "one two", "{}", read.message);
-    assert_eq!(read.result()["contents"][0]["_meta"]["dev.portcullis/source"]["plugin"], "publish-all");
+    assert_eq!(read.result()["_meta"]["dev.portcullis/source"]["plugin"], "publish-all");
 
     let name = "publish-all__plan";
     let prompts = client.request("prompts/list", json!({}));
