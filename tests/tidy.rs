@@ -18,7 +18,8 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("imports", &["policy", "engine", "telemetry", "clock"]),
     ("abi", &["imports", "engine", "policy", "clock"]),
     ("registry", &["abi", "imports", "engine", "package", "policy", "clock", "telemetry"]),
-    ("mcp", &["registry", "engine", "imports", "policy", "telemetry"]),
+    ("storage", &["clock"]),
+    ("mcp", &["registry", "engine", "imports", "policy", "telemetry", "clock", "storage"]),
     ("agent", &["registry", "engine", "imports", "policy"]),
     ("config", &["policy"]),
 ];
@@ -39,6 +40,7 @@ const ONLY: &[Only] = &[
         places: &["engine/", "abi/", "imports/wasi.rs", "imports/wasi/"],
         why: "one place configures and runs wasmtime, so that an update of it is one change",
     },
+    Only { words: &["rusqlite"], places: &["storage/"], why: "one place knows how state is kept" },
     Only { words: &["bindgen"], places: &["abi/"], why: "generated types stay behind one wall" },
     Only { words: &["rmcp"], places: &["mcp/", "agent/"], why: "no other part knows the protocol's types" },
     Only { words: &["print!", "println!"], places: &["cli/"], why: "stdout is the MCP wire" },

@@ -15,4 +15,5 @@ pub mod mcp;
 pub mod package;
 pub mod policy;
 pub mod registry;
+pub mod storage;
 pub mod telemetry;

@@ -1,12 +1,16 @@
 //! `portcullis serve`.
 
 use super::ConfigFile;
+use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::host::Host;
 use crate::mcp::Server;
-use crate::mcp::transport::{HttpOptions, serve_http, serve_stdio};
+use crate::mcp::transport::{HttpOptions, HttpServer, LegacyOptions, serve_stdio};
+use crate::storage::Storage;
+use anyhow::Context;
 use std::net::SocketAddr;
 use std::process::ExitCode;
+use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -26,8 +30,20 @@ pub(super) struct Serve {
 impl Serve {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
         let config = Config::load(&self.file.config)?;
-        let stop = stop_signal()?;
-        let host = Host::start(&config).await?;
+        let (stop, hurry) = stop_signals()?;
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let mut http = None;
+        if let Some(address) = self.http.or(config.http) {
+            // First the address and the state, which are quick to fail.
+            let listening = HttpServer::bind(address, http_options(&config)).await?;
+            let folder = config.state.clone().context("no state folder: set PORTCULLIS_STATE or server.state")?;
+            let opening = clock.clone();
+            http = Some((listening, tokio::task::spawn_blocking(move || Storage::open(&folder, opening)).await??));
+        }
+        let host = tokio::select! {
+            host = Host::start(&config) => host?,
+            () = stop.cancelled() => return Ok(ExitCode::SUCCESS),
+        };
         tracing::info!(
             plugins = host.catalog.plugins().len(),
             agent = host.agents.len(),
@@ -35,30 +51,37 @@ impl Serve {
             "ready"
         );
         let server = |principal| Server::new(host.catalog.clone(), host.runner.clone(), host.agent.clone(), principal);
-        match self.http.or(config.http) {
-            Some(address) => {
-                let options =
-                    HttpOptions { allowed_hosts: config.allowed_hosts, allowed_origins: config.allowed_origins };
-                serve_http(server(HTTP_PRINCIPAL), address, options, stop).await?;
-            }
-            None => serve_stdio(server(STDIO_PRINCIPAL), stop).await?,
+        match http {
+            Some((http, storage)) => http.serve(server(HTTP_PRINCIPAL), storage, clock, stop, hurry).await?,
+            None => serve_stdio(server(STDIO_PRINCIPAL), stop, hurry).await?,
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Cancelled by SIGTERM or Ctrl-C.
-fn stop_signal() -> std::io::Result<CancellationToken> {
-    let stop = CancellationToken::new();
+fn http_options(config: &Config) -> HttpOptions {
+    HttpOptions {
+        allowed_hosts: config.allowed_hosts.clone(),
+        allowed_origins: config.allowed_origins.clone(),
+        max_body: config.max_body,
+        legacy: LegacyOptions { max_sessions: config.max_sessions, poll_after: config.poll_after },
+    }
+}
+
+/// Cancelled by SIGTERM or Ctrl-C: the first by the first of them, the second by the next, for whoever cannot wait.
+fn stop_signals() -> std::io::Result<(CancellationToken, CancellationToken)> {
+    let (stop, hurry) = (CancellationToken::new(), CancellationToken::new());
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    let cancelled = stop.clone();
+    let cancelled = [stop.clone(), hurry.clone()];
     tokio::spawn(async move {
-        tokio::select! {
-            _ = term.recv() => {}
-            _ = int.recv() => {}
+        for token in cancelled {
+            tokio::select! {
+                _ = term.recv() => {}
+                _ = int.recv() => {}
+            }
+            tracing::info!("stopping");
+            token.cancel();
         }
-        tracing::info!("stopping");
-        cancelled.cancel();
     });
-    Ok(stop)
+    Ok((stop, hurry))
 }

@@ -1,15 +1,23 @@
 //! The configuration file, the environment and the flags, resolved into one value. Unknown keys are errors.
 
 use crate::policy::{Grants, Limits, PluginId, PluginSpec, Side};
+use bytesize::ByteSize;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Every key with its default and meaning; what `portcullis config --example` prints.
 pub const EXAMPLE: &str = include_str!("example.toml");
 /// The file that is read when none is named.
 pub const DEFAULT_FILE: &str = "portcullis.toml";
+
+/// Bounds what one request makes the host hold and parse.
+const MAX_BODY: ByteSize = ByteSize::mib(4);
+/// Bounds the memory and the disk that clients take which come and never say goodbye.
+const MAX_SESSIONS: u32 = 1_000;
 
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +51,11 @@ struct ServerTable {
     allowed_hosts: Option<Vec<String>>,
     allowed_origins: Vec<String>,
     cache: Option<PathBuf>,
+    state: Option<PathBuf>,
+    max_body: Option<ByteSize>,
+    max_sessions: Option<NonZeroU32>,
+    #[serde(with = "humantime_serde")]
+    poll_after: Option<Duration>,
 }
 
 #[derive(Deserialize)]
@@ -72,6 +85,14 @@ pub struct Config {
     pub allowed_origins: Vec<String>,
     /// Folder of compiled plugins.
     pub cache: PathBuf,
+    /// Folder of what outlives the process; none: nobody said where, and the environment does not either.
+    pub state: Option<PathBuf>,
+    /// The largest body of an HTTP request.
+    pub max_body: ByteSize,
+    /// Legacy sessions over HTTP at a time.
+    pub max_sessions: u32,
+    /// When to close a legacy stream whose request still runs.
+    pub poll_after: Option<Duration>,
     /// Exposed plugins.
     pub plugins: Vec<PluginSpec>,
     /// Agent-side plugins.
@@ -116,6 +137,10 @@ impl Config {
                 Some(cache) => folder.join(home_expanded(&cache)),
                 None => default_cache()?,
             },
+            state: file.server.state.map(|state| folder.join(home_expanded(&state))).or_else(default_state),
+            max_body: file.server.max_body.unwrap_or(MAX_BODY),
+            max_sessions: file.server.max_sessions.map_or(MAX_SESSIONS, NonZeroU32::get),
+            poll_after: file.server.poll_after,
             plugins: resolve(Side::Server, file.plugins)?,
             agent: resolve(Side::Agent, file.agent)?,
         })
@@ -161,9 +186,19 @@ fn home_expanded(path: &Path) -> PathBuf {
     }
 }
 
+fn folder(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// `PORTCULLIS_STATE`, or `portcullis` in the user's folder for state.
+fn default_state() -> Option<PathBuf> {
+    folder("PORTCULLIS_STATE")
+        .or_else(|| folder("XDG_STATE_HOME").map(|state| state.join("portcullis")))
+        .or_else(|| folder("HOME").map(|home| home.join(".local/state/portcullis")))
+}
+
 /// `PORTCULLIS_CACHE`, or `portcullis` in the user's cache folder.
 fn default_cache() -> Result<PathBuf, ConfigError> {
-    let folder = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     folder("PORTCULLIS_CACHE")
         .or_else(|| folder("XDG_CACHE_HOME").map(|cache| cache.join("portcullis")))
         .or_else(|| folder("HOME").map(|home| home.join(".cache/portcullis")))

@@ -8,9 +8,10 @@ use super::{PARTIAL_RESULT_NOTIFICATION, PARTIAL_RESULT_TOKEN, PARTIAL_RESULTS};
 use crate::imports::{CallSink, Closed, Content, NoSink, Report};
 use async_trait::async_trait;
 use rmcp::model::{
-    CustomNotification, ProgressNotification, ProgressNotificationParam, ProgressToken, ServerNotification,
+    CustomNotification, GetExtensions as _, ProgressNotification, ProgressNotificationParam, ProgressToken, RequestId,
+    ServerNotification,
 };
-use rmcp::service::{Peer, RequestContext, RoleServer};
+use rmcp::service::{OriginatingRequestId, Peer, RequestContext, RoleServer};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -56,7 +57,10 @@ pub(super) fn open(context: &RequestContext<RoleServer>) -> (Arc<dyn CallSink>, 
         return (Arc::new(NoSink), None);
     }
     let (to, from) = mpsc::channel(QUEUE);
-    (Arc::new(Queue(to)), Some(Forward { from, form, peer: context.peer.clone(), last: None }))
+    (
+        Arc::new(Queue(to)),
+        Some(Forward { from, form, peer: context.peer.clone(), request: context.id.clone(), last: None }),
+    )
 }
 
 /// Empties the queue onto the wire.
@@ -64,6 +68,7 @@ pub(super) struct Forward {
     from: mpsc::Receiver<Event>,
     form: Form,
     peer: Peer<RoleServer>,
+    request: RequestId,
     last: Option<(f64, Option<f64>)>,
 }
 
@@ -71,7 +76,9 @@ impl Forward {
     /// Until the call is over and everything it said is sent.
     pub(super) async fn run(mut self) {
         while let Some(event) = self.from.recv().await {
-            let Some(notification) = self.notification(event) else { continue };
+            let Some(mut notification) = self.notification(event) else { continue };
+            // Legacy sessions have a stream for each request and one for the rest; rmcp marks only requests itself.
+            notification.extensions_mut().insert(OriginatingRequestId(self.request.clone()));
             if self.peer.send_notification(notification).await.is_err() {
                 // Nobody reads any more: the guest's next chunk fails.
                 self.from.close();

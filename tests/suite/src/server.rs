@@ -52,7 +52,7 @@ impl Server {
         let file = home.write("portcullis.toml", config);
         let mut command = Command::new(paths::binary());
         command.arg("serve").arg("--config").arg(file).args(arguments).current_dir(home.path());
-        command.env("PORTCULLIS_CACHE", paths::cache());
+        command.env("PORTCULLIS_CACHE", paths::cache()).env("PORTCULLIS_STATE", home.path().join("state"));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         adjust(&mut command);
         let mut child = command.spawn().expect("starting the server");

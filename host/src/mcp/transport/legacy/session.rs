@@ -1,0 +1,290 @@
+//! One session: which stream a message of the server goes to, and rmcp's transport made of that.
+
+use super::log::{EventLog, Silent};
+use crate::mcp::transport::gate::Work;
+use crate::policy::Principal;
+use rmcp::model::{
+    CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification, ClientRequest,
+    GetExtensions as _, GetMeta as _, JsonRpcRequest, ProgressToken, RequestId, ServerJsonRpcMessage,
+    ServerNotification, ServerResult,
+};
+use rmcp::service::{OriginatingRequestId, RoleServer};
+use rmcp::transport::Transport;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+/// Messages of the client that may wait for the session's loop.
+const QUEUE: usize = 16;
+/// Requests that may run in one session at a time. Bounds what one client can queue.
+pub(super) const MAX_REQUESTS: usize = 256;
+/// The version from which on clients know events without data.
+const PRIMING_SINCE: &str = "2025-11-25";
+
+pub(super) struct Session {
+    pub(super) id: Arc<str>,
+    pub(super) principal: Principal,
+    /// The stream of what belongs to no request.
+    pub(super) own: Arc<EventLog>,
+    pub(super) incoming: mpsc::Sender<ClientJsonRpcMessage>,
+    /// Told when the session ends; what runs in it is cancelled.
+    pub(super) over: CancellationToken,
+    /// Whether the client knows events without data (2025-11-25).
+    pub(super) knows_priming: AtomicBool,
+    /// Cloned by everybody who reads one of its streams.
+    pub(super) presence: Arc<()>,
+    state: Mutex<State>,
+}
+
+struct State {
+    running: HashMap<RequestId, Running>,
+    /// Who waits for the answer to `initialize`.
+    handshake: Option<oneshot::Sender<ServerJsonRpcMessage>>,
+    used: Instant,
+}
+
+struct Running {
+    log: Arc<EventLog>,
+    progress: Option<ProgressToken>,
+    /// It runs on when its client is away, so a server that stops waits for it rather than for a connection.
+    _work: Work,
+}
+
+/// What stands in the way of a new request.
+#[derive(Debug, PartialEq)]
+pub(super) enum Taken {
+    SameId,
+    Full,
+}
+
+impl Session {
+    /// A session and the transport that serves it.
+    pub(super) fn new(
+        id: Arc<str>,
+        principal: Principal,
+        own: Arc<EventLog>,
+        now: Instant,
+    ) -> (Arc<Self>, SessionTransport) {
+        let (incoming, received) = mpsc::channel(QUEUE);
+        let state = Mutex::new(State { running: HashMap::new(), handshake: None, used: now });
+        let session = Arc::new(Self {
+            id,
+            principal,
+            own,
+            incoming,
+            over: CancellationToken::new(),
+            knows_priming: AtomicBool::new(false),
+            presence: Arc::new(()),
+            state,
+        });
+        (session.clone(), SessionTransport { session, received })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn use_now(&self, now: Instant) {
+        self.state().used = now;
+    }
+
+    /// Since when nobody has used it; none while something runs in it or somebody reads.
+    pub(super) fn idle_since(&self) -> Option<Instant> {
+        let state = self.state();
+        let busy = !state.running.is_empty() || Arc::strong_count(&self.presence) > 1;
+        (!busy).then_some(state.used)
+    }
+
+    /// The answer to `initialize` goes here.
+    pub(super) fn expect_handshake(&self) -> oneshot::Receiver<ServerJsonRpcMessage> {
+        let (to, answer) = oneshot::channel();
+        self.state().handshake = Some(to);
+        answer
+    }
+
+    /// Notes what the handshake agreed on. False when it failed.
+    pub(super) fn note_handshake(&self, answer: &ServerJsonRpcMessage) -> bool {
+        let ServerJsonRpcMessage::Response(response) = answer else { return false };
+        let ServerResult::InitializeResult(result) = &response.result else { return false };
+        let knows = result.protocol_version.as_str() >= PRIMING_SINCE;
+        self.knows_priming.store(knows, Ordering::Relaxed);
+        true
+    }
+
+    /// Whether there is room for a request of this id.
+    pub(super) fn check_free(&self, id: &RequestId) -> Result<(), Taken> {
+        self.state().check_free(id)
+    }
+
+    /// From now on what answers this request is said on `log`.
+    pub(super) fn register(
+        &self,
+        request: &JsonRpcRequest<ClientRequest>,
+        log: Arc<EventLog>,
+        work: Work,
+    ) -> Result<(), Taken> {
+        let progress = request.request.get_meta().get_progress_token();
+        let mut state = self.state();
+        state.check_free(&request.id)?;
+        state.running.insert(request.id.clone(), Running { log, progress, _work: work });
+        Ok(())
+    }
+
+    /// The stream with this token, if it is still written to.
+    pub(super) fn live(&self, token: &str) -> Option<Arc<EventLog>> {
+        if self.own.token == token {
+            return Some(self.own.clone());
+        }
+        let state = self.state();
+        state.running.values().find(|running| running.log.token == token).map(|running| running.log.clone())
+    }
+
+    /// A cancelled request gets no answer, so nothing more comes on its stream.
+    pub(super) fn note_cancel(&self, message: &ClientJsonRpcMessage) {
+        if let ClientJsonRpcMessage::Notification(notification) = message
+            && let ClientNotification::CancelledNotification(cancelled) = &notification.notification
+            && let Some(id) = &cancelled.params.request_id
+            && let Some(running) = self.state().running.remove(id)
+        {
+            running.log.end();
+        }
+    }
+
+    /// One of the requests that still run when the session ends, as the cancel it gets.
+    fn next_cancel(&self) -> Option<ClientJsonRpcMessage> {
+        let mut state = self.state();
+        let id = state.running.keys().next().cloned()?;
+        if let Some(running) = state.running.remove(&id) {
+            running.log.end();
+        }
+        let why = Some("the session has ended".to_owned());
+        let cancel = CancelledNotification::new(CancelledNotificationParam::new(Some(id), why));
+        Some(ClientJsonRpcMessage::notification(ClientNotification::CancelledNotification(cancel)))
+    }
+
+    /// Puts a message of the server on its stream. With it: what the sender waits for.
+    fn route(&self, message: ServerJsonRpcMessage) -> Sending {
+        let answered = match &message {
+            ServerJsonRpcMessage::Response(response) => Some(response.id.clone()),
+            ServerJsonRpcMessage::Error(error) => match error.id.clone() {
+                Some(id) => Some(id),
+                None => return Sending::Dropped,
+            },
+            ServerJsonRpcMessage::Request(_) | ServerJsonRpcMessage::Notification(_) => None,
+        };
+        let mut state = self.state();
+        match answered {
+            Some(id) => {
+                let Some(running) = state.running.remove(&id) else {
+                    // Either the answer to `initialize`, or one to a request that was cancelled meanwhile.
+                    if let Some(handshake) = state.handshake.take() {
+                        let _ = handshake.send(message);
+                    }
+                    return Sending::Dropped;
+                };
+                drop(state);
+                // The last word is never held up by a slow reader.
+                Sending::said(running.log, message, true)
+            }
+            None => {
+                let log = state.log_of(&message).unwrap_or_else(|| self.own.clone());
+                drop(state);
+                Sending::said(log, message, false)
+            }
+        }
+    }
+}
+
+impl State {
+    fn check_free(&self, id: &RequestId) -> Result<(), Taken> {
+        match self.running.len() {
+            _ if self.running.contains_key(id) => Err(Taken::SameId),
+            MAX_REQUESTS.. => Err(Taken::Full),
+            _ => Ok(()),
+        }
+    }
+
+    /// The stream of the request that a message belongs to.
+    fn log_of(&self, message: &ServerJsonRpcMessage) -> Option<Arc<EventLog>> {
+        let origin = match message {
+            ServerJsonRpcMessage::Request(request) => request.request.extensions().get::<OriginatingRequestId>(),
+            ServerJsonRpcMessage::Notification(said) => said.notification.extensions().get::<OriginatingRequestId>(),
+            ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_) => None,
+        };
+        if let Some(OriginatingRequestId(id)) = origin {
+            return self.running.get(id).map(|running| running.log.clone());
+        }
+        if let ServerJsonRpcMessage::Notification(said) = message
+            && let ServerNotification::ProgressNotification(progress) = &said.notification
+        {
+            let token = Some(&progress.params.progress_token);
+            let found = self.running.values().find(|running| running.progress.as_ref() == token);
+            return found.map(|running| running.log.clone());
+        }
+        None
+    }
+}
+
+/// What whoever sends a message waits for.
+enum Sending {
+    /// Nobody waits for this message any more.
+    Dropped,
+    Failed(Silent),
+    Said {
+        log: Arc<EventLog>,
+        number: u32,
+        last: bool,
+    },
+}
+
+impl Sending {
+    fn said(log: Arc<EventLog>, message: ServerJsonRpcMessage, last: bool) -> Self {
+        match log.say(message, last) {
+            Ok(number) => Self::Said { log, number, last },
+            Err(silent) => Self::Failed(silent),
+        }
+    }
+
+    async fn done(self) -> Result<(), Silent> {
+        match self {
+            Self::Dropped => Ok(()),
+            Self::Failed(silent) => Err(silent),
+            Self::Said { log, number, last } => {
+                log.settled(number).await;
+                if last || log.own { Ok(()) } else { log.caught_up().await }
+            }
+        }
+    }
+}
+
+/// rmcp's end of a session.
+pub(in crate::mcp::transport) struct SessionTransport {
+    session: Arc<Session>,
+    received: mpsc::Receiver<ClientJsonRpcMessage>,
+}
+
+impl Transport<RoleServer> for SessionTransport {
+    type Error = Silent;
+
+    fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = Result<(), Silent>> + Send + 'static {
+        // At once, so that messages are said in the order in which they are sent.
+        let sending = self.session.route(message);
+        sending.done()
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        tokio::select! {
+            biased;
+            () = self.session.over.cancelled() => self.session.next_cancel(),
+            message = self.received.recv() => message,
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Silent> {
+        self.received.close();
+        Ok(())
+    }
+}
