@@ -43,7 +43,7 @@ pub(super) enum Refusal {
     ManySessions,
     #[error("this session has {0} requests running, as many as it may; try again when some have ended")]
     ManyRequests(usize),
-    #[error("a request with this id is still running in this session")]
+    #[error("a request with this id is still running in this session, or was cancelled: each needs an id of its own")]
     SameId,
     #[error("Session not found")]
     Session,

@@ -10,7 +10,7 @@ use rmcp::model::{
 };
 use rmcp::service::{OriginatingRequestId, RoleServer};
 use rmcp::transport::Transport;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -41,6 +41,8 @@ pub(super) struct Session {
 
 struct State {
     running: HashMap<RequestId, Running>,
+    /// Cancelled of late: rmcp would take a late answer to one of them for that to a new request of the same id.
+    cancelled: VecDeque<RequestId>,
     /// Who waits for the answer to `initialize`.
     handshake: Option<oneshot::Sender<ServerJsonRpcMessage>>,
     used: Instant,
@@ -69,7 +71,8 @@ impl Session {
         now: Instant,
     ) -> (Arc<Self>, SessionTransport) {
         let (incoming, received) = mpsc::channel(QUEUE);
-        let state = Mutex::new(State { running: HashMap::new(), handshake: None, used: now });
+        let state =
+            Mutex::new(State { running: HashMap::new(), cancelled: VecDeque::new(), handshake: None, used: now });
         let session = Arc::new(Self {
             id,
             principal,
@@ -147,7 +150,7 @@ impl Session {
         if let ClientJsonRpcMessage::Notification(notification) = message
             && let ClientNotification::CancelledNotification(cancelled) = &notification.notification
             && let Some(id) = &cancelled.params.request_id
-            && let Some(running) = self.state().running.remove(id)
+            && let Some(running) = self.state().cancel(id)
         {
             running.log.end();
         }
@@ -157,7 +160,7 @@ impl Session {
     fn next_cancel(&self) -> Option<ClientJsonRpcMessage> {
         let mut state = self.state();
         let id = state.running.keys().next().cloned()?;
-        if let Some(running) = state.running.remove(&id) {
+        if let Some(running) = state.cancel(&id) {
             running.log.end();
         }
         let why = Some("the session has ended".to_owned());
@@ -190,39 +193,46 @@ impl Session {
                 Sending::said(running.log, message, true)
             }
             None => {
-                let log = state.log_of(&message).unwrap_or_else(|| self.own.clone());
+                let log = state.log_of(&message).unwrap_or_else(|| Ok(self.own.clone()));
                 drop(state);
-                Sending::said(log, message, false)
+                log.map_or_else(Sending::Failed, |log| Sending::said(log, message, false))
             }
         }
     }
 }
 
 impl State {
+    fn cancel(&mut self, id: &RequestId) -> Option<Running> {
+        let running = self.running.remove(id)?;
+        self.cancelled.truncate(MAX_REQUESTS - 1);
+        self.cancelled.push_front(id.clone());
+        Some(running)
+    }
+
     fn check_free(&self, id: &RequestId) -> Result<(), Taken> {
         match self.running.len() {
-            _ if self.running.contains_key(id) => Err(Taken::SameId),
+            _ if self.running.contains_key(id) || self.cancelled.contains(id) => Err(Taken::SameId),
             MAX_REQUESTS.. => Err(Taken::Full),
             _ => Ok(()),
         }
     }
 
-    /// The stream of the request that a message belongs to.
-    fn log_of(&self, message: &ServerJsonRpcMessage) -> Option<Arc<EventLog>> {
+    /// The stream of the request that a message belongs to, if it belongs to one; what comes late is not said elsewhere.
+    fn log_of(&self, message: &ServerJsonRpcMessage) -> Option<Result<Arc<EventLog>, Silent>> {
         let origin = match message {
             ServerJsonRpcMessage::Request(request) => request.request.extensions().get::<OriginatingRequestId>(),
             ServerJsonRpcMessage::Notification(said) => said.notification.extensions().get::<OriginatingRequestId>(),
             ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_) => None,
         };
         if let Some(OriginatingRequestId(id)) = origin {
-            return self.running.get(id).map(|running| running.log.clone());
+            return Some(self.running.get(id).map(|running| running.log.clone()).ok_or(Silent::Over));
         }
         if let ServerJsonRpcMessage::Notification(said) = message
             && let ServerNotification::ProgressNotification(progress) = &said.notification
         {
             let token = Some(&progress.params.progress_token);
             let found = self.running.values().find(|running| running.progress.as_ref() == token);
-            return found.map(|running| running.log.clone());
+            return found.map(|running| Ok(running.log.clone()));
         }
         None
     }
