@@ -205,9 +205,11 @@ fn default_cache() -> Result<PathBuf, ConfigError> {
         .ok_or_else(|| ConfigError::Environment("no cache folder: set PORTCULLIS_CACHE or server.cache".into()))
 }
 
-/// What is logged: `PORTCULLIS_LOG`, in the syntax of tracing filters.
+/// What is logged: `PORTCULLIS_LOG`, in the syntax of tracing filters. What rmcp says is an error may be a client's doing,
+/// and a client must not fill the log.
 pub fn log_filter() -> String {
-    std::env::var("PORTCULLIS_LOG").unwrap_or_else(|_| "info,rmcp=error,rmcp::service=off".into())
+    let quiet = "info,rmcp=error,rmcp::service=off,rmcp::transport::common::server_side_http=off";
+    std::env::var("PORTCULLIS_LOG").unwrap_or_else(|_| quiet.into())
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ mod thread;
 
 pub use sessions::{Admission, Quota};
 pub use streams::{Event, StreamKey, StreamRecord};
-pub use thread::Pending;
+pub use thread::{Pending, Undone};
 
 use crate::clock::Clock;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! Streams and their events: numbered from 1, appended, read again from any number on.
 
-use super::{Pending, Storage, StorageError};
+use super::{Pending, Storage, StorageError, Undone};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 /// What a stream without events takes, so that many empty ones count too.
@@ -90,9 +90,9 @@ impl Storage {
         end: bool,
         prune: u32,
         done: impl FnOnce(Result<(), StorageError>) + Send + 'static,
-    ) {
+    ) -> Option<Undone> {
         let ended = end.then(|| self.now());
-        self.worker.tell(move |connection| append(connection, stream, &event, ended, prune), done);
+        self.worker.tell(move |connection| append(connection, stream, &event, ended, prune), done)
     }
 
     /// Ends a stream without a last word.

@@ -28,7 +28,7 @@ fn event(number: u32, message: &str) -> Event {
 
 async fn append(storage: &Storage, key: StreamKey, number: u32, message: &str, end: bool, prune: u32) {
     let (done, told) = tokio::sync::oneshot::channel();
-    storage.append(key, event(number, message), end, prune, |result| done.send(result).unwrap());
+    drop(storage.append(key, event(number, message), end, prune, |result| done.send(result).unwrap()));
     told.await.unwrap().unwrap();
 }
 
@@ -74,11 +74,10 @@ async fn a_burst_keeps_its_order_and_a_failed_job_stands_alone() {
     let order = Arc::new(std::sync::Mutex::new(Vec::new()));
     for number in 1..=300 {
         let order = order.clone();
-        storage.append(key, event(number, "x"), false, 0, move |result| {
-            order.lock().unwrap().push((number, result.is_ok()));
-        });
+        let told = move |result: Result<(), _>| order.lock().unwrap().push((number, result.is_ok()));
+        drop(storage.append(key, event(number, "x"), false, 0, told));
         if number == 150 {
-            storage.append(key, event(number, "twice"), false, 0, |result| assert!(result.is_err()));
+            drop(storage.append(key, event(number, "twice"), false, 0, |result| assert!(result.is_err())));
         }
     }
     assert!(storage.open_stream("nobody".into(), "u".into(), "1".into()).await.is_err(), "no such session");

@@ -3,9 +3,10 @@
 use super::{StorageError, prune, seconds};
 use crate::clock::Clock;
 use rusqlite::{Connection, TransactionBehavior};
+use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SendError, Sender, channel};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -43,6 +44,27 @@ impl<T> Future for Pending<T> {
     }
 }
 
+/// A job that came too late: the asker is told so when this is dropped, which must not be under a lock it takes.
+#[must_use = "the asker is told when it is dropped"]
+pub struct Undone(#[allow(dead_code, reason = "it is only to be dropped")] SendError<Job>);
+
+/// Tells exactly once, if only that the job was dropped.
+struct Done<T, F: FnOnce(Result<T, StorageError>)>(Option<F>, PhantomData<T>);
+
+impl<T, F: FnOnce(Result<T, StorageError>)> Done<T, F> {
+    fn tell(&mut self, result: Result<T, StorageError>) {
+        if let Some(done) = self.0.take() {
+            done(result);
+        }
+    }
+}
+
+impl<T, F: FnOnce(Result<T, StorageError>)> Drop for Done<T, F> {
+    fn drop(&mut self) {
+        self.tell(Err(StorageError::Closed));
+    }
+}
+
 impl Worker {
     pub(super) fn start(connection: Connection, clock: Arc<dyn Clock>) -> Result<Self, StorageError> {
         let (jobs, queue) = channel();
@@ -59,18 +81,18 @@ impl Worker {
         &self,
         job: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
         done: impl FnOnce(Result<T, StorageError>) + Send + 'static,
-    ) {
+    ) -> Option<Undone> {
+        let mut done = Done(Some(done), PhantomData);
         let work: Work = Box::new(move |connection| {
             let result = alone(connection, job);
             Box::new(move |failed| {
-                done(match failed {
+                done.tell(match failed {
                     None => result.map_err(StorageError::from),
                     Some(error) => Err(error.clone()),
                 });
             })
         });
-        // A closed queue drops the job, and with it the asker's end of the channel.
-        let _ = self.jobs.send(Job::Work(work));
+        self.jobs.send(Job::Work(work)).err().map(Undone)
     }
 
     pub(super) fn ask<T: Send + 'static>(
@@ -78,10 +100,10 @@ impl Worker {
         job: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Pending<T> {
         let (done, pending) = oneshot::channel();
-        self.tell(job, move |result| {
+        drop(self.tell(job, move |result| {
             // Whoever asked may not wait for it.
             let _ = done.send(result);
-        });
+        }));
         Pending(pending)
     }
 

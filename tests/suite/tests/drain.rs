@@ -30,6 +30,10 @@ fn twenty_calls_in_flight_are_answered() {
     let mut own = legacy(address, &session, "GET", &[], "");
     assert!(own.event().is_some());
     let mut idle = TcpStream::connect(address).unwrap();
+    // Some say nothing before their answer; they have begun long before the last of the others has.
+    let plain =
+        |_| std::thread::spawn(move || suite::http::call(address, "slow-stream__run", json!({"n": 80}), false).good());
+    let plain: Vec<_> = (0..4).map(plain).collect();
     let mut calls: Vec<_> = (0..20).map(|which| begin(address, which, 60)).collect();
     // One whose client lost its connection: it runs on, and its client may still come back for the rest.
     let params = json!({"name": "slow-stream__run", "arguments": {"n": 60}, "_meta": {"progressToken": 1}});
@@ -51,6 +55,9 @@ fn twenty_calls_in_flight_are_answered() {
     for (mut call, id) in calls.into_iter().zip((0..20).chain([99])) {
         let answer = std::iter::from_fn(|| call.message()).find(|message| message["id"] == id);
         assert_eq!(answer.unwrap()["result"]["content"][0]["text"], "60 parts", "call {id}");
+    }
+    for call in plain {
+        assert_eq!(call.join().unwrap(), "80 parts");
     }
     assert!(server.ended().success());
     assert!(told.elapsed() < ALL, "it took {:?}", told.elapsed());

@@ -166,7 +166,7 @@ fn twenty_restarts() {
         assert_eq!(chunks, (0..chunks.len() as u64).collect::<Vec<_>>(), "round {round}");
         let error = &running.answer()["error"];
         assert_eq!(error["data"]["kind"], "interrupted", "{error}");
-        assert!(error["message"].as_str().unwrap().contains("restarted"), "{error}");
+        assert!(error["message"].as_str().unwrap().contains("ended while this request ran"), "{error}");
         assert_eq!(running.answer()["id"], 1);
     }
     let mut fresh = Heard::begin(address, &session, 2, 3);

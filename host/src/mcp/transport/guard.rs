@@ -58,8 +58,8 @@ impl Guard {
         let mut origins = headers.get_all(header::ORIGIN).iter();
         let Some(origin) = origins.next() else { return Ok(()) };
         let origin = origin.to_str().ok().and_then(parse_origin).ok_or(Refusal::Origin)?;
-        let known = origins.next().is_none() && self.origins.iter().any(|allowed| allowed.admits(&origin));
-        if known { Ok(()) } else { Err(Refusal::Origin) }
+        let known = origin.is_of(&host) || self.origins.iter().any(|allowed| allowed.admits(&origin));
+        if known && origins.next().is_none() { Ok(()) } else { Err(Refusal::Origin) }
     }
 
     fn knows_host(&self, asked: &Authority) -> bool {
@@ -69,6 +69,12 @@ impl Guard {
 }
 
 impl Origin {
+    /// Whether the page came from the host it asks, whose name was checked before.
+    fn is_of(&self, asked: &Authority) -> bool {
+        let Self::Site { scheme, host, port } = self else { return false };
+        *host == bare(asked.host()) && port.is_some() && *port == asked.port_u16().or(implied_port(scheme))
+    }
+
     /// Whether `self`, an entry of the configuration, admits what a browser sent.
     fn admits(&self, sent: &Self) -> bool {
         match (self, sent) {
@@ -103,12 +109,16 @@ fn parse_origin(text: &str) -> Option<Origin> {
     if uri.path() != "/" || uri.query().is_some() || text.ends_with('/') || authority.as_str().contains('@') {
         return None;
     }
-    let implied = match scheme.as_str() {
+    let port = authority.port_u16().or(implied_port(&scheme));
+    Some(Origin::Site { scheme, host: bare(authority.host()), port })
+}
+
+fn implied_port(scheme: &str) -> Option<u16> {
+    match scheme {
         "http" => Some(80),
         "https" => Some(443),
         _ => None,
-    };
-    Some(Origin::Site { scheme, host: bare(authority.host()), port: authority.port_u16().or(implied) })
+    }
 }
 
 fn parse_allowed_origin(text: &str) -> Option<Origin> {
@@ -184,7 +194,7 @@ mod tests {
         for bad in [
             "https://app.example.com:444",
             "http://app.example.com",
-            "https://localhost",
+            "https://localhost:1",
             "null",
             "",
             "app.example.com",
@@ -193,6 +203,15 @@ mod tests {
         ] {
             assert_eq!(from(bad), Err(Refusal::Origin), "{bad}");
         }
+        let own = |host, origin| check(&guard, &[("host", host), ("origin", origin)]);
+        assert_eq!(own("127.0.0.1:8808", "http://127.0.0.1:8808"), Ok(()), "a page of our own");
+        assert_eq!(own("[::1]", "https://[::1]"), Ok(()));
+        for (host, origin) in
+            [("127.0.0.1:8808", "http://127.0.0.1:80"), ("127.0.0.1", "ftp://127.0.0.1"), ("127.0.0.1", "null")]
+        {
+            assert_eq!(own(host, origin), Err(Refusal::Origin), "{origin}");
+        }
+        assert_eq!(own("evil.example", "http://evil.example"), Err(Refusal::Host));
         let full = Uri::from_static("http://evil.example/health");
         let headers = [(header::HOST, HeaderValue::from_static("localhost"))].into_iter().collect();
         assert_eq!(guard.check(&full, &headers), Err(Refusal::Host));

@@ -148,8 +148,11 @@ impl HttpServer {
         hall.gate.stop();
         tokio::select! {
             () = hall.gate.done() => {}
-            () = tokio::time::sleep(DRAIN) => tracing::warn!("calls still run after {} s: they are cut off", DRAIN.as_secs()),
-            () = hurry.cancelled() => {}
+            () = tokio::time::sleep(DRAIN) => {
+                tracing::warn!("calls still run after {} s: they are cut off", DRAIN.as_secs());
+                end.cancel();
+            }
+            () = hurry.cancelled() => end.cancel(),
         }
         close.cancel();
         let left = tokio::time::timeout(LEAVE, &mut serving).await;

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 const AHEAD: u32 = 1_024;
 const AHEAD_BYTES: usize = 4 << 20;
 /// How long a call is held up without anything being read, before it is told that nobody reads.
-const READER_PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const READER_PATIENCE: Duration = Duration::from_secs(30);
 /// What was read and is kept for a client that lost it with its connection. Bounds the disk one call takes.
 const KEPT: usize = 2_048;
 const KEPT_BYTES: usize = 8 << 20;
@@ -106,9 +106,11 @@ impl EventLog {
         state.add(Said { number, message: Arc::new(message), stored: true }, text.len());
         let prune = state.prune(self.own);
         let log = self.clone();
+        let done = move |result| log.settle(number, result);
         // Still under the lock, so that the numbers reach the storage in order.
-        self.storage
-            .append(self.key, Event { number, message: text }, end, prune, move |result| log.settle(number, result));
+        let undone = self.storage.append(self.key, Event { number, message: text }, end, prune, done);
+        drop(state);
+        drop(undone);
         Ok(number)
     }
 
@@ -143,19 +145,19 @@ impl EventLog {
         while self.state().settled < number && changes.changed().await.is_ok() {}
     }
 
-    /// Until the reader is not too far behind.
-    pub(super) async fn caught_up(&self) -> Result<(), Silent> {
+    /// Until the reader is not too far behind; an error when it reads nothing for so long.
+    pub(super) async fn caught_up(&self, patience: Duration) -> Result<(), Silent> {
         let mut changes = self.changed.subscribe();
         let mut read = self.state().read;
-        let mut patience = std::pin::pin!(tokio::time::sleep(READER_PATIENCE));
+        let mut late = std::pin::pin!(tokio::time::sleep(patience));
         while self.state().is_far_ahead() {
             tokio::select! {
                 _ = changes.changed() => {}
-                () = &mut patience => return Err(Silent::Unread),
+                () = &mut late => return Err(Silent::Unread),
             }
             let now = self.state().read;
             if std::mem::replace(&mut read, now) != now {
-                patience.set(tokio::time::sleep(READER_PATIENCE));
+                late.set(tokio::time::sleep(patience));
             }
         }
         Ok(())

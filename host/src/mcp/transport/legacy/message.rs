@@ -6,7 +6,7 @@ use rmcp::model::{
     CustomNotification, CustomRequest, CustomResult, ErrorData, RequestId, ServerJsonRpcMessage, ServerNotification,
     ServerRequest, ServerResult,
 };
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 /// Where in which stream. The token of a stream is random: who does not know it cannot name its events.
 #[derive(Debug, PartialEq)]
@@ -49,7 +49,8 @@ pub(super) fn restore(text: &str) -> Option<ServerJsonRpcMessage> {
         return Some(ServerJsonRpcMessage::error(serde_json::from_value(error).ok()?, id));
     }
     let Some(Value::String(method)) = message.remove("method") else { return None };
-    let params = message.remove("params");
+    // Without any, rmcp would write null, which is no object.
+    let params = Some(message.remove("params").unwrap_or_else(|| Value::Object(Map::new())));
     Some(match id {
         Some(id) => ServerJsonRpcMessage::request(ServerRequest::CustomRequest(CustomRequest::new(method, params)), id),
         None => ServerJsonRpcMessage::notification(ServerNotification::CustomNotification(CustomNotification::new(
@@ -58,11 +59,13 @@ pub(super) fn restore(text: &str) -> Option<ServerJsonRpcMessage> {
     })
 }
 
-/// The last word on a request that ran when the server died; `id` is its id as JSON.
-pub(super) fn interrupted(id: &str) -> String {
-    let id = serde_json::from_str(id).ok();
-    let text = "the server was restarted while this request ran; what it had done by then is not known. Send it again if doing it twice does no harm";
-    let data = serde_json::json!({"kind": "interrupted"});
-    let error = ServerJsonRpcMessage::error(ErrorData::internal_error(text, Some(data)), id);
-    serde_json::to_string(&error).unwrap_or_default()
+/// The last word on a request that nobody will answer any more.
+pub(super) fn interrupted(id: Option<RequestId>) -> ServerJsonRpcMessage {
+    let text = "the server ended while this request ran; what it had done by then is not known. Send it again if doing it twice does no harm";
+    ServerJsonRpcMessage::error(ErrorData::internal_error(text, Some(json!({"kind": "interrupted"}))), id)
+}
+
+/// The same to be stored, for a request whose id is noted as JSON.
+pub(super) fn interrupted_text(id: &str) -> String {
+    serde_json::to_string(&interrupted(serde_json::from_str(id).ok())).unwrap_or_default()
 }

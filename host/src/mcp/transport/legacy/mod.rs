@@ -6,10 +6,14 @@
 //! it does not exist, nor do its events.
 
 mod follow;
+mod keeper;
 mod log;
 mod message;
 mod session;
 mod sessions;
+#[cfg(test)]
+mod tests;
+mod wire;
 
 pub(super) use sessions::Sessions;
 

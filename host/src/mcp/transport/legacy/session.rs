@@ -1,6 +1,8 @@
-//! One session: which stream a message of the server goes to, and rmcp's transport made of that.
+//! One session: what runs in it, and which stream a message of the server goes to.
 
 use super::log::{EventLog, Silent};
+use super::message::interrupted;
+use super::wire::{Sending, SessionTransport};
 use crate::mcp::transport::gate::Work;
 use crate::policy::Principal;
 use rmcp::model::{
@@ -8,8 +10,7 @@ use rmcp::model::{
     GetExtensions as _, GetMeta as _, JsonRpcRequest, ProgressToken, RequestId, ServerJsonRpcMessage,
     ServerNotification, ServerResult,
 };
-use rmcp::service::{OriginatingRequestId, RoleServer};
-use rmcp::transport::Transport;
+use rmcp::service::OriginatingRequestId;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,6 +33,8 @@ pub(super) struct Session {
     pub(super) incoming: mpsc::Sender<ClientJsonRpcMessage>,
     /// Told when the session ends; what runs in it is cancelled.
     pub(super) over: CancellationToken,
+    /// The handshake is over.
+    ready: AtomicBool,
     /// Whether the client knows events without data (2025-11-25).
     pub(super) knows_priming: AtomicBool,
     /// Cloned by everybody who reads one of its streams.
@@ -60,6 +63,8 @@ struct Running {
 pub(super) enum Taken {
     SameId,
     Full,
+    /// The session has ended.
+    Over,
 }
 
 impl Session {
@@ -79,15 +84,20 @@ impl Session {
             own,
             incoming,
             over: CancellationToken::new(),
+            ready: AtomicBool::new(false),
             knows_priming: AtomicBool::new(false),
             presence: Arc::new(()),
             state,
         });
-        (session.clone(), SessionTransport { session, received })
+        (session.clone(), SessionTransport::new(session, received))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn is_ready(&self) -> bool {
+        self.ready.load(Ordering::Acquire)
     }
 
     pub(super) fn use_now(&self, now: Instant) {
@@ -114,6 +124,7 @@ impl Session {
         let ServerResult::InitializeResult(result) = &response.result else { return false };
         let knows = result.protocol_version.as_str() >= PRIMING_SINCE;
         self.knows_priming.store(knows, Ordering::Relaxed);
+        self.ready.store(true, Ordering::Release);
         true
     }
 
@@ -122,17 +133,25 @@ impl Session {
         self.state().check_free(id)
     }
 
-    /// From now on what answers this request is said on `log`.
-    pub(super) fn register(
+    /// Hands a request to the loop. From now on what answers it is said on `log`.
+    pub(super) async fn begin(
         &self,
-        request: &JsonRpcRequest<ClientRequest>,
+        request: JsonRpcRequest<ClientRequest>,
         log: Arc<EventLog>,
         work: Work,
     ) -> Result<(), Taken> {
-        let progress = request.request.get_meta().get_progress_token();
-        let mut state = self.state();
-        state.check_free(&request.id)?;
-        state.running.insert(request.id.clone(), Running { log, progress, _work: work });
+        let place = self.incoming.reserve().await.map_err(|_| Taken::Over)?;
+        let (id, progress) = (request.id.clone(), request.request.get_meta().get_progress_token());
+        {
+            let mut state = self.state();
+            state.check_free(&id)?;
+            state.running.insert(id.clone(), Running { log, progress, _work: work });
+        }
+        place.send(ClientJsonRpcMessage::Request(request));
+        if self.incoming.is_closed() {
+            // The loop may have ended before it could see the request, and after it told what runs that it has.
+            return self.state().running.remove(&id).map_or(Ok(()), |_| Err(Taken::Over));
+        }
         Ok(())
     }
 
@@ -157,7 +176,7 @@ impl Session {
     }
 
     /// One of the requests that still run when the session ends, as the cancel it gets.
-    fn next_cancel(&self) -> Option<ClientJsonRpcMessage> {
+    pub(super) fn next_cancel(&self) -> Option<ClientJsonRpcMessage> {
         let mut state = self.state();
         let id = state.running.keys().next().cloned()?;
         if let Some(running) = state.cancel(&id) {
@@ -168,8 +187,16 @@ impl Session {
         Some(ClientJsonRpcMessage::notification(ClientNotification::CancelledNotification(cancel)))
     }
 
+    /// The loop is over: nobody will answer what still runs, so its clients are told.
+    pub(super) fn abandon(&self) {
+        for (id, running) in self.state().running.drain() {
+            // It may be over already.
+            let _ = running.log.say(interrupted(Some(id)), true);
+        }
+    }
+
     /// Puts a message of the server on its stream. With it: what the sender waits for.
-    fn route(&self, message: ServerJsonRpcMessage) -> Sending {
+    pub(super) fn route(&self, message: ServerJsonRpcMessage) -> Sending {
         let answered = match &message {
             ServerJsonRpcMessage::Response(response) => Some(response.id.clone()),
             ServerJsonRpcMessage::Error(error) => match error.id.clone() {
@@ -189,7 +216,6 @@ impl Session {
                     return Sending::Dropped;
                 };
                 drop(state);
-                // The last word is never held up by a slow reader.
                 Sending::said(running.log, message, true)
             }
             None => {
@@ -235,66 +261,5 @@ impl State {
             return found.map(|running| Ok(running.log.clone()));
         }
         None
-    }
-}
-
-/// What whoever sends a message waits for.
-enum Sending {
-    /// Nobody waits for this message any more.
-    Dropped,
-    Failed(Silent),
-    Said {
-        log: Arc<EventLog>,
-        number: u32,
-        last: bool,
-    },
-}
-
-impl Sending {
-    fn said(log: Arc<EventLog>, message: ServerJsonRpcMessage, last: bool) -> Self {
-        match log.say(message, last) {
-            Ok(number) => Self::Said { log, number, last },
-            Err(silent) => Self::Failed(silent),
-        }
-    }
-
-    async fn done(self) -> Result<(), Silent> {
-        match self {
-            Self::Dropped => Ok(()),
-            Self::Failed(silent) => Err(silent),
-            Self::Said { log, number, last } => {
-                log.settled(number).await;
-                if last || log.own { Ok(()) } else { log.caught_up().await }
-            }
-        }
-    }
-}
-
-/// rmcp's end of a session.
-pub(in crate::mcp::transport) struct SessionTransport {
-    session: Arc<Session>,
-    received: mpsc::Receiver<ClientJsonRpcMessage>,
-}
-
-impl Transport<RoleServer> for SessionTransport {
-    type Error = Silent;
-
-    fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = Result<(), Silent>> + Send + 'static {
-        // At once, so that messages are said in the order in which they are sent.
-        let sending = self.session.route(message);
-        sending.done()
-    }
-
-    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
-        tokio::select! {
-            biased;
-            () = self.session.over.cancelled() => self.session.next_cancel(),
-            message = self.received.recv() => message,
-        }
-    }
-
-    async fn close(&mut self) -> Result<(), Silent> {
-        self.received.close();
-        Ok(())
     }
 }
