@@ -1,13 +1,16 @@
 //! `portcullis serve`.
 
 use super::ConfigFile;
-use crate::clock::SystemClock;
+use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
+use crate::connections::Broker;
 use crate::host::{self, Host};
 use crate::identity::Authenticator;
-use crate::mcp::transport::{HttpOptions, serve_http, serve_pages, serve_stdio};
+use crate::mcp::transport::{HttpOptions, HttpServer, LegacyOptions, serve_pages, serve_stdio};
 use crate::mcp::{Lot, Parts, Server};
 use crate::policy::Principal;
+use crate::storage::Storage;
+use anyhow::Context;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -26,9 +29,21 @@ pub(super) struct Serve {
 impl Serve {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
         let config = Config::load(&self.file.config)?;
-        let stop = stop_signal()?;
+        let (stop, hurry) = stop_signals()?;
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let broker = host::broker(&config)?;
-        let host = Host::start(&config, broker.clone()).await?;
+        let mut http = None;
+        if let Some(address) = self.http.or(config.http) {
+            // First the address and the state, which are quick to fail.
+            let listening = HttpServer::bind(address, http_options(&config, broker.clone(), clock.clone())?).await?;
+            let folder = config.state.clone().context("no state folder: set PORTCULLIS_STATE or server.state")?;
+            let opening = clock.clone();
+            http = Some((listening, tokio::task::spawn_blocking(move || Storage::open(&folder, opening)).await??));
+        }
+        let host = tokio::select! {
+            host = Host::start(&config, broker.clone()) => host?,
+            () = stop.cancelled() => return Ok(ExitCode::SUCCESS),
+        };
         let catalog = host.catalog.now();
         tracing::info!(
             plugins = catalog.plugins().len(),
@@ -55,43 +70,49 @@ impl Serve {
                 stop: stop.clone(),
             })
         };
-        match self.http.or(config.http) {
-            Some(address) => {
-                if let (Some(broker), Some(public)) = (&broker, &config.public) {
-                    broker.set_public(public.url().clone());
-                }
-                let options = HttpOptions {
-                    allowed_hosts: config.allowed_hosts,
-                    allowed_origins: config.allowed_origins,
-                    authenticator: Authenticator::new(&config.auth, host.clock.clone())?.map(Arc::new),
-                    broker,
-                };
-                serve_http(server(Principal::anonymous()), address, options, stop).await?;
-            }
+        match http {
+            // Who asks is said with each request, if it is asked at all.
+            Some((http, storage)) => http.serve(server(Principal::anonymous()), storage, clock, stop, hurry).await?,
             // Whoever can talk to it is the user who started it.
             None => {
                 if let Some(broker) = broker {
                     serve_pages(broker, stop.clone()).await?;
                 }
-                serve_stdio(server(Principal::local()), stop).await?;
+                serve_stdio(server(Principal::local()), stop, hurry).await?;
             }
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Cancelled by SIGTERM or Ctrl-C.
-fn stop_signal() -> std::io::Result<CancellationToken> {
-    let stop = CancellationToken::new();
+fn http_options(config: &Config, broker: Option<Arc<Broker>>, clock: Arc<dyn Clock>) -> anyhow::Result<HttpOptions> {
+    if let (Some(broker), Some(public)) = (&broker, &config.public) {
+        broker.set_public(public.url().clone());
+    }
+    Ok(HttpOptions {
+        allowed_hosts: config.allowed_hosts.clone(),
+        allowed_origins: config.allowed_origins.clone(),
+        max_body: config.max_body,
+        legacy: LegacyOptions { max_sessions: config.max_sessions, poll_after: config.poll_after },
+        authenticator: Authenticator::new(&config.auth, clock)?.map(Arc::new),
+        broker,
+    })
+}
+
+/// Cancelled by SIGTERM or Ctrl-C: the first by the first of them, the second by the next, for whoever cannot wait.
+fn stop_signals() -> std::io::Result<(CancellationToken, CancellationToken)> {
+    let (stop, hurry) = (CancellationToken::new(), CancellationToken::new());
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    let cancelled = stop.clone();
+    let cancelled = [stop.clone(), hurry.clone()];
     tokio::spawn(async move {
-        tokio::select! {
-            _ = term.recv() => {}
-            _ = int.recv() => {}
+        for token in cancelled {
+            tokio::select! {
+                _ = term.recv() => {}
+                _ = int.recv() => {}
+            }
+            tracing::info!("stopping");
+            token.cancel();
         }
-        tracing::info!("stopping");
-        cancelled.cancel();
     });
-    Ok(stop)
+    Ok((stop, hurry))
 }

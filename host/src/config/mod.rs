@@ -5,15 +5,23 @@ use crate::identity::AuthSettings;
 use crate::model::ModelSettings;
 use crate::outbound::Endpoint;
 use crate::policy::{Grants, Limits, ParkingLimits, PluginId, PluginSpec, Side};
+use bytesize::ByteSize;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Every key with its default and meaning; what `portcullis config --example` prints.
 pub const EXAMPLE: &str = include_str!("example.toml");
 /// The file that is read when none is named.
 pub const DEFAULT_FILE: &str = "portcullis.toml";
+
+/// Bounds what one request makes the host hold and parse.
+const MAX_BODY: ByteSize = ByteSize::mib(4);
+/// Bounds the memory and the disk that clients take which come and never say goodbye.
+const MAX_SESSIONS: u32 = 1_000;
 
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -55,6 +63,10 @@ struct ServerTable {
     public: Option<Endpoint>,
     auth: AuthSettings,
     parked: ParkingLimits,
+    max_body: Option<ByteSize>,
+    max_sessions: Option<NonZeroU32>,
+    #[serde(with = "humantime_serde")]
+    poll_after: Option<Duration>,
 }
 
 #[derive(Deserialize)]
@@ -99,6 +111,12 @@ pub struct Config {
     pub public: Option<Endpoint>,
     /// Accounts that users can connect.
     pub connections: BTreeMap<String, ConnectionSettings>,
+    /// The largest body of an HTTP request.
+    pub max_body: ByteSize,
+    /// Legacy sessions over HTTP at a time.
+    pub max_sessions: u32,
+    /// When to close a legacy stream whose request still runs.
+    pub poll_after: Option<Duration>,
     /// Exposed plugins.
     pub plugins: Vec<PluginSpec>,
     /// Agent-side plugins.
@@ -158,6 +176,9 @@ impl Config {
             state: file.server.state.map(|state| folder.join(home_expanded(&state))).or_else(default_state),
             public: file.server.public,
             connections: connections(file.connections, path, folder)?,
+            max_body: file.server.max_body.unwrap_or(MAX_BODY),
+            max_sessions: file.server.max_sessions.map_or(MAX_SESSIONS, NonZeroU32::get),
+            poll_after: file.server.poll_after,
             plugins: resolve(Side::Server, file.plugins)?,
             agent: resolve(Side::Agent, file.agent)?,
         })
@@ -253,9 +274,11 @@ fn default_cache() -> Result<PathBuf, ConfigError> {
         .ok_or_else(|| ConfigError::Environment("no cache folder: set PORTCULLIS_CACHE or server.cache".into()))
 }
 
-/// What is logged: `PORTCULLIS_LOG`, in the syntax of tracing filters.
+/// What is logged: `PORTCULLIS_LOG`, in the syntax of tracing filters. What rmcp says is an error may be a client's doing,
+/// and a client must not fill the log.
 pub fn log_filter() -> String {
-    std::env::var("PORTCULLIS_LOG").unwrap_or_else(|_| "info,rmcp=error,rmcp::service=off".into())
+    let quiet = "info,rmcp=error,rmcp::service=off,rmcp::transport::common::server_side_http=off";
+    std::env::var("PORTCULLIS_LOG").unwrap_or_else(|_| quiet.into())
 }
 
 #[cfg(test)]

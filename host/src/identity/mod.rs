@@ -7,13 +7,11 @@
 mod jwks;
 mod keys;
 mod resource;
-mod seal;
 mod settings;
 mod token;
 
 pub use keys::{KeysError, NewKey};
 pub use resource::ProtectedResource;
-pub use seal::SessionSeal;
 pub use settings::{AuthSettings, OAuthSettings};
 
 use crate::clock::Clock;

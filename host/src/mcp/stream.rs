@@ -11,8 +11,8 @@ use crate::imports::{CallSink, Closed, Content, Level, Report};
 use crate::policy::Overflow;
 use async_trait::async_trait;
 use futures::future::BoxFuture;
-use rmcp::model::ServerNotification;
-use rmcp::service::{Peer, RequestContext, RoleServer};
+use rmcp::model::{GetExtensions as _, RequestId, ServerNotification};
+use rmcp::service::{OriginatingRequestId, Peer, RequestContext, RoleServer, ServiceError};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc;
@@ -106,11 +106,19 @@ pub(super) struct Outlet(Arc<Shared>);
 struct Shared {
     form: Form,
     peer: Peer<RoleServer>,
+    request: RequestId,
 }
 
 impl Outlet {
     pub(super) fn of(context: &RequestContext<RoleServer>) -> Self {
-        Self(Arc::new(Shared { form: Form::of(context), peer: context.peer.clone() }))
+        let (form, peer, request) = (Form::of(context), context.peer.clone(), context.id.clone());
+        Self(Arc::new(Shared { form, peer, request }))
+    }
+
+    async fn send(&self, mut notification: ServerNotification) -> Result<(), ServiceError> {
+        // Legacy sessions have a stream for each request and one for the rest; rmcp marks only requests itself.
+        notification.extensions_mut().insert(OriginatingRequestId(self.0.request.clone()));
+        self.0.peer.send_notification(notification).await
     }
 }
 
@@ -137,7 +145,7 @@ impl Stream {
                     event => event,
                 };
                 let Some(notification) = self.notification(event, &to.0.form) else { continue };
-                if to.0.peer.send_notification(notification).await.is_err() {
+                if to.send(notification).await.is_err() {
                     // Nobody reads any more: the guest's next chunk fails.
                     self.from.close();
                     return (self, None);
@@ -145,7 +153,7 @@ impl Stream {
             }
             if let Some(end) = to.0.form.end(self.record.given()) {
                 // Whoever misses it reads the same in the result.
-                let _ = to.0.peer.send_notification(end).await;
+                let _ = to.send(end).await;
             }
             (self, None)
         })

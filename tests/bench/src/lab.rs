@@ -91,6 +91,9 @@ impl Lab {
             fs::create_dir_all(cache)?;
             let mut command = Command::new(&self.portcullis);
             command.arg("serve").arg("--config").arg(config).env("PORTCULLIS_CACHE", cache);
+            // A folder per server here, too: one at a time may use it.
+            let state = format!("state-{contender:?}-{set:?}-{transport:?}");
+            command.env("PORTCULLIS_STATE", self.folder.path().join(state));
             command
         };
         if transport == Transport::Http {

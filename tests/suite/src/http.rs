@@ -16,6 +16,17 @@ pub struct Response {
     body: Body,
 }
 
+/// One event of a stream.
+#[derive(Debug, Default)]
+pub struct Event {
+    /// To go on from after a broken connection.
+    pub id: Option<String>,
+    /// Milliseconds to wait before that.
+    pub retry: Option<u64>,
+    /// Its data, if it has any.
+    pub message: Option<Value>,
+}
+
 impl Response {
     /// A header, by its name in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
@@ -25,7 +36,8 @@ impl Response {
     /// The next message of the body, be it one JSON text or a stream of events; none at its end.
     pub fn message(&mut self) -> Option<Value> {
         if self.header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream")) {
-            return self.next_event();
+            // An event without data is a priming event.
+            return std::iter::from_fn(|| self.event()).find_map(|event| event.message);
         }
         let mut text = String::new();
         self.body.read_to_string(&mut text).expect("reading a body");
@@ -45,20 +57,26 @@ impl Response {
         &self.headers
     }
 
-    fn next_event(&mut self) -> Option<Value> {
-        let mut data = String::new();
+    /// The next event of a stream; none when it ends or the connection breaks.
+    pub fn event(&mut self) -> Option<Event> {
+        let (mut event, mut data) = (Event::default(), String::new());
         loop {
             let mut line = String::new();
-            if self.body.read_line(&mut line).expect("reading an event") == 0 {
+            if self.body.read_line(&mut line).unwrap_or(0) == 0 {
                 return None;
             }
             let line = line.trim_end_matches(['\n', '\r']);
-            match line.strip_prefix("data:") {
-                Some(part) => data.push_str(part.trim_start()),
-                // An event without data is a priming event, a line with a colon first is a comment that keeps alive.
-                None if line.is_empty() && !data.is_empty() => {
-                    return Some(serde_json::from_str(&data).unwrap_or_else(|_| panic!("not JSON: {data}")));
+            match line.split_once(':') {
+                Some(("data", part)) => data.push_str(part.trim_start()),
+                Some(("id", id)) => event.id = Some(id.trim_start().to_owned()),
+                Some(("retry", pause)) => event.retry = pause.trim().parse().ok(),
+                // A line with a colon first is a comment that keeps alive.
+                Some(_) => {}
+                None if !data.is_empty() => {
+                    event.message = Some(serde_json::from_str(&data).unwrap_or_else(|_| panic!("not JSON: {data}")));
+                    return Some(event);
                 }
+                None if event.id.is_some() || event.retry.is_some() => return Some(event),
                 None => {}
             }
         }
@@ -87,7 +105,10 @@ pub fn request_at(address: SocketAddr, method: &str, path: &str, headers: &[(&st
     let mut stream = TcpStream::connect(address).expect("connecting to the server");
     stream.set_read_timeout(Some(PATIENCE)).expect("setting a time-out");
     let has = |name: &str| headers.iter().any(|(key, _)| key.eq_ignore_ascii_case(name));
-    let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n", body.len());
+    let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
+    if !has("transfer-encoding") {
+        head += &format!("Content-Length: {}\r\n", body.len());
+    }
     if !has("host") {
         head += &format!("Host: {address}\r\n");
     }
@@ -144,28 +165,45 @@ pub fn call(address: SocketAddr, tool: &str, arguments: Value, extension: bool) 
 
 /// A legacy session: the handshake's headers for what follows.
 pub fn legacy_session(address: SocketAddr, extension: bool) -> Vec<(String, String)> {
-    legacy_session_of(address, extension, &[])
+    legacy_session_of(address, extension, "2025-11-25", &[])
 }
 
-/// The same with further headers, such as a credential.
-pub fn legacy_session_of(address: SocketAddr, extension: bool, more: &[(&str, &str)]) -> Vec<(String, String)> {
+/// The same in some version, and with further headers from now on.
+pub fn legacy_session_of(
+    address: SocketAddr,
+    extension: bool,
+    version: &str,
+    further: &[(&str, &str)],
+) -> Vec<(String, String)> {
     let params = json!({
-        "protocolVersion": "2025-11-25",
+        "protocolVersion": version,
         "capabilities": capabilities(extension),
         "clientInfo": {"name": "suite", "version": "0"},
     });
     let body = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
-    let response = request(address, "POST", more, &body.to_string());
+    let response = request(address, "POST", further, &body.to_string());
     assert_eq!(response.status, 200);
-    let mut headers = vec![("MCP-Protocol-Version".to_owned(), "2025-11-25".to_owned())];
-    headers.extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+    let mut headers = vec![("MCP-Protocol-Version".to_owned(), version.to_owned())];
     headers.extend(response.header("mcp-session-id").map(|id| ("Mcp-Session-Id".to_owned(), id.to_owned())));
+    headers.extend(further.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
     let answer = response.answer(0, Instant::now());
-    assert_eq!(answer.result()["protocolVersion"], "2025-11-25");
-    let borrowed: Vec<_> = headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    assert_eq!(answer.result()["protocolVersion"], version);
     let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-    assert_eq!(request(address, "POST", &borrowed, &ready.to_string()).status, 202);
+    assert_eq!(legacy(address, &headers, "POST", &[], &ready.to_string()).status, 202);
     headers
+}
+
+/// A request in a legacy session.
+pub fn legacy(
+    address: SocketAddr,
+    session: &[(String, String)],
+    method: &str,
+    further: &[(&str, &str)],
+    body: &str,
+) -> Response {
+    let session = session.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let headers: Vec<_> = session.chain(further.iter().copied()).collect();
+    request(address, method, &headers, body)
 }
 
 enum Left {

@@ -19,6 +19,7 @@ pub(crate) struct Line {
 
 /// `portcullis serve`, stopped when dropped.
 pub struct Server {
+    command: Command,
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<Line>,
@@ -46,10 +47,43 @@ impl Server {
     /// The same in a folder made before.
     pub fn start_http_in(home: Home, config: &str) -> (Self, SocketAddr) {
         let server = Self::spawn(home, config, &["--http", "127.0.0.1:0"], |_| {});
-        let line = server.wait_for_log("listening on http://");
+        let address = server.address();
+        (server, address)
+    }
+
+    /// Where it listens.
+    fn address(&self) -> SocketAddr {
+        let line = self.wait_for_log("listening on http://");
         let address = line.split("http://").nth(1).and_then(|rest| rest.split("/mcp").next());
         let address = address.and_then(|address| address.parse().ok());
-        (server, address.unwrap_or_else(|| panic!("no address of the form http://127.0.0.1:PORT/mcp in: {line}")))
+        address.unwrap_or_else(|| panic!("no address of the form http://127.0.0.1:PORT/mcp in: {line}"))
+    }
+
+    /// Kills it without a warning and starts it again over HTTP. It listens somewhere else then.
+    pub fn restart(&mut self) -> SocketAddr {
+        self.kill();
+        let (child, stdin, lines, log) = run(&mut self.command);
+        (self.child, self.stdin, self.lines, self.log) = (child, stdin, lines, log);
+        self.address()
+    }
+
+    /// Kills it without a warning.
+    pub fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Asks it to end, as an operator or a service manager would.
+    pub fn terminate(&self) {
+        let id = self.child.id().to_string();
+        let status = Command::new("kill").args(["-TERM", &id]).status().expect("the command `kill`");
+        assert!(status.success());
+    }
+
+    /// Waits for its end.
+    pub fn ended(&mut self) -> ExitStatus {
+        let ended = crate::eventually(PATIENCE, || self.child.try_wait().expect("waiting for the server"));
+        ended.unwrap_or_else(|| panic!("the server does not end\n{}", self.log()))
     }
 
     /// With other arguments after `serve --config FILE`, and a chance to set the environment.
@@ -57,29 +91,11 @@ impl Server {
         let file = home.write("portcullis.toml", config);
         let mut command = Command::new(paths::binary());
         command.arg("serve").arg("--config").arg(file).args(arguments).current_dir(home.path());
-        command.env("PORTCULLIS_CACHE", paths::cache());
+        command.env("PORTCULLIS_CACHE", paths::cache()).env("PORTCULLIS_STATE", home.path().join("state"));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         adjust(&mut command);
-        let mut child = command.spawn().expect("starting the server");
-        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let (sender, lines) = channel();
-        std::thread::spawn(move || {
-            for line in BufReader::new(stdout.expect("stdout is piped")).split(b'\n') {
-                let Ok(line) = line else { break };
-                if sender.send(Line { at: Instant::now(), message: json_rpc(&line) }).is_err() {
-                    break;
-                }
-            }
-        });
-        let log = Arc::new(Mutex::new(Vec::new()));
-        let kept = log.clone();
-        std::thread::spawn(move || {
-            for line in BufReader::new(stderr.expect("stderr is piped")).split(b'\n') {
-                let Ok(line) = line else { break };
-                kept.lock().unwrap_or_else(PoisonError::into_inner).push(String::from_utf8_lossy(&line).into_owned());
-            }
-        });
-        Self { child, stdin, lines, log, home }
+        let (child, stdin, lines, log) = run(&mut command);
+        Self { command, child, stdin, lines, log, home }
     }
 
     /// Sends one line.
@@ -121,8 +137,7 @@ impl Server {
     /// Closes its stdin and waits for its end.
     pub fn end(&mut self) -> ExitStatus {
         drop(self.stdin.take());
-        let ended = crate::eventually(PATIENCE, || self.child.try_wait().expect("waiting for the server"));
-        ended.unwrap_or_else(|| panic!("the server does not end when its stdin is closed\n{}", self.log()))
+        self.ended()
     }
 
     /// Whether it still runs.
@@ -154,6 +169,32 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+type Running = (Child, Option<ChildStdin>, Receiver<Line>, Arc<Mutex<Vec<String>>>);
+
+/// Starts the program and listens to it.
+fn run(command: &mut Command) -> Running {
+    let mut child = command.spawn().expect("starting the server");
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let (sender, lines) = channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(stdout.expect("stdout is piped")).split(b'\n') {
+            let Ok(line) = line else { break };
+            if sender.send(Line { at: Instant::now(), message: json_rpc(&line) }).is_err() {
+                break;
+            }
+        }
+    });
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let kept = log.clone();
+    std::thread::spawn(move || {
+        for line in BufReader::new(stderr.expect("stderr is piped")).split(b'\n') {
+            let Ok(line) = line else { break };
+            kept.lock().unwrap_or_else(PoisonError::into_inner).push(String::from_utf8_lossy(&line).into_owned());
+        }
+    });
+    (child, stdin, lines, log)
 }
 
 /// One JSON-RPC message, or the line as text when it is none.

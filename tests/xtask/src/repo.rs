@@ -49,6 +49,7 @@ impl Repo {
         let mut portcullis = Command::new(self.binary("debug", "portcullis"));
         // The suite's cache too: what one of them compiled the other has.
         portcullis.env("PORTCULLIS_CACHE", self.target.join("test-cache")).current_dir(&self.root);
+        portcullis.env("PORTCULLIS_STATE", self.target.join("test-state"));
         portcullis
     }
 

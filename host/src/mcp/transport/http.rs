@@ -1,30 +1,56 @@
-//! MCP over Streamable HTTP, at `/mcp`.
+//! MCP over Streamable HTTP, at `/mcp`; `/health` and `/ready` beside it.
+//!
+//! A request passes, from the outside in: [`guard`], who may knock; [`admit`], bounds on the body and the gate that
+//! closes when the server stops; rmcp's service, which compares the headers with the body and speaks the protocol;
+//! for legacy clients [`legacy`], their sessions.
 
+use super::asking::on_behalf_of;
 use super::connect;
+use super::connections::Connections;
+use super::gate::{Gate, health, ready};
+use super::guard::{Guard, GuardError, guard};
 use super::identity::guarded;
+use super::legacy::{LegacyOptions, Sessions};
+use super::refusal::Refusal;
+use super::{DRAIN, LEAVE, body};
+use crate::clock::Clock;
 use crate::connections::Broker;
 use crate::identity::Authenticator;
 use crate::mcp::Server;
+use crate::policy::Principal;
+use crate::storage::{Storage, StorageError};
 use axum::Router;
-use axum::serve::ListenerExt;
-use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{Method, StatusCode};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
+use axum::routing::{any, get};
+use bytesize::ByteSize;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// How long calls in flight may go on after the stop signal.
-const DRAIN: Duration = Duration::from_secs(5);
+/// How often a stream that says nothing shows that it is alive, so that nobody in between closes it.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// The request that lasts as long as the client likes.
+const LISTEN: &str = "subscriptions/listen";
 
-/// Who may talk to the server.
+/// Who may talk to the server, and how much of it.
 #[derive(Clone)]
 pub struct HttpOptions {
     /// Accepted Host headers: against DNS rebinding.
     pub allowed_hosts: Vec<String>,
     /// Accepted Origin headers; a request of a browser from anywhere else is refused.
     pub allowed_origins: Vec<String>,
+    /// The largest body of a request.
+    pub max_body: ByteSize,
+    /// How clients of the protocol before 2026-07-28 are served.
+    pub legacy: LegacyOptions,
     /// Finds out who sends a request; none: nobody is asked.
     pub authenticator: Option<Arc<Authenticator>>,
     /// Whose pages are served; none: there are no accounts to connect.
@@ -37,61 +63,167 @@ pub struct HttpOptions {
 pub enum HttpError {
     #[error("cannot listen on {address}: {source}")]
     Bind { address: SocketAddr, source: std::io::Error },
+    #[error(transparent)]
+    Guard(#[from] GuardError),
+    #[error(transparent)]
+    Storage(#[from] StorageError),
     #[error("serving HTTP failed: {0}")]
     Serve(std::io::Error),
 }
 
-/// Serves until `stop` is cancelled and calls in flight are done.
-pub async fn serve_http(
-    server: Server,
-    address: SocketAddr,
-    options: HttpOptions,
-    stop: CancellationToken,
-) -> Result<(), HttpError> {
-    let bind_error = |source| HttpError::Bind { address, source };
-    let listener = TcpListener::bind(address).await.map_err(bind_error)?;
-    let bound = listener.local_addr().map_err(bind_error)?;
-    let HttpOptions { mut allowed_hosts, mut allowed_origins, authenticator, broker } = options;
-    if let Some(broker) = &broker {
-        // Browsers say where a form comes from: our own pages.
-        let public = connect::settle(broker, bound);
-        allowed_hosts.extend(public.host_str().map(str::to_owned));
-        allowed_origins.push(public.origin().ascii_serialization());
-        if authenticator.is_none() {
-            tracing::warn!(
-                "accounts are connected for everybody who can use this server: [server.auth] keeps people apart"
-            );
+type McpService = StreamableHttpService<Server, Sessions>;
+
+/// What all requests share.
+#[derive(Clone)]
+struct Hall {
+    gate: Gate,
+    max_body: ByteSize,
+    /// Set when the server is open.
+    mcp: Arc<OnceLock<McpService>>,
+}
+
+/// A server that listens: until [`HttpServer::serve`] it is up and not ready.
+pub struct HttpServer {
+    hall: Hall,
+    bound: SocketAddr,
+    legacy: LegacyOptions,
+    close: CancellationToken,
+    serving: JoinHandle<std::io::Result<()>>,
+}
+
+impl HttpServer {
+    /// Takes the address, and answers for the server's health from now on.
+    pub async fn bind(address: SocketAddr, options: HttpOptions) -> Result<Self, HttpError> {
+        let bind_error = |source| HttpError::Bind { address, source };
+        let listener = TcpListener::bind(address).await.map_err(bind_error)?;
+        let bound = listener.local_addr().map_err(bind_error)?;
+        let HttpOptions { mut allowed_hosts, mut allowed_origins, max_body, authenticator, broker, legacy } = options;
+        if let Some(broker) = &broker {
+            // Browsers say where a form comes from: our own pages.
+            let public = connect::settle(broker, bound);
+            allowed_hosts.extend(public.host_str().map(str::to_owned));
+            allowed_origins.push(public.origin().ascii_serialization());
+            if authenticator.is_none() {
+                tracing::warn!(
+                    "accounts are connected for everybody who can use this server: [server.auth] keeps people apart"
+                );
+            }
+        }
+        let guarding = Arc::new(Guard::new(&allowed_hosts, &allowed_origins)?);
+        let hall = Hall { gate: Gate::new(), max_body, mcp: Arc::default() };
+        let mut router = Router::new()
+            .route("/mcp", any(serve_mcp))
+            .layer(from_fn_with_state(hall.clone(), admit))
+            .route("/health", get(health))
+            .route("/ready", get(ready).with_state(hall.gate.clone()))
+            .with_state(hall.clone());
+        if let Some(broker) = broker {
+            router = router.merge(connect::routes(broker, authenticator.clone()));
+        }
+        let router = guarded(router.fallback(async || Refusal::Path.response()), authenticator)
+            .layer(from_fn_with_state(guarding, guard));
+        let close = CancellationToken::new();
+        let closing = close.clone().cancelled_owned();
+        let serving = axum::serve(Connections::new(listener), router).with_graceful_shutdown(closing);
+        let serving = tokio::spawn(serving.into_future());
+        Ok(Self { hall, bound, legacy, close, serving })
+    }
+
+    /// Serves until `stop` is cancelled and calls in flight are done. They have 10 seconds at most, or until `hurry`.
+    pub async fn serve(
+        self,
+        server: Server,
+        storage: Storage,
+        clock: Arc<dyn Clock>,
+        stop: CancellationToken,
+        hurry: CancellationToken,
+    ) -> Result<(), HttpError> {
+        let Self { hall, bound, legacy, close, mut serving } = self;
+        let end = CancellationToken::new();
+        let (gate, max_body) = (hall.gate.clone(), hall.max_body);
+        let sessions = Sessions::open(server.clone(), storage.clone(), clock, legacy, gate, end.clone()).await?;
+        let config = StreamableHttpServerConfig::default()
+            // Ours stand before it, on every path.
+            .disable_allowed_hosts()
+            .disable_allowed_origins()
+            .with_max_request_body_bytes(usize::try_from(max_body.as_u64()).unwrap_or(usize::MAX))
+            .with_sse_keep_alive(Some(KEEP_ALIVE))
+            // Streams of legacy clients say themselves where to go on.
+            .with_sse_retry(None)
+            .with_cancellation_token(end.clone())
+            // A call that says nothing before its result is answered as plain JSON; one that does, as a stream.
+            .with_json_response(true);
+        let service = StreamableHttpService::new(move || Ok(server.session()), Arc::new(sessions), config);
+        // It is the first: nobody else sets it.
+        let _ = hall.mcp.set(service);
+        hall.gate.open();
+        tracing::info!("listening on http://{bound}/mcp");
+        let failed = |ended: Result<std::io::Result<()>, tokio::task::JoinError>| match ended {
+            Ok(result) => result.map_err(HttpError::Serve),
+            Err(error) => Err(HttpError::Serve(std::io::Error::other(error))),
+        };
+        tokio::select! {
+            ended = &mut serving => return failed(ended),
+            () = stop.cancelled() => {}
+        }
+        // Requests that help running calls to their end still come through, and whoever asks whether we are ready.
+        hall.gate.stop();
+        tokio::select! {
+            () = hall.gate.done() => {}
+            () = tokio::time::sleep(DRAIN) => {
+                tracing::warn!("calls still run after {} s: they are cut off", DRAIN.as_secs());
+                end.cancel();
+            }
+            () = hurry.cancelled() => end.cancel(),
+        }
+        close.cancel();
+        let left = tokio::time::timeout(LEAVE, &mut serving).await;
+        end.cancel();
+        storage.close().await;
+        // A connection that does not end is left to end with the process.
+        left.map_or(Ok(()), failed)
+    }
+}
+
+/// Bounds, and the gate.
+async fn admit(State(hall): State<Hall>, request: Request, next: Next) -> Response {
+    match admitted(&hall, request, next).await {
+        Ok(response) => response,
+        Err(refusal) => {
+            tracing::debug!(%refusal, "refused");
+            refusal.response()
         }
     }
-    let sessions = CancellationToken::new();
-    let config = StreamableHttpServerConfig::default()
-        .with_allowed_hosts(allowed_hosts)
-        .with_allowed_origins(allowed_origins)
-        .enforce_origin_validation()
-        .with_cancellation_token(sessions.clone())
-        // A call that says nothing before its result is answered as plain JSON; one that does, as a stream.
-        .with_json_response(true);
-    let service =
-        StreamableHttpService::new(move || Ok(server.session()), Arc::new(LocalSessionManager::default()), config);
-    let router = Router::new().nest_service("/mcp", service);
-    let router = match broker {
-        Some(broker) => router.merge(connect::routes(broker, authenticator.clone())),
-        None => router,
-    };
-    let router = guarded(router, authenticator).map_err(HttpError::Serve)?;
-    let listener = listener.tap_io(|connection| {
-        // Without it small answers wait for the client's delayed acknowledgement, some 40 ms.
-        if let Err(error) = connection.set_nodelay(true) {
-            tracing::debug!(%error, "TCP_NODELAY");
-        }
-    });
-    tracing::info!("listening on http://{bound}/mcp");
-    let stopping = async move {
-        stop.cancelled().await;
-        tokio::spawn(async move {
-            tokio::time::sleep(DRAIN).await;
-            sessions.cancel();
-        });
-    };
-    axum::serve(listener, router).with_graceful_shutdown(stopping).await.map_err(HttpError::Serve)
+}
+
+async fn admitted(hall: &Hall, request: Request, next: Next) -> Result<Response, Refusal> {
+    body::check_single(request.headers())?;
+    if request.method() != Method::POST {
+        // Resuming a stream, or ending a session.
+        let work = hall.gate.enter(true)?;
+        return Ok(Gate::until_sent(work, next.run(request).await));
+    }
+    let (parts, whole) = request.into_parts();
+    let text = body::read(whole, hall.max_body).await?;
+    let listens = parts.headers.get("mcp-method").is_some_and(|method| method == LISTEN);
+    let work = hall.gate.enter(!body::is_request(&text))?;
+    let headers = parts.headers.clone();
+    let response = next.run(Request::from_parts(parts, Body::from(text.clone()))).await;
+    if response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE
+        && let Some(refusal) = body::explain_unreadable(&headers, &text)
+    {
+        return Err(refusal);
+    }
+    Ok(if listens { hall.gate.until_stopping(response) } else { Gate::until_sent(work, response) })
+}
+
+/// rmcp's service, on behalf of whoever asks.
+async fn serve_mcp(State(hall): State<Hall>, request: Request) -> Response {
+    let Some(mcp) = hall.mcp.get() else { return Refusal::Starting.response() };
+    let asking = request.extensions().get::<Principal>().cloned().unwrap_or_else(Principal::anonymous);
+    let (response, refusal) = on_behalf_of(asking, mcp.handle(request)).await;
+    match refusal {
+        Some(refusal) => refusal.response(),
+        None => response.map(Body::new),
+    }
 }

@@ -4,22 +4,16 @@
 //! credential itself goes no further than here.
 
 use crate::connections::{CALLBACK, CONNECT};
-use crate::identity::{Authenticator, Refusal, SessionSeal};
-use crate::policy::Principal;
+use crate::identity::{Authenticator, Refusal};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use serde_json::json;
 use std::sync::Arc;
 
-/// The legacy protocol's header.
-const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
-/// An id that no session ever has: a foreign id is made this before the service sees it, so that its answer is the one
-/// to an unknown id, byte for byte.
-const NO_SESSION: HeaderValue = HeaderValue::from_static("none");
 /// JSON-RPC's first code for errors of a server's own.
 const REFUSED: i32 = -32000;
 
@@ -29,14 +23,12 @@ const OPEN: &[&str] = &["/health", "/ready", CONNECT, CALLBACK];
 
 struct Guard {
     authenticator: Arc<Authenticator>,
-    sessions: SessionSeal,
 }
 
 /// The routes for those who are known; when nobody is asked, as they are.
-pub(super) fn guarded(router: Router, authenticator: Option<Arc<Authenticator>>) -> std::io::Result<Router> {
-    let Some(authenticator) = authenticator else { return Ok(router) };
-    let guard = Arc::new(Guard { authenticator, sessions: SessionSeal::random()? });
-    Ok(router.layer(from_fn_with_state(guard, pass)))
+pub(super) fn guarded(router: Router, authenticator: Option<Arc<Authenticator>>) -> Router {
+    let Some(authenticator) = authenticator else { return router };
+    router.layer(from_fn_with_state(Arc::new(Guard { authenticator }), pass))
 }
 
 async fn pass(State(guard): State<Arc<Guard>>, mut request: Request, next: Next) -> Response {
@@ -54,14 +46,8 @@ async fn pass(State(guard): State<Arc<Guard>>, mut request: Request, next: Next)
     request.headers_mut().remove(header::AUTHORIZATION);
     match checked {
         Ok(principal) => {
-            request.extensions_mut().insert(principal.clone());
-            if open {
-                return next.run(request).await;
-            }
-            guard.open_session(&principal, request.headers_mut());
-            let mut response = next.run(request).await;
-            guard.seal_session(&principal, response.headers_mut());
-            response
+            request.extensions_mut().insert(principal);
+            next.run(request).await
         }
         Err(_) if open => next.run(request).await,
         Err(refusal) => {
@@ -85,20 +71,6 @@ fn credential(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
 }
 
 impl Guard {
-    fn open_session(&self, principal: &Principal, headers: &mut HeaderMap) {
-        let Some(sealed) = headers.get(SESSION) else { return };
-        let id = sealed.to_str().ok().and_then(|sealed| self.sessions.open(principal, sealed));
-        let id = id.and_then(|id| HeaderValue::from_str(id).ok()).unwrap_or(NO_SESSION);
-        headers.insert(SESSION, id);
-    }
-
-    fn seal_session(&self, principal: &Principal, headers: &mut HeaderMap) {
-        let Some(id) = headers.get(SESSION).and_then(|id| id.to_str().ok()) else { return };
-        if let Ok(sealed) = HeaderValue::from_str(&self.sessions.seal(principal, id)) {
-            headers.insert(SESSION, sealed);
-        }
-    }
-
     fn refuse(&self, refusal: &Refusal) -> Response {
         // No id: nobody has read one yet.
         let body = json!({"jsonrpc": "2.0", "error": {"code": REFUSED, "message": refusal.to_string()}});

@@ -1,10 +1,26 @@
 //! The two ways in.
 
+mod asking;
+mod body;
 mod connect;
+mod connections;
+mod gate;
+mod guard;
 mod http;
 mod identity;
+mod legacy;
+mod nesting;
+mod refusal;
 mod stdio;
 
 pub use connect::serve_pages;
-pub use http::{HttpError, HttpOptions, serve_http};
+pub use guard::GuardError;
+pub use http::{HttpError, HttpOptions, HttpServer};
+pub use legacy::LegacyOptions;
 pub use stdio::{StdioError, serve_stdio};
+
+use std::time::Duration;
+
+/// How long calls in flight may go on after the stop signal, and how long their answers may take to leave after that.
+const DRAIN: Duration = Duration::from_secs(9);
+const LEAVE: Duration = Duration::from_secs(1);

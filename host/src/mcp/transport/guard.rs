@@ -1,0 +1,223 @@
+//! Who may knock: the Host and Origin headers of every request, whatever its path and method. Without this any page in
+//! the user's browser could talk to a server on the loopback, by its address or by DNS rebinding.
+
+use super::refusal::Refusal;
+use axum::extract::{Request, State};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// Checked entries of the configuration.
+#[derive(Debug, Default)]
+pub(super) struct Guard {
+    hosts: Vec<(String, Option<u16>)>,
+    origins: Vec<Origin>,
+}
+
+#[derive(Debug, PartialEq)]
+enum Origin {
+    /// What browsers send for pages that come from nowhere, such as files.
+    Null,
+    /// The port is none for any.
+    Site { scheme: String, host: String, port: Option<u16> },
+}
+
+/// An entry that nothing can match.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "each variant's sentence says what its fields are")]
+pub enum GuardError {
+    #[error("allowed-hosts: {0:?} is no host; write such as \"localhost\", \"example.com:8443\" or \"::1\"")]
+    Host(String),
+    #[error("allowed-origins: {0:?} is no origin; write such as \"https://app.example.com\" or \"http://localhost:*\"")]
+    Origin(String),
+}
+
+impl Guard {
+    pub(super) fn new(hosts: &[String], origins: &[String]) -> Result<Self, GuardError> {
+        let host = |text: &String| parse_host(text).ok_or_else(|| GuardError::Host(text.clone()));
+        let origin = |text: &String| parse_allowed_origin(text).ok_or_else(|| GuardError::Origin(text.clone()));
+        Ok(Self {
+            hosts: hosts.iter().map(host).collect::<Result<_, _>>()?,
+            origins: origins.iter().map(origin).collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
+        let mut hosts = headers.get_all(header::HOST).iter();
+        let (Some(host), None) = (hosts.next(), hosts.next()) else { return Err(Refusal::NoHost) };
+        let host = host.to_str().ok().and_then(|host| Authority::from_str(host).ok()).ok_or(Refusal::NoHost)?;
+        // A request may name its target in full; that name counts as well.
+        for authority in std::iter::once(&host).chain(uri.authority()) {
+            if authority.as_str().contains('@') || !self.knows_host(authority) {
+                return Err(Refusal::Host);
+            }
+        }
+        let mut origins = headers.get_all(header::ORIGIN).iter();
+        let Some(origin) = origins.next() else { return Ok(()) };
+        let origin = origin.to_str().ok().and_then(parse_origin).ok_or(Refusal::Origin)?;
+        let known = origin.is_of(&host) || self.origins.iter().any(|allowed| allowed.admits(&origin));
+        if known && origins.next().is_none() { Ok(()) } else { Err(Refusal::Origin) }
+    }
+
+    fn knows_host(&self, asked: &Authority) -> bool {
+        let name = bare(asked.host());
+        self.hosts.iter().any(|(host, port)| *host == name && port.is_none_or(|port| asked.port_u16() == Some(port)))
+    }
+}
+
+impl Origin {
+    /// Whether the page came from the host it asks, whose name was checked before.
+    fn is_of(&self, asked: &Authority) -> bool {
+        let Self::Site { scheme, host, port } = self else { return false };
+        *host == bare(asked.host()) && port.is_some() && *port == asked.port_u16().or(implied_port(scheme))
+    }
+
+    /// Whether `self`, an entry of the configuration, admits what a browser sent.
+    fn admits(&self, sent: &Self) -> bool {
+        match (self, sent) {
+            (Self::Null, Self::Null) => true,
+            (Self::Site { scheme, host, port }, Self::Site { scheme: from, host: at, port: through }) => {
+                scheme == from && host == at && (port.is_none() || port == through)
+            }
+            (Self::Null, Self::Site { .. }) | (Self::Site { .. }, Self::Null) => false,
+        }
+    }
+}
+
+fn bare(host: &str) -> String {
+    host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase()
+}
+
+fn parse_host(text: &str) -> Option<(String, Option<u16>)> {
+    if let Ok(address) = text.parse::<std::net::Ipv6Addr>() {
+        return Some((address.to_string(), None));
+    }
+    let authority = Authority::from_str(text).ok().filter(|authority| !authority.as_str().contains('@'))?;
+    Some((bare(authority.host()), authority.port_u16()))
+}
+
+/// With the port that its scheme implies, if it names none.
+fn parse_origin(text: &str) -> Option<Origin> {
+    if text == "null" {
+        return Some(Origin::Null);
+    }
+    let uri = Uri::from_str(text).ok()?;
+    let (scheme, authority) = (uri.scheme_str()?.to_owned(), uri.authority()?);
+    if uri.path() != "/" || uri.query().is_some() || text.ends_with('/') || authority.as_str().contains('@') {
+        return None;
+    }
+    let port = authority.port_u16().or(implied_port(&scheme));
+    Some(Origin::Site { scheme, host: bare(authority.host()), port })
+}
+
+fn implied_port(scheme: &str) -> Option<u16> {
+    match scheme {
+        "http" => Some(80),
+        "https" => Some(443),
+        _ => None,
+    }
+}
+
+fn parse_allowed_origin(text: &str) -> Option<Origin> {
+    match text.strip_suffix(":*") {
+        None => parse_origin(text),
+        Some(any) => match parse_origin(any)? {
+            Origin::Site { scheme, host, .. } => Some(Origin::Site { scheme, host, port: None }),
+            Origin::Null => None,
+        },
+    }
+}
+
+/// The outermost layer. A page of an allowed origin is also told that it may read the answer.
+pub(super) async fn guard(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
+    if let Err(refusal) = guard.check(request.uri(), request.headers()) {
+        tracing::debug!(%refusal, "refused at the door");
+        return refusal.response();
+    }
+    let Some(origin) = request.headers().get(header::ORIGIN).cloned() else { return next.run(request).await };
+    let mut response = match *request.method() {
+        Method::OPTIONS => preflight_answer(request.headers().get(header::ACCESS_CONTROL_REQUEST_HEADERS)),
+        _ => next.run(request).await,
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    headers.append(header::VARY, HeaderValue::from_static("Origin"));
+    let exposed = HeaderValue::from_static("Mcp-Session-Id, WWW-Authenticate, Retry-After");
+    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
+    response
+}
+
+fn preflight_answer(asked: Option<&HeaderValue>) -> Response {
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, DELETE"));
+    headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
+    if let Some(asked) = asked {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, asked.clone());
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(guard: &Guard, headers: &[(&str, &str)]) -> Result<(), Refusal> {
+        let headers = headers.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect();
+        guard.check(&Uri::from_static("/health"), &headers)
+    }
+
+    #[test]
+    fn hosts_and_origins() {
+        let texts = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
+        let hosts = texts(&["localhost", "127.0.0.1", "::1", "example.com:8443"]);
+        let origins = texts(&["https://app.example.com", "http://localhost:*"]);
+        let guard = Guard::new(&hosts, &origins).unwrap();
+        for good in ["localhost", "LOCALHOST:1", "127.0.0.1:80", "[::1]", "[::1]:9", "example.com:8443"] {
+            assert_eq!(check(&guard, &[("host", good)]), Ok(()), "{good}");
+        }
+        for bad in ["localhost.evil", "example.com", "example.com:80", "user@localhost", "127.0.0.1.evil:80", "[::2]"] {
+            assert_eq!(check(&guard, &[("host", bad)]), Err(Refusal::Host), "{bad}");
+        }
+        for none in [&[][..], &[("host", "")], &[("host", "a b")], &[("host", "localhost"), ("host", "localhost")]] {
+            assert_eq!(check(&guard, none), Err(Refusal::NoHost), "{none:?}");
+        }
+        let from = |origin| check(&guard, &[("host", "localhost"), ("origin", origin)]);
+        for good in
+            ["https://app.example.com", "https://app.example.com:443", "http://localhost", "http://localhost:3000"]
+        {
+            assert_eq!(from(good), Ok(()), "{good}");
+        }
+        for bad in [
+            "https://app.example.com:444",
+            "http://app.example.com",
+            "https://localhost:1",
+            "null",
+            "",
+            "app.example.com",
+            "https://x@app.example.com",
+            "https://app.example.com/",
+        ] {
+            assert_eq!(from(bad), Err(Refusal::Origin), "{bad}");
+        }
+        let own = |host, origin| check(&guard, &[("host", host), ("origin", origin)]);
+        assert_eq!(own("127.0.0.1:8808", "http://127.0.0.1:8808"), Ok(()), "a page of our own");
+        assert_eq!(own("[::1]", "https://[::1]"), Ok(()));
+        for (host, origin) in
+            [("127.0.0.1:8808", "http://127.0.0.1:80"), ("127.0.0.1", "ftp://127.0.0.1"), ("127.0.0.1", "null")]
+        {
+            assert_eq!(own(host, origin), Err(Refusal::Origin), "{origin}");
+        }
+        assert_eq!(own("evil.example", "http://evil.example"), Err(Refusal::Host));
+        let full = Uri::from_static("http://evil.example/health");
+        let headers = [(header::HOST, HeaderValue::from_static("localhost"))].into_iter().collect();
+        assert_eq!(guard.check(&full, &headers), Err(Refusal::Host));
+        for bad in ["", "a b", "http://localhost"] {
+            assert!(Guard::new(&texts(&[bad]), &[]).is_err(), "{bad}");
+        }
+        assert!(Guard::new(&[], &texts(&["localhost"])).is_err());
+    }
+}

@@ -1,0 +1,96 @@
+//! Opening the file: private to its user, held by one process, whole, and of a format that is known.
+
+use super::StorageError;
+use rusqlite::{Connection, ErrorCode};
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::Path;
+use std::time::Duration;
+
+const FILE: &str = "portcullis.db";
+/// Format of the tables.
+const FORMAT: i64 = 1;
+/// How long to wait for a predecessor that is about to end.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// `AUTOINCREMENT`: the number of a removed stream must not come back while somebody still writes to the old one.
+const TABLES: &str = "
+CREATE TABLE session (
+    id TEXT PRIMARY KEY,
+    principal TEXT NOT NULL,
+    handshake TEXT,          -- what the client said when it came; null until it has said it
+    used INTEGER NOT NULL    -- seconds since 1970
+) STRICT, WITHOUT ROWID;
+CREATE INDEX session_of ON session (principal, used);
+CREATE TABLE stream (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    token TEXT NOT NULL UNIQUE,
+    session TEXT NOT NULL REFERENCES session ON DELETE CASCADE,
+    request TEXT,                        -- the request it answers; null: the session's own stream
+    last INTEGER NOT NULL DEFAULT 0,     -- number of its last event
+    pruned INTEGER NOT NULL DEFAULT 0,   -- events up to this number are gone
+    bytes INTEGER NOT NULL,
+    ended INTEGER                        -- seconds since 1970
+) STRICT;
+CREATE INDEX stream_of ON stream (session, ended);
+CREATE INDEX stream_ended ON stream (ended);
+CREATE TABLE event (
+    stream INTEGER NOT NULL REFERENCES stream ON DELETE CASCADE,
+    number INTEGER NOT NULL,
+    message TEXT NOT NULL,
+    PRIMARY KEY (stream, number)
+) STRICT;
+";
+
+pub(super) fn open(folder: &Path) -> Result<Connection, StorageError> {
+    let unusable = |error: io::Error| StorageError::Folder { path: folder.to_owned(), problem: error.to_string() };
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(unusable)?;
+    let metadata = fs::metadata(folder).map_err(unusable)?;
+    if metadata.permissions().mode() & 0o022 != 0 {
+        return Err(unusable(io::Error::other("it must be a folder that only you can write to (chmod 700)")));
+    }
+    let path = folder.join(FILE);
+    let broken = |error: rusqlite::Error| match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StorageError::InUse { path: path.clone() },
+        _ => StorageError::Broken { path: path.clone(), problem: error.to_string() },
+    };
+    let mut connection = Connection::open(&path).map_err(broken)?;
+    settle(&connection).map_err(broken)?;
+    let found: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(broken)?;
+    if found > FORMAT {
+        return Err(StorageError::Newer { path, found, known: FORMAT });
+    }
+    if found < FORMAT {
+        let making = connection.transaction().map_err(broken)?;
+        making.execute_batch(TABLES).map_err(broken)?;
+        making.pragma_update(None, "user_version", FORMAT).map_err(broken)?;
+        making.commit().map_err(broken)?;
+    }
+    let sound: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(broken)?;
+    if sound != "ok" {
+        return Err(StorageError::Broken { path, problem: sound });
+    }
+    Ok(connection)
+}
+
+/// One process at a time, from now on: two servers would each take the other's running calls for dead. A commit is
+/// safe from a crash of this process at once, from a crash of the machine within seconds.
+fn settle(connection: &Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(PATIENCE)?;
+    connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    // What was once a long log of changes does not stay on the disk for ever.
+    connection.pragma_update(None, "journal_size_limit", 16 << 20)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    // Takes the lock, and finds out now whether the file can be written.
+    connection.execute_batch("BEGIN EXCLUSIVE; COMMIT")?;
+    connection.pragma_update(
+        None,
+        "user_version",
+        connection.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))?,
+    )
+}

@@ -1,0 +1,173 @@
+//! Streams and their events: numbered from 1, appended, read again from any number on.
+
+use super::{Pending, Storage, StorageError, Undone};
+use rusqlite::{Connection, OptionalExtension, Row};
+
+/// What a stream without events takes, so that many empty ones count too.
+const STREAM_BYTES: u32 = 512;
+/// Ended streams kept of one session: more would mean that its client asked much and reads nothing.
+const KEPT_ENDED: u32 = 64;
+/// One page of events for a reader that catches up: bounds what it holds in memory.
+const PAGE_EVENTS: u32 = 64;
+const PAGE_BYTES: usize = 1 << 20;
+
+/// A stored stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StreamKey(i64);
+
+/// What is known of a stream.
+#[derive(Debug, PartialEq)]
+pub struct StreamRecord {
+    /// To read it by.
+    pub key: StreamKey,
+    /// The request it answers, as it was noted; none: the session's own stream.
+    pub request: Option<String>,
+    /// Number of its last event; 0: none yet.
+    pub last: u32,
+    /// Events up to this number are gone.
+    pub pruned: u32,
+    /// Nothing more will come.
+    pub ended: bool,
+}
+
+/// One event.
+#[derive(Debug, PartialEq)]
+pub struct Event {
+    /// Its number in its stream.
+    pub number: u32,
+    /// What was said.
+    pub message: String,
+}
+
+fn record(row: &Row<'_>) -> rusqlite::Result<StreamRecord> {
+    Ok(StreamRecord {
+        key: StreamKey(row.get(0)?),
+        request: row.get(1)?,
+        last: row.get(2)?,
+        pruned: row.get(3)?,
+        ended: row.get(4)?,
+    })
+}
+
+const RECORD: &str = "SELECT id, request, last, pruned, ended IS NOT NULL FROM stream";
+
+impl Storage {
+    /// Opens the stream that answers a request.
+    pub fn open_stream(&self, session: String, token: String, request: String) -> Pending<StreamKey> {
+        self.worker.ask(move |connection| insert(connection, &session, &token, Some(&request)))
+    }
+
+    /// The session's own stream and its token, opened when there is none.
+    pub fn own_stream(&self, session: String, token: String) -> Pending<(String, StreamRecord)> {
+        self.worker.ask(move |connection| {
+            let sql = "SELECT token FROM stream WHERE session = ?1 AND request IS NULL";
+            let found: Option<String> =
+                connection.prepare_cached(sql)?.query_row([&session], |row| row.get(0)).optional()?;
+            let token = match found {
+                Some(token) => token,
+                None => insert(connection, &session, &token, None).map(|_| token)?,
+            };
+            let sql = format!("{RECORD} WHERE token = ?1");
+            let record = connection.prepare_cached(&sql)?.query_row([&token], record)?;
+            Ok((token, record))
+        })
+    }
+
+    /// A stream of this session by its token; a token of another session finds nothing.
+    pub fn find_stream(&self, session: String, token: String) -> Pending<Option<StreamRecord>> {
+        self.worker.ask(move |connection| {
+            let sql = format!("{RECORD} WHERE session = ?1 AND token = ?2");
+            connection.prepare_cached(&sql)?.query_row((session, token), record).optional()
+        })
+    }
+
+    /// Appends an event; `end`: it is the last one. Events up to `prune` are removed. `done` is told in the order of
+    /// these calls.
+    pub fn append(
+        &self,
+        stream: StreamKey,
+        event: Event,
+        end: bool,
+        prune: u32,
+        done: impl FnOnce(Result<(), StorageError>) + Send + 'static,
+    ) -> Option<Undone> {
+        let ended = end.then(|| self.now());
+        self.worker.tell(move |connection| append(connection, stream, &event, ended, prune), done)
+    }
+
+    /// Ends a stream without a last word.
+    pub fn end_stream(&self, stream: StreamKey) -> Pending<()> {
+        let now = self.now();
+        self.worker.ask(move |connection| end(connection, stream, now))
+    }
+
+    /// Events after this number, a page of them.
+    pub fn events(&self, stream: StreamKey, after: u32) -> Pending<Vec<Event>> {
+        self.worker.ask(move |connection| {
+            let sql = "SELECT number, message FROM event WHERE stream = ?1 AND number > ?2 ORDER BY number LIMIT ?3";
+            let mut select = connection.prepare_cached(sql)?;
+            let mut rows = select.query((stream.0, after, PAGE_EVENTS))?;
+            let (mut page, mut bytes) = (Vec::new(), 0);
+            while let Some(row) = rows.next()? {
+                let event = Event { number: row.get(0)?, message: row.get(1)? };
+                bytes += event.message.len();
+                page.push(event);
+                if bytes > PAGE_BYTES {
+                    break;
+                }
+            }
+            Ok(page)
+        })
+    }
+
+    /// Ends all streams that a process left open when it died, each with a last word made of the request it answers.
+    pub fn end_abandoned(&self, last_word: impl Fn(&str) -> String + Send + 'static) -> Pending<usize> {
+        let now = self.now();
+        self.worker.ask(move |connection| {
+            let sql = format!("{RECORD} WHERE ended IS NULL AND request IS NOT NULL");
+            let mut select = connection.prepare_cached(&sql)?;
+            let open: Vec<StreamRecord> = select.query_map([], record)?.collect::<rusqlite::Result<_>>()?;
+            for stream in &open {
+                let message = last_word(stream.request.as_deref().unwrap_or_default());
+                append(connection, stream.key, &Event { number: stream.last + 1, message }, Some(now), 0)?;
+            }
+            Ok(open.len())
+        })
+    }
+}
+
+fn insert(connection: &Connection, session: &str, token: &str, request: Option<&str>) -> rusqlite::Result<StreamKey> {
+    let sql = "INSERT INTO stream (token, session, request, bytes) VALUES (?1, ?2, ?3, ?4)";
+    connection.prepare_cached(sql)?.insert((token, session, request, STREAM_BYTES)).map(StreamKey)
+}
+
+fn append(
+    connection: &Connection,
+    stream: StreamKey,
+    event: &Event,
+    ended: Option<i64>,
+    prune: u32,
+) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO event (stream, number, message) VALUES (?1, ?2, ?3)";
+    connection.prepare_cached(sql)?.execute((stream.0, event.number, &event.message))?;
+    let mut bytes = i64::try_from(event.message.len()).unwrap_or(i64::MAX);
+    if prune > 0 {
+        let sql = "DELETE FROM event WHERE stream = ?1 AND number <= ?2 RETURNING octet_length(message)";
+        let mut delete = connection.prepare_cached(sql)?;
+        for gone in delete.query_map((stream.0, prune), |row| row.get::<_, i64>(0))? {
+            bytes -= gone?;
+        }
+    }
+    let sql = "UPDATE stream SET last = ?2, bytes = bytes + ?3, pruned = max(pruned, ?4) WHERE id = ?1";
+    connection.prepare_cached(sql)?.execute((stream.0, event.number, bytes, prune))?;
+    ended.map_or(Ok(()), |now| end(connection, stream, now))
+}
+
+fn end(connection: &Connection, stream: StreamKey, now: i64) -> rusqlite::Result<()> {
+    let sql = "UPDATE stream SET ended = ?2 WHERE id = ?1 AND ended IS NULL";
+    connection.prepare_cached(sql)?.execute((stream.0, now))?;
+    let sql = "DELETE FROM stream WHERE id IN (
+        SELECT id FROM stream WHERE session = (SELECT session FROM stream WHERE id = ?1) AND ended IS NOT NULL
+        ORDER BY ended DESC, id DESC LIMIT -1 OFFSET ?2)";
+    connection.prepare_cached(sql)?.execute((stream.0, KEPT_ENDED)).map(|_| ())
+}

@@ -1,0 +1,187 @@
+//! The thread that owns the file: jobs in the order they were asked for, committed in groups.
+
+use super::{StorageError, prune, seconds};
+use crate::clock::Clock;
+use rusqlite::{Connection, TransactionBehavior};
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SendError, Sender, channel};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// Jobs of one commit: bounds how long the first of them waits for the last.
+const GROUP: usize = 256;
+/// How often old things are looked for when nothing else happens.
+const PRUNE_EVERY: Duration = Duration::from_secs(5);
+/// And after how many jobs at the latest: bounds what can pile up in between.
+const PRUNE_AFTER: usize = 4_096;
+
+/// What tells the asker, once the group is committed or has failed.
+type Finish = Box<dyn FnOnce(Option<&StorageError>) + Send>;
+type Work = Box<dyn FnOnce(&Connection) -> Finish + Send>;
+
+enum Job {
+    Work(Work),
+    /// Close the file, then tell.
+    Close(oneshot::Sender<()>),
+}
+
+pub(super) struct Worker {
+    jobs: Sender<Job>,
+}
+
+/// The result of something that was asked for; it happens whether or not anybody waits.
+#[must_use = "the result says whether it was kept"]
+pub struct Pending<T>(oneshot::Receiver<Result<T, StorageError>>);
+
+impl<T> Future for Pending<T> {
+    type Output = Result<T, StorageError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.0).poll(context).map(|result| result.unwrap_or(Err(StorageError::Closed)))
+    }
+}
+
+/// A job that came too late: the asker is told so when this is dropped, which must not be under a lock it takes.
+#[must_use = "the asker is told when it is dropped"]
+pub struct Undone(#[allow(dead_code, reason = "it is only to be dropped")] SendError<Job>);
+
+/// Tells exactly once, if only that the job was dropped.
+struct Done<T, F: FnOnce(Result<T, StorageError>)>(Option<F>, PhantomData<T>);
+
+impl<T, F: FnOnce(Result<T, StorageError>)> Done<T, F> {
+    fn tell(&mut self, result: Result<T, StorageError>) {
+        if let Some(done) = self.0.take() {
+            done(result);
+        }
+    }
+}
+
+impl<T, F: FnOnce(Result<T, StorageError>)> Drop for Done<T, F> {
+    fn drop(&mut self) {
+        self.tell(Err(StorageError::Closed));
+    }
+}
+
+impl Worker {
+    pub(super) fn start(connection: Connection, clock: Arc<dyn Clock>) -> Result<Self, StorageError> {
+        let (jobs, queue) = channel();
+        std::thread::Builder::new()
+            .name("storage".into())
+            .spawn(move || run(connection, &queue, clock.as_ref()))
+            .map_err(|error| StorageError::Sql(error.to_string()))?;
+        Ok(Self { jobs })
+    }
+
+    /// Asks for a job. Its order among all jobs is that of these calls; `done` is told on the storage thread, in the
+    /// same order. What waits is bounded by the askers: each waits for its job, so there is about one a running call.
+    pub(super) fn tell<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+        done: impl FnOnce(Result<T, StorageError>) + Send + 'static,
+    ) -> Option<Undone> {
+        let mut done = Done(Some(done), PhantomData);
+        let work: Work = Box::new(move |connection| {
+            let result = alone(connection, job);
+            Box::new(move |failed| {
+                done.tell(match failed {
+                    None => result.map_err(StorageError::from),
+                    Some(error) => Err(error.clone()),
+                });
+            })
+        });
+        self.jobs.send(Job::Work(work)).err().map(Undone)
+    }
+
+    pub(super) fn ask<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Pending<T> {
+        let (done, pending) = oneshot::channel();
+        drop(self.tell(job, move |result| {
+            // Whoever asked may not wait for it.
+            let _ = done.send(result);
+        }));
+        Pending(pending)
+    }
+
+    pub(super) async fn close(&self) {
+        let (done, closed) = oneshot::channel();
+        if self.jobs.send(Job::Close(done)).is_ok() {
+            let _ = closed.await;
+        }
+    }
+}
+
+/// A job that fails halfway leaves nothing behind, and the others of its group stand.
+fn alone<T>(connection: &Connection, job: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+    connection.prepare_cached("SAVEPOINT job")?.execute([])?;
+    let result = job(connection);
+    if result.is_err() {
+        connection.prepare_cached("ROLLBACK TO job")?.execute([])?;
+    }
+    connection.prepare_cached("RELEASE job")?.execute([])?;
+    result
+}
+
+fn run(mut connection: Connection, queue: &Receiver<Job>, clock: &dyn Clock) {
+    let mut since_pruned = 0;
+    loop {
+        let first = match queue.recv_timeout(PRUNE_EVERY) {
+            Ok(job) => Some(job),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        let mut work = Vec::new();
+        let mut close = None;
+        for job in first.into_iter().chain(queue.try_iter()).take(GROUP) {
+            match job {
+                Job::Work(job) => work.push(job),
+                Job::Close(done) => close = Some(done),
+            }
+            if close.is_some() {
+                break;
+            }
+        }
+        since_pruned += work.len();
+        let idle = work.is_empty();
+        commit(&mut connection, work);
+        if close.is_none() && (idle || since_pruned >= PRUNE_AFTER) {
+            since_pruned = 0;
+            let now = seconds(clock);
+            commit(
+                &mut connection,
+                vec![Box::new(move |connection| {
+                    let result = alone(connection, |connection| prune::prune(connection, now));
+                    Box::new(move |failed| {
+                        if let Some(error) = failed.cloned().or(result.err().map(StorageError::from)) {
+                            tracing::error!(%error, "old state is not removed");
+                        }
+                    })
+                })],
+            );
+        }
+        if let Some(done) = close {
+            drop(connection);
+            let _ = done.send(());
+            return;
+        }
+    }
+}
+
+fn commit(connection: &mut Connection, work: Vec<Work>) {
+    if work.is_empty() {
+        return;
+    }
+    let mut finish: Vec<Finish> = Vec::with_capacity(work.len());
+    let done = connection.transaction_with_behavior(TransactionBehavior::Immediate).and_then(|group| {
+        finish.extend(work.into_iter().map(|job| job(&group)));
+        group.commit()
+    });
+    let failed = done.err().map(StorageError::from);
+    for finish in finish {
+        finish(failed.as_ref());
+    }
+}
