@@ -8,11 +8,13 @@ use super::follow::{Reading, follow};
 use super::log::{EventLog, Silent};
 use super::message::{EventId, interrupted_text, restore};
 use super::{LegacyOptions, Sessions};
+use crate::changes::Changes;
 use crate::clock::SystemClock;
-use crate::imports::{AgentError, ReverseCall, Tool, ToolCaller, ToolResult};
-use crate::mcp::Server;
-use crate::policy::{Principal, Spent};
-use crate::registry::{Catalog, Runner};
+use crate::imports::{AgentError, Keepers, NoConnections, ReverseCall, Tool, ToolCaller, ToolResult};
+use crate::mcp::{Lot, Parts, Server};
+use crate::policy::{ParkingLimits, Principal, Spent};
+use crate::registry::{Catalog, CurrentCatalog, Runner};
+use crate::shelf::Shelf;
 use crate::storage::{Quota, Storage, StreamRecord};
 use futures::StreamExt;
 use rmcp::model::{ClientJsonRpcMessage, CustomNotification, ServerJsonRpcMessage, ServerNotification};
@@ -167,8 +169,18 @@ impl ToolCaller for Nobody {
 
 /// A server without tools.
 fn server() -> Server {
-    let catalog = Arc::new(Catalog::new(vec![]).unwrap());
-    Server::new(catalog, Arc::new(Runner::new(Arc::new(SystemClock))), Arc::new(Nobody), "nobody")
+    let (clock, changes) = (Arc::new(SystemClock), Changes::new());
+    let catalog = Catalog::new(vec![], vec![]).unwrap();
+    Server::new(Parts {
+        catalog: Arc::new(CurrentCatalog::new(catalog, changes.clone())),
+        runner: Arc::new(Runner::new(clock.clone(), Keepers::none(), Arc::new(NoConnections))),
+        agent: Arc::new(Nobody),
+        lot: Lot::new(ParkingLimits::default(), clock.clone()).unwrap(),
+        shelf: Arc::new(Shelf::new(clock, changes.clone())),
+        changes,
+        principal: Principal::anonymous(),
+        stop: CancellationToken::new(),
+    })
 }
 
 /// Its sessions.
