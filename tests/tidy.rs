@@ -12,13 +12,16 @@ use suite::scan::{code, lines_with, named_modules, without_tests};
 const MAY_NAME: &[(&str, &[&str])] = &[
     ("policy", &[]),
     ("clock", &[]),
+    ("changes", &["policy"]),
     ("telemetry", &[]),
     ("package", &["policy"]),
     ("engine", &["policy", "clock", "telemetry"]),
+    ("changes", &["policy"]),
     ("imports", &["policy", "engine", "telemetry", "clock"]),
+    ("shelf", &["imports", "changes", "policy", "clock"]),
     ("abi", &["imports", "engine", "policy", "clock"]),
-    ("registry", &["abi", "imports", "engine", "package", "policy", "clock", "telemetry"]),
-    ("mcp", &["registry", "engine", "imports", "policy", "telemetry"]),
+    ("registry", &["abi", "imports", "engine", "package", "policy", "clock", "changes", "telemetry"]),
+    ("mcp", &["registry", "engine", "imports", "shelf", "changes", "policy", "clock", "telemetry"]),
     ("agent", &["registry", "engine", "imports", "policy"]),
     ("config", &["policy"]),
 ];

@@ -1,12 +1,14 @@
 //! The composition root: builds every part from a [`Config`] and wires traits to their implementations.
 
 use crate::agent::{LocalAgent, Nobody};
+use crate::changes::Changes;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::engine::{CacheError, CompileCache, CompileWorker, Compiler, Engines};
-use crate::imports::ToolCaller;
+use crate::imports::{Keepers, ToolCaller};
 use crate::policy::PluginSpec;
-use crate::registry::{Catalog, CatalogError, LoadError, Loader, Plugin, Runner};
+use crate::registry::{Catalog, CatalogError, CurrentCatalog, FileWatch, LoadError, Loader, Plugin, Reloader, Runner};
+use crate::shelf::Shelf;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::task::JoinSet;
@@ -27,14 +29,18 @@ pub enum StartError {
 
 /// A running host: plugins loaded, ready for calls.
 pub struct Host {
-    /// What is exposed.
-    pub catalog: Arc<Catalog>,
-    /// Agent-side plugins.
-    pub agents: Vec<Arc<Plugin>>,
+    /// What is offered now.
+    pub catalog: Arc<CurrentCatalog>,
     /// Who answers reverse calls.
     pub agent: Arc<dyn ToolCaller>,
     /// Who runs calls.
     pub runner: Arc<Runner>,
+    /// What calls left behind.
+    pub shelf: Arc<Shelf>,
+    /// Where changes are told.
+    pub changes: Changes,
+    loader: Arc<Loader>,
+    watch: FileWatch,
 }
 
 impl Host {
@@ -42,12 +48,22 @@ impl Host {
     pub async fn start(config: &Config) -> Result<Self, StartError> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let loader = Arc::new(loader(config, clock.clone())?);
-        let specs = config.plugins.iter().chain(&config.agent).cloned().collect();
-        let mut plugins = load_all(loader, specs).await?;
+        let specs: Vec<PluginSpec> = config.plugins.iter().chain(&config.agent).cloned().collect();
+        let watch = FileWatch::new(specs.iter().map(|spec| spec.source.clone()));
+        let mut plugins = load_all(loader.clone(), specs).await?;
         let agents = plugins.split_off(config.plugins.len());
-        let runner = Arc::new(Runner::new(clock));
-        let agent = Arc::new(LocalAgent::new(runner.clone(), agents.clone()));
-        Ok(Self { catalog: Arc::new(Catalog::new(plugins)?), agents, agent, runner })
+        let changes = Changes::new();
+        let shelf = Arc::new(Shelf::new(clock.clone(), changes.clone()));
+        let keepers = Keepers { publisher: shelf.clone(), events: shelf.clone() };
+        let catalog = Arc::new(CurrentCatalog::new(Catalog::new(plugins, agents)?, changes.clone()));
+        let runner = Arc::new(Runner::new(clock, keepers));
+        let agent = Arc::new(LocalAgent::new(runner.clone(), catalog.clone()));
+        Ok(Self { catalog, agent, runner, shelf, changes, loader, watch })
+    }
+
+    /// What takes up component files that change, for as long as it runs.
+    pub fn reloader(&self) -> Reloader {
+        Reloader::new(self.loader.clone(), self.catalog.clone(), self.watch.clone())
     }
 }
 

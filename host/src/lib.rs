@@ -5,6 +5,7 @@
 
 pub mod abi;
 pub mod agent;
+pub mod changes;
 pub mod cli;
 pub mod clock;
 pub mod config;
@@ -15,4 +16,5 @@ pub mod mcp;
 pub mod package;
 pub mod policy;
 pub mod registry;
+pub mod shelf;
 pub mod telemetry;

@@ -57,7 +57,7 @@ let start = 0;
 const now = () => Math.round((performance.now() - start) * 1000) / 1000;
 const chunks = [];
 client.fallbackNotificationHandler = async ({ method, params }) => {
-  if (method === PARTIAL_RESULT) chunks.push({ seq: params.seq, content: params.content, t_ms: now(), token: params.token });
+  if (method === PARTIAL_RESULT && !params.final) chunks.push({ seq: params.seq, content: params.content, t_ms: now(), token: params.token });
 };
 
 async function call(name, args, progress, cancelAfter) {

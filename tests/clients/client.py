@@ -28,6 +28,7 @@ class Part(BaseModel):
     seq: int
     content: list[Any]
     token: str | int | None = None
+    final: bool = False
 
 
 class PartialResults(ClientExtension):
@@ -56,6 +57,8 @@ class Call:
         return round((self.last - self.start) * 1000, 3)
 
     async def on_part(self, part: Part):
+        if part.final:
+            return
         self.chunks.append({"seq": part.seq, "content": part.content, "t_ms": self.now(), "token": part.token})
 
     async def on_progress(self, progress, total, message):

@@ -61,6 +61,7 @@ def text_of(result) -> str:
 class Part(BaseModel):
     seq: int
     content: list[dict]
+    final: bool = False
 
 
 class Chunks(ClientExtension):
@@ -77,6 +78,8 @@ class Chunks(ClientExtension):
         return [NotificationBinding(method=method, params_type=Part, handler=self.show)]
 
     async def show(self, part: Part):
+        if part.final:
+            return
         self.seen[part.seq] = time.perf_counter() - self.start
         if len(self.seen) <= FOLDERS_SHOWN:
             text = " ".join(piece.get("text", "") for piece in part.content)

@@ -3,24 +3,22 @@
 use crate::engine::CallError;
 use crate::imports::{AgentError, Budgeted, Exhaustion, NoSink, ReverseCall, Tool, ToolCaller, ToolResult};
 use crate::policy::{Budget, LineageError, Spent};
-use crate::registry::{Answer, CallRequest, Parent, Plugin, Runner};
+use crate::registry::{Answer, CallRequest, CurrentCatalog, Parent, Plugin, Runner};
 use async_trait::async_trait;
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Agent-side plugins by name. Clones are the same agent.
+/// The catalog's agent-side plugins. Clones are the same agent.
 #[derive(Clone)]
 pub struct LocalAgent {
     runner: Arc<Runner>,
-    plugins: Arc<BTreeMap<String, Arc<Plugin>>>,
+    catalog: Arc<CurrentCatalog>,
 }
 
 impl LocalAgent {
-    /// Of these plugins.
-    pub fn new(runner: Arc<Runner>, plugins: Vec<Arc<Plugin>>) -> Self {
-        let by_name = plugins.into_iter().map(|plugin| (plugin.id().name.clone(), plugin)).collect();
-        Self { runner, plugins: Arc::new(by_name) }
+    /// Of the plugins that this catalog has at the moment of a call.
+    pub fn new(runner: Arc<Runner>, catalog: Arc<CurrentCatalog>) -> Self {
+        Self { runner, catalog }
     }
 }
 
@@ -31,16 +29,16 @@ impl ToolCaller for LocalAgent {
             name: format!("{}.{}", plugin.id().name, tool.name),
             ..tool.clone()
         };
-        self.plugins
-            .values()
-            .flat_map(|plugin| plugin.tools.iter().map(move |tool| named(plugin, &tool.tool)))
-            .collect()
+        let catalog = self.catalog.now();
+        let agents = catalog.agents().iter();
+        agents.flat_map(|plugin| plugin.tools.iter().map(move |tool| named(plugin, &tool.tool))).collect()
     }
 
     async fn call(&self, call: ReverseCall) -> (Result<ToolResult, AgentError>, Spent) {
         let free = |error| (Err(error), Spent::default());
+        let catalog = self.catalog.now();
         let found = call.name.split_once('.').and_then(|(plugin, tool)| {
-            let plugin = self.plugins.get(plugin)?;
+            let plugin = catalog.agents().iter().find(|agent| agent.id().name == plugin)?;
             Some((plugin, plugin.tool(tool)?))
         });
         let Some((plugin, tool)) = found else { return free(AgentError::UnknownTool(call.name)) };

@@ -33,7 +33,8 @@ impl Call {
         anyhow::ensure!(arguments.is_object(), "the arguments must be a JSON object, such as '{{\"path\": \"/src\"}}'");
         let config = Config::load(&self.file.config)?;
         let host = Host::start(&config).await?;
-        let plugins: Vec<&Arc<Plugin>> = host.catalog.plugins().iter().chain(&host.agents).collect();
+        let catalog = host.catalog.now();
+        let plugins: Vec<&Arc<Plugin>> = catalog.all().collect();
         let plugin = plugins.iter().find(|plugin| plugin.id().name == self.plugin).with_context(|| {
             let names: Vec<_> = plugins.iter().map(|plugin| plugin.id().name.as_str()).collect();
             format!("no plugin `{}`; there are: {}", self.plugin, names.join(", "))

@@ -17,13 +17,10 @@ pub(super) struct Check {
 impl Check {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
         let loader = host::loader(&Config::empty()?, Arc::new(SystemClock))?;
-        let (digest, inspection, tools) = loader.examine(&self.file).await?;
+        let (digest, inspection, offer) = loader.examine(&self.file).await?;
         println!("{} is a plugin", self.file.display());
         show::component(&digest, &inspection);
-        println!("\ntools");
-        for tool in &tools {
-            show::tool(tool);
-        }
+        show::offer(&offer);
         Ok(ExitCode::SUCCESS)
     }
 }

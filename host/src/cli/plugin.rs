@@ -27,7 +27,8 @@ impl Plugin {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
         let (Plugin::List { file } | Plugin::Show { file, .. }) = &self;
         let host = Host::start(&Config::load(&file.config)?).await?;
-        let plugins = host.catalog.plugins().iter().chain(&host.agents);
+        let catalog = host.catalog.now();
+        let plugins = catalog.all();
         match self {
             Plugin::List { .. } => {
                 println!("{:<28} {:<10} {:>9}  {:<19}  TOOLS", "PLUGIN", "VERSION", "SIZE", "DIGEST");

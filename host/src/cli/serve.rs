@@ -5,7 +5,7 @@ use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::host::Host;
 use crate::mcp::transport::{HttpOptions, serve_http, serve_stdio};
-use crate::mcp::{Lot, Server};
+use crate::mcp::{Lot, Parts, Server};
 use crate::policy::Principal;
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -27,22 +27,40 @@ impl Serve {
         let config = Config::load(&self.file.config)?;
         let stop = stop_signal()?;
         let host = Host::start(&config).await?;
+        let catalog = host.catalog.now();
         tracing::info!(
-            plugins = host.catalog.plugins().len(),
-            agent = host.agents.len(),
-            tools = host.catalog.iter().count(),
+            plugins = catalog.plugins().len(),
+            agent = catalog.agents().len(),
+            tools = catalog.iter().count(),
+            resources = catalog.resources().count(),
+            prompts = catalog.prompts().count(),
             "ready"
         );
+        drop(catalog);
+        if config.reload {
+            tokio::spawn(stop.clone().run_until_cancelled_owned(host.reloader().run()));
+        }
         let lot = Lot::new(config.parked.clone(), Arc::new(SystemClock))?;
         let server = |principal| {
-            Server::new(host.catalog.clone(), host.runner.clone(), host.agent.clone(), lot.clone(), principal)
+            Server::new(Parts {
+                catalog: host.catalog.clone(),
+                runner: host.runner.clone(),
+                agent: host.agent.clone(),
+                lot: lot.clone(),
+                shelf: host.shelf.clone(),
+                changes: host.changes.clone(),
+                principal,
+                stop: stop.clone(),
+            })
         };
         match self.http.or(config.http) {
             Some(address) => {
                 let options =
                     HttpOptions { allowed_hosts: config.allowed_hosts, allowed_origins: config.allowed_origins };
+                // Nobody has said who they are.
                 serve_http(server(Principal::anonymous()), address, options, stop).await?;
             }
+            // Whoever can talk to it is the user who started it.
             None => serve_stdio(server(Principal::local()), stop).await?,
         }
         Ok(ExitCode::SUCCESS)

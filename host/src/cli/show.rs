@@ -1,7 +1,7 @@
 //! A plugin in words: what it is, what it offers, what it wants and what it gets.
 
 use super::terminal::grouped;
-use crate::imports::Tool;
+use crate::imports::{Offer, Prompt, ResourceInfo, ResourceTemplate, Tool};
 use crate::package::{Digest, Inspection};
 use crate::policy::Metering;
 use crate::registry::Plugin;
@@ -37,10 +37,18 @@ pub(super) fn plugin(plugin: &Plugin) {
         humantime::format_duration(limits.deadline),
         limits.output
     );
-    println!("\ntools");
-    for entry in &plugin.tools {
-        tool(&entry.tool);
-    }
+    tools(plugin.tools.iter().map(|entry| &entry.tool));
+    resources(plugin.resources.iter());
+    templates(plugin.templates.iter().map(|entry| &entry.template));
+    prompts(plugin.prompts.iter());
+}
+
+/// Everything a component offers.
+pub(super) fn offer(offer: &Offer) {
+    tools(offer.tools.iter());
+    resources(offer.resources.iter());
+    templates(offer.templates.iter());
+    prompts(offer.prompts.iter());
 }
 
 /// A component: identity, requests, imports.
@@ -74,8 +82,52 @@ pub(super) fn component(digest: &Digest, inspection: &Inspection) {
     }
 }
 
+fn tools<'a>(tools: impl Iterator<Item = &'a Tool>) {
+    under("tools", tools, tool);
+}
+
+fn resources<'a>(resources: impl Iterator<Item = &'a ResourceInfo>) {
+    under("resources", resources, |it| line(&it.uri, &it.name, it.mime_type.as_deref(), it.description.as_deref()));
+}
+
+fn templates<'a>(templates: impl Iterator<Item = &'a ResourceTemplate>) {
+    under("resource templates", templates, |it| {
+        line(&it.uri_template, &it.name, it.mime_type.as_deref(), it.description.as_deref());
+    });
+}
+
+fn prompts<'a>(prompts: impl Iterator<Item = &'a Prompt>) {
+    under("prompts", prompts, |prompt| {
+        let arguments =
+            prompt.arguments.iter().map(|it| if it.required { it.name.clone() } else { format!("[{}]", it.name) });
+        println!("  {}({})", printable(&prompt.name), arguments.collect::<Vec<_>>().join(", "));
+        words(prompt.description.as_deref());
+    });
+}
+
+/// A heading and what is under it; nothing when there is nothing.
+fn under<'a, T: 'a>(heading: &str, items: impl Iterator<Item = &'a T>, show: impl Fn(&'a T)) {
+    let mut items = items.peekable();
+    if items.peek().is_some() {
+        println!("\n{heading}");
+    }
+    items.for_each(show);
+}
+
+fn line(address: &str, name: &str, mime_type: Option<&str>, description: Option<&str>) {
+    let kind = mime_type.map(|text| format!(" ({})", printable(text))).unwrap_or_default();
+    println!("  {}  {}{kind}", printable(address), printable(name));
+    words(description);
+}
+
+fn words(description: Option<&str>) {
+    for line in description.unwrap_or_default().lines() {
+        println!("    {}", printable(line));
+    }
+}
+
 /// A tool with its schemas.
-pub(super) fn tool(tool: &Tool) {
+fn tool(tool: &Tool) {
     let hints = [
         (tool.annotations.read_only, "read-only"),
         (tool.annotations.destructive, "destructive"),
@@ -85,9 +137,7 @@ pub(super) fn tool(tool: &Tool) {
     let hints: Vec<_> = hints.iter().filter(|(hint, _)| *hint == Some(true)).map(|(_, name)| *name).collect();
     let hints = if hints.is_empty() { String::new() } else { format!(" ({})", hints.join(", ")) };
     println!("  {}{hints}", tool.name);
-    for line in tool.description.lines() {
-        println!("    {}", printable(line));
-    }
+    words(Some(&tool.description));
     println!("    input  {}", printable(&tool.input_schema));
     if let Some(schema) = &tool.output_schema {
         println!("    output {}", printable(schema));

@@ -39,6 +39,7 @@ struct File {
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 struct ServerTable {
+    reload: Option<bool>,
     http: Option<SocketAddr>,
     allowed_hosts: Option<Vec<String>>,
     allowed_origins: Vec<String>,
@@ -71,6 +72,9 @@ pub struct Config {
     pub allowed_hosts: Vec<String>,
     /// Accepted Origin headers.
     pub allowed_origins: Vec<String>,
+    /// Whether a component file that is replaced is taken up while the host runs. On by default: whoever can write the
+    /// file decides what runs after the next start anyway.
+    pub reload: bool,
     /// How many calls may wait for answers.
     pub parked: ParkingLimits,
     /// Folder of compiled plugins.
@@ -115,6 +119,7 @@ impl Config {
                 .allowed_hosts
                 .unwrap_or_else(|| ["localhost", "127.0.0.1", "::1"].map(String::from).into()),
             allowed_origins: file.server.allowed_origins,
+            reload: file.server.reload.unwrap_or(true),
             parked: file.server.parked,
             cache: match file.server.cache {
                 Some(cache) => folder.join(home_expanded(&cache)),

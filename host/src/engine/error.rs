@@ -51,6 +51,9 @@ pub enum CallError {
     /// The tool refused its arguments, or they do not match its schema.
     #[error("invalid arguments: {reason}")]
     InvalidArguments { reason: String },
+    /// The plugin says that it could not do it. A tool says so in its answer; what else a plugin offers has only this.
+    #[error("the plugin failed: {reason}")]
+    Failed { reason: String },
     /// A use of authority that was refused.
     #[error("{0}")]
     Denied(Denial),
@@ -89,6 +92,7 @@ impl CallError {
             CallError::Exited { .. } => "exited",
             CallError::InvalidOutput { .. } => "invalid-output",
             CallError::InvalidArguments { .. } => "invalid-arguments",
+            CallError::Failed { .. } => "failed",
             CallError::Denied(_) => "denied",
             CallError::Lineage(LineageError::Cycle(..)) => "cycle",
             CallError::Lineage(LineageError::Depth(_)) => "depth-exceeded",

@@ -103,6 +103,10 @@ impl AgentTools {
         Self { authority, lineage, caller }
     }
 
+    pub(super) fn authority(&self) -> Arc<Authority> {
+        self.authority.clone()
+    }
+
     /// What may be called.
     pub fn list(&self) -> Vec<Tool> {
         let mut tools = self.caller.tools();

@@ -1,7 +1,9 @@
 //! Pieces of output, as in WIT `types`.
 
+use serde::{Deserialize, Serialize};
+
 /// Whom a piece is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
     /// The person.
     User,
@@ -10,7 +12,7 @@ pub enum Role {
 }
 
 /// Hints on a piece.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Annotations {
     /// Whom it is for; empty: everybody.
     pub audience: Vec<Role>,
@@ -66,6 +68,17 @@ pub struct EmbeddedResource {
     pub body: ResourceBody,
 }
 
+impl EmbeddedResource {
+    /// Bytes of payload, as counted against the output limit.
+    pub fn size(&self) -> u64 {
+        let body = match &self.body {
+            ResourceBody::Text(text) => text.len(),
+            ResourceBody::Blob(bytes) => bytes.len(),
+        };
+        (self.uri.len() + self.mime_type.as_ref().map_or(0, String::len) + body) as u64
+    }
+}
+
 /// What a piece is.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ContentData {
@@ -106,15 +119,10 @@ impl Content {
                 let optional = option(&link.title) + option(&link.description) + option(&link.mime_type);
                 link.uri.len() + link.name.len() + optional
             }
-            ContentData::Resource(resource) => {
-                let body = match &resource.body {
-                    ResourceBody::Text(text) => text.len(),
-                    ResourceBody::Blob(bytes) => bytes.len(),
-                };
-                resource.uri.len() + option(&resource.mime_type) + body
-            }
+            ContentData::Resource(resource) => return resource.size(),
         };
-        bytes as u64
+        let hints = self.annotations.as_ref().map_or(0, |hints| option(&hints.last_modified));
+        (bytes + hints) as u64
     }
 
     /// Whether it can be sent; otherwise a sentence that says why not.

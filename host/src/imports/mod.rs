@@ -2,14 +2,21 @@
 //!
 //! Everything here belongs to one call and is dropped with it. What needs the outside world is behind a trait that lives
 //! here with its user: [`CallSink`] takes what a running call has to say, [`ToolCaller`] reaches the agent's tools,
-//! [`ClientCalls`] asks the other side.
+//! [`ClientCalls`] asks the other side, [`Publisher`] and [`EventSink`] keep what a call leaves behind.
 
 mod agent_tools;
 mod client;
+mod completion;
 mod content;
+mod events;
+mod keepers;
 mod log;
+mod offer;
 mod output;
 mod progress;
+mod prompt;
+mod publish;
+mod resource;
 mod schema;
 mod tool;
 pub mod wasi;
@@ -20,10 +27,17 @@ pub use client::{
     ModelPreferences, NoClient, Question, Reply, Root, SampleAnswer, SampleContent, SampleMessage, SampleRequest,
     SampleTool, ToolChoice, ToolOutcome, ToolUse, UrlTarget,
 };
+pub use completion::{Completing, Completion, CompletionQuery};
 pub use content::{Annotations, Blob, Content, ContentData, EmbeddedResource, ResourceBody, ResourceLink, Role};
+pub use events::{Event, EventError, EventSink, Events};
+pub use keepers::{Keepers, Provenance};
 pub use log::{GuestLog, Level, Stream};
+pub use offer::Offer;
 pub use output::{CallSink, Closed, NoSink, Output, OutputError};
 pub use progress::{Progress, Report};
+pub use prompt::{Prompt, PromptArgument, PromptMessage, PromptResult};
+pub use publish::{Attributes, Publish, PublishError, PublishedPrompt, Publisher};
+pub use resource::{ReadError, ResourceInfo, ResourceTemplate};
 pub use schema::{Schema, SchemaError};
 pub use tool::{
     Budgeted, CallContext, Execution, Exhaustion, GuestDenial, Icon, Tool, ToolAnnotations, ToolError, ToolResult,
@@ -53,6 +67,10 @@ pub struct CallCtx {
     pub progress: Progress,
     /// `agent-tools`.
     pub agent_tools: AgentTools,
+    /// `publish`.
+    pub publish: Publish,
+    /// `events`.
+    pub events: Events,
     /// `client`.
     pub client: Client,
     /// The last path that the sandbox refused, for the error the user sees.
@@ -68,13 +86,24 @@ impl CallCtx {
         agent_tools: AgentTools,
         client: Client,
     ) -> Self {
+        let (authority, nobody) = (agent_tools.authority(), Keepers::none());
         Self {
             context,
             output: Output::new(limits, sink.clone()),
             progress: Progress::new(sink),
             agent_tools,
+            publish: Publish::new(authority.clone(), nobody.publisher),
+            events: Events::new(authority, nobody.events),
             client,
             refused_path: None,
         }
+    }
+
+    /// With somebody who keeps what the call leaves behind; without, there is no room for anything.
+    pub fn keep_with(mut self, keepers: &Keepers) -> Self {
+        let authority = self.agent_tools.authority();
+        self.publish = Publish::new(authority.clone(), keepers.publisher.clone());
+        self.events = Events::new(authority, keepers.events.clone());
+        self
     }
 }

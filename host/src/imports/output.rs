@@ -33,6 +33,9 @@ impl CallSink for NoSink {
     fn progress(&self, _report: Report) {}
 }
 
+/// Pieces of one chunk. Bounds what pieces of next to no bytes cost in a queue and on the wire.
+const MAX_PIECES: usize = 256;
+
 /// Why a chunk was not sent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OutputError {
@@ -70,6 +73,10 @@ impl Output {
     pub async fn emit(&mut self, content: Vec<Content>) -> Result<u64, OutputError> {
         if content.is_empty() {
             return Err(OutputError::Invalid("a chunk needs at least one piece of content".into()));
+        }
+        if content.len() > MAX_PIECES {
+            let text = format!("a chunk has at most {MAX_PIECES} pieces of content, not {}", content.len());
+            return Err(OutputError::Invalid(text));
         }
         for piece in &content {
             piece.check().map_err(OutputError::Invalid)?;
@@ -125,6 +132,7 @@ mod tests {
         assert_eq!(out.emit(vec![Content::text("1234")]).await, Ok(0));
         assert!(matches!(out.emit(vec![Content::text("12345")]).await, Err(OutputError::Invalid(_))));
         assert!(matches!(out.emit(vec![]).await, Err(OutputError::Invalid(_))));
+        assert!(matches!(out.emit(vec![Content::text(""); 257]).await, Err(OutputError::Invalid(_))));
         assert_eq!(out.emit(vec![Content::text("1234")]).await, Ok(1));
         let full = OutputError::Exhausted(Exhaustion { budget: Budgeted::Output, limit: 9 });
         assert_eq!(out.emit(vec![Content::text("12")]).await, Err(full));

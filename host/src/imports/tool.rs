@@ -1,6 +1,7 @@
 //! Tools, calls and their outcomes, as in WIT `types`.
 
 use super::Content;
+use crate::policy::Principal;
 use serde::{Deserialize, Serialize};
 
 /// What a tool says of its own behaviour; hints for the client.
@@ -65,7 +66,7 @@ pub struct CallContext {
     /// Unique; random.
     pub id: String,
     /// On whose behalf.
-    pub principal: String,
+    pub principal: Principal,
     /// Chosen by the client.
     pub correlation_id: Option<String>,
     /// Equal for repetitions of one intended call.
@@ -76,7 +77,7 @@ pub struct CallContext {
 
 impl CallContext {
     /// For a call of this principal, with a new random id.
-    pub fn new(principal: impl Into<String>) -> Self {
+    pub fn new(principal: impl Into<Principal>) -> Self {
         let mut bytes = [0u8; 16];
         // Without randomness ids would repeat; the zero id is as good as any then, since nothing trusts an id to be secret.
         let _ = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
@@ -134,7 +135,7 @@ impl Budgeted {
             Budgeted::Arguments => "argument bytes",
             Budgeted::Questions => "questions",
             Budgeted::Tokens => "model tokens",
-            Budgeted::Stored => "stored bytes",
+            Budgeted::Stored => "room for what it stores",
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Content as MCP's content blocks.
 
-use crate::imports::{Annotations, Blob, Content, ContentData, EmbeddedResource, ResourceBody, ResourceLink, Role};
+use crate::imports::{
+    Annotations, Blob, Content, ContentData, EmbeddedResource, Icon, ResourceBody, ResourceLink, Role,
+};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use rmcp::model::{self as m, ContentBlock};
@@ -10,6 +12,7 @@ pub(super) fn blocks(content: Vec<Content>) -> Vec<ContentBlock> {
     content.into_iter().map(block).collect()
 }
 
+/// One piece.
 pub(super) fn block(content: Content) -> ContentBlock {
     let hints = content.annotations.map(annotations);
     match content.data {
@@ -38,26 +41,46 @@ pub(super) fn block(content: Content) -> ContentBlock {
             ContentBlock::ResourceLink(block)
         }
         ContentData::Resource(resource) => {
-            let contents = match resource.body {
-                ResourceBody::Text(text) => m::ResourceContents::text(text, resource.uri),
-                ResourceBody::Blob(bytes) => m::ResourceContents::blob(BASE64.encode(bytes), resource.uri),
-            };
-            let contents = match resource.mime_type {
-                Some(mime_type) => contents.with_mime_type(mime_type),
-                None => contents,
-            };
-            let mut block = m::EmbeddedResource::new(contents);
+            let mut block = m::EmbeddedResource::new(contents(resource));
             block.annotations = hints;
             ContentBlock::Resource(block)
         }
     }
 }
 
-fn annotations(hints: Annotations) -> m::Annotations {
-    let role = |role| match role {
+/// A resource in full.
+pub(super) fn contents(resource: EmbeddedResource) -> m::ResourceContents {
+    let contents = match resource.body {
+        ResourceBody::Text(text) => m::ResourceContents::text(text, resource.uri),
+        ResourceBody::Blob(bytes) => m::ResourceContents::blob(BASE64.encode(bytes), resource.uri),
+    };
+    match resource.mime_type {
+        Some(mime_type) => contents.with_mime_type(mime_type),
+        None => contents,
+    }
+}
+
+/// Who speaks, or listens.
+pub(super) fn role(role: Role) -> m::Role {
+    match role {
         Role::User => m::Role::User,
         Role::Assistant => m::Role::Assistant,
-    };
+    }
+}
+
+/// Pictures; none rather than an empty list.
+pub(super) fn icons(icons: &[Icon]) -> Option<Vec<m::Icon>> {
+    let shown = icons.iter().map(|icon| {
+        let mut shown = m::Icon::new(icon.src.clone());
+        shown.mime_type = icon.mime_type.clone();
+        shown.sizes = (!icon.sizes.is_empty()).then(|| icon.sizes.clone());
+        shown
+    });
+    (!icons.is_empty()).then(|| shown.collect())
+}
+
+/// Hints.
+pub(super) fn annotations(hints: Annotations) -> m::Annotations {
     let mut shown = m::Annotations::default();
     shown.audience = (!hints.audience.is_empty()).then(|| hints.audience.into_iter().map(role).collect());
     // Checked to be within 0 and 1, where f32 is as good as the wire needs.

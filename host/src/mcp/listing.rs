@@ -1,40 +1,93 @@
-//! `tools/list`: made once per catalog.
+//! The catalog in the protocol's words: made once per catalog, sent in pages.
 
-use crate::registry::{Catalog, Exposed};
-use rmcp::model::{CacheScope, Icon, ListToolsResult, Tool, ToolAnnotations};
+use super::content::{annotations, icons};
+use super::published;
+use crate::imports::{Prompt as OurPrompt, ResourceInfo, ResourceTemplate as OurTemplate};
+use crate::registry::{Catalog, PluginTool};
+use rmcp::model::{Prompt, PromptArgument, Resource, ResourceTemplate, Tool, ToolAnnotations};
 use std::sync::Arc;
 
-/// How long a client may keep the list, in milliseconds. The list changes only when the host restarts.
-const TTL_MS: u64 = 60_000;
-
-/// All exposed tools, in the catalog's order.
-pub(super) fn of(catalog: &Catalog) -> ListToolsResult {
-    let tools = catalog.iter().map(|(name, exposed)| tool(name, exposed)).collect();
-    // The list is the same for everybody, so shared caches may keep it.
-    ListToolsResult::with_all_items(tools).with_ttl_ms(TTL_MS).with_cache_scope(CacheScope::Public)
+/// All lists, each in the order of its keys.
+pub(super) struct Lists {
+    /// What they were made of.
+    pub(super) catalog: Arc<Catalog>,
+    pub(super) tools: Vec<Tool>,
+    pub(super) resources: Vec<Resource>,
+    pub(super) templates: Vec<ResourceTemplate>,
+    pub(super) prompts: Vec<Prompt>,
 }
 
-fn tool(name: &str, exposed: &Exposed) -> Tool {
-    let described = &exposed.tool().tool;
-    let schema = Arc::new(exposed.tool().input.document().clone());
+impl Lists {
+    /// Of this catalog.
+    pub(super) fn of(catalog: Arc<Catalog>) -> Self {
+        Self {
+            tools: catalog.iter().map(|(name, exposed)| tool(name, exposed.tool())).collect(),
+            resources: catalog.resources().map(|(_, exposed)| resource(exposed.item())).collect(),
+            templates: templates(&catalog),
+            prompts: catalog.prompts().map(|(name, exposed)| prompt(name, exposed.item())).collect(),
+            catalog,
+        }
+    }
+
+    /// A tool by exposed name.
+    pub(super) fn tool(&self, name: &str) -> Option<&Tool> {
+        let at = self.tools.binary_search_by(|tool| tool.name.as_ref().cmp(name)).ok()?;
+        self.tools.get(at)
+    }
+}
+
+fn tool(name: &str, plugin_tool: &PluginTool) -> Tool {
+    let described = &plugin_tool.tool;
+    let schema = Arc::new(plugin_tool.input.document().clone());
     let mut tool = Tool::new(name.to_owned(), described.description.clone(), schema);
     tool.title = described.title.clone();
-    tool.output_schema = exposed.tool().output.as_ref().map(|schema| Arc::new(schema.document().clone()));
+    tool.output_schema = plugin_tool.output.as_ref().map(|schema| Arc::new(schema.document().clone()));
     let hints = &described.annotations;
     let known = [hints.read_only, hints.destructive, hints.idempotent, hints.open_world];
     tool.annotations = known.iter().any(Option::is_some).then(|| {
         ToolAnnotations::from_raw(None, hints.read_only, hints.destructive, hints.idempotent, hints.open_world)
     });
-    let icons: Vec<Icon> = described
-        .icons
-        .iter()
-        .map(|icon| {
-            let mut shown = Icon::new(icon.src.clone());
-            shown.mime_type = icon.mime_type.clone();
-            shown.sizes = (!icon.sizes.is_empty()).then(|| icon.sizes.clone());
-            shown
-        })
-        .collect();
-    tool.icons = (!icons.is_empty()).then_some(icons);
+    tool.icons = icons(&described.icons);
     tool
+}
+
+fn resource(described: &ResourceInfo) -> Resource {
+    let mut resource = Resource::new(described.uri.clone(), described.name.clone());
+    resource.title = described.title.clone();
+    resource.description = described.description.clone();
+    resource.mime_type = described.mime_type.clone();
+    resource.size = described.size;
+    resource.annotations = described.annotations.clone().map(annotations);
+    resource.icons = icons(&described.icons);
+    resource
+}
+
+fn templates(catalog: &Catalog) -> Vec<ResourceTemplate> {
+    let offered = catalog.templates().map(|(_, exposed)| template(&exposed.item().template));
+    let mut templates: Vec<_> = offered.chain(published::templates()).collect();
+    templates.sort_by(|a, b| a.uri_template.cmp(&b.uri_template));
+    templates
+}
+
+/// Without annotations, for which rmcp's type has no place.
+fn template(described: &OurTemplate) -> ResourceTemplate {
+    let mut template = ResourceTemplate::new(described.uri_template.clone(), described.name.clone());
+    template.title = described.title.clone();
+    template.description = described.description.clone();
+    template.mime_type = described.mime_type.clone();
+    template.icons = icons(&described.icons);
+    template
+}
+
+fn prompt(name: &str, described: &OurPrompt) -> Prompt {
+    let arguments = described.arguments.iter().map(|argument| {
+        let mut shown = PromptArgument::new(argument.name.clone()).with_required(argument.required);
+        shown.title = argument.title.clone();
+        shown.description = argument.description.clone();
+        shown
+    });
+    let mut prompt = Prompt::new(name, described.description.clone(), Some(arguments.collect()));
+    prompt.title = described.title.clone();
+    prompt.icons = icons(&described.icons);
+    prompt
 }

@@ -7,10 +7,19 @@
 )]
 
 mod asking;
+mod changed;
+mod completion;
 mod content;
+mod form;
 mod legacy;
+mod listen;
 mod listing;
 mod lot;
+mod page;
+mod prompts;
+mod published;
+mod record;
+mod resources;
 mod respond;
 mod result;
 mod round;
@@ -20,10 +29,11 @@ mod session;
 mod stream;
 mod tools;
 pub mod transport;
+mod updates;
 mod wire;
 
 pub use lot::Lot;
-pub use server::Server;
+pub use server::{Parts, Server};
 
 /// The extension under which a client asks for chunks, and the notification that carries one.
 pub const PARTIAL_RESULTS: &str = "dev.portcullis/partial-results";
@@ -33,6 +43,10 @@ pub const PARTIAL_RESULT_NOTIFICATION: &str = "notifications/dev.portcullis/part
 const PARTIAL_RESULT_TOKEN: &str = "dev.portcullis/partialResultToken";
 /// `_meta` key of a result: what the call cost.
 const USAGE: &str = "dev.portcullis/usage";
+/// `_meta` key of a result: what became of its chunks.
+const STREAM: &str = "dev.portcullis/stream";
+/// `_meta` key of a progress notification that stands for a chunk: the chunk.
+const CHUNK: &str = "dev.portcullis/chunk";
 /// `_meta` key of a failed result: the typed error.
 const ERROR: &str = "dev.portcullis/error";
 /// `_meta` key under which a client marks what belongs together; echoed on everything that does.

@@ -1,15 +1,22 @@
 //! A request that may take several rounds: beginning, going on, parking.
 
 use super::CORRELATION;
-use super::round::{Live, Output, Round, is_stateless};
+use super::form::Form;
+use super::record::Record;
+use super::round::{Live, Outcome, Output, Reach, Round, is_stateless};
 use super::seal::Binding;
 use super::server::Shared;
-use crate::imports::CallContext;
+use super::wire;
+use crate::engine::CallError;
+use crate::imports::{CallContext, NoClient, Provenance};
 use crate::policy::Principal;
+use crate::registry::{CallRequest, Finished, Plugin};
+use crate::shelf::Run;
 use rmcp::ErrorData;
 use rmcp::model::{InputRequiredResult, InputResponses};
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// The longest correlation id, in bytes; a longer one is refused, since it would be echoed everywhere.
 const MAX_CORRELATION: usize = 256;
@@ -20,9 +27,76 @@ pub(super) enum Response {
     InputRequired(InputRequiredResult),
 }
 
+/// A request whose call may take several rounds.
+pub(super) struct Request<'a> {
+    pub(super) method: &'static str,
+    /// What is called.
+    pub(super) target: &'a str,
+    pub(super) arguments: Value,
+    /// Of the plugin that answers.
+    pub(super) plugin: &'a Plugin,
+    /// The parked call that it goes on with.
+    pub(super) state: Option<String>,
+    /// Answers that it brought along.
+    pub(super) given: Option<InputResponses>,
+}
+
+/// Begins the call that a request asks for, or goes on with it, and serves one round. `make` makes the call; it borrows
+/// nothing, because it may go on after the request is answered.
+pub(super) async fn call<F, C>(
+    server: &Arc<Shared>,
+    request: Request<'_>,
+    context: &RequestContext<RoleServer>,
+    make: F,
+) -> Result<Response, ErrorData>
+where
+    F: FnOnce(Value, CallRequest) -> C,
+    C: Future<Output = Outcome> + Send + 'static,
+{
+    let Request { method, target, arguments, plugin, state, given } = request;
+    let principal = server.principal(context);
+    let about = about(&principal, context)?;
+    let correlation = about.correlation_id.clone();
+    let source = Provenance::of(plugin.id(), &about);
+    let record = Record::logged(server.shelf.clone(), principal.clone(), Run { source, tool: target.to_owned() });
+    let agent = server.agent.clone();
+    let make = |arguments, Reach { sink, client, cancel }| {
+        make(arguments, CallRequest { context: about, sink, agent, client, cancel, parent: None })
+    };
+    if state.is_none() && !wire::abilities(context).any() && !Form::of(context).is_read() {
+        // Nobody reads or answers anything before the result: no queue, no rounds.
+        let reach = Reach { sink: Arc::new(record.clone()), client: Arc::new(NoClient), cancel: context.ct.clone() };
+        let output = make(arguments, reach).await?;
+        return Ok(Response::Complete(output.with(&record)));
+    }
+    let overflow = plugin.spec.limits.overflow;
+    let binding = Binding::new(&principal, method, target, &arguments, plugin.digest.as_str());
+    let given = given.unwrap_or_default();
+    let live = match state.filter(|_| is_stateless(context)) {
+        Some(state) => resume(server, &state, &binding, given, context)?,
+        None => Live::begin(context, given, overflow, record, |reach| Box::pin(make(arguments, reach))),
+    };
+    serve(server, live, &principal, &binding, correlation.as_deref(), context).await
+}
+
+/// Refuses a request of which the call cannot go on without something that the client did not declare on it.
+pub(super) fn lacking<A>(stateless: bool, finished: &Finished<A>) -> Result<(), ErrorData> {
+    match &finished.result {
+        Err(CallError::Unsupported { .. }) if stateless && finished.lacked.any() => {
+            Err(ErrorData::missing_required_client_capability(wire::required(finished.lacked)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The result of another method than was asked for; a state is bound to its method, so there is none.
+pub(super) fn mistaken<R>() -> Result<R, ErrorData> {
+    Err(ErrorData::internal_error("the result of another method", None))
+}
+
 /// What a guest is told about its call.
 pub(super) fn about(principal: &Principal, context: &RequestContext<RoleServer>) -> Result<CallContext, ErrorData> {
-    let mut about = CallContext::new(principal.as_str());
+    let mut about = CallContext::new(principal.clone());
     about.traceparent = context.meta.get_traceparent().map(str::to_owned);
     about.correlation_id = match context.meta.get(CORRELATION) {
         None => None,
@@ -36,7 +110,7 @@ pub(super) fn about(principal: &Principal, context: &RequestContext<RoleServer>)
 }
 
 /// The parked call behind a state, with the answers that the retry brought along.
-pub(super) fn resume(
+fn resume(
     server: &Shared,
     state: &str,
     binding: &Binding,
@@ -48,7 +122,7 @@ pub(super) fn resume(
 }
 
 /// Serves one round.
-pub(super) async fn serve(
+async fn serve(
     server: &Shared,
     live: Live,
     principal: &Principal,

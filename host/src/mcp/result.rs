@@ -5,12 +5,13 @@ use super::{ERROR, USAGE};
 use crate::engine::CallError;
 use crate::policy::LineageError;
 use crate::registry::{Finished, Usage};
+use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use serde_json::{Value, json};
 use std::time::Duration;
 
 pub(super) fn of(finished: Finished, mut meta: MetaObject) -> CallToolResult {
-    meta.insert(USAGE.to_owned(), usage(&finished.usage));
+    meta = cost(&finished.usage, meta);
     let mut result = match finished.result {
         Ok(answer) => {
             let content = blocks(answer.content);
@@ -26,6 +27,21 @@ pub(super) fn of(finished: Finished, mut meta: MetaObject) -> CallToolResult {
     };
     result.meta = Some(meta);
     result
+}
+
+/// What a call cost, for `_meta`.
+pub(super) fn cost(usage: &Usage, mut meta: MetaObject) -> MetaObject {
+    meta.insert(USAGE.to_owned(), self::usage(usage));
+    meta
+}
+
+/// A call that failed where the protocol has no place for a failure but its own error: everywhere except in tools.
+pub(super) fn refused(error: &CallError, usage: &Usage) -> ErrorData {
+    let data = Some(json!({ ERROR: typed(error), USAGE: self::usage(usage) }));
+    match error {
+        CallError::InvalidArguments { .. } => ErrorData::invalid_params(error.to_string(), data),
+        _ => ErrorData::internal_error(error.to_string(), data),
+    }
 }
 
 fn usage(usage: &Usage) -> Value {
@@ -59,7 +75,9 @@ fn typed(error: &CallError) -> Value {
         CallError::HandlesExceeded { limit } | CallError::HostcallExceeded { limit } => json!({ "limit": limit }),
         CallError::Trap { trap, message } => json!({ "trap": trap, "message": message }),
         CallError::Exited { status } => json!({ "status": status }),
-        CallError::InvalidOutput { reason } | CallError::InvalidArguments { reason } => json!({ "reason": reason }),
+        CallError::InvalidOutput { reason } | CallError::InvalidArguments { reason } | CallError::Failed { reason } => {
+            json!({ "reason": reason })
+        }
         CallError::Denied(denial) => json!({
             "capability": denial.capability.key(),
             "target": denial.capability.target(),

@@ -2,10 +2,12 @@
 //! parked, and a later request goes on with it. In 2025-11-25 the question goes out on the request's own stream.
 
 use super::asking::{Asker, View};
-use super::legacy;
+use super::record::Record;
 use super::stream::{Outlet, Queue, Stream};
 use super::wire;
+use super::{STREAM, legacy};
 use crate::imports::{Asked, CallSink, ClientCalls, ClientError, Inquiry, Reply};
+use crate::policy::Overflow;
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
@@ -22,10 +24,18 @@ use tokio_util::sync::CancellationToken;
 /// The result of a request that may take several rounds.
 pub(super) enum Output {
     Tool(CallToolResult),
-    #[allow(dead_code, reason = "WIP")]
     Prompt(GetPromptResult),
-    #[allow(dead_code, reason = "WIP")]
     Resource(ReadResourceResult),
+}
+
+impl Output {
+    /// With what became of the chunks; known only when the last of them is out.
+    pub(super) fn with(mut self, record: &Record) -> Self {
+        if let (Self::Tool(result), Some(chunks)) = (&mut self, record.summary()) {
+            result.meta.get_or_insert_default().insert(STREAM.to_owned(), chunks);
+        }
+        self
+    }
 }
 
 pub(super) type Outcome = Result<Output, ErrorData>;
@@ -101,11 +111,17 @@ pub(super) enum Round {
 
 impl Live {
     /// Begins a call, which `make` makes of what it is given.
-    pub(super) fn begin<F>(context: &RequestContext<RoleServer>, given: InputResponses, make: F) -> Self
+    pub(super) fn begin<F>(
+        context: &RequestContext<RoleServer>,
+        given: InputResponses,
+        overflow: Overflow,
+        record: Record,
+        make: F,
+    ) -> Self
     where
         F: FnOnce(Reach) -> BoxFuture<'static, Outcome>,
     {
-        let (queue, stream) = Queue::new();
+        let (queue, stream) = Queue::new(overflow, record);
         let view = Arc::new(View::default());
         view.turn_to(wire::abilities(context), given);
         let cancel = CancellationToken::new();
@@ -127,6 +143,7 @@ impl Live {
         let outlet = Outlet::of(context);
         let stateless = is_stateless(context);
         let mut asked = FuturesUnordered::new();
+        let record = stream.record();
         let mut forwarding = Some(stream.forward(outlet.clone()));
         let outcome = loop {
             let forward = async {
@@ -161,7 +178,7 @@ impl Live {
         if let Some(forwarding) = forwarding {
             context.ct.run_until_cancelled(forwarding).await;
         }
-        Round::Done(outcome)
+        Round::Done(outcome.map(|output| output.with(&record)))
     }
 }
 

@@ -4,7 +4,6 @@
 //! lives as long as the process. The request it belongs to is authenticated with it, so that a state moved to another
 //! principal, method, tool, argument or plugin version does not open.
 
-use crate::package::Digest;
 use crate::policy::Principal;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -30,22 +29,45 @@ pub(super) struct Sealer(XChaCha20Poly1305);
 pub(super) struct Binding(Vec<u8>);
 
 impl Binding {
-    pub(super) fn new(principal: &Principal, method: &str, target: &str, arguments: &Value, plugin: &Digest) -> Self {
-        // Maps are sorted by key, so equal arguments have equal text.
-        let arguments = Sha256::digest(arguments.to_string());
+    pub(super) fn new(principal: &Principal, method: &str, target: &str, arguments: &Value, plugin: &str) -> Self {
+        let arguments = digest(arguments);
         let mut bound = Vec::new();
-        for part in [
-            principal.as_str().as_bytes(),
-            method.as_bytes(),
-            target.as_bytes(),
-            &arguments,
-            plugin.as_str().as_bytes(),
-        ] {
+        for part in [principal.as_str().as_bytes(), method.as_bytes(), target.as_bytes(), &arguments, plugin.as_bytes()]
+        {
             bound.extend((part.len() as u64).to_le_bytes());
             bound.extend(part);
         }
         Self(bound)
     }
+}
+
+/// Equal for equal values, in whatever order a client writes the keys.
+fn digest(value: &Value) -> [u8; 32] {
+    let mut sha = Sha256::new();
+    let mut kind = |tag: &[u8], length: usize| {
+        sha.update(tag);
+        sha.update((length as u64).to_le_bytes());
+    };
+    match value {
+        Value::Object(fields) => {
+            kind(b"object", fields.len());
+            let mut sorted: Vec<_> = fields.iter().collect();
+            sorted.sort_by_key(|(key, _)| *key);
+            for (key, value) in sorted {
+                sha.update(Sha256::digest(key));
+                sha.update(digest(value));
+            }
+        }
+        Value::Array(items) => {
+            kind(b"array", items.len());
+            items.iter().for_each(|item| sha.update(digest(item)));
+        }
+        scalar => {
+            kind(b"scalar", 0);
+            sha.update(scalar.to_string());
+        }
+    }
+    sha.finalize().into()
 }
 
 /// Random bytes, or the reason why there are none.
@@ -94,24 +116,26 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn binding(principal: &str, tool: &str, arguments: Value, code: &[u8]) -> Binding {
-        Binding::new(&Principal::known("key", principal), "tools/call", tool, &arguments, &Digest::of(code))
+    fn binding(principal: &str, tool: &str, arguments: Value, code: &str) -> Binding {
+        Binding::new(&Principal::known("key", principal), "tools/call", tool, &arguments, code)
     }
 
     #[test]
     fn opens_only_for_what_it_was_sealed_for() {
         let sealer = Sealer::new().unwrap();
-        let mine = binding("ann", "book", json!({"a": 1, "b": [2]}), b"v1");
+        let mine = binding("ann", "book", json!({"a": 1, "b": [2]}), "v1");
         let state = sealer.seal([7; 16], 99, &mine).unwrap();
         assert_eq!(sealer.open(&state, &mine), Some(([7; 16], 99)));
         for other in [
-            binding("bob", "book", json!({"a": 1, "b": [2]}), b"v1"),
-            binding("ann", "boo", json!({"a": 1, "b": [2]}), b"v1"),
-            binding("ann", "book", json!({"a": 1, "b": [3]}), b"v1"),
-            binding("ann", "book", json!({"a": 1, "b": [2]}), b"v2"),
+            binding("bob", "book", json!({"a": 1, "b": [2]}), "v1"),
+            binding("ann", "boo", json!({"a": 1, "b": [2]}), "v1"),
+            binding("ann", "book", json!({"a": 1, "b": [3]}), "v1"),
+            binding("ann", "book", json!({"a": 1, "b": [2]}), "v2"),
         ] {
             assert_eq!(sealer.open(&state, &other), None);
         }
+        let reordered = binding("ann", "book", serde_json::from_str(r#"{"b":[2],"a":1}"#).unwrap(), "v1");
+        assert_eq!(sealer.open(&state, &reordered), Some(([7; 16], 99)));
         assert_eq!(Sealer::new().unwrap().open(&state, &mine), None);
         assert_ne!(sealer.seal([7; 16], 99, &mine).unwrap(), state);
     }
@@ -119,7 +143,7 @@ mod tests {
     #[test]
     fn every_flipped_bit_is_seen() {
         let sealer = Sealer::new().unwrap();
-        let mine = binding("ann", "book", json!({}), b"v1");
+        let mine = binding("ann", "book", json!({}), "v1");
         let state = sealer.seal([7; 16], 99, &mine).unwrap();
         for at in 0..state.len() * 8 {
             let mut bytes = state.clone().into_bytes();

@@ -1,24 +1,52 @@
 //! The handler table.
 
+use super::listing::Lists;
 use super::lot::Lot;
 use super::session::Session;
-use super::{CORRELATION, PARTIAL_RESULTS, listing, tools};
+use super::updates::Updates;
+use super::{CORRELATION, PARTIAL_RESULTS, completion, listen, prompts, resources, tools};
+use crate::changes::Changes;
 use crate::imports::ToolCaller;
 use crate::policy::Principal;
-use crate::registry::{Catalog, Runner};
+use crate::registry::{CurrentCatalog, Runner};
+use crate::shelf::Shelf;
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ExtensionCapabilities, Implementation, ListToolsResult, MetaObject,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig, SetLevelRequestParams, Tool,
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, ExtensionCapabilities, Extensions,
+    GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams, ReadResourceRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestParams, SubscribeRequestParams,
+    SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
-use rmcp::service::{RequestContext, RoleServer};
-use std::sync::Arc;
+use rmcp::service::{NotificationContext, Peer, RequestContext, RoleServer, SubscriptionContext};
+use std::sync::{Arc, PoisonError, RwLock};
+use tokio_util::sync::CancellationToken;
 
 /// The name a server stamps on its results (`SERVER_INFO_META_KEY` of the protocol).
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
-/// One MCP server over a catalog. Clones are the same server and session.
+/// What a server is made of.
+pub struct Parts {
+    /// What is offered now.
+    pub catalog: Arc<CurrentCatalog>,
+    /// Who runs calls.
+    pub runner: Arc<Runner>,
+    /// Who answers reverse calls.
+    pub agent: Arc<dyn ToolCaller>,
+    /// Where calls wait for answers.
+    pub lot: Arc<Lot>,
+    /// What clients are told of.
+    pub changes: Changes,
+    /// What calls leave behind.
+    pub shelf: Arc<Shelf>,
+    /// On whose behalf calls run.
+    pub principal: Principal,
+    /// Cancelled when subscriptions are to end.
+    pub stop: CancellationToken,
+}
+
+/// One MCP server over what is offered. Clones are the same server and session.
 #[derive(Clone)]
 pub struct Server {
     shared: Arc<Shared>,
@@ -26,36 +54,45 @@ pub struct Server {
 }
 
 pub(super) struct Shared {
-    pub(super) catalog: Arc<Catalog>,
+    pub(super) catalog: Arc<CurrentCatalog>,
     pub(super) runner: Arc<Runner>,
     pub(super) agent: Arc<dyn ToolCaller>,
     pub(super) lot: Arc<Lot>,
+    pub(super) shelf: Arc<Shelf>,
+    pub(super) stop: CancellationToken,
+    pub(super) open: listen::Open,
+    changes: Changes,
     principal: Principal,
     config: ServerConfig,
-    listing: ListToolsResult,
+    lists: RwLock<Arc<Lists>>,
     server_info: serde_json::Value,
 }
 
 impl Server {
-    /// Serves these tools to `principal`.
-    pub fn new(
-        catalog: Arc<Catalog>,
-        runner: Arc<Runner>,
-        agent: Arc<dyn ToolCaller>,
-        lot: Arc<Lot>,
-        principal: Principal,
-    ) -> Self {
+    /// A server with a session.
+    pub fn new(parts: Parts) -> Self {
+        let Parts { catalog, runner, agent, lot, shelf, changes, principal, stop } = parts;
         let me = Implementation::new("portcullis", env!("CARGO_PKG_VERSION")).with_title("Portcullis");
         let extensions = ExtensionCapabilities::from([(PARTIAL_RESULTS.to_owned(), Default::default())]);
-        let capabilities =
-            ServerCapabilities::builder().enable_extensions_with(extensions).enable_logging().enable_tools().build();
+        // All of them, whatever is offered now: that can change while a client is connected.
+        let capabilities = ServerCapabilities::builder()
+            .enable_extensions_with(extensions)
+            .enable_completions()
+            .enable_logging()
+            .enable_prompts()
+            .enable_prompts_list_changed()
+            .enable_resources()
+            .enable_resources_list_changed()
+            .enable_resources_subscribe()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .build();
         let config = ServerConfig::new(capabilities).with_server_info(me.clone());
         let server_info = serde_json::to_value(&me).unwrap_or_default();
-        let mut listing = listing::of(&catalog);
-        let mut meta = MetaObject::new();
-        meta.insert(SERVER_INFO.to_owned(), server_info.clone());
-        listing.meta = Some(meta);
-        let shared = Shared { catalog, runner, agent, lot, principal, config, listing, server_info };
+        let lists = RwLock::new(Arc::new(Lists::of(catalog.now())));
+        let open = listen::Open::default();
+        let shared =
+            Shared { catalog, runner, agent, lot, shelf, stop, open, changes, principal, config, lists, server_info };
         Self { shared: Arc::new(shared), session: Arc::default() }
     }
 
@@ -63,14 +100,14 @@ impl Server {
     pub fn session(&self) -> Self {
         Self { shared: self.shared.clone(), session: Arc::default() }
     }
+
+    fn updates(&self, message: &Extensions, peer: &Peer<RoleServer>) -> &Updates {
+        let shared = &self.shared;
+        self.session.updates(|| Updates::new(&shared.changes, shared.principal_of(message), peer.clone()))
+    }
 }
 
 impl Shared {
-    /// On whose behalf a request comes.
-    pub(super) fn principal(&self, _context: &RequestContext<RoleServer>) -> Principal {
-        self.principal.clone()
-    }
-
     /// `_meta` of every result.
     pub(super) fn meta(&self, correlation: Option<&str>) -> MetaObject {
         let mut meta = MetaObject::new();
@@ -80,6 +117,28 @@ impl Shared {
         meta.insert(SERVER_INFO.to_owned(), self.server_info.clone());
         meta
     }
+
+    /// On whose behalf a request comes.
+    pub(super) fn principal(&self, context: &RequestContext<RoleServer>) -> Principal {
+        self.principal_of(&context.extensions)
+    }
+
+    /// On whose behalf any message comes.
+    pub(super) fn principal_of(&self, _message: &Extensions) -> Principal {
+        self.principal.clone()
+    }
+
+    /// The catalog's lists, made anew when there is another catalog.
+    pub(super) fn lists(&self) -> Arc<Lists> {
+        let now = self.catalog.now();
+        let lists = self.lists.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if Arc::ptr_eq(&lists.catalog, &now) {
+            return lists;
+        }
+        let lists = Arc::new(Lists::of(now));
+        *self.lists.write().unwrap_or_else(PoisonError::into_inner) = lists.clone();
+        lists
+    }
 }
 
 impl ServerHandler for Server {
@@ -87,18 +146,30 @@ impl ServerHandler for Server {
         self.shared.config.clone()
     }
 
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        self.updates(&context.extensions, &context.peer);
+    }
+
     async fn list_tools(
         &self,
-        _page: Option<PaginatedRequestParams>,
+        page: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(self.shared.listing.clone())
+        tools::list(&self.shared, page)
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
         // The transport asks this on every call, to check `Mcp-Param-*` headers against the schema.
-        let at = self.shared.listing.tools.binary_search_by(|tool| tool.name.as_ref().cmp(name)).ok()?;
-        self.shared.listing.tools.get(at).cloned()
+        self.shared.lists().tool(name).cloned()
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        mut context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        context.extensions.insert(self.session.clone());
+        tools::call(&self.shared, request, context).await
     }
 
     async fn set_level(
@@ -110,12 +181,80 @@ impl ServerHandler for Server {
         Ok(())
     }
 
-    async fn call_tool(
+    async fn list_resources(
         &self,
-        request: CallToolRequestParams,
+        page: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        resources::list(&self.shared, &self.shared.principal(&context), page)
+    }
+
+    async fn list_resource_templates(
+        &self,
+        page: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        resources::templates(&self.shared, page)
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
         mut context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
+    ) -> Result<ReadResourceResponse, ErrorData> {
         context.extensions.insert(self.session.clone());
-        tools::call(&self.shared, request, context).await
+        resources::read(&self.shared, request, context).await
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.updates(&context.extensions, &context.peer).subscribe(request.uri)
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.updates(&context.extensions, &context.peer).unsubscribe(&request.uri);
+        Ok(())
+    }
+
+    async fn list_prompts(
+        &self,
+        page: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        prompts::list(&self.shared, &self.shared.principal(&context), page)
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        mut context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        context.extensions.insert(self.session.clone());
+        prompts::get(&self.shared, request, context).await
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        completion::complete(&self.shared, request, context).await
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        self.session.opens(self.shared.changes.subscribe());
+        Some(listen::accepted(requested))
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let changes = self.session.opened().unwrap_or_else(|| self.shared.changes.subscribe());
+        listen::run(&self.shared, context, changes).await
     }
 }

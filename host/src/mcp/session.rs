@@ -1,17 +1,49 @@
-//! What a legacy client has said once for its whole session. Newer clients say it with every request.
+//! What belongs to one session: what a legacy client has said once for all of it. Newer clients say it with every
+//! request.
 
+use super::updates::Updates;
+use crate::changes::Change;
 use crate::imports::Level;
 use rmcp::model::LoggingLevel;
 use rmcp::service::{RequestContext, RoleServer};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use tokio::sync::broadcast::Receiver;
 
-/// One session, or one connection over stdio.
-#[derive(Debug, Default)]
+/// Subscriptions that are being opened at one moment in one session.
+const OPENING: usize = 8;
+
+/// One session, or one connection over stdio, or one request without either.
+#[derive(Default)]
 pub(super) struct Session {
     logs: Mutex<Option<Level>>,
+    /// For a client of the older protocol, from its first sign of being one.
+    updates: OnceLock<Updates>,
+    /// Listeners of subscriptions that are being acknowledged. They must hear what changes from then on, and rmcp calls
+    /// for them only after that.
+    opening: Mutex<VecDeque<Receiver<Change>>>,
 }
 
 impl Session {
+    /// What this legacy client is told of, which begins with the first time that anybody asks.
+    pub(super) fn updates(&self, begin: impl FnOnce() -> Updates) -> &Updates {
+        self.updates.get_or_init(begin)
+    }
+
+    /// A subscription is about to be acknowledged.
+    pub(super) fn opens(&self, listener: Receiver<Change>) {
+        let mut opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        if opening.len() >= OPENING {
+            opening.pop_front();
+        }
+        opening.push_back(listener);
+    }
+
+    /// It was.
+    pub(super) fn opened(&self) -> Option<Receiver<Change>> {
+        self.opening.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+
     /// From now on it wants log messages from this level up (`logging/setLevel`).
     pub(super) fn set_level(&self, level: LoggingLevel) {
         *self.logs.lock().unwrap_or_else(PoisonError::into_inner) = Some(from_wire(level));

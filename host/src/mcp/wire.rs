@@ -240,3 +240,21 @@ fn sample_answer(result: m::CreateMessageResult) -> Result<SampleAnswer, String>
         stop_reason: result.stop_reason,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::imports::FormSchema;
+    use crate::policy::Side;
+
+    #[test]
+    fn fields_keep_their_order() {
+        let text =
+            r#"{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"integer"},"m":{"type":"boolean"}}}"#;
+        let asked = Asked::Form { message: "?".into(), schema: FormSchema::new(text).unwrap() };
+        let plugin = PluginId { side: Side::Server, name: "p".into() };
+        let shown = serde_json::to_string(&request(&asked, &plugin, None).unwrap()).unwrap();
+        let at = |name: &str| shown.find(&format!("\"{name}\":")).unwrap();
+        assert!(at("z") < at("a") && at("a") < at("m"), "{shown}");
+    }
+}

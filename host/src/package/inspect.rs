@@ -5,8 +5,10 @@ use super::{API_VERSION, MAX_COMPONENT};
 use serde::{Deserialize, Serialize};
 use wasmparser::{Chunk, Encoding, Parser, Payload, Validator, WasmFeatures};
 
-/// The export that makes a component a plugin.
+/// The export that makes a component a plugin with tools.
 pub const TOOLS_INTERFACE: &str = "portcullis:plugin/tools@0.1.0";
+/// Exports that make it a plugin without any.
+const OTHER_INTERFACES: [&str; 2] = ["portcullis:plugin/resources@0.1.0", "portcullis:plugin/prompts@0.1.0"];
 /// Nested modules and components. Bounds compile time and the depth of our own walk.
 const MAX_NESTED: usize = 256;
 /// Functions in all. Bounds compile time.
@@ -30,7 +32,7 @@ pub enum Refusal {
         "it is built for portcullis:plugin {theirs}; this host offers {API_VERSION}. Build the plugin with a matching SDK"
     )]
     WrongApi { theirs: String },
-    #[error("it does not export {TOOLS_INTERFACE}; it exports: {exports}")]
+    #[error("it does not export {TOOLS_INTERFACE}, nor resources or prompts instead; it exports: {exports}")]
     WrongWorld { exports: String },
     #[error("its manifest is wrong: {0}")]
     Manifest(String),
@@ -63,8 +65,11 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Refusal> {
         return Err(Refusal::WrongApi { theirs });
     }
     let manifest = found.manifest.map(|bytes| Manifest::parse(&bytes)).transpose().map_err(Refusal::Manifest)?;
-    if !found.exports.iter().any(|name| name == TOOLS_INTERFACE) {
-        if let Some(other) = found.exports.iter().find_map(|name| name.strip_prefix("portcullis:plugin/tools@")) {
+    let ours = |name: &String| name == TOOLS_INTERFACE || OTHER_INTERFACES.contains(&name.as_str());
+    if !found.exports.iter().any(ours) {
+        let mut versions =
+            found.exports.iter().filter_map(|name| name.strip_prefix("portcullis:plugin/")?.split_once('@'));
+        if let Some((_, other)) = versions.find(|(_, version)| *version != API_VERSION) {
             return Err(Refusal::WrongApi { theirs: printable(other) });
         }
         let exports =

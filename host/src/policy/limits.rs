@@ -15,6 +15,17 @@ pub enum Metering {
     Ticks,
 }
 
+/// What happens to a chunk when the client is behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Overflow {
+    /// The guest waits. Nothing is lost.
+    #[default]
+    Block,
+    /// The oldest that waits is dropped, and counted. The guest never waits: for output that is stale when it is late.
+    DropOldest,
+}
+
 /// A ceiling outside what the host allows.
 #[derive(Debug, thiserror::Error)]
 #[error("limits.{key} = {value} is outside what the host allows: {low} to {high}")]
@@ -47,6 +58,8 @@ pub struct Limits {
     pub chunk: ByteSize,
     /// Number of chunks. Bounds the cost of many tiny messages.
     pub chunks: u64,
+    /// What happens to chunks that nobody reads fast enough. Either way the queue between guest and client is bounded.
+    pub overflow: Overflow,
     /// Reverse calls under one request, at any depth. Bounds fan-out over the agent's tools.
     pub calls: u32,
     /// Reverse calls inside one another. Bounds recursion through tools.
@@ -80,6 +93,7 @@ impl Default for Limits {
             output: ByteSize::mib(8),
             chunk: ByteSize::kib(64),
             chunks: 10_000,
+            overflow: Overflow::Block,
             calls: 256,
             depth: 8,
             questions: 32,

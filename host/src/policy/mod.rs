@@ -20,7 +20,7 @@ pub use authority::{Access, Authority, FilesystemGrant, Grants, Mount, Requests}
 pub use budget::{Budget, Lineage, LineageError, Spent};
 pub use denial::{Capability, Denial};
 pub use host_pattern::{HostPattern, HostPatternError};
-pub use limits::{LimitError, Limits, Metering};
+pub use limits::{LimitError, Limits, Metering, Overflow};
 pub use parking::ParkingLimits;
 pub use pattern::{PatternError, ToolPattern};
 pub use plugin::{PluginId, PluginSpec, Side};

@@ -28,6 +28,13 @@ impl Principal {
     }
 }
 
+/// One that the host names itself, by a word in its code.
+impl From<&'static str> for Principal {
+    fn from(name: &'static str) -> Self {
+        Self(name.into())
+    }
+}
+
 impl std::fmt::Display for Principal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)

@@ -47,41 +47,75 @@ pub struct Usage {
     pub questions: u32,
 }
 
-/// A finished call.
-pub struct Finished {
+/// A finished call: of a tool, or of something else that a plugin offers.
+pub struct Finished<A = Answer> {
     /// The answer, or why there is none.
-    pub result: Result<Answer, CallError>,
+    pub result: Result<A, CallError>,
     /// What it used, however it ended.
     pub usage: Usage,
     /// What it wanted to ask and could not, because the client did not say it can answer.
     pub lacked: Abilities,
 }
 
-/// Puts a finished call together.
-pub(super) fn finish(
-    plugin: &Plugin,
-    tool: &PluginTool,
-    result: Result<Result<ToolResult, ToolError>, CallError>,
-    cost: Cost,
-    call: CallCtx,
-) -> Finished {
-    let mut usage = Usage {
-        spent: cost.spent,
-        wall: cost.wall,
-        peak_memory: cost.peak_memory,
-        chunks: call.output.chunks(),
-        output_bytes: call.output.with_result(0).unwrap_or_else(|(used, _)| used),
-        calls: call.agent_tools.calls(),
-        questions: call.client.asked(),
-    };
-    let result = result
-        .and_then(|answer| answer.or_else(|error| own_error(plugin, &call, error)))
-        .and_then(|result| check(tool, &call, result, &mut usage));
-    if let Err(error) = &result {
-        let (code, text) = (error.code(), error.to_string());
-        tracing::warn!(plugin = %plugin.id(), tool = tool.tool.name, call = call.context.id, code, "{}", printable(&text));
+impl<A> Finished<A> {
+    /// A call that never began.
+    pub(super) fn not_begun(result: Result<A, CallError>) -> Self {
+        Self { result, usage: Usage::default(), lacked: Abilities::default() }
     }
-    Finished { result, usage, lacked: call.client.lacked() }
+}
+
+/// An answer as the guest gave it, with all that is needed to judge it.
+pub(super) struct Given<'a, R> {
+    pub(super) plugin: &'a Plugin,
+    /// What was called, for the log.
+    pub(super) called: &'a str,
+    pub(super) result: Result<R, CallError>,
+    pub(super) cost: Cost,
+    pub(super) call: CallCtx,
+}
+
+impl<R> Given<'_, R> {
+    /// Puts a finished call together. `check` looks at the answer before anybody sees it.
+    pub(super) fn finish<A>(
+        self,
+        check: impl FnOnce(&Plugin, &CallCtx, R, &mut Usage) -> Result<A, CallError>,
+    ) -> Finished<A> {
+        let Given { plugin, called, result, cost, call } = self;
+        let mut usage = Usage {
+            spent: cost.spent,
+            wall: cost.wall,
+            peak_memory: cost.peak_memory,
+            chunks: call.output.chunks(),
+            output_bytes: call.output.with_result(0).unwrap_or_else(|(used, _)| used),
+            calls: call.agent_tools.calls(),
+            questions: call.client.asked(),
+        };
+        let result = result.and_then(|answer| check(plugin, &call, answer, &mut usage));
+        if let Err(error) = &result {
+            let (code, text) = (error.code(), error.to_string());
+            let called = printable(called);
+            tracing::warn!(plugin = %plugin.id(), tool = %called, call = call.context.id, code, "{}", printable(&text));
+        }
+        Finished { result, usage, lacked: call.client.lacked() }
+    }
+}
+
+/// Counts the answer's bytes against the output limit.
+pub(super) fn counted(call: &CallCtx, size: u64, usage: &mut Usage) -> Result<(), CallError> {
+    usage.output_bytes =
+        call.output.with_result(size).map_err(|(used, limit)| CallError::OutputExceeded { limit, used })?;
+    Ok(())
+}
+
+/// A tool's answer.
+pub(super) fn tool_answer(
+    tool: &PluginTool,
+) -> impl FnOnce(&Plugin, &CallCtx, Result<ToolResult, ToolError>, &mut Usage) -> Result<Answer, CallError> {
+    move |plugin, call, answer, usage| {
+        let failed = |text| ToolResult { content: vec![Content::text(text)], structured: None, is_error: true };
+        let result = answer.or_else(|error| own_error(plugin, call, error).map(failed))?;
+        check(tool, call, result, usage)
+    }
 }
 
 /// Checks what the guest answered before anybody sees it.
@@ -89,8 +123,7 @@ fn check(tool: &PluginTool, call: &CallCtx, mut result: ToolResult, usage: &mut 
     let invalid = |reason: String| CallError::InvalidOutput { reason };
     let size = result.content.iter().map(Content::size).sum::<u64>()
         + result.structured.as_ref().map_or(0, |s| s.len() as u64);
-    usage.output_bytes =
-        call.output.with_result(size).map_err(|(used, limit)| CallError::OutputExceeded { limit, used })?;
+    counted(call, size, usage)?;
     for piece in &result.content {
         piece.check().map_err(invalid)?;
     }
@@ -120,9 +153,9 @@ fn check(tool: &PluginTool, call: &CallCtx, mut result: ToolResult, usage: &mut 
     Ok(Answer { content: result.content, structured, is_error: result.is_error })
 }
 
-/// The tool's own error, as an answer where it is the tool's to give and as a typed error where the host has a say.
-fn own_error(plugin: &Plugin, call: &CallCtx, error: ToolError) -> Result<ToolResult, CallError> {
-    let failed = |text: String| Ok(ToolResult { content: vec![Content::text(text)], structured: None, is_error: true });
+/// The guest's own error: in its words where it is the guest's to tell, as a typed error where the host has a say.
+pub(super) fn own_error(plugin: &Plugin, call: &CallCtx, error: ToolError) -> Result<String, CallError> {
+    let failed = Ok::<String, CallError>;
     match error {
         ToolError::InvalidArguments(reason) => Err(CallError::InvalidArguments { reason }),
         ToolError::Cancelled => Err(CallError::Cancelled),
@@ -130,7 +163,7 @@ fn own_error(plugin: &Plugin, call: &CallCtx, error: ToolError) -> Result<ToolRe
         ToolError::Exhausted(Exhaustion { budget: Budgeted::Calls, limit }) => Err(lineage(LineageError::Calls, limit)),
         ToolError::Exhausted(Exhaustion { budget: Budgeted::Depth, limit }) => Err(lineage(LineageError::Depth, limit)),
         ToolError::Exhausted(Exhaustion { budget, limit }) => {
-            failed(format!("the tool ran out of {}: the limit is {limit}", budget.name()))
+            failed(format!("the plugin ran out of {}: the limit is {limit}", budget.name()))
         }
         ToolError::Denied(denial) => match reworded(plugin, call, &denial) {
             Some(error) => Err(error),

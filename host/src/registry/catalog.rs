@@ -1,81 +1,220 @@
 //! Everything that is offered now: immutable, so a call works on the view it began with.
 
 use super::offer::is_name;
-use super::plugin::{Plugin, PluginTool};
+use super::plugin::{Plugin, PluginTemplate, PluginTool};
+use crate::imports::{Prompt, ResourceInfo};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Plugins whose tools cannot stand side by side.
+/// Plugins that cannot stand side by side.
 #[derive(Debug, PartialEq, thiserror::Error)]
 #[allow(missing_docs, reason = "each variant's sentence says what its fields are")]
 pub enum CatalogError {
-    #[error("[{first}] and [{second}] both offer a tool as `{name}`; give one of them `prefix = true` or another name")]
-    Clash { name: String, first: String, second: String },
-    #[error("[{table}] would offer a tool as `{name}`, which is not 1 to 64 of A-Z a-z 0-9 _ -; choose a shorter name")]
-    Name { table: String, name: String },
+    #[error(
+        "[{first}] and [{second}] both offer a {what} as `{name}`; give one of them `prefix = true` or another name"
+    )]
+    Clash { what: &'static str, name: String, first: String, second: String },
+    #[error(
+        "[{table}] would offer a {what} as `{name}`, which is not 1 to 64 of A-Z a-z 0-9 _ -; choose a shorter name"
+    )]
+    Name { what: &'static str, table: String, name: String },
+    #[error(
+        "[{first}] offers `{one}` and [{second}] `{other}`, so both would answer for the same URI; URIs have no prefix, \
+         so only one of the two plugins can be loaded"
+    )]
+    Uri { first: String, one: String, second: String, other: String },
 }
 
-/// A tool under the name clients know it by.
-#[derive(Clone)]
-pub struct Exposed {
+/// One thing that a plugin offers, as clients know it.
+pub struct Exposed<T: 'static> {
     plugin: Arc<Plugin>,
     at: usize,
+    of: fn(&Plugin) -> &[T],
 }
 
-impl Exposed {
-    /// Whose tool it is.
+impl<T> Exposed<T> {
+    /// Whose it is.
     pub fn plugin(&self) -> &Arc<Plugin> {
         &self.plugin
     }
 
-    /// The tool.
-    pub fn tool(&self) -> &PluginTool {
-        &self.plugin.tools[self.at]
+    /// The thing itself.
+    pub fn item(&self) -> &T {
+        &(self.of)(&self.plugin)[self.at]
     }
 }
 
-/// All exposed tools by name.
+impl<T> Clone for Exposed<T> {
+    fn clone(&self) -> Self {
+        Self { plugin: self.plugin.clone(), at: self.at, of: self.of }
+    }
+}
+
+impl Exposed<PluginTool> {
+    /// The tool.
+    pub fn tool(&self) -> &PluginTool {
+        self.item()
+    }
+}
+
+type Map<T> = BTreeMap<String, Exposed<T>>;
+
+/// All that is exposed, by name or URI, and the agent-side plugins.
 #[derive(Default)]
 pub struct Catalog {
     plugins: Vec<Arc<Plugin>>,
-    tools: BTreeMap<String, Exposed>,
+    agents: Vec<Arc<Plugin>>,
+    tools: Map<PluginTool>,
+    prompts: Map<Prompt>,
+    resources: Map<ResourceInfo>,
+    templates: Map<PluginTemplate>,
 }
 
 impl Catalog {
-    /// Of these plugins.
-    pub fn new(plugins: Vec<Arc<Plugin>>) -> Result<Self, CatalogError> {
-        let mut tools: BTreeMap<String, Exposed> = BTreeMap::new();
+    /// Of these plugins, and of agent-side ones that only plugins see.
+    pub fn new(plugins: Vec<Arc<Plugin>>, agents: Vec<Arc<Plugin>>) -> Result<Self, CatalogError> {
+        let mut catalog = Self { agents, ..Self::default() };
         for plugin in &plugins {
-            for (at, tool) in plugin.tools.iter().enumerate() {
-                let name = match plugin.spec.prefix {
-                    true => format!("{}__{}", plugin.id().name, tool.tool.name),
-                    false => tool.tool.name.clone(),
-                };
-                let table = plugin.id().table();
-                if !is_name(&name) {
-                    return Err(CatalogError::Name { table, name });
-                }
-                if let Some(other) = tools.get(&name) {
-                    return Err(CatalogError::Clash { name, first: other.plugin.id().table(), second: table });
-                }
-                tools.insert(name, Exposed { plugin: plugin.clone(), at });
+            named(&mut catalog.tools, "tool", plugin, |plugin| &plugin.tools, |tool| &tool.tool.name)?;
+            named(&mut catalog.prompts, "prompt", plugin, |plugin| &plugin.prompts, |prompt| &prompt.name)?;
+            catalog.place(plugin)?;
+        }
+        Ok(Self { plugins, ..catalog })
+    }
+
+    /// Places a plugin's URIs, unless another plugin answers for one of them.
+    fn place(&mut self, plugin: &Arc<Plugin>) -> Result<(), CatalogError> {
+        let clash = |of: &Plugin, one: &str, other: &str| CatalogError::Uri {
+            first: of.id().table(),
+            one: one.to_owned(),
+            second: plugin.id().table(),
+            other: other.to_owned(),
+        };
+        for resource in &plugin.resources {
+            if let Some(other) = self.resources.get(&resource.uri) {
+                return Err(clash(other.plugin(), &resource.uri, &resource.uri));
+            }
+            if let Some((template, other)) =
+                self.templates.iter().find(|(_, t)| t.item().pattern.matches(&resource.uri))
+            {
+                return Err(clash(other.plugin(), template, &resource.uri));
             }
         }
-        Ok(Self { plugins, tools })
+        for template in &plugin.templates {
+            let (text, pattern) = (&template.template.uri_template, &template.pattern);
+            if let Some((uri, other)) = self.resources.iter().find(|(uri, _)| pattern.matches(uri)) {
+                return Err(clash(other.plugin(), uri, text));
+            }
+            if let Some((one, other)) = self.templates.iter().find(|(_, t)| t.item().pattern.overlaps(pattern)) {
+                return Err(clash(other.plugin(), one, text));
+            }
+        }
+        // Only now: a plugin's own templates may overlap with what it has.
+        for (at, resource) in plugin.resources.iter().enumerate() {
+            let exposed = Exposed { plugin: plugin.clone(), at, of: |plugin| &plugin.resources };
+            self.resources.insert(resource.uri.clone(), exposed);
+        }
+        for (at, template) in plugin.templates.iter().enumerate() {
+            let exposed = Exposed { plugin: plugin.clone(), at, of: |plugin| &plugin.templates };
+            self.templates.insert(template.template.uri_template.clone(), exposed);
+        }
+        Ok(())
+    }
+
+    /// The same with new versions of some of its plugins in place of the old ones.
+    pub fn with(&self, newer: &[Arc<Plugin>]) -> Result<Self, CatalogError> {
+        let replaced = |plugins: &[Arc<Plugin>]| {
+            let newest = |old: &Arc<Plugin>| newer.iter().find(|new| new.id() == old.id()).unwrap_or(old).clone();
+            plugins.iter().map(newest).collect()
+        };
+        Self::new(replaced(&self.plugins), replaced(&self.agents))
     }
 
     /// A tool by exposed name.
-    pub fn get(&self, name: &str) -> Option<&Exposed> {
+    pub fn get(&self, name: &str) -> Option<&Exposed<PluginTool>> {
         self.tools.get(name)
     }
 
     /// All tools by exposed name, in order.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Exposed)> {
-        self.tools.iter().map(|(name, tool)| (name.as_str(), tool))
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Exposed<PluginTool>)> {
+        in_order(&self.tools)
     }
 
-    /// The plugins, in configuration order.
+    /// A prompt by exposed name.
+    pub fn prompt(&self, name: &str) -> Option<&Exposed<Prompt>> {
+        self.prompts.get(name)
+    }
+
+    /// All prompts by exposed name, in order.
+    pub fn prompts(&self) -> impl Iterator<Item = (&str, &Exposed<Prompt>)> {
+        in_order(&self.prompts)
+    }
+
+    /// All resources by URI, in order.
+    pub fn resources(&self) -> impl Iterator<Item = (&str, &Exposed<ResourceInfo>)> {
+        in_order(&self.resources)
+    }
+
+    /// A resource template, by itself.
+    pub fn template(&self, template: &str) -> Option<&Exposed<PluginTemplate>> {
+        self.templates.get(template)
+    }
+
+    /// All resource templates, in order.
+    pub fn templates(&self) -> impl Iterator<Item = (&str, &Exposed<PluginTemplate>)> {
+        in_order(&self.templates)
+    }
+
+    /// The plugin that answers for a URI: it lists it, or a template of it matches.
+    pub fn reader(&self, uri: &str) -> Option<&Arc<Plugin>> {
+        let listed = self.resources.get(uri).map(Exposed::plugin);
+        listed.or_else(|| self.templates.values().find(|t| t.item().pattern.matches(uri)).map(Exposed::plugin))
+    }
+
+    /// The exposed plugins, in configuration order.
     pub fn plugins(&self) -> &[Arc<Plugin>] {
         &self.plugins
     }
+
+    /// The agent-side plugins, in configuration order.
+    pub fn agents(&self) -> &[Arc<Plugin>] {
+        &self.agents
+    }
+
+    /// Both.
+    pub fn all(&self) -> impl Iterator<Item = &Arc<Plugin>> {
+        self.plugins.iter().chain(&self.agents)
+    }
 }
+
+fn in_order<T>(map: &Map<T>) -> impl Iterator<Item = (&str, &Exposed<T>)> {
+    map.iter().map(|(name, exposed)| (name.as_str(), exposed))
+}
+
+/// Exposes what has a name under that name, with the plugin's before it where the operator wants it so.
+fn named<T>(
+    map: &mut Map<T>,
+    what: &'static str,
+    plugin: &Arc<Plugin>,
+    of: fn(&Plugin) -> &[T],
+    name: fn(&T) -> &str,
+) -> Result<(), CatalogError> {
+    for (at, item) in of(plugin).iter().enumerate() {
+        let name = match plugin.spec.prefix {
+            true => format!("{}__{}", plugin.id().name, name(item)),
+            false => name(item).to_owned(),
+        };
+        let table = plugin.id().table();
+        if !is_name(&name) {
+            return Err(CatalogError::Name { what, table, name });
+        }
+        if let Some(other) = map.get(&name) {
+            return Err(CatalogError::Clash { what, name, first: other.plugin.id().table(), second: table });
+        }
+        map.insert(name, Exposed { plugin: plugin.clone(), at, of });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,7 @@ use super::plugin::Plugin;
 use crate::abi::{Abi, CallSetup, Prepared};
 use crate::clock::Clock;
 use crate::engine::{Allowance, CallError, CompileError, Compiler, Component, Profile, Standstill};
-use crate::imports::{AgentTools, CallContext, CallCtx, Client, GuestLog, NoClient, NoSink, Tool, ToolCaller, wasi};
+use crate::imports::{AgentTools, CallContext, CallCtx, Client, GuestLog, NoClient, NoSink, Offer, ToolCaller, wasi};
 use crate::package::{self, Digest, Inspection, PackageError};
 use crate::policy::{Authority, Budget, Limits, Lineage, Metering, PluginId, PluginSpec};
 use serde::{Deserialize, Serialize};
@@ -33,7 +33,7 @@ pub enum Reason {
     Compile(#[from] CompileError),
     #[error("it needs an import that this host does not offer: {0}")]
     Imports(String),
-    #[error("asking it for its tools failed: {0}")]
+    #[error("asking it what it offers failed: {0}")]
     Ask(CallError),
     #[error(transparent)]
     Offer(#[from] OfferError),
@@ -54,11 +54,11 @@ pub struct Loader {
 #[derive(Serialize, Deserialize)]
 struct Description {
     inspection: Inspection,
-    tools: Vec<Tool>,
+    offer: Offer,
 }
 
 impl Loader {
-    /// Over a compiler. `nobody` answers reverse calls while a component is asked for its tools.
+    /// Over a compiler. `nobody` answers reverse calls while a component is asked what it offers.
     pub fn new(compiler: Compiler, clock: Arc<dyn Clock>, nobody: Arc<dyn ToolCaller>) -> Self {
         Self { compiler, clock, agent: nobody, fuel: OnceLock::new(), ticks: OnceLock::new() }
     }
@@ -67,6 +67,16 @@ impl Loader {
     pub async fn load(&self, spec: PluginSpec) -> Result<Plugin, LoadError> {
         let table = spec.id.table();
         self.try_load(spec).await.map_err(|reason| LoadError { table, reason })
+    }
+
+    /// Loads what now is in the file of a plugin that is loaded already; none when that is the same.
+    pub async fn newer(&self, old: &Plugin) -> Result<Option<Plugin>, LoadError> {
+        let fail = |reason| LoadError { table: old.id().table(), reason };
+        let bytes = package::read_file(&old.spec.source).map_err(|error| fail(error.into()))?;
+        if Digest::of(&bytes) == old.digest {
+            return Ok(None);
+        }
+        self.load(old.spec.clone()).await.map(Some)
     }
 
     async fn try_load(&self, spec: PluginSpec) -> Result<Plugin, Reason> {
@@ -80,7 +90,7 @@ impl Loader {
             },
             None => self.install(&spec.source, &spec.id, &bytes, &digest, profile).await?,
         };
-        let tools = offer::check(description.tools)?;
+        let offered = offer::check(description.offer)?;
         let requests = description.inspection.manifest.as_ref().map(|m| m.requests.clone()).unwrap_or_default();
         let authority = Arc::new(Authority::new(spec.id.clone(), &requests, &spec.grants));
         for idle in authority.idle_grants() {
@@ -89,7 +99,18 @@ impl Loader {
         // A directory that is not there is better found now than in the first call.
         let log = GuestLog::new(spec.id.clone(), "", "", &spec.limits);
         wasi::context(authority.mounts(), &log)?;
-        Ok(Plugin { spec, digest, inspection: description.inspection, authority, tools, prepared })
+        Ok(Plugin {
+            spec,
+            digest,
+            inspection: description.inspection,
+            authority,
+            tools: offered.tools,
+            resources: offered.resources,
+            templates: offered.templates,
+            prompts: offered.prompts,
+            completes: offered.completes,
+            prepared,
+        })
     }
 
     /// What is done once per component and engine: everything that looks at untrusted bytes or runs untrusted code.
@@ -106,9 +127,9 @@ impl Loader {
         tracing::info!(plugin = %id, %digest, "compiling");
         let fresh = self.compiler.compile(bytes, profile).await?;
         let prepared = self.prepare(profile, &fresh.component)?;
-        let tools = self.ask(&prepared, id, profile).await.map_err(Reason::Ask)?;
-        offer::check(tools.clone())?;
-        let description = Description { inspection, tools };
+        let offer = self.ask(&prepared, id, profile).await.map_err(Reason::Ask)?;
+        offer::check(offer.clone())?;
+        let description = Description { inspection, offer };
         match serde_json::to_vec(&description) {
             Ok(text) => fresh.keep(digest.as_str(), text),
             Err(error) => tracing::warn!(%error, "cannot describe a component for the cache"),
@@ -132,8 +153,8 @@ impl Loader {
         abi.prepare(component).map_err(Reason::Imports)
     }
 
-    /// Asks a component for its tools, with no authority at all.
-    async fn ask(&self, prepared: &Prepared, id: &PluginId, profile: Profile) -> Result<Vec<Tool>, CallError> {
+    /// Asks a component what it offers, with no authority at all.
+    async fn ask(&self, prepared: &Prepared, id: &PluginId, profile: Profile) -> Result<Offer, CallError> {
         let limits = Limits { metering: profile, ..Limits::default() };
         let context = CallContext::new("host");
         let lineage = Lineage::root(id.table(), &limits);
@@ -144,18 +165,18 @@ impl Loader {
         let budget = Budget::root(&limits, self.clock.now());
         let (cancel, standstill) = (CancellationToken::new(), Standstill::new(self.clock.clone()));
         let allowance = Allowance { limits, budget, cancel, standstill, held_above: 0 };
-        let setup = CallSetup { tool: "list-tools".to_owned(), allowance, call, authority, clock: self.clock.clone() };
-        prepared.list_tools(setup).await.result
+        let setup = CallSetup { tool: "describe".to_owned(), allowance, call, authority, clock: self.clock.clone() };
+        prepared.describe(setup).await.result
     }
 
     /// Inspects, compiles and asks a component file without any configuration: what `portcullis check` does.
-    pub async fn examine(&self, source: &Path) -> Result<(Digest, Inspection, Vec<Tool>), LoadError> {
+    pub async fn examine(&self, source: &Path) -> Result<(Digest, Inspection, Offer), LoadError> {
         let id = PluginId { side: crate::policy::Side::Server, name: "check".into() };
         let examined = async {
             let bytes = package::read_file(source)?;
             let digest = Digest::of(&bytes);
             let (_, description) = self.install(source, &id, &bytes, &digest, Metering::Fuel).await?;
-            Ok((digest, description.inspection, description.tools))
+            Ok((digest, description.inspection, description.offer))
         };
         examined.await.map_err(|reason| LoadError { table: source.display().to_string(), reason })
     }

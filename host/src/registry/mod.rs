@@ -2,16 +2,27 @@
 
 mod answer;
 mod catalog;
+mod current;
 mod idle;
 mod load;
 mod offer;
 mod plugin;
+mod provided;
+mod reload;
 mod runner;
+mod template;
+mod uri;
 mod waiting;
+mod watch;
 
 pub use answer::{Answer, Finished, Structured, Usage};
 pub use catalog::{Catalog, CatalogError, Exposed};
+pub use current::CurrentCatalog;
 pub use load::{LoadError, Loader};
 pub use offer::OfferError;
-pub use plugin::{Plugin, PluginTool};
+pub use plugin::{Plugin, PluginTemplate, PluginTool};
+pub use provided::Pieces;
+pub use reload::Reloader;
 pub use runner::{CallRequest, Parent, Runner};
+pub use template::UriTemplate;
+pub use watch::FileWatch;

@@ -1,7 +1,8 @@
 //! A loaded plugin: ready to be called, never changed.
 
+use super::template::UriTemplate;
 use crate::abi::Prepared;
-use crate::imports::{Schema, Tool};
+use crate::imports::{Prompt, ResourceInfo, ResourceTemplate, Schema, Tool};
 use crate::package::{Digest, Inspection};
 use crate::policy::{Authority, PluginId, PluginSpec};
 use std::sync::Arc;
@@ -17,6 +18,15 @@ pub struct PluginTool {
     pub output: Option<Schema>,
 }
 
+/// One of a plugin's resource templates, taken apart.
+#[derive(Debug)]
+pub struct PluginTemplate {
+    /// As the plugin describes it.
+    pub template: ResourceTemplate,
+    /// Which URIs match it.
+    pub pattern: UriTemplate,
+}
+
 /// A loaded plugin.
 pub struct Plugin {
     /// How it was configured.
@@ -27,8 +37,16 @@ pub struct Plugin {
     pub inspection: Inspection,
     /// What it may do.
     pub authority: Arc<Authority>,
-    /// What it offers, by name.
+    /// The tools it offers, by name.
     pub tools: Vec<PluginTool>,
+    /// The resources it offers, by URI.
+    pub resources: Vec<ResourceInfo>,
+    /// Its resource templates, by template.
+    pub templates: Vec<PluginTemplate>,
+    /// The prompts it offers, by name.
+    pub prompts: Vec<Prompt>,
+    /// Whether it suggests values for arguments.
+    pub completes: bool,
     pub(super) prepared: Prepared,
 }
 
@@ -36,6 +54,12 @@ impl Plugin {
     /// One of its tools.
     pub fn tool(&self, name: &str) -> Option<&PluginTool> {
         self.tools.binary_search_by(|tool| tool.tool.name.as_str().cmp(name)).ok().and_then(|at| self.tools.get(at))
+    }
+
+    /// Whether a URI is one of its resources, or matches one of its templates.
+    pub fn has_resource(&self, uri: &str) -> bool {
+        self.resources.binary_search_by(|resource| resource.uri.as_str().cmp(uri)).is_ok()
+            || self.templates.iter().any(|template| template.pattern.matches(uri))
     }
 
     /// Side and name.

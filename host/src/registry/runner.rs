@@ -1,13 +1,17 @@
 //! Running one call on a plugin, whoever asks: a client over MCP, another plugin, the command line.
 
-use super::answer::{Finished, Usage, finish};
+use super::answer::{Finished, Given, tool_answer};
 use super::idle::Idle;
 use super::plugin::{Plugin, PluginTool};
+use super::provided::{self, Pieces};
 use super::waiting::{Place, Waiting};
 use crate::abi::{CallSetup, Ended, Remains};
 use crate::clock::Clock;
 use crate::engine::{Allowance, CallError, MAX_INSTANCES, MAX_WAITING, Standstill};
-use crate::imports::{Abilities, AgentTools, CallContext, CallCtx, CallSink, Client, ClientCalls, ToolCaller};
+use crate::imports::{
+    AgentTools, CallContext, CallCtx, CallSink, Client, ClientCalls, Completion, CompletionQuery, Keepers,
+    PromptResult, ToolCaller,
+};
 use crate::policy::{Budget, Lineage, PluginId, Side};
 use serde_json::Value;
 use std::sync::Arc;
@@ -56,21 +60,23 @@ pub struct Runner {
     waiting: Arc<Semaphore>,
     ready: Arc<Semaphore>,
     idle: Arc<Idle>,
+    keepers: Keepers,
 }
 
 impl Runner {
-    /// On this clock.
-    pub fn new(clock: Arc<dyn Clock>) -> Self {
+    /// On this clock; what calls leave behind goes to `keepers`.
+    pub fn new(clock: Arc<dyn Clock>, keepers: Keepers) -> Self {
         Self {
             clock,
             roots: Arc::new(Semaphore::new(ROOT_CALLS)),
             waiting: Arc::new(Semaphore::new(MAX_WAITING as usize)),
             ready: Arc::new(Semaphore::new(READY_INSTANCES)),
             idle: Arc::default(),
+            keepers,
         }
     }
 
-    /// Makes one call. `arguments` and `text` are the same JSON object.
+    /// Calls a tool. `arguments` and `text` are the same JSON object.
     pub async fn call(
         &self,
         plugin: &Arc<Plugin>,
@@ -79,10 +85,81 @@ impl Runner {
         text: String,
         request: CallRequest,
     ) -> Finished {
-        let fail = |error| Finished { result: Err(error), usage: Usage::default(), lacked: Abilities::default() };
         if let Err(reason) = tool.input.check(arguments) {
-            return fail(CallError::InvalidArguments { reason });
+            return Finished::not_begun(Err(CallError::InvalidArguments { reason }));
         }
+        let name = &tool.tool.name;
+        let (setup, place) = match self.begin(plugin, name, request).await {
+            Ok(begun) => begun,
+            Err(error) => return Finished::not_begun(Err(error)),
+        };
+        let ended = plugin.prepared.call_tool(setup, name.clone(), text).await;
+        match self.end(plugin, name, place, ended) {
+            Ok(given) => given.finish(tool_answer(tool)),
+            Err(error) => Finished::not_begun(Err(error)),
+        }
+    }
+
+    /// Reads a resource that the plugin answers for.
+    pub async fn read(&self, plugin: &Arc<Plugin>, uri: &str, request: CallRequest) -> Finished<Pieces> {
+        let (setup, place) = match self.begin(plugin, "read-resource", request).await {
+            Ok(begun) => begun,
+            Err(error) => return Finished::not_begun(Err(error)),
+        };
+        let ended = plugin.prepared.read_resource(setup, uri.to_owned()).await;
+        match self.end(plugin, "read-resource", place, ended) {
+            Ok(given) => given.finish(provided::pieces(uri)),
+            Err(error) => Finished::not_begun(Err(error)),
+        }
+    }
+
+    /// Fills in one of the plugin's prompts. The arguments are checked already.
+    pub async fn prompt(
+        &self,
+        plugin: &Arc<Plugin>,
+        name: &str,
+        arguments: Vec<(String, String)>,
+        request: CallRequest,
+    ) -> Finished<PromptResult> {
+        let (setup, place) = match self.begin(plugin, "get-prompt", request).await {
+            Ok(begun) => begun,
+            Err(error) => return Finished::not_begun(Err(error)),
+        };
+        let ended = plugin.prepared.get_prompt(setup, name.to_owned(), arguments).await;
+        match self.end(plugin, "get-prompt", place, ended) {
+            Ok(given) => given.finish(provided::prompt),
+            Err(error) => Finished::not_begun(Err(error)),
+        }
+    }
+
+    /// Asks the plugin for suggestions; one that has none to give is not even started.
+    pub async fn complete(
+        &self,
+        plugin: &Arc<Plugin>,
+        query: CompletionQuery,
+        request: CallRequest,
+    ) -> Finished<Completion> {
+        if !plugin.completes {
+            return Finished::not_begun(Ok(Completion::default()));
+        }
+        let (setup, place) = match self.begin(plugin, "complete", request).await {
+            Ok(begun) => begun,
+            Err(error) => return Finished::not_begun(Err(error)),
+        };
+        let ended = plugin.prepared.complete(setup, query).await;
+        match self.end(plugin, "complete", place, ended) {
+            Ok(given) => given.finish(provided::suggestions),
+            Err(error) => Finished::not_begun(Err(error)),
+        }
+    }
+
+    /// What every call begins with: its place in line, what it may use and what it may ask for.
+    async fn begin(
+        &self,
+        plugin: &Arc<Plugin>,
+        called: &str,
+        request: CallRequest,
+    ) -> Result<(CallSetup, Option<Arc<Place>>), CallError> {
         let limits = &plugin.spec.limits;
         let mut place = None;
         let (parent, client) = match request.parent {
@@ -96,14 +173,14 @@ impl Runner {
                     Ok(free) => free,
                     Err(_) => match tokio::time::timeout(limits.deadline, self.roots.clone().acquire_owned()).await {
                         Ok(Ok(free)) => free,
-                        _ => return fail(CallError::Busy { limit: MAX_INSTANCES }),
+                        _ => return Err(CallError::Busy { limit: MAX_INSTANCES }),
                     },
                 };
                 let standstill = Standstill::new(self.clock.clone());
                 let place = place.insert(Place::new(self.roots.clone(), free)).clone();
                 let waiting = self.waiting.clone();
                 let client = Waiting { client: request.client, place, standstill: standstill.clone(), waiting };
-                let lineage = Lineage::root(lineage_name(plugin.id(), &tool.tool.name), limits);
+                let lineage = Lineage::root(lineage_name(plugin.id(), called), limits);
                 let budget = Budget::root(limits, self.clock.now());
                 (Parent { lineage, budget, standstill, held: 0 }, Arc::new(client) as Arc<dyn ClientCalls>)
             }
@@ -111,12 +188,21 @@ impl Runner {
         let Parent { lineage, budget, standstill, held } = parent;
         let agent_tools = AgentTools::new(plugin.authority.clone(), lineage, request.agent);
         let client = Client::new(plugin.authority.clone(), limits, client);
-        let call = CallCtx::new(request.context, limits, request.sink, agent_tools, client);
+        let call = CallCtx::new(request.context, limits, request.sink, agent_tools, client).keep_with(&self.keepers);
         let (limits, cancel) = (limits.clone(), request.cancel);
         let allowance = Allowance { limits, budget, cancel, standstill, held_above: held };
         let (authority, clock) = (plugin.authority.clone(), self.clock.clone());
-        let setup = CallSetup { tool: tool.tool.name.clone(), allowance, call, authority, clock };
-        let ended = plugin.prepared.call_tool(setup, tool.tool.name.clone(), text).await;
+        Ok((CallSetup { tool: called.to_owned(), allowance, call, authority, clock }, place))
+    }
+
+    /// What every call ends with, whatever came of it.
+    fn end<'a, R>(
+        &self,
+        plugin: &'a Arc<Plugin>,
+        called: &'a str,
+        place: Option<Arc<Place>>,
+        ended: Ended<R>,
+    ) -> Result<Given<'a, R>, CallError> {
         if let Some(place) = &place {
             place.leave();
         }
@@ -125,12 +211,8 @@ impl Runner {
             self.tidy_up(plugin, remains);
         }
         match call {
-            Some(call) => finish(plugin, tool, result, cost, call),
-            None => Finished {
-                result: result.and(Err(CallError::Internal)),
-                usage: Usage::default(),
-                lacked: Abilities::default(),
-            },
+            Some(call) => Ok(Given { plugin, called, result, cost, call }),
+            None => Err(result.err().unwrap_or(CallError::Internal)),
         }
     }
 
@@ -160,7 +242,7 @@ impl Runner {
     }
 }
 
-/// A tool's name in a chain of calls; an agent tool's is the name it is called by, so that cycles are seen.
+/// A call's name in a chain of calls; an agent tool's is the name it is called by, so that cycles are seen.
 fn lineage_name(plugin: &PluginId, tool: &str) -> String {
     match plugin.side {
         Side::Server => format!("{}.{tool}", plugin.table()),

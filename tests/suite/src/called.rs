@@ -100,7 +100,21 @@ impl Called {
 
     /// The chunks' parameters.
     pub fn chunks(&self) -> Vec<&Value> {
-        self.0.notified(Self::CHUNK)
+        let mut chunks = self.0.notified(Self::CHUNK);
+        chunks.retain(|chunk| chunk["final"] != true);
+        chunks
+    }
+
+    /// The marks that the chunks are over.
+    pub fn ends(&self) -> Vec<&Value> {
+        let mut ends = self.0.notified(Self::CHUNK);
+        ends.retain(|chunk| chunk["final"] == true);
+        ends
+    }
+
+    /// What the result says of its chunks.
+    pub fn stream(&self) -> &Value {
+        &self.result()["_meta"]["dev.portcullis/stream"]
     }
 
     /// The progress notifications' parameters.

@@ -70,6 +70,11 @@ impl Client {
         client
     }
 
+    /// How it speaks.
+    pub fn era(&self) -> Era {
+        self.era
+    }
+
     /// Sends a request and says its id. `_meta` is added.
     pub fn begin(&mut self, method: &str, mut params: Value) -> u64 {
         let id = self.next;
@@ -79,7 +84,7 @@ impl Client {
             meta = modern_meta(self.extension);
             meta["io.modelcontextprotocol/clientCapabilities"] = self.capabilities();
         }
-        if method == "tools/call" && self.progress {
+        if ["tools/call", "resources/read", "prompts/get"].contains(&method) && self.progress {
             meta["progressToken"] = json!(id);
         }
         if method == "tools/call" && self.extension {
@@ -151,6 +156,24 @@ impl Client {
             }
         }
         self.answers.contains_key(&id)
+    }
+
+    /// Waits for the next notification, of any method.
+    pub fn notified(&mut self) -> Value {
+        let end = Instant::now() + PATIENCE;
+        while self.notifications.is_empty() {
+            let left = end.saturating_duration_since(Instant::now());
+            let Some((at, message)) = self.server.receive(left) else {
+                panic!("no notification in {PATIENCE:?}\n{}", self.server.log());
+            };
+            match message["id"].as_u64() {
+                Some(answered) if message.get("method").is_none() => {
+                    self.answers.insert(answered, (at, message));
+                }
+                _ => self.notifications.push((at, message)),
+            }
+        }
+        self.notifications.remove(0).1
     }
 
     /// Sends a request and waits for its answer.

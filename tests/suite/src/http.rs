@@ -108,7 +108,7 @@ pub fn modern(address: SocketAddr, id: u64, method: &str, mut params: Value, ext
     if !token.is_null() {
         params["_meta"]["progressToken"] = token;
     }
-    let name = params["name"].as_str().unwrap_or_default().to_owned();
+    let name = params["name"].as_str().or(params["uri"].as_str()).unwrap_or_default().to_owned();
     let mut headers = vec![("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", method)];
     if !name.is_empty() {
         headers.push(("Mcp-Name", &name));

@@ -7,20 +7,24 @@ mod called;
 pub mod cli;
 pub mod client;
 mod config;
+mod digest;
 pub mod forge;
 pub mod home;
 pub mod http;
 pub mod paths;
 pub mod scan;
 mod server;
+mod speaker;
 mod watch;
 
 pub use called::{Answer, Called};
 pub use cli::{Ran, portcullis};
 pub use client::{Client, Era};
 pub use config::{agent, agent_from, plugin, plugin_from};
+pub use digest::digest;
 pub use home::Home;
 pub use server::Server;
+pub use speaker::Speaker;
 pub use watch::{Watch, eventually};
 
 use std::time::Duration;

@@ -263,4 +263,7 @@ fn chunks_go_to_the_request_that_is_open() {
     let chunks: Vec<_> = second.chunks().into_iter().cloned().collect();
     assert_eq!((chunks.len(), &chunks[0]["seq"], &chunks[0]["content"][0]["text"]), (1, &json!(1), &json!("after")));
     assert_ne!(first.chunks()[0]["token"], chunks[0]["token"]);
+    let whole = suite::digest(first.chunks().into_iter().chain(&chunks));
+    assert_eq!(*second.stream(), json!({"chunks": 2, "dropped": 0, "sha256": whole}), "of both requests together");
+    assert_eq!((first.ends().len(), &second.ends()[0]["seq"]), (0, &json!(2)));
 }

@@ -29,6 +29,38 @@ fn tools_that_no_client_may_see() {
 }
 
 #[test]
+fn resources_in_the_name_of_the_host() {
+    refused("bad-uri", &["the host's own", "portcullis://published/other/secrets"]);
+}
+
+#[test]
+fn two_plugins_that_answer_for_one_uri() {
+    let home = Home::new();
+    let config = suite::plugin_from("one", &paths::guest("provider"), "")
+        + &suite::plugin_from("other", &paths::guest("provider"), "");
+    let file = home.write("portcullis.toml", config).display().to_string();
+    let ran = portcullis(&home, &["serve", "--config", &file]);
+    for word in ["plugins.one", "plugins.other", "test://", "same URI"] {
+        assert!(ran.refused().contains(word), "{word}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn what_is_offered_is_shown() {
+    let home = Home::new();
+    let source = paths::guest("provider").display().to_string();
+    let file = home.write("portcullis.toml", plugin("provider", "")).display().to_string();
+    for arguments in [vec!["check", &source], vec!["plugin", "show", "provider", "--config", &file]] {
+        let ran = portcullis(&home, &arguments);
+        for word in
+            ["resources", "test://text", "resource templates", "test://item/{id}/of/{folder}", "greet(name, [style])"]
+        {
+            assert!(ran.good().contains(word), "{arguments:?} does not show {word:?}: {}", ran.stdout);
+        }
+    }
+}
+
+#[test]
 fn manifests_that_say_what_nobody_understands() {
     refused("bad-manifest", &["manifest", "colour"]);
     refused("broken-manifest", &["manifest"]);

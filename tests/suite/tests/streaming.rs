@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use std::time::Duration;
-use suite::{Called, Client, Era, Server, plugin};
+use suite::{Called, Client, Era, Server, digest, plugin};
 
 fn call(era: Era, extension: bool, progress: bool) -> Called {
     let mut client = Client::new(Server::start(&plugin("slow-stream", "")), era, extension);
@@ -53,6 +53,7 @@ fn without_the_extension_chunks_are_progress() {
 fn who_asks_for_nothing_gets_the_result_only() {
     for era in Era::ALL {
         let called = call(era, false, false);
+        assert!(called.ends().is_empty());
         assert!(called.0.notifications.is_empty(), "{era:?}: {:?}", called.0.notifications);
         assert_eq!(called.good(), "8 parts");
         assert_eq!(called.usage()["chunks"], 8, "counted all the same");
@@ -82,17 +83,121 @@ fn chunks_of_calls_at_once_are_told_apart() {
     client.progress = true;
     let started = std::time::Instant::now();
     let ids: Vec<_> =
-        [3, 5, 7].into_iter().map(|n| (n, client.begin_call("slow-stream__run", json!({"n": n})))).collect();
+        [3, 5, 7, 9].into_iter().map(|n| (n, client.begin_call("slow-stream__run", json!({"n": n})))).collect();
     let mut chunks: Vec<Value> = Vec::new();
+    let mut digests = Vec::new();
     for (n, id) in &ids {
         let called = Called(client.wait(*id, started));
         assert_eq!(called.good(), format!("{n} parts"));
+        digests.push(called.stream()["sha256"].clone());
         chunks.extend(called.chunks().into_iter().cloned());
     }
-    for (n, id) in ids {
-        let own: Vec<_> =
-            chunks.iter().filter(|chunk| chunk["token"] == id).map(|chunk| chunk["seq"].as_u64().unwrap()).collect();
-        assert_eq!(own, (0..n).collect::<Vec<_>>());
+    for ((n, id), expected) in ids.into_iter().zip(digests) {
+        let own: Vec<_> = chunks.iter().filter(|chunk| chunk["token"] == id).collect();
+        let numbers: Vec<_> = own.iter().map(|chunk| chunk["seq"].as_u64().unwrap()).collect();
+        assert_eq!(numbers, (0..n).collect::<Vec<_>>());
+        assert_eq!(digest(own), expected.as_str().unwrap(), "each call has the digest of its own");
+    }
+}
+
+/// Chunks that came as the `_meta` of progress.
+fn chunks_of_progress(called: &Called) -> Vec<&Value> {
+    let metas = called.progress().into_iter().map(|report| &report["_meta"]["dev.portcullis/chunk"]);
+    metas.filter(|chunk| chunk.is_object()).collect()
+}
+
+#[test]
+fn the_end_is_marked_and_what_arrived_can_be_checked() {
+    for era in Era::ALL {
+        let called = call(era, true, true);
+        let [end] = called.ends()[..] else { panic!("{era:?}: one end, not {:?}", called.ends()) };
+        assert_eq!((&end["seq"], &end["content"]), (&json!(8), &json!([])), "{era:?}");
+        assert_eq!(end["token"], called.chunks()[0]["token"], "{era:?}");
+        assert_eq!(called.0.notifications.last().unwrap().1["params"], *end, "{era:?}: nothing comes after the end");
+        let expected = json!({"chunks": 8, "dropped": 0, "sha256": digest(called.chunks())});
+        assert_eq!(*called.stream(), expected, "{era:?}");
+
+        let by_progress = call(era, false, true);
+        assert_eq!(*by_progress.stream(), expected, "{era:?}");
+        assert_eq!(digest(chunks_of_progress(&by_progress)), expected["sha256"].as_str().unwrap(), "{era:?}");
+
+        let logged = call(era, false, false);
+        let log = logged.stream()["log"].as_str().unwrap();
+        assert!(log.starts_with("portcullis://runs/"), "{era:?}: {log}");
+        assert_eq!(logged.stream()["sha256"], expected["sha256"], "{era:?}");
+    }
+}
+
+#[test]
+fn every_kind_of_content_can_be_a_chunk() {
+    for era in Era::ALL {
+        let run = |extension, progress| {
+            let mut client = Client::new(Server::start(&plugin("chunk-kinds", "")), era, extension);
+            client.progress = progress;
+            client.run("chunk-kinds", json!({}))
+        };
+        let called = run(true, false);
+        let pieces: Vec<&Value> =
+            called.chunks().into_iter().flat_map(|chunk| chunk["content"].as_array().unwrap()).collect();
+        let kinds: Vec<_> = pieces.iter().map(|piece| piece["type"].as_str().unwrap()).collect();
+        assert_eq!(kinds, ["text", "image", "audio", "resource_link", "resource", "resource", "text"], "{era:?}");
+        let audiences: Vec<_> = pieces.iter().map(|piece| piece["annotations"]["audience"].clone()).collect();
+        let nobody = Value::Null;
+        let expected = [
+            json!(["user"]),
+            json!(["user", "assistant"]),
+            nobody.clone(),
+            json!(["assistant"]),
+            json!(["assistant"]),
+            nobody.clone(),
+            nobody,
+        ];
+        assert_eq!(audiences, expected, "{era:?}");
+        assert_eq!(pieces[1]["mimeType"], "image/png");
+        assert_eq!(called.stream()["sha256"], digest(called.chunks()), "{era:?}");
+        let by_progress = run(false, true);
+        assert_eq!(by_progress.stream(), called.stream(), "{era:?}");
+        assert_eq!(digest(chunks_of_progress(&by_progress)), digest(called.chunks()), "{era:?}");
+        assert_eq!(run(false, false).stream()["sha256"], called.stream()["sha256"], "{era:?}");
+    }
+}
+
+#[test]
+fn a_call_without_chunks_says_nothing_of_them() {
+    for extension in [false, true] {
+        let mut client = Client::new(Server::start(&plugin("echo", "")), Era::Modern, extension);
+        let called = client.run("echo", json!({}));
+        assert!(called.stream().is_null() && called.0.notifications.is_empty(), "{}", called.result());
+    }
+}
+
+#[test]
+fn a_call_that_fails_says_what_became_of_its_chunks() {
+    let server = Server::start(&plugin("chunk-flood", "limits.output = \"100 B\""));
+    let called = Client::new(server, Era::Modern, true).run("chunk-flood", json!({}));
+    assert_eq!(called.code(), "output-exceeded");
+    assert_eq!((&called.stream()["chunks"], called.ends().len()), (&json!(100), 1));
+    assert_eq!(called.stream()["sha256"], digest(called.chunks()));
+}
+
+#[test]
+fn the_clients_mark_is_on_every_chunk() {
+    for (extension, token) in [(true, Value::Null), (false, json!("p"))] {
+        let mut client = Client::new(Server::start(&plugin("slow-stream", "")), Era::Modern, extension);
+        let mut meta = suite::client::modern_meta(extension);
+        meta["dev.portcullis/correlationId"] = json!("trip-7");
+        if !token.is_null() {
+            meta["progressToken"] = token;
+        }
+        let params = json!({"name": "slow-stream__run", "arguments": {"n": 2}, "_meta": meta});
+        client.server.send(&json!({"jsonrpc": "2.0", "id": 900, "method": "tools/call", "params": params}));
+        let called = Called(client.wait(900, std::time::Instant::now()));
+        assert_eq!(called.result()["_meta"]["dev.portcullis/correlationId"], "trip-7");
+        assert!(!called.0.notifications.is_empty());
+        for (_, notification) in &called.0.notifications {
+            let mark = &notification["params"]["_meta"]["dev.portcullis/correlationId"];
+            assert_eq!(mark, "trip-7", "{notification}");
+        }
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) fn tool_from_guest(tool: w::Tool) -> h::Tool {
             w::Execution::MayRunLong => h::Execution::MayRunLong,
             w::Execution::TaskOnly => h::Execution::TaskOnly,
         },
-        icons: tool.icons.into_iter().map(|i| h::Icon { src: i.src, mime_type: i.mime_type, sizes: i.sizes }).collect(),
+        icons: tool.icons.into_iter().map(icon_from_guest).collect(),
     }
 }
 
@@ -43,7 +43,7 @@ pub(super) fn tool_to_guest(tool: h::Tool) -> w::Tool {
 pub(super) fn context_to_guest(context: &h::CallContext, deadline: Duration) -> w::CallContext {
     w::CallContext {
         id: context.id.clone(),
-        principal: context.principal.clone(),
+        principal: context.principal.to_string(),
         correlation_id: context.correlation_id.clone(),
         idempotency_key: context.idempotency_key.clone(),
         deadline_ms: u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX),
@@ -61,20 +61,34 @@ pub(super) fn content_from_guest(content: w::Content) -> h::Content {
         w::ContentData::ResourceLink(w::ResourceLink { uri, name, title, description, mime_type, size }) => {
             h::ContentData::ResourceLink(h::ResourceLink { uri, name, title, description, mime_type, size })
         }
-        w::ContentData::Resource(w::EmbeddedResource { uri, mime_type, body }) => {
-            let body = match body {
-                w::ResourceBody::Text(text) => h::ResourceBody::Text(text),
-                w::ResourceBody::Blob(bytes) => h::ResourceBody::Blob(bytes),
-            };
-            h::ContentData::Resource(h::EmbeddedResource { uri, mime_type, body })
-        }
+        w::ContentData::Resource(resource) => h::ContentData::Resource(embedded_from_guest(resource)),
     };
-    let annotations = content.annotations.map(|a| h::Annotations {
-        audience: a.audience.into_iter().map(role_from_guest).collect(),
-        priority: a.priority,
-        last_modified: a.last_modified,
-    });
-    h::Content { data, annotations }
+    h::Content { data, annotations: content.annotations.map(annotations_from_guest) }
+}
+
+pub(super) fn embedded_from_guest(resource: w::EmbeddedResource) -> h::EmbeddedResource {
+    let body = match resource.body {
+        w::ResourceBody::Text(text) => h::ResourceBody::Text(text),
+        w::ResourceBody::Blob(bytes) => h::ResourceBody::Blob(bytes),
+    };
+    h::EmbeddedResource { uri: resource.uri, mime_type: resource.mime_type, body }
+}
+
+pub(super) fn annotations_from_guest(annotations: w::ContentAnnotations) -> h::Annotations {
+    h::Annotations {
+        audience: roles_from_guest(&annotations.audience),
+        priority: annotations.priority,
+        last_modified: annotations.last_modified,
+    }
+}
+
+pub(super) fn icon_from_guest(icon: w::Icon) -> h::Icon {
+    h::Icon { src: icon.src, mime_type: icon.mime_type, sizes: icon.sizes }
+}
+
+/// Each role once: a list of a million of them says no more, and would cost more than any limit counts.
+pub(super) fn roles_from_guest(named: &[w::Role]) -> Vec<h::Role> {
+    [w::Role::User, w::Role::Assistant].into_iter().filter(|role| named.contains(role)).map(role_from_guest).collect()
 }
 
 pub(super) fn role_from_guest(role: w::Role) -> h::Role {

@@ -5,7 +5,7 @@ use super::bindings::portcullis::plugin::agent_tools::{AgentError, CallOptions};
 use super::bindings::portcullis::plugin::log::Level;
 use super::bindings::portcullis::plugin::output::OutputError;
 use super::bindings::portcullis::plugin::types::{Content, Tool, ToolResult};
-use super::{convert, link_client};
+use super::{convert, link_client, link_events, link_publish};
 use crate::engine::Supervised;
 use crate::imports::{Caller, Report, price};
 use std::time::Duration;
@@ -56,6 +56,9 @@ pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> 
         let left = guest.supervision().deadline().saturating_duration_since(now);
         Ok((u64::try_from(left.as_millis()).unwrap_or(u64::MAX),))
     })?;
+
+    link_publish::add_to_linker(linker)?;
+    link_events::add_to_linker(linker)?;
 
     let mut agent_tools = linker.instance("portcullis:plugin/agent-tools@0.1.0")?;
     agent_tools.func_wrap("list-tools", |mut store: Store<'_>, (): ()| {

@@ -2,26 +2,35 @@
 
 mod convert;
 mod convert_client;
+mod convert_offer;
+mod exports;
 mod link;
 mod link_client;
+mod link_events;
+mod link_publish;
 mod ready;
 
 use super::guest::{CallSetup, Guest};
 use crate::clock::Clock;
 use crate::engine::{Allowance, CallError, Cost, arm, new_store, supervise};
-use crate::imports::{CallCtx, Tool, ToolError, ToolResult};
+use crate::imports::{
+    CallCtx, Completion, CompletionQuery, EmbeddedResource, Offer, PromptResult, ReadError, ToolError, ToolResult,
+};
 use crate::policy::Authority;
+use bindings::portcullis::plugin::types::CallContext;
+use exports::Exports;
+use futures::future::BoxFuture;
 use ready::{Instance, Ready};
 use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
-use wasmtime::component::{Component, Linker};
+use wasmtime::component::{self, Component, InstancePre, Linker};
 use wasmtime::{Engine, Store};
 
 #[allow(missing_docs, unreachable_pub, clippy::all, reason = "generated from wit/v0.1, where the documentation is")]
 mod bindings {
     wasmtime::component::bindgen!({
         path: "../wit/v0.1",
-        world: "plugin",
+        world: "provider",
         exports: { default: async },
     });
 }
@@ -35,7 +44,8 @@ pub struct Abi {
 #[derive(Clone)]
 pub struct Prepared {
     engine: Engine,
-    pre: bindings::PluginPre<Guest>,
+    pre: InstancePre<Guest>,
+    exports: Arc<Exports>,
     ready: Ready,
 }
 
@@ -65,41 +75,123 @@ impl Abi {
 
     /// Resolves a component's imports; the error is a sentence that names the one that is not offered.
     pub fn prepare(&self, component: &Component) -> Result<Prepared, String> {
-        let resolve = || bindings::PluginPre::new(self.linker.instantiate_pre(component)?);
-        let pre = resolve().map_err(|error| format!("{error:#}"))?;
-        Ok(Prepared { engine: self.linker.engine().clone(), pre, ready: Ready::default() })
+        let sentence = |error: wasmtime::Error| format!("{error:#}");
+        let pre = self.linker.instantiate_pre(component).map_err(sentence)?;
+        let exports = Arc::new(Exports::find(&pre).map_err(sentence)?);
+        Ok(Prepared { engine: self.linker.engine().clone(), pre, exports, ready: Ready::default() })
     }
 }
 
 impl Prepared {
-    /// Asks for the tools.
-    pub async fn list_tools(&self, setup: CallSetup) -> Ended<Vec<Tool>> {
-        let mut store = match self.fresh(&setup) {
-            Ok(store) => store,
-            Err(error) => return not_begun(error),
-        };
-        store.data_mut().begin(&setup.tool, setup.allowance, setup.call);
-        let pre = self.pre.clone();
-        let (result, cost) = supervise(&mut store, move |store| {
+    /// Asks for everything it offers, in one instance.
+    pub async fn describe(&self, setup: CallSetup) -> Ended<Offer> {
+        let exports = self.exports.clone();
+        self.run(setup, move |store, instance, _| {
             Box::pin(async move {
-                let plugin = pre.instantiate_async(&mut *store).await?;
-                let tools = plugin.portcullis_plugin_tools().call_list_tools(store).await?;
-                Ok(tools.into_iter().map(convert::tool_from_guest).collect())
+                let mut offer = Offer { completes: exports.completions.is_some(), ..Offer::default() };
+                if let Some(tools) = &exports.tools {
+                    let listed = tools.load(&mut *store, &instance)?.call_list_tools(&mut *store).await?;
+                    offer.tools = listed.into_iter().map(convert::tool_from_guest).collect();
+                }
+                if let Some(resources) = &exports.resources {
+                    let resources = resources.load(&mut *store, &instance)?;
+                    let listed = resources.call_list_resources(&mut *store).await?;
+                    offer.resources = listed.into_iter().map(convert_offer::resource_from_guest).collect();
+                    let listed = resources.call_list_templates(&mut *store).await?;
+                    offer.templates = listed.into_iter().map(convert_offer::template_from_guest).collect();
+                }
+                if let Some(prompts) = &exports.prompts {
+                    let listed = prompts.load(&mut *store, &instance)?.call_list_prompts(&mut *store).await?;
+                    offer.prompts = listed.into_iter().map(convert_offer::prompt_from_guest).collect();
+                }
+                if let Some(completions) = &exports.completions {
+                    // Nothing to ask, but what is exported has the right type or the component is refused.
+                    completions.load(&mut *store, &instance)?;
+                }
+                Ok(offer)
             })
         })
-        .await;
-        Ended { result, cost, call: store.data_mut().end(), remains: Remains(Some(store)) }
+        .await
     }
 
-    /// Calls one tool in an instance of its own.
+    /// Calls one tool.
     pub async fn call_tool(
         &self,
         setup: CallSetup,
         tool: String,
         arguments: String,
     ) -> Ended<Result<ToolResult, ToolError>> {
+        let exports = self.exports.clone();
+        self.run(setup, move |store, instance, context| {
+            Box::pin(async move {
+                let tools = there(&exports.tools)?.load(&mut *store, &instance)?;
+                let answer = tools.call_call_tool(store, &context, &tool, &arguments).await?;
+                Ok(answer.map(convert::result_from_guest).map_err(convert::error_from_guest))
+            })
+        })
+        .await
+    }
+
+    /// Reads one resource.
+    pub async fn read_resource(
+        &self,
+        setup: CallSetup,
+        uri: String,
+    ) -> Ended<Result<Vec<EmbeddedResource>, ReadError>> {
+        let exports = self.exports.clone();
+        self.run(setup, move |store, instance, context| {
+            Box::pin(async move {
+                let resources = there(&exports.resources)?.load(&mut *store, &instance)?;
+                let answer = resources.call_read_resource(store, &context, &uri).await?;
+                Ok(convert_offer::read_from_guest(answer))
+            })
+        })
+        .await
+    }
+
+    /// Fills in one prompt.
+    pub async fn get_prompt(
+        &self,
+        setup: CallSetup,
+        name: String,
+        arguments: Vec<(String, String)>,
+    ) -> Ended<Result<PromptResult, ToolError>> {
+        let exports = self.exports.clone();
+        self.run(setup, move |store, instance, context| {
+            Box::pin(async move {
+                let prompts = there(&exports.prompts)?.load(&mut *store, &instance)?;
+                let answer = prompts.call_get_prompt(store, &context, &name, &arguments).await?;
+                Ok(answer.map(convert_offer::prompt_result_from_guest).map_err(convert::error_from_guest))
+            })
+        })
+        .await
+    }
+
+    /// Suggests values for an argument.
+    pub async fn complete(&self, setup: CallSetup, query: CompletionQuery) -> Ended<Result<Completion, ToolError>> {
+        let exports = self.exports.clone();
+        self.run(setup, move |store, instance, context| {
+            Box::pin(async move {
+                let completions = there(&exports.completions)?.load(&mut *store, &instance)?;
+                let CompletionQuery { of, argument, value, context: given } = query;
+                let of = convert_offer::completing_to_guest(of);
+                let answer = completions.call_complete(store, &context, &of, &argument, &value, &given).await?;
+                Ok(answer.map(convert_offer::completion_from_guest).map_err(convert::error_from_guest))
+            })
+        })
+        .await
+    }
+
+    /// Runs one call in an instance of its own: the one that is ready, or a new one.
+    async fn run<R, F>(&self, setup: CallSetup, call: F) -> Ended<R>
+    where
+        R: Send,
+        F: for<'a> FnOnce(&'a mut Store<Guest>, component::Instance, CallContext) -> BoxFuture<'a, wasmtime::Result<R>>
+            + Send
+            + 'static,
+    {
         let (mut store, made, spent) = match self.ready.take() {
-            Some(Instance { store, plugin, spent, .. }) => (store, Some(plugin), spent),
+            Some(Instance { store, instance, spent, .. }) => (store, Some(instance), spent),
             None => match self.fresh(&setup) {
                 Ok(store) => (store, None, 0),
                 Err(error) => return not_begun(error),
@@ -112,13 +204,11 @@ impl Prepared {
         let pre = self.pre.clone();
         let (result, cost) = supervise(&mut store, move |store| {
             Box::pin(async move {
-                let plugin = match made {
-                    Some(plugin) => plugin,
+                let instance = match made {
+                    Some(instance) => instance,
                     None => pre.instantiate_async(&mut *store).await?,
                 };
-                let tools = plugin.portcullis_plugin_tools();
-                let answer = tools.call_call_tool(store, &context, &tool, &arguments).await?;
-                Ok(answer.map(convert::result_from_guest).map_err(convert::error_from_guest))
+                call(store, instance, context).await
             })
         })
         .await;
@@ -140,8 +230,8 @@ impl Prepared {
         let made =
             supervise(&mut store, move |store| Box::pin(async move { pre.instantiate_async(store).await })).await;
         match made {
-            (Ok(plugin), cost) => {
-                self.ready.put(Instance { spent: cost.spent.fuel.unwrap_or(0), store, plugin, _slot: slot });
+            (Ok(instance), cost) => {
+                self.ready.put(Instance { spent: cost.spent.fuel.unwrap_or(0), store, instance, _slot: slot });
             }
             (Err(CallError::Busy { .. }), _) => {}
             (Err(error), _) => {
@@ -161,6 +251,11 @@ impl Prepared {
             Guest::new(&setup.authority, setup.allowance.clone(), setup.clock.clone()).map_err(CallError::internal)?;
         Ok(new_store(&self.engine, guest))
     }
+}
+
+/// An interface that is called only because it was found when the component was loaded.
+fn there<I>(indices: &Option<I>) -> wasmtime::Result<&I> {
+    indices.as_ref().ok_or_else(|| wasmtime::Error::msg("the component does not export the interface that is called"))
 }
 
 fn not_begun<R>(error: CallError) -> Ended<R> {

@@ -1,16 +1,15 @@
 //! One instance made ahead of its call: fresh, never called, used once.
 
 use super::super::guest::Guest;
-use super::bindings;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::OwnedSemaphorePermit;
-use wasmtime::Store;
+use wasmtime::{Store, component};
 
 /// An instance that waits for its call.
 pub(super) struct Instance {
     pub(super) store: Store<Guest>,
-    pub(super) plugin: bindings::Plugin,
+    pub(super) instance: component::Instance,
     /// Fuel that making it took; its call pays, so that a call costs the same either way.
     pub(super) spent: u64,
     pub(super) _slot: OwnedSemaphorePermit,

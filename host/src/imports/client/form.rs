@@ -168,7 +168,7 @@ mod tests {
         ] {
             assert!(form(bad).is_err(), "{bad}");
         }
-        assert!(FormSchema::new(r#"{"type":"object","allOf":[]}"#).unwrap_err().contains("flat"));
+        assert!(FormSchema::new(r#"{"type":"object","allOf":[{}]}"#).unwrap_err().contains("flat"));
     }
 
     #[test]

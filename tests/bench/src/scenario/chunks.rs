@@ -33,6 +33,8 @@ struct Notification {
 struct Partial {
     seq: u64,
     content: Vec<Content>,
+    #[serde(default, rename = "final")]
+    is_end: bool,
 }
 
 #[derive(Deserialize)]
@@ -76,6 +78,9 @@ async fn stream(lane: &mut Lane, count: u64) -> Result<[f64; 1]> {
                 notification.method
             );
             ensure!(notification.params.seq == seen, "chunk {} came instead of {seen}", notification.params.seq);
+            if notification.params.is_end {
+                return Ok(());
+            }
             let bytes: usize = notification.params.content.iter().map(|content| content.text.len()).sum();
             ensure!(bytes as u64 == BYTES, "chunk {seen} has {bytes} bytes instead of {BYTES}");
             seen += 1;

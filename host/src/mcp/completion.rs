@@ -1,0 +1,62 @@
+//! `completion/complete`.
+
+use super::server::Shared;
+use super::{prompts, respond, result};
+use crate::imports::{Completing, CompletionQuery, NoClient, NoSink};
+use crate::registry::{CallRequest, Plugin};
+use crate::telemetry::printable;
+use rmcp::ErrorData;
+use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
+use rmcp::service::{RequestContext, RoleServer};
+use std::sync::Arc;
+
+pub(super) async fn complete(
+    server: &Shared,
+    request: CompleteRequestParams,
+    context: RequestContext<RoleServer>,
+) -> Result<CompleteResult, ErrorData> {
+    let (plugin, of, names) = find(server, &request.r#ref)?;
+    let argument = request.argument;
+    if !names.contains(&argument.name) {
+        let text = format!("there is no argument `{}`; there are: {}", printable(&argument.name), names.join(", "));
+        return Err(ErrorData::invalid_params(text, None));
+    }
+    let given = request.context.and_then(|context| context.arguments).unwrap_or_default();
+    // Sorted, so that the same question is the same to the guest; and only what it knows.
+    let mut given: Vec<_> = given.into_iter().filter(|(name, _)| names.contains(name)).collect();
+    given.sort();
+    let query = CompletionQuery { of, argument: argument.name, value: argument.value, context: given };
+    let about = respond::about(&server.principal(&context), &context)?;
+    let meta = server.meta(about.correlation_id.as_deref());
+    // The protocol has no questions here, and a person who types waits for nothing but the answer.
+    let (sink, client) = (Arc::new(NoSink), Arc::new(NoClient));
+    let (agent, cancel) = (server.agent.clone(), context.ct.clone());
+    let call = CallRequest { context: about, sink, agent, client, cancel, parent: None };
+    let finished = server.runner.complete(&plugin, query, call).await;
+    let completion = finished.result.map_err(|error| result::refused(&error, &finished.usage))?;
+    let mut info = CompletionInfo::default();
+    info.values = completion.values;
+    info.total = completion.total.map(|total| u32::try_from(total).unwrap_or(u32::MAX));
+    info.has_more = Some(completion.has_more);
+    let mut result = CompleteResult::new(info);
+    result.meta = Some(result::cost(&finished.usage, meta));
+    Ok(result)
+}
+
+/// Who suggests values for this, its own name for it, and the names of the arguments it has.
+fn find(server: &Shared, reference: &Reference) -> Result<(Arc<Plugin>, Completing, Vec<String>), ErrorData> {
+    if let Some(name) = reference.as_prompt_name() {
+        let exposed = prompts::find(server, name)?;
+        let prompt = exposed.item();
+        let names = prompt.arguments.iter().map(|argument| argument.name.clone()).collect();
+        return Ok((exposed.plugin().clone(), Completing::Prompt(prompt.name.clone()), names));
+    }
+    let text = reference.as_resource_uri().unwrap_or_default();
+    let Some(exposed) = server.catalog.now().template(text).cloned() else {
+        let text =
+            format!("unknown resource template `{}`; resources/templates/list names those there are", printable(text));
+        return Err(ErrorData::invalid_params(text, None));
+    };
+    let names = exposed.item().pattern.variables().map(str::to_owned).collect();
+    Ok((exposed.plugin().clone(), Completing::Template(text.to_owned()), names))
+}
