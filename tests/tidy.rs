@@ -17,13 +17,32 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("package", &["policy"]),
     ("engine", &["policy", "clock", "telemetry"]),
     ("changes", &["policy"]),
+    ("storage", &[]),
     ("imports", &["policy", "engine", "telemetry", "clock"]),
     ("shelf", &["imports", "changes", "policy", "clock"]),
     ("abi", &["imports", "engine", "policy", "clock"]),
     ("registry", &["abi", "imports", "engine", "package", "policy", "clock", "changes", "telemetry"]),
-    ("mcp", &["registry", "engine", "imports", "shelf", "changes", "policy", "clock", "telemetry"]),
+    ("outbound", &["telemetry"]),
+    ("identity", &["policy", "clock", "telemetry", "outbound"]),
+    ("connections", &["imports", "storage", "outbound", "policy", "clock", "telemetry"]),
+    ("model", &["imports", "policy", "clock", "telemetry", "outbound"]),
+    (
+        "mcp",
+        &[
+            "registry",
+            "engine",
+            "imports",
+            "identity",
+            "connections",
+            "shelf",
+            "changes",
+            "policy",
+            "clock",
+            "telemetry",
+        ],
+    ),
     ("agent", &["registry", "engine", "imports", "policy"]),
-    ("config", &["policy"]),
+    ("config", &["policy", "identity", "connections", "model", "outbound"]),
 ];
 
 /// The composition root and what is above it may name anything.
@@ -44,6 +63,8 @@ const ONLY: &[Only] = &[
     },
     Only { words: &["bindgen"], places: &["abi/"], why: "generated types stay behind one wall" },
     Only { words: &["rmcp"], places: &["mcp/", "agent/"], why: "no other part knows the protocol's types" },
+    Only { words: &["rusqlite"], places: &["storage/"], why: "one place knows how things are kept" },
+    Only { words: &["reqwest", "rustls"], places: &["outbound.rs"], why: "one place decides how others are asked" },
     Only { words: &["print!", "println!"], places: &["cli/"], why: "stdout is the MCP wire" },
     Only {
         words: &["env::var", "env::var_os", "env::vars"],

@@ -4,8 +4,10 @@ use crate::agent::{LocalAgent, Nobody};
 use crate::changes::Changes;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
+use crate::connections::{Broker, BrokerError};
 use crate::engine::{CacheError, CompileCache, CompileWorker, Compiler, Engines};
-use crate::imports::{Keepers, ToolCaller};
+use crate::imports::{Connections, Keepers, ModelProvider, NoConnections, ToolCaller};
+use crate::model::{ChatModel, ModelSetupError};
 use crate::policy::PluginSpec;
 use crate::registry::{Catalog, CatalogError, CurrentCatalog, FileWatch, LoadError, Loader, Plugin, Reloader, Runner};
 use crate::shelf::Shelf;
@@ -23,8 +25,14 @@ pub enum StartError {
     Load(Vec<LoadError>),
     #[error(transparent)]
     Catalog(#[from] CatalogError),
+    #[error(transparent)]
+    Connections(#[from] BrokerError),
+    #[error("connected accounts need a folder of their own: set PORTCULLIS_STATE or server.state")]
+    NoState,
     #[error("the host's own binary cannot be found, so nothing can be compiled: {0}")]
     Worker(std::io::Error),
+    #[error(transparent)]
+    Model(#[from] ModelSetupError),
 }
 
 /// A running host: plugins loaded, ready for calls.
@@ -39,14 +47,21 @@ pub struct Host {
     pub shelf: Arc<Shelf>,
     /// Where changes are told.
     pub changes: Changes,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
     loader: Arc<Loader>,
     watch: FileWatch,
 }
 
 impl Host {
     /// Loads all plugins. Any that cannot be loaded is an error: a tool that silently is not there is worse.
-    pub async fn start(config: &Config) -> Result<Self, StartError> {
+    /// `broker` holds the connected accounts, as [`broker`] makes it.
+    pub async fn start(config: &Config, broker: Option<Arc<Broker>>) -> Result<Self, StartError> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let connections: Arc<dyn Connections> = match broker {
+            Some(broker) => broker,
+            None => Arc::new(NoConnections),
+        };
         let loader = Arc::new(loader(config, clock.clone())?);
         let specs: Vec<PluginSpec> = config.plugins.iter().chain(&config.agent).cloned().collect();
         let watch = FileWatch::new(specs.iter().map(|spec| spec.source.clone()));
@@ -55,16 +70,49 @@ impl Host {
         let changes = Changes::new();
         let shelf = Arc::new(Shelf::new(clock.clone(), changes.clone()));
         let keepers = Keepers { publisher: shelf.clone(), events: shelf.clone() };
+        let model = model(config, clock.clone(), &plugins, &agents)?;
         let catalog = Arc::new(CurrentCatalog::new(Catalog::new(plugins, agents)?, changes.clone()));
-        let runner = Arc::new(Runner::new(clock, keepers));
+        let runner = Arc::new(Runner::new(clock.clone(), keepers, connections).with_model(model));
         let agent = Arc::new(LocalAgent::new(runner.clone(), catalog.clone()));
-        Ok(Self { catalog, agent, runner, shelf, changes, loader, watch })
+        Ok(Self { catalog, agent, runner, shelf, changes, clock, loader, watch })
     }
 
     /// What takes up component files that change, for as long as it runs.
     pub fn reloader(&self) -> Reloader {
         Reloader::new(self.loader.clone(), self.catalog.clone(), self.watch.clone())
     }
+}
+
+/// The broker of connected accounts, if there are any to connect. Blocks.
+pub fn broker(config: &Config) -> Result<Option<Arc<Broker>>, StartError> {
+    for spec in config.plugins.iter().chain(&config.agent) {
+        for name in spec.grants.connections.iter().filter(|name| !config.connections.contains_key(*name)) {
+            tracing::warn!(plugin = %spec.id, "the account `{name}` is granted, but there is no [connections.{name}]");
+        }
+    }
+    if config.connections.is_empty() {
+        return Ok(None);
+    }
+    let folder = config.state.as_deref().ok_or(StartError::NoState)?;
+    Ok(Some(Arc::new(Broker::open(&config.connections, folder, Arc::new(SystemClock))?)))
+}
+
+/// The host's own model, if there is one. A grant that counts on one in vain is worth a warning.
+fn model(
+    config: &Config,
+    clock: Arc<dyn Clock>,
+    plugins: &[Arc<Plugin>],
+    agents: &[Arc<Plugin>],
+) -> Result<Option<Arc<dyn ModelProvider>>, StartError> {
+    let Some(settings) = &config.model else {
+        for plugin in plugins.iter().chain(agents) {
+            if plugin.authority.sample().is_ok_and(|grant| grant.fallback) {
+                tracing::warn!(plugin = %plugin.id(), "`client.sample.fallback` has no effect: no [model] is configured");
+            }
+        }
+        return Ok(None);
+    };
+    Ok(Some(Arc::new(ChatModel::open(settings, clock)?)))
 }
 
 /// A loader alone, for looking at components without serving them.

@@ -36,7 +36,7 @@ fn put(plugin: &str, asked: &Asked) -> Reply {
                 Err(error) => Reply::Failed(error.to_string()),
             }
         }
-        Asked::Url { message, url } => {
+        Asked::Url { message, url, .. } => {
             eprintln!("\n{plugin} asks you to open a page: {}\n  {}", printable_lines(message), printable(url));
             match line("Done? (yes / no) ") {
                 Some(said) if yes(&said) == Some(true) => Reply::Url(Decision::Accept),

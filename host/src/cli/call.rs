@@ -4,8 +4,9 @@ use super::answers::Person;
 use super::terminal::{Terminal, usage_line};
 use super::{ConfigFile, printable_lines};
 use crate::config::Config;
-use crate::host::Host;
+use crate::host::{self, Host};
 use crate::imports::{CallContext, Content, ContentData};
+use crate::mcp::transport::serve_pages;
 use crate::registry::{Answer, CallRequest, Plugin};
 use crate::telemetry::printable;
 use anyhow::Context;
@@ -32,7 +33,11 @@ impl Call {
         let arguments: Value = serde_json::from_str(&self.arguments).context("the arguments are not JSON")?;
         anyhow::ensure!(arguments.is_object(), "the arguments must be a JSON object, such as '{{\"path\": \"/src\"}}'");
         let config = Config::load(&self.file.config)?;
-        let host = Host::start(&config).await?;
+        let (broker, cancel) = (host::broker(&config)?, CancellationToken::new());
+        let host = Host::start(&config, broker.clone()).await?;
+        if let Some(broker) = broker {
+            serve_pages(broker, cancel.clone()).await?;
+        }
         let catalog = host.catalog.now();
         let plugins: Vec<&Arc<Plugin>> = catalog.all().collect();
         let plugin = plugins.iter().find(|plugin| plugin.id().name == self.plugin).with_context(|| {
@@ -43,7 +48,6 @@ impl Call {
             let names: Vec<_> = plugin.tools.iter().map(|tool| tool.tool.name.as_str()).collect();
             format!("`{}` has no tool `{}`; it has: {}", self.plugin, self.tool, names.join(", "))
         })?;
-        let cancel = CancellationToken::new();
         let interrupted = cancel.clone();
         tokio::spawn(async move {
             if tokio::signal::ctrl_c().await.is_ok() {

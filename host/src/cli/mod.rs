@@ -5,6 +5,7 @@ mod answers;
 mod call;
 mod check;
 mod config;
+mod key;
 mod plugin;
 mod serve;
 mod show;
@@ -40,6 +41,9 @@ enum Command {
     Plugin(plugin::Plugin),
     /// Look at a component file: is it a plugin, and what does it want?
     Check(check::Check),
+    /// Make API keys for clients over HTTP.
+    #[command(subcommand)]
+    Key(key::Key),
     /// Print the configuration's documentation.
     Config(config::ConfigCommand),
     /// Compile a component from stdin to stdout: what the host starts for each new plugin.
@@ -63,6 +67,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             Command::Call(command) => command.run().await,
             Command::Plugin(command) => command.run().await,
             Command::Check(command) => command.run().await,
+            Command::Key(command) => command.run(),
             Command::Config(command) => command.run(),
             Command::CompileWorker { .. } => Ok(ExitCode::SUCCESS),
         }

@@ -26,7 +26,7 @@ pub(super) enum Plugin {
 impl Plugin {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
         let (Plugin::List { file } | Plugin::Show { file, .. }) = &self;
-        let host = Host::start(&Config::load(&file.config)?).await?;
+        let host = Host::start(&Config::load(&file.config)?, None).await?;
         let catalog = host.catalog.now();
         let plugins = catalog.all();
         match self {

@@ -3,8 +3,9 @@
 use super::ConfigFile;
 use crate::clock::SystemClock;
 use crate::config::Config;
-use crate::host::Host;
-use crate::mcp::transport::{HttpOptions, serve_http, serve_stdio};
+use crate::host::{self, Host};
+use crate::identity::Authenticator;
+use crate::mcp::transport::{HttpOptions, serve_http, serve_pages, serve_stdio};
 use crate::mcp::{Lot, Parts, Server};
 use crate::policy::Principal;
 use std::net::SocketAddr;
@@ -26,7 +27,8 @@ impl Serve {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
         let config = Config::load(&self.file.config)?;
         let stop = stop_signal()?;
-        let host = Host::start(&config).await?;
+        let broker = host::broker(&config)?;
+        let host = Host::start(&config, broker.clone()).await?;
         let catalog = host.catalog.now();
         tracing::info!(
             plugins = catalog.plugins().len(),
@@ -55,13 +57,24 @@ impl Serve {
         };
         match self.http.or(config.http) {
             Some(address) => {
-                let options =
-                    HttpOptions { allowed_hosts: config.allowed_hosts, allowed_origins: config.allowed_origins };
-                // Nobody has said who they are.
+                if let (Some(broker), Some(public)) = (&broker, &config.public) {
+                    broker.set_public(public.url().clone());
+                }
+                let options = HttpOptions {
+                    allowed_hosts: config.allowed_hosts,
+                    allowed_origins: config.allowed_origins,
+                    authenticator: Authenticator::new(&config.auth, host.clock.clone())?.map(Arc::new),
+                    broker,
+                };
                 serve_http(server(Principal::anonymous()), address, options, stop).await?;
             }
             // Whoever can talk to it is the user who started it.
-            None => serve_stdio(server(Principal::local()), stop).await?,
+            None => {
+                if let Some(broker) = broker {
+                    serve_pages(broker, stop.clone()).await?;
+                }
+                serve_stdio(server(Principal::local()), stop).await?;
+            }
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -1,5 +1,9 @@
 //! The configuration file, the environment and the flags, resolved into one value. Unknown keys are errors.
 
+use crate::connections::ConnectionSettings;
+use crate::identity::AuthSettings;
+use crate::model::ModelSettings;
+use crate::outbound::Endpoint;
 use crate::policy::{Grants, Limits, ParkingLimits, PluginId, PluginSpec, Side};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -20,7 +24,7 @@ pub enum ConfigError {
     #[error("{path}: {message}")]
     Parse { path: PathBuf, message: String },
     #[error("{path}: [{table}] {message}")]
-    Plugin { path: PathBuf, table: String, message: String },
+    Table { path: PathBuf, table: String, message: String },
     #[error("{0}")]
     Environment(String),
 }
@@ -34,6 +38,9 @@ struct File {
     plugins: BTreeMap<String, PluginTable>,
     #[serde(default)]
     agent: BTreeMap<String, PluginTable>,
+    #[serde(default)]
+    connections: BTreeMap<String, ConnectionSettings>,
+    model: Option<ModelSettings>,
 }
 
 #[derive(Default, Deserialize)]
@@ -44,6 +51,9 @@ struct ServerTable {
     allowed_hosts: Option<Vec<String>>,
     allowed_origins: Vec<String>,
     cache: Option<PathBuf>,
+    state: Option<PathBuf>,
+    public: Option<Endpoint>,
+    auth: AuthSettings,
     parked: ParkingLimits,
 }
 
@@ -75,10 +85,20 @@ pub struct Config {
     /// Whether a component file that is replaced is taken up while the host runs. On by default: whoever can write the
     /// file decides what runs after the next start anyway.
     pub reload: bool,
+    /// How clients over HTTP say who they are.
+    pub auth: AuthSettings,
     /// How many calls may wait for answers.
     pub parked: ParkingLimits,
+    /// A model for plugins whose clients have none.
+    pub model: Option<ModelSettings>,
     /// Folder of compiled plugins.
     pub cache: PathBuf,
+    /// Folder of what outlives the process; none: nobody said where, and the environment does not either.
+    pub state: Option<PathBuf>,
+    /// Where browsers reach this host; none: where it listens.
+    pub public: Option<Endpoint>,
+    /// Accounts that users can connect.
+    pub connections: BTreeMap<String, ConnectionSettings>,
     /// Exposed plugins.
     pub plugins: Vec<PluginSpec>,
     /// Agent-side plugins.
@@ -112,7 +132,17 @@ impl Config {
                 .map(|(name, table)| plugin(side, name, table, path, folder))
                 .collect::<Result<Vec<_>, _>>()
         };
+        let mut auth = file.server.auth;
+        auth.check().map_err(|message| ConfigError::Table {
+            path: path.to_owned(),
+            table: "server.auth".into(),
+            message,
+        })?;
+        auth.keys = auth.keys.map(|keys| folder.join(home_expanded(&keys)));
+        let model = file.model.map(|model| checked_model(model, path, folder)).transpose()?;
         Ok(Self {
+            auth,
+            model,
             http: file.server.http,
             allowed_hosts: file
                 .server
@@ -125,6 +155,9 @@ impl Config {
                 Some(cache) => folder.join(home_expanded(&cache)),
                 None => default_cache()?,
             },
+            state: file.server.state.map(|state| folder.join(home_expanded(&state))).or_else(default_state),
+            public: file.server.public,
+            connections: connections(file.connections, path, folder)?,
             plugins: resolve(Side::Server, file.plugins)?,
             agent: resolve(Side::Agent, file.agent)?,
         })
@@ -136,11 +169,42 @@ impl Config {
     }
 }
 
+/// Whether a name can be a key that others name: part of tools' names, grants and addresses.
+fn is_name(name: &str) -> bool {
+    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    plain && !name.is_empty() && name.len() <= 32
+}
+
+fn connections(
+    mut tables: BTreeMap<String, ConnectionSettings>,
+    path: &Path,
+    folder: &Path,
+) -> Result<BTreeMap<String, ConnectionSettings>, ConfigError> {
+    for (name, settings) in &mut tables {
+        let fail = |message: String| ConfigError::Table {
+            path: path.to_owned(),
+            table: format!("connections.{name}"),
+            message,
+        };
+        if !is_name(name) {
+            return Err(fail("the name must be 1 to 32 of A-Z a-z 0-9 - _".into()));
+        }
+        settings.check().map_err(fail)?;
+        settings.client_secret_file = settings.client_secret_file.take().map(|file| folder.join(home_expanded(&file)));
+    }
+    Ok(tables)
+}
+
+fn checked_model(mut model: ModelSettings, path: &Path, folder: &Path) -> Result<ModelSettings, ConfigError> {
+    model.check().map_err(|message| ConfigError::Table { path: path.to_owned(), table: "model".into(), message })?;
+    model.key_file = model.key_file.map(|file| folder.join(home_expanded(&file)));
+    Ok(model)
+}
+
 fn plugin(side: Side, name: String, table: PluginTable, path: &Path, folder: &Path) -> Result<PluginSpec, ConfigError> {
     let id = PluginId { side, name };
-    let fail = |message: String| ConfigError::Plugin { path: path.to_owned(), table: id.table(), message };
-    let plain = id.name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
-    if !plain || id.name.is_empty() || id.name.len() > 32 || id.name.contains("__") {
+    let fail = |message: String| ConfigError::Table { path: path.to_owned(), table: id.table(), message };
+    if !is_name(&id.name) || id.name.contains("__") {
         return Err(fail("the name must be 1 to 32 of A-Z a-z 0-9 - _, without `__`".into()));
     }
     table.limits.check().map_err(|error| fail(error.to_string()))?;
@@ -170,9 +234,19 @@ fn home_expanded(path: &Path) -> PathBuf {
     }
 }
 
+fn folder(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// `PORTCULLIS_STATE`, or `portcullis` in the user's folder for state.
+fn default_state() -> Option<PathBuf> {
+    folder("PORTCULLIS_STATE")
+        .or_else(|| folder("XDG_STATE_HOME").map(|state| state.join("portcullis")))
+        .or_else(|| folder("HOME").map(|home| home.join(".local/state/portcullis")))
+}
+
 /// `PORTCULLIS_CACHE`, or `portcullis` in the user's cache folder.
 fn default_cache() -> Result<PathBuf, ConfigError> {
-    let folder = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     folder("PORTCULLIS_CACHE")
         .or_else(|| folder("XDG_CACHE_HOME").map(|cache| cache.join("portcullis")))
         .or_else(|| folder("HOME").map(|home| home.join(".cache/portcullis")))

@@ -15,16 +15,39 @@ fn the_example_is_the_default_and_names_every_key() {
     assert_eq!(config.plugins[0].grants.filesystem[0].host, Path::new("/base/."));
     assert_eq!(config.agent[0].id.table(), "agent.notes");
     // Serde knows all keys of a table: a wrong one makes it list them.
-    for (text, table) in
-        [("[server]\nx=1", "server"), ("[plugins.a.limits]\nx=1", "limits"), ("[plugins.a.grants]\nx=1", "grants")]
-    {
+    for (text, table) in [
+        ("[server]\nx=1", "server"),
+        ("[server.auth]\nx=1", "server.auth"),
+        ("[server.auth.oauth]\nx=1", "server.auth.oauth"),
+        ("[connections.a]\nx=1", "connections"),
+        ("[model]\nx=1", "model"),
+        ("[plugins.a.limits]\nx=1", "limits"),
+        ("[plugins.a.grants]\nx=1", "grants"),
+    ] {
         let message = parse(text).unwrap_err().to_string();
         let keys = message.split("expected one of ").nth(1).or_else(|| message.split("expected ").nth(1)).unwrap();
         for key in keys.split('`').skip(1).step_by(2) {
             let named = |ending| EXAMPLE.contains(&format!("{key}{ending}"));
-            assert!(named(" =") || named("."), "[{table}] {key} is not in the example");
+            assert!(named(" =") || named(".") || named("]"), "[{table}] {key} is not in the example");
         }
     }
+}
+
+/// What is optional as a whole is commented out, without a space: it must still be right.
+#[test]
+fn the_rest_of_the_example_is_right_too() {
+    let lines = EXAMPLE.lines().map(|line| match line.strip_prefix('#') {
+        Some(rest) if !rest.starts_with(' ') => rest,
+        _ => line,
+    });
+    let config = parse(&lines.collect::<Vec<_>>().join("\n")).unwrap();
+    assert_eq!(config.auth.keys.unwrap(), Path::new("/base/keys.toml"));
+    assert_eq!(config.connections["github"].client_secret_file.as_deref(), Some(Path::new("/base/github.secret")));
+    assert_eq!(config.auth.oauth.unwrap().required_scopes, ["tools"]);
+    let (model, least) = (config.model.unwrap(), parse("[model]\nurl = \"http://[::1]\"\nname = \"m\"").unwrap());
+    assert_eq!(model.key_file.as_deref(), Some(Path::new("/base/model.key")));
+    let rest = |model: &ModelSettings| (model.max_tokens, model.calls_per_minute, model.timeout);
+    assert_eq!(rest(&model), rest(&least.model.unwrap()));
 }
 
 #[test]
@@ -45,6 +68,25 @@ fn mistakes_are_named() {
             "unknown variant `all`",
         ),
         ("[plugins.a]\nsource = \"a\"\ngrants.agent-tools = [\"*\"]", "no `.` between"),
+        ("[connections.a]\nclient-id = \"\"\nauthorize = \"http://a.example\"", "write an https://"),
+        (
+            "[connections.a]\nclient-id = \"\"\nauthorize = \"https://a.example\"\ntoken = \"https://a.example\"\napi = \"https://a.example\"",
+            "[connections.a] client-id",
+        ),
+        ("[server.auth.oauth]\nissuer = \"https://a.example\"", "missing field `audience`"),
+        ("[server.auth.oauth]\nissuer = \"http://a.example\"\naudience = \"https://b.example\"", "write an https://"),
+        (
+            "[server.auth.oauth]\nissuer = \"https://a.example\"\naudience = \"https://b.example\"\nrequired-scopes = [\"a b\"]",
+            "[server.auth] oauth.required-scopes",
+        ),
+        ("[model]\nurl = \"http://10.0.0.1/v1\"\nname = \"m\"", "write an https://"),
+        ("[model]\nurl = \"https://k:s@a.example/v1\"\nname = \"m\"", "without user"),
+        ("[model]\nurl = \"https://a.example/v1\"", "missing field `name`"),
+        ("[model]\nurl = \"https://a.example/v1\"\nname = \"\"", "[model] name"),
+        ("[model]\nurl = \"https://a.example/v1/chat/completions\"\nname = \"m\"", "[model] url must end before"),
+        ("[model]\nurl = \"https://a.example\"\nname = \"m\"\nmax-tokens = 0", "[model] max-tokens"),
+        ("[model]\nurl = \"https://a.example\"\nname = \"m\"\ncalls-per-minute = 0", "[model] calls-per-minute"),
+        ("[model]\nurl = \"https://a.example\"\nname = \"m\"\ntimeout = \"2h\"", "[model] timeout"),
         ("[plugins.a]\n", "missing field `source`"),
     ] {
         let message = parse(text).unwrap_err().to_string();

@@ -2,11 +2,13 @@
 //!
 //! Everything here belongs to one call and is dropped with it. What needs the outside world is behind a trait that lives
 //! here with its user: [`CallSink`] takes what a running call has to say, [`ToolCaller`] reaches the agent's tools,
-//! [`ClientCalls`] asks the other side, [`Publisher`] and [`EventSink`] keep what a call leaves behind.
+//! [`ClientCalls`] asks the other side, [`ModelProvider`] a model where the other side has none, [`Connections`] uses
+//! accounts that users have connected, [`Publisher`] and [`EventSink`] keep what a call leaves behind.
 
 mod agent_tools;
 mod client;
 mod completion;
+mod connections;
 mod content;
 mod events;
 mod keepers;
@@ -24,10 +26,11 @@ pub mod wasi;
 pub use agent_tools::{AgentError, AgentTools, CallOptions, Caller, ReverseCall, ToolCaller};
 pub use client::{
     Abilities, Ability, Answer, Asked, Client, ClientCalls, ClientError, Decision, FormAnswer, FormSchema, Inquiry,
-    ModelPreferences, NoClient, Question, Reply, Root, SampleAnswer, SampleContent, SampleMessage, SampleRequest,
-    SampleTool, ToolChoice, ToolOutcome, ToolUse, UrlTarget,
+    ModelError, ModelPreferences, ModelProvider, NoClient, Question, Reply, Root, SampleAnswer, SampleContent,
+    SampleMessage, SampleRequest, SampleTool, Sampled, Tokens, ToolChoice, ToolOutcome, ToolUse, UrlTarget,
 };
 pub use completion::{Completing, Completion, CompletionQuery};
+pub use connections::{Accounts, ConnectionError, ConnectionRequest, ConnectionResponse, Connections, NoConnections};
 pub use content::{Annotations, Blob, Content, ContentData, EmbeddedResource, ResourceBody, ResourceLink, Role};
 pub use events::{Event, EventError, EventSink, Events};
 pub use keepers::{Keepers, Provenance};
@@ -53,6 +56,8 @@ pub mod price {
     pub const BYTE: u64 = 2;
     /// Setting up a nested call, besides what the call itself uses.
     pub const REVERSE_CALL: u64 = 20_000;
+    /// A request to another server: connecting, encrypting, searching the answer.
+    pub const OUTBOUND: u64 = 50_000;
     /// Putting a question: schemas are compiled, a call may be parked and found again.
     pub const QUESTION: u64 = 50_000;
 }
@@ -73,6 +78,8 @@ pub struct CallCtx {
     pub events: Events,
     /// `client`.
     pub client: Client,
+    /// `connections`.
+    pub accounts: Accounts,
     /// The last path that the sandbox refused, for the error the user sees.
     pub refused_path: Option<wasi::RefusedPath>,
 }
@@ -85,8 +92,10 @@ impl CallCtx {
         sink: Arc<dyn CallSink>,
         agent_tools: AgentTools,
         client: Client,
+        accounts: Accounts,
     ) -> Self {
         let (authority, nobody) = (agent_tools.authority(), Keepers::none());
+        let client = client.of_call(&context.id);
         Self {
             context,
             output: Output::new(limits, sink.clone()),
@@ -95,6 +104,7 @@ impl CallCtx {
             publish: Publish::new(authority.clone(), nobody.publisher),
             events: Events::new(authority, nobody.events),
             client,
+            accounts,
             refused_path: None,
         }
     }

@@ -130,7 +130,7 @@ impl Budgeted {
             Budgeted::Memory => "memory",
             Budgeted::Output => "output bytes",
             Budgeted::Chunks => "chunks",
-            Budgeted::Calls => "reverse calls",
+            Budgeted::Calls => "calls",
             Budgeted::Depth => "call depth",
             Budgeted::Arguments => "argument bytes",
             Budgeted::Questions => "questions",

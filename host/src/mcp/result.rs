@@ -54,6 +54,7 @@ fn usage(usage: &Usage) -> Value {
         "outputBytes": usage.output_bytes,
         "calls": usage.calls,
         "questions": usage.questions,
+        "modelTokens": usage.model_tokens,
     })
 }
 

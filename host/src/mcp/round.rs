@@ -138,12 +138,13 @@ impl Live {
     }
 
     /// Serves the call under a request until it is done or, where the protocol wants it so, asks something.
-    pub(super) async fn serve(self, context: &RequestContext<RoleServer>) -> Round {
+    pub(super) async fn serve(self, correlation: Option<&str>, context: &RequestContext<RoleServer>) -> Round {
         let Live { mut call, stream, view, cancel } = self;
         let outlet = Outlet::of(context);
         let stateless = is_stateless(context);
         let mut asked = FuturesUnordered::new();
         let record = stream.record();
+        let over = CancellationToken::new();
         let mut forwarding = Some(stream.forward(outlet.clone()));
         let outcome = loop {
             let forward = async {
@@ -162,7 +163,7 @@ impl Live {
                             return Round::Asks(Box::new(Live { call, stream, view, cancel }), pending);
                         }
                         Some(pending) => {
-                            asked.push(legacy::ask(context.peer.clone(), pending));
+                            asked.push(legacy::ask(context.peer.clone(), pending, correlation, over.clone()));
                             forwarding = Some(stream.forward(outlet.clone()));
                         }
                         // Nobody reads any more; the call ends by itself.
@@ -173,6 +174,9 @@ impl Live {
                 () = context.ct.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),
             }
         };
+        // A call that was cancelled while it waited leaves its questions open.
+        over.cancel();
+        while asked.next().await.is_some() {}
         // The queue closes with the call; what is in it goes out before the result.
         drop(call);
         if let Some(forwarding) = forwarding {

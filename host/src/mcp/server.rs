@@ -62,6 +62,7 @@ pub(super) struct Shared {
     pub(super) stop: CancellationToken,
     pub(super) open: listen::Open,
     changes: Changes,
+    /// Whoever asks when the transport does not say.
     principal: Principal,
     config: ServerConfig,
     lists: RwLock<Arc<Lists>>,
@@ -123,9 +124,10 @@ impl Shared {
         self.principal_of(&context.extensions)
     }
 
-    /// On whose behalf any message comes.
-    pub(super) fn principal_of(&self, _message: &Extensions) -> Principal {
-        self.principal.clone()
+    /// On whose behalf any message comes: over HTTP `transport::identity` has found out.
+    pub(super) fn principal_of(&self, message: &Extensions) -> Principal {
+        let parts = message.get::<axum::http::request::Parts>();
+        parts.and_then(|parts| parts.extensions.get::<Principal>()).unwrap_or(&self.principal).clone()
     }
 
     /// The catalog's lists, made anew when there is another catalog.

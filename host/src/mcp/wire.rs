@@ -65,27 +65,37 @@ pub(super) fn request(asked: &Asked, plugin: &PluginId, correlation: Option<&str
     if let Some(correlation) = correlation {
         meta.insert(super::CORRELATION.to_owned(), correlation.into());
     }
-    let meta = Some(meta);
     match asked {
         Asked::Form { message, schema } => {
             // From text, because the order of the properties is the order of the fields.
             let requested_schema = serde_json::from_str(schema.text()).map_err(failed)?;
-            let params =
-                ElicitRequestParams::FormElicitationParams { meta, message: message.clone(), requested_schema };
+            let params = ElicitRequestParams::FormElicitationParams {
+                meta: Some(meta),
+                message: message.clone(),
+                requested_schema,
+            };
             Ok(InputRequest::Elicitation(ElicitRequest::new(params)))
         }
-        Asked::Url { message, url } => {
+        Asked::Url { message, url, .. } => {
             let (message, url) = (message.clone(), url.clone());
-            let params =
-                ElicitRequestParams::UrlElicitationParams { meta, message, url, elicitation_id: String::new() };
+            let params = ElicitRequestParams::UrlElicitationParams {
+                meta: Some(meta),
+                message,
+                url,
+                elicitation_id: String::new(),
+            };
             Ok(InputRequest::Elicitation(ElicitRequest::new(params)))
         }
         Asked::Sample(request) => {
             let mut params: m::CreateMessageRequestParams = serde_json::from_value(sample(request)).map_err(failed)?;
-            params.meta = meta;
+            params.meta = Some(meta);
             Ok(InputRequest::CreateMessage(CreateMessageRequest::new(params)))
         }
-        Asked::Roots => Ok(InputRequest::ListRoots(ListRootsRequest::default())),
+        Asked::Roots => {
+            let mut request = ListRootsRequest::default();
+            request.extensions.insert(meta);
+            Ok(InputRequest::ListRoots(request))
+        }
     }
 }
 

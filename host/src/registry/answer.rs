@@ -45,6 +45,8 @@ pub struct Usage {
     pub calls: u32,
     /// Questions it put.
     pub questions: u32,
+    /// Tokens of the host's own model.
+    pub model_tokens: u64,
 }
 
 /// A finished call: of a tool, or of something else that a plugin offers.
@@ -89,6 +91,7 @@ impl<R> Given<'_, R> {
             output_bytes: call.output.with_result(0).unwrap_or_else(|(used, _)| used),
             calls: call.agent_tools.calls(),
             questions: call.client.asked(),
+            model_tokens: call.client.model_tokens(),
         };
         let result = result.and_then(|answer| check(plugin, &call, answer, &mut usage));
         if let Err(error) = &result {
@@ -160,7 +163,12 @@ pub(super) fn own_error(plugin: &Plugin, call: &CallCtx, error: ToolError) -> Re
         ToolError::InvalidArguments(reason) => Err(CallError::InvalidArguments { reason }),
         ToolError::Cancelled => Err(CallError::Cancelled),
         ToolError::Unsupported(what) => Err(CallError::Unsupported { what }),
-        ToolError::Exhausted(Exhaustion { budget: Budgeted::Calls, limit }) => Err(lineage(LineageError::Calls, limit)),
+        // There are ceilings on other calls too, such as those of a model.
+        ToolError::Exhausted(Exhaustion { budget: Budgeted::Calls, limit })
+            if u64::from(call.agent_tools.calls()) >= limit =>
+        {
+            Err(lineage(LineageError::Calls, limit))
+        }
         ToolError::Exhausted(Exhaustion { budget: Budgeted::Depth, limit }) => Err(lineage(LineageError::Depth, limit)),
         ToolError::Exhausted(Exhaustion { budget, limit }) => {
             failed(format!("the plugin ran out of {}: the limit is {limit}", budget.name()))

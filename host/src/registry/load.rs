@@ -5,7 +5,10 @@ use super::plugin::Plugin;
 use crate::abi::{Abi, CallSetup, Prepared};
 use crate::clock::Clock;
 use crate::engine::{Allowance, CallError, CompileError, Compiler, Component, Profile, Standstill};
-use crate::imports::{AgentTools, CallContext, CallCtx, Client, GuestLog, NoClient, NoSink, Offer, ToolCaller, wasi};
+use crate::imports::{
+    Accounts, AgentTools, CallContext, CallCtx, Client, GuestLog, NoClient, NoConnections, NoSink, Offer, ToolCaller,
+    wasi,
+};
 use crate::package::{self, Digest, Inspection, PackageError};
 use crate::policy::{Authority, Budget, Limits, Lineage, Metering, PluginId, PluginSpec};
 use serde::{Deserialize, Serialize};
@@ -160,8 +163,9 @@ impl Loader {
         let lineage = Lineage::root(id.table(), &limits);
         let authority = Arc::new(Authority::none(id.clone()));
         let agent_tools = AgentTools::new(authority.clone(), lineage, self.agent.clone());
-        let client = Client::new(authority.clone(), &limits, Arc::new(NoClient));
-        let call = CallCtx::new(context, &limits, Arc::new(NoSink), agent_tools, client);
+        let accounts = Accounts::new(authority.clone(), &context, Arc::new(NoConnections));
+        let client = Client::new(authority.clone(), &limits, Arc::new(NoClient), accounts.clone());
+        let call = CallCtx::new(context, &limits, Arc::new(NoSink), agent_tools, client, accounts);
         let budget = Budget::root(&limits, self.clock.now());
         let (cancel, standstill) = (CancellationToken::new(), Standstill::new(self.clock.clone()));
         let allowance = Allowance { limits, budget, cancel, standstill, held_above: 0 };

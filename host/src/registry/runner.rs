@@ -9,8 +9,8 @@ use crate::abi::{CallSetup, Ended, Remains};
 use crate::clock::Clock;
 use crate::engine::{Allowance, CallError, MAX_INSTANCES, MAX_WAITING, Standstill};
 use crate::imports::{
-    AgentTools, CallContext, CallCtx, CallSink, Client, ClientCalls, Completion, CompletionQuery, Keepers,
-    PromptResult, ToolCaller,
+    Accounts, AgentTools, CallContext, CallCtx, CallSink, Client, ClientCalls, Completion, CompletionQuery,
+    Connections, Keepers, ModelProvider, PromptResult, ToolCaller,
 };
 use crate::policy::{Budget, Lineage, PluginId, Side};
 use serde_json::Value;
@@ -56,24 +56,34 @@ pub struct Parent {
 /// Runs calls.
 pub struct Runner {
     clock: Arc<dyn Clock>,
+    connections: Arc<dyn Connections>,
     roots: Arc<Semaphore>,
     waiting: Arc<Semaphore>,
     ready: Arc<Semaphore>,
     idle: Arc<Idle>,
     keepers: Keepers,
+    model: Option<Arc<dyn ModelProvider>>,
 }
 
 impl Runner {
-    /// On this clock; what calls leave behind goes to `keepers`.
-    pub fn new(clock: Arc<dyn Clock>, keepers: Keepers) -> Self {
+    /// On this clock, with these accounts; what calls leave behind goes to `keepers`.
+    pub fn new(clock: Arc<dyn Clock>, keepers: Keepers, connections: Arc<dyn Connections>) -> Self {
         Self {
             clock,
+            connections,
             roots: Arc::new(Semaphore::new(ROOT_CALLS)),
             waiting: Arc::new(Semaphore::new(MAX_WAITING as usize)),
             ready: Arc::new(Semaphore::new(READY_INSTANCES)),
             idle: Arc::default(),
             keepers,
+            model: None,
         }
+    }
+
+    /// With a model that answers plugins whose clients have none.
+    pub fn with_model(mut self, model: Option<Arc<dyn ModelProvider>>) -> Self {
+        self.model = model;
+        self
     }
 
     /// Calls a tool. `arguments` and `text` are the same JSON object.
@@ -178,8 +188,8 @@ impl Runner {
                 };
                 let standstill = Standstill::new(self.clock.clone());
                 let place = place.insert(Place::new(self.roots.clone(), free)).clone();
-                let waiting = self.waiting.clone();
-                let client = Waiting { client: request.client, place, standstill: standstill.clone(), waiting };
+                let (waiting, model) = (self.waiting.clone(), self.model.clone());
+                let client = Waiting { client: request.client, model, place, standstill: standstill.clone(), waiting };
                 let lineage = Lineage::root(lineage_name(plugin.id(), called), limits);
                 let budget = Budget::root(limits, self.clock.now());
                 (Parent { lineage, budget, standstill, held: 0 }, Arc::new(client) as Arc<dyn ClientCalls>)
@@ -187,8 +197,10 @@ impl Runner {
         };
         let Parent { lineage, budget, standstill, held } = parent;
         let agent_tools = AgentTools::new(plugin.authority.clone(), lineage, request.agent);
-        let client = Client::new(plugin.authority.clone(), limits, client);
-        let call = CallCtx::new(request.context, limits, request.sink, agent_tools, client).keep_with(&self.keepers);
+        let accounts = Accounts::new(plugin.authority.clone(), &request.context, self.connections.clone());
+        let client = Client::new(plugin.authority.clone(), limits, client, accounts.clone());
+        let call =
+            CallCtx::new(request.context, limits, request.sink, agent_tools, client, accounts).keep_with(&self.keepers);
         let (limits, cancel) = (limits.clone(), request.cancel);
         let allowance = Allowance { limits, budget, cancel, standstill, held_above: held };
         let (authority, clock) = (plugin.authority.clone(), self.clock.clone());

@@ -2,9 +2,14 @@
 //! deadlines stand still.
 
 use crate::engine::{MAX_WAITING, Standstill};
-use crate::imports::{Abilities, Budgeted, ClientCalls, ClientError, Exhaustion, Inquiry, Reply};
+use crate::imports::{
+    Abilities, Budgeted, ClientCalls, ClientError, Exhaustion, Inquiry, ModelError, ModelProvider, Reply,
+    SampleRequest, Sampled,
+};
 use async_trait::async_trait;
+use futures::future::{BoxFuture, join_all};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// A root call's place among the running calls.
@@ -34,9 +39,26 @@ impl Place {
 /// The client of a chain of calls.
 pub(super) struct Waiting {
     pub(super) client: Arc<dyn ClientCalls>,
+    pub(super) model: Option<Arc<dyn ModelProvider>>,
     pub(super) place: Arc<Place>,
     pub(super) standstill: Standstill,
     pub(super) waiting: Arc<Semaphore>,
+}
+
+impl Waiting {
+    /// Waits for somebody outside.
+    async fn away<T>(&self, work: impl Future<Output = T> + Send) -> Result<T, ClientError> {
+        // Waiting calls keep their instances, of which there are only so many.
+        let Ok(_waits) = self.waiting.clone().try_acquire_owned() else {
+            let limit = MAX_WAITING.into();
+            return Err(ClientError::Exhausted(Exhaustion { budget: Budgeted::Questions, limit }));
+        };
+        let _still = self.standstill.begin();
+        self.place.leave();
+        let done = work.await;
+        self.place.enter().await;
+        Ok(done)
+    }
 }
 
 #[async_trait]
@@ -46,19 +68,25 @@ impl ClientCalls for Waiting {
     }
 
     async fn ask(&self, inquiry: Inquiry) -> Result<Vec<Reply>, ClientError> {
-        // Waiting calls keep their instances, of which there are only so many.
-        let Ok(_waits) = self.waiting.clone().try_acquire_owned() else {
-            let limit = MAX_WAITING.into();
-            return Err(ClientError::Exhausted(Exhaustion { budget: Budgeted::Questions, limit }));
-        };
-        let _still = self.standstill.begin();
-        self.place.leave();
-        let replies = self.client.ask(inquiry).await;
-        self.place.enter().await;
-        replies
+        self.away(self.client.ask(inquiry)).await?
     }
 
-    async fn connect_page(&self, connection: &str) -> Result<String, ClientError> {
-        self.client.connect_page(connection).await
+    async fn stand_by(&self, event: BoxFuture<'_, ()>) -> Result<(), ClientError> {
+        self.away(event).await
+    }
+
+    fn has_model(&self) -> bool {
+        self.model.is_some()
+    }
+
+    async fn ask_model(
+        &self,
+        requests: &[SampleRequest],
+        patience: Duration,
+    ) -> Result<Vec<Result<Sampled, ModelError>>, ClientError> {
+        let Some(model) = &self.model else {
+            return Err(ClientError::NotOffered("a model of the host's own".into()));
+        };
+        self.away(join_all(requests.iter().map(|request| model.sample(request, patience)))).await
     }
 }

@@ -38,7 +38,7 @@ struct Arguments {
     /// Fewer and shorter rounds: about a quarter of the time, more noise.
     #[arg(long)]
     quick: bool,
-    /// Measures only the scenarios whose name contains this: echo, start, memory, chunks, compute.
+    /// Measures only the scenarios whose name contains this: echo, start, memory, chunks, compute, parked.
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
     /// Also writes the figures to this file.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use toml::{Table, Value};
+use toml::{Table, Value, toml};
 
 use crate::contender::Contender;
 
@@ -16,6 +16,8 @@ pub(crate) const MANY: usize = 50;
 pub(crate) enum Set {
     /// The bench's own plugin.
     Bench,
+    /// The same, allowed to ask its client, in a server where this many calls may wait for answers.
+    Asking(usize),
     /// This many copies of `hello`, each with a digest of its own.
     Copies(usize),
 }
@@ -49,10 +51,20 @@ fn custom_section(name: &str, data: &[u8]) -> Vec<u8> {
 /// The text of a configuration for `set`, with limits that no measurement reaches.
 pub(crate) fn configuration(contender: Contender, set: Set, built: &Path, copies: &Path) -> String {
     let mut plugins = Table::new();
+    let mut file = Table::new();
     match set {
-        Set::Bench => {
+        Set::Bench | Set::Asking(_) => {
             let mut entry = entry(built.join("bench.wasm"));
             entry.insert("limits".into(), Value::Table(generous_limits(contender)));
+            if let Set::Asking(calls) = set {
+                entry.insert("grants".into(), toml! { client.form = true }.into());
+                let calls = i64::try_from(calls).unwrap_or(i64::MAX);
+                let server = toml! { parked = { calls = 0, per-principal = 0, memory = "16 GiB" } };
+                file.insert("server".into(), server.into());
+                let parked = &mut file["server"]["parked"];
+                parked["calls"] = calls.into();
+                parked["per-principal"] = calls.into();
+            }
             plugins.insert("bench".into(), Value::Table(entry));
         }
         Set::Copies(count) => {
@@ -63,7 +75,8 @@ pub(crate) fn configuration(contender: Contender, set: Set, built: &Path, copies
             }
         }
     }
-    Table::from_iter([("plugins".to_owned(), Value::Table(plugins))]).to_string()
+    file.insert("plugins".into(), Value::Table(plugins));
+    file.to_string()
 }
 
 fn entry(source: PathBuf) -> Table {

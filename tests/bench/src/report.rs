@@ -38,6 +38,7 @@ pub(crate) enum Unit {
     Milliseconds,
     PerSecond,
     Mebibytes,
+    Kibibytes,
 }
 
 /// What a row should show.

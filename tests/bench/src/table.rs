@@ -86,6 +86,7 @@ fn amount(figure: f64, unit: Unit) -> String {
         Unit::PerSecond if figure >= 1000.0 => format!("{} k/s", number(figure / 1000.0)),
         Unit::PerSecond => format!("{} /s", number(figure)),
         Unit::Mebibytes => format!("{} MiB", number(figure)),
+        Unit::Kibibytes => format!("{} KiB", number(figure)),
     }
 }
 

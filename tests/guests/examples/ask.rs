@@ -13,6 +13,11 @@ guests::guest! {
     fn run(args) {
         let said = match args.path_or("form").as_str() {
             "form" => form("user_name", "What is your name?", NAME)?,
+            "number" => {
+                let n = args.n_or(0);
+                format!("{n}: {}", form("user_name", &format!("Who has number {n}?"), NAME)?)
+            }
+            "fields" => form("trip", "Where to?", FIELDS)?,
             "rounds" => {
                 let rounds = args.n_or(2);
                 let mut said = Vec::new();
@@ -39,6 +44,11 @@ guests::guest! {
                 }
             }
             "sample" => model(client::sample(Some("capital"), &question()).map_err(why)?.content),
+            "samples" => {
+                let samples = (0..args.n_or(2)).map(|_| Ok(model(client::sample(None, &question()).map_err(why)?.content)));
+                samples.collect::<Result<Vec<_>, ToolError>>()?.join(", ")
+            }
+            "tools" => with_tools()?,
             "roots" => roots(client::list_roots(None).map_err(why)?),
             "secret" => form("x", "Your key?", r#"{"type":"object","properties":{"api_key":{"type":"string"}}}"#)?,
             "nested" => form("x", "Nested?", r#"{"type":"object","properties":{"a":{"type":"object"}}}"#)?,
@@ -48,6 +58,12 @@ guests::guest! {
                 guests::output::emit(&[text("after")]).map_err(|error| failed(format!("{error:?}")))?;
                 said
             }
+            "spin" => {
+                form("user_name", "What is your name?", NAME)?;
+                loop {
+                    std::hint::black_box(());
+                }
+            }
             "supported" => format!("{:?}", client::supported()),
             other => return Err(failed(format!("nothing called {other}"))),
         };
@@ -56,6 +72,18 @@ guests::guest! {
 }
 
 const NAME: &str = r#"{"type":"object","properties":{"name":{"type":"string","minLength":1}},"required":["name"]}"#;
+
+/// Fields of every kind, in an order that no sorting gives.
+const FIELDS: &str = r#"{"type":"object","title":"Trip","properties":{
+    "to":{"type":"string","title":"To","enum":["Rome","Oslo"]},
+    "name":{"type":"string","description":"As in the passport","minLength":1,"maxLength":40},
+    "mail":{"type":"string","format":"email"},
+    "class":{"type":"string","oneOf":[{"const":"b","title":"Business"},{"const":"e","title":"Economy"}],"default":"e"},
+    "adults":{"type":"integer","minimum":1,"maximum":9,"default":1},
+    "budget":{"type":"number","minimum":0},
+    "extras":{"type":"array","items":{"type":"string","enum":["seat","meal"]},"maxItems":2},
+    "agree":{"type":"boolean","default":false}
+},"required":["to","name","agree"]}"#;
 
 fn form(key: &str, message: &str, schema: &str) -> Result<String, ToolError> {
     let form = Form { message: message.into(), schema: schema.into() };
@@ -85,6 +113,31 @@ fn question() -> client::SampleRequest {
         tool_choice: None,
         purpose: None,
     }
+}
+
+/// A model that uses a tool: runs it and asks again.
+fn with_tools() -> Result<String, ToolError> {
+    let mut request = question();
+    request.tools.push(client::SampleTool {
+        name: "capital_of".into(),
+        description: None,
+        input_schema: r#"{"type":"object","properties":{"country":{"type":"string"}}}"#.into(),
+    });
+    let answer = client::sample(None, &request).map_err(why)?;
+    let Some(SampleContent::ToolUse(used)) = answer.content.first().cloned() else { return Ok(model(answer.content)) };
+    let outcome = client::ToolOutcome {
+        id: used.id,
+        content: vec![text(format!("the capital for {}", used.input))],
+        structured: None,
+        is_error: false,
+    };
+    request.messages.push(client::SampleMessage { role: guests::Role::Assistant, content: answer.content });
+    request.messages.push(client::SampleMessage {
+        role: guests::Role::User,
+        content: vec![SampleContent::ToolResult(outcome)],
+    });
+    let answer = client::sample(None, &request).map_err(why)?;
+    Ok(format!("{} {:?}", model(answer.content), answer.stop_reason))
 }
 
 fn model(content: Vec<SampleContent>) -> String {

@@ -126,6 +126,26 @@ impl Client {
         }
     }
 
+    /// Waits for a notification or a request of this method.
+    pub fn wait_for(&mut self, method: &str) -> Value {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            if let Some(at) = self.notifications.iter().position(|(_, message)| message["method"] == method) {
+                return self.notifications.remove(at).1;
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            let Some((at, message)) = self.server.receive(left) else {
+                panic!("no {method} in {PATIENCE:?}\n{}", self.server.log());
+            };
+            match message["id"].as_u64() {
+                Some(answered) if message.get("method").is_none() => {
+                    self.answers.insert(answered, (at, message));
+                }
+                _ => self.note(at, message),
+            }
+        }
+    }
+
     /// A notification, or a request of the server's.
     fn note(&mut self, at: Instant, message: Value) {
         if let (Some(answering), Some(method)) = (self.answering, message["method"].as_str())

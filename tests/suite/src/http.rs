@@ -33,6 +33,18 @@ impl Response {
         (!text.is_empty()).then(|| serde_json::from_str(text).unwrap_or_else(|_| panic!("not JSON: {text}")))
     }
 
+    /// The rest of the body, whatever it is.
+    pub fn text(&mut self) -> String {
+        let mut text = String::new();
+        self.body.read_to_string(&mut text).expect("reading a body");
+        text
+    }
+
+    /// All headers, names in lower case.
+    pub fn headers(&self) -> &[(String, String)] {
+        &self.headers
+    }
+
     fn next_event(&mut self) -> Option<Value> {
         let mut data = String::new();
         loop {
@@ -65,12 +77,17 @@ impl Response {
     }
 }
 
-/// Sends one request and reads the head of its response. Header lines in `headers` come after the usual ones.
+/// Sends one request to `/mcp` and reads the head of its response. Header lines in `headers` come after the usual ones.
 pub fn request(address: SocketAddr, method: &str, headers: &[(&str, &str)], body: &str) -> Response {
+    request_at(address, method, "/mcp", headers, body)
+}
+
+/// The same to any path.
+pub fn request_at(address: SocketAddr, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Response {
     let mut stream = TcpStream::connect(address).expect("connecting to the server");
     stream.set_read_timeout(Some(PATIENCE)).expect("setting a time-out");
     let has = |name: &str| headers.iter().any(|(key, _)| key.eq_ignore_ascii_case(name));
-    let mut head = format!("{method} /mcp HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n", body.len());
+    let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n", body.len());
     if !has("host") {
         head += &format!("Host: {address}\r\n");
     }
@@ -127,15 +144,21 @@ pub fn call(address: SocketAddr, tool: &str, arguments: Value, extension: bool) 
 
 /// A legacy session: the handshake's headers for what follows.
 pub fn legacy_session(address: SocketAddr, extension: bool) -> Vec<(String, String)> {
+    legacy_session_of(address, extension, &[])
+}
+
+/// The same with further headers, such as a credential.
+pub fn legacy_session_of(address: SocketAddr, extension: bool, more: &[(&str, &str)]) -> Vec<(String, String)> {
     let params = json!({
         "protocolVersion": "2025-11-25",
         "capabilities": capabilities(extension),
         "clientInfo": {"name": "suite", "version": "0"},
     });
     let body = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
-    let response = request(address, "POST", &[], &body.to_string());
+    let response = request(address, "POST", more, &body.to_string());
     assert_eq!(response.status, 200);
     let mut headers = vec![("MCP-Protocol-Version".to_owned(), "2025-11-25".to_owned())];
+    headers.extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
     headers.extend(response.header("mcp-session-id").map(|id| ("Mcp-Session-Id".to_owned(), id.to_owned())));
     let answer = response.answer(0, Instant::now());
     assert_eq!(answer.result()["protocolVersion"], "2025-11-25");

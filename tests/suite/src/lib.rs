@@ -3,6 +3,7 @@
 //!
 //! Every wait ends: a test that would hang fails and says what it waited for and what the host logged meanwhile.
 
+pub mod browser;
 mod called;
 pub mod cli;
 pub mod client;
@@ -11,11 +12,15 @@ mod digest;
 pub mod forge;
 pub mod home;
 pub mod http;
+pub mod issuer;
 pub mod paths;
+pub mod provider;
 pub mod scan;
 mod server;
 mod speaker;
+pub mod transcripts;
 mod watch;
+pub mod web;
 
 pub use called::{Answer, Called};
 pub use cli::{Ran, portcullis};

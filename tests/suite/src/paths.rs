@@ -38,6 +38,12 @@ pub fn node_modules() -> PathBuf {
     existing(variable("PORTCULLIS_NODE_MODULES"))
 }
 
+/// The program around the rmcp client.
+pub fn rmcp_client() -> PathBuf {
+    let built = || root().join("target/debug/asking-rmcp");
+    existing(std::env::var_os("PORTCULLIS_RMCP_CLIENT").map_or_else(built, PathBuf::from))
+}
+
 /// The client script of that name in `tests/clients`.
 pub fn client_script(name: &str) -> PathBuf {
     existing(root().join("tests/clients").join(name))

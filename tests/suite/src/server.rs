@@ -40,7 +40,12 @@ impl Server {
 
     /// Over HTTP on a free port of the loopback.
     pub fn start_http(config: &str) -> (Self, SocketAddr) {
-        let server = Self::spawn(Home::new(), config, &["--http", "127.0.0.1:0"], |_| {});
+        Self::start_http_in(Home::new(), config)
+    }
+
+    /// The same in a folder made before.
+    pub fn start_http_in(home: Home, config: &str) -> (Self, SocketAddr) {
+        let server = Self::spawn(home, config, &["--http", "127.0.0.1:0"], |_| {});
         let line = server.wait_for_log("listening on http://");
         let address = line.split("http://").nth(1).and_then(|rest| rest.split("/mcp").next());
         let address = address.and_then(|address| address.parse().ok());

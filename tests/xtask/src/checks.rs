@@ -1,12 +1,13 @@
 //! `cargo xtask test`: what continuous integration runs, in the order of what fails soonest.
 
+use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
 
 use crate::command::{cargo, check};
 use crate::repo::Repo;
-use crate::setup;
+use crate::{rmcp, setup};
 
 /// Format, lints, set-up, all tests.
 pub(crate) fn run(repo: &Repo) -> Result<()> {
@@ -14,7 +15,7 @@ pub(crate) fn run(repo: &Repo) -> Result<()> {
     let plugins = repo.root.join("plugins/Cargo.toml");
 
     heading("format");
-    for workspace in [".", "plugins", "tests/guests", "tests/conformance", "tests/bench/guest"] {
+    for workspace in [".", "plugins", "tests/guests", "tests/conformance", "tests/bench/guest", "tests/clients/rmcp"] {
         let manifest = repo.root.join(workspace).join("Cargo.toml");
         check(cargo().args(["fmt", "--all", "--check", "--manifest-path"]).arg(manifest))
             .context("some files are not formatted; `cargo fmt --all` in that workspace mends it")?;
@@ -28,16 +29,13 @@ pub(crate) fn run(repo: &Repo) -> Result<()> {
     clippy.args(["clippy", "--all-targets", "--manifest-path"]).arg(&plugins);
     check(clippy.arg("--target-dir").arg(repo.cargo_target()).args(["--", "-D", "warnings"]).current_dir(&repo.root))?;
 
+    let mut clippy = cargo();
+    clippy.args(["clippy", "--all-targets", "--manifest-path"]).arg(rmcp::manifest(repo));
+    check(clippy.arg("--target-dir").arg(repo.cargo_target()).args(["--", "-D", "warnings"]).current_dir(&repo.root))?;
+
     heading("tests");
     check(cargo().args(["build", "-p", "portcullis"]).current_dir(&repo.root))?;
-    check(
-        cargo()
-            .args(["test", "--workspace"])
-            .env("PORTCULLIS_BIN", repo.binary("debug", "portcullis"))
-            .env("PORTCULLIS_PYTHON", repo.python())
-            .env("PORTCULLIS_NODE_MODULES", repo.node_modules())
-            .current_dir(&repo.root),
-    )?;
+    check(with_peers(repo, cargo().args(["test", "--workspace"])).current_dir(&repo.root))?;
 
     heading("tests of the plugins, native");
     // The same target folder: what both workspaces depend on is compiled once.
@@ -52,6 +50,15 @@ pub(crate) fn run(repo: &Repo) -> Result<()> {
 
     println!("\nAll checks and tests passed in {} s.", start.elapsed().as_secs());
     Ok(())
+}
+
+/// Tells a program of the suite where the host and the real clients are.
+pub(crate) fn with_peers<'a>(repo: &Repo, command: &'a mut Command) -> &'a mut Command {
+    command
+        .env("PORTCULLIS_BIN", repo.binary("debug", "portcullis"))
+        .env("PORTCULLIS_PYTHON", repo.python())
+        .env("PORTCULLIS_NODE_MODULES", repo.node_modules())
+        .env("PORTCULLIS_RMCP_CLIENT", rmcp::program(repo))
 }
 
 fn heading(what: &str) {

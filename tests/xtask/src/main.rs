@@ -4,12 +4,14 @@
 
 mod bench;
 mod checks;
+mod clients;
 mod command;
 mod conformance;
 mod demo;
 mod node;
 mod python;
 mod repo;
+mod rmcp;
 mod server;
 mod setup;
 mod stamp;
@@ -37,6 +39,8 @@ enum Task {
     Demo,
     /// Checks format and lints, then runs all tests.
     Test,
+    /// Lets one guest ask every real client, and shows that all see the same.
+    Clients,
     /// Runs the official MCP conformance suite, with fixtures that are components.
     Conformance(conformance::Options),
     /// Measures the host beside a native server, in release builds.
@@ -63,6 +67,7 @@ fn run(args: Args) -> Result<()> {
         Task::Setup => setup::everything(&repo),
         Task::Demo => demo::run(&repo),
         Task::Test => checks::run(&repo),
+        Task::Clients => clients::run(&repo),
         Task::Conformance(options) => conformance::run(&repo, &options),
         Task::Bench { args } => bench::run(&repo, &args),
     }

@@ -43,7 +43,7 @@ pub(super) fn tool_to_guest(tool: h::Tool) -> w::Tool {
 pub(super) fn context_to_guest(context: &h::CallContext, deadline: Duration) -> w::CallContext {
     w::CallContext {
         id: context.id.clone(),
-        principal: context.principal.to_string(),
+        principal: context.principal.as_str().to_owned(),
         correlation_id: context.correlation_id.clone(),
         idempotency_key: context.idempotency_key.clone(),
         deadline_ms: u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX),

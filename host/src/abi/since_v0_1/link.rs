@@ -5,7 +5,7 @@ use super::bindings::portcullis::plugin::agent_tools::{AgentError, CallOptions};
 use super::bindings::portcullis::plugin::log::Level;
 use super::bindings::portcullis::plugin::output::OutputError;
 use super::bindings::portcullis::plugin::types::{Content, Tool, ToolResult};
-use super::{convert, link_client, link_events, link_publish};
+use super::{convert, link_client, link_connections, link_events, link_publish};
 use crate::engine::Supervised;
 use crate::imports::{Caller, Report, price};
 use std::time::Duration;
@@ -73,7 +73,8 @@ pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> 
             Box::new(async move { Ok((call_agent_tool(store, name, arguments, options).await?,)) })
         },
     )?;
-    link_client::add_to_linker(linker)
+    link_client::add_to_linker(linker)?;
+    link_connections::add_to_linker(linker)
 }
 
 async fn call_agent_tool(

@@ -6,6 +6,7 @@ mod convert_offer;
 mod exports;
 mod link;
 mod link_client;
+mod link_connections;
 mod link_events;
 mod link_publish;
 mod ready;

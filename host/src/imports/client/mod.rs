@@ -1,19 +1,27 @@
 //! `client`: questions to the other side of a call. Authority, ceilings and form are checked here, before anything is
 //! asked; answers are checked here before the guest sees them.
 
+mod accept;
+mod check;
+mod connecting;
 mod form;
+mod model;
 mod question;
 
 pub use form::FormSchema;
+pub use model::{ModelError, ModelProvider, Sampled, Tokens};
 pub use question::{
     Abilities, Ability, Answer, Asked, Decision, FormAnswer, ModelPreferences, Question, Reply, Root, SampleAnswer,
     SampleContent, SampleMessage, SampleRequest, SampleTool, ToolChoice, ToolOutcome, ToolUse, UrlTarget,
 };
 
-use super::{Budgeted, Exhaustion, GuestDenial};
+use super::{Accounts, Budgeted, Exhaustion, GuestDenial};
 use crate::policy::{Authority, Denial, Limits, PluginId};
 use crate::telemetry::{is_unsafe, printable};
+use accept::{Unanswered, accept, complained};
 use async_trait::async_trait;
+use check::{checked_url, message_ok, sample_ok};
+use futures::future::BoxFuture;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,8 +30,6 @@ use std::time::Duration;
 const ASK_AGAIN: usize = 3;
 /// Questions asked together. Bounds what a user is shown at once.
 const MAX_TOGETHER: usize = 16;
-/// A message for a user, in bytes. Bounds what a client has to show.
-const MAX_MESSAGE: usize = 4 << 10;
 /// A question's name, in bytes.
 const MAX_KEY: usize = 64;
 
@@ -71,9 +77,22 @@ pub trait ClientCalls: Send + Sync {
     fn abilities(&self) -> Abilities;
     /// Puts questions and waits for the replies, which come in the order of the questions.
     async fn ask(&self, inquiry: Inquiry) -> Result<Vec<Reply>, ClientError>;
-    /// The page on which the call's user connects an account.
-    async fn connect_page(&self, _connection: &str) -> Result<String, ClientError> {
-        Err(ClientError::NotOffered("connections".into()))
+    /// Waits for what only the user can do, elsewhere; how long is in `event`.
+    async fn stand_by(&self, event: BoxFuture<'_, ()>) -> Result<(), ClientError> {
+        event.await;
+        Ok(())
+    }
+    /// Whether the host has a model of its own.
+    fn has_model(&self) -> bool {
+        false
+    }
+    /// Asks the host's own model, all requests at once; each has its own answer, in their order.
+    async fn ask_model(
+        &self,
+        _requests: &[SampleRequest],
+        _patience: Duration,
+    ) -> Result<Vec<Result<Sampled, ModelError>>, ClientError> {
+        Err(ClientError::NotOffered("a model of the host's own".into()))
     }
 }
 
@@ -96,11 +115,28 @@ impl ClientCalls for NoClient {
 pub struct Client {
     authority: Arc<Authority>,
     calls: Arc<dyn ClientCalls>,
+    accounts: Accounts,
     limits: Ceilings,
     asked: u32,
     sampled: u32,
     tokens: u32,
+    used: Tokens,
     lacked: Abilities,
+    /// Which call this is, for the log.
+    call: String,
+}
+
+/// Questions that may be asked, each with its place among those that the guest asks together.
+#[derive(Default)]
+struct Checked {
+    to_client: Vec<(usize, String, Asked)>,
+    to_model: Vec<(usize, SampleRequest)>,
+}
+
+/// Who answers a question.
+enum Way {
+    Client(Asked),
+    Model(SampleRequest),
 }
 
 struct Ceilings {
@@ -110,14 +146,28 @@ struct Ceilings {
 
 impl Client {
     /// For a call under this authority and these limits.
-    pub fn new(authority: Arc<Authority>, limits: &Limits, calls: Arc<dyn ClientCalls>) -> Self {
+    pub fn new(authority: Arc<Authority>, limits: &Limits, calls: Arc<dyn ClientCalls>, accounts: Accounts) -> Self {
         let limits = Ceilings { questions: limits.questions, patience: limits.answer };
-        Self { authority, calls, limits, asked: 0, sampled: 0, tokens: 0, lacked: Abilities::default() }
+        let (used, lacked, call) = (Tokens::default(), Abilities::default(), String::new());
+        Self { authority, calls, accounts, limits, asked: 0, sampled: 0, tokens: 0, used, lacked, call }
+    }
+
+    /// The same, for the call of this id.
+    pub fn of_call(mut self, id: &str) -> Self {
+        id.clone_into(&mut self.call);
+        self
     }
 
     /// What can be asked now.
     pub fn abilities(&self) -> Abilities {
-        self.calls.abilities()
+        let abilities = self.calls.abilities();
+        let fallback = self.authority.sample().is_ok_and(|grant| grant.fallback);
+        if fallback && self.own_model() { abilities.with(Ability::SampleTools) } else { abilities }
+    }
+
+    /// Whether the host's own model stands in: only for a client that has none at all.
+    fn own_model(&self) -> bool {
+        !self.calls.abilities().sample && self.calls.has_model()
     }
 
     /// Who asks; for calls nested in this one.
@@ -135,6 +185,11 @@ impl Client {
         self.asked
     }
 
+    /// Tokens of the host's own model.
+    pub fn model_tokens(&self) -> u64 {
+        self.used.total()
+    }
+
     /// Asks one or more questions and waits for all answers, in their order. `held` is the memory that the call holds
     /// while it waits.
     pub async fn ask(
@@ -142,18 +197,29 @@ impl Client {
         questions: Vec<(Option<String>, Question)>,
         held: u64,
     ) -> Result<Vec<Answer>, ClientError> {
-        let mut open = self.check(questions).await?;
-        let mut answers: Vec<Option<Answer>> = open.iter().map(|_| None).collect();
+        let mut answers: Vec<Option<Answer>> = questions.iter().map(|_| None).collect();
+        let Checked { to_client: mut open, to_model } = self.check(questions).await?;
+        // First, so that nobody is bothered for a call that cannot go on.
+        if !to_model.is_empty() {
+            self.ask_model(to_model, &mut answers).await?;
+        }
         let mut complaint = String::new();
         for _ in 0..=ASK_AGAIN {
-            self.count(&open)?;
+            if open.is_empty() {
+                break;
+            }
+            self.count(open.len())?;
             let questions = open.iter().map(|(_, key, asked)| (key.clone(), asked.clone())).collect();
             let plugin = self.authority.plugin().clone();
             let inquiry = Inquiry { plugin, questions, held, patience: self.limits.patience };
             let replies = self.calls.ask(inquiry).await?;
             let mut again = Vec::new();
             for ((at, key, asked), reply) in std::mem::take(&mut open).into_iter().zip(replies) {
-                match accept(&asked, reply)? {
+                let answer = match accept(&asked, reply)? {
+                    Ok(Answer::Url(Decision::Accept)) => self.settled(&asked).await?,
+                    answer => answer,
+                };
+                match answer {
                     Ok(answer) => answers[at] = Some(answer),
                     Err(Unanswered { reason, tell }) => {
                         again.push((at, key, if tell { complained(asked, &reason) } else { asked }));
@@ -161,25 +227,52 @@ impl Client {
                     }
                 }
             }
-            if again.is_empty() {
-                return Ok(answers.into_iter().flatten().collect());
-            }
             open = again;
         }
-        Err(ClientError::NotAnswered(complaint))
+        if open.is_empty() {
+            Ok(answers.into_iter().flatten().collect())
+        } else {
+            Err(ClientError::NotAnswered(complaint))
+        }
+    }
+
+    /// Has the host's own model answer. One line of the log for each request says who asked and what it took, never
+    /// what was said.
+    async fn ask_model(
+        &mut self,
+        asked: Vec<(usize, SampleRequest)>,
+        answers: &mut [Option<Answer>],
+    ) -> Result<(), ClientError> {
+        self.count(asked.len())?;
+        let (places, requests): (Vec<usize>, Vec<SampleRequest>) = asked.into_iter().unzip();
+        let mut failed = None;
+        for (at, result) in places.into_iter().zip(self.calls.ask_model(&requests, self.limits.patience).await?) {
+            let (plugin, call) = (self.authority.plugin(), &self.call);
+            match result {
+                Ok(Sampled { answer, tokens }) => {
+                    let (model, Tokens { input, output }) = (printable(&answer.model), tokens);
+                    tracing::info!(%plugin, call, %model, input, output, "the host's own model was asked");
+                    self.used.input = self.used.input.saturating_add(input);
+                    self.used.output = self.used.output.saturating_add(output);
+                    answers[at] = Some(Answer::Sample(answer));
+                }
+                Err(error) => {
+                    tracing::warn!(%plugin, call, "asking the host's own model: {}", printable(&error.to_string()));
+                    failed.get_or_insert(error);
+                }
+            }
+        }
+        failed.map_or(Ok(()), |error| Err(error.into()))
     }
 
     /// Everything that can be said about questions before they are asked.
-    async fn check(
-        &mut self,
-        questions: Vec<(Option<String>, Question)>,
-    ) -> Result<Vec<(usize, String, Asked)>, ClientError> {
+    async fn check(&mut self, questions: Vec<(Option<String>, Question)>) -> Result<Checked, ClientError> {
         let invalid = |text: String| Err(ClientError::Invalid(text));
         if questions.is_empty() || questions.len() > MAX_TOGETHER {
             return invalid(format!("1 to {MAX_TOGETHER} questions can be asked together, not {}", questions.len()));
         }
         let mut keys = HashSet::new();
-        let mut checked = Vec::with_capacity(questions.len());
+        let mut checked = Checked::default();
         for (at, (key, question)) in questions.into_iter().enumerate() {
             let key = key.unwrap_or_else(|| format!("question-{}", self.asked as usize + at + 1));
             if key.is_empty() || key.len() > MAX_KEY || key.chars().any(is_unsafe) {
@@ -188,44 +281,50 @@ impl Client {
             if !keys.insert(key.clone()) {
                 return invalid(format!("two questions have the key {key:?}"));
             }
-            checked.push((at, key, self.allow(question).await?));
+            match self.allow(question).await? {
+                Way::Client(asked) => checked.to_client.push((at, key, asked)),
+                Way::Model(request) => checked.to_model.push((at, request)),
+            }
         }
         Ok(checked)
     }
 
-    /// Whether one question may be asked of this client, by this plugin, as it is.
-    async fn allow(&mut self, question: Question) -> Result<Asked, ClientError> {
-        match question {
+    /// Whether one question may be asked of this client, by this plugin, as it is; otherwise of the host's own model.
+    async fn allow(&mut self, question: Question) -> Result<Way, ClientError> {
+        let asked = match question {
             Question::Form { message, schema } => {
                 self.granted(self.authority.form())?;
                 message_ok(&message)?;
                 let schema = FormSchema::new(&schema).map_err(ClientError::Invalid)?;
                 self.able(Ability::Form)?;
-                Ok(Asked::Form { message, schema })
+                Asked::Form { message, schema }
             }
             Question::Url { message, target } => {
                 message_ok(&message)?;
-                let url = match target {
+                let (url, connect) = match target {
                     UrlTarget::Address(address) => {
                         let url = checked_url(&address)?;
                         self.granted(self.authority.url(url.host_str().unwrap_or_default()))?;
                         self.able(Ability::Url)?;
-                        url.into()
+                        (url.into(), None)
                     }
                     UrlTarget::Connect(connection) => {
                         self.granted(self.authority.connection(&connection))?;
                         self.able(Ability::Url)?;
-                        self.calls.connect_page(&connection).await?
+                        (self.accounts.page(&connection)?, Some(connection))
                     }
                 };
-                Ok(Asked::Url { message, url })
+                Asked::Url { message, url, connect }
             }
             Question::Sample(request) => {
                 let grant = self.authority.sample();
                 self.granted(grant.as_ref().map(|_| ()).map_err(Clone::clone))?;
                 let grant = grant.unwrap_or_default();
                 sample_ok(&request)?;
-                self.able(if request.tools.is_empty() { Ability::Sample } else { Ability::SampleTools })?;
+                let own = grant.fallback && self.own_model();
+                if !own {
+                    self.able(if request.tools.is_empty() { Ability::Sample } else { Ability::SampleTools })?;
+                }
                 if self.sampled >= grant.calls {
                     return Err(exhausted(Budgeted::Calls, grant.calls));
                 }
@@ -234,14 +333,18 @@ impl Client {
                 }
                 self.sampled += 1;
                 self.tokens += request.max_tokens;
-                Ok(Asked::Sample(request))
+                if own {
+                    return Ok(Way::Model(request));
+                }
+                Asked::Sample(request)
             }
             Question::Roots => {
                 self.granted(self.authority.roots())?;
                 self.able(Ability::Roots)?;
-                Ok(Asked::Roots)
+                Asked::Roots
             }
-        }
+        };
+        Ok(Way::Client(asked))
     }
 
     fn granted(&self, verdict: Result<(), Denial>) -> Result<(), ClientError> {
@@ -259,8 +362,8 @@ impl Client {
         Err(ClientError::Unsupported(ability))
     }
 
-    fn count(&mut self, open: &[(usize, String, Asked)]) -> Result<(), ClientError> {
-        let more = u32::try_from(open.len()).unwrap_or(u32::MAX);
+    fn count(&mut self, more: usize) -> Result<(), ClientError> {
+        let more = u32::try_from(more).unwrap_or(u32::MAX);
         if self.asked.saturating_add(more) > self.limits.questions {
             return Err(exhausted(Budgeted::Questions, self.limits.questions));
         }
@@ -269,101 +372,8 @@ impl Client {
     }
 }
 
-/// A question that is to be put again.
-struct Unanswered {
-    reason: String,
-    /// Whether the user should be told why.
-    tell: bool,
-}
-
-/// The answer in a reply, if there is one.
-fn accept(asked: &Asked, reply: Reply) -> Result<Result<Answer, Unanswered>, ClientError> {
-    let again = |reason: String, tell| Ok(Err(Unanswered { reason, tell }));
-    match (asked, reply) {
-        (Asked::Form { schema, .. }, Reply::Form(Decision::Accept, content)) => {
-            let content = content.unwrap_or_else(|| serde_json::Value::Object(Default::default()));
-            match schema.check(&content) {
-                Ok(()) => Ok(Ok(Answer::Form(FormAnswer::Accepted(content.to_string())))),
-                Err(reason) => again(reason, true),
-            }
-        }
-        (Asked::Form { .. }, Reply::Form(Decision::Decline, _)) => Ok(Ok(Answer::Form(FormAnswer::Declined))),
-        (Asked::Form { .. }, Reply::Form(Decision::Cancel, _)) => Ok(Ok(Answer::Form(FormAnswer::Cancelled))),
-        // On the wire both kinds of elicitation have one kind of answer.
-        (Asked::Url { .. }, Reply::Url(decision) | Reply::Form(decision, _)) => Ok(Ok(Answer::Url(decision))),
-        (Asked::Sample(_), Reply::Sample(answer)) => Ok(Ok(Answer::Sample(answer))),
-        (Asked::Roots, Reply::Roots(roots)) => Ok(Ok(Answer::Roots(roots))),
-        (_, Reply::Missing(reason)) => again(reason, false),
-        (_, Reply::Refused(reason)) => Err(ClientError::Declined(reason)),
-        (_, Reply::Failed(reason)) => Err(ClientError::Failed(reason)),
-        _ => again("the client answered another kind of question".into(), false),
-    }
-}
-
-fn complained(asked: Asked, reason: &str) -> Asked {
-    const MARK: &str = "\n\nThe last answer was not accepted: ";
-    match asked {
-        Asked::Form { message, schema } => {
-            let first = message.split(MARK).next().unwrap_or_default();
-            Asked::Form { message: format!("{first}{MARK}{reason}"), schema }
-        }
-        other => other,
-    }
-}
-
 fn exhausted(budget: Budgeted, limit: u32) -> ClientError {
     ClientError::Exhausted(Exhaustion { budget, limit: limit.into() })
-}
-
-/// A guest's text that a person will read: no tricks with invisible characters, not endless.
-fn message_ok(message: &str) -> Result<(), ClientError> {
-    let bad = message.chars().find(|&c| is_unsafe(c) && c != '\n' && c != '\t');
-    if message.len() > MAX_MESSAGE {
-        return Err(ClientError::Invalid(format!("the message is {} bytes, more than {MAX_MESSAGE}", message.len())));
-    }
-    match bad {
-        Some(c) => {
-            let text = format!("the message has the control or invisible character {}", c.escape_unicode());
-            Err(ClientError::Invalid(text))
-        }
-        None => Ok(()),
-    }
-}
-
-/// An address that a user may be sent to: `https:`, or `http:` to this very machine; without credentials.
-fn checked_url(address: &str) -> Result<url::Url, ClientError> {
-    let invalid = |reason: &str| ClientError::Invalid(format!("the address {:?} {reason}", printable(address)));
-    let url = url::Url::parse(address).map_err(|error| invalid(&format!("is not a URL: {error}")))?;
-    let loopback = matches!(url.host_str(), Some("localhost" | "127.0.0.1"));
-    if !(url.scheme() == "https" || url.scheme() == "http" && loopback) {
-        return Err(invalid("must be https:"));
-    }
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err(invalid("must not have credentials in it"));
-    }
-    if address.len() > MAX_MESSAGE {
-        return Err(invalid("is too long"));
-    }
-    Ok(url)
-}
-
-fn sample_ok(request: &SampleRequest) -> Result<(), ClientError> {
-    let invalid = |text: &str| Err(ClientError::Invalid(text.to_owned()));
-    if request.messages.is_empty() || request.messages.iter().any(|message| message.content.is_empty()) {
-        return invalid("a request to a model needs messages, each with content");
-    }
-    if request.max_tokens == 0 {
-        return invalid("max-tokens must be at least 1");
-    }
-    if request.temperature.is_some_and(|t| !(0.0..=2.0).contains(&t)) {
-        return invalid("temperature must be between 0 and 2");
-    }
-    for tool in &request.tools {
-        if let Err(error) = super::Schema::compile(&tool.input_schema) {
-            return Err(ClientError::Invalid(format!("the input schema of tool {:?} is refused: {error}", tool.name)));
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

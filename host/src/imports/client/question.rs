@@ -120,6 +120,8 @@ pub enum Asked {
         message: String,
         /// The whole address.
         url: String,
+        /// The account that is connected there, if it is such a page.
+        connect: Option<String>,
     },
     /// A request to a model.
     Sample(SampleRequest),

@@ -1,6 +1,7 @@
 //! Questions without wasm and without MCP.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+use super::super::{CallContext, NoConnections};
 use super::*;
 use crate::policy::Side;
 use serde_json::json;
@@ -35,7 +36,9 @@ const ALL: Abilities = Abilities { form: true, url: true, sample: true, sample_t
 fn client(script: &Arc<Script>, requests: &str, grants: &str) -> Client {
     let plugin = PluginId { side: Side::Server, name: "p".into() };
     let authority = Authority::new(plugin, &toml::from_str(requests).unwrap(), &toml::from_str(grants).unwrap());
-    Client::new(Arc::new(authority), &Limits { questions: 6, ..Limits::default() }, script.clone())
+    let authority = Arc::new(authority);
+    let accounts = Accounts::new(authority.clone(), &CallContext::new("local"), Arc::new(NoConnections));
+    Client::new(authority, &Limits { questions: 6, ..Limits::default() }, script.clone(), accounts)
 }
 
 fn name_form() -> Question {

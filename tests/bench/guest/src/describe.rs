@@ -1,4 +1,4 @@
-//! The tools with their schemas. The native server offers the same ones.
+//! The tools with their schemas. The native server offers the same ones, but for `ask`.
 
 use crate::portcullis::plugin::types::{Execution, Tool, ToolAnnotations};
 
@@ -18,6 +18,7 @@ pub(crate) fn tools() -> Vec<Tool> {
             r#""n":{"type":"integer","minimum":0},"bytes":{"type":"integer","minimum":0,"maximum":65536}"#,
             r#""n","bytes""#,
         ),
+        tool("ask", "Asks the user about n.", r#""n":{"type":"integer","minimum":0}"#, r#""n""#),
     ]
 }
 

@@ -1,4 +1,4 @@
-//! A plugin with nothing to say: an echo, two compute loops and a stream of chunks, written straight on the WIT so that
+//! A plugin with nothing to say: an echo, two compute loops, a stream of chunks and a question, written straight on the WIT so that
 //! the bench measures the host and not an SDK.
 
 mod arguments;
@@ -9,8 +9,8 @@ wit_bindgen::generate!({ world: "plugin", path: "../../../wit/v0.1" });
 
 use arguments::{Chunks, Count, Echo, parse};
 use exports::portcullis::plugin::tools::Guest;
-use portcullis::plugin::output;
 use portcullis::plugin::types::{CallContext, Content, ContentData, Tool, ToolError, ToolResult};
+use portcullis::plugin::{client, output};
 
 struct Bench;
 
@@ -29,6 +29,7 @@ impl Guest for Bench {
             }
             "sum" => compute::sum(parse::<Count>(&arguments)?.n).to_string(),
             "chunks" => chunks(parse(&arguments)?)?,
+            "ask" => ask(parse(&arguments)?)?,
             other => {
                 return Err(ToolError::InvalidArguments(format!("there is no tool `{other}`")));
             }
@@ -56,8 +57,30 @@ fn chunks(Chunks { n, bytes }: Chunks) -> Result<String, ToolError> {
     Ok(n.to_string())
 }
 
+/// Asks for an answer to a number and says both.
+fn ask(Count { n }: Count) -> Result<String, ToolError> {
+    let schema = r#"{"type":"object","properties":{"answer":{"type":"string"}},"required":["answer"]}"#;
+    let form = client::Form { message: format!("What of {n}?"), schema: schema.into() };
+    match client::elicit_form(Some("answer"), &form) {
+        Ok(client::FormAnswer::Accepted(answer)) => Ok(format!("{n}: {answer}")),
+        other => Err(ToolError::Failed(format!("{other:?}"))),
+    }
+}
+
 fn content(text: String) -> Content {
     Content { data: ContentData::Text(text), annotations: None }
 }
+
+const MANIFEST: &str =
+    r#"{"name":"bench","version":"0.1.0","description":"Measured.","requests":{"client":{"form":true}}}"#;
+
+/// Stamped as the SDK would.
+#[used]
+#[unsafe(link_section = "portcullis:manifest")]
+static STAMP: [u8; MANIFEST.len()] = {
+    let mut bytes = [0; MANIFEST.len()];
+    bytes.copy_from_slice(MANIFEST.as_bytes());
+    bytes
+};
 
 export!(Bench);

@@ -16,13 +16,24 @@ pub(crate) struct Template {
     parts: Vec<String>,
     pub(crate) method: &'static str,
     pub(crate) tool: Option<String>,
-    echo: bool,
+    reads: Reads,
+}
+
+/// What of an answer is looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reads {
+    /// The text of a tool's result.
+    Text,
+    /// The same, which must hold the request's number.
+    Echo,
+    /// The whole result, whatever it is.
+    Whole,
 }
 
 /// What one answer said.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    /// The text of a tool's result; for `tools/list` the JSON of the result.
+    /// The text of a tool's result; for `tools/list` and calls that may ask something the JSON of the result.
     pub(crate) text: String,
 }
 
@@ -56,40 +67,44 @@ struct Content<'a> {
 
 impl Template {
     pub(crate) fn list_tools() -> Self {
-        Self::new("tools/list", None, json!({}), false)
+        Self { reads: Reads::Whole, ..Self::new("tools/list", json!({}), json!({})) }
     }
 
     /// An echo whose text holds the request's number, so that a swapped answer is noticed.
     pub(crate) fn echo(tool: String) -> Self {
         let arguments = json!({"text": format!("request {NUMBER}: the quick brown fox jumps over the lazy dog")});
-        Self { echo: true, ..Self::call(tool, arguments) }
+        Self { reads: Reads::Echo, ..Self::call(tool, arguments) }
     }
 
     pub(crate) fn call(tool: String, arguments: Value) -> Self {
-        Self::new("tools/call", Some(tool), arguments, false)
+        Self::new("tools/call", json!({"name": tool, "arguments": arguments}), json!({}))
     }
 
     /// A call from a client that takes partial results.
     pub(crate) fn streaming_call(tool: String, arguments: Value) -> Self {
-        Self::new("tools/call", Some(tool), arguments, true)
+        let capabilities = json!({"extensions": {"dev.portcullis/partial-results": {}}});
+        Self::new("tools/call", json!({"name": tool, "arguments": arguments}), capabilities)
     }
 
-    fn new(method: &'static str, tool: Option<String>, arguments: Value, partial_results: bool) -> Self {
-        let capabilities =
-            if partial_results { json!({"extensions": {"dev.portcullis/partial-results": {}}}) } else { json!({}) };
-        let mut params = json!({"_meta": {
+    /// A call from a client that can be asked to fill in forms. `more` are further parameters, such as the answers.
+    pub(crate) fn asking_call(tool: &str, arguments: &Value, more: Value) -> Self {
+        let mut params = more;
+        params["name"] = json!(tool);
+        params["arguments"] = arguments.clone();
+        Self { reads: Reads::Whole, ..Self::new("tools/call", params, json!({"elicitation": {"form": {}}})) }
+    }
+
+    fn new(method: &'static str, mut params: Value, capabilities: Value) -> Self {
+        let tool = params["name"].as_str().map(String::from);
+        params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientInfo": {"name": "portcullis-bench", "version": env!("CARGO_PKG_VERSION")},
             "io.modelcontextprotocol/clientCapabilities": capabilities,
-        }});
-        if let Some(tool) = &tool {
-            params["name"] = json!(tool);
-            params["arguments"] = arguments;
-        }
+        });
         let body = json!({"jsonrpc": "2.0", "id": NUMBER, "method": method, "params": params}).to_string();
         // The id is a number on the wire, so its quotes go.
         let body = body.replace(&format!("\"{NUMBER}\""), NUMBER);
-        Self { parts: body.split(NUMBER).map(String::from).collect(), method, tool, echo: false }
+        Self { parts: body.split(NUMBER).map(String::from).collect(), method, tool, reads: Reads::Text }
     }
 
     /// Appends the request numbered `number`.
@@ -112,7 +127,7 @@ impl Template {
 
     /// Reads an answer whose number is not known beforehand.
     pub(crate) fn read(&self, message: &[u8]) -> Result<(u64, Answer)> {
-        if self.tool.is_none() {
+        if self.reads == Reads::Whole {
             let (id, result) = self.result::<Value>(message)?;
             return Ok((id, Answer { text: result.to_string() }));
         }
@@ -121,7 +136,7 @@ impl Template {
             bail!("expected one piece of content, got {}", result.content.len());
         };
         ensure!(!result.is_error, "the tool failed: {}", content.text);
-        if self.echo {
+        if self.reads == Reads::Echo {
             ensure!(says(&content.text, id), "request {id} got a wrong echo: {}", content.text);
         }
         Ok((id, Answer { text: content.text.clone().into_owned() }))

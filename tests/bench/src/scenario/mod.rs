@@ -4,6 +4,7 @@ mod chunks;
 mod compute;
 mod echo;
 mod memory;
+mod parked;
 mod start;
 
 use anyhow::{Result, ensure};
@@ -35,6 +36,10 @@ pub(crate) async fn run_all(lab: &Lab, report: &mut Report, only: &str) -> Resul
         compute::run(lab, report).await;
         any = true;
     }
-    ensure!(any, "there is no scenario `{only}`; there are echo, start, memory, chunks and compute");
+    if wanted("parked") {
+        parked::run(lab, report).await;
+        any = true;
+    }
+    ensure!(any, "there is no scenario `{only}`; there are echo, start, memory, chunks, compute and parked");
     Ok(())
 }

@@ -1,0 +1,116 @@
+//! The gate in front of `/mcp`: each request gets its principal before anything else looks at it.
+//!
+//! Other paths are open; where a request to one shows a good credential, its principal is noted for whoever asks. The
+//! credential itself goes no further than here.
+
+use crate::identity::{Authenticator, Refusal, SessionSeal};
+use crate::policy::Principal;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
+use serde_json::json;
+use std::sync::Arc;
+
+/// The legacy protocol's header.
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+/// An id that no session ever has: a foreign id is made this before the service sees it, so that its answer is the one
+/// to an unknown id, byte for byte.
+const NO_SESSION: HeaderValue = HeaderValue::from_static("none");
+/// JSON-RPC's first code for errors of a server's own.
+const REFUSED: i32 = -32000;
+
+struct Guard {
+    authenticator: Arc<Authenticator>,
+    sessions: SessionSeal,
+}
+
+/// The routes behind the gate; without a gate, as they are.
+pub(super) fn guarded(router: Router, authenticator: Option<Arc<Authenticator>>) -> std::io::Result<Router> {
+    let Some(authenticator) = authenticator else { return Ok(router) };
+    let guard = Arc::new(Guard { authenticator, sessions: SessionSeal::random()? });
+    Ok(router.layer(from_fn_with_state(guard, pass)))
+}
+
+async fn pass(State(guard): State<Arc<Guard>>, mut request: Request, next: Next) -> Response {
+    let path = request.uri().path();
+    if request.method() == Method::GET
+        && let Some(document) = guard.authenticator.resource().and_then(|resource| resource.document(path))
+    {
+        return answer(StatusCode::OK, document.to_owned());
+    }
+    let guarded = path == "/mcp" || path.starts_with("/mcp/");
+    let checked = match credential(request.headers()) {
+        Ok(credential) => guard.authenticator.check(credential.as_deref()).await,
+        Err(refusal) => Err(refusal),
+    };
+    request.headers_mut().remove(header::AUTHORIZATION);
+    match checked {
+        Ok(principal) => {
+            request.extensions_mut().insert(principal.clone());
+            if !guarded {
+                return next.run(request).await;
+            }
+            guard.open_session(&principal, request.headers_mut());
+            let mut response = next.run(request).await;
+            guard.seal_session(&principal, response.headers_mut());
+            response
+        }
+        Err(_) if !guarded => next.run(request).await,
+        Err(refusal) => {
+            tracing::debug!(%refusal, "refused");
+            guard.refuse(&refusal)
+        }
+    }
+}
+
+/// The one `Authorization` header, if there is any.
+fn credential(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
+    let mut all = headers.get_all(header::AUTHORIZATION).iter();
+    match (all.next(), all.next()) {
+        (None, _) => Ok(None),
+        (Some(one), None) => match one.to_str() {
+            Ok(text) => Ok(Some(text.to_owned())),
+            Err(_) => Err(Refusal::Invalid("the credential has strange characters")),
+        },
+        (Some(_), Some(_)) => Err(Refusal::Invalid("there are two Authorization headers")),
+    }
+}
+
+impl Guard {
+    fn open_session(&self, principal: &Principal, headers: &mut HeaderMap) {
+        let Some(sealed) = headers.get(SESSION) else { return };
+        let id = sealed.to_str().ok().and_then(|sealed| self.sessions.open(principal, sealed));
+        let id = id.and_then(|id| HeaderValue::from_str(id).ok()).unwrap_or(NO_SESSION);
+        headers.insert(SESSION, id);
+    }
+
+    fn seal_session(&self, principal: &Principal, headers: &mut HeaderMap) {
+        let Some(id) = headers.get(SESSION).and_then(|id| id.to_str().ok()) else { return };
+        if let Ok(sealed) = HeaderValue::from_str(&self.sessions.seal(principal, id)) {
+            headers.insert(SESSION, sealed);
+        }
+    }
+
+    fn refuse(&self, refusal: &Refusal) -> Response {
+        // No id: nobody has read one yet.
+        let body = json!({"jsonrpc": "2.0", "error": {"code": REFUSED, "message": refusal.to_string()}});
+        let status = StatusCode::from_u16(refusal.status()).unwrap_or(StatusCode::UNAUTHORIZED);
+        let mut response = answer(status, body.to_string());
+        if refusal != &Refusal::Unavailable
+            && let Ok(challenge) = HeaderValue::from_str(&refusal.challenge(self.authenticator.resource()))
+        {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+        }
+        response
+    }
+}
+
+fn answer(status: StatusCode, json: String) -> Response {
+    let mut response = Response::new(Body::from(json));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}

@@ -1,0 +1,11 @@
+//! Prints what every real client sees when one guest asks it; fails unless all see the same. `cargo xtask clients` sets
+//! up what it needs.
+#![allow(clippy::print_stdout, reason = "a tool for people at a terminal; no MCP wire here")]
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let table = suite::transcripts::all();
+    println!("{table}");
+    if table.is_equal() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

@@ -1,0 +1,169 @@
+//! A local service with accounts: an authorization server that checks PKCE, and an API behind it.
+
+use crate::web::{Reply, Seen, Web};
+use base64::Engine;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// In every token, so that it can be looked for everywhere.
+pub const CANARY: &str = "CANARY-0123456789";
+/// What the service calls the host, and their secret.
+pub const CLIENT: &str = "portcullis-of-the-suite";
+const SECRET: &str = "the-clients-secret";
+
+/// The service.
+pub struct Provider {
+    /// What was asked of it.
+    pub web: Web,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Code to challenge and redirect address.
+    codes: HashMap<String, (String, String)>,
+    /// The tokens that are good now.
+    access: Option<String>,
+    refresh: Option<String>,
+    made: usize,
+    /// Seconds that a token is good; none: for ever.
+    lasts: Option<u64>,
+    says_no: bool,
+}
+
+impl Provider {
+    /// Starts one.
+    pub fn start() -> Self {
+        let state = Arc::new(Mutex::new(State::default()));
+        let own = state.clone();
+        let web = Web::serve(move |seen| answer(&mut lock(&own), seen));
+        Self { web, state }
+    }
+
+    /// The table of the configuration; the secret is to be in `service.secret`.
+    pub fn config(&self) -> String {
+        format!(
+            "[connections.service]\nauthorize = {:?}\ntoken = {:?}\napi = {:?}\nclient-id = {CLIENT:?}\nclient-secret-file = \"service.secret\"\nscopes = [\"read\", \"write\"]\nissuer = {:?}\n",
+            self.web.url("/authorize"),
+            self.web.url("/token"),
+            self.web.url("/api/v1"),
+            self.web.url(""),
+        )
+    }
+
+    /// What is in `service.secret`.
+    pub fn secret(&self) -> &'static str {
+        SECRET
+    }
+
+    /// Access tokens end after so many seconds.
+    pub fn tokens_last(&self, seconds: u64) {
+        lock(&self.state).lasts = Some(seconds);
+    }
+
+    /// The access token is good no more; a refresh token still is.
+    pub fn revoke_access(&self) {
+        lock(&self.state).access = None;
+    }
+
+    /// Nothing is good any more.
+    pub fn revoke_all(&self) {
+        let mut state = lock(&self.state);
+        (state.access, state.refresh) = (None, None);
+    }
+
+    /// Users decline from now on.
+    pub fn says_no(&self) {
+        lock(&self.state).says_no = true;
+    }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn fields(text: &str) -> HashMap<String, String> {
+    url::form_urlencoded::parse(text.as_bytes()).into_owned().collect()
+}
+
+fn answer(state: &mut State, seen: &Seen) -> Reply {
+    let base = format!("http://{}", seen.header("host").unwrap_or_default());
+    match seen.path() {
+        "/authorize" => authorize(state, seen, &base),
+        "/token" => token(state, &fields(&seen.body)),
+        path => match path.strip_prefix("/api/v1/") {
+            Some(path) => api(state, seen, path, &base),
+            None => Reply::new(404, "nothing here"),
+        },
+    }
+}
+
+fn authorize(state: &mut State, seen: &Seen, base: &str) -> Reply {
+    let asked = fields(seen.target.split_once('?').map_or("", |(_, query)| query));
+    let is = |name: &str, value: &str| asked.get(name).is_some_and(|found| found == value);
+    let good = is("response_type", "code") && is("client_id", CLIENT) && is("code_challenge_method", "S256");
+    let (Some(back), Some(given), Some(challenge)) =
+        (asked.get("redirect_uri"), asked.get("state"), asked.get("code_challenge"))
+    else {
+        return Reply::new(400, "incomplete");
+    };
+    if !good || !is("scope", "read write") || !back.ends_with("/oauth/callback") {
+        return Reply::new(400, "wrong");
+    }
+    let mut to = url::Url::parse(back).expect("a redirect address");
+    state.made += 1;
+    let code = format!("code-{}", state.made);
+    let (name, value) = if state.says_no { ("error", "access_denied") } else { ("code", code.as_str()) };
+    to.query_pairs_mut().append_pair(name, value).append_pair("state", given).append_pair("iss", base);
+    state.codes.insert(code, (challenge.clone(), back.clone()));
+    Reply::redirect(to.as_str())
+}
+
+fn token(state: &mut State, form: &HashMap<String, String>) -> Reply {
+    let field = |name: &str| form.get(name).map(String::as_str).unwrap_or_default();
+    let wrong = |error: &str| Reply::new(400, json!({"error": error}).to_string());
+    if field("client_id") != CLIENT || field("client_secret") != SECRET {
+        return wrong("invalid_client");
+    }
+    let good = match field("grant_type") {
+        "authorization_code" => {
+            let challenge =
+                base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(Sha256::digest(field("code_verifier")));
+            state
+                .codes
+                .remove(field("code"))
+                .is_some_and(|(asked, back)| asked == challenge && back == field("redirect_uri"))
+        }
+        "refresh_token" => state.refresh.as_deref() == Some(field("refresh_token")),
+        _ => false,
+    };
+    if !good {
+        return wrong("invalid_grant");
+    }
+    state.made += 1;
+    let (access, refresh) = (format!("{CANARY}-access-{}", state.made), format!("{CANARY}-refresh-{}", state.made));
+    (state.access, state.refresh) = (Some(access.clone()), Some(refresh.clone()));
+    let mut given = json!({"access_token": access, "refresh_token": refresh, "token_type": "bearer"});
+    if let Some(seconds) = state.lasts {
+        given["expires_in"] = json!(seconds);
+    }
+    Reply::json(given)
+}
+
+fn api(state: &State, seen: &Seen, path: &str, base: &str) -> Reply {
+    let shown = seen.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
+    if shown.is_none() || shown != state.access.as_deref() {
+        return Reply::new(401, "who are you?");
+    }
+    match path {
+        "user" => Reply::json(json!({"login": "ada"})).with("X-Kind", "person").with("Set-Cookie", "a=b"),
+        "echo" => Reply::new(200, format!("you are {}", shown.unwrap_or_default())),
+        "away" => Reply::redirect(&format!("{base}/outside")),
+        "big" => Reply::new(200, vec![b'x'; 5 << 20]),
+        "most" => Reply::new(200, vec![b'x'; 4 << 20]),
+        "post" => Reply::new(201, format!("{} bytes", seen.body.len())),
+        _ => Reply::new(404, "no such thing"),
+    }
+}

@@ -1,0 +1,96 @@
+//! What unmodified clients see when one guest asks them: every client, in every era it has, over both transports. Read
+//! [`script`] for what is asked and [`same`] for what may differ.
+
+mod peer;
+pub mod same;
+pub mod script;
+mod table;
+
+pub use peer::{ERAS, PEERS, Peer, Transport};
+pub use table::Table;
+
+use crate::{Home, Server, Watch, paths, plugin};
+use serde_json::Value;
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// Clients at once. They mostly wait, and starting one is what costs.
+const WORKERS: usize = 3;
+/// What a server may still compute after its client is gone, which gave up a spinning guest before.
+const LATE: Duration = Duration::from_millis(300);
+
+/// What one client saw.
+pub struct Run {
+    /// Of which client.
+    pub peer: &'static Peer,
+    /// `auto` or `legacy`.
+    pub era: &'static str,
+    /// Over what.
+    pub transport: Transport,
+    /// As the client printed it.
+    pub seen: Value,
+    /// Things done for good.
+    pub effects: usize,
+}
+
+/// Lets every client answer the whole script.
+pub fn all() -> Table {
+    let combinations: Vec<_> = PEERS
+        .iter()
+        .flat_map(|peer| peer.eras.iter().map(move |era| (peer, *era)))
+        .flat_map(|(peer, era)| Transport::ALL.map(|transport| (peer, era, transport)))
+        .collect();
+    let waiting = Mutex::new(combinations.iter().enumerate());
+    let finished = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..WORKERS {
+            scope.spawn(|| {
+                loop {
+                    let next = waiting.lock().expect("no worker fails here").next();
+                    let Some((at, (peer, era, transport))) = next else { break };
+                    let run = run(peer, era, *transport);
+                    finished.lock().expect("no worker fails here").push((at, run));
+                }
+            });
+        }
+    });
+    let mut finished = finished.into_inner().expect("a failed worker has failed the scope");
+    finished.sort_by_key(|(at, _)| *at);
+    Table::new(finished.into_iter().map(|(_, run)| run).collect())
+}
+
+/// One client's whole script.
+pub fn run(peer: &'static Peer, era: &'static str, transport: Transport) -> Run {
+    let mut command = peer.command();
+    command.arg(era).arg(script::json());
+    let effects =
+        |home: &Home| std::fs::read_to_string(home.work().join("effects")).map_or(0, |done| done.lines().count());
+    match transport {
+        Transport::Stdio => {
+            let home = Home::new();
+            let file = home.write("portcullis.toml", config());
+            command.arg("--").arg(paths::binary()).arg("serve").arg("--config").arg(file);
+            command.env("PORTCULLIS_CACHE", paths::cache());
+            let seen = seen(command);
+            Run { peer, era, transport, seen, effects: effects(&home) }
+        }
+        Transport::Http => {
+            let (server, address) = Server::start_http(&config());
+            command.arg(format!("http://{address}/mcp"));
+            let seen = seen(command);
+            let late = Watch::start(&server).until_idle(&server);
+            assert!(late < LATE, "{peer:?} {era}: a guest that was given up went on for {late:?}");
+            Run { peer, era, transport, seen, effects: effects(&server.home) }
+        }
+    }
+}
+
+fn config() -> String {
+    let endless = "limits.fuel = 1_000_000_000_000_000\nlimits.deadline = \"1h\"";
+    plugin("ask", &format!("{}{endless}", script::GRANTS))
+}
+
+fn seen(command: std::process::Command) -> Value {
+    let ran = crate::cli::run(command);
+    serde_json::from_str(ran.good().trim()).unwrap_or_else(|error| panic!("{error}: {ran:?}"))
+}

@@ -1,0 +1,73 @@
+//! The clients.
+
+use crate::paths;
+use std::process::Command;
+
+/// How a client meets the server: by its own choice, which is the newest revision both know, or by the old handshake.
+pub const ERAS: [&str; 2] = ["auto", "legacy"];
+
+/// An unmodified client, driven by a program of `tests/clients`.
+#[derive(Debug)]
+pub struct Peer {
+    /// The package it is.
+    pub name: &'static str,
+    /// What it can speak.
+    pub eras: &'static [&'static str],
+    program: Program,
+}
+
+#[derive(Debug)]
+enum Program {
+    Python,
+    TypeScript { package: &'static str },
+    Rust,
+}
+
+/// All of them.
+pub const PEERS: &[Peer] = &[
+    Peer { name: "mcp", eras: &ERAS, program: Program::Python },
+    Peer { name: "@modelcontextprotocol/client", eras: &ERAS, program: Program::TypeScript { package: "client" } },
+    Peer { name: "@modelcontextprotocol/sdk", eras: &["legacy"], program: Program::TypeScript { package: "sdk" } },
+    Peer { name: "rmcp", eras: &ERAS, program: Program::Rust },
+];
+
+/// Over what it talks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are those of the protocol")]
+pub enum Transport {
+    Stdio,
+    Http,
+}
+
+impl Transport {
+    /// Both.
+    pub const ALL: [Transport; 2] = [Transport::Stdio, Transport::Http];
+
+    /// For people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Transport::Stdio => "stdio",
+            Transport::Http => "HTTP",
+        }
+    }
+}
+
+impl Peer {
+    /// Its program, still without arguments.
+    pub(super) fn command(&self) -> Command {
+        match self.program {
+            Program::Python => {
+                let mut command = Command::new(paths::python());
+                command.arg("-B").arg(paths::client_script("asking.py"));
+                command
+            }
+            Program::TypeScript { package } => {
+                let mut command = Command::new("node");
+                command.arg(paths::client_script("asking.mjs")).arg(package);
+                command.env("PORTCULLIS_NODE_MODULES", paths::node_modules());
+                command
+            }
+            Program::Rust => Command::new(paths::rmcp_client()),
+        }
+    }
+}

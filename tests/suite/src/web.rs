@@ -1,0 +1,146 @@
+//! A small web server of the suite, for what the program talks to: issuers, services. One thread a connection.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A request that came.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    /// Such as GET.
+    pub method: String,
+    /// Path and query.
+    pub target: String,
+    headers: Vec<(String, String)>,
+    /// The body.
+    pub body: String,
+}
+
+impl Seen {
+    /// The path alone.
+    pub fn path(&self) -> &str {
+        self.target.split('?').next().unwrap_or_default()
+    }
+
+    /// A header, by its name in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Everything, as text to search in.
+    pub fn everything(&self) -> String {
+        format!("{self:?}")
+    }
+}
+
+/// What is answered.
+pub struct Reply {
+    status: u16,
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
+}
+
+impl Reply {
+    /// With this status and body.
+    pub fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
+        Self { status, headers: vec![], body: body.into() }
+    }
+
+    /// JSON.
+    pub fn json(value: serde_json::Value) -> Self {
+        Self::new(200, value.to_string()).with("Content-Type", "application/json")
+    }
+
+    /// To somewhere else.
+    pub fn redirect(to: &str) -> Self {
+        Self::new(302, "").with("Location", to)
+    }
+
+    /// With one more header.
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+}
+
+/// The server, stopped when dropped.
+pub struct Web {
+    /// Where it listens.
+    pub address: SocketAddr,
+    seen: Arc<Mutex<Vec<Seen>>>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Web {
+    /// Serves on a free port of the loopback.
+    pub fn serve(answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("the address of a listener");
+        let (seen, stop) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
+        let (kept, stopped, answer) = (seen.clone(), stop.clone(), Arc::new(answer));
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                if stopped.load(Ordering::Relaxed) {
+                    break;
+                }
+                let (Ok(stream), kept, answer) = (stream, kept.clone(), answer.clone()) else { continue };
+                std::thread::spawn(move || one(stream, &kept, &*answer));
+            }
+        });
+        Self { address, seen, stop }
+    }
+
+    /// `http://127.0.0.1:PORT` and a path.
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// All requests so far.
+    pub fn seen(&self) -> Vec<Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// How many of them were to this path.
+    pub fn count(&self, path: &str) -> usize {
+        self.seen().iter().filter(|seen| seen.path() == path).count()
+    }
+}
+
+impl Drop for Web {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let _ = TcpStream::connect(self.address);
+    }
+}
+
+/// One request and its answer; a peer that goes away in between is no failure of the test.
+fn one(stream: TcpStream, kept: &Mutex<Vec<Seen>>, answer: &(dyn Fn(&Seen) -> Reply + Send + Sync)) {
+    let mut reader = BufReader::new(stream);
+    let mut line = || {
+        let mut line = String::new();
+        reader.read_line(&mut line).is_ok_and(|read| read > 0).then(|| line.trim_end().to_owned())
+    };
+    let Some(first) = line() else { return };
+    let mut words = first.split(' ').map(str::to_owned);
+    let (Some(method), Some(target)) = (words.next(), words.next()) else { return };
+    let mut headers = Vec::new();
+    while let Some((name, value)) = line().as_deref().and_then(|line| line.split_once(':')) {
+        headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
+    }
+    let length = headers.iter().find(|(name, _)| name == "content-length").and_then(|(_, value)| value.parse().ok());
+    let mut body = vec![0; length.unwrap_or(0)];
+    if reader.read_exact(&mut body).is_err() {
+        return;
+    }
+    let seen = Seen { method, target, headers, body: String::from_utf8_lossy(&body).into_owned() };
+    kept.lock().unwrap_or_else(PoisonError::into_inner).push(seen.clone());
+    let reply = answer(&seen);
+    let mut head =
+        format!("HTTP/1.1 {} X\r\nConnection: close\r\nContent-Length: {}\r\n", reply.status, reply.body.len());
+    for (name, value) in &reply.headers {
+        head += &format!("{name}: {value}\r\n");
+    }
+    let mut stream = reader.into_inner();
+    let _ = stream.write_all(format!("{head}\r\n").as_bytes()).and_then(|()| stream.write_all(&reply.body));
+}

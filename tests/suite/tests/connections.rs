@@ -1,0 +1,347 @@
+//! Accounts that users connect: the flow through the browser, the guest that uses what it never sees.
+
+use serde_json::{Value, json};
+use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
+use std::time::Instant;
+use suite::browser::{Arrived, Browser};
+use suite::http::request;
+use suite::provider::{CANARY, Provider};
+use suite::{Called, Client, Era, Home, Server, plugin, portcullis};
+use url::Url;
+
+const GRANTS: &str = "grants.connections = [\"service\"]\nlimits.answer = \"2s\"\n";
+
+/// Everything between a client, its host and the provider.
+struct World {
+    provider: Provider,
+    server: Server,
+    address: SocketAddr,
+    keys: Vec<String>,
+}
+
+fn home(provider: &Provider) -> Home {
+    let home = Home::new();
+    home.write("service.secret", format!("{}\n", provider.secret()));
+    home
+}
+
+fn config(provider: &Provider) -> String {
+    format!("[server]\nstate = \"state\"\n{}{}", plugin("account", GRANTS), provider.config())
+}
+
+impl World {
+    /// A server over HTTP with keys for alice and bob.
+    fn new() -> Self {
+        let provider = Provider::start();
+        let home = home(&provider);
+        let (mut keys, mut file) = (vec![], String::new());
+        for name in ["alice", "bob"] {
+            let made = portcullis(&home, &["key", "new", name]);
+            let lines: Vec<_> = made.good().lines().map(str::trim).collect();
+            keys.push(lines[1].to_owned());
+            file += &format!("{}\n", lines[3]);
+        }
+        let path = home.write("keys.toml", &file);
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let config = config(&provider) + "[server.auth]\nkeys = \"keys.toml\"\n";
+        let (server, address) = Server::start_http_in(home, &config);
+        Self { provider, server, address, keys }
+    }
+
+    /// Calls the guest as the holder of a key.
+    fn call(&self, who: usize, path: &str, state: Option<(&Value, Value)>) -> Called {
+        let capabilities = json!({"elicitation": {"url": {}}});
+        let mut params = json!({"name": "account__run", "arguments": {"path": path}, "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "suite", "version": "0"},
+            "io.modelcontextprotocol/clientCapabilities": capabilities,
+        }});
+        if let Some((state, responses)) = state {
+            (params["requestState"], params["inputResponses"]) = (state.clone(), responses);
+        }
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+        let bearer = format!("Bearer {}", self.keys[who]);
+        let headers = [
+            ("Authorization", bearer.as_str()),
+            ("MCP-Protocol-Version", "2026-07-28"),
+            ("Mcp-Method", "tools/call"),
+            ("Mcp-Name", "account__run"),
+        ];
+        let sent = Instant::now();
+        let response = request(self.address, "POST", &headers, &body.to_string());
+        assert_eq!(response.status, 200);
+        let answer = response.answer(1, sent);
+        assert!(!answer.message.to_string().contains(CANARY), "{}", answer.message);
+        Called(answer)
+    }
+
+    /// Asks for a page: its address and what the call goes on with.
+    fn page(&self, who: usize) -> (Url, Value) {
+        let called = self.call(who, "connect", None);
+        let asked = &called.result()["inputRequests"]["connect"];
+        assert_eq!(
+            (&asked["method"], &asked["params"]["mode"]),
+            (&json!("elicitation/create"), &json!("url")),
+            "{asked}"
+        );
+        let url = Url::parse(asked["params"]["url"].as_str().unwrap()).unwrap();
+        (url, called.result()["requestState"].clone())
+    }
+
+    /// Says that the user agreed, and goes on with the call.
+    fn agreed(&self, who: usize, state: &Value) -> Called {
+        self.call(who, "connect", Some((state, json!({"connect": {"action": "accept"}}))))
+    }
+
+    /// Presses the page's button.
+    fn go_on(&self, browser: &mut Browser, page: &Url, who: usize) -> Arrived {
+        let id = page.query_pairs().find(|(name, _)| name == "e").unwrap().1.into_owned();
+        let mut to = page.clone();
+        to.set_query(None);
+        clean(browser.submit(&to, &[("e", &id), ("key", &self.keys[who])]))
+    }
+
+    /// The whole way, by one browser.
+    fn connect(&self, who: usize) {
+        let (page, state) = self.page(who);
+        let mut browser = Browser::default();
+        let shown = clean(browser.open(&page));
+        assert_eq!(shown.status, 200);
+        let sent = self.go_on(&mut browser, &page, who);
+        assert_eq!(sent.status, 303, "{}", sent.text);
+        let back = browser.open(&sent.location.unwrap()).location.unwrap();
+        let end = clean(browser.open(&back));
+        assert_eq!(end.status, 200, "{}", end.text);
+        assert_eq!(self.agreed(who, &state).good(), "Consent::Accepted");
+    }
+
+    /// Nothing of a token is where it does not belong.
+    fn check_secrecy(&self) {
+        assert!(!self.server.log().contains(CANARY), "{}", self.server.log());
+        let state = self.server.home.path().join("state");
+        for file in std::fs::read_dir(state).unwrap() {
+            let path = file.unwrap().path();
+            let bytes = std::fs::read(&path).unwrap();
+            assert!(!bytes.windows(CANARY.len()).any(|part| part == CANARY.as_bytes()), "{}", path.display());
+            assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o077, 0, "{}", path.display());
+        }
+    }
+}
+
+/// No page and no redirect ever holds a token.
+fn clean(arrived: Arrived) -> Arrived {
+    assert!(!arrived.text.contains(CANARY), "{}", arrived.text);
+    arrived
+}
+
+#[test]
+fn a_guest_uses_an_account_that_it_never_sees() {
+    let world = World::new();
+    assert_eq!(world.call(0, "connected", None).good(), "false");
+    assert!(world.call(0, "GET /user", None).text().contains("NotConnected"));
+    let (page, state) = world.page(0);
+    let mut browser = Browser::default();
+    let shown = clean(browser.open(&page));
+    for part in ["plugins.account", "key:alice", "127.0.0.1", "service", "read, write", "no-store", "frame-ancestors"] {
+        assert!(shown.text.contains(part), "{part}: {}", shown.text);
+    }
+    assert_eq!(world.provider.web.seen().len(), 0, "nothing is asked of anybody before the user goes on");
+    let sent = world.go_on(&mut browser, &page, 0);
+    assert_eq!(sent.status, 303, "{}", sent.text);
+    let provider = sent.location.unwrap();
+    assert!(provider.as_str().starts_with(&world.provider.web.url("/authorize?")));
+    assert!(!provider.as_str().contains(page.query_pairs().next().unwrap().1.as_ref()), "the page's id stays here");
+    // The user has agreed and is not done: the question comes again.
+    let pending = world.agreed(0, &state);
+    assert_eq!(pending.result()["resultType"], "input_required", "{}", pending.result());
+    let asked = &pending.result()["inputRequests"]["connect"]["params"];
+    assert_eq!(asked["url"].as_str(), Some(page.as_str()));
+    assert!(asked["message"].as_str().unwrap().contains("not connected yet"), "{asked}");
+    let back = browser.open(&provider).location.unwrap();
+    let end = clean(browser.open(&back));
+    assert_eq!(end.status, 200, "{}", end.text);
+    assert!(end.text.contains("is connected"), "{}", end.text);
+    assert_eq!(world.agreed(0, &pending.result()["requestState"]).good(), "Consent::Accepted");
+
+    assert_eq!(world.call(0, "connected", None).good(), "true");
+    let user = world.call(0, "GET /user", None).good();
+    assert!(
+        user.starts_with("200 {\"login\":\"ada\"}") && user.contains("person") && !user.contains("cookie"),
+        "{user}"
+    );
+    assert_eq!(world.call(1, "connected", None).good(), "false", "it is alice's");
+    assert!(world.call(1, "GET /user", None).text().contains("NotConnected"));
+    world.check_secrecy();
+}
+
+#[test]
+fn pages_and_flows_belong_to_one_browser_and_one_person() {
+    let world = World::new();
+    let (page, _) = world.page(0);
+    let (mut alice, mut bob) = (Browser::default(), Browser::default());
+    // Bob's browser shows who he is, or his key.
+    bob.headers.push(("Authorization".into(), format!("Bearer {}", world.keys[1])));
+    assert_eq!(bob.open(&page).status, 403);
+    assert_eq!(world.go_on(&mut bob, &page, 0).status, 403, "whatever he types");
+    let mut bob = Browser::default();
+    assert_eq!(bob.open(&page).status, 200, "nobody can know yet");
+    assert_eq!(world.go_on(&mut bob, &page, 1).status, 403, "his own key is not hers");
+    alice.open(&page);
+    // Without the cookie, or from another site, nothing goes on.
+    assert_eq!(world.go_on(&mut Browser::default(), &page, 0).status, 403);
+    alice.headers.push(("Origin".into(), "https://evil.example".into()));
+    assert_eq!(world.go_on(&mut alice, &page, 0).status, 403);
+    alice.headers.clear();
+    let sent = world.go_on(&mut alice, &page, 0);
+    assert_eq!(sent.status, 303);
+    // From now on it is this browser's.
+    assert_eq!(bob.open(&page).status, 403);
+    assert_eq!(world.go_on(&mut bob, &page, 0).status, 403);
+    let back = alice.open(&sent.location.unwrap()).location.unwrap();
+    assert_eq!(bob.open(&back).status, 403);
+    assert_eq!(Browser::default().open(&back).status, 403);
+    let mut with_issuer = back.clone();
+    with_issuer.query_pairs_mut().clear().extend_pairs(back.query_pairs().filter(|(name, _)| name != "state"));
+    with_issuer.query_pairs_mut().append_pair("state", "made-up");
+    assert_eq!(alice.open(&with_issuer).status, 404);
+    assert_eq!(world.provider.web.count("/token"), 0);
+    assert_eq!(alice.open(&back).status, 200);
+    // Used up, all of it.
+    assert_eq!(alice.open(&back).status, 404);
+    assert_eq!(alice.open(&page).status, 404);
+    assert_eq!(world.provider.web.count("/token"), 1);
+    let bogus = page.join("/connect?e=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA").unwrap();
+    assert_eq!(alice.open(&bogus).status, 404);
+    world.check_secrecy();
+}
+
+#[test]
+fn a_provider_that_says_no_or_is_another_one() {
+    let world = World::new();
+    let (page, state) = world.page(0);
+    let mut browser = Browser::default();
+    browser.open(&page);
+    let sent = world.go_on(&mut browser, &page, 0).location.unwrap();
+    let back = browser.open(&sent).location.unwrap();
+    let mut forged = back.clone();
+    let pairs: Vec<_> = back.query_pairs().into_owned().collect();
+    let other = pairs.iter().map(|(name, value)| (name, if name == "iss" { "https://evil.example" } else { value }));
+    forged.query_pairs_mut().clear().extend_pairs(other);
+    assert_eq!(browser.open(&forged).status, 502);
+    assert_eq!(world.provider.web.count("/token"), 0, "the code goes to nobody");
+    assert_eq!(browser.open(&back).status, 404, "that flow is over");
+
+    world.provider.says_no();
+    let (page, _) = world.page(0);
+    browser.open(&page);
+    let sent = world.go_on(&mut browser, &page, 0).location.unwrap();
+    let back = browser.open(&sent).location.unwrap();
+    let end = browser.open(&back);
+    assert_eq!(end.status, 400);
+    assert!(end.text.contains("access_denied"), "{}", end.text);
+    assert_eq!(world.call(0, "connected", None).good(), "false");
+    let declined = world.call(0, "connect", Some((&state, json!({"connect": {"action": "decline"}}))));
+    assert_eq!(declined.good(), "Consent::Declined");
+}
+
+#[test]
+fn requests_stay_with_the_account() {
+    let world = World::new();
+    world.connect(0);
+    for (path, expected) in [
+        ("GET /user?x=1", "200 "),
+        ("POST /post", "201 1 bytes"),
+        ("DELETE /nothing", "404 no such thing"),
+        ("GET /user X-Kind:y", "200 "),
+        ("GET /most", "200 4194304 bytes"),
+        // Followed, it would be an error.
+        ("GET /away", "302 "),
+    ] {
+        let said = world.call(0, path, None).good();
+        assert!(said.starts_with(expected), "{path}: {said}");
+    }
+    for (path, expected) in [
+        ("GET /../outside", "`.` or `..`"),
+        ("GET /%2e%2e/outside", "`.` or `..`"),
+        ("GET //127.0.0.1/outside", "empty piece"),
+        ("GET /x#y", "fragment"),
+        ("GET /user Authorization:Bearer-x", "not for plugins"),
+        ("GET /user Host:evil.example", "not for plugins"),
+        ("GET /user Cookie:a=b", "not for plugins"),
+        ("GET /user Range:bytes=0-3", "not for plugins"),
+        ("TRACE /user", "the method must be"),
+        ("GET /echo", "holds the account's credential"),
+        ("GET /big", "larger than"),
+    ] {
+        let said = world.call(0, path, None);
+        assert!(said.is_error() && said.text().contains(expected), "{path}: {}", said.text());
+    }
+    assert_eq!(world.call(0, "other", None).code(), "denied");
+    let seen = world.provider.web.seen();
+    assert!(!seen.iter().any(|seen| seen.path() == "/outside"));
+    let token = |seen: &&suite::web::Seen| seen.everything().contains(CANARY);
+    assert!(seen.iter().filter(token).all(|seen| seen.path().starts_with("/api/v1/")), "only the API gets the token");
+    assert!(!seen.iter().any(|seen| seen.everything().contains(&world.keys[0])), "the client's own key goes nowhere");
+    world.check_secrecy();
+}
+
+#[test]
+fn tokens_are_renewed_until_they_cannot_be() {
+    let world = World::new();
+    world.provider.tokens_last(1);
+    world.connect(0);
+    let renewed = |world: &World| world.provider.web.count("/token") - 1;
+    assert!(world.call(0, "GET /user", None).good().starts_with("200 "));
+    assert_eq!(renewed(&world), 1, "it was about to end");
+    world.provider.tokens_last(3600);
+    assert!(world.call(0, "GET /user", None).good().starts_with("200 "));
+    assert!(world.call(0, "GET /user", None).good().starts_with("200 "));
+    assert_eq!(renewed(&world), 2);
+    world.provider.revoke_access();
+    assert!(world.call(0, "GET /user", None).good().starts_with("200 "), "by a 401 it is found out, and renewed");
+    assert_eq!(renewed(&world), 3);
+    world.provider.revoke_all();
+    assert!(world.call(0, "GET /user", None).text().contains("NotConnected"));
+    assert_eq!(world.call(0, "connected", None).good(), "false");
+    world.connect(0);
+    assert!(world.call(0, "GET /user", None).good().starts_with("200 "));
+    world.check_secrecy();
+}
+
+/// Over stdio there is one user, and the pages are on a port of their own. What is connected stays so.
+#[test]
+fn over_stdio_and_across_restarts() {
+    let provider = Provider::start();
+    let config = config(&provider);
+    let server = Server::start_in(home(&provider), &config);
+    let mut client = Client::able(server, Era::Legacy, false, json!({"elicitation": {"url": {}}}));
+    // The user does it all before saying "accept".
+    client.answering = Some(|method, params| {
+        assert_eq!((method, &params["mode"]), ("elicitation/create", &json!("url")));
+        let page = Url::parse(params["url"].as_str().unwrap()).unwrap();
+        let id = page.query_pairs().next().unwrap().1.into_owned();
+        let mut to = page.clone();
+        to.set_query(None);
+        let mut browser = Browser::default();
+        assert_eq!(browser.open(&page).status, 200);
+        let provider = browser.submit(&to, &[("e", &id)]).location.unwrap();
+        let back = browser.open(&provider).location.unwrap();
+        assert_eq!(browser.open(&back).status, 200);
+        json!({"action": "accept"})
+    });
+    assert_eq!(client.run("account", json!({"path": "connect"})).good(), "Consent::Accepted");
+    assert!(client.run("account", json!({"path": "GET /user"})).good().starts_with("200 "));
+    client.server.end();
+    let home = std::mem::take(&mut client.server.home);
+    let mut client = Client::new(Server::start_in(home, &config), Era::Modern, false);
+    assert_eq!(client.run("account", json!({"path": "connected"})).good(), "true");
+    assert!(client.run("account", json!({"path": "GET /user"})).good().starts_with("200 "));
+    assert!(!client.server.log().contains(CANARY));
+    // Pointed elsewhere, the credential is not sent there.
+    client.server.end();
+    let home = std::mem::take(&mut client.server.home);
+    let elsewhere = config.replace("/api/v1", "/other");
+    let mut client = Client::new(Server::start_in(home, &elsewhere), Era::Modern, false);
+    assert_eq!(client.run("account", json!({"path": "connected"})).good(), "false");
+}

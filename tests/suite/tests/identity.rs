@@ -1,0 +1,204 @@
+//! Who may use the server over HTTP: API keys and tokens of a local issuer.
+
+use serde_json::{Value, json};
+use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
+use suite::client::modern_meta;
+use suite::http::{Response, legacy_session_of, request, request_at};
+use suite::issuer::{self, Issuer};
+use suite::{Home, Server, plugin, portcullis};
+
+const AUDIENCE: &str = "https://tools.example.com/mcp";
+const METADATA: &str = "https://tools.example.com/.well-known/oauth-protected-resource/mcp";
+
+/// A server with API keys for these names, and perhaps an issuer.
+fn start(names: &[&str], issuer: Option<&Issuer>) -> (Server, SocketAddr, Vec<String>) {
+    let home = Home::new();
+    let (mut keys, mut file) = (vec![], String::new());
+    for name in names {
+        let made = portcullis(&home, &["key", "new", name]);
+        let lines: Vec<_> = made.good().lines().map(str::trim).collect();
+        keys.push(lines[1].to_owned());
+        file += &format!("{}\n", lines[3]);
+    }
+    let path = home.write("keys.toml", &file);
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let mut config = plugin("echo", "");
+    if !names.is_empty() {
+        config += "[server.auth]\nkeys = \"keys.toml\"\n";
+    }
+    if let Some(issuer) = issuer {
+        let (url, scopes) = (issuer.url(), "required-scopes = [\"tools\"]");
+        config += &format!("[server.auth.oauth]\nissuer = \"{url}\"\naudience = \"{AUDIENCE}\"\n{scopes}\n");
+    }
+    let (server, address) = Server::start_http_in(home, &config);
+    (server, address, keys)
+}
+
+fn list(address: SocketAddr, credential: Option<&str>) -> Response {
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": modern_meta(false)}});
+    let bearer = credential.map(|credential| format!("Bearer {credential}"));
+    let mut headers = vec![("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/list")];
+    headers.extend(bearer.as_deref().map(|bearer| ("Authorization", bearer)));
+    request(address, "POST", &headers, &body.to_string())
+}
+
+fn challenge(response: &Response) -> &str {
+    response.header("www-authenticate").unwrap_or_default()
+}
+
+#[test]
+fn keys_open_and_nothing_else_does() {
+    let (server, address, keys) = start(&["alice", "bob"], None);
+    for key in &keys {
+        assert_eq!(list(address, Some(key)).status, 200);
+    }
+    for wrong in [None, Some("portcullis_AAAA"), Some("x"), Some(&keys[0][1..])] {
+        let mut refused = list(address, wrong);
+        assert_eq!(refused.status, 401, "{wrong:?}");
+        assert!(challenge(&refused).starts_with("Bearer "), "{:?}", refused.headers());
+        let message = refused.message().unwrap();
+        assert_eq!((&message["jsonrpc"], message.get("id")), (&json!("2.0"), None));
+        assert!(message["error"]["message"].as_str().unwrap().len() > 10);
+    }
+    let twice = [("Authorization", format!("Bearer {}", keys[0])), ("Authorization", "Bearer x".to_owned())];
+    let twice: Vec<_> = twice.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    assert_eq!(request(address, "POST", &twice, "{}").status, 401);
+    let in_query = request_at(address, "POST", &format!("/mcp?access_token={}", keys[0]), &[], "{}");
+    assert_eq!(in_query.status, 401);
+    for method in ["GET", "DELETE", "PUT", "OPTIONS"] {
+        assert_eq!(request(address, method, &[], "").status, 401, "{method}");
+    }
+    // No issuer, so there is nowhere to send clients to.
+    assert_eq!(request_at(address, "GET", "/.well-known/oauth-protected-resource", &[], "").status, 404);
+    assert!(keys.iter().all(|key| !server.log().contains(key)));
+}
+
+#[test]
+fn a_careless_file_of_keys() {
+    let home = Home::new();
+    let made = portcullis(&home, &["key", "new", "alice"]);
+    let path = home.write("keys.toml", made.good().lines().last().unwrap());
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let (server, _) = Server::start_http_in(home, &(plugin("echo", "") + "[server.auth]\nkeys = \"keys.toml\"\n"));
+    assert!(server.log().contains("chmod 600"), "{}", server.log());
+    let home = Home::new();
+    home.write("portcullis.toml", "[server.auth]\nkeys = \"nowhere.toml\"\n");
+    let refused = portcullis(&home, &["serve", "--http", "127.0.0.1:0"]);
+    assert!(refused.refused().contains("portcullis key new"), "{refused:?}");
+    assert!(portcullis(&home, &["key", "new", "a b"]).refused().contains("no name for a key"));
+}
+
+#[test]
+fn tokens_are_checked() {
+    let issuer = Issuer::start();
+    let (server, address, keys) = start(&["alice"], Some(&issuer));
+    let good = issuer::sign(1, &issuer.claims(AUDIENCE));
+    assert_eq!(list(address, Some(&good)).status, 200);
+    assert_eq!(list(address, Some(&keys[0])).status, 200, "a key is as good");
+    let with = |name: &str, value: Value| {
+        let mut claims = issuer.claims(AUDIENCE);
+        claims[name] = value;
+        issuer::sign(1, &claims)
+    };
+    let bad = [
+        ("another server", with("aud", json!("https://other.example.com/mcp"))),
+        ("another issuer", with("iss", json!("https://evil.example.com"))),
+        ("expired", with("exp", json!(issuer::now() - 60))),
+        ("not valid yet", with("nbf", json!(issuer::now() + 60))),
+        ("subject", with("sub", json!(""))),
+        ("does not have", issuer::sign(2, &issuer.claims(AUDIENCE))),
+        ("neither a known key", issuer::with_header(&good, &json!({"alg": "none", "kid": "key-1"}))),
+        ("signature", issuer::with_header(&good, &json!({"alg": "HS256", "kid": "key-1"}))),
+        ("signature", issuer::with_header(&good, &json!({"alg": "EdDSA", "kid": "key-1", "typ": "x"}))),
+        ("names no key", issuer::with_header(&good, &json!({"alg": "EdDSA"}))),
+    ];
+    for (expected, token) in &bad {
+        let mut refused = list(address, Some(token));
+        assert_eq!(refused.status, 401, "{expected}");
+        let text = refused.text();
+        assert!(text.contains(expected), "{expected}: {text}");
+        assert!(challenge(&refused).contains("error=\"invalid_token\""), "{}", challenge(&refused));
+    }
+    let narrow = list(address, Some(&with("scope", json!("other"))));
+    assert_eq!(narrow.status, 403);
+    assert!(
+        challenge(&narrow).contains("error=\"insufficient_scope\"") && challenge(&narrow).contains("scope=\"tools\"")
+    );
+    let log = server.log();
+    assert!(!log.contains(&good) && !bad.iter().any(|(_, token)| log.contains(token.as_str())), "{log}");
+    assert!(!issuer.web.seen().iter().any(|seen| seen.everything().contains(&good[..40])));
+}
+
+#[test]
+fn made_up_keys_cost_the_issuer_nothing() {
+    let issuer = Issuer::start();
+    let (_server, address, _) = start(&[], Some(&issuer));
+    for key in 2..60 {
+        assert_eq!(list(address, Some(&issuer::sign(key, &issuer.claims(AUDIENCE)))).status, 401);
+    }
+    assert_eq!(list(address, Some(&issuer::sign(1, &issuer.claims(AUDIENCE)))).status, 200);
+    assert_eq!(issuer.web.count("/jwks"), 1, "at most once in 30 s");
+}
+
+#[test]
+fn clients_find_the_issuer() {
+    let issuer = Issuer::start();
+    let (_server, address, _) = start(&[], Some(&issuer));
+    let refused = list(address, None);
+    assert_eq!(refused.status, 401);
+    assert_eq!(challenge(&refused), format!("Bearer resource_metadata=\"{METADATA}\", scope=\"tools\""));
+    for path in ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"] {
+        let mut response = request_at(address, "GET", path, &[], "");
+        assert_eq!(response.status, 200);
+        let document = response.message().unwrap();
+        assert_eq!(document["resource"], AUDIENCE);
+        assert_eq!(document["authorization_servers"], json!([issuer.url()]));
+        assert_eq!(document["scopes_supported"], json!(["tools"]));
+    }
+}
+
+#[test]
+fn an_issuer_that_is_away_is_not_the_clients_fault() {
+    let issuer = Issuer::start();
+    let token = issuer::sign(1, &issuer.claims(AUDIENCE));
+    let (server, address, keys) = start(&["alice"], Some(&issuer));
+    drop(issuer);
+    assert_eq!(list(address, Some(&token)).status, 503);
+    assert_eq!(list(address, Some(&keys[0])).status, 200);
+    server.wait_for_log("the issuer's keys cannot be had");
+}
+
+/// Somebody else's session answers as one that never was, in every way.
+#[test]
+fn sessions_belong_to_those_who_made_them() {
+    let (_server, address, keys) = start(&["alice", "bob"], None);
+    let bearer: Vec<_> = keys.iter().map(|key| format!("Bearer {key}")).collect();
+    let session = legacy_session_of(address, false, &[("Authorization", &bearer[0])]);
+    let session = session.iter().find(|(name, _)| name == "Mcp-Session-Id").unwrap().1.clone();
+    let body = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}).to_string();
+    let ask = |who: &str, method: &str, session: &str| {
+        let headers = [("Authorization", who), ("MCP-Protocol-Version", "2025-11-25"), ("Mcp-Session-Id", session)];
+        let mut response = request(address, method, &headers, if method == "POST" { &body } else { "" });
+        let headers: Vec<_> = response.headers().iter().filter(|(name, _)| name != "date").cloned().collect();
+        (
+            response.status,
+            headers,
+            if method == "GET" && response.status == 200 { String::new() } else { response.text() },
+        )
+    };
+    let unknown = "3f1f4c9e-0000-4000-8000-000000000000";
+    let (inner, tag) = session.rsplit_once('.').unwrap();
+    for method in ["POST", "GET", "DELETE"] {
+        let never = ask(&bearer[1], method, unknown);
+        for foreign in [session.as_str(), inner, &format!("{inner}.{}", "0".repeat(tag.len())), "none", ""] {
+            assert_eq!(ask(&bearer[1], method, foreign), never, "{method} {foreign}");
+        }
+        if method != "DELETE" {
+            assert_eq!(never.0, 404, "{method}");
+        }
+        assert_eq!(ask(&bearer[0], "POST", &session).0, 200, "after {method} it is still there for its owner");
+    }
+    assert!(ask(&bearer[0], "DELETE", &session).0 < 300);
+    assert_eq!(ask(&bearer[0], "POST", &session).0, 404);
+}

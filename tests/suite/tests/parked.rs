@@ -1,0 +1,87 @@
+//! Many calls that wait at once: none is mixed up with another, and what is too much goes, the oldest first.
+
+use serde_json::{Value, json};
+use std::time::Instant;
+use suite::{Called, Client, Era, Server, plugin};
+
+/// Calls that wait at once: the default ceiling.
+const MANY: u64 = 1_000;
+
+fn client(parked: &str) -> Client {
+    let config = format!("[server]\nparked = {{ {parked} }}\n\n") + &plugin("ask", "grants.client.form = true");
+    Client::able(Server::start(&config), Era::Modern, false, json!({"elicitation": {"form": {}}}))
+}
+
+fn arguments(number: u64) -> Value {
+    json!({"path": "number", "n": number})
+}
+
+/// The states of this many calls, all waiting.
+fn park(client: &mut Client, many: u64) -> Vec<Value> {
+    let sent = Instant::now();
+    let ids: Vec<_> = (0..many).map(|number| client.begin_call("ask__run", arguments(number))).collect();
+    let mut states = Vec::new();
+    for (number, id) in (0..).zip(ids) {
+        let asked = client.wait(id, sent);
+        let question = &asked.result()["inputRequests"]["user_name"]["params"];
+        assert_eq!(question["message"], format!("Who has number {number}?"));
+        states.push(asked.result()["requestState"].clone());
+    }
+    states
+}
+
+fn resume(client: &mut Client, number: u64, state: &Value) -> u64 {
+    let responses = json!({"user_name": {"action": "accept", "content": {"name": format!("holder of {number}")}}});
+    client.begin(
+        "tools/call",
+        json!({"name": "ask__run", "arguments": arguments(number), "requestState": state, "inputResponses": responses}),
+    )
+}
+
+fn expected(number: u64) -> String {
+    format!(r#"{number}: {{"name":"holder of {number}"}}"#)
+}
+
+#[test]
+fn a_thousand_calls_wait_and_each_gets_its_own_answer() {
+    let mut client = client(&format!("calls = {MANY}, per-principal = {MANY}, memory = \"4 GiB\""));
+    let states = park(&mut client, MANY);
+    // Every number once, far from the order in which they came: 617 shares no factor with 1,000.
+    let order = (0..MANY).map(|step| (step * 617 + 101) % MANY);
+    let sent = Instant::now();
+    let resumed: Vec<_> = order.map(|number| (number, resume(&mut client, number, &states[number as usize]))).collect();
+    for (number, id) in resumed {
+        assert_eq!(Called(client.wait(id, sent)).good(), expected(number));
+    }
+    // Nothing waits any more, and there is room again.
+    let again = resume(&mut client, 0, &states[0]);
+    assert_eq!(client.wait(again, sent).error_code(), -32602);
+    park(&mut client, 1);
+}
+
+#[test]
+fn what_waits_is_bounded_by_memory() {
+    const BOUND: u64 = 12 << 20;
+    let mut client = client("memory = \"12 MiB\"");
+    let peak = client.run("ask", json!({"path": "supported"})).usage()["peakMemory"].as_u64().unwrap();
+    let (all, fit) = (30, BOUND / peak);
+    assert!((2..all).contains(&fit), "{fit} calls of {peak} bytes");
+    // One after the other, so that it is clear who is oldest.
+    let states: Vec<_> = (0..all)
+        .map(|number| {
+            let asked = client.call("ask__run", arguments(number));
+            asked.result()["requestState"].clone()
+        })
+        .collect();
+    for (number, state) in (0..all).zip(&states) {
+        let id = resume(&mut client, number, state);
+        let answer = client.wait(id, Instant::now());
+        if number < all - fit {
+            assert_eq!(answer.error_code(), -32602, "{number} of {all}, {fit} fit");
+            let message = answer.message["error"]["message"].as_str().unwrap();
+            assert!(message.contains("too many calls were waiting"), "{message}");
+        } else {
+            assert_eq!(Called(answer).good(), expected(number));
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! `cargo xtask clients`: what every real client sees when one guest asks it, side by side.
+
+use anyhow::{Context, Result};
+
+use crate::command::{cargo, check, step};
+use crate::repo::Repo;
+use crate::{checks, setup};
+
+/// The guest that asks.
+const GUESTS: [&str; 1] = ["ask"];
+
+/// Sets up all clients and prints the table; fails unless all transcripts are equal.
+pub(crate) fn run(repo: &Repo) -> Result<()> {
+    setup::for_clients(repo, &GUESTS)?;
+    // One after the other: together they would share their features, and all would be built anew.
+    for (what, package) in [("the host", "portcullis"), ("the comparison", "suite")] {
+        step(&format!("building {what}"), || {
+            check(cargo().args(["build", "--quiet", "--bins", "-p", package]).current_dir(&repo.root))
+        })?;
+    }
+    let mut compare = std::process::Command::new(repo.binary("debug", "transcripts"));
+    check(checks::with_peers(repo, &mut compare).current_dir(&repo.root)).context("not every client sees the same")
+}
