@@ -10,6 +10,7 @@ mod cancel;
 mod clients;
 mod command;
 mod connections;
+mod demos;
 mod escapes;
 mod floods;
 mod forged;
