@@ -1,5 +1,6 @@
 //! What a plugin may send and what it gets back: paths that stay below the base address, headers that are its business,
-//! sizes that end, and answers without the credential in them.
+//! sizes that end, and answers without the credential in them. A service that hands out its own credential in some coding
+//! cannot be found out here; those that repeat what they are sent can.
 
 use crate::imports::{ConnectionRequest, ConnectionResponse};
 use crate::outbound::header::{HeaderMap, HeaderName, HeaderValue};

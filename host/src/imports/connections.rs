@@ -1,11 +1,12 @@
 //! `connections`: accounts that users have connected. The host holds the credentials; a guest names an account and says
 //! what to send, and never sees what makes the other server believe it.
 
-use super::{CallContext, Exhaustion, GuestDenial};
-use crate::policy::{Authority, PluginId, Principal};
+use super::{Budgeted, CallContext, Exhaustion, GuestDenial};
+use crate::policy::{Authority, Limits, PluginId, Principal};
 use crate::telemetry::printable;
 use async_trait::async_trait;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// One HTTP request below an account's base address.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -126,12 +127,19 @@ pub struct Accounts {
     authority: Arc<Authority>,
     principal: Principal,
     connections: Arc<dyn Connections>,
+    limit: u32,
+    sent: Arc<AtomicU32>,
 }
 
 impl Accounts {
-    /// For a call under this authority.
-    pub fn new(authority: Arc<Authority>, call: &CallContext, connections: Arc<dyn Connections>) -> Self {
-        Self { authority, principal: call.principal.clone(), connections }
+    /// For a call under this authority and these limits.
+    pub fn new(
+        authority: Arc<Authority>,
+        limits: &Limits,
+        call: &CallContext,
+        connections: Arc<dyn Connections>,
+    ) -> Self {
+        Self { authority, principal: call.principal.clone(), connections, limit: limits.calls, sent: Arc::default() }
     }
 
     /// The page on which the call's user connects an account.
@@ -155,6 +163,11 @@ impl Accounts {
     /// Sends a request as the call's user.
     pub async fn send(&self, name: &str, request: ConnectionRequest) -> Result<ConnectionResponse, ConnectionError> {
         self.granted(name)?;
+        // The other server has limits too, and counts them against the user.
+        if self.sent.fetch_add(1, Ordering::Relaxed) >= self.limit {
+            let limit = self.limit.into();
+            return Err(ConnectionError::Exhausted(Exhaustion { budget: Budgeted::Calls, limit }));
+        }
         self.connections.send(&self.principal, name, request).await
     }
 
@@ -203,7 +216,17 @@ mod tests {
         let requests: Requests = toml::from_str(requests).unwrap();
         let grants: Grants = toml::from_str(grants).unwrap();
         let authority = Arc::new(Authority::new(plugin, &requests, &grants));
-        Accounts::new(authority, &CallContext::new("local"), Arc::new(Yes))
+        Accounts::new(authority, &Limits { calls: 2, ..Limits::default() }, &CallContext::new("local"), Arc::new(Yes))
+    }
+
+    #[tokio::test]
+    async fn requests_of_a_call_are_counted() {
+        let github = r#"connections = ["github"]"#;
+        let accounts = accounts(github, github);
+        let send = || accounts.send("github", ConnectionRequest::default());
+        assert!(send().await.is_ok() && send().await.is_ok());
+        let exhausted = Exhaustion { budget: Budgeted::Calls, limit: 2 };
+        assert_eq!(send().await, Err(ConnectionError::Exhausted(exhausted)));
     }
 
     #[tokio::test]

@@ -3,7 +3,9 @@
 use super::server::Shared;
 use super::{prompts, respond, result};
 use crate::imports::{Completing, CompletionQuery, NoClient, NoSink};
+use crate::policy::Principal;
 use crate::registry::{CallRequest, Plugin};
+use crate::shelf::TEMPLATES;
 use crate::telemetry::printable;
 use rmcp::ErrorData;
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
@@ -15,7 +17,13 @@ pub(super) async fn complete(
     request: CompleteRequestParams,
     context: RequestContext<RoleServer>,
 ) -> Result<CompleteResult, ErrorData> {
-    let (plugin, of, names) = find(server, &request.r#ref)?;
+    let principal = server.principal(&context);
+    let Some((plugin, of, names)) = find(server, &principal, &request.r#ref)? else {
+        // What a call published, and what the host makes, has no suggestions.
+        let mut result = CompleteResult::default();
+        result.meta = Some(server.meta(None));
+        return Ok(result);
+    };
     let argument = request.argument;
     if !names.contains(&argument.name) {
         let text = format!("there is no argument `{}`; there are: {}", printable(&argument.name), names.join(", "));
@@ -26,7 +34,7 @@ pub(super) async fn complete(
     let mut given: Vec<_> = given.into_iter().filter(|(name, _)| names.contains(name)).collect();
     given.sort();
     let query = CompletionQuery { of, argument: argument.name, value: argument.value, context: given };
-    let about = respond::about(&server.principal(&context), &context)?;
+    let about = respond::about(&principal, &context)?;
     let meta = server.meta(about.correlation_id.as_deref());
     // The protocol has no questions here, and a person who types waits for nothing but the answer.
     let (sink, client) = (Arc::new(NoSink), Arc::new(NoClient));
@@ -43,20 +51,30 @@ pub(super) async fn complete(
     Ok(result)
 }
 
-/// Who suggests values for this, its own name for it, and the names of the arguments it has.
-fn find(server: &Shared, reference: &Reference) -> Result<(Arc<Plugin>, Completing, Vec<String>), ErrorData> {
+/// Who suggests values for an argument, its own name for what has it, and the names of all arguments.
+type Found = (Arc<Plugin>, Completing, Vec<String>);
+
+/// None for what is there but nobody suggests anything for.
+fn find(server: &Shared, principal: &Principal, reference: &Reference) -> Result<Option<Found>, ErrorData> {
+    let catalog = server.catalog.now();
     if let Some(name) = reference.as_prompt_name() {
-        let exposed = prompts::find(server, name)?;
-        let prompt = exposed.item();
-        let names = prompt.arguments.iter().map(|argument| argument.name.clone()).collect();
-        return Ok((exposed.plugin().clone(), Completing::Prompt(prompt.name.clone()), names));
+        if let Some(exposed) = catalog.prompt(name) {
+            let prompt = exposed.item();
+            let names = prompt.arguments.iter().map(|argument| argument.name.clone()).collect();
+            return Ok(Some((exposed.plugin().clone(), Completing::Prompt(prompt.name.clone()), names)));
+        }
+        let published = server.shelf.list_prompts(principal).iter().any(|prompt| prompt.name == name);
+        return if published { Ok(None) } else { prompts::find(server, name).map(|_| None) };
     }
     let text = reference.as_resource_uri().unwrap_or_default();
-    let Some(exposed) = server.catalog.now().template(text).cloned() else {
-        let text =
-            format!("unknown resource template `{}`; resources/templates/list names those there are", printable(text));
-        return Err(ErrorData::invalid_params(text, None));
-    };
-    let names = exposed.item().pattern.variables().map(str::to_owned).collect();
-    Ok((exposed.plugin().clone(), Completing::Template(text.to_owned()), names))
+    if let Some(exposed) = catalog.template(text) {
+        let names = exposed.item().pattern.variables().map(str::to_owned).collect();
+        return Ok(Some((exposed.plugin().clone(), Completing::Template(text.to_owned()), names)));
+    }
+    if TEMPLATES.iter().any(|template| template.uri == text) {
+        return Ok(None);
+    }
+    let text =
+        format!("unknown resource template `{}`; resources/templates/list names those there are", printable(text));
+    Err(ErrorData::invalid_params(text, None))
 }

@@ -197,7 +197,7 @@ impl Runner {
         };
         let Parent { lineage, budget, standstill, held } = parent;
         let agent_tools = AgentTools::new(plugin.authority.clone(), lineage, request.agent);
-        let accounts = Accounts::new(plugin.authority.clone(), &request.context, self.connections.clone());
+        let accounts = Accounts::new(plugin.authority.clone(), limits, &request.context, self.connections.clone());
         let client = Client::new(plugin.authority.clone(), limits, client, accounts.clone());
         let call =
             CallCtx::new(request.context, limits, request.sink, agent_tools, client, accounts).keep_with(&self.keepers);

@@ -10,12 +10,26 @@ use exports::portcullis::plugin::resources::{
     EmbeddedResource, Guest as Resources, ReadError, ResourceInfo, ResourceTemplate,
 };
 use exports::portcullis::plugin::tools::{CallContext, Guest as Tools, Tool, ToolResult};
+use portcullis::plugin::client::{self, Form, FormAnswer};
 use portcullis::plugin::progress;
 use portcullis::plugin::types::{
     Blob, Content, ContentAnnotations, ContentData, Execution, Icon, ResourceBody, Role, ToolAnnotations,
 };
 
+guests::manifest!(r#"{"name":"provider","version":"0.1.0","description":"","requests":{"client":{"form":true}}}"#);
+
 struct Provider;
+
+/// Asks the user for a name, in the middle of whatever it is doing.
+fn asked() -> Result<String, ToolError> {
+    let schema = r#"{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}"#.to_owned();
+    match client::elicit_form(Some("who"), &Form { message: "Who?".to_owned(), schema }) {
+        Ok(FormAnswer::Accepted(json)) => Ok(json),
+        Ok(FormAnswer::Declined | FormAnswer::Cancelled) => Err(ToolError::Cancelled),
+        Err(client::ClientError::Unsupported(what)) => Err(ToolError::Unsupported(what)),
+        Err(error) => Err(ToolError::Failed(format!("{error:?}"))),
+    }
+}
 
 fn text(words: impl Into<String>) -> Content {
     Content { data: ContentData::Text(words.into()), annotations: None }
@@ -71,7 +85,7 @@ impl Tools for Provider {
 
 impl Resources for Provider {
     fn list_resources() -> Vec<ResourceInfo> {
-        let words = ["text", "spin", "nothing", "broken", "gone", "foreign", "caller"];
+        let words = ["asks", "text", "spin", "nothing", "broken", "gone", "foreign", "caller"];
         let mut all: Vec<_> = words.iter().map(|word| listed(&format!("test://{word}"), "text/plain")).collect();
         all.push(listed("test://bytes", "image/png"));
         all
@@ -97,6 +111,7 @@ impl Resources for Provider {
                 words("hello".to_owned())
             }
             "bytes" => Ok(vec![piece(&uri, "image/png", ResourceBody::Blob(vec![1, 2, 3]))]),
+            "asks" => words(asked().map_err(ReadError::Failed)?),
             "spin" => loop {
                 std::hint::black_box(&uri);
             },
@@ -113,7 +128,7 @@ impl Resources for Provider {
 impl Prompts for Provider {
     fn list_prompts() -> Vec<Prompt> {
         let greet = prompt("greet", vec![argument("name", true), argument("style", false)]);
-        vec![greet, prompt("picture", vec![]), prompt("fails", vec![]), prompt("empty", vec![])]
+        vec![greet, prompt("picture", vec![]), prompt("fails", vec![]), prompt("empty", vec![]), prompt("asks", vec![])]
     }
 
     fn get_prompt(_: CallContext, name: String, arguments: Vec<(String, String)>) -> Result<PromptResult, ToolError> {
@@ -130,6 +145,7 @@ impl Prompts for Provider {
                 let resource = Content { data: ContentData::Resource(resource), annotations: None };
                 vec![message(Role::User, image), message(Role::User, resource)]
             }
+            "asks" => vec![message(Role::User, text(asked()?))],
             "empty" => vec![],
             _ => return Err(ToolError::InvalidArguments("not today".to_owned())),
         };

@@ -69,6 +69,9 @@ fn keys_open_and_nothing_else_does() {
     for method in ["GET", "DELETE", "PUT", "OPTIONS"] {
         assert_eq!(request(address, method, &[], "").status, 401, "{method}");
     }
+    for path in ["/", "/mcp/", "/mcp/x", "/%6dcp", "/mcp%2f", "//mcp", "/MCP"] {
+        assert_eq!(request_at(address, "POST", path, &[], "{}").status, 401, "{path}");
+    }
     // No issuer, so there is nowhere to send clients to.
     assert_eq!(request_at(address, "GET", "/.well-known/oauth-protected-resource", &[], "").status, 404);
     assert!(keys.iter().all(|key| !server.log().contains(key)));

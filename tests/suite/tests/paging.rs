@@ -5,10 +5,11 @@ use suite::{Speaker, plugin};
 
 #[test]
 fn pages_make_up_the_list() {
+    // With the inbox and the two templates of the host's own.
     let lists = [
         ("tools/list", "tools", "name", 110),
-        ("resources/list", "resources", "uri", 250),
-        ("resources/templates/list", "resourceTemplates", "uriTemplate", 60),
+        ("resources/list", "resources", "uri", 251),
+        ("resources/templates/list", "resourceTemplates", "uriTemplate", 62),
         ("prompts/list", "prompts", "name", 120),
     ];
     for (way, mut speaker) in Speaker::all(&plugin("many-things", "")) {

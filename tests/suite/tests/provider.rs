@@ -23,11 +23,11 @@ fn lists_are_complete_and_sorted() {
         let modern = speaker.is_modern();
         let resources = speaker.ask("resources/list", json!({}));
         let uris = texts(&resources, "resources", "uri");
-        let words = ["broken", "bytes", "caller", "foreign", "gone", "nothing", "spin", "text"];
-        let expected: Vec<_> =
-            ["only://one".to_owned()].into_iter().chain(words.iter().map(|word| format!("test://{word}"))).collect();
+        let words = ["asks", "broken", "bytes", "caller", "foreign", "gone", "nothing", "spin", "text"];
+        let first = ["only://one", "portcullis://inbox"].map(str::to_owned);
+        let expected: Vec<_> = first.into_iter().chain(words.iter().map(|word| format!("test://{word}"))).collect();
         assert_eq!(uris, expected, "{way}");
-        let text = &resources.result()["resources"][8];
+        let text = &resources.result()["resources"][10];
         assert_eq!(text["mimeType"], "text/plain");
         assert_eq!((&text["size"], &text["title"]), (&json!(5), &json!("A title")));
         assert_eq!(text["annotations"]["audience"], json!(["assistant"]));
@@ -36,13 +36,15 @@ fn lists_are_complete_and_sorted() {
         check_meta(modern, &resources, true);
 
         let templates = speaker.ask("resources/templates/list", json!({}));
-        assert_eq!(texts(&templates, "resourceTemplates", "uriTemplate"), ["test://item/{id}/of/{folder}"], "{way}");
+        let ours = ["portcullis://inbox{?after}", "portcullis://runs/{call}{?after}"];
+        let all = ours.into_iter().chain(["test://item/{id}/of/{folder}"]).collect::<Vec<_>>();
+        assert_eq!(texts(&templates, "resourceTemplates", "uriTemplate"), all, "{way}");
         check_meta(modern, &templates, true);
 
         let prompts = speaker.ask("prompts/list", json!({}));
-        let names = ["empty", "fails", "greet", "picture"].map(|name| format!("provider__{name}"));
+        let names = ["asks", "empty", "fails", "greet", "picture"].map(|name| format!("provider__{name}"));
         assert_eq!(texts(&prompts, "prompts", "name"), names, "{way}");
-        let greet = &prompts.result()["prompts"][2];
+        let greet = &prompts.result()["prompts"][3];
         assert_eq!(
             (&greet["arguments"][0]["name"], &greet["arguments"][0]["required"]),
             (&json!("name"), &json!(true))
@@ -169,13 +171,8 @@ fn what_can_be_offered_later_is_said_from_the_start() {
     }
     assert_eq!(capabilities["resources"]["subscribe"], true, "{capabilities}");
     assert!(capabilities["completions"].is_object(), "{capabilities}");
-    for (list, entries) in [
-        ("resources/list", "resources"),
-        ("resources/templates/list", "resourceTemplates"),
-        ("prompts/list", "prompts"),
-    ] {
-        assert_eq!(client.request(list, json!({})).result()[entries], json!([]));
-    }
+    assert_eq!(client.request("prompts/list", json!({})).result()["prompts"], json!([]));
+    assert_eq!(texts(&client.request("resources/list", json!({})), "resources", "uri"), ["portcullis://inbox"]);
 }
 
 #[test]
@@ -197,5 +194,46 @@ fn a_read_is_a_call_like_any_other() {
         client.cancel(id);
         assert!(watch.until_idle(&client.server).as_secs() < 2);
         client.check_alive();
+    }
+}
+
+/// Accepts any form.
+fn answer(_: &str, _: &Value) -> Value {
+    json!({"action": "accept", "content": {"name": "Ada"}})
+}
+
+#[test]
+fn reading_and_prompting_may_ask_too() {
+    let read = || ("resources/read", json!({"uri": "test://asks"}));
+    let get = || ("prompts/get", json!({"name": "provider__asks", "arguments": {}}));
+    let said = |answer: &Answer| match &answer.result()["contents"] {
+        Value::Null => answer.result()["messages"][0]["content"]["text"].clone(),
+        contents => contents[0]["text"].clone(),
+    };
+    let config = plugin("provider", "grants.client.form = true");
+    let able = json!({"elicitation": {"form": {}}});
+    for (method, params) in [read(), get()] {
+        let mut client = Client::able(Server::start(&config), Era::Legacy, false, able.clone());
+        client.answering = Some(answer);
+        assert_eq!(said(&client.request(method, params.clone())), r#"{"name":"Ada"}"#, "{method}");
+
+        let mut client = Client::able(Server::start(&config), Era::Modern, false, able.clone());
+        let asks = client.request(method, params.clone());
+        assert_eq!(asks.result()["resultType"], "input_required", "{}", asks.message);
+        assert_eq!(asks.result()["inputRequests"]["who"]["params"]["message"], "Who?");
+        let mut again = params.clone();
+        again["requestState"] = asks.result()["requestState"].clone();
+        again["inputResponses"] = json!({"who": answer("", &Value::Null)});
+        // The state of one request is none for another.
+        let (other, mut wrong) = if method == "prompts/get" { read() } else { get() };
+        wrong["requestState"] = again["requestState"].clone();
+        assert_eq!(client.request(other, wrong).error_code(), -32602);
+        assert_eq!(said(&client.request(method, again.clone())), r#"{"name":"Ada"}"#);
+        assert_eq!(client.request(method, again).error_code(), -32602, "a state works once");
+
+        let mut client = Client::new(Server::start(&config), Era::Modern, false);
+        let refused = client.request(method, params);
+        assert_eq!(refused.error_code(), -32021, "{}", refused.message);
+        assert!(refused.message["error"]["data"]["requiredCapabilities"]["elicitation"]["form"].is_object());
     }
 }

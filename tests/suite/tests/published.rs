@@ -54,3 +54,42 @@ fn events_are_granted_by_name_told_once_and_not_too_often() {
     let refused = text.lines().last().unwrap();
     assert!(refused.contains("Exhausted") && refused.contains("Stored") && refused.contains("60"), "{refused}");
 }
+
+#[test]
+fn what_is_published_is_listed_read_filled_in_and_told() {
+    let mut client = Client::of(&(plugin("publish-all", "grants.publish = true") + &plugin("provider", "")));
+    let uri = "portcullis://published/publish-all/report/today.txt";
+    let wanted = json!({"resourcesListChanged": true, "promptsListChanged": true, "resourceSubscriptions": [uri]});
+    client.begin("subscriptions/listen", json!({"notifications": wanted}));
+    assert_eq!(client.notified()["method"], "notifications/subscriptions/acknowledged");
+    let unknown = client.request("resources/read", json!({"uri": uri}));
+    assert_eq!((unknown.error_code(), &unknown.message["error"]["data"]["uri"]), (-32602, &json!(uri)));
+
+    let id = client.begin_call("publish-all__run", json!({}));
+    let mut told: Vec<_> = (0..3).map(|_| client.notified()["method"].as_str().unwrap().to_owned()).collect();
+    told.sort();
+    let methods = ["prompts/list_changed", "resources/list_changed", "resources/updated"];
+    assert_eq!(told, methods.map(|method| format!("notifications/{method}")));
+    client.wait(id, std::time::Instant::now());
+
+    let listed = client.request("resources/list", json!({}));
+    let resources = listed.result()["resources"].as_array().unwrap();
+    let entry = resources.iter().find(|entry| entry["uri"] == uri).unwrap();
+    assert_eq!(entry["_meta"]["dev.portcullis/source"]["plugin"], "publish-all", "{entry}");
+    assert!(resources.iter().is_sorted_by_key(|entry| entry["uri"].as_str()), "{listed:?}");
+    let read = client.request("resources/read", json!({"uri": uri}));
+    assert_eq!(read.result()["contents"][0]["text"], "one two", "{}", read.message);
+    assert_eq!(read.result()["_meta"]["dev.portcullis/source"]["plugin"], "publish-all");
+
+    let name = "publish-all__plan";
+    let prompts = client.request("prompts/list", json!({}));
+    assert!(prompts.result()["prompts"].as_array().unwrap().iter().any(|prompt| prompt["name"] == name));
+    let get = client.request("prompts/get", json!({"name": name, "arguments": {"where": "Oslo"}}));
+    assert_eq!(get.result()["messages"][0]["content"]["text"], "Go to Oslo", "{}", get.message);
+    assert_eq!(client.request("prompts/get", json!({"name": name})).error_code(), -32602);
+    let reference = json!({"type": "ref/prompt", "name": name});
+    let complete = json!({"ref": reference, "argument": {"name": "where", "value": "O"}});
+    assert_eq!(client.request("completion/complete", complete).result()["completion"]["values"], json!([]));
+    let inbox = client.request("resources/read", json!({"uri": "portcullis://inbox"}));
+    assert_eq!(inbox.result()["contents"][0]["mimeType"], "application/json", "{}", inbox.message);
+}

@@ -37,7 +37,8 @@ fn client(script: &Arc<Script>, requests: &str, grants: &str) -> Client {
     let plugin = PluginId { side: Side::Server, name: "p".into() };
     let authority = Authority::new(plugin, &toml::from_str(requests).unwrap(), &toml::from_str(grants).unwrap());
     let authority = Arc::new(authority);
-    let accounts = Accounts::new(authority.clone(), &CallContext::new("local"), Arc::new(NoConnections));
+    let accounts =
+        Accounts::new(authority.clone(), &Limits::default(), &CallContext::new("local"), Arc::new(NoConnections));
     Client::new(authority, &Limits { questions: 6, ..Limits::default() }, script.clone(), accounts)
 }
 

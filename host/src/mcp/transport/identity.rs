@@ -1,8 +1,9 @@
-//! The gate in front of `/mcp`: each request gets its principal before anything else looks at it.
+//! Who sends a request: each gets its principal before anything else looks at it, or is refused.
 //!
-//! Other paths are open; where a request to one shows a good credential, its principal is noted for whoever asks. The
+//! A few paths are open; where a request to one shows a good credential, its principal is noted for whoever asks. The
 //! credential itself goes no further than here.
 
+use crate::connections::{CALLBACK, CONNECT};
 use crate::identity::{Authenticator, Refusal, SessionSeal};
 use crate::policy::Principal;
 use axum::Router;
@@ -22,12 +23,16 @@ const NO_SESSION: HeaderValue = HeaderValue::from_static("none");
 /// JSON-RPC's first code for errors of a server's own.
 const REFUSED: i32 = -32000;
 
+/// Paths for everybody: whether the server is well, and pages for browsers, which look after themselves. What is not
+/// there or well-known is answered as such.
+const OPEN: &[&str] = &["/health", "/ready", CONNECT, CALLBACK];
+
 struct Guard {
     authenticator: Arc<Authenticator>,
     sessions: SessionSeal,
 }
 
-/// The routes behind the gate; without a gate, as they are.
+/// The routes for those who are known; when nobody is asked, as they are.
 pub(super) fn guarded(router: Router, authenticator: Option<Arc<Authenticator>>) -> std::io::Result<Router> {
     let Some(authenticator) = authenticator else { return Ok(router) };
     let guard = Arc::new(Guard { authenticator, sessions: SessionSeal::random()? });
@@ -41,7 +46,7 @@ async fn pass(State(guard): State<Arc<Guard>>, mut request: Request, next: Next)
     {
         return answer(StatusCode::OK, document.to_owned());
     }
-    let guarded = path == "/mcp" || path.starts_with("/mcp/");
+    let open = OPEN.contains(&path) || path.starts_with("/.well-known/");
     let checked = match credential(request.headers()) {
         Ok(credential) => guard.authenticator.check(credential.as_deref()).await,
         Err(refusal) => Err(refusal),
@@ -50,7 +55,7 @@ async fn pass(State(guard): State<Arc<Guard>>, mut request: Request, next: Next)
     match checked {
         Ok(principal) => {
             request.extensions_mut().insert(principal.clone());
-            if !guarded {
+            if open {
                 return next.run(request).await;
             }
             guard.open_session(&principal, request.headers_mut());
@@ -58,7 +63,7 @@ async fn pass(State(guard): State<Arc<Guard>>, mut request: Request, next: Next)
             guard.seal_session(&principal, response.headers_mut());
             response
         }
-        Err(_) if !guarded => next.run(request).await,
+        Err(_) if open => next.run(request).await,
         Err(refusal) => {
             tracing::debug!(%refusal, "refused");
             guard.refuse(&refusal)
