@@ -38,6 +38,26 @@ fn forms_are_answered_with_types() {
 }
 
 #[test]
+fn forms_start_with_what_fits() {
+    #[derive(Form)]
+    struct Stay {
+        #[form(default = 3)]
+        nights: u8,
+        city: String,
+        #[allow(dead_code, reason = "only its schema matters")]
+        bath: Option<bool>,
+    }
+    let host = Host::new().form(Answer::Accepted(json!({ "city": "Oslo", "nights": 2 })));
+    let start = json!({ "nights": 2, "city": "Oslo", "bath": "often", "unknown": 1 });
+    let stay = client::prefilled_form::<Stay>("Where?", &start).ask().unwrap().accepted().unwrap();
+    assert_eq!((stay.nights, stay.city.as_str()), (2, "Oslo"));
+    let AskedQuestion::Form { schema, .. } = &host.asked()[0].question else { panic!("{:?}", host.asked()) };
+    let default = |name: &str| &schema["properties"][name]["default"];
+    assert_eq!([default("nights"), default("city"), default("bath")], [&json!(2), &json!("Oslo"), &Value::Null]);
+    assert_eq!(schema["required"], json!(["city"]), "the user still has to send it");
+}
+
+#[test]
 fn answers_that_do_not_fit_are_errors() {
     let _host = Host::new().form(Answer::Accepted(json!({}))).form(Answer::Accepted(json!({ "name": 1 })));
     let ask = || client::form::<Name>("Who?").ask().unwrap_err();

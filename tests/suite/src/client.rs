@@ -33,7 +33,7 @@ pub struct Client {
     pub progress: bool,
     /// What it declares besides the extension, such as `{"roots": {}}`. A legacy client has declared it at the handshake.
     pub abilities: Value,
-    /// Answers the server's requests, which only legacy clients get: method and params in, result out.
+    /// Answers the server's requests, which only legacy clients get: method and params in, result out, or `{"error": ...}`.
     pub answering: Option<fn(&str, &Value) -> Value>,
     next: u64,
     answers: HashMap<u64, (Instant, Value)>,
@@ -151,8 +151,12 @@ impl Client {
         if let (Some(answering), Some(method)) = (self.answering, message["method"].as_str())
             && message.get("id").is_some()
         {
-            let result = answering(method, &message["params"]);
-            self.server.send(&json!({"jsonrpc": "2.0", "id": message["id"], "result": result}));
+            let mut reply = json!({"jsonrpc": "2.0", "id": message["id"]});
+            match answering(method, &message["params"]) {
+                Value::Object(refusal) if refusal.contains_key("error") => reply["error"] = refusal["error"].clone(),
+                result => reply["result"] = result,
+            }
+            self.server.send(&reply);
         }
         self.notifications.push((at, message));
     }

@@ -12,6 +12,7 @@ mod command;
 mod connections;
 mod door;
 mod drain;
+mod demos;
 mod escapes;
 mod floods;
 mod forged;

@@ -25,8 +25,8 @@ pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
             #(#defaults)*
             #[automatically_derived]
             impl ::portcullis_guest::Form for #name {
-                fn schema() -> ::std::string::String {
-                    __private::Schema::new() #(.field(#described))* .into_text()
+                fn fields() -> __private::Schema {
+                    __private::Schema::new() #(.field(#described))*
                 }
 
                 fn read(__answer: &str) -> __private::serde_json::Result<Self> {

@@ -68,6 +68,26 @@ pub fn form<F: Form>(message: impl Into<String>) -> Question<Answer<F>> {
     question::form(message.into(), F::schema(), F::read)
 }
 
+/// The same with values that are known only now, such as a model's guess: `start` is an object of some fields' values, which
+/// the form starts with. What is no field, or does not fit its type, is left out.
+///
+/// ```no_run
+/// # use portcullis_guest::{Form, ToolError, client};
+/// # use serde_json::json;
+/// #[derive(Form)]
+/// struct Trip {
+///     destination: String,
+///     nights: u8,
+/// }
+///
+/// # fn ask() -> Result<(), ToolError> {
+/// let trip = client::prefilled_form::<Trip>("Where to?", &json!({ "destination": "Oslo" })).ask()?;
+/// # Ok(()) }
+/// ```
+pub fn prefilled_form<F: Form>(message: impl Into<String>, start: &Value) -> Question<Answer<F>> {
+    question::form(message.into(), F::fields().start_with(start).into_text(), F::read)
+}
+
 /// A form for the user, made of a JSON Schema: an object whose properties are plain or enumerated strings, numbers,
 /// booleans, or lists of enumerated strings. `schema` is JSON text or a [`Value`].
 pub fn raw_form(message: impl Into<String>, schema: impl Display) -> Question<Answer<Value>> {

@@ -53,8 +53,14 @@ pub use schema::{Field, Schema, field};
     note = "derive `Form` for a struct with named fields; for a JSON Schema of your own there is `client::raw_form`"
 )]
 pub trait Form: Sized + 'static {
+    /// The fields, as generated.
+    #[doc(hidden)]
+    fn fields() -> Schema;
+
     /// JSON Schema of the answer; its properties are in the order of the fields.
-    fn schema() -> String;
+    fn schema() -> String {
+        Self::fields().into_text()
+    }
 
     /// Reads an answer, JSON text that the host has checked against the schema.
     ///

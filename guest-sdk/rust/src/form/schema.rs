@@ -9,8 +9,15 @@ use super::field::{FormField, HasLength, Number, Text};
 /// The schema of a form.
 #[derive(Debug, Default)]
 pub struct Schema {
-    properties: Vec<String>,
+    properties: Vec<Property>,
     required: Vec<&'static str>,
+}
+
+#[derive(Debug)]
+struct Property {
+    name: &'static str,
+    schema: Map<String, Value>,
+    fits: fn(&Value) -> bool,
 }
 
 impl Schema {
@@ -26,14 +33,27 @@ impl Schema {
         if T::absent().is_none() && !schema.contains_key("default") {
             self.required.push(name);
         }
-        self.properties.push(format!("{}:{}", Value::from(name), Value::Object(schema)));
+        self.properties.push(Property { name, schema, fits: |value| T::read(value).is_some() });
+        self
+    }
+
+    /// Gives fields other defaults, from an object of their values. They stay required: the user sees and sends them.
+    #[must_use]
+    pub(crate) fn start_with(mut self, values: &Value) -> Self {
+        for Property { name, schema, fits } in &mut self.properties {
+            if let Some(value) = values.get(*name).filter(|value| fits(value)) {
+                schema.insert("default".into(), value.clone());
+            }
+        }
         self
     }
 
     /// The schema as JSON text. Put together by hand: a map of serde_json sorts its keys, and users shall see the fields
     /// in their own order.
     pub fn into_text(self) -> String {
-        let properties = self.properties.join(",");
+        let property =
+            |property: Property| format!("{}:{}", Value::from(property.name), Value::Object(property.schema));
+        let properties = self.properties.into_iter().map(property).collect::<Vec<_>>().join(",");
         let required = Value::from(self.required);
         format!(r#"{{"type":"object","properties":{{{properties}}},"required":{required}}}"#)
     }

@@ -54,7 +54,7 @@ impl Transport {
 
 impl Peer {
     /// Its program, still without arguments.
-    pub(super) fn command(&self) -> Command {
+    pub fn command(&self) -> Command {
         match self.program {
             Program::Python => {
                 let mut command = Command::new(paths::python());

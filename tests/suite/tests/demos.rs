@@ -1,0 +1,94 @@
+//! The demos of `plugins/`: what they ask, in both eras, and what they do only after an answer.
+
+mod churn;
+mod research;
+mod travel;
+mod unmodified;
+
+use serde_json::{Map, Value, json};
+use suite::{Called, Client, Era, Home, Server};
+
+/// What a client's user and model say: method and params in, result out.
+type Answer = fn(&str, &Value) -> Value;
+
+/// Forms and a model with tools.
+fn all() -> Value {
+    json!({"elicitation": {"form": {}}, "sampling": {"tools": {}}})
+}
+
+/// A client that wants progress.
+fn client(home: Home, config: &str, era: Era, abilities: Value) -> Client {
+    let mut client = Client::able(Server::start_in(home, config), era, false, abilities);
+    client.progress = true;
+    client
+}
+
+/// A call with everything that happened on its way.
+struct Seen {
+    called: Called,
+    /// Method and params of the questions, by round. A legacy call has one round.
+    rounds: Vec<Vec<(String, Value)>>,
+    progress: Vec<f64>,
+}
+
+impl Seen {
+    /// The params of all questions.
+    fn asked(&self) -> Vec<&Value> {
+        self.rounds.iter().flatten().map(|(_, params)| params).collect()
+    }
+
+    /// The result without what differs from era to era.
+    fn substance(&self) -> Value {
+        let mut result = self.called.substance();
+        result.as_object_mut().unwrap().remove("resultType");
+        result
+    }
+}
+
+/// Makes a call and answers what it asks, as the era has it.
+fn through(client: &mut Client, tool: &str, arguments: &Value, answer: Answer) -> Seen {
+    client.answering = Some(answer);
+    let mut called = client.call(tool, arguments.clone());
+    let mut seen = Seen { rounds: vec![], progress: progress(&called), called };
+    if client.era() == Era::Legacy {
+        let requests = seen.called.0.notifications.iter().filter(|(_, message)| message.get("id").is_some());
+        let question = |message: &Value| (message["method"].as_str().unwrap().to_owned(), message["params"].clone());
+        seen.rounds.push(requests.map(|(_, message)| question(message)).collect());
+        return seen;
+    }
+    while seen.called.result()["resultType"] == "input_required" {
+        let (params, asked) = answered(tool, arguments, seen.called.result(), answer);
+        called = Called(client.request("tools/call", params));
+        seen.progress.extend(progress(&called));
+        seen.rounds.push(asked);
+        seen.called = called;
+    }
+    seen
+}
+
+fn progress(called: &Called) -> Vec<f64> {
+    called.progress().iter().map(|report| report["progress"].as_f64().unwrap()).collect()
+}
+
+/// The retry that answers a round, and what was asked in it.
+fn answered(tool: &str, arguments: &Value, round: &Value, answer: Answer) -> (Value, Vec<(String, Value)>) {
+    let (mut responses, mut asked) = (Map::new(), Vec::new());
+    for (key, request) in round["inputRequests"].as_object().unwrap() {
+        let (method, params) = (request["method"].as_str().unwrap(), &request["params"]);
+        responses.insert(key.clone(), answer(method, params));
+        asked.push((method.to_owned(), params.clone()));
+    }
+    let state = &round["requestState"];
+    (json!({"name": tool, "arguments": arguments, "requestState": state, "inputResponses": responses}), asked)
+}
+
+/// A model that says this.
+fn said(text: &str) -> Value {
+    let content = json!({"type": "text", "text": text});
+    json!({"role": "assistant", "content": content, "model": "m", "stopReason": "endTurn"})
+}
+
+/// A user who fills this in.
+fn filled(content: Value) -> Value {
+    json!({"action": "accept", "content": content})
+}
