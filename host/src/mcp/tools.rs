@@ -65,7 +65,7 @@ struct Call {
 impl Call {
     async fn run(self, arguments: Value, reach: Reach) -> Outcome {
         let Self { server, exposed, about, stateless } = self;
-        let meta = server.meta(about.correlation_id.as_deref());
+        let correlation = about.correlation_id.clone();
         let text = arguments.to_string();
         let Reach { sink, client, cancel } = reach;
         let agent = server.agent.clone();
@@ -76,7 +76,7 @@ impl Call {
             Err(CallError::Unsupported { .. }) if stateless && finished.lacked.any() => {
                 Err(ErrorData::missing_required_client_capability(wire::required(finished.lacked)))
             }
-            _ => Ok(Output::Tool(result::of(finished, meta))),
+            _ => Ok(Output::Tool(result::of(finished, server.meta(correlation.as_deref())))),
         }
     }
 }
