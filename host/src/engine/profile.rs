@@ -130,7 +130,8 @@ fn pooled(profile: Profile) -> Config {
         .table_elements(usize::try_from(Limits::TABLE_ELEMENTS_CEILING).unwrap_or(usize::MAX))
         .linear_memory_keep_resident(if scan { KEEP_RESIDENT } else { 0 })
         .table_keep_resident(if scan { 64 << 10 } else { 0 })
-        .async_stack_keep_resident(64 << 10)
+        // More than most calls use. It is zeroed after each call, and kept for every stack that was ever in use.
+        .async_stack_keep_resident(32 << 10)
         .pagemap_scan(Enabled::Auto)
         .max_unused_warm_slots(32);
     let mut config = base(profile);

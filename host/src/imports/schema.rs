@@ -52,6 +52,12 @@ impl Schema {
         }
     }
 
+    /// Without the document, which takes memory that a schema needs only to be looked at.
+    pub fn without_document(mut self) -> Self {
+        self.document = Map::new();
+        self
+    }
+
     /// The schema as a document.
     pub fn document(&self) -> &Map<String, Value> {
         &self.document

@@ -8,15 +8,16 @@ use super::wire;
 use super::{STREAM, legacy};
 use crate::imports::{Asked, CallSink, ClientCalls, ClientError, Inquiry, Reply};
 use crate::policy::Overflow;
-use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
+use futures::{FutureExt, StreamExt};
 use rmcp::ErrorData;
 use rmcp::model::{
     CallToolResult, GetPromptResult, InputRequests, InputResponses, ProtocolVersion, ReadResourceResult,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -160,6 +161,9 @@ impl Live {
                     forwarding = None;
                     match event {
                         Some(pending) if stateless => {
+                            if let Some(outcome) = forget_waker(&mut call) {
+                                break outcome;
+                            }
                             return Round::Asks(Box::new(Live { call, stream, view, cancel }), pending);
                         }
                         Some(pending) => {
@@ -183,6 +187,15 @@ impl Live {
             context.ct.run_until_cancelled(forwarding).await;
         }
         Round::Done(outcome.map(|output| output.with(&record)))
+    }
+}
+
+/// Polls a call that waits, on behalf of nobody. Its timers and channels know the task of the request that ends now, and
+/// would keep that task's memory for as long as the call is parked; whoever goes on with the call polls it again.
+fn forget_waker(call: &mut BoxFuture<'static, Outcome>) -> Option<Outcome> {
+    match call.poll_unpin(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(outcome) => Some(outcome),
+        Poll::Pending => None,
     }
 }
 

@@ -58,9 +58,9 @@ async fn run(
     stateless: bool,
     call: CallRequest,
 ) -> Outcome {
-    let meta = server.meta(call.context.correlation_id.as_deref());
+    let correlation = call.context.correlation_id.clone();
     let text = arguments.to_string();
     let finished = server.runner.call(exposed.plugin(), exposed.tool(), &arguments, text, call).await;
     respond::lacking(stateless, &finished)?;
-    Ok(Output::Tool(result::of(finished, meta)))
+    Ok(Output::Tool(result::of(finished, server.meta(correlation.as_deref()))))
 }

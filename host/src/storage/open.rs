@@ -4,7 +4,7 @@ use super::StorageError;
 use rusqlite::{Connection, ErrorCode};
 use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::time::Duration;
 
@@ -55,6 +55,8 @@ pub(super) fn open(folder: &Path) -> Result<Connection, StorageError> {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StorageError::InUse { path: path.clone() },
         _ => StorageError::Broken { path: path.clone(), problem: error.to_string() },
     };
+    // Made here, because SQLite would let others read it; what it puts beside it takes after it.
+    fs::OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path).map_err(unusable)?;
     let mut connection = Connection::open(&path).map_err(broken)?;
     settle(&connection).map_err(broken)?;
     let found: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(broken)?;

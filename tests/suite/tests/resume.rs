@@ -74,6 +74,7 @@ impl Heard {
     /// Numbers of the chunks, in the order heard.
     fn chunks(&self) -> Vec<u64> {
         let chunks = self.messages.iter().filter(|m| m["method"] == "notifications/dev.portcullis/partial_result");
+        let chunks = chunks.filter(|chunk| chunk["params"]["final"] != true);
         chunks.map(|chunk| chunk["params"]["seq"].as_u64().unwrap()).collect()
     }
 

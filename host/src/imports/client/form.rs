@@ -66,7 +66,8 @@ impl FormSchema {
                 ));
             }
         }
-        Ok(Self { schema: Arc::new(schema), text: text.into() })
+        // A form waits for as long as its user thinks.
+        Ok(Self { schema: Arc::new(schema.without_document()), text: text.into() })
     }
 
     /// As the guest wrote it: the order of its properties is the order of the fields.
