@@ -132,10 +132,9 @@ fn with_tools() -> Result<String, ToolError> {
         is_error: false,
     };
     request.messages.push(client::SampleMessage { role: guests::Role::Assistant, content: answer.content });
-    request.messages.push(client::SampleMessage {
-        role: guests::Role::User,
-        content: vec![SampleContent::ToolResult(outcome)],
-    });
+    request
+        .messages
+        .push(client::SampleMessage { role: guests::Role::User, content: vec![SampleContent::ToolResult(outcome)] });
     let answer = client::sample(None, &request).map_err(why)?;
     Ok(format!("{} {:?}", model(answer.content), answer.stop_reason))
 }
@@ -154,8 +153,11 @@ fn roots(roots: Vec<client::Root>) -> String {
 fn many() -> Result<String, ToolError> {
     let ask = |key: &str, question| KeyedQuestion { key: key.into(), question };
     let name = Form { message: "What is your name?".into(), schema: NAME.into() };
-    let questions =
-        [ask("user_name", Question::Form(name)), ask("capital", Question::Sample(question())), ask("roots", Question::Roots)];
+    let questions = [
+        ask("user_name", Question::Form(name)),
+        ask("capital", Question::Sample(question())),
+        ask("roots", Question::Roots),
+    ];
     let answers = client::ask_many(&questions).map_err(why)?;
     let words = answers.into_iter().map(|answer| match answer {
         Answer::Form(answer) => said(answer),
@@ -180,4 +182,3 @@ fn why(error: ClientError) -> ToolError {
         other => failed(format!("{other:?}")),
     }
 }
-

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 use crate::command::{cargo, check};
 use crate::repo::Repo;
-use crate::{rmcp, setup};
+use crate::{conformance, rmcp, setup};
 
 /// Format, lints, set-up, all tests.
 pub(crate) fn run(repo: &Repo) -> Result<()> {
@@ -47,6 +47,9 @@ pub(crate) fn run(repo: &Repo) -> Result<()> {
             .arg(repo.cargo_target())
             .current_dir(&repo.root),
     )?;
+
+    heading("conformance");
+    conformance::both(repo)?;
 
     println!("\nAll checks and tests passed in {} s.", start.elapsed().as_secs());
     Ok(())

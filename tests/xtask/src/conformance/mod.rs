@@ -44,7 +44,6 @@ struct Places {
 }
 
 /// Both transports, one after the other; for continuous integration.
-#[allow(dead_code, reason = "called from `checks` once every required scenario passes")]
 pub(crate) fn both(repo: &Repo) -> Result<()> {
     run(repo, &Options::default())?;
     run(repo, &Options { stdio: true, scenario: None })
