@@ -1,5 +1,6 @@
 //! Uses the account `service`. `path` says how: `connected`, `connect`, or a method, a path and perhaps a header
-//! (`GET /user Accept:text/plain`). What comes back is said in full.
+//! (`GET /user Accept:text/plain`). What comes back is said in full. `memory TEXT` sends a request and says how often TEXT,
+//! read backwards, stands anywhere in the guest's memory then.
 
 use guests::client::{self, Url, UrlTarget};
 use guests::connections::{self, ConnectionError, Request};
@@ -20,6 +21,13 @@ guests::guest! {
             "connect" => {
                 let url = Url { message: "Connect your account".into(), target: UrlTarget::Connect(ACCOUNT.into()) };
                 format!("{:?}", client::elicit_url(Some("connect"), &url).map_err(|error| failed(format!("{error:?}")))?)
+            }
+            search if search.starts_with("memory ") => {
+                let request = Request { method: "GET".into(), path: "/user".into(), headers: vec![], body: vec![] };
+                let answer = connections::send(ACCOUNT, &request).map_err(why)?;
+                let found = in_memory(&search.as_bytes()["memory ".len()..]);
+                drop(answer);
+                found.to_string()
             }
             request => {
                 let mut words = request.splitn(3, ' ');
@@ -45,4 +53,15 @@ fn why(error: ConnectionError) -> ToolError {
         ConnectionError::Denied(denial) => ToolError::Denied(denial),
         other => failed(format!("{other:?}")),
     }
+}
+
+/// How often a text stands in memory. It comes backwards, so that the question is not what is found.
+fn in_memory(backwards: &[u8]) -> usize {
+    // Past the first bytes, since a slice never starts at 0.
+    let (start, end) = (8, core::arch::wasm32::memory_size(0) << 16);
+    // SAFETY: linear memory has no holes, and nothing else runs in it.
+    let memory = unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance::<u8>(start), end - start) };
+    let last = backwards.last();
+    let here = |part: &&[u8]| part.first() == last && part.iter().eq(backwards.iter().rev());
+    std::hint::black_box(memory).windows(backwards.len().max(1)).filter(here).count()
 }

@@ -175,9 +175,19 @@ pub fn legacy_session_of(
     version: &str,
     further: &[(&str, &str)],
 ) -> Vec<(String, String)> {
+    legacy_session_able(address, &capabilities(extension), version, further)
+}
+
+/// The same of a client with any capabilities.
+pub fn legacy_session_able(
+    address: SocketAddr,
+    capabilities: &Value,
+    version: &str,
+    further: &[(&str, &str)],
+) -> Vec<(String, String)> {
     let params = json!({
         "protocolVersion": version,
-        "capabilities": capabilities(extension),
+        "capabilities": capabilities,
         "clientInfo": {"name": "suite", "version": "0"},
     });
     let body = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});

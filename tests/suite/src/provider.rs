@@ -17,6 +17,8 @@ const SECRET: &str = "the-clients-secret";
 pub struct Provider {
     /// What was asked of it.
     pub web: Web,
+    /// Another host, which it points to: nothing is to come here.
+    pub elsewhere: Web,
     state: Arc<Mutex<State>>,
 }
 
@@ -31,21 +33,25 @@ struct State {
     /// Seconds that a token is good; none: for ever.
     lasts: Option<u64>,
     says_no: bool,
+    /// An address of the other host.
+    outside: String,
 }
 
 impl Provider {
     /// Starts one.
     pub fn start() -> Self {
-        let state = Arc::new(Mutex::new(State::default()));
+        let elsewhere = Web::serve(|_| Reply::new(404, "nothing here"));
+        let outside = elsewhere.url("/outside");
+        let state = Arc::new(Mutex::new(State { outside, ..State::default() }));
         let own = state.clone();
         let web = Web::serve(move |seen| answer(&mut lock(&own), seen));
-        Self { web, state }
+        Self { web, elsewhere, state }
     }
 
-    /// The table of the configuration; the secret is to be in `service.secret`.
-    pub fn config(&self) -> String {
+    /// The table of the configuration for a connection of this name; the secret is to be in `service.secret`.
+    pub fn config(&self, name: &str) -> String {
         format!(
-            "[connections.service]\nauthorize = {:?}\ntoken = {:?}\napi = {:?}\nclient-id = {CLIENT:?}\nclient-secret-file = \"service.secret\"\nscopes = [\"read\", \"write\"]\nissuer = {:?}\n",
+            "[connections.{name}]\nauthorize = {:?}\ntoken = {:?}\napi = {:?}\nclient-id = {CLIENT:?}\nclient-secret-file = \"service.secret\"\nscopes = [\"read\", \"write\"]\nissuer = {:?}\n",
             self.web.url("/authorize"),
             self.web.url("/token"),
             self.web.url("/api/v1"),
@@ -94,7 +100,7 @@ fn answer(state: &mut State, seen: &Seen) -> Reply {
         "/authorize" => authorize(state, seen, &base),
         "/token" => token(state, &fields(&seen.body)),
         path => match path.strip_prefix("/api/v1/") {
-            Some(path) => api(state, seen, path, &base),
+            Some(path) => api(state, seen, path),
             None => Reply::new(404, "nothing here"),
         },
     }
@@ -152,7 +158,7 @@ fn token(state: &mut State, form: &HashMap<String, String>) -> Reply {
     Reply::json(given)
 }
 
-fn api(state: &State, seen: &Seen, path: &str, base: &str) -> Reply {
+fn api(state: &State, seen: &Seen, path: &str) -> Reply {
     let shown = seen.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
     if shown.is_none() || shown != state.access.as_deref() {
         return Reply::new(401, "who are you?");
@@ -160,7 +166,12 @@ fn api(state: &State, seen: &Seen, path: &str, base: &str) -> Reply {
     match path {
         "user" => Reply::json(json!({"login": "ada"})).with("X-Kind", "person").with("Set-Cookie", "a=b"),
         "echo" => Reply::new(200, format!("you are {}", shown.unwrap_or_default())),
-        "away" => Reply::redirect(&format!("{base}/outside")),
+        "user/pulls" => Reply::json(json!([
+            {"title": "Raise the gate", "private": true, "url": state.outside},
+            {"title": "Oil the\nchains", "private": true, "url": state.outside},
+        ]))
+        .with("Link", &format!("<{}>; rel=\"next\"", state.outside)),
+        "away" => Reply::redirect(&state.outside),
         "big" => Reply::new(200, vec![b'x'; 5 << 20]),
         "most" => Reply::new(200, vec![b'x'; 4 << 20]),
         "post" => Reply::new(201, format!("{} bytes", seen.body.len())),

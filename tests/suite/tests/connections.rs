@@ -1,92 +1,30 @@
 //! Accounts that users connect: the flow through the browser, the guest that uses what it never sees.
 
+pub(crate) mod world;
+
 use serde_json::{Value, json};
-use std::net::SocketAddr;
-use std::os::unix::fs::PermissionsExt;
-use std::time::Instant;
-use suite::browser::{Arrived, Browser};
-use suite::http::request;
+use suite::browser::Browser;
 use suite::provider::{CANARY, Provider};
-use suite::{Called, Client, Era, Home, Server, plugin, portcullis};
+use suite::{Called, Client, Era, Server, plugin};
 use url::Url;
+use world::{World, asked, clean, config, home, walk};
 
 const GRANTS: &str = "grants.connections = [\"service\"]\nlimits.answer = \"2s\"\n";
 
-/// Everything between a client, its host and the provider.
-struct World {
-    provider: Provider,
-    server: Server,
-    address: SocketAddr,
-    keys: Vec<String>,
+fn world() -> World {
+    World::of(&plugin("account", GRANTS), "service")
 }
 
-fn home(provider: &Provider) -> Home {
-    let home = Home::new();
-    home.write("service.secret", format!("{}\n", provider.secret()));
-    home
-}
-
-fn config(provider: &Provider) -> String {
-    format!("[server]\nstate = \"state\"\n{}{}", plugin("account", GRANTS), provider.config())
-}
-
+/// What is done with the guest.
 impl World {
-    /// A server over HTTP with keys for alice and bob.
-    fn new() -> Self {
-        let provider = Provider::start();
-        let home = home(&provider);
-        let (mut keys, mut file) = (vec![], String::new());
-        for name in ["alice", "bob"] {
-            let made = portcullis(&home, &["key", "new", name]);
-            let lines: Vec<_> = made.good().lines().map(str::trim).collect();
-            keys.push(lines[1].to_owned());
-            file += &format!("{}\n", lines[3]);
-        }
-        let path = home.write("keys.toml", &file);
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
-        let config = config(&provider) + "[server.auth]\nkeys = \"keys.toml\"\n";
-        let (server, address) = Server::start_http_in(home, &config);
-        Self { provider, server, address, keys }
-    }
-
-    /// Calls the guest as the holder of a key.
+    /// Calls it as the holder of a key.
     fn call(&self, who: usize, path: &str, state: Option<(&Value, Value)>) -> Called {
-        let capabilities = json!({"elicitation": {"url": {}}});
-        let mut params = json!({"name": "account__run", "arguments": {"path": path}, "_meta": {
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientInfo": {"name": "suite", "version": "0"},
-            "io.modelcontextprotocol/clientCapabilities": capabilities,
-        }});
-        if let Some((state, responses)) = state {
-            (params["requestState"], params["inputResponses"]) = (state.clone(), responses);
-        }
-        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
-        let bearer = format!("Bearer {}", self.keys[who]);
-        let headers = [
-            ("Authorization", bearer.as_str()),
-            ("MCP-Protocol-Version", "2026-07-28"),
-            ("Mcp-Method", "tools/call"),
-            ("Mcp-Name", "account__run"),
-        ];
-        let sent = Instant::now();
-        let response = request(self.address, "POST", &headers, &body.to_string());
-        assert_eq!(response.status, 200);
-        let answer = response.answer(1, sent);
-        assert!(!answer.message.to_string().contains(CANARY), "{}", answer.message);
-        Called(answer)
+        self.tool(who, "account__run", json!({"path": path}), state)
     }
 
     /// Asks for a page: its address and what the call goes on with.
     fn page(&self, who: usize) -> (Url, Value) {
-        let called = self.call(who, "connect", None);
-        let asked = &called.result()["inputRequests"]["connect"];
-        assert_eq!(
-            (&asked["method"], &asked["params"]["mode"]),
-            (&json!("elicitation/create"), &json!("url")),
-            "{asked}"
-        );
-        let url = Url::parse(asked["params"]["url"].as_str().unwrap()).unwrap();
-        (url, called.result()["requestState"].clone())
+        asked(&self.call(who, "connect", None), "connect")
     }
 
     /// Says that the user agreed, and goes on with the call.
@@ -94,50 +32,17 @@ impl World {
         self.call(who, "connect", Some((state, json!({"connect": {"action": "accept"}}))))
     }
 
-    /// Presses the page's button.
-    fn go_on(&self, browser: &mut Browser, page: &Url, who: usize) -> Arrived {
-        let id = page.query_pairs().find(|(name, _)| name == "e").unwrap().1.into_owned();
-        let mut to = page.clone();
-        to.set_query(None);
-        clean(browser.submit(&to, &[("e", &id), ("key", &self.keys[who])]))
-    }
-
     /// The whole way, by one browser.
     fn connect(&self, who: usize) {
         let (page, state) = self.page(who);
-        let mut browser = Browser::default();
-        let shown = clean(browser.open(&page));
-        assert_eq!(shown.status, 200);
-        let sent = self.go_on(&mut browser, &page, who);
-        assert_eq!(sent.status, 303, "{}", sent.text);
-        let back = browser.open(&sent.location.unwrap()).location.unwrap();
-        let end = clean(browser.open(&back));
-        assert_eq!(end.status, 200, "{}", end.text);
+        self.browse(&mut Browser::default(), &page, who);
         assert_eq!(self.agreed(who, &state).good(), "Consent::Accepted");
     }
-
-    /// Nothing of a token is where it does not belong.
-    fn check_secrecy(&self) {
-        assert!(!self.server.log().contains(CANARY), "{}", self.server.log());
-        let state = self.server.home.path().join("state");
-        for file in std::fs::read_dir(state).unwrap() {
-            let path = file.unwrap().path();
-            let bytes = std::fs::read(&path).unwrap();
-            assert!(!bytes.windows(CANARY.len()).any(|part| part == CANARY.as_bytes()), "{}", path.display());
-            assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o077, 0, "{}", path.display());
-        }
-    }
-}
-
-/// No page and no redirect ever holds a token.
-fn clean(arrived: Arrived) -> Arrived {
-    assert!(!arrived.text.contains(CANARY), "{}", arrived.text);
-    arrived
 }
 
 #[test]
 fn a_guest_uses_an_account_that_it_never_sees() {
-    let world = World::new();
+    let world = world();
     assert_eq!(world.call(0, "connected", None).good(), "false");
     assert!(world.call(0, "GET /user", None).text().contains("NotConnected"));
     let (page, state) = world.page(0);
@@ -177,7 +82,7 @@ fn a_guest_uses_an_account_that_it_never_sees() {
 
 #[test]
 fn pages_and_flows_belong_to_one_browser_and_one_person() {
-    let world = World::new();
+    let world = world();
     let (page, _) = world.page(0);
     let (mut alice, mut bob) = (Browser::default(), Browser::default());
     // Bob's browser shows who he is, or his key.
@@ -218,7 +123,7 @@ fn pages_and_flows_belong_to_one_browser_and_one_person() {
 
 #[test]
 fn a_provider_that_says_no_or_is_another_one() {
-    let world = World::new();
+    let world = world();
     let (page, state) = world.page(0);
     let mut browser = Browser::default();
     browser.open(&page);
@@ -247,7 +152,7 @@ fn a_provider_that_says_no_or_is_another_one() {
 
 #[test]
 fn requests_stay_with_the_account() {
-    let world = World::new();
+    let world = world();
     world.connect(0);
     for (path, expected) in [
         ("GET /user?x=1", "200 "),
@@ -279,16 +184,28 @@ fn requests_stay_with_the_account() {
     }
     assert_eq!(world.call(0, "other", None).code(), "denied");
     let seen = world.provider.web.seen();
-    assert!(!seen.iter().any(|seen| seen.path() == "/outside"));
+    assert!(!seen.iter().any(|seen| seen.path() == "/outside") && world.provider.elsewhere.seen().is_empty());
     let token = |seen: &&suite::web::Seen| seen.everything().contains(CANARY);
     assert!(seen.iter().filter(token).all(|seen| seen.path().starts_with("/api/v1/")), "only the API gets the token");
     assert!(!seen.iter().any(|seen| seen.everything().contains(&world.keys[0])), "the client's own key goes nowhere");
     world.check_secrecy();
 }
 
+/// The guest could not say it if it wanted to: right after a request, its whole memory is searched.
+#[test]
+fn no_token_is_in_the_guests_memory() {
+    let world = world();
+    world.connect(0);
+    let backwards = |text: &str| text.chars().rev().collect::<String>();
+    let count = |text: &str| world.call(0, &format!("memory {}", backwards(text)), None).good().parse::<u32>().unwrap();
+    assert!(count(r#""login":"ada""#) > 0, "the body is");
+    assert_eq!(count(CANARY), 0);
+    world.check_secrecy();
+}
+
 #[test]
 fn tokens_are_renewed_until_they_cannot_be() {
-    let world = World::new();
+    let world = world();
     world.provider.tokens_last(1);
     world.connect(0);
     let renewed = |world: &World| world.provider.web.count("/token") - 1;
@@ -313,21 +230,14 @@ fn tokens_are_renewed_until_they_cannot_be() {
 #[test]
 fn over_stdio_and_across_restarts() {
     let provider = Provider::start();
-    let config = config(&provider);
+    let config = config(&provider, &plugin("account", GRANTS), "service");
     let server = Server::start_in(home(&provider), &config);
     let mut client = Client::able(server, Era::Legacy, false, json!({"elicitation": {"url": {}}}));
     // The user does it all before saying "accept".
     client.answering = Some(|method, params| {
         assert_eq!((method, &params["mode"]), ("elicitation/create", &json!("url")));
         let page = Url::parse(params["url"].as_str().unwrap()).unwrap();
-        let id = page.query_pairs().next().unwrap().1.into_owned();
-        let mut to = page.clone();
-        to.set_query(None);
-        let mut browser = Browser::default();
-        assert_eq!(browser.open(&page).status, 200);
-        let provider = browser.submit(&to, &[("e", &id)]).location.unwrap();
-        let back = browser.open(&provider).location.unwrap();
-        assert_eq!(browser.open(&back).status, 200);
+        walk(&mut Browser::default(), &page, "");
         json!({"action": "accept"})
     });
     assert_eq!(client.run("account", json!({"path": "connect"})).good(), "Consent::Accepted");

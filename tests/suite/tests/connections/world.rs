@@ -1,0 +1,149 @@
+//! What stands around a connection: its provider, a server over HTTP, two people with keys and browsers.
+
+use serde_json::{Value, json};
+use std::fs::{self, Permissions};
+use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::Instant;
+use suite::browser::{Arrived, Browser};
+use suite::http::request;
+use suite::provider::{CANARY, Provider};
+use suite::{Called, Home, Server, portcullis};
+use url::Url;
+
+/// Everything between a client, its host and the provider.
+pub(crate) struct World {
+    pub(crate) provider: Provider,
+    pub(crate) server: Server,
+    pub(crate) address: SocketAddr,
+    /// Of alice and bob.
+    pub(crate) keys: Vec<String>,
+}
+
+/// A folder with the client's secret.
+pub(crate) fn home(provider: &Provider) -> Home {
+    let home = Home::new();
+    home.write("service.secret", format!("{}\n", provider.secret()));
+    home
+}
+
+/// Plugins, and the connection under the name that they have for it.
+pub(crate) fn config(provider: &Provider, plugins: &str, connection: &str) -> String {
+    format!("[server]\nstate = \"state\"\n{plugins}{}", provider.config(connection))
+}
+
+impl World {
+    /// A server over HTTP with keys for alice and bob.
+    pub(crate) fn of(plugins: &str, connection: &str) -> Self {
+        let provider = Provider::start();
+        let home = home(&provider);
+        let (mut keys, mut file) = (vec![], String::new());
+        for name in ["alice", "bob"] {
+            let made = portcullis(&home, &["key", "new", name]);
+            let lines: Vec<_> = made.good().lines().map(str::trim).collect();
+            keys.push(lines[1].to_owned());
+            file += &format!("{}\n", lines[3]);
+        }
+        let path = home.write("keys.toml", &file);
+        fs::set_permissions(path, Permissions::from_mode(0o600)).unwrap();
+        let config = config(&provider, plugins, connection) + "[server.auth]\nkeys = \"keys.toml\"\n";
+        let (server, address) = Server::start_http_in(home, &config);
+        Self { provider, server, address, keys }
+    }
+
+    /// How the holder of a key shows who it is.
+    pub(crate) fn bearer(&self, who: usize) -> String {
+        format!("Bearer {}", self.keys[who])
+    }
+
+    /// A modern call of a tool, perhaps with state and answers of the round before.
+    pub(crate) fn tool(&self, who: usize, tool: &str, arguments: Value, state: Option<(&Value, Value)>) -> Called {
+        let capabilities = json!({"elicitation": {"url": {}}});
+        let mut params = json!({"name": tool, "arguments": arguments, "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "suite", "version": "0"},
+            "io.modelcontextprotocol/clientCapabilities": capabilities,
+        }});
+        if let Some((state, responses)) = state {
+            (params["requestState"], params["inputResponses"]) = (state.clone(), responses);
+        }
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+        let bearer = self.bearer(who);
+        let headers = [
+            ("Authorization", bearer.as_str()),
+            ("MCP-Protocol-Version", "2026-07-28"),
+            ("Mcp-Method", "tools/call"),
+            ("Mcp-Name", tool),
+        ];
+        let sent = Instant::now();
+        let response = request(self.address, "POST", &headers, &body.to_string());
+        assert_eq!(response.status, 200);
+        let answer = response.answer(1, sent);
+        assert!(!format!("{answer:?}").contains(CANARY), "{answer:?}");
+        Called(answer)
+    }
+
+    /// Presses the page's button.
+    pub(crate) fn go_on(&self, browser: &mut Browser, page: &Url, who: usize) -> Arrived {
+        go_on(browser, page, &self.keys[who])
+    }
+
+    /// The whole way through the browser.
+    pub(crate) fn browse(&self, browser: &mut Browser, page: &Url, who: usize) {
+        walk(browser, page, &self.keys[who]);
+    }
+
+    /// Nothing of a token is where it does not belong.
+    pub(crate) fn check_secrecy(&self) {
+        check_secrecy(&self.server);
+    }
+}
+
+/// The page that a round asks its user to open, and what the call goes on with.
+pub(crate) fn asked(called: &Called, key: &str) -> (Url, Value) {
+    let asked = &called.result()["inputRequests"][key];
+    assert_eq!((&asked["method"], &asked["params"]["mode"]), (&json!("elicitation/create"), &json!("url")), "{asked}");
+    (address(&asked["params"]), called.result()["requestState"].clone())
+}
+
+/// The page of a question.
+pub(crate) fn address(question: &Value) -> Url {
+    Url::parse(question["url"].as_str().unwrap()).unwrap()
+}
+
+/// Opens the host's page, goes on, agrees at the provider and comes back. `key` is empty where nobody has one.
+pub(crate) fn walk(browser: &mut Browser, page: &Url, key: &str) {
+    let shown = clean(browser.open(page));
+    assert_eq!(shown.status, 200, "{}", shown.text);
+    let sent = go_on(browser, page, key);
+    assert_eq!(sent.status, 303, "{}", sent.text);
+    let back = browser.open(&sent.location.unwrap()).location.unwrap();
+    let end = clean(browser.open(&back));
+    assert_eq!(end.status, 200, "{}", end.text);
+}
+
+fn go_on(browser: &mut Browser, page: &Url, key: &str) -> Arrived {
+    let id = page.query_pairs().find(|(name, _)| name == "e").unwrap().1.into_owned();
+    let mut to = page.clone();
+    to.set_query(None);
+    let fields = [("e", id.as_str()), ("key", key)];
+    clean(browser.submit(&to, if key.is_empty() { &fields[..1] } else { &fields }))
+}
+
+/// Nothing of a token is in the log, nor readable in the host's files.
+pub(crate) fn check_secrecy(server: &Server) {
+    assert!(!server.log().contains(CANARY), "{}", server.log());
+    let file = |path: &Path| {
+        let bytes = fs::read(path).unwrap();
+        assert!(!bytes.windows(CANARY.len()).any(|part| part == CANARY.as_bytes()), "{}", path.display());
+        assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o077, 0, "{}", path.display());
+    };
+    fs::read_dir(server.home.path().join("state")).unwrap().for_each(|entry| file(&entry.unwrap().path()));
+}
+
+/// No page and no redirect ever holds a token.
+pub(crate) fn clean(arrived: Arrived) -> Arrived {
+    assert!(!arrived.text.contains(CANARY), "{}", arrived.text);
+    arrived
+}
