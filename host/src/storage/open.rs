@@ -56,7 +56,13 @@ pub(super) fn open(folder: &Path) -> Result<Connection, StorageError> {
         _ => StorageError::Broken { path: path.clone(), problem: error.to_string() },
     };
     // Made here, because SQLite would let others read it; what it puts beside it takes after it.
-    fs::OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path).map_err(unusable)?;
+    fs::OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .mode(0o600)
+        .open(&path)
+        .map_err(|error| StorageError::Broken { path: path.clone(), problem: error.to_string() })?;
     let mut connection = Connection::open(&path).map_err(broken)?;
     settle(&connection).map_err(broken)?;
     let found: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(broken)?;
