@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout, reason = "commands other than `serve` talk to a person on stdout")]
 
 mod answers;
+mod authority;
 mod call;
 mod check;
 mod config;

@@ -1,5 +1,6 @@
 //! A plugin in words: what it is, what it offers, what it wants and what it gets.
 
+use super::authority;
 use super::terminal::grouped;
 use crate::imports::{Offer, Prompt, ResourceInfo, ResourceTemplate, Tool};
 use crate::package::{Digest, Inspection};
@@ -13,16 +14,7 @@ pub(super) fn plugin(plugin: &Plugin) {
     println!("[{}] {}", plugin.id().table(), plugin.spec.source.display());
     component(&plugin.digest, &plugin.inspection);
     println!("\ngrants (what is also requested takes effect)");
-    let mounts = plugin.authority.mounts();
-    for mount in mounts {
-        println!("  filesystem   {} -> {} ({})", mount.host.display(), mount.guest, mount.access);
-    }
-    for pattern in &plugin.spec.grants.agent_tools {
-        println!("  agent-tools  {}", pattern.as_str());
-    }
-    if mounts.is_empty() && plugin.spec.grants.agent_tools.is_empty() {
-        println!("  nothing");
-    }
+    lines(&authority::granted(&plugin.spec.grants, plugin.authority.mounts()));
     for idle in plugin.authority.idle_grants() {
         println!("  note: the grant `{idle}` has no effect, the plugin does not request it");
     }
@@ -63,18 +55,7 @@ pub(super) fn component(digest: &Digest, inspection: &Inspection) {
     println!("\nrequests");
     match &inspection.manifest {
         None => println!("  nothing (it has no manifest)"),
-        Some(manifest) => {
-            let requests = &manifest.requests;
-            if let Some(access) = requests.filesystem {
-                println!("  filesystem   {access}");
-            }
-            for pattern in &requests.agent_tools {
-                println!("  agent-tools  {}", pattern.as_str());
-            }
-            if requests.filesystem.is_none() && requests.agent_tools.is_empty() {
-                println!("  nothing");
-            }
-        }
+        Some(manifest) => lines(&authority::requested(&manifest.requests)),
     }
     println!("\nimports");
     for import in &inspection.imports {
@@ -103,6 +84,15 @@ fn prompts<'a>(prompts: impl Iterator<Item = &'a Prompt>) {
         println!("  {}({})", printable(&prompt.name), arguments.collect::<Vec<_>>().join(", "));
         words(prompt.description.as_deref());
     });
+}
+
+fn lines(authority: &[(&str, String)]) {
+    for (key, what) in authority {
+        println!("  {key:<14}  {}", printable(what));
+    }
+    if authority.is_empty() {
+        println!("  nothing");
+    }
 }
 
 /// A heading and what is under it; nothing when there is nothing.

@@ -28,6 +28,11 @@ impl HostPattern {
         Ok(Self(text.to_owned()))
     }
 
+    /// As written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
     /// Whether it covers this host, which is in lower case as URLs have it.
     pub fn covers(&self, host: &str) -> bool {
         match self.0.strip_prefix('*') {

@@ -267,3 +267,22 @@ fn chunks_go_to_the_request_that_is_open() {
     assert_eq!(*second.stream(), json!({"chunks": 2, "dropped": 0, "sha256": whole}), "of both requests together");
     assert_eq!((first.ends().len(), &second.ends()[0]["seq"]), (0, &json!(2)));
 }
+
+#[test]
+fn a_state_does_not_outlive_the_plugins_version() {
+    let home = Home::new();
+    let mut bytes = std::fs::read(suite::paths::guest("ask")).unwrap();
+    let path = home.write("ask.wasm", &bytes);
+    let config = suite::plugin_from("ask", &path, GRANTS);
+    let mut client = Client::able(Server::start_in(home, &config), Era::Modern, false, all());
+    let arguments = json!({"path": "rounds", "n": 1});
+    let state = parked(&mut client, &arguments)["requestState"].clone();
+    // The same code with a custom section more: another version.
+    bytes.extend([0, 2, 1, b'v']);
+    super::reload::replace(&path, &bytes);
+    client.server.wait_for_log("reloaded: ");
+    let good = json!({"step0": {"action": "accept", "content": {"name": "Ada"}}});
+    let answer = client.request("tools/call", retry("ask__run", &arguments, &state, good));
+    assert_eq!(answer.error_code(), -32602);
+    assert_eq!(effects(&client), 0);
+}

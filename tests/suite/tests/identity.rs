@@ -23,7 +23,7 @@ fn start(names: &[&str], issuer: Option<&Issuer>) -> (Server, SocketAddr, Vec<St
     }
     let path = home.write("keys.toml", &file);
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
-    let mut config = plugin("echo", "");
+    let mut config = plugin("echo", "") + &plugin("ask", "grants.client = { form = true }");
     if !names.is_empty() {
         config += "[server.auth]\nkeys = \"keys.toml\"\n";
     }
@@ -203,4 +203,34 @@ fn sessions_belong_to_those_who_made_them() {
     }
     assert!(ask(&bearer[0], "DELETE", &session).0 < 300);
     assert_eq!(ask(&bearer[0], "POST", &session).0, 404);
+}
+
+/// What is parked for one principal is not there for another, whatever it brings.
+#[test]
+fn a_parked_call_is_its_principals_own() {
+    let (_server, address, keys) = start(&["alice", "bob"], None);
+    let call = |key: &str, more: Value| {
+        let mut meta = modern_meta(false);
+        meta["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {}});
+        let mut params = json!({"name": "ask__run", "arguments": {"path": "form"}, "_meta": meta});
+        params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
+        let bearer = format!("Bearer {key}");
+        let headers = [
+            ("MCP-Protocol-Version", "2026-07-28"),
+            ("Mcp-Method", "tools/call"),
+            ("Mcp-Name", "ask__run"),
+            ("Authorization", bearer.as_str()),
+        ];
+        request(address, "POST", &headers, &body).message().unwrap()
+    };
+    let asked = call(&keys[0], json!({}));
+    let answers = json!({"user_name": {"action": "accept", "content": {"name": "Ada"}}});
+    let retry = json!({"requestState": asked["result"]["requestState"], "inputResponses": answers});
+    let foreign = call(&keys[1], retry.clone());
+    let mut unknown = retry.clone();
+    unknown["requestState"] = json!("AAAA");
+    assert_eq!(foreign["error"]["code"], -32602);
+    assert_eq!(foreign, call(&keys[1], unknown), "as one that never was");
+    assert_eq!(call(&keys[0], retry)["result"]["content"][0]["text"], r#"{"name":"Ada"}"#);
 }

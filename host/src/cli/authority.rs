@@ -1,0 +1,88 @@
+//! Requests and grants in lines, one per capability. The patterns name every field, so none can be forgotten.
+
+use crate::policy::{ClientGrants, ClientRequests, Grants, Mount, Requests, SampleGrant, ToolPattern};
+
+type Lines = Vec<(&'static str, String)>;
+
+/// What a manifest asks for.
+pub(super) fn requested(requests: &Requests) -> Lines {
+    let Requests { filesystem, agent_tools, client, publish, events, connections } = requests;
+    let ClientRequests { form, url, sample, roots } = client;
+    let mut lines: Lines = filesystem.iter().map(|access| ("filesystem", access.to_string())).collect();
+    lines.extend(patterns("agent-tools", agent_tools));
+    lines.extend(flag("client.form", *form));
+    lines.extend(flag("client.url", *url));
+    lines.extend(flag("client.sample", *sample));
+    lines.extend(flag("client.roots", *roots));
+    lines.extend(flag("publish", *publish));
+    lines.extend(patterns("events", events));
+    lines.extend(connections.iter().map(|name| ("connections", name.clone())));
+    lines
+}
+
+/// What an operator gave. Of directories, those that the plugin really gets.
+pub(super) fn granted(grants: &Grants, mounts: &[Mount]) -> Lines {
+    let Grants { filesystem: _, agent_tools, client, publish, events, connections } = grants;
+    let ClientGrants { form, url, sample, roots } = client;
+    let mount = |it: &Mount| ("filesystem", format!("{} -> {} ({})", it.host.display(), it.guest, it.access));
+    let mut lines: Lines = mounts.iter().map(mount).collect();
+    lines.extend(patterns("agent-tools", agent_tools));
+    lines.extend(flag("client.form", *form));
+    lines.extend(url.iter().map(|host| ("client.url", host.as_str().to_owned())));
+    lines.extend(sample.iter().map(|SampleGrant { calls, tokens, fallback }| {
+        let fallback = if *fallback { ", or the host's own model" } else { "" };
+        ("client.sample", format!("{calls} requests, {tokens} tokens a call{fallback}"))
+    }));
+    lines.extend(flag("client.roots", *roots));
+    lines.extend(flag("publish", *publish));
+    lines.extend(patterns("events", events));
+    lines.extend(connections.iter().map(|name| ("connections", name.clone())));
+    lines
+}
+
+fn flag(key: &'static str, on: bool) -> Option<(&'static str, String)> {
+    on.then(|| (key, "yes".to_owned()))
+}
+
+fn patterns<'a>(key: &'static str, patterns: &'a [ToolPattern]) -> impl Iterator<Item = (&'static str, String)> + 'a {
+    patterns.iter().map(move |pattern| (key, pattern.as_str().to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_capability_has_a_line() {
+        let requests = r#"
+            filesystem = "read"
+            agent-tools = ["notes.*"]
+            client = { form = true, url = true, sample = true, roots = true }
+            publish = true
+            events = ["policy.*"]
+            connections = ["github"]
+        "#;
+        let keys: Vec<_> = requested(&toml::from_str(requests).unwrap()).into_iter().map(|(key, _)| key).collect();
+        let expected = [
+            "filesystem",
+            "agent-tools",
+            "client.form",
+            "client.url",
+            "client.sample",
+            "client.roots",
+            "publish",
+            "events",
+            "connections",
+        ];
+        assert_eq!(keys, expected);
+        let grants = r#"
+            agent-tools = ["notes.*"]
+            client = { form = true, url = ["x.org"], sample = {}, roots = true }
+            publish = true
+            events = ["policy.*"]
+            connections = ["github"]
+        "#;
+        let keys: Vec<_> = granted(&toml::from_str(grants).unwrap(), &[]).into_iter().map(|(key, _)| key).collect();
+        assert_eq!(keys, expected[1..]);
+    }
+}
