@@ -25,8 +25,9 @@ pub(super) const TABLES_PER_COMPONENT: u32 = 8;
 const WASM_STACK: usize = 512 << 10;
 /// Native stack of a call: the WebAssembly stack and room for the host functions it calls.
 const CALL_STACK: usize = 2 << 20;
-/// What of a memory slot stays mapped after a call: touching these pages again costs no page fault.
-const KEEP_RESIDENT: usize = 1 << 20;
+/// What of a memory slot stays mapped after a call: touching these pages again costs no page fault. Times all slots, it
+/// bounds what an idle host still holds after a burst.
+const KEEP_RESIDENT: usize = 128 << 10;
 
 /// What a component is compiled for. Code of one profile does not load in the other.
 pub type Profile = Metering;

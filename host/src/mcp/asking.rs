@@ -62,7 +62,7 @@ impl ClientCalls for Asker {
             let (answer, answered) = oneshot::channel();
             let pending = Pending::new(inquiry, answer);
             // Whoever serves the call is gone when it is cancelled.
-            self.queue.send(Event::Ask(pending)).await.map_err(|_| ClientError::Cancelled)?;
+            self.queue.send(Event::Ask(Box::new(pending))).await.map_err(|_| ClientError::Cancelled)?;
             let mut rest = answered.await.map_err(|_| ClientError::Cancelled)??.into_iter();
             for reply in replies.iter_mut().filter(|reply| reply.is_none()) {
                 *reply = rest.next();

@@ -20,13 +20,14 @@ use tokio::sync::mpsc;
 /// Chunks that may wait for the reader: with the largest chunks, 1 MiB a call.
 const QUEUE: usize = 16;
 
+/// Small, because the queue of a parked call keeps room for many.
 pub(super) enum Event {
     Chunk(u64, Vec<Content>),
     /// There is something in the ring.
     Ring,
-    Progress(Report),
+    Progress(Box<Report>),
     Log(Level, String),
-    Ask(Pending),
+    Ask(Box<Pending>),
 }
 
 /// The newest chunks of a call whose oldest may be dropped.
@@ -90,7 +91,7 @@ impl CallSink for Queue {
 
     fn progress(&self, report: Report) {
         // A full queue means that the reader is behind; a newer report will come.
-        let _ = self.to.try_send(Event::Progress(report));
+        let _ = self.to.try_send(Event::Progress(Box::new(report)));
     }
 
     fn log(&self, level: Level, message: &str) {
@@ -141,7 +142,7 @@ impl Stream {
         Box::pin(async move {
             while let Some(event) = self.next().await {
                 let event = match event {
-                    Event::Ask(pending) => return (self, Some(pending)),
+                    Event::Ask(pending) => return (self, Some(*pending)),
                     event => event,
                 };
                 let Some(notification) = self.notification(event, &to.0.form) else { continue };
@@ -176,7 +177,7 @@ impl Stream {
                 self.record.log(seq, content);
                 None
             }
-            Event::Progress(report) => form.progress(report, &mut self.seen),
+            Event::Progress(report) => form.progress(*report, &mut self.seen),
             Event::Log(level, message) => form.log(level, message),
             Event::Ring | Event::Ask(_) => None,
         }
