@@ -61,7 +61,7 @@ pub enum CallError {
     #[error("{0}")]
     Lineage(LineageError),
     /// Something the tool needs is not offered.
-    #[error("unsupported: {what}")]
+    #[error("unsupported: the tool cannot go on without {what}, which this client or host does not offer")]
     Unsupported { what: String },
     /// Nobody wants the result any more.
     #[error("cancelled")]

@@ -1,5 +1,6 @@
 //! Questions to clients of 2025-11-25: requests on the stream of the request they belong to.
 
+use super::lot::Standing;
 use super::round::Pending;
 use super::seal::random;
 use super::wire;
@@ -14,7 +15,13 @@ use tokio_util::sync::CancellationToken;
 
 /// Asks and lets the guest go on. Questions that nobody answers in time, or before the call is `over`, are withdrawn, so
 /// that no client keeps showing them.
-pub(super) async fn ask(peer: Peer<RoleServer>, pending: Pending, correlation: Option<&str>, over: CancellationToken) {
+pub(super) async fn ask(
+    peer: Peer<RoleServer>,
+    pending: Pending,
+    correlation: Option<&str>,
+    over: CancellationToken,
+    standing: Standing,
+) {
     let patience = pending.patience();
     let replies = match pending.requests(correlation) {
         Err(error) => Err(ClientError::Failed(error.message.into_owned())),
@@ -33,6 +40,7 @@ pub(super) async fn ask(peer: Peer<RoleServer>, pending: Pending, correlation: O
             }
         }
     };
+    drop(standing);
     pending.answer(replies);
 }
 

@@ -27,6 +27,26 @@ struct Inner {
     parked: HashMap<ParkedId, Parked>,
     given_up: VecDeque<(ParkedId, &'static str)>,
     held: u64,
+    /// Legacy calls that wait on their own streams, by principal. They cannot be given up for others.
+    standing: HashMap<Principal, usize>,
+}
+
+/// A legacy call may wait until this is dropped.
+pub(super) struct Standing {
+    lot: Arc<Lot>,
+    principal: Principal,
+}
+
+impl Drop for Standing {
+    fn drop(&mut self) {
+        let mut inner = self.lot.lock();
+        if let Some(count) = inner.standing.get_mut(&self.principal) {
+            *count -= 1;
+            if *count == 0 {
+                inner.standing.remove(&self.principal);
+            }
+        }
+    }
 }
 
 struct Parked {
@@ -107,6 +127,20 @@ impl Lot {
             }
             None => Err(inner.given_up.iter().find(|(gone, _)| *gone == id).map_or(INVALID, |(_, why)| Gone(why))),
         }
+    }
+
+    /// Lets a legacy call wait on its own stream; otherwise the number that wait already.
+    pub(super) fn stand(self: &Arc<Self>, principal: &Principal) -> Result<Standing, usize> {
+        let mut inner = self.lock();
+        let own = inner.standing.get(principal).copied().unwrap_or(0);
+        if own >= self.limits.per_principal {
+            return Err(self.limits.per_principal);
+        }
+        if inner.standing.values().sum::<usize>() >= self.limits.calls {
+            return Err(self.limits.calls);
+        }
+        *inner.standing.entry(principal.clone()).or_default() += 1;
+        Ok(Standing { lot: self.clone(), principal: principal.clone() })
     }
 
     fn sweep(&self) {

@@ -130,7 +130,7 @@ async fn serve(
     correlation: Option<&str>,
     context: &RequestContext<RoleServer>,
 ) -> Result<Response, ErrorData> {
-    match live.serve(correlation, context).await {
+    match live.serve(&server.lot, principal, correlation, context).await {
         Round::Done(outcome) => outcome.map(Response::Complete),
         Round::Asks(live, pending) => {
             debug_assert!(is_stateless(context));

@@ -2,12 +2,13 @@
 //! parked, and a later request goes on with it. In 2025-11-25 the question goes out on the request's own stream.
 
 use super::asking::{Asker, View};
+use super::lot::Lot;
 use super::record::Record;
 use super::stream::{Outlet, Queue, Stream};
 use super::wire;
 use super::{STREAM, legacy};
-use crate::imports::{Asked, CallSink, ClientCalls, ClientError, Inquiry, Reply};
-use crate::policy::Overflow;
+use crate::imports::{Asked, Budgeted, CallSink, ClientCalls, ClientError, Exhaustion, Inquiry, Reply};
+use crate::policy::{Overflow, Principal};
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
@@ -83,6 +84,12 @@ impl Pending {
         self.answer(Ok(replies));
     }
 
+    /// Too many wait already.
+    pub(super) fn crowded(self, limit: usize) {
+        let limit = u64::try_from(limit).unwrap_or(u64::MAX);
+        self.answer(Err(ClientError::Exhausted(Exhaustion { budget: Budgeted::Questions, limit })));
+    }
+
     pub(super) fn answer(self, replies: Result<Vec<Reply>, ClientError>) {
         // A call that ended meanwhile needs no answer.
         let _ = self.answer.send(replies);
@@ -139,7 +146,13 @@ impl Live {
     }
 
     /// Serves the call under a request until it is done or, where the protocol wants it so, asks something.
-    pub(super) async fn serve(self, correlation: Option<&str>, context: &RequestContext<RoleServer>) -> Round {
+    pub(super) async fn serve(
+        self,
+        lot: &Arc<Lot>,
+        principal: &Principal,
+        correlation: Option<&str>,
+        context: &RequestContext<RoleServer>,
+    ) -> Round {
         let Live { mut call, stream, view, cancel } = self;
         let outlet = Outlet::of(context);
         let stateless = is_stateless(context);
@@ -167,7 +180,13 @@ impl Live {
                             return Round::Asks(Box::new(Live { call, stream, view, cancel }), pending);
                         }
                         Some(pending) => {
-                            asked.push(legacy::ask(context.peer.clone(), pending, correlation, over.clone()));
+                            match lot.stand(principal) {
+                                Ok(standing) => {
+                                    let (peer, over) = (context.peer.clone(), over.clone());
+                                    asked.push(legacy::ask(peer, pending, correlation, over, standing));
+                                }
+                                Err(limit) => pending.crowded(limit),
+                            }
                             forwarding = Some(stream.forward(outlet.clone()));
                         }
                         // Nobody reads any more; the call ends by itself.

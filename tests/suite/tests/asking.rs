@@ -237,6 +237,26 @@ fn parked_calls_give_way() {
 }
 
 #[test]
+fn calls_that_wait_on_their_own_stream_are_counted_too() {
+    let config = config() + "[server]\nparked = { calls = 3, per-principal = 2 }\n";
+    let mut client = Client::able(Server::start(&config), Era::Legacy, false, all());
+    let sent = std::time::Instant::now();
+    let calls: Vec<_> = (0..3).map(|_| client.begin_call("ask__run", json!({"path": "form"}))).collect();
+    let crowded =
+        suite::eventually(suite::PATIENCE, || calls.iter().copied().find(|id| client.is_answered(*id))).unwrap();
+    let called = Called(client.wait(crowded, sent));
+    assert!(called.is_error() && called.text().contains("ran out of questions: the limit is 2"), "{}", called.text());
+    // The others still wait; they go when they are told to, and make room.
+    calls.iter().filter(|id| **id != crowded).for_each(|id| client.cancel(*id));
+    client.answering = Some(answer);
+    let next = suite::eventually(suite::PATIENCE, || {
+        let called = client.run("ask", json!({"path": "form"}));
+        (!called.is_error()).then(|| called.good())
+    });
+    assert_eq!(next.as_deref(), Some(r#"{"name":"Ada"}"#));
+}
+
+#[test]
 fn parked_calls_expire() {
     let config = plugin("ask", &format!("{GRANTS}limits.answer = \"300ms\"\n"));
     let mut client = Client::able(Server::start(&config), Era::Modern, false, all());

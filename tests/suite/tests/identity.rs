@@ -24,6 +24,7 @@ fn start(names: &[&str], issuer: Option<&Issuer>) -> (Server, SocketAddr, Vec<St
     let path = home.write("keys.toml", &file);
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
     let mut config = plugin("echo", "") + &plugin("ask", "grants.client = { form = true }");
+    config += &plugin("publish-all", "grants.publish = true");
     if !names.is_empty() {
         config += "[server.auth]\nkeys = \"keys.toml\"\n";
     }
@@ -233,4 +234,28 @@ fn a_parked_call_is_its_principals_own() {
     assert_eq!(foreign["error"]["code"], -32602);
     assert_eq!(foreign, call(&keys[1], unknown), "as one that never was");
     assert_eq!(call(&keys[0], retry)["result"]["content"][0]["text"], r#"{"name":"Ada"}"#);
+}
+
+/// A legacy session hears of what is its principal's, and lists nothing of anybody else's.
+#[test]
+fn changes_are_told_to_those_they_concern() {
+    let (_server, address, keys) = start(&["alice", "bob"], None);
+    let uri = "portcullis://published/publish-all/report/today.txt";
+    let bearer: Vec<_> = keys.iter().map(|key| format!("Bearer {key}")).collect();
+    let [alice, bob] =
+        [0, 1].map(|who| legacy_session_of(address, false, "2025-11-25", &[("Authorization", &bearer[who])]));
+    let ask = |session: &[(String, String)], method: &str, params: Value| {
+        let body = json!({"jsonrpc": "2.0", "id": method, "method": method, "params": params}).to_string();
+        let mut response = suite::http::legacy(address, session, "POST", &[], &body);
+        std::iter::from_fn(|| response.event()).filter_map(|event| event.message).find(|m| m["id"] == method).unwrap()
+    };
+    let mut hears = suite::http::legacy(address, &alice, "GET", &[], "");
+    assert_eq!(ask(&alice, "resources/subscribe", json!({"uri": uri}))["result"], json!({}));
+    ask(&alice, "tools/call", json!({"name": "publish-all__run", "arguments": {}}));
+    let mut heard = std::iter::from_fn(|| hears.event()).filter_map(|event| event.message);
+    assert!(heard.any(|m| m["method"] == "notifications/resources/updated" && m["params"]["uri"] == uri));
+    let listed = |session| ask(session, "resources/list", json!({}))["result"]["resources"].to_string().contains(uri);
+    assert_eq!((listed(&alice), listed(&bob)), (true, false));
+    assert!(ask(&alice, "resources/read", json!({"uri": uri})).get("result").is_some());
+    assert_eq!(ask(&bob, "resources/read", json!({"uri": uri}))["error"]["code"], -32002);
 }
