@@ -7,7 +7,8 @@ use serde::Deserialize;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct ParkingLimits {
-    /// Calls in all, parked ones and, apart from them, legacy ones that wait on their own streams. Bounds instances that wait for clients which never come back.
+    /// Calls in all, parked ones and, apart from them, legacy ones that wait on their own streams. Bounds instances that
+    /// wait for clients which never come back.
     pub calls: usize,
     /// Calls of one principal. Bounds what one of them takes from the others.
     pub per_principal: usize,

@@ -66,13 +66,14 @@ impl Gate {
         let _ = self.0.subscribe().wait_for(|now| now.phase == Phase::Stopping).await;
     }
 
-    /// Lets work in. What only helps running work to its end is let in while the server stops, too.
-    pub(super) fn enter(&self, helps: bool) -> Result<Work, Refusal> {
+    /// Lets work in. What only `helps` running work to its end is let in while the server stops, too; to find that out
+    /// takes a look at the message, which is not worth it before.
+    pub(super) fn enter(&self, helps: impl Fn() -> bool) -> Result<Work, Refusal> {
         let mut refusal = None;
         self.0.send_if_modified(|now| {
             refusal = match now.phase {
                 Phase::Starting => Some(Refusal::Starting),
-                Phase::Stopping if !helps => Some(Refusal::Stopping),
+                Phase::Stopping if !helps() => Some(Refusal::Stopping),
                 Phase::Stopping | Phase::Open => {
                     now.work += 1;
                     None

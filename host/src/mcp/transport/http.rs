@@ -200,13 +200,13 @@ async fn admitted(hall: &Hall, request: Request, next: Next) -> Result<Response,
     body::check_single(request.headers())?;
     if request.method() != Method::POST {
         // Resuming a stream, or ending a session.
-        let work = hall.gate.enter(true)?;
+        let work = hall.gate.enter(|| true)?;
         return Ok(Gate::until_sent(work, next.run(request).await));
     }
     let (parts, whole) = request.into_parts();
     let text = body::read(whole, hall.max_body).await?;
     let listens = parts.headers.get("mcp-method").is_some_and(|method| method == LISTEN);
-    let work = hall.gate.enter(!body::is_request(&text))?;
+    let work = hall.gate.enter(|| !body::is_request(&text))?;
     let headers = parts.headers.clone();
     let response = next.run(Request::from_parts(parts, Body::from(text.clone()))).await;
     if response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE

@@ -131,7 +131,7 @@ impl SessionManager for Sessions {
         let session = self.get(id)?;
         let ClientJsonRpcMessage::Request(request) = message else { return Err(refuse(Refusal::NotAMessage)) };
         session.check_free(&request.id).map_err(|taken| refuse(taken.into()))?;
-        let work = self.0.gate.enter(true).map_err(refuse)?;
+        let work = self.0.gate.enter(|| true).map_err(refuse)?;
         let token = random_name().ok_or_else(|| refuse(Refusal::Storage))?;
         let noted = serde_json::to_string(&request.id).unwrap_or_default();
         let (storage, own) = (self.0.storage.clone(), session.clone());
