@@ -18,7 +18,7 @@ use std::time::Duration;
 use serde::de::IntoDeserializer;
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{Denial, Exhaustion, Tool, ToolResult, imports};
+use crate::{Content, Denial, Exhaustion, Tool, ToolResult, imports};
 
 /// How a call of an agent tool is to be made.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,6 +27,86 @@ pub struct CallOptions {
     pub timeout: Option<Duration>,
     /// Why the tool is called, for the log and for whoever approves.
     pub purpose: Option<String>,
+    /// Pass on the chunks that the tool gives while it runs, as chunks of this call that say where they come from.
+    pub chunks: bool,
+}
+
+/// Who answered a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The client of the call, with a tool of its own.
+    Client,
+    /// An agent-side component of the host, by name.
+    Component(String),
+    /// A server behind the host, by name.
+    Upstream(String),
+    /// The client's model stood in for the tool.
+    Model,
+    /// The client's user stood in for the tool.
+    User,
+}
+
+/// What a tool answered that reported no failure. Untrusted, like everything from outside.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentResult {
+    /// For people and models.
+    pub content: Vec<Content>,
+    /// JSON text.
+    pub structured: Option<String>,
+    /// Who answered.
+    pub origin: Origin,
+    /// Not to be passed on: calls that would reach somebody else are denied from now on, unless the operator granted the
+    /// flow.
+    pub private: bool,
+    /// The arguments, as JSON, with which the tool really ran, where whoever approved the call changed them.
+    pub edited: Option<String>,
+}
+
+impl AgentResult {
+    /// Reads the answer as `R`: the structured content, or else the text.
+    ///
+    /// # Errors
+    /// [`AgentError::UnexpectedResult`] when it is something else.
+    pub fn read<R: DeserializeOwned>(&self) -> Result<R, AgentError> {
+        read(&self.content, self.structured.as_deref())
+    }
+}
+
+/// One of several calls that are made at once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    pub(crate) name: String,
+    pub(crate) arguments: Result<String, String>,
+    pub(crate) options: CallOptions,
+}
+
+impl Call {
+    /// A call of this tool.
+    pub fn new(name: impl Into<String>, arguments: &impl Serialize) -> Self {
+        let arguments = serde_json::to_string(arguments).map_err(|error| error.to_string());
+        Self { name: name.into(), arguments, options: CallOptions::default() }
+    }
+
+    /// Gives up after this time.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.options.timeout = Some(timeout);
+        self
+    }
+
+    /// Passes on the tool's chunks, as chunks of this call.
+    #[must_use]
+    pub fn chunks(mut self) -> Self {
+        self.options.chunks = true;
+        self
+    }
+
+    /// Says why.
+    #[must_use]
+    pub fn purpose(mut self, purpose: impl Into<String>) -> Self {
+        self.options.purpose = Some(purpose.into());
+        self
+    }
 }
 
 /// Why an agent tool gave no result.
@@ -58,7 +138,8 @@ pub enum AgentError {
     UnexpectedResult(String),
 }
 
-/// The tools that [`call`] would let through now, named `<agent plugin>.<tool>`. Empty without a grant.
+/// The tools that [`call`] would let through now: what was granted, of what is there. A component's are named
+/// `<agent plugin>.<tool>`, a client's as the client names them. Empty without a grant.
 pub fn list() -> Vec<Tool> {
     imports::list_agent_tools()
 }
@@ -82,25 +163,45 @@ pub fn call_with<R: DeserializeOwned>(
     arguments: &impl Serialize,
     options: &CallOptions,
 ) -> Result<R, AgentError> {
-    read(&call_raw(name, arguments, options)?)
+    call_raw(name, arguments, options)?.read()
+}
+
+/// Makes several calls at once, as many at a time as the operator allows, and waits for all.
+///
+/// The results come in the order of the calls; one that fails does not stop the others. What is left of fuel is shared out
+/// evenly.
+pub fn call_many(calls: Vec<Call>) -> Vec<Result<AgentResult, AgentError>> {
+    // A call whose arguments cannot be written is not made; the others are.
+    let bad = |call: &Call| call.arguments.clone().err();
+    let unwritten: Vec<Option<String>> = calls.iter().map(bad).collect();
+    let made: Vec<(String, String, CallOptions)> = calls
+        .into_iter()
+        .filter_map(|call| call.arguments.ok().map(|arguments| (call.name, arguments, call.options)))
+        .collect();
+    let mut results = imports::call_agent_tools(&made).into_iter();
+    let result = |unwritten: Option<String>| match unwritten {
+        Some(why) => Err(AgentError::InvalidArguments(why)),
+        None => results.next().unwrap_or(Err(AgentError::Cancelled)),
+    };
+    unwritten.into_iter().map(result).collect()
 }
 
 /// As [`call_with`], without reading the result: for content other than JSON and text.
 ///
 /// # Errors
 /// See [`AgentError`].
-pub fn call_raw(name: &str, arguments: &impl Serialize, options: &CallOptions) -> Result<ToolResult, AgentError> {
+pub fn call_raw(name: &str, arguments: &impl Serialize, options: &CallOptions) -> Result<AgentResult, AgentError> {
     let arguments =
         serde_json::to_string(arguments).map_err(|error| AgentError::InvalidArguments(error.to_string()))?;
     imports::call_agent_tool(name, &arguments, options)
 }
 
-fn read<R: DeserializeOwned>(result: &ToolResult) -> Result<R, AgentError> {
+fn read<R: DeserializeOwned>(content: &[Content], structured: Option<&str>) -> Result<R, AgentError> {
     let unexpected = |error: serde_json::Error| AgentError::UnexpectedResult(error.to_string());
-    if let Some(structured) = &result.structured {
+    if let Some(structured) = structured {
         return serde_json::from_str(structured).map_err(unexpected);
     }
-    let text = result.all_text();
+    let text = ToolResult::from(content.to_vec()).all_text();
     // Text that is JSON is read as such, unless a plain string is what was asked for.
     let plain = || R::deserialize(IntoDeserializer::<serde::de::value::Error>::into_deserializer(text.as_str()));
     serde_json::from_str(&text).or_else(|error| plain().map_err(|_| unexpected(error)))

@@ -32,6 +32,8 @@ impl fmt::Display for Exhaustion {
             Budget::Calls => ("calls of agent tools", " calls"),
             Budget::Depth => ("nesting of calls", " levels"),
             Budget::Arguments => ("arguments", " bytes"),
+            Budget::Results => ("results of agent tools", " bytes"),
+            Budget::Waiting => ("waiting for agent tools", " ms"),
             Budget::Questions => ("questions to the client", " questions"),
             Budget::Tokens => ("what a model may write", " tokens"),
             Budget::Stored => ("what may be stored", ""),

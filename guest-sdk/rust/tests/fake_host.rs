@@ -103,7 +103,7 @@ fn agent_tools_fail_with_types() {
 #[test]
 fn options_reach_the_host() {
     let host = Host::new().agent_tool("a.b", |_| Ok(()));
-    let options = CallOptions { timeout: Some(Duration::from_secs(1)), purpose: Some("to see".into()) };
+    let options = CallOptions { timeout: Some(Duration::from_secs(1)), purpose: Some("to see".into()), chunks: false };
     agent_tools::call_with::<Value>("a.b", &json!({}), &options).unwrap();
     assert_eq!(host.agent_calls()[0].options, options);
 }

@@ -1,8 +1,11 @@
 //! Lane `local`: agent-side tools are components in this host, each under its own grants.
 
 use crate::engine::CallError;
-use crate::imports::{AgentError, Budgeted, Exhaustion, NoSink, ReverseCall, Tool, ToolCaller, ToolResult};
-use crate::policy::{Budget, LineageError, Spent};
+use crate::imports::{
+    AgentError, AgentResult, AgentTool, Budgeted, Exhaustion, NoSink, ReverseCall, Steering, Tool, ToolCaller,
+    ToolResult,
+};
+use crate::policy::{Budget, Origin, Spent};
 use crate::registry::{Answer, CallRequest, CurrentCatalog, Parent, Plugin, Runner};
 use async_trait::async_trait;
 use serde_json::Value;
@@ -24,24 +27,30 @@ impl LocalAgent {
 
 #[async_trait]
 impl ToolCaller for LocalAgent {
-    fn tools(&self) -> Vec<Tool> {
-        let named = |plugin: &Arc<Plugin>, tool: &Tool| Tool {
-            name: format!("{}.{}", plugin.id().name, tool.name),
-            ..tool.clone()
+    fn tools(&self) -> Vec<AgentTool> {
+        let named = |plugin: &Arc<Plugin>, tool: &Tool| AgentTool {
+            tool: Tool { name: format!("{}.{}", plugin.id().name, tool.name), ..tool.clone() },
+            origin: Origin::Component(plugin.id().name.clone()),
         };
         let catalog = self.catalog.now();
         let agents = catalog.agents().iter();
         agents.flat_map(|plugin| plugin.tools.iter().map(move |tool| named(plugin, &tool.tool))).collect()
     }
 
-    async fn call(&self, call: ReverseCall) -> (Result<ToolResult, AgentError>, Spent) {
+    fn find(&self, name: &str) -> Result<Origin, AgentError> {
+        let catalog = self.catalog.now();
+        match catalog.agent_tool(name) {
+            Some((plugin, _)) => Ok(Origin::Component(plugin.id().name.clone())),
+            None => Err(AgentError::UnknownTool(name.to_owned())),
+        }
+    }
+
+    async fn call(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, Spent) {
         let free = |error| (Err(error), Spent::default());
         let catalog = self.catalog.now();
-        let found = call.name.split_once('.').and_then(|(plugin, tool)| {
-            let plugin = catalog.agents().iter().find(|agent| agent.id().name == plugin)?;
-            Some((plugin, plugin.tool(tool)?))
-        });
-        let Some((plugin, tool)) = found else { return free(AgentError::UnknownTool(call.name)) };
+        let Some((plugin, tool)) = catalog.agent_tool(&call.name) else {
+            return free(AgentError::UnknownTool(call.name));
+        };
         let arguments: Value = match serde_json::from_str(&call.arguments) {
             Ok(arguments) => arguments,
             Err(error) => return free(AgentError::InvalidArguments(format!("they are not JSON: {error}"))),
@@ -51,7 +60,8 @@ impl ToolCaller for LocalAgent {
             context: call.context,
             // The caller gets the result; its own chunks are the only ones that go to the client.
             sink: Arc::new(NoSink),
-            agent: Arc::new(self.clone()),
+            agent: call.agent,
+            steering: Steering::default(),
             client: call.client,
             cancel: call.cancel,
             parent: Some(Parent { lineage: call.lineage, budget, standstill, held: call.held }),
@@ -59,7 +69,13 @@ impl ToolCaller for LocalAgent {
         let finished = self.runner.call(plugin, tool, &arguments, call.arguments, request).await;
         let result = match finished.result {
             Ok(answer) if answer.is_error => Err(AgentError::ToolError(to_result(answer))),
-            Ok(answer) => Ok(to_result(answer)),
+            Ok(answer) => Ok(AgentResult {
+                content: answer.content,
+                structured: answer.structured.map(|structured| structured.text),
+                origin: Origin::Component(plugin.id().name.clone()),
+                private: plugin.spec.private,
+                edited: None,
+            }),
             Err(error) => Err(to_agent_error(error, &budget)),
         };
         (result, finished.usage.spent)
@@ -82,8 +98,7 @@ fn to_agent_error(error: CallError, inherited: &Budget) -> AgentError {
         CallError::DeadlineExceeded { limit } => {
             AgentError::Timeout(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX))
         }
-        CallError::Lineage(LineageError::Calls(limit)) => exhausted(Budgeted::Calls, limit.into()),
-        CallError::Lineage(LineageError::Depth(limit)) => exhausted(Budgeted::Depth, limit.into()),
+        CallError::Lineage(error) => error.into(),
         CallError::InvalidArguments { reason } => AgentError::InvalidArguments(reason),
         CallError::Cancelled => AgentError::Cancelled,
         other => AgentError::Failed(other.to_string()),

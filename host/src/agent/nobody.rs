@@ -1,7 +1,7 @@
 //! No agent side at all: for asking a component for its tools.
 
-use crate::imports::{AgentError, ReverseCall, Tool, ToolCaller, ToolResult};
-use crate::policy::Spent;
+use crate::imports::{AgentError, AgentResult, AgentTool, ReverseCall, ToolCaller};
+use crate::policy::{Origin, Spent};
 use async_trait::async_trait;
 
 /// Knows no tool.
@@ -10,11 +10,15 @@ pub struct Nobody;
 
 #[async_trait]
 impl ToolCaller for Nobody {
-    fn tools(&self) -> Vec<Tool> {
+    fn tools(&self) -> Vec<AgentTool> {
         Vec::new()
     }
 
-    async fn call(&self, call: ReverseCall) -> (Result<ToolResult, AgentError>, Spent) {
+    fn find(&self, name: &str) -> Result<Origin, AgentError> {
+        Err(AgentError::UnknownTool(name.to_owned()))
+    }
+
+    async fn call(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, Spent) {
         (Err(AgentError::UnknownTool(call.name)), Spent::default())
     }
 }

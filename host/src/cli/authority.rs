@@ -22,7 +22,7 @@ pub(super) fn requested(requests: &Requests) -> Lines {
 
 /// What an operator gave. Of directories, those that the plugin really gets.
 pub(super) fn granted(grants: &Grants, mounts: &[Mount]) -> Lines {
-    let Grants { filesystem: _, agent_tools, client, publish, events, connections } = grants;
+    let Grants { filesystem: _, agent_tools, client, publish, events, connections, flows } = grants;
     let ClientGrants { form, url, sample, roots } = client;
     let mount = |it: &Mount| ("filesystem", format!("{} -> {} ({})", it.host.display(), it.guest, it.access));
     let mut lines: Lines = mounts.iter().map(mount).collect();
@@ -37,6 +37,7 @@ pub(super) fn granted(grants: &Grants, mounts: &[Mount]) -> Lines {
     lines.extend(flag("publish", *publish));
     lines.extend(patterns("events", events));
     lines.extend(connections.iter().map(|name| ("connections", name.clone())));
+    lines.extend(flows.iter().map(|flow| ("flows", flow.as_str().to_owned())));
     lines
 }
 
@@ -81,8 +82,10 @@ mod tests {
             publish = true
             events = ["policy.*"]
             connections = ["github"]
+            flows = ["client -> host-model"]
         "#;
         let keys: Vec<_> = granted(&toml::from_str(grants).unwrap(), &[]).into_iter().map(|(key, _)| key).collect();
-        assert_eq!(keys, expected[1..]);
+        assert_eq!(keys[..8], expected[1..]);
+        assert_eq!(keys[8..], ["flows"]);
     }
 }

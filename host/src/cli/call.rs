@@ -5,7 +5,7 @@ use super::terminal::{Terminal, usage_line};
 use super::{ConfigFile, printable_lines};
 use crate::config::Config;
 use crate::host::{self, Host};
-use crate::imports::{CallContext, Content, ContentData};
+use crate::imports::{CallContext, Content, ContentData, Steering};
 use crate::mcp::transport::serve_pages;
 use crate::registry::{Answer, CallRequest, Plugin};
 use crate::telemetry::printable;
@@ -61,6 +61,7 @@ impl Call {
             agent: host.agent.clone(),
             client: Arc::new(Person),
             cancel,
+            steering: Steering::default(),
             parent: None,
         };
         let text = arguments.to_string();

@@ -76,6 +76,8 @@ struct PluginTable {
     #[serde(default = "yes")]
     prefix: bool,
     #[serde(default)]
+    private: bool,
+    #[serde(default)]
     grants: Grants,
     #[serde(default)]
     limits: Limits,
@@ -242,6 +244,7 @@ fn plugin(side: Side, name: String, table: PluginTable, path: &Path, folder: &Pa
     Ok(PluginSpec {
         source: folder.join(home_expanded(&table.source)),
         prefix: table.prefix,
+        private: table.private,
         grants,
         limits: table.limits,
         id,

@@ -1,10 +1,12 @@
 //! `agent-tools`: reverse calls. Authority and lineage are checked here, before anything leaves the call.
 
-use super::{CallContext, ClientCalls, Exhaustion, GuestDenial, Tool, ToolResult};
+use super::{Budgeted, CallContext, ClientCalls, Content, Exhaustion, GuestDenial, Tool, ToolResult};
 use crate::engine::Standstill;
-use crate::policy::{Authority, Budget, Denial, Lineage, LineageError, Spent};
+use crate::policy::{Authority, Budget, Denial, Hearer, Lineage, LineageError, Origin, Spent};
 use crate::telemetry::printable;
 use async_trait::async_trait;
+use futures::StreamExt;
+use futures::stream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
@@ -14,6 +16,10 @@ use tokio_util::sync::CancellationToken;
 pub enum AgentError {
     /// No such tool.
     UnknownTool(String),
+    /// Nobody can serve reverse calls; says who was asked.
+    NotSupported(String),
+    /// Somebody on the agent's side said no.
+    Declined(String),
     /// Not granted.
     Denied(GuestDenial),
     /// The tool is already running further up.
@@ -32,6 +38,41 @@ pub enum AgentError {
     Failed(String),
 }
 
+/// What a tool answered that reported no failure.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AgentResult {
+    /// What it says.
+    pub content: Vec<Content>,
+    /// JSON text.
+    pub structured: Option<String>,
+    /// Who answered.
+    pub origin: Origin,
+    /// Not for other origins.
+    pub private: bool,
+    /// The arguments it really ran with, as JSON text, where whoever approved the call changed them.
+    pub edited: Option<String>,
+}
+
+impl AgentResult {
+    /// Bytes that a guest is given.
+    pub fn size(&self) -> u64 {
+        size(&self.content, self.structured.as_deref())
+    }
+}
+
+fn size(content: &[Content], structured: Option<&str>) -> u64 {
+    content.iter().map(Content::size).sum::<u64>() + structured.map_or(0, str::len) as u64
+}
+
+/// A tool that can be called, and who would answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AgentTool {
+    /// By its full name.
+    pub tool: Tool,
+    /// Who.
+    pub origin: Origin,
+}
+
 /// What the caller wishes.
 #[derive(Debug, Clone, Default)]
 pub struct CallOptions {
@@ -39,6 +80,8 @@ pub struct CallOptions {
     pub timeout: Option<Duration>,
     /// Why, for the log.
     pub purpose: Option<String>,
+    /// Whether the tool's chunks are passed on.
+    pub chunks: bool,
 }
 
 /// A reverse call that has passed all checks.
@@ -47,8 +90,16 @@ pub struct ReverseCall {
     pub name: String,
     /// JSON text.
     pub arguments: String,
-    /// The call it is made for.
+    /// Why, in the guest's words.
+    pub purpose: Option<String>,
+    /// Who makes it.
+    pub plugin: crate::policy::PluginId,
+    /// The id of the call that makes it.
+    pub parent: String,
+    /// What the called tool is told about its call.
     pub context: CallContext,
+    /// Who answers calls that it makes in turn: whoever answers this one.
+    pub agent: Arc<dyn ToolCaller>,
     /// The chain down to and including this call.
     pub lineage: Lineage,
     /// What is left to it.
@@ -63,13 +114,16 @@ pub struct ReverseCall {
     pub held: u64,
 }
 
-/// Reaches tools of the agent's side. Implemented by `agent`.
+/// Reaches tools of the agent's side. Implemented by `agent` for those that this host reaches itself, and by `mcp` for the
+/// client's.
 #[async_trait]
 pub trait ToolCaller: Send + Sync {
-    /// All of them, by full name.
-    fn tools(&self) -> Vec<Tool>;
+    /// All of them.
+    fn tools(&self) -> Vec<AgentTool>;
+    /// Who would answer; otherwise why nobody would.
+    fn find(&self, name: &str) -> Result<Origin, AgentError>;
     /// Calls one; what it spent is reported however it ends.
-    async fn call(&self, call: ReverseCall) -> (Result<ToolResult, AgentError>, Spent);
+    async fn call(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, Spent);
 }
 
 /// One call's way to the agent's tools.
@@ -107,11 +161,15 @@ impl AgentTools {
         self.authority.clone()
     }
 
+    /// What the calls under this root share.
+    pub fn lineage(&self) -> &Lineage {
+        &self.lineage
+    }
+
     /// What may be called.
     pub fn list(&self) -> Vec<Tool> {
-        let mut tools = self.caller.tools();
-        tools.retain(|tool| self.authority.agent_tool(&tool.name).is_ok());
-        tools
+        let granted = |found: &AgentTool| self.authority.agent_tool(&found.tool.name).is_ok();
+        self.caller.tools().into_iter().filter(granted).map(|found| found.tool).collect()
     }
 
     /// Reverse calls made under the root of this chain.
@@ -127,11 +185,10 @@ impl AgentTools {
         options: &CallOptions,
         caller: Caller<'_>,
     ) -> Result<ReverseCall, AgentError> {
-        if let Err(denial) = self.authority.agent_tool(&name) {
-            tracing::warn!(plugin = %self.authority.plugin(), "{}", printable(&denial.to_string()));
-            return Err(AgentError::Denied((&denial).into()));
-        }
-        let lineage = self.lineage.descend(&name)?;
+        self.allowed(self.authority.agent_tool(&name))?;
+        let origin = self.caller.find(&name)?;
+        self.allowed(self.authority.flow(&self.lineage.secrets(), &Hearer::Origin(origin)))?;
+        let lineage = self.lineage.descend(&name, arguments.len() as u64)?;
         let purpose = options.purpose.as_deref().map(printable).unwrap_or_default();
         tracing::debug!(plugin = %self.authority.plugin(), chain = lineage.path(), %purpose, "reverse call");
         let mut budget = caller.budget;
@@ -139,27 +196,78 @@ impl AgentTools {
             budget.deadline = budget.deadline.min(caller.now + timeout.min(Duration::from_secs(86_400)));
         }
         let Caller { context, cancel, client, standstill, held, .. } = caller;
-        let context = context.nested();
-        Ok(ReverseCall { name, arguments, context, lineage, budget, cancel, client, standstill, held })
+        let (parent, context) = (context.id.clone(), context.nested());
+        let (purpose, agent, plugin) = (options.purpose.clone(), self.caller.clone(), self.authority.plugin().clone());
+        Ok(ReverseCall {
+            name,
+            arguments,
+            purpose,
+            plugin,
+            parent,
+            context,
+            agent,
+            lineage,
+            budget,
+            cancel,
+            client,
+            standstill,
+            held,
+        })
     }
 
-    /// Who makes the call.
-    pub fn caller(&self) -> Arc<dyn ToolCaller> {
-        self.caller.clone()
+    /// Makes calls that were checked, some at a time, and waits for all; in their order.
+    pub async fn make(
+        &self,
+        calls: Vec<Result<ReverseCall, AgentError>>,
+    ) -> Vec<(Result<AgentResult, AgentError>, Spent)> {
+        let parallel = usize::try_from(self.lineage.parallel()).unwrap_or(1);
+        let made = calls.into_iter().map(|call| async {
+            match call {
+                Ok(call) => call.make().await,
+                Err(error) => (Err(error), Spent::default()),
+            }
+        });
+        stream::iter(made).buffered(parallel).collect().await
+    }
+
+    fn allowed(&self, decision: Result<(), Denial>) -> Result<(), AgentError> {
+        decision.map_err(|denial| {
+            tracing::warn!(plugin = %self.authority.plugin(), "{}", printable(&denial.to_string()));
+            AgentError::Denied((&denial).into())
+        })
+    }
+}
+
+impl ReverseCall {
+    /// Makes the call. What comes back is counted, and from then on the chain knows what is private in it.
+    pub async fn make(self) -> (Result<AgentResult, AgentError>, Spent) {
+        let (agent, lineage) = (self.agent.clone(), self.lineage.clone());
+        let (answer, spent) = agent.call(self).await;
+        if let Ok(result) = &answer
+            && result.private
+        {
+            lineage.confide(result.origin.clone());
+        }
+        let bytes = match &answer {
+            Ok(result) => result.size(),
+            Err(AgentError::ToolError(result)) => size(&result.content, result.structured.as_deref()),
+            Err(_) => 0,
+        };
+        let answer = lineage.learn(bytes).map_err(AgentError::from).and(answer);
+        (answer, spent)
     }
 }
 
 impl From<LineageError> for AgentError {
     fn from(error: LineageError) -> Self {
-        use super::Budgeted;
+        let exhausted = |budget, limit| AgentError::Exhausted(Exhaustion { budget, limit });
         match error {
             LineageError::Cycle(..) => AgentError::Cycle(error.to_string()),
-            LineageError::Depth(limit) => {
-                AgentError::Exhausted(Exhaustion { budget: Budgeted::Depth, limit: limit.into() })
-            }
-            LineageError::Calls(limit) => {
-                AgentError::Exhausted(Exhaustion { budget: Budgeted::Calls, limit: limit.into() })
-            }
+            LineageError::Depth(limit) => exhausted(Budgeted::Depth, limit.into()),
+            LineageError::Calls(limit) => exhausted(Budgeted::Calls, limit.into()),
+            LineageError::Arguments(limit) => exhausted(Budgeted::Arguments, limit),
+            LineageError::Results(limit) => exhausted(Budgeted::Results, limit),
+            LineageError::Waiting(limit) => exhausted(Budgeted::Waiting, limit),
         }
     }
 }

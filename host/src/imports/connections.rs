@@ -2,7 +2,7 @@
 //! what to send, and never sees what makes the other server believe it.
 
 use super::{Budgeted, CallContext, Exhaustion, GuestDenial};
-use crate::policy::{Authority, Limits, PluginId, Principal};
+use crate::policy::{Authority, Denial, Hearer, Limits, Lineage, PluginId, Principal};
 use crate::telemetry::printable;
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -127,19 +127,22 @@ pub struct Accounts {
     authority: Arc<Authority>,
     principal: Principal,
     connections: Arc<dyn Connections>,
+    lineage: Lineage,
     limit: u32,
     sent: Arc<AtomicU32>,
 }
 
 impl Accounts {
-    /// For a call under this authority and these limits.
+    /// For a call under this authority and these limits, at the end of `lineage`.
     pub fn new(
         authority: Arc<Authority>,
         limits: &Limits,
         call: &CallContext,
+        lineage: Lineage,
         connections: Arc<dyn Connections>,
     ) -> Self {
-        Self { authority, principal: call.principal.clone(), connections, limit: limits.calls, sent: Arc::default() }
+        let (principal, limit) = (call.principal.clone(), limits.calls);
+        Self { authority, principal, connections, lineage, limit, sent: Arc::default() }
     }
 
     /// The page on which the call's user connects an account.
@@ -163,6 +166,7 @@ impl Accounts {
     /// Sends a request as the call's user.
     pub async fn send(&self, name: &str, request: ConnectionRequest) -> Result<ConnectionResponse, ConnectionError> {
         self.granted(name)?;
+        self.may_tell(&Hearer::Connection(name.to_owned())).map_err(ConnectionError::Denied)?;
         // The other server has limits too, and counts them against the user.
         if self.sent.fetch_add(1, Ordering::Relaxed) >= self.limit {
             let limit = self.limit.into();
@@ -171,10 +175,19 @@ impl Accounts {
         self.connections.send(&self.principal, name, request).await
     }
 
+    /// Whether somebody outside may be told what the call knows.
+    pub(super) fn may_tell(&self, hearer: &Hearer) -> Result<(), GuestDenial> {
+        self.logged(self.authority.flow(&self.lineage.secrets(), hearer))
+    }
+
     fn granted(&self, name: &str) -> Result<(), ConnectionError> {
-        self.authority.connection(name).map_err(|denial| {
+        self.logged(self.authority.connection(name)).map_err(ConnectionError::Denied)
+    }
+
+    fn logged(&self, decision: Result<(), Denial>) -> Result<(), GuestDenial> {
+        decision.map_err(|denial| {
             tracing::warn!(plugin = %self.authority.plugin(), "{}", printable(&denial.to_string()));
-            ConnectionError::Denied((&denial).into())
+            (&denial).into()
         })
     }
 }
@@ -216,7 +229,9 @@ mod tests {
         let requests: Requests = toml::from_str(requests).unwrap();
         let grants: Grants = toml::from_str(grants).unwrap();
         let authority = Arc::new(Authority::new(plugin, &requests, &grants));
-        Accounts::new(authority, &Limits { calls: 2, ..Limits::default() }, &CallContext::new("local"), Arc::new(Yes))
+        let limits = Limits { calls: 2, ..Limits::default() };
+        let lineage = Lineage::root("plugins.p.x".into(), &limits);
+        Accounts::new(authority, &limits, &CallContext::new("local"), lineage, Arc::new(Yes))
     }
 
     #[tokio::test]
@@ -227,6 +242,22 @@ mod tests {
         assert!(send().await.is_ok() && send().await.is_ok());
         let exhausted = Exhaustion { budget: Budgeted::Calls, limit: 2 };
         assert_eq!(send().await, Err(ConnectionError::Exhausted(exhausted)));
+    }
+
+    #[tokio::test]
+    async fn a_private_result_does_not_reach_an_account() {
+        let github = r#"connections = ["github"]"#;
+        let closed = accounts(github, github);
+        closed.lineage.confide(crate::policy::Origin::Client);
+        let sent = closed.send("github", ConnectionRequest::default()).await;
+        assert!(matches!(sent, Err(ConnectionError::Denied(denial)) if denial.capability == "flows"));
+        let open = accounts(
+            github,
+            r#"connections = ["github"]
+            flows = ["client -> connections.github"]"#,
+        );
+        open.lineage.confide(crate::policy::Origin::Client);
+        assert!(open.send("github", ConnectionRequest::default()).await.is_ok());
     }
 
     #[tokio::test]

@@ -20,10 +20,12 @@ mod prompt;
 mod publish;
 mod resource;
 mod schema;
+mod steering;
 mod tool;
 pub mod wasi;
 
-pub use agent_tools::{AgentError, AgentTools, CallOptions, Caller, ReverseCall, ToolCaller};
+pub use crate::policy::Origin;
+pub use agent_tools::{AgentError, AgentResult, AgentTool, AgentTools, CallOptions, Caller, ReverseCall, ToolCaller};
 pub use client::{
     Abilities, Ability, Answer, Asked, Client, ClientCalls, ClientError, Decision, FormAnswer, FormSchema, Inquiry,
     ModelError, ModelPreferences, ModelProvider, NoClient, Question, Reply, Root, SampleAnswer, SampleContent,
@@ -42,6 +44,7 @@ pub use prompt::{Prompt, PromptArgument, PromptMessage, PromptResult};
 pub use publish::{Attributes, Publish, PublishError, PublishedPrompt, Publisher};
 pub use resource::{ReadError, ResourceInfo, ResourceTemplate};
 pub use schema::{Schema, SchemaError};
+pub use steering::{MAX_MESSAGE as MAX_STEERING_MESSAGE, Steering, SteeringError};
 pub use tool::{
     Budgeted, CallContext, Execution, Exhaustion, GuestDenial, Icon, Tool, ToolAnnotations, ToolError, ToolResult,
 };
@@ -72,6 +75,8 @@ pub struct CallCtx {
     pub progress: Progress,
     /// `agent-tools`.
     pub agent_tools: AgentTools,
+    /// `steering`.
+    pub steering: Steering,
     /// `publish`.
     pub publish: Publish,
     /// `events`.
@@ -101,12 +106,19 @@ impl CallCtx {
             output: Output::new(limits, sink.clone()),
             progress: Progress::new(sink),
             agent_tools,
+            steering: Steering::default(),
             publish: Publish::new(authority.clone(), nobody.publisher),
             events: Events::new(authority, nobody.events),
             client,
             accounts,
             refused_path: None,
         }
+    }
+
+    /// To which somebody may say something.
+    pub fn steered_by(mut self, steering: Steering) -> Self {
+        self.steering = steering;
+        self
     }
 
     /// With somebody who keeps what the call leaves behind; without, there is no room for anything.

@@ -39,7 +39,7 @@ pub(super) async fn complete(
     // The protocol has no questions here, and a person who types waits for nothing but the answer.
     let (sink, client) = (Arc::new(NoSink), Arc::new(NoClient));
     let (agent, cancel) = (server.agent.clone(), context.ct.clone());
-    let call = CallRequest { context: about, sink, agent, client, cancel, parent: None };
+    let call = CallRequest { context: about, sink, agent, client, cancel, steering: Default::default(), parent: None };
     let finished = server.runner.complete(&plugin, query, call).await;
     let completion = finished.result.map_err(|error| result::refused(&error, &finished.usage))?;
     let mut info = CompletionInfo::default();

@@ -61,7 +61,10 @@ where
     let record = Record::logged(server.shelf.clone(), principal.clone(), Run { source, tool: target.to_owned() });
     let agent = server.agent.clone();
     let make = |arguments, Reach { sink, client, cancel }| {
-        make(arguments, CallRequest { context: about, sink, agent, client, cancel, parent: None })
+        make(
+            arguments,
+            CallRequest { context: about, sink, agent, client, cancel, steering: Default::default(), parent: None },
+        )
     };
     if state.is_none() && !wire::abilities(context).any() && !Form::of(context).is_read() {
         // Nobody reads or answers anything before the result: no queue, no rounds.

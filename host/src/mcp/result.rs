@@ -85,6 +85,8 @@ fn typed(error: &CallError) -> Value {
             "remedy": denial.remedy,
         }),
         CallError::Lineage(LineageError::Depth(limit) | LineageError::Calls(limit)) => json!({ "limit": limit }),
+        CallError::Lineage(LineageError::Arguments(limit) | LineageError::Results(limit)) => json!({ "limit": limit }),
+        CallError::Lineage(LineageError::Waiting(limit)) => json!({ "limitMs": limit }),
         CallError::Unsupported { what } => json!({ "what": what }),
         CallError::InstancesExceeded { detail } => json!({ "detail": detail }),
         CallError::Busy { limit } => json!({ "limit": limit }),

@@ -1,6 +1,8 @@
 //! Requests, grants, and their intersection.
 
-use super::{Capability, ClientGrants, ClientRequests, Denial, PluginId, SampleGrant, ToolPattern};
+use super::{
+    Capability, ClientGrants, ClientRequests, Denial, FlowPattern, Hearer, PluginId, SampleGrant, Secrets, ToolPattern,
+};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -79,6 +81,9 @@ pub struct Grants {
     pub events: Vec<ToolPattern>,
     /// Connected accounts, by name.
     pub connections: Vec<String>,
+    /// Who may learn of private results. Not an authority that a plugin asks for: an exception from a rule, so there is no
+    /// request for it.
+    pub flows: Vec<FlowPattern>,
 }
 
 /// A directory that a plugin really gets.
@@ -202,6 +207,22 @@ impl Authority {
         self.both(names(&self.granted.connections), names(&self.requested.connections), capability)
     }
 
+    /// Whether somebody may be told anything by a call that knows these private results.
+    pub fn flow(&self, secrets: &Secrets, to: &Hearer) -> Result<(), Denial> {
+        if to.is_client() {
+            return Ok(());
+        }
+        let own = |from: &&super::Origin| matches!(to, Hearer::Origin(origin) if origin == *from);
+        let granted = |from: &&super::Origin| self.granted.flows.iter().any(|flow| flow.covers(from, to));
+        match secrets.iter().find(|from| !own(from) && !granted(from)) {
+            None => Ok(()),
+            Some(from) => {
+                let flow = format!("{from} -> {to}");
+                Err(Denial::not_granted(&self.plugin, Capability::Flow { flow }))
+            }
+        }
+    }
+
     /// Both keys, or the denial that says which one is missing.
     fn both(&self, granted: bool, requested: bool, capability: impl Fn() -> Capability) -> Result<(), Denial> {
         match (granted, requested) {
@@ -297,6 +318,21 @@ mod tests {
         assert!(write.contains("may only be read") && write.contains(r#"guest = "/src", access = "write""#), "{write}");
         let unrequested = authority(r#"filesystem = "read""#, SRC).path_refused("/src/x", Access::Write).to_string();
         assert!(unrequested.contains("is not requested by the plugin"), "{unrequested}");
+    }
+
+    #[test]
+    fn private_results_stay_where_they_are() {
+        use crate::policy::Origin;
+        let secrets = Secrets::from([Origin::Client]);
+        let github = Hearer::Connection("github".into());
+        let denied = authority("", "").flow(&secrets, &github).unwrap_err().to_string();
+        assert!(denied.contains("flows = [\"client -> connections.github\"]"), "{denied}");
+        assert!(authority("", r#"flows = ["client -> connections.*"]"#).flow(&secrets, &github).is_ok());
+        assert!(authority("", "").flow(&secrets, &Hearer::Origin(Origin::User)).is_ok());
+        assert!(authority("", "").flow(&Secrets::new(), &github).is_ok());
+        let own = Hearer::Origin(Origin::Upstream("a".into()));
+        assert!(authority("", "").flow(&Secrets::from([Origin::Upstream("a".into())]), &own).is_ok());
+        assert!(authority("", "").flow(&Secrets::from([Origin::Upstream("b".into())]), &own).is_err());
     }
 
     #[test]

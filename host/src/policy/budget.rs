@@ -1,8 +1,6 @@
-//! What is left in a call, and the chain of calls that shares it: inherited, never refilled.
+//! What is left in a call: inherited, never refilled.
 
 use super::{Limits, Metering};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// What one call may still use. A nested call gets the lesser of this and its own limits, and what it spends is taken
@@ -46,6 +44,12 @@ impl Budget {
         Self::within(limits, now, Some(self))
     }
 
+    /// The share of each of so many calls at once.
+    pub fn shared_by(self, calls: usize) -> Self {
+        let calls = u32::try_from(calls.max(1)).unwrap_or(u32::MAX);
+        Self { fuel: self.fuel.map(|fuel| fuel / u64::from(calls)), cpu: self.cpu.map(|cpu| cpu / calls), ..self }
+    }
+
     fn within(limits: &Limits, now: Instant, parent: Option<&Self>) -> Self {
         let deadline = parent.map_or(now + limits.deadline, |p| p.deadline.min(now + limits.deadline));
         let fuel_left = parent.and_then(|p| p.fuel);
@@ -59,75 +63,6 @@ impl Budget {
             }
         };
         Self { fuel, cpu, deadline, time: deadline.saturating_duration_since(now) }
-    }
-}
-
-/// Why a chain of calls may not grow.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum LineageError {
-    /// The tool is already running further up.
-    #[error("{0} is already being called in this chain: {1}")]
-    Cycle(String, String),
-    /// Too deep.
-    #[error("reverse calls are nested {0} deep already, which is the limit")]
-    Depth(u32),
-    /// Too many.
-    #[error("this request has made {0} reverse calls already, which is the limit")]
-    Calls(u32),
-}
-
-/// The chain from the root call down to one call, with the counts that the whole tree shares.
-#[derive(Debug, Clone)]
-pub struct Lineage {
-    chain: Vec<String>,
-    depth_limit: u32,
-    calls: Arc<AtomicU32>,
-    calls_limit: u32,
-}
-
-impl Lineage {
-    /// A chain of one: the root call of `tool`, under its plugin's limits.
-    pub fn root(tool: String, limits: &Limits) -> Self {
-        Self { chain: vec![tool], depth_limit: limits.depth, calls: Arc::default(), calls_limit: limits.calls }
-    }
-
-    /// The chain one call longer, and counted; refuses cycles, depth and number.
-    pub fn descend(&self, tool: &str) -> Result<Self, LineageError> {
-        if self.chain.iter().any(|name| name == tool) {
-            return Err(LineageError::Cycle(tool.to_owned(), format!("{} -> {tool}", self.chain.join(" -> "))));
-        }
-        if self.depth() >= self.depth_limit {
-            return Err(LineageError::Depth(self.depth_limit));
-        }
-        let counted =
-            self.calls.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| (n < self.calls_limit).then_some(n + 1));
-        if counted.is_err() {
-            return Err(LineageError::Calls(self.calls_limit));
-        }
-        let mut chain = self.chain.clone();
-        chain.push(tool.to_owned());
-        Ok(Self { chain, ..self.clone() })
-    }
-
-    /// The chain below a plugin that has limits of its own: they can only tighten.
-    pub fn tightened(mut self, limits: &Limits) -> Self {
-        self.depth_limit = self.depth_limit.min(self.depth() + limits.depth);
-        self
-    }
-
-    /// How many calls are above this one.
-    pub fn depth(&self) -> u32 {
-        u32::try_from(self.chain.len() - 1).unwrap_or(u32::MAX)
-    }
-
-    /// Reverse calls made so far in the whole tree.
-    pub fn calls(&self) -> u32 {
-        self.calls.load(Ordering::Relaxed)
-    }
-
-    /// The chain in words, root first.
-    pub fn path(&self) -> String {
-        self.chain.join(" -> ")
     }
 }
 
@@ -148,18 +83,5 @@ mod tests {
         let by_time = Budget { fuel: None, cpu: Some(Duration::from_millis(7)), deadline: now, time: second };
         let child = by_time.nested(&limits, now);
         assert_eq!((child.fuel, child.cpu), (Some(limits.fuel), Some(Duration::from_millis(7))));
-    }
-
-    #[test]
-    fn chains_end() {
-        let limits = Limits { depth: 2, calls: 3, ..Limits::default() };
-        let root = Lineage::root("plugins.a.x".into(), &limits);
-        let one = root.descend("b.y").unwrap();
-        assert!(matches!(one.descend("b.y"), Err(LineageError::Cycle(..))));
-        let two = one.descend("c.z").unwrap();
-        assert_eq!(two.descend("d.z").unwrap_err(), LineageError::Depth(2));
-        root.descend("e.x").unwrap();
-        assert_eq!(root.descend("f.x").unwrap_err(), LineageError::Calls(3));
-        assert_eq!((root.calls(), two.path().as_str()), (3, "plugins.a.x -> b.y -> c.z"));
     }
 }

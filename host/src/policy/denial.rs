@@ -40,6 +40,11 @@ pub enum Capability {
         /// The connection's key in the configuration.
         name: String,
     },
+    /// What one origin marked private, told to another.
+    Flow {
+        /// `from -> to`.
+        flow: String,
+    },
 }
 
 impl Capability {
@@ -55,6 +60,7 @@ impl Capability {
             Capability::Publish => "publish",
             Capability::Events { .. } => "events",
             Capability::Connections { .. } => "connections",
+            Capability::Flow { .. } => "flows",
         }
     }
 
@@ -69,6 +75,7 @@ impl Capability {
             Capability::Roots => "the client's roots",
             Capability::Publish => "resources and prompts",
             Capability::Events { name } | Capability::Connections { name } => name,
+            Capability::Flow { flow } => flow,
         }
     }
 }
@@ -100,6 +107,9 @@ impl Denial {
             Capability::Publish => ("is not granted", "publish = true".to_owned()),
             Capability::Events { name } => ("is not granted", format!(r#"events = ["{}"]"#, word(name))),
             Capability::Connections { name } => ("is not granted", format!(r#"connections = ["{}"]"#, word(name))),
+            Capability::Flow { flow } => {
+                ("would pass on a private result, which is not granted", format!(r#"flows = ["{flow}"]"#))
+            }
         };
         Self { remedy: put_under(plugin, &line), capability, reason }
     }

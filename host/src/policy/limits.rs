@@ -64,6 +64,17 @@ pub struct Limits {
     pub calls: u32,
     /// Reverse calls inside one another. Bounds recursion through tools.
     pub depth: u32,
+    /// Reverse calls of one call at the same time; further ones wait. Bounds how many instances and how much of the
+    /// agent's attention one request takes at a moment.
+    pub parallel: u32,
+    /// Arguments of all reverse calls under one request. Bounds what a guest sends to others and makes them keep.
+    pub call_arguments: ByteSize,
+    /// Results of all reverse calls under one request. Bounds what others make a guest and the host hold.
+    pub call_results: ByteSize,
+    /// Time of waiting for the client's tools under one request, with the deadline standing still: the sum over its
+    /// reverse calls. Bounds how long a request may be kept alive by tools that never answer.
+    #[serde(with = "humantime_serde")]
+    pub waiting: Duration,
     /// Questions to the client under one call, each re-asking included. Bounds how much a user is bothered.
     pub questions: u32,
     /// How long one question may wait for its answer; the deadline stands still meanwhile. Bounds how long a call that
@@ -96,6 +107,10 @@ impl Default for Limits {
             overflow: Overflow::Block,
             calls: 256,
             depth: 8,
+            parallel: 8,
+            call_arguments: ByteSize::mib(4),
+            call_results: ByteSize::mib(16),
+            waiting: Duration::from_secs(1800),
             questions: 32,
             answer: Duration::from_secs(600),
             log: ByteSize::kib(256),
@@ -139,6 +154,10 @@ impl Limits {
         count("calls", self.calls.into(), 0, 100_000)?;
         // Each nested call holds an instance and some host stack.
         count("depth", self.depth.into(), 0, 32)?;
+        count("parallel", self.parallel.into(), 1, 64)?;
+        size("call-arguments", self.call_arguments, ByteSize::b(0), ByteSize::mib(256))?;
+        size("call-results", self.call_results, ByteSize::b(0), ByteSize::mib(256))?;
+        time("waiting", self.waiting, Duration::from_secs(86_400))?;
         count("questions", self.questions.into(), 0, 10_000)?;
         time("answer", self.answer, Duration::from_secs(86_400))?;
         size("log", self.log, ByteSize::b(0), ByteSize::mib(64))?;

@@ -53,6 +53,8 @@ pub struct PluginSpec {
     pub source: PathBuf,
     /// Whether its tools are exposed as `<plugin>__<tool>`.
     pub prefix: bool,
+    /// Whether what an agent-side tool answers is for its caller and the caller's client only.
+    pub private: bool,
     /// What the operator gives.
     pub grants: Grants,
     /// The ceilings of its calls.

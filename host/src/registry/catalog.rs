@@ -181,6 +181,13 @@ impl Catalog {
         &self.agents
     }
 
+    /// An agent-side tool by its full name, `<agent plugin>.<tool>`.
+    pub fn agent_tool(&self, name: &str) -> Option<(&Arc<Plugin>, &PluginTool)> {
+        let (plugin, tool) = name.split_once('.')?;
+        let plugin = self.agents.iter().find(|agent| agent.id().name == plugin)?;
+        Some((plugin, plugin.tool(tool)?))
+    }
+
     /// Both.
     pub fn all(&self) -> impl Iterator<Item = &Arc<Plugin>> {
         self.plugins.iter().chain(&self.agents)

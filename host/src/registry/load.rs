@@ -162,8 +162,8 @@ impl Loader {
         let context = CallContext::new("host");
         let lineage = Lineage::root(id.table(), &limits);
         let authority = Arc::new(Authority::none(id.clone()));
+        let accounts = Accounts::new(authority.clone(), &limits, &context, lineage.clone(), Arc::new(NoConnections));
         let agent_tools = AgentTools::new(authority.clone(), lineage, self.agent.clone());
-        let accounts = Accounts::new(authority.clone(), &limits, &context, Arc::new(NoConnections));
         let client = Client::new(authority.clone(), &limits, Arc::new(NoClient), accounts.clone());
         let call = CallCtx::new(context, &limits, Arc::new(NoSink), agent_tools, client, accounts);
         let budget = Budget::root(&limits, self.clock.now());

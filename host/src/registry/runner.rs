@@ -10,7 +10,7 @@ use crate::clock::Clock;
 use crate::engine::{Allowance, CallError, MAX_INSTANCES, MAX_WAITING, Standstill};
 use crate::imports::{
     Accounts, AgentTools, CallContext, CallCtx, CallSink, Client, ClientCalls, Completion, CompletionQuery,
-    Connections, Keepers, ModelProvider, PromptResult, ToolCaller,
+    Connections, Keepers, ModelProvider, PromptResult, Steering, ToolCaller,
 };
 use crate::policy::{Budget, Lineage, PluginId, Side};
 use serde_json::Value;
@@ -33,6 +33,8 @@ pub struct CallRequest {
     pub sink: Arc<dyn CallSink>,
     /// Who answers reverse calls.
     pub agent: Arc<dyn ToolCaller>,
+    /// What is said to it while it runs.
+    pub steering: Steering,
     /// Who answers questions.
     pub client: Arc<dyn ClientCalls>,
     /// Cancelled when nobody wants the result any more.
@@ -196,11 +198,14 @@ impl Runner {
             }
         };
         let Parent { lineage, budget, standstill, held } = parent;
-        let agent_tools = AgentTools::new(plugin.authority.clone(), lineage, request.agent);
-        let accounts = Accounts::new(plugin.authority.clone(), limits, &request.context, self.connections.clone());
-        let client = Client::new(plugin.authority.clone(), limits, client, accounts.clone());
-        let call =
-            CallCtx::new(request.context, limits, request.sink, agent_tools, client, accounts).keep_with(&self.keepers);
+        let authority = || plugin.authority.clone();
+        let (lines, connections) = (lineage.clone(), self.connections.clone());
+        let accounts = Accounts::new(authority(), limits, &request.context, lines, connections);
+        let client = Client::new(authority(), limits, client, accounts.clone());
+        let agent_tools = AgentTools::new(authority(), lineage, request.agent);
+        let call = CallCtx::new(request.context, limits, request.sink, agent_tools, client, accounts)
+            .steered_by(request.steering)
+            .keep_with(&self.keepers);
         let (limits, cancel) = (limits.clone(), request.cancel);
         let allowance = Allowance { limits, budget, cancel, standstill, held_above: held };
         let (authority, clock) = (plugin.authority.clone(), self.clock.clone());

@@ -6,7 +6,7 @@ guests::manifest!(r#"{"name":"deep-chain","version":"0.1.0","description":"","re
 
 guests::guest! {
     fn run(args) {
-        let options = agent_tools::CallOptions { timeout_ms: None, purpose: Some("misbehaving".to_owned()) };
-        agent_tools::call(&format!("d{}.run", args.n_or(0)), &format!(r#"{{"n":{}}}"#, args.n_or(0) + 1), &options).map_err(guests::agent_failure)
+        let options = agent_tools::CallOptions { timeout_ms: None, purpose: Some("misbehaving".to_owned()), chunks: false };
+        agent_tools::call(&format!("d{}.run", args.n_or(0)), &format!(r#"{{"n":{}}}"#, args.n_or(0) + 1), &options).map(guests::answered).map_err(guests::agent_failure)
     }
 }

@@ -19,7 +19,7 @@ guests::guest! {
             4 => denied("agent-tools"),
             5 => denied(FORGED),
             _ => {
-                let options = agent_tools::CallOptions { timeout_ms: None, purpose: Some(FORGED.to_owned()) };
+                let options = agent_tools::CallOptions { timeout_ms: None, purpose: Some(FORGED.to_owned()), chunks: false };
                 match agent_tools::call(&format!("notes.{FORGED}"), "{}", &options) {
                     Ok(_) => guests::failed("the call went through"),
                     Err(error) => guests::agent_failure(error),

@@ -10,7 +10,7 @@ guests::guest! {
     fn run(args) {
         let mut refusal = None;
         for _ in 0..args.n_or(10_000) {
-            if let Err(error) = agent_tools::call("echo.run", "{}", &CallOptions { timeout_ms: None, purpose: None }) {
+            if let Err(error) = agent_tools::call("echo.run", "{}", &CallOptions { timeout_ms: None, purpose: None, chunks: false }) {
                 refusal = Some(error);
             }
         }

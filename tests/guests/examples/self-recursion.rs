@@ -8,7 +8,7 @@ guests::manifest!(
 
 guests::guest! {
     fn run(args) {
-        let options = agent_tools::CallOptions { timeout_ms: None, purpose: Some("misbehaving".to_owned()) };
-        agent_tools::call("self.run", "{}", &options).map_err(guests::agent_failure)
+        let options = agent_tools::CallOptions { timeout_ms: None, purpose: Some("misbehaving".to_owned()), chunks: false };
+        agent_tools::call("self.run", "{}", &options).map(guests::answered).map_err(guests::agent_failure)
     }
 }

@@ -23,7 +23,7 @@ mod outcome;
 pub mod raw;
 mod stamp;
 pub use attempts::Attempts;
-pub use outcome::{agent_failure, failed, structured, text};
+pub use outcome::{agent_failure, answered, failed, structured, text};
 pub use wasip2;
 
 /// What a tool answers.

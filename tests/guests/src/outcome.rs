@@ -1,6 +1,6 @@
 //! Short words for answers.
 
-use crate::bindings::portcullis::plugin::agent_tools::AgentError;
+use crate::bindings::portcullis::plugin::agent_tools::{AgentError, AgentResult};
 use crate::{Content, ContentData, Outcome, ToolError, ToolResult};
 
 /// One piece of text content.
@@ -23,6 +23,11 @@ pub fn structured(json: impl Into<String>) -> Outcome {
 /// The tool's own failure.
 pub fn failed(why: impl std::fmt::Display) -> ToolError {
     ToolError::Failed(why.to_string())
+}
+
+/// What a reverse call gave, as a result of its own.
+pub fn answered(result: AgentResult) -> ToolResult {
+    ToolResult { content: result.content, structured: result.structured, is_error: false }
 }
 
 /// Passes on why a reverse call failed, as an honest plugin would.

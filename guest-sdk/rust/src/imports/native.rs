@@ -1,7 +1,8 @@
 //! The fake host, so that tools run natively in tests.
 
 pub(crate) use crate::testing::state::{
-    call_agent_tool, deadline_left, emit, folders, fuel_left, list_agent_tools, log, progress,
+    call_agent_tool, call_agent_tools, deadline_left, emit, folders, fuel_left, list_agent_tools, log, progress,
+    steered,
 };
 pub(crate) use crate::testing::{
     client::{ask, ask_many, supported},

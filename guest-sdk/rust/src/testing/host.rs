@@ -99,6 +99,11 @@ impl Host {
         self
     }
 
+    /// Says something to the call that runs, or to the next one; a tool's closure may do it in the middle of a call.
+    pub fn steer(&self, message: impl Into<String>) {
+        state::with(|state| state.steering.push_back(message.into()));
+    }
+
     /// Closes the output, as when the client cancels the call.
     pub fn close_output(&self) {
         state::with(|state| state.closed = true);

@@ -1,13 +1,13 @@
 //! The fake host's state, one per thread, and its answers to what a tool asks.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::rc::Rc;
 
 use serde_json::Value;
 
-use crate::agent_tools::{AgentError, CallOptions};
+use crate::agent_tools::{AgentError, AgentResult, CallOptions, Origin};
 use crate::log::Level;
 use crate::output::OutputError;
 use crate::{Budget, Content, ContentData, Denial, Execution, Exhaustion, Tool, ToolAnnotations, ToolResult};
@@ -65,6 +65,7 @@ pub(super) struct State {
     pub(super) deadline_ms: u64,
     pub(super) chunk_limit: u64,
     pub(super) closed: bool,
+    pub(super) steering: VecDeque<String>,
 }
 
 impl Default for State {
@@ -84,6 +85,7 @@ impl Default for State {
             deadline_ms: 30_000,
             chunk_limit: 10_000,
             closed: false,
+            steering: VecDeque::new(),
         }
     }
 }
@@ -157,7 +159,7 @@ pub(crate) fn list_agent_tools() -> Vec<Tool> {
     with(|state| state.agent_tools.keys().map(|name| anything(name)).collect())
 }
 
-pub(crate) fn call_agent_tool(name: &str, arguments: &str, options: &CallOptions) -> Result<ToolResult, AgentError> {
+pub(crate) fn call_agent_tool(name: &str, arguments: &str, options: &CallOptions) -> Result<AgentResult, AgentError> {
     let arguments: Value =
         serde_json::from_str(arguments).map_err(|error| AgentError::InvalidArguments(error.to_string()))?;
     if !arguments.is_object() {
@@ -173,8 +175,20 @@ pub(crate) fn call_agent_tool(name: &str, arguments: &str, options: &CallOptions
     let Ok(mut tool) = tool.try_borrow_mut() else { return Err(AgentError::Cycle(name.to_owned())) };
     match tool(arguments) {
         Ok(result) if result.is_error => Err(AgentError::ToolError(Box::new(result))),
-        answer => answer,
+        Ok(ToolResult { content, structured, .. }) => {
+            let component = name.split('.').next().unwrap_or_default().to_owned();
+            Ok(AgentResult { content, structured, origin: Origin::Component(component), private: false, edited: None })
+        }
+        Err(error) => Err(error),
     }
+}
+
+pub(crate) fn call_agent_tools(calls: &[(String, String, CallOptions)]) -> Vec<Result<AgentResult, AgentError>> {
+    calls.iter().map(|(name, arguments, options)| call_agent_tool(name, arguments, options)).collect()
+}
+
+pub(crate) fn steered() -> Option<String> {
+    with(|state| state.steering.pop_front())
 }
 
 /// A closure has no schema, so the fake tool takes any object.

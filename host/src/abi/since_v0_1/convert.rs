@@ -170,6 +170,8 @@ pub(super) fn error_from_guest(error: w::ToolError) -> h::ToolError {
                 w::Budget::Calls => h::Budgeted::Calls,
                 w::Budget::Depth => h::Budgeted::Depth,
                 w::Budget::Arguments => h::Budgeted::Arguments,
+                w::Budget::Results => h::Budgeted::Results,
+                w::Budget::Waiting => h::Budgeted::Waiting,
                 w::Budget::Questions => h::Budgeted::Questions,
                 w::Budget::Tokens => h::Budgeted::Tokens,
                 w::Budget::Stored => h::Budgeted::Stored,
@@ -191,6 +193,8 @@ pub(super) fn exhaustion_to_guest(exhaustion: h::Exhaustion) -> w::Exhaustion {
         h::Budgeted::Calls => w::Budget::Calls,
         h::Budgeted::Depth => w::Budget::Depth,
         h::Budgeted::Arguments => w::Budget::Arguments,
+        h::Budgeted::Results => w::Budget::Results,
+        h::Budgeted::Waiting => w::Budget::Waiting,
         h::Budgeted::Questions => w::Budget::Questions,
         h::Budgeted::Tokens => w::Budget::Tokens,
         h::Budgeted::Stored => w::Budget::Stored,
@@ -209,6 +213,8 @@ pub(super) fn output_error_to_guest(error: h::OutputError) -> wo::OutputError {
 pub(super) fn agent_error_to_guest(error: h::AgentError) -> wa::AgentError {
     match error {
         h::AgentError::UnknownTool(name) => wa::AgentError::UnknownTool(name),
+        h::AgentError::NotSupported(who) => wa::AgentError::NotSupported(who),
+        h::AgentError::Declined(why) => wa::AgentError::Declined(why),
         h::AgentError::Denied(denial) => wa::AgentError::Denied(denial_to_guest(denial)),
         h::AgentError::Cycle(path) => wa::AgentError::Cycle(path),
         h::AgentError::Timeout(ms) => wa::AgentError::Timeout(ms),
@@ -217,6 +223,23 @@ pub(super) fn agent_error_to_guest(error: h::AgentError) -> wa::AgentError {
         h::AgentError::InvalidArguments(reason) => wa::AgentError::InvalidArguments(reason),
         h::AgentError::ToolError(result) => wa::AgentError::ToolError(result_to_guest(result)),
         h::AgentError::Failed(reason) => wa::AgentError::Failed(reason),
+    }
+}
+
+pub(super) fn agent_result_to_guest(result: h::AgentResult) -> wa::AgentResult {
+    let origin = match result.origin {
+        h::Origin::Client => wa::Origin::Client,
+        h::Origin::Component(name) => wa::Origin::Component(name),
+        h::Origin::Upstream(name) => wa::Origin::Upstream(name),
+        h::Origin::Model => wa::Origin::Model,
+        h::Origin::User => wa::Origin::User,
+    };
+    wa::AgentResult {
+        content: result.content.into_iter().map(content_to_guest).collect(),
+        structured: result.structured,
+        origin,
+        private: result.private,
+        edited: result.edited,
     }
 }
 

@@ -1,10 +1,10 @@
 //! The imports of `portcullis:plugin@0.1.x`, each charged for the work it makes the host do.
 
 use super::super::guest::Guest;
-use super::bindings::portcullis::plugin::agent_tools::{AgentError, CallOptions};
+use super::bindings::portcullis::plugin::agent_tools::{AgentCall, AgentError, AgentResult, CallOptions};
 use super::bindings::portcullis::plugin::log::Level;
 use super::bindings::portcullis::plugin::output::OutputError;
-use super::bindings::portcullis::plugin::types::{Content, Tool, ToolResult};
+use super::bindings::portcullis::plugin::types::{Content, Tool};
 use super::{convert, link_client, link_connections, link_events, link_publish};
 use crate::engine::Supervised;
 use crate::imports::{Caller, Report, price};
@@ -70,40 +70,61 @@ pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> 
     agent_tools.func_wrap_async(
         "call",
         |store: Store<'_>, (name, arguments, options): (String, String, CallOptions)| {
-            Box::new(async move { Ok((call_agent_tool(store, name, arguments, options).await?,)) })
+            Box::new(async move {
+                let calls = vec![AgentCall { name, arguments, options }];
+                let mut results = call_agent_tools(store, calls).await?;
+                Ok((results.pop().unwrap_or(Err(AgentError::Cancelled)),))
+            })
         },
     )?;
+    agent_tools.func_wrap_async("call-many", |store: Store<'_>, (calls,): (Vec<AgentCall>,)| {
+        Box::new(async move { Ok((call_agent_tools(store, calls).await?,)) })
+    })?;
+
+    let mut steering = linker.instance("portcullis:plugin/steering@0.1.0")?;
+    steering.func_wrap("next", |mut store: Store<'_>, (): ()| {
+        charge(&mut store, price::CALL)?;
+        Ok((store.data_mut().call()?.steering.next(),))
+    })?;
+
     link_client::add_to_linker(linker)?;
     link_connections::add_to_linker(linker)
 }
 
-async fn call_agent_tool(
+/// Calls that are made at once share evenly what fuel and CPU time is left, so that together they never use more, and
+/// always get the same.
+async fn call_agent_tools(
     mut store: Store<'_>,
-    name: String,
-    arguments: String,
-    options: CallOptions,
-) -> wasmtime::Result<Result<ToolResult, AgentError>> {
-    charge(&mut store, price::REVERSE_CALL + (arguments.len() as u64).saturating_mul(price::BYTE))?;
+    calls: Vec<AgentCall>,
+) -> wasmtime::Result<Vec<Result<AgentResult, AgentError>>> {
+    let arguments: u64 = calls.iter().map(|call| call.arguments.len() as u64).sum();
+    let number = calls.len() as u64;
+    charge(&mut store, number.saturating_mul(price::REVERSE_CALL) + arguments.saturating_mul(price::BYTE))?;
     let fuel = store.get_fuel().ok();
-    let options = crate::imports::CallOptions {
-        timeout: options.timeout_ms.map(Duration::from_millis),
-        purpose: options.purpose,
-    };
     let guest = store.data_mut();
-    let (budget, cancel) = (guest.supervision().left(fuel), guest.supervision().allowance().cancel.clone());
-    let (standstill, held) = (guest.supervision().allowance().standstill.clone(), guest.supervision().held());
-    let now = guest.clock.now();
+    let budget = guest.supervision().left(fuel).shared_by(calls.len());
+    let (cancel, standstill) =
+        (guest.supervision().allowance().cancel.clone(), guest.supervision().allowance().standstill.clone());
+    let (held, now) = (guest.supervision().held(), guest.clock.now());
     let running = guest.call()?;
-    let client = running.client.calls();
-    let caller = Caller { context: &running.context, budget, now, cancel, client, standstill, held };
-    let call = match running.agent_tools.check(name, arguments, &options, caller) {
-        Ok(call) => call,
-        Err(error) => return Ok(Err(convert::agent_error_to_guest(error))),
+    let check = |AgentCall { name, arguments, options }| {
+        let timeout = options.timeout_ms.map(Duration::from_millis);
+        let options = crate::imports::CallOptions { timeout, purpose: options.purpose, chunks: options.chunks };
+        let (client, cancel, standstill) = (running.client.calls(), cancel.clone(), standstill.clone());
+        let caller = Caller { context: &running.context, budget, now, cancel, client, standstill, held };
+        running.agent_tools.check(name, arguments, &options, caller)
     };
-    let (result, spent) = running.agent_tools.caller().call(call).await;
-    // Only fuel has to be taken: CPU time of a nested call is already in ours, and the deadline is one point in time.
-    charge(&mut store, spent.as_fuel())?;
-    Ok(result.map(convert::result_to_guest).map_err(convert::agent_error_to_guest))
+    let checked = calls.into_iter().map(check).collect();
+    let made = running.agent_tools.make(checked).await;
+    let mut results = Vec::with_capacity(made.len());
+    let mut spent = 0u64;
+    for (result, cost) in made {
+        // Only fuel has to be taken: CPU time of a nested call is already in ours, and the deadline is one point in time.
+        spent = spent.saturating_add(cost.as_fuel());
+        results.push(result.map(convert::agent_result_to_guest).map_err(convert::agent_error_to_guest));
+    }
+    charge(&mut store, spent)?;
+    Ok(results)
 }
 
 /// Takes fuel for host work. A call metered by CPU time pays by the time the work takes.

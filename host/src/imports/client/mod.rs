@@ -16,7 +16,7 @@ pub use question::{
 };
 
 use super::{Accounts, Budgeted, Exhaustion, GuestDenial};
-use crate::policy::{Authority, Denial, Limits, PluginId};
+use crate::policy::{Authority, Denial, Hearer, Limits, PluginId};
 use crate::telemetry::{is_unsafe, printable};
 use accept::{Unanswered, accept, complained};
 use async_trait::async_trait;
@@ -322,7 +322,9 @@ impl Client {
                 let grant = grant.unwrap_or_default();
                 sample_ok(&request)?;
                 let own = grant.fallback && self.own_model();
-                if !own {
+                if own {
+                    self.accounts.may_tell(&Hearer::HostModel).map_err(ClientError::Denied)?;
+                } else {
                     self.able(if request.tools.is_empty() { Ability::Sample } else { Ability::SampleTools })?;
                 }
                 if self.sampled >= grant.calls {

@@ -3,7 +3,7 @@
 
 use super::super::{CallContext, NoConnections};
 use super::*;
-use crate::policy::Side;
+use crate::policy::{Lineage, Side};
 use serde_json::json;
 use std::sync::Mutex;
 
@@ -37,8 +37,9 @@ fn client(script: &Arc<Script>, requests: &str, grants: &str) -> Client {
     let plugin = PluginId { side: Side::Server, name: "p".into() };
     let authority = Authority::new(plugin, &toml::from_str(requests).unwrap(), &toml::from_str(grants).unwrap());
     let authority = Arc::new(authority);
-    let accounts =
-        Accounts::new(authority.clone(), &Limits::default(), &CallContext::new("local"), Arc::new(NoConnections));
+    let (limits, call) = (Limits::default(), CallContext::new("local"));
+    let lineage = Lineage::root("plugins.p.x".into(), &limits);
+    let accounts = Accounts::new(authority.clone(), &limits, &call, lineage, Arc::new(NoConnections));
     Client::new(authority, &Limits { questions: 6, ..Limits::default() }, script.clone(), accounts)
 }
 

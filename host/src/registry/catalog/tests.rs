@@ -28,7 +28,14 @@ impl Made {
         let Offered { tools, resources, templates, prompts, completes } = offer::check(offer).unwrap();
         Arc::new(Plugin {
             authority: Arc::new(Authority::none(id.clone())),
-            spec: PluginSpec { id, source: "x".into(), prefix, grants: Grants::default(), limits: Limits::default() },
+            spec: PluginSpec {
+                id,
+                source: "x".into(),
+                prefix,
+                private: false,
+                grants: Grants::default(),
+                limits: Limits::default(),
+            },
             digest: Digest::of(code.as_bytes()),
             inspection: Inspection { manifest: None, imports: vec![], exports: vec![], size: 0 },
             tools,

@@ -6,11 +6,11 @@ mod publishing;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::agent_tools::{AgentError, CallOptions};
+use crate::agent_tools::{AgentError, AgentResult, CallOptions, Origin};
 use crate::bindings::portcullis::plugin as wit;
 use crate::log::Level;
 use crate::output::OutputError;
-use crate::{Content, Tool, ToolResult};
+use crate::{Content, Tool};
 
 pub(crate) use asking::{ask, ask_many, connected, send, supported};
 pub(crate) use publishing::{append_resource, emit_event, put_prompt, put_resource, remove_prompt, remove_resource};
@@ -43,11 +43,46 @@ pub(crate) fn list_agent_tools() -> Vec<Tool> {
     wit::agent_tools::list_tools()
 }
 
-pub(crate) fn call_agent_tool(name: &str, arguments: &str, options: &CallOptions) -> Result<ToolResult, AgentError> {
-    use wit::agent_tools::AgentError as Wit;
+pub(crate) fn call_agent_tool(name: &str, arguments: &str, options: &CallOptions) -> Result<AgentResult, AgentError> {
+    wit::agent_tools::call(name, arguments, &to_wit(options)).map(from_wit).map_err(error_from_wit)
+}
+
+pub(crate) fn call_agent_tools(calls: &[(String, String, CallOptions)]) -> Vec<Result<AgentResult, AgentError>> {
+    let call = |(name, arguments, options): &(String, String, CallOptions)| wit::agent_tools::AgentCall {
+        name: name.clone(),
+        arguments: arguments.clone(),
+        options: to_wit(options),
+    };
+    let calls: Vec<_> = calls.iter().map(call).collect();
+    let results = wit::agent_tools::call_many(&calls).into_iter();
+    results.map(|result| result.map(from_wit).map_err(error_from_wit)).collect()
+}
+
+pub(crate) fn steered() -> Option<String> {
+    wit::steering::next()
+}
+
+fn to_wit(options: &CallOptions) -> wit::agent_tools::CallOptions {
     let timeout_ms = options.timeout.map(|timeout| u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
-    let options = wit::agent_tools::CallOptions { timeout_ms, purpose: options.purpose.clone() };
-    wit::agent_tools::call(name, arguments, &options).map_err(|error| match error {
+    wit::agent_tools::CallOptions { timeout_ms, purpose: options.purpose.clone(), chunks: options.chunks }
+}
+
+fn from_wit(result: wit::agent_tools::AgentResult) -> AgentResult {
+    use wit::agent_tools::Origin as Wit;
+    let origin = match result.origin {
+        Wit::Client => Origin::Client,
+        Wit::Component(name) => Origin::Component(name),
+        Wit::Upstream(name) => Origin::Upstream(name),
+        Wit::Model => Origin::Model,
+        Wit::User => Origin::User,
+    };
+    let (content, structured) = (result.content, result.structured);
+    AgentResult { content, structured, origin, private: result.private, edited: result.edited }
+}
+
+fn error_from_wit(error: wit::agent_tools::AgentError) -> AgentError {
+    use wit::agent_tools::AgentError as Wit;
+    match error {
         Wit::UnknownTool(name) => AgentError::UnknownTool(name),
         Wit::NotSupported(who) => AgentError::NotSupported(who),
         Wit::Denied(denial) => AgentError::Denied(denial),
@@ -59,7 +94,7 @@ pub(crate) fn call_agent_tool(name: &str, arguments: &str, options: &CallOptions
         Wit::InvalidArguments(why) => AgentError::InvalidArguments(why),
         Wit::ToolError(result) => AgentError::ToolError(Box::new(result)),
         Wit::Failed(why) => AgentError::Failed(why),
-    })
+    }
 }
 
 pub(crate) fn folders() -> Vec<PathBuf> {

@@ -8,11 +8,12 @@ use super::follow::{Reading, follow};
 use super::log::{EventLog, Silent};
 use super::message::{EventId, interrupted_text, restore};
 use super::{LegacyOptions, Sessions};
+use crate::agent::Nobody;
 use crate::changes::Changes;
 use crate::clock::SystemClock;
-use crate::imports::{AgentError, Keepers, NoConnections, ReverseCall, Tool, ToolCaller, ToolResult};
+use crate::imports::{Keepers, NoConnections};
 use crate::mcp::{Lot, Parts, Server};
-use crate::policy::{ParkingLimits, Principal, Spent};
+use crate::policy::{ParkingLimits, Principal};
 use crate::registry::{Catalog, CurrentCatalog, Runner};
 use crate::shelf::Shelf;
 use crate::storage::{Quota, Storage, StreamRecord};
@@ -152,19 +153,6 @@ fn stored_messages_stay_what_they_were() {
     assert!(restore("{}").is_none() && restore("[").is_none());
     let id = EventId { token: "AbC-_34567890123456789".into(), number: 12 };
     assert_eq!(EventId::parse(&EventId::text(&id.token, id.number)), Some(id));
-}
-
-struct Nobody;
-
-#[async_trait::async_trait]
-impl ToolCaller for Nobody {
-    fn tools(&self) -> Vec<Tool> {
-        vec![]
-    }
-
-    async fn call(&self, call: ReverseCall) -> (Result<ToolResult, AgentError>, Spent) {
-        (Err(AgentError::UnknownTool(call.name)), Spent::default())
-    }
 }
 
 /// A server without tools.

@@ -1,0 +1,208 @@
+//! The chain of calls from a root call down, and what the whole tree of calls shares: inherited, never refilled.
+
+use super::{Limits, Origin, Secrets};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Why a chain of calls may not grow.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LineageError {
+    /// The tool is already running further up.
+    #[error("{0} is already being called in this chain: {1}")]
+    Cycle(String, String),
+    /// Too deep.
+    #[error("reverse calls are nested {0} deep already, which is the limit")]
+    Depth(u32),
+    /// Too many.
+    #[error("this request has made {0} reverse calls already, which is the limit")]
+    Calls(u32),
+    /// Too many bytes to the agent's tools.
+    #[error("the arguments of this request's reverse calls would exceed {0} bytes in all, which is the limit")]
+    Arguments(u64),
+    /// Too many bytes from them.
+    #[error("the results of this request's reverse calls exceed {0} bytes in all, which is the limit")]
+    Results(u64),
+    /// Waited for too long; milliseconds.
+    #[error("this request has waited for the agent's tools for {0} ms in all, which is the limit")]
+    Waiting(u64),
+}
+
+/// Something of which there is only so much.
+#[derive(Debug)]
+struct Pot {
+    left: AtomicU64,
+    limit: u64,
+}
+
+impl Pot {
+    fn of(limit: u64) -> Self {
+        Self { left: AtomicU64::new(limit), limit }
+    }
+
+    /// Takes all of `amount` or nothing; otherwise the limit.
+    fn take(&self, amount: u64) -> Result<(), u64> {
+        let taken = |left: u64| left.checked_sub(amount);
+        self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).map(|_| ()).map_err(|_| self.limit)
+    }
+
+    fn take_what_is_there(&self, amount: u64) {
+        let taken = |left: u64| Some(left.saturating_sub(amount));
+        // Cannot fail: the closure always gives a value.
+        let _ = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken);
+    }
+
+    fn left(&self) -> u64 {
+        self.left.load(Ordering::Relaxed)
+    }
+}
+
+/// What all calls under one root share.
+#[derive(Debug)]
+struct Tree {
+    calls: AtomicU32,
+    calls_limit: u32,
+    arguments: Pot,
+    results: Pot,
+    /// Milliseconds.
+    waiting: Pot,
+    secrets: Mutex<Secrets>,
+}
+
+/// The chain from the root call down to one call, with what the whole tree shares. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Lineage {
+    chain: Vec<String>,
+    depth_limit: u32,
+    parallel: u32,
+    tree: Arc<Tree>,
+}
+
+impl Lineage {
+    /// A chain of one: the root call of `tool`, under its plugin's limits.
+    pub fn root(tool: String, limits: &Limits) -> Self {
+        let tree = Tree {
+            calls: AtomicU32::new(0),
+            calls_limit: limits.calls,
+            arguments: Pot::of(limits.call_arguments.as_u64()),
+            results: Pot::of(limits.call_results.as_u64()),
+            waiting: Pot::of(millis(limits.waiting)),
+            secrets: Mutex::default(),
+        };
+        Self { chain: vec![tool], depth_limit: limits.depth, parallel: limits.parallel, tree: Arc::new(tree) }
+    }
+
+    /// The chain one call longer, and counted; refuses cycles, depth, number and bytes of arguments.
+    pub fn descend(&self, tool: &str, arguments: u64) -> Result<Self, LineageError> {
+        if self.chain.iter().any(|name| name == tool) {
+            return Err(LineageError::Cycle(tool.to_owned(), format!("{} -> {tool}", self.chain.join(" -> "))));
+        }
+        if self.depth() >= self.depth_limit {
+            return Err(LineageError::Depth(self.depth_limit));
+        }
+        let Tree { calls, calls_limit, .. } = &*self.tree;
+        let counted = calls.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| (n < *calls_limit).then_some(n + 1));
+        if counted.is_err() {
+            return Err(LineageError::Calls(*calls_limit));
+        }
+        self.tree.arguments.take(arguments).map_err(LineageError::Arguments)?;
+        let mut chain = self.chain.clone();
+        chain.push(tool.to_owned());
+        Ok(Self { chain, ..self.clone() })
+    }
+
+    /// The chain below a plugin that has limits of its own: they can only tighten.
+    pub fn tightened(mut self, limits: &Limits) -> Self {
+        self.depth_limit = self.depth_limit.min(self.depth() + limits.depth);
+        self.parallel = self.parallel.min(limits.parallel);
+        self
+    }
+
+    /// Counts a result's bytes, before the guest sees it.
+    pub fn learn(&self, result: u64) -> Result<(), LineageError> {
+        self.tree.results.take(result).map_err(LineageError::Results)
+    }
+
+    /// How long the client's tools may still be waited for.
+    pub fn patience(&self) -> Result<Duration, LineageError> {
+        match self.tree.waiting.left() {
+            0 => Err(LineageError::Waiting(self.tree.waiting.limit)),
+            left => Ok(Duration::from_millis(left)),
+        }
+    }
+
+    /// They were waited for so long.
+    pub fn waited(&self, time: Duration) {
+        self.tree.waiting.take_what_is_there(millis(time));
+    }
+
+    /// A private result of this origin is known in the chain from now on.
+    pub fn confide(&self, origin: Origin) {
+        self.tree.secrets.lock().unwrap_or_else(PoisonError::into_inner).insert(origin);
+    }
+
+    /// Whose private results are known in the chain.
+    pub fn secrets(&self) -> Secrets {
+        self.tree.secrets.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// How many reverse calls one call may have under way.
+    pub fn parallel(&self) -> u32 {
+        self.parallel
+    }
+
+    /// How many calls are above this one.
+    pub fn depth(&self) -> u32 {
+        u32::try_from(self.chain.len() - 1).unwrap_or(u32::MAX)
+    }
+
+    /// Reverse calls made so far in the whole tree.
+    pub fn calls(&self) -> u32 {
+        self.tree.calls.load(Ordering::Relaxed)
+    }
+
+    /// The chain in words, root first.
+    pub fn path(&self) -> String {
+        self.chain.join(" -> ")
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chains_end() {
+        let limits = Limits { depth: 2, calls: 3, ..Limits::default() };
+        let root = Lineage::root("plugins.a.x".into(), &limits);
+        let one = root.descend("b.y", 1).unwrap();
+        assert!(matches!(one.descend("b.y", 1), Err(LineageError::Cycle(..))));
+        let two = one.descend("c.z", 1).unwrap();
+        assert_eq!(two.descend("d.z", 1).unwrap_err(), LineageError::Depth(2));
+        root.descend("e.x", 1).unwrap();
+        assert_eq!(root.descend("f.x", 1).unwrap_err(), LineageError::Calls(3));
+        assert_eq!((root.calls(), two.path().as_str()), (3, "plugins.a.x -> b.y -> c.z"));
+    }
+
+    #[test]
+    fn what_the_tree_shares_is_never_refilled() {
+        let (arguments, results) = (bytesize::ByteSize(10), bytesize::ByteSize(4));
+        let limits = Limits { call_arguments: arguments, call_results: results, ..Limits::default() };
+        let root = Lineage::root("plugins.a.x".into(), &limits);
+        let below = root.descend("b.y", 7).unwrap();
+        assert_eq!(below.descend("c.z", 4).unwrap_err(), LineageError::Arguments(10));
+        root.descend("c.z", 3).unwrap();
+        below.learn(4).unwrap();
+        assert_eq!(root.learn(1), Err(LineageError::Results(4)));
+        root.waited(Duration::from_secs(1799));
+        assert_eq!(below.patience(), Ok(Duration::from_secs(1)));
+        below.waited(Duration::from_secs(9));
+        assert_eq!(root.patience(), Err(LineageError::Waiting(1_800_000)));
+        below.confide(Origin::Client);
+        assert_eq!(root.secrets(), Secrets::from([Origin::Client]));
+    }
+}
