@@ -73,7 +73,9 @@ mod tests {
 
     #[test]
     fn stars_stand_for_anything() {
-        for (pattern, name) in [("*search", "a.search"), ("a.*", "a.b"), ("*.*search", "alpha.x__search"), ("a.b", "a.b")] {
+        for (pattern, name) in
+            [("*search", "a.search"), ("a.*", "a.b"), ("*.*search", "alpha.x__search"), ("a.b", "a.b")]
+        {
             assert!(matches(pattern, name), "{pattern} {name}");
         }
         for (pattern, name) in [("*search", "a.searcher"), ("a.*", "ab.c"), ("", "a"), ("a*a", "a")] {
