@@ -154,10 +154,10 @@ impl Live {
         context: &RequestContext<RoleServer>,
     ) -> Round {
         let Live { mut call, stream, view, cancel } = self;
-        let outlet = Outlet::of(context);
         let stateless = is_stateless(context);
         let mut asked = FuturesUnordered::new();
         let record = stream.record();
+        let outlet = Outlet::of(context, &record);
         let over = CancellationToken::new();
         let mut forwarding = Some(stream.forward(outlet.clone()));
         let outcome = loop {
