@@ -1,4 +1,5 @@
 use super::*;
+use futures::FutureExt;
 
 const NAME: &str = "AAAAAAAAAAAAAAAAAAAAAA";
 const PATIENT: Duration = Duration::from_secs(600);
@@ -45,23 +46,24 @@ async fn a_call_is_answered_once_and_by_its_own_principal() {
     assert_eq!(refusal(channels.answer(&alice(), NAME, &id, said)), unknown);
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn a_client_is_told_of_what_nobody_waits_for() {
     let channels = Channels::default();
     let stream = channels.open(&alice(), NAME).ok().unwrap();
-    let (call, id) = made(&channels, &stream).await;
-    let told = |reason| (CANCELLED, json!({ "channel": NAME, "callId": id, "reason": reason }));
-    tokio::time::advance(PATIENT).await;
-    assert_eq!(call.await.unwrap(), Err(Lost::Timeout));
-    assert_eq!(stream.next().await, told("timeout"));
-    assert!(channels.answer(&alice(), NAME, &id, fields()).is_err());
+    let alice = alice();
+    let mut call = Box::pin(channels.call(&alice, NAME, fields(), Duration::from_millis(20)));
+    assert_eq!(call.as_mut().now_or_never(), None);
+    let id = stream.next().await.1["callId"].clone();
+    assert_eq!(call.await, Err(Lost::Timeout));
+    assert_eq!(stream.next().await, (CANCELLED, json!({ "channel": NAME, "callId": id, "reason": "timeout" })));
+    assert!(channels.answer(&alice, NAME, id.as_str().unwrap(), fields()).is_err());
     let (call, id) = made(&channels, &stream).await;
     call.abort();
     assert_eq!(stream.next().await, (CANCELLED, json!({ "channel": NAME, "callId": id, "reason": "cancelled" })));
     // One that was never sent never was.
-    drop(channels.begin(&alice(), NAME, fields()).ok().unwrap());
+    drop(channels.begin(&alice, NAME, fields()).ok().unwrap());
     let (_, id) = made(&channels, &stream).await;
-    assert!(channels.answer(&alice(), NAME, &id, fields()).is_ok());
+    assert!(channels.answer(&alice, NAME, &id, fields()).is_ok());
 }
 
 #[tokio::test]
