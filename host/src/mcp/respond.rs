@@ -140,11 +140,12 @@ async fn serve(
         Round::Asks(live, pending) => {
             debug_assert!(is_stateless(context));
             let requests = pending.requests(correlation)?;
+            let meta = live.meta(server.meta(correlation));
             let state = server.lot.park(*live, pending, principal, binding).map_err(|error| {
                 tracing::error!(%error, "cannot park a call");
                 ErrorData::internal_error("the host cannot park the call; its log has the details", None)
             })?;
-            let result = InputRequiredResult::new(Some(requests), Some(state)).with_meta(server.meta(correlation));
+            let result = InputRequiredResult::new(Some(requests), Some(state)).with_meta(meta);
             Ok(Response::InputRequired(result))
         }
     }

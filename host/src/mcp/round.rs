@@ -6,7 +6,7 @@ use super::lot::Lot;
 use super::record::Record;
 use super::stream::{Outlet, Queue, Stream};
 use super::wire;
-use super::{STREAM, legacy};
+use super::{CALL, STREAM, legacy};
 use crate::imports::{Asked, Budgeted, CallSink, ClientCalls, ClientError, Exhaustion, Inquiry, Reply};
 use crate::policy::{Overflow, Principal};
 use futures::future::BoxFuture;
@@ -14,9 +14,10 @@ use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
 use rmcp::ErrorData;
 use rmcp::model::{
-    CallToolResult, GetPromptResult, InputRequests, InputResponses, ProtocolVersion, ReadResourceResult,
+    CallToolResult, GetPromptResult, InputRequests, InputResponses, MetaObject, ProtocolVersion, ReadResourceResult,
 };
 use rmcp::service::{RequestContext, RoleServer};
+use serde_json::Value;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -136,6 +137,12 @@ impl Live {
         let client = Arc::new(Asker { view: view.clone(), queue: queue.sender() });
         let call = make(Reach { sink: Arc::new(queue), client, cancel: cancel.clone() });
         Self { call, stream, view, cancel }
+    }
+
+    /// `_meta` of what is said of the call before it is done.
+    pub(super) fn meta(&self, mut meta: MetaObject) -> MetaObject {
+        meta.insert(CALL.to_owned(), Value::from(&**self.stream.record().call()));
+        meta
     }
 
     /// Goes on under another request.

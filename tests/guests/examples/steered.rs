@@ -13,7 +13,8 @@ const NAME: &str = r#"{"type":"object","properties":{"name":{"type":"string"}}}"
 guests::guest! {
     fn run(args) {
         if args.path_or("") == "ask" {
-            let form = Form { message: "What is your name?".into(), schema: NAME.into() };
+            let form =
+                Form { message: "What is your name?".into(), schema: NAME.into() };
             client::elicit_form(Some("user_name"), &form).map_err(|error| failed(format!("{error:?}")))?;
             let said: Vec<String> = std::iter::from_fn(steering::next).collect();
             return Ok(said.join(", ").into());
@@ -34,5 +35,5 @@ guests::guest! {
 }
 
 fn emit(words: &str) -> Result<(), guests::ToolError> {
-    output::emit(&[text(words)]).map_err(|error| failed(format!("{error:?}")))
+    output::emit(&[text(words)]).map(|_| ()).map_err(|error| failed(format!("{error:?}")))
 }
