@@ -25,6 +25,7 @@ mod languages;
 mod main_job;
 mod malformed;
 mod model;
+mod nested_chunks;
 mod offers;
 mod overflow;
 mod paging;
