@@ -16,12 +16,14 @@ mod listen;
 mod listing;
 mod lot;
 mod page;
+mod pending;
 mod prompts;
 mod published;
 mod record;
 mod resources;
 mod respond;
 mod result;
+mod reverse;
 mod round;
 mod seal;
 mod server;
@@ -33,6 +35,7 @@ mod updates;
 mod wire;
 
 pub use lot::Lot;
+pub use reverse::EXTENSION as CLIENT_TOOLS;
 pub use server::{Parts, Server};
 
 /// The extension under which a client asks for chunks, and the notification that carries one.

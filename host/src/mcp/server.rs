@@ -2,9 +2,10 @@
 
 use super::listing::Lists;
 use super::lot::Lot;
+use super::reverse::{self, HostOnly};
 use super::session::Session;
 use super::updates::Updates;
-use super::{CORRELATION, PARTIAL_RESULTS, completion, listen, prompts, resources, tools};
+use super::{CLIENT_TOOLS, CORRELATION, PARTIAL_RESULTS, completion, listen, prompts, resources, tools};
 use crate::changes::Changes;
 use crate::imports::ToolCaller;
 use crate::policy::Principal;
@@ -57,6 +58,8 @@ pub(super) struct Shared {
     pub(super) catalog: Arc<CurrentCatalog>,
     pub(super) runner: Arc<Runner>,
     pub(super) agent: Arc<dyn ToolCaller>,
+    /// The same for calls whose clients have no tools.
+    pub(super) host_only: Arc<dyn ToolCaller>,
     pub(super) lot: Arc<Lot>,
     pub(super) shelf: Arc<Shelf>,
     pub(super) stop: CancellationToken,
@@ -74,7 +77,10 @@ impl Server {
     pub fn new(parts: Parts) -> Self {
         let Parts { catalog, runner, agent, lot, shelf, changes, principal, stop } = parts;
         let me = Implementation::new("portcullis", env!("CARGO_PKG_VERSION")).with_title("Portcullis");
-        let extensions = ExtensionCapabilities::from([(PARTIAL_RESULTS.to_owned(), Default::default())]);
+        let extensions = ExtensionCapabilities::from([
+            (PARTIAL_RESULTS.to_owned(), Default::default()),
+            (CLIENT_TOOLS.to_owned(), reverse::settings()),
+        ]);
         // All of them, whatever is offered now: that can change while a client is connected.
         let capabilities = ServerCapabilities::builder()
             .enable_extensions_with(extensions)
@@ -92,8 +98,22 @@ impl Server {
         let server_info = serde_json::to_value(&me).unwrap_or_default();
         let lists = RwLock::new(Arc::new(Lists::of(catalog.now())));
         let open = listen::Open::default();
-        let shared =
-            Shared { catalog, runner, agent, lot, shelf, stop, open, changes, principal, config, lists, server_info };
+        let host_only: Arc<dyn ToolCaller> = Arc::new(HostOnly(agent.clone()));
+        let shared = Shared {
+            catalog,
+            runner,
+            agent,
+            host_only,
+            lot,
+            shelf,
+            stop,
+            open,
+            changes,
+            principal,
+            config,
+            lists,
+            server_info,
+        };
         Self { shared: Arc::new(shared), session: Arc::default() }
     }
 
