@@ -1,7 +1,8 @@
 //! `agent-tools`: reverse calls. Authority and lineage are checked here, before anything leaves the call.
 
 use super::{
-    Budgeted, CallContext, CallSink, ClientCalls, Content, Exhaustion, GuestDenial, NoSink, Output, Tool, ToolResult,
+    Budgeted, CallContext, CallSink, ClientCalls, Content, Exhaustion, GuestDenial, NoSink, Output, Questions, Tool,
+    ToolResult,
 };
 use crate::engine::Standstill;
 use crate::policy::{Authority, Budget, Denial, Hearer, Lineage, LineageError, Origin, Spent};
@@ -113,6 +114,8 @@ pub struct ReverseCall {
     pub cancel: CancellationToken,
     /// Who answers its questions: the root call's client.
     pub client: Arc<dyn ClientCalls>,
+    /// The caller's questions, among which counts what is asked for this call.
+    pub questions: Questions,
     /// Shared by the chain.
     pub standstill: Standstill,
     /// Memory that the callers hold, in bytes.
@@ -162,6 +165,8 @@ pub struct Caller<'a> {
     pub cancel: CancellationToken,
     /// Its client.
     pub client: Arc<dyn ClientCalls>,
+    /// Its questions.
+    pub questions: Questions,
     /// Its chain's.
     pub standstill: Standstill,
     /// Memory that it and those above it hold.
@@ -228,7 +233,7 @@ impl AgentTools {
         if let Some(timeout) = options.timeout {
             budget.deadline = budget.deadline.min(caller.now + timeout.min(Duration::from_secs(86_400)));
         }
-        let Caller { context, output, cancel, client, standstill, held, .. } = caller;
+        let Caller { context, output, cancel, client, questions, standstill, held, .. } = caller;
         let sink = if options.chunks { output.forward(&name) } else { Arc::new(NoSink) };
         let (parent, context) = (context.id.clone(), context.nested());
         let (purpose, agent, plugin) = (options.purpose.clone(), self.caller.clone(), self.authority.plugin().clone());
@@ -245,6 +250,7 @@ impl AgentTools {
             budget,
             cancel,
             client,
+            questions,
             standstill,
             held,
             timeout: options.timeout,

@@ -37,6 +37,7 @@ mod vendor;
 mod wire;
 
 pub use lot::Lot;
+pub use reverse::AskTools;
 pub use reverse::EXTENSION as CLIENT_TOOLS;
 pub use server::{Parts, Server};
 pub use steer::STEER_CALL;

@@ -5,7 +5,7 @@ use super::asking::{Asker, View};
 use super::lot::Lot;
 use super::pending::{Ask, Pending};
 use super::record::Record;
-use super::reverse::{Brought, Lanes};
+use super::reverse::{Beside, Brought, Lanes};
 use super::server::Shared;
 use super::stream::{Outlet, Queue, Stream};
 use super::wire;
@@ -91,7 +91,9 @@ impl Live {
         let cancel = CancellationToken::new();
         let client = Arc::new(Asker { view: view.clone(), queue: queue.sender() });
         let (host, clock) = (server.agent.clone(), server.runner.clock());
-        let agent = Arc::new(Lanes::new(host, view.clone(), queue.sender(), is_stateless(context), clock));
+        let (principal, channels, ask) = (server.principal(context), server.channels.clone(), server.ask.clone());
+        let beside = Beside { principal, channels, ask };
+        let agent = Arc::new(Lanes::new(host, beside, view.clone(), queue.sender(), is_stateless(context), clock));
         let call = make(Reach { sink: Arc::new(queue), client, agent, cancel: cancel.clone() });
         Self { call, stream, view, cancel, next: Vec::new() }
     }

@@ -1,9 +1,11 @@
 //! Reverse calls to tools that live with the client: the extension `dev.portcullis/client-tools`, whose document is
 //! `wit/extensions/client-tools.md`.
 //!
-//! [`Lanes`] is one call's way to all tools of the agent's side: first those of this host, then the client's. Which way
-//! a call of the client's takes is decided in [`Lanes::lane`] and nowhere else.
+//! [`Lanes`] is one call's way to all tools of the agent's side: first those of this host, then the client's, and last
+//! those for which its model or user stands in. Which way a call of the client's takes is decided in [`Lanes::lane`] and
+//! nowhere else.
 
+mod ask;
 mod counted;
 mod declared;
 pub(super) mod live;
@@ -11,6 +13,7 @@ mod outcome;
 pub(super) mod request;
 pub(super) mod retry;
 
+pub use ask::AskTools;
 pub(super) use declared::Declared;
 
 use super::asking::View;
@@ -18,14 +21,18 @@ use super::pending::{Ask, Outgoing};
 use super::session::Session;
 use super::stream::Event;
 use crate::clock::Clock;
-use crate::imports::{AgentError, AgentResult, AgentTool, ClientError, Origin, ReverseCall, ToolCaller};
-use crate::policy::Spent;
+use crate::imports::{
+    AgentError, AgentResult, AgentTool, Budgeted, ClientError, Exhaustion, Origin, ReverseCall, ToolCaller,
+};
+use crate::policy::{Principal, Spent};
 use async_trait::async_trait;
 use counted::Counted;
 use declared::DeclaredTool;
+use live::{Channels, Lost};
 use rmcp::ErrorData;
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Map, Value, json};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -37,10 +44,12 @@ pub const EXTENSION: &str = "dev.portcullis/client-tools";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 /// How much of a plugin's reason for a call is told, in characters.
 const MAX_PURPOSE: usize = 1_000;
+/// How much later than a channel the call on it gives up.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// What the server says of itself.
 pub(super) fn settings() -> Map<String, Value> {
-    let lanes = json!(["retry", "request"]);
+    let lanes = json!(["live", "retry", "request"]);
     Map::from_iter([("lanes".to_owned(), lanes)])
 }
 
@@ -89,13 +98,23 @@ fn of_session(context: &RequestContext<RoleServer>) -> Result<Option<Arc<Declare
 
 /// How a call reaches a tool of the client's.
 enum Lane {
+    /// Over this channel, which the client has open.
+    Live(String),
     /// By whoever serves the call's current request: as its result (`retry`) or as a request on its stream (`request`).
     Round,
+}
+
+/// Ways to the client's side that do not lead through the call's own requests alone.
+pub(super) struct Beside {
+    pub(super) principal: Principal,
+    pub(super) channels: Channels,
+    pub(super) ask: Option<Arc<AskTools>>,
 }
 
 /// One call's way to the tools of the agent's side.
 pub(super) struct Lanes {
     host: Arc<dyn ToolCaller>,
+    beside: Beside,
     view: Arc<View>,
     queue: mpsc::Sender<Event>,
     stateless: bool,
@@ -107,16 +126,23 @@ pub(super) struct Lanes {
 impl Lanes {
     pub(super) fn new(
         host: Arc<dyn ToolCaller>,
+        beside: Beside,
         view: Arc<View>,
         queue: mpsc::Sender<Event>,
         stateless: bool,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { host, view, queue, stateless, clock, counted: Counted::default(), keys: AtomicU64::new(1) }
+        Self { host, beside, view, queue, stateless, clock, counted: Counted::default(), keys: AtomicU64::new(1) }
     }
 
     /// The first lane that both sides have at this moment.
     fn lane(&self, declared: &Declared) -> Option<Lane> {
+        let Beside { principal, channels, .. } = &self.beside;
+        let channel =
+            declared.channel.as_ref().filter(|channel| declared.lanes.live && channels.is_open(principal, channel));
+        if let Some(channel) = channel {
+            return Some(Lane::Live(channel.clone()));
+        }
         let round = if self.stateless { declared.lanes.retry } else { declared.lanes.request };
         round.then_some(Lane::Round)
     }
@@ -153,9 +179,12 @@ impl Lanes {
         let began = self.clock.now();
         let mut outcome = None;
         let waiting = async {
-            outcome = tokio::time::timeout(patience, async {
+            // A channel has a clock of its own, so that its client hears why nobody waits any more.
+            let grace = if let Lane::Live(_) = lane { GRACE } else { Duration::ZERO };
+            outcome = tokio::time::timeout(patience + grace, async {
                 let _turn = self.counted.turn(declared.limits.parallel).await;
-                match lane {
+                match &lane {
+                    Lane::Live(channel) => self.ask_live(channel, fields, patience).await,
                     Lane::Round => self.ask_round(&call, fields, left).await,
                 }
             })
@@ -174,6 +203,37 @@ impl Lanes {
             call.lineage.confide(Origin::Client);
         }
         result
+    }
+
+    /// Asks on a channel.
+    async fn ask_live(&self, channel: &str, fields: Value, patience: Duration) -> Result<Value, AgentError> {
+        let Beside { principal, channels, .. } = &self.beside;
+        channels.call(principal, channel, fields, patience).await.map_err(|lost| match lost {
+            Lost::Closed => {
+                AgentError::NotSupported("the client closed the channel that its tools are called on".into())
+            }
+            Lost::Full(limit) => AgentError::Exhausted(Exhaustion { budget: Budgeted::Calls, limit: limit as u64 }),
+            Lost::Timeout => outcome::timeout(patience),
+        })
+    }
+
+    /// What the operator has described for this case, if somebody can stand in for the tool.
+    fn standing_in(&self, name: &str) -> Option<(&AskTools, Origin)> {
+        let ask = self.beside.ask.as_deref()?;
+        Some((ask, ask.find(name, self.view.abilities())?))
+    }
+
+    /// Has somebody on the client's side stand in.
+    async fn call_stand_in(&self, ask: &AskTools, call: ReverseCall) -> Result<AgentResult, AgentError> {
+        let left = call.lineage.patience()?.min(call.answer);
+        let patience = call.timeout.map_or(left, |timeout| timeout.min(left));
+        let key = format!("tool-{}", self.keys.fetch_add(1, Ordering::Relaxed));
+        let began = self.clock.now();
+        // A parked call is kept for as long as its answer may take, whatever the plugin's patience.
+        let result = ask.call(&call, key, if self.stateless { left } else { patience }).await;
+        let waited = self.clock.now().saturating_duration_since(began);
+        call.lineage.waited(waited);
+        if waited < patience { result } else { Err(outcome::timeout(patience)) }
     }
 
     /// Has whoever serves the call's current request ask.
@@ -195,18 +255,31 @@ impl ToolCaller for Lanes {
             let own = declared.tools.iter().filter(|it| self.host.find(&it.tool.name).is_err());
             tools.extend(own.map(|it| AgentTool { tool: it.tool.clone(), origin: Origin::Client }));
         }
+        if let Some(ask) = &self.beside.ask {
+            let known: HashSet<String> = tools.iter().map(|found| found.tool.name.clone()).collect();
+            tools.extend(ask.tools(self.view.abilities()).filter(|found| !known.contains(&found.tool.name)));
+        }
         tools
     }
 
     fn find(&self, name: &str) -> Result<Origin, AgentError> {
-        self.host.find(name).or_else(|_| self.of_client(name).map(|_| Origin::Client))
+        let others = || match self.of_client(name) {
+            Ok(_) => Ok(Origin::Client),
+            Err(error) => self.standing_in(name).map(|(_, origin)| origin).ok_or(error),
+        };
+        self.host.find(name).or_else(|_| others())
     }
 
     async fn call(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, Spent) {
         if self.host.find(&call.name).is_ok() {
             return self.host.call(call).await;
         }
-        (self.call_client(call).await, Spent::default())
+        let stand_in = if self.of_client(&call.name).is_ok() { None } else { self.standing_in(&call.name) };
+        let answer = match stand_in {
+            Some((ask, _)) => self.call_stand_in(ask, call).await,
+            None => self.call_client(call).await,
+        };
+        (answer, Spent::default())
     }
 
     fn lacks_declaration(&self) -> bool {
