@@ -68,6 +68,7 @@ impl Serve {
                 changes: host.changes.clone(),
                 principal,
                 stop: stop.clone(),
+                fallback_tools: config.fallback_tools,
             })
         };
         match http {

@@ -67,6 +67,7 @@ struct ServerTable {
     max_sessions: Option<NonZeroU32>,
     #[serde(with = "humantime_serde")]
     poll_after: Option<Duration>,
+    fallback_tools: bool,
 }
 
 #[derive(Deserialize)]
@@ -119,6 +120,8 @@ pub struct Config {
     pub max_sessions: u32,
     /// When to close a legacy stream whose request still runs.
     pub poll_after: Option<Duration>,
+    /// Whether tools are listed that stand in for requests which not every client can send.
+    pub fallback_tools: bool,
     /// Exposed plugins.
     pub plugins: Vec<PluginSpec>,
     /// Agent-side plugins.
@@ -181,6 +184,7 @@ impl Config {
             max_body: file.server.max_body.unwrap_or(MAX_BODY),
             max_sessions: file.server.max_sessions.map_or(MAX_SESSIONS, NonZeroU32::get),
             poll_after: file.server.poll_after,
+            fallback_tools: file.server.fallback_tools,
             plugins: resolve(Side::Server, file.plugins)?,
             agent: resolve(Side::Agent, file.agent)?,
         })

@@ -1,7 +1,7 @@
 //! In which form the client of a request is told what its call says, decided by what it declared on this very request.
 
 use super::content::{as_text, blocks};
-use super::{CHUNK, CORRELATION, PARTIAL_RESULT_NOTIFICATION, PARTIAL_RESULT_TOKEN, PARTIAL_RESULTS, session};
+use super::{CALL, CHUNK, CORRELATION, PARTIAL_RESULT_NOTIFICATION, PARTIAL_RESULT_TOKEN, PARTIAL_RESULTS, session};
 use crate::imports::{Content, Level, Report};
 use rmcp::model::{
     CustomNotification, JsonObject, LoggingMessageNotification, LoggingMessageNotificationParam, MetaObject,
@@ -9,6 +9,7 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// What a client reads before the result.
 pub(super) struct Form {
@@ -19,6 +20,8 @@ pub(super) struct Form {
     logs: Option<Level>,
     /// The client's mark, echoed on each notification.
     correlation: Option<Value>,
+    /// The call's id, likewise.
+    call: Option<Arc<str>>,
 }
 
 /// The progress that a client has seen last, and of how much. It grows with every notification of a call.
@@ -33,7 +36,13 @@ impl Form {
             progress: context.meta.get_progress_token(),
             logs: session::logs(context),
             correlation: context.meta.get(CORRELATION).cloned(),
+            call: None,
         }
+    }
+
+    /// For what this call says.
+    pub(super) fn for_call(self, call: &Arc<str>) -> Self {
+        Self { call: Some(call.clone()), ..self }
     }
 
     /// Whether the client reads anything at all.
@@ -96,7 +105,9 @@ impl Form {
 
     /// `_meta` of every chunk and report.
     fn meta(&self) -> JsonObject {
-        self.correlation.iter().map(|correlation| (CORRELATION.to_owned(), correlation.clone())).collect()
+        let correlation = self.correlation.iter().map(|correlation| (CORRELATION.to_owned(), correlation.clone()));
+        let call = self.call.iter().map(|call| (CALL.to_owned(), Value::from(&**call)));
+        correlation.chain(call).collect()
     }
 }
 

@@ -14,7 +14,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The record of one call. Clones are the same; when the last is gone, the log is final.
 #[derive(Clone)]
-pub(super) struct Record(Arc<Mutex<State>>);
+pub(super) struct Record {
+    call: Arc<str>,
+    state: Arc<Mutex<State>>,
+}
 
 struct State {
     /// Chunks that the tool gave.
@@ -35,12 +38,18 @@ enum Log {
 impl Record {
     /// Of a call whose chunks are logged on a shelf where nobody takes them.
     pub(super) fn logged(shelf: Arc<Shelf>, owner: Principal, run: Run) -> Self {
+        let call = run.source.call.as_str().into();
         let state = State { given: 0, sent: 0, hash: Sha256::new(), log: Log::Possible(shelf, owner, run) };
-        Self(Arc::new(Mutex::new(state)))
+        Self { call, state: Arc::new(Mutex::new(state)) }
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The call's id.
+    pub(super) fn call(&self) -> &Arc<str> {
+        &self.call
     }
 
     /// A chunk goes out.

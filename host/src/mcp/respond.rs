@@ -61,10 +61,12 @@ where
     let record = Record::logged(server.shelf.clone(), principal.clone(), Run { source, tool: target.to_owned() });
     let agent = server.agent.clone();
     let make = |arguments, Reach { sink, client, cancel }| {
-        make(
-            arguments,
-            CallRequest { context: about, sink, agent, client, cancel, steering: Default::default(), parent: None },
-        )
+        let (running, steering) = server.running.begin(plugin, target, &about);
+        let call = make(arguments, CallRequest { context: about, sink, agent, client, cancel, steering, parent: None });
+        async move {
+            let _running = running;
+            call.await
+        }
     };
     if state.is_none() && !wire::abilities(context).any() && !Form::of(context).is_read() {
         // Nobody reads or answers anything before the result: no queue, no rounds.
@@ -138,11 +140,12 @@ async fn serve(
         Round::Asks(live, pending) => {
             debug_assert!(is_stateless(context));
             let requests = pending.requests(correlation)?;
+            let meta = live.meta(server.meta(correlation));
             let state = server.lot.park(*live, pending, principal, binding).map_err(|error| {
                 tracing::error!(%error, "cannot park a call");
                 ErrorData::internal_error("the host cannot park the call; its log has the details", None)
             })?;
-            let result = InputRequiredResult::new(Some(requests), Some(state)).with_meta(server.meta(correlation));
+            let result = InputRequiredResult::new(Some(requests), Some(state)).with_meta(meta);
             Ok(Response::InputRequired(result))
         }
     }

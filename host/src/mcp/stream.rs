@@ -111,8 +111,9 @@ struct Shared {
 }
 
 impl Outlet {
-    pub(super) fn of(context: &RequestContext<RoleServer>) -> Self {
-        let (form, peer, request) = (Form::of(context), context.peer.clone(), context.id.clone());
+    pub(super) fn of(context: &RequestContext<RoleServer>, record: &Record) -> Self {
+        let form = Form::of(context).for_call(record.call());
+        let (peer, request) = (context.peer.clone(), context.id.clone());
         Self(Arc::new(Shared { form, peer, request }))
     }
 
