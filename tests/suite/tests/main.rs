@@ -26,6 +26,7 @@ mod live;
 mod main_job;
 mod malformed;
 mod model;
+mod nested_chunks;
 mod offers;
 mod overflow;
 mod paging;
