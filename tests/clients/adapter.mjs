@@ -73,14 +73,14 @@ const tools = clientTools({
   onerror: () => {},
 });
 const chunks = partialResults();
-const declared = { ...tools.extensions, ...chunks.extensions };
+const capabilities = { extensions: { ...tools.extensions, ...chunks.extensions } };
 const info = { name: "portcullis-suite", version: "0" };
 
 let client, transport;
 if (packageName === "client") {
   const { Client, StreamableHTTPClientTransport } = await load("@modelcontextprotocol/client");
   const { StdioClientTransport } = await load("@modelcontextprotocol/client/stdio");
-  client = new Client(info, { versionNegotiation: { mode: era }, capabilities: { extensions: declared } });
+  client = new Client(info, { versionNegotiation: { mode: era }, capabilities });
   transport = /^https?:/.test(target[0])
     ? new StreamableHTTPClientTransport(new URL(target[0]))
     : new StdioClientTransport({ command: target[0], args: target.slice(1), env: process.env });
@@ -88,7 +88,7 @@ if (packageName === "client") {
   const { Client } = await load("@modelcontextprotocol/sdk/client/index.js");
   const { StreamableHTTPClientTransport } = await load("@modelcontextprotocol/sdk/client/streamableHttp.js");
   const { StdioClientTransport } = await load("@modelcontextprotocol/sdk/client/stdio.js");
-  client = new Client(info, { capabilities: { experimental: declared } });
+  client = new Client(info, { capabilities });
   transport = /^https?:/.test(target[0])
     ? new StreamableHTTPClientTransport(new URL(target[0]))
     : new StdioClientTransport({ command: target[0], args: target.slice(1), env: process.env });
