@@ -2,6 +2,7 @@
 //! decides and answers.
 
 mod face;
+pub mod gateway;
 mod local;
 mod nobody;
 mod together;
