@@ -1,15 +1,18 @@
-//! The agent's side of reverse calls: agent-side tools loaded as components in this host, and whoever decides about them
-//! and answers what servers ask.
+//! The agent's side of reverse calls: agent-side tools loaded as components in this host, servers behind it, and whoever
+//! decides about them and answers what servers ask.
 
 mod address;
 mod desk;
 mod face;
+pub mod gateway;
 mod local;
 mod memory;
 mod nobody;
 mod reactions;
 mod rules;
 mod view;
+mod together;
+pub mod upstream;
 
 pub use address::{Address, AddressError};
 pub use desk::{Desk, DeskParts, Matter, Notice, Ruling, RulingError};
@@ -20,3 +23,5 @@ pub use nobody::Nobody;
 pub use reactions::{Action, Happened, INBOX, InboxEvent, Reaction, ReactionError, Reactions, Reading};
 pub use rules::{Approval, FormRule, Glob, GlobError, PageRule, Review, Ruled, Rules, RulesError};
 pub use view::{Act, ChunkPolicy, Item, Model, ScriptError, ScriptedModel, Transcript, words};
+pub use together::Together;
+pub use upstream::{Call, Called, Era, Offer, Upstream, UpstreamError, UpstreamSettings, UpstreamTools};
