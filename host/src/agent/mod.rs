@@ -1,5 +1,5 @@
-//! The agent's side of reverse calls: agent-side tools loaded as components in this host, and whoever decides about them
-//! and answers what servers ask.
+//! The agent's side of reverse calls: agent-side tools loaded as components in this host, servers behind it, and whoever
+//! decides and answers.
 
 mod address;
 mod desk;
@@ -9,6 +9,8 @@ mod memory;
 mod nobody;
 mod reactions;
 mod rules;
+mod together;
+pub mod upstream;
 mod view;
 
 pub use address::{Address, AddressError};
@@ -19,4 +21,6 @@ pub use memory::{Approved, Memory, MemoryError, MemoryFile, OpenCall};
 pub use nobody::Nobody;
 pub use reactions::{Action, Happened, INBOX, InboxEvent, Reaction, ReactionError, Reactions, Reading};
 pub use rules::{Approval, FormRule, Glob, GlobError, PageRule, Review, Ruled, Rules, RulesError};
+pub use together::Together;
+pub use upstream::{Call, Called, Era, Offer, Upstream, UpstreamError, UpstreamSettings, UpstreamTools};
 pub use view::{Act, ChunkPolicy, Item, Model, ScriptError, ScriptedModel, Transcript, words};

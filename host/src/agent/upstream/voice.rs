@@ -1,0 +1,108 @@
+//! Who answers a server during one call: the agent's face, or, behind a gateway, the client whose call it is.
+
+use crate::agent::{Asker, Face, Heard, ToolRequest, Verdict};
+use crate::imports::{Abilities, Asked, ClientCalls, ClientError, Inquiry, Reply};
+use crate::policy::{PluginId, Side};
+use async_trait::async_trait;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// Questions of one call. Bounds how much a user is bothered.
+const MAX_QUESTIONS: u32 = 64;
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Who answers.
+#[derive(Clone)]
+pub(super) enum Voice {
+    /// The agent's own.
+    Face(Arc<dyn Face>),
+    /// Whoever made the call through this host; how many questions it was asked so far.
+    Client(Arc<dyn ClientCalls>, Arc<AtomicU32>),
+}
+
+impl Voice {
+    pub(super) fn client(client: Arc<dyn ClientCalls>) -> Self {
+        Self::Client(client, Arc::default())
+    }
+
+    /// What can be asked.
+    pub(super) fn abilities(&self) -> Abilities {
+        match self {
+            Voice::Face(face) => face.abilities(),
+            Voice::Client(client, _) => client.abilities(),
+        }
+    }
+
+    /// Whether a reverse call may run. Behind a gateway the operator has said so already, in `offer`.
+    pub(super) async fn approve(&self, request: &ToolRequest) -> Verdict {
+        match self {
+            Voice::Face(face) => face.approve(request).await,
+            Voice::Client(..) => Verdict::Allow,
+        }
+    }
+
+    /// Puts questions, all that belong together at once where that can be, and waits for the replies, in their order.
+    pub(super) async fn ask(&self, from: &Asker, questions: Vec<Asked>) -> Result<Vec<Reply>, ClientError> {
+        match self {
+            Voice::Face(face) => {
+                // One after the other: a person looks at one thing at a time.
+                let mut replies = Vec::with_capacity(questions.len());
+                for question in &questions {
+                    replies.push(face.answer(from, question).await);
+                }
+                Ok(replies)
+            }
+            Voice::Client(client, asked) => {
+                let more = u32::try_from(questions.len()).unwrap_or(u32::MAX);
+                let before = asked.fetch_add(more, Ordering::Relaxed);
+                if before.saturating_add(more) > MAX_QUESTIONS {
+                    return Err(ClientError::Failed(format!("it asked more than {MAX_QUESTIONS} questions")));
+                }
+                let key = |(at, asked)| (format!("{}.{}", from.server, u64::from(before) + at), asked);
+                let questions = (1u64..).zip(questions).map(key).collect();
+                let plugin = PluginId { side: Side::Server, name: from.server.clone() };
+                client.ask(Inquiry { plugin, questions, held: 0, patience: PATIENCE }).await
+            }
+        }
+    }
+
+    /// A running call said something.
+    pub(super) fn heard(&self, task: &str, heard: Heard) {
+        match self {
+            Voice::Face(face) => face.heard(task, heard),
+            Voice::Client(..) => {}
+        }
+    }
+
+    /// The same for agent-side components that a server calls: their questions go where the server's go.
+    pub(super) fn as_client(&self, from: &Asker) -> Arc<dyn ClientCalls> {
+        match self {
+            Voice::Face(_) => Arc::new(Spoken { voice: self.clone(), from: from.clone() }),
+            Voice::Client(client, _) => client.clone(),
+        }
+    }
+}
+
+/// A face as the client of a component.
+struct Spoken {
+    voice: Voice,
+    from: Asker,
+}
+
+#[async_trait]
+impl ClientCalls for Spoken {
+    fn abilities(&self) -> Abilities {
+        self.voice.abilities()
+    }
+
+    async fn ask(&self, inquiry: Inquiry) -> Result<Vec<Reply>, ClientError> {
+        let from = Asker { plugin: Some(inquiry.plugin.table()), ..self.from.clone() };
+        let questions = inquiry.questions.into_iter().map(|(_, asked)| asked).collect();
+        match tokio::time::timeout(inquiry.patience, self.voice.ask(&from, questions)).await {
+            Ok(replies) => replies,
+            Err(_) => Err(ClientError::Timeout(u64::try_from(inquiry.patience.as_millis()).unwrap_or(u64::MAX))),
+        }
+    }
+}
