@@ -277,6 +277,17 @@ fn default_cache() -> Result<PathBuf, ConfigError> {
         .ok_or_else(|| ConfigError::Environment("no cache folder: set PORTCULLIS_CACHE or server.cache".into()))
 }
 
+/// What a program that is started as a server finds in its environment: what programs cannot do without.
+pub fn inherited() -> Vec<(String, std::ffi::OsString)> {
+    let names = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR"];
+    names.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var_os(name)?))).collect()
+}
+
+/// The user's editor.
+pub fn editor() -> Option<String> {
+    ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|text| !text.trim().is_empty()))
+}
+
 /// What is logged: `PORTCULLIS_LOG`, in the syntax of tracing filters. What rmcp says is an error may be a client's doing,
 /// and a client must not fill the log.
 pub fn log_filter() -> String {
