@@ -5,6 +5,7 @@ mod address;
 mod circle;
 mod desk;
 mod face;
+pub mod gateway;
 mod local;
 mod memory;
 mod nobody;

@@ -48,7 +48,8 @@ impl Serve {
         tracing::info!(
             plugins = catalog.plugins().len(),
             agent = catalog.agents().len(),
-            tools = catalog.iter().count(),
+            upstreams = host.upstreams.len(),
+            tools = catalog.iter().count() + catalog.all_beyond().count(),
             resources = catalog.resources().count(),
             prompts = catalog.prompts().count(),
             "ready"
@@ -68,6 +69,7 @@ impl Serve {
                 changes: host.changes.clone(),
                 principal,
                 stop: stop.clone(),
+                fallback_tools: config.fallback_tools,
             })
         };
         match http {
@@ -81,6 +83,7 @@ impl Serve {
                 serve_stdio(server(Principal::local()), stop, hurry).await?;
             }
         }
+        host.close().await;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -1,5 +1,6 @@
 //! The configuration file, the environment and the flags, resolved into one value. Unknown keys are errors.
 
+use crate::agent::UpstreamSettings;
 use crate::connections::ConnectionSettings;
 use crate::identity::AuthSettings;
 use crate::model::ModelSettings;
@@ -8,6 +9,7 @@ use crate::policy::{Grants, Limits, ParkingLimits, PluginId, PluginSpec, Side};
 use bytesize::ByteSize;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -49,6 +51,8 @@ struct File {
     #[serde(default)]
     connections: BTreeMap<String, ConnectionSettings>,
     model: Option<ModelSettings>,
+    #[serde(default)]
+    upstream: BTreeMap<String, UpstreamSettings>,
 }
 
 #[derive(Default, Deserialize)]
@@ -67,6 +71,7 @@ struct ServerTable {
     max_sessions: Option<NonZeroU32>,
     #[serde(with = "humantime_serde")]
     poll_after: Option<Duration>,
+    fallback_tools: bool,
 }
 
 #[derive(Deserialize)]
@@ -119,10 +124,14 @@ pub struct Config {
     pub max_sessions: u32,
     /// When to close a legacy stream whose request still runs.
     pub poll_after: Option<Duration>,
+    /// Whether tools are listed that stand in for requests which not every client can send.
+    pub fallback_tools: bool,
     /// Exposed plugins.
     pub plugins: Vec<PluginSpec>,
     /// Agent-side plugins.
     pub agent: Vec<PluginSpec>,
+    /// Servers behind this host.
+    pub upstreams: Vec<UpstreamSettings>,
 }
 
 impl Config {
@@ -152,6 +161,7 @@ impl Config {
                 .map(|(name, table)| plugin(side, name, table, path, folder))
                 .collect::<Result<Vec<_>, _>>()
         };
+        let upstreams = upstreams(&file, path, folder)?;
         let mut auth = file.server.auth;
         auth.check().map_err(|message| ConfigError::Table {
             path: path.to_owned(),
@@ -181,8 +191,10 @@ impl Config {
             max_body: file.server.max_body.unwrap_or(MAX_BODY),
             max_sessions: file.server.max_sessions.map_or(MAX_SESSIONS, NonZeroU32::get),
             poll_after: file.server.poll_after,
+            fallback_tools: file.server.fallback_tools,
             plugins: resolve(Side::Server, file.plugins)?,
             agent: resolve(Side::Agent, file.agent)?,
+            upstreams,
         })
     }
 
@@ -216,6 +228,34 @@ fn connections(
         settings.client_secret_file = settings.client_secret_file.take().map(|file| folder.join(home_expanded(&file)));
     }
     Ok(tables)
+}
+
+/// Servers behind this host. Their names are part of tools' names, beside those of plugins.
+fn upstreams(file: &File, path: &Path, folder: &Path) -> Result<Vec<UpstreamSettings>, ConfigError> {
+    let checked = |(name, settings): (&String, &UpstreamSettings)| {
+        let fail =
+            |message: String| ConfigError::Table { path: path.to_owned(), table: format!("upstream.{name}"), message };
+        if !is_name(name) || name.contains("__") {
+            return Err(fail("the name must be 1 to 32 of A-Z a-z 0-9 - _, without `__`".into()));
+        }
+        if file.plugins.contains_key(name) || file.agent.contains_key(name) {
+            return Err(fail("a plugin has the same name; tools are told apart by it".into()));
+        }
+        upstream(name, settings.clone(), folder).map_err(fail)
+    };
+    file.upstream.iter().map(checked).collect()
+}
+
+/// A server to be a client of, with everything resolved: the error is a sentence. Paths are relative to `folder`.
+pub fn upstream(name: &str, mut settings: UpstreamSettings, folder: &Path) -> Result<UpstreamSettings, String> {
+    settings.key_file = settings.key_file.map(|file| folder.join(home_expanded(&file)));
+    settings.named(name, inherited())
+}
+
+/// What a program that is a server finds of our environment: what programs cannot do without, and none of our secrets.
+fn inherited() -> Vec<(String, OsString)> {
+    let names = ["HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"];
+    names.into_iter().filter_map(|name| Some((name.to_owned(), std::env::var_os(name)?))).collect()
 }
 
 fn checked_model(mut model: ModelSettings, path: &Path, folder: &Path) -> Result<ModelSettings, ConfigError> {

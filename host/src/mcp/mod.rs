@@ -22,18 +22,22 @@ mod record;
 mod resources;
 mod respond;
 mod result;
+mod reverse;
 mod round;
 mod seal;
 mod server;
 mod session;
+mod steer;
 mod stream;
 mod tools;
 pub mod transport;
 mod updates;
+mod vendor;
 mod wire;
 
 pub use lot::Lot;
 pub use server::{Parts, Server};
+pub use steer::STEER_CALL;
 
 // The protocol's words for content and questions, for the room that is a client of others.
 pub(crate) use asking::client_error;
@@ -57,6 +61,8 @@ pub(crate) const CHUNK: &str = "dev.portcullis/chunk";
 const ERROR: &str = "dev.portcullis/error";
 /// `_meta` key under which a client marks what belongs together; echoed on everything that does.
 pub(crate) const CORRELATION: &str = "dev.portcullis/correlationId";
+/// `_meta` key of whatever belongs to a call: its id, by which it can be steered.
+pub(crate) const CALL: &str = "dev.portcullis/call";
 /// `_meta` key that says which plugin something comes from.
 const SOURCE: &str = "dev.portcullis/source";
 /// The extension under which a server calls tools of its client.

@@ -57,7 +57,7 @@ pub(super) async fn get(
         method: "prompts/get",
         target: &request.name,
         arguments: given.into(),
-        plugin: &plugin,
+        plugin: respond::By::Plugin(&plugin),
         state: request.request_state,
         given: request.input_responses,
     };
@@ -78,7 +78,7 @@ async fn run(
     stateless: bool,
     call: CallRequest,
 ) -> Outcome {
-    let meta = server.meta(call.context.correlation_id.as_deref());
+    let meta = server.meta_of(&call.context);
     let finished = server.runner.prompt(exposed.plugin(), &exposed.item().name, arguments, call).await;
     respond::lacking(stateless, &finished)?;
     let prompt = finished.result.map_err(|error| result::refused(&error, &finished.usage))?;

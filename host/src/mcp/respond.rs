@@ -9,8 +9,8 @@ use super::server::Shared;
 use super::wire;
 use crate::engine::CallError;
 use crate::imports::{CallContext, NoClient, Provenance};
-use crate::policy::Principal;
-use crate::registry::{CallRequest, Finished, Plugin};
+use crate::policy::{Overflow, PluginId, Principal};
+use crate::registry::{Beyond, CallRequest, Finished, Plugin};
 use crate::shelf::Run;
 use rmcp::ErrorData;
 use rmcp::model::{InputRequiredResult, InputResponses};
@@ -27,14 +27,46 @@ pub(super) enum Response {
     InputRequired(InputRequiredResult),
 }
 
+/// Who answers a request.
+#[derive(Clone, Copy)]
+pub(super) enum By<'a> {
+    Plugin(&'a Plugin),
+    /// A server behind this host.
+    Beyond(&'a Beyond),
+}
+
+impl<'a> By<'a> {
+    fn id(self) -> &'a PluginId {
+        match self {
+            By::Plugin(plugin) => plugin.id(),
+            By::Beyond(beyond) => &beyond.id,
+        }
+    }
+
+    fn overflow(self) -> Overflow {
+        match self {
+            By::Plugin(plugin) => plugin.spec.limits.overflow,
+            By::Beyond(_) => Overflow::Block,
+        }
+    }
+
+    /// What a parked call is bound to. A server behind this host has no version that we could know.
+    fn version(self) -> &'a str {
+        match self {
+            By::Plugin(plugin) => plugin.digest.as_str(),
+            By::Beyond(beyond) => &beyond.id.name,
+        }
+    }
+}
+
 /// A request whose call may take several rounds.
 pub(super) struct Request<'a> {
     pub(super) method: &'static str,
     /// What is called.
     pub(super) target: &'a str,
     pub(super) arguments: Value,
-    /// Of the plugin that answers.
-    pub(super) plugin: &'a Plugin,
+    /// Who answers.
+    pub(super) plugin: By<'a>,
     /// The parked call that it goes on with.
     pub(super) state: Option<String>,
     /// Answers that it brought along.
@@ -61,10 +93,12 @@ where
     let record = Record::logged(server.shelf.clone(), principal.clone(), Run { source, tool: target.to_owned() });
     let agent = server.agent.clone();
     let make = |arguments, Reach { sink, client, cancel }| {
-        make(
-            arguments,
-            CallRequest { context: about, sink, agent, client, cancel, steering: Default::default(), parent: None },
-        )
+        let (running, steering) = server.running.begin(plugin, target, &about);
+        let call = make(arguments, CallRequest { context: about, sink, agent, client, cancel, steering, parent: None });
+        async move {
+            let _running = running;
+            call.await
+        }
     };
     if state.is_none() && !wire::abilities(context).any() && !Form::of(context).is_read() {
         // Nobody reads or answers anything before the result: no queue, no rounds.
@@ -72,8 +106,8 @@ where
         let output = make(arguments, reach).await?;
         return Ok(Response::Complete(output.with(&record)));
     }
-    let overflow = plugin.spec.limits.overflow;
-    let binding = Binding::new(&principal, method, target, &arguments, plugin.digest.as_str());
+    let overflow = plugin.overflow();
+    let binding = Binding::new(&principal, method, target, &arguments, plugin.version());
     let given = given.unwrap_or_default();
     let live = match state.filter(|_| is_stateless(context)) {
         Some(state) => resume(server, &state, &binding, given, context)?,
@@ -138,11 +172,12 @@ async fn serve(
         Round::Asks(live, pending) => {
             debug_assert!(is_stateless(context));
             let requests = pending.requests(correlation)?;
+            let meta = live.meta(server.meta(correlation));
             let state = server.lot.park(*live, pending, principal, binding).map_err(|error| {
                 tracing::error!(%error, "cannot park a call");
                 ErrorData::internal_error("the host cannot park the call; its log has the details", None)
             })?;
-            let result = InputRequiredResult::new(Some(requests), Some(state)).with_meta(server.meta(correlation));
+            let result = InputRequiredResult::new(Some(requests), Some(state)).with_meta(meta);
             Ok(Response::InputRequired(result))
         }
     }

@@ -6,7 +6,7 @@ use super::lot::Lot;
 use super::record::Record;
 use super::stream::{Outlet, Queue, Stream};
 use super::wire;
-use super::{STREAM, legacy};
+use super::{CALL, STREAM, legacy};
 use crate::imports::{Asked, Budgeted, CallSink, ClientCalls, ClientError, Exhaustion, Inquiry, Reply};
 use crate::policy::{Overflow, Principal};
 use futures::future::BoxFuture;
@@ -14,9 +14,10 @@ use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
 use rmcp::ErrorData;
 use rmcp::model::{
-    CallToolResult, GetPromptResult, InputRequests, InputResponses, ProtocolVersion, ReadResourceResult,
+    CallToolResult, GetPromptResult, InputRequests, InputResponses, MetaObject, ProtocolVersion, ReadResourceResult,
 };
 use rmcp::service::{RequestContext, RoleServer};
+use serde_json::Value;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -138,6 +139,12 @@ impl Live {
         Self { call, stream, view, cancel }
     }
 
+    /// `_meta` of what is said of the call before it is done.
+    pub(super) fn meta(&self, mut meta: MetaObject) -> MetaObject {
+        meta.insert(CALL.to_owned(), Value::from(&**self.stream.record().call()));
+        meta
+    }
+
     /// Goes on under another request.
     pub(super) fn resume(self, pending: Pending, context: &RequestContext<RoleServer>, given: InputResponses) -> Self {
         self.view.turn_to(wire::abilities(context), given);
@@ -154,10 +161,10 @@ impl Live {
         context: &RequestContext<RoleServer>,
     ) -> Round {
         let Live { mut call, stream, view, cancel } = self;
-        let outlet = Outlet::of(context);
         let stateless = is_stateless(context);
         let mut asked = FuturesUnordered::new();
         let record = stream.record();
+        let outlet = Outlet::of(context, &record);
         let over = CancellationToken::new();
         let mut forwarding = Some(stream.forward(outlet.clone()));
         let outcome = loop {

@@ -1,5 +1,6 @@
 //! Everything that is offered now: immutable, so a call works on the view it began with.
 
+use super::beyond::Beyond;
 use super::offer::is_name;
 use super::plugin::{Plugin, PluginTemplate, PluginTool};
 use crate::imports::{Prompt, ResourceInfo};
@@ -14,6 +15,10 @@ pub enum CatalogError {
         "[{first}] and [{second}] both offer a {what} as `{name}`; give one of them `prefix = true` or another name"
     )]
     Clash { what: &'static str, name: String, first: String, second: String },
+    #[error(
+        "[{table}] offers a tool as `{name}`, which `server.fallback-tools` takes; give it `prefix = true` or another name"
+    )]
+    Reserved { table: String, name: String },
     #[error(
         "[{table}] would offer a {what} as `{name}`, which is not 1 to 64 of A-Z a-z 0-9 _ -; choose a shorter name"
     )]
@@ -68,16 +73,32 @@ pub struct Catalog {
     prompts: Map<Prompt>,
     resources: Map<ResourceInfo>,
     templates: Map<PluginTemplate>,
+    beyond: BTreeMap<String, Beyond>,
+    /// Names that no tool may have.
+    reserved: &'static [&'static str],
 }
 
 impl Catalog {
     /// Of these plugins, and of agent-side ones that only plugins see.
     pub fn new(plugins: Vec<Arc<Plugin>>, agents: Vec<Arc<Plugin>>) -> Result<Self, CatalogError> {
-        let mut catalog = Self { agents, ..Self::default() };
+        Self::beside(plugins, agents, &[])
+    }
+
+    /// The same, beside tools of the host's own that have these names.
+    pub fn beside(
+        plugins: Vec<Arc<Plugin>>,
+        agents: Vec<Arc<Plugin>>,
+        reserved: &'static [&'static str],
+    ) -> Result<Self, CatalogError> {
+        let mut catalog = Self { agents, reserved, ..Self::default() };
         for plugin in &plugins {
             named(&mut catalog.tools, "tool", plugin, |plugin| &plugin.tools, |tool| &tool.tool.name)?;
             named(&mut catalog.prompts, "prompt", plugin, |plugin| &plugin.prompts, |prompt| &prompt.name)?;
             catalog.place(plugin)?;
+        }
+        if let Some((name, taken)) = reserved.iter().find_map(|name| Some((name, catalog.tools.get(*name)?))) {
+            let table = taken.plugin().id().table();
+            return Err(CatalogError::Reserved { table, name: (*name).to_owned() });
         }
         Ok(Self { plugins, ..catalog })
     }
@@ -127,7 +148,40 @@ impl Catalog {
             let newest = |old: &Arc<Plugin>| newer.iter().find(|new| new.id() == old.id()).unwrap_or(old).clone();
             plugins.iter().map(newest).collect()
         };
-        Self::new(replaced(&self.plugins), replaced(&self.agents))
+        let newer = Self::beside(replaced(&self.plugins), replaced(&self.agents), self.reserved)?;
+        Ok(newer.before(self.beyond.values().cloned().collect()))
+    }
+
+    /// The same plugins, before these tools of servers behind this host.
+    pub fn with_beyond(&self, beyond: Vec<Beyond>) -> Result<Self, CatalogError> {
+        let same = Self::beside(self.plugins.clone(), self.agents.clone(), self.reserved)?;
+        Ok(same.before(beyond))
+    }
+
+    /// Exposes tools of servers behind this host. A plugin's tool goes first; a name that is taken, or none, is left out:
+    /// what a server offers is no reason not to start.
+    fn before(mut self, beyond: Vec<Beyond>) -> Self {
+        for tool in beyond {
+            let name = tool.exposed_name();
+            let taken = self.tools.contains_key(&name) || self.beyond.contains_key(&name);
+            if taken || !is_name(&name) || self.reserved.contains(&name.as_str()) {
+                let why = if taken { "something else has that name" } else { "it is no name that clients know" };
+                tracing::warn!(upstream = tool.id.name, "a tool cannot be exposed as `{name}`: {why}");
+                continue;
+            }
+            self.beyond.insert(name, tool);
+        }
+        self
+    }
+
+    /// A tool of a server behind this host, by exposed name.
+    pub fn beyond(&self, name: &str) -> Option<&Beyond> {
+        self.beyond.get(name)
+    }
+
+    /// All tools of servers behind this host that are exposed, by exposed name, in order.
+    pub fn all_beyond(&self) -> impl Iterator<Item = (&str, &Beyond)> {
+        self.beyond.iter().map(|(name, beyond)| (name.as_str(), beyond))
     }
 
     /// A tool by exposed name.

@@ -88,6 +88,10 @@ impl Runner {
         self
     }
 
+    pub(super) fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
     /// Calls a tool. `arguments` and `text` are the same JSON object.
     pub async fn call(
         &self,

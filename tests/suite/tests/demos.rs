@@ -1,6 +1,7 @@
 //! The demos of `plugins/`: what they ask, in both eras, and what they do only after an answer.
 
 mod churn;
+mod orchestrator;
 mod pulls;
 mod research;
 mod travel;

@@ -2,11 +2,11 @@
 
 use super::offer::{self, Chain, Offered, Wanted};
 use super::open::{OpenCall, Opened};
-use super::voice::Voice;
+use super::voice::{Caller, Voice};
 use super::{Link, Shared, UpstreamError, declare, questions};
 use crate::agent::{Asker, Face};
 use crate::engine::Standstill;
-use crate::imports::{ClientCalls, Content, ReverseCall};
+use crate::imports::{CallSink, ClientCalls, Content, ReverseCall};
 use crate::mcp::{self, CLIENT_TOOLS, CORRELATION, PARTIAL_RESULT_TOKEN};
 use crate::policy::{Budget, Lineage, Principal};
 use crate::registry::PluginTool;
@@ -96,6 +96,7 @@ pub(super) struct Under {
     pub(super) held: u64,
     pub(super) principal: Principal,
     pub(super) client: Arc<dyn ClientCalls>,
+    pub(super) sink: Arc<dyn CallSink>,
     /// Of a reverse call of this very server.
     pub(super) chain: Option<String>,
 }
@@ -110,6 +111,7 @@ impl Under {
             held: call.held,
             principal: call.context.principal.clone(),
             client: call.client.clone(),
+            sink: call.sink.clone(),
             chain,
         }
     }
@@ -140,14 +142,17 @@ pub(super) async fn make(shared: &Arc<Shared>, call: Call, source: Source) -> Re
     let Value::Object(arguments) = arguments else { return Err(UpstreamError::Cancelled) };
     let limits = &shared.offer.limits;
     let now = shared.clock.now();
+    let mut passed = None;
     let (voice, chain, back) = match source {
         Source::Under(under) => {
-            let Under { lineage, budget, standstill, held, principal, client, chain } = *under;
+            let Under { lineage, budget, standstill, held, principal, client, sink, chain } = *under;
             // What the server calls is offered by this host, whoever called the server.
             let agent = shared.offer.agent.clone();
             let lineage = lineage.tightened(limits);
             let budget = budget.nested(limits, now);
-            (Voice::client(client), Chain { lineage, budget, standstill, held, principal, agent }, chain)
+            let (caller, chunks) = Caller::new(client, sink);
+            passed = Some((caller.clone(), chunks));
+            (Voice::Client(caller), Chain { lineage, budget, standstill, held, principal, agent }, chain)
         }
         Source::Own => {
             let face = call.face.unwrap_or_else(|| shared.face.clone());
@@ -170,7 +175,10 @@ pub(super) async fn make(shared: &Arc<Shared>, call: Call, source: Source) -> Re
     };
     let timeout = call.timeout.unwrap_or(shared.settings.patience());
     let rounds = Rounds { shared, link, opened, tool, timeout, trace: call.traceparent, back };
-    rounds.run(arguments).await
+    match passed {
+        Some((caller, chunks)) => caller.pass_on(chunks, rounds.run(arguments)).await,
+        None => rounds.run(arguments).await,
+    }
 }
 
 struct Rounds<'a> {

@@ -5,7 +5,7 @@ use crate::agent::{Asker, ToolRequest, Verdict};
 use crate::clock::Clock;
 use crate::engine::Standstill;
 use crate::imports::{
-    AgentError, AgentResult, AgentTool, CallContext, ReverseCall, Schema, Tool, ToolCaller, ToolResult,
+    AgentError, AgentResult, AgentTool, CallContext, NoSink, ReverseCall, Schema, Tool, ToolCaller, ToolResult,
 };
 use crate::mcp;
 use crate::policy::{Budget, Limits, Lineage, PluginId, Principal, Side, Spent, ToolPattern};
@@ -282,6 +282,7 @@ async fn run(open: &Arc<OpenCall>, wanted: Wanted) -> Result<Value, AgentError> 
         plugin: PluginId { side: Side::Server, name: from.server.clone() },
         parent: from.task.clone(),
         context,
+        sink: Arc::new(NoSink),
         agent,
         lineage,
         budget,

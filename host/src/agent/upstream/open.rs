@@ -5,7 +5,7 @@ use super::tap::Listener;
 use super::voice::Voice;
 use crate::agent::{Asker, Heard};
 use crate::imports::{Content, Report};
-use crate::mcp::{self, CHUNK, CORRELATION, PARTIAL_RESULT_NOTIFICATION, PARTIAL_RESULT_TOKEN};
+use crate::mcp::{self, CALL, CHUNK, CORRELATION, PARTIAL_RESULT_NOTIFICATION, PARTIAL_RESULT_TOKEN};
 use crate::telemetry::printable;
 use rmcp::model::{ClientRequest, ContentBlock, GetMeta, ProgressToken, RequestId, ServerNotification};
 use serde_json::Value;
@@ -23,9 +23,6 @@ const MAX_PIECES: usize = 256;
 const MAX_CHUNK: u64 = 1 << 20;
 /// Text of one report or log message.
 const MAX_TEXT: usize = 4 << 10;
-
-/// `_meta` key: the id by which the server knows a call.
-const CALL: &str = "dev.portcullis/call";
 
 /// One open call.
 pub(super) struct OpenCall {

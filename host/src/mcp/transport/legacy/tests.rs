@@ -160,6 +160,7 @@ fn server() -> Server {
     let (clock, changes) = (Arc::new(SystemClock), Changes::new());
     let catalog = Catalog::new(vec![], vec![]).unwrap();
     Server::new(Parts {
+        fallback_tools: false,
         catalog: Arc::new(CurrentCatalog::new(catalog, changes.clone())),
         runner: Arc::new(Runner::new(clock.clone(), Keepers::none(), Arc::new(NoConnections))),
         agent: Arc::new(Nobody),
