@@ -64,7 +64,11 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     if let Command::CompileWorker { profile } = &cli.command {
         return crate::engine::run_worker(profile).map(|()| ExitCode::SUCCESS).map_err(anyhow::Error::msg);
     }
-    crate::telemetry::init(&crate::config::log_filter()).map_err(anyhow::Error::msg)?;
+    let filter = match &cli.command {
+        Command::Agent(_) => crate::config::quiet_log_filter(),
+        _ => crate::config::log_filter(),
+    };
+    crate::telemetry::init(&filter).map_err(anyhow::Error::msg)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         match cli.command {

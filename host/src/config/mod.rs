@@ -317,12 +317,6 @@ fn default_cache() -> Result<PathBuf, ConfigError> {
         .ok_or_else(|| ConfigError::Environment("no cache folder: set PORTCULLIS_CACHE or server.cache".into()))
 }
 
-/// What a program that is started as a server finds in its environment: what programs cannot do without.
-pub fn inherited() -> Vec<(String, std::ffi::OsString)> {
-    let names = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR"];
-    names.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var_os(name)?))).collect()
-}
-
 /// The user's editor.
 pub fn editor() -> Option<String> {
     ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|text| !text.trim().is_empty()))
@@ -333,6 +327,11 @@ pub fn editor() -> Option<String> {
 pub fn log_filter() -> String {
     let quiet = "info,rmcp=error,rmcp::service=off,rmcp::transport::common::server_side_http=off";
     std::env::var("PORTCULLIS_LOG").unwrap_or_else(|_| quiet.into())
+}
+
+/// The same for a program that a person talks to: only what is wrong.
+pub fn quiet_log_filter() -> String {
+    std::env::var("PORTCULLIS_LOG").unwrap_or_else(|_| "warn,rmcp=off".into())
 }
 
 #[cfg(test)]

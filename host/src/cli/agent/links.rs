@@ -6,6 +6,7 @@ use crate::imports::{ResourceBody, Tool};
 use crate::outbound::Endpoint;
 use crate::telemetry::printable;
 use serde_json::{Map, Value};
+use std::path::Path;
 use std::process::Stdio;
 
 pub(super) struct Links {
@@ -33,7 +34,7 @@ impl Links {
         } else {
             settings.command = split(address)?;
         }
-        let settings = settings.named(name, config::inherited()).map_err(|error| format!("{name}: {error}"))?;
+        let settings = config::upstream(name, settings, Path::new("")).map_err(|error| format!("{name}: {error}"))?;
         self.open(settings).await
     }
 

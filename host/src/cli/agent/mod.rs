@@ -104,7 +104,7 @@ impl Agent {
         let lines =
             if scripted { None } else { Some(repl::open(&screen, history.as_ref()).map_err(anyhow::Error::msg)?) };
         session.attend(told);
-        self.connect_all(&session, scripted).await;
+        self.connect_all(&session, &config, scripted).await;
         match lines {
             Some(lines) => {
                 greet(&session);
@@ -130,10 +130,19 @@ impl Agent {
         }
     }
 
-    /// Connects what was named, and for a person what was known before.
-    async fn connect_all(&self, session: &Arc<Session>, scripted: bool) {
+    /// Connects what is configured, what was named, and for a person what was known before.
+    async fn connect_all(&self, session: &Arc<Session>, config: &Config, scripted: bool) {
+        for settings in &config.upstreams {
+            match session.links.open(settings.clone()).await {
+                Ok(()) => session.connected(&settings.name).await,
+                Err(error) => complain(session, &error),
+            }
+        }
         let known = session.desk.memory().now().servers;
-        let named = |name: &String| self.connect.iter().any(|text| text.split('=').next() == Some(name.as_str()));
+        let named = |name: &String| {
+            let typed = self.connect.iter().filter_map(|text| text.split('=').next());
+            typed.chain(config.upstreams.iter().map(|settings| settings.name.as_str())).any(|known| known == name)
+        };
         let known = known.into_keys().filter(|name| !scripted && !named(name));
         for text in self.connect.iter().cloned().chain(known) {
             if let Err(error) = session.connect(&text).await {
@@ -148,7 +157,7 @@ async fn components(config: &Config) -> anyhow::Result<Arc<dyn ToolCaller>> {
     if config.agent.is_empty() {
         return Ok(Arc::new(crate::agent::Nobody));
     }
-    let config = Config { plugins: Vec::new(), ..config.clone() };
+    let config = Config { plugins: Vec::new(), upstreams: Vec::new(), ..config.clone() };
     let broker = crate::host::broker(&config)?;
     Ok(Host::start(&config, broker).await?.agent)
 }
