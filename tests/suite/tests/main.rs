@@ -42,4 +42,5 @@ mod steering;
 mod streaming;
 mod subscriptions;
 mod transcripts;
+mod upstream;
 mod wire;
