@@ -43,6 +43,7 @@ pub use server::{Parts, Server};
 pub use steer::STEER_CALL;
 
 // The protocol's words for content and questions, for the room that is a client of others.
+pub(crate) use crate::shelf::CHUNK_ORIGIN;
 pub(crate) use asking::client_error;
 pub(crate) use content::{blocks, content, resource};
 pub(crate) use seal::random;

@@ -115,7 +115,7 @@ fn answer(answered: Result<AgentResult, AgentError>) -> Result<Answer, CallError
         })
         .transpose()
     };
-    let failed = |reason: String| Err(CallError::Failed { reason });
+    let failed = |reason: String| Err(CallError::Upstream { reason });
     match answered {
         Ok(AgentResult { content, structured: text, .. }) => {
             Ok(Answer { content, structured: structured(text)?, is_error: false })
