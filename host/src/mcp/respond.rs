@@ -58,6 +58,7 @@ where
     let Request { method, target, arguments, plugin, state, given } = request;
     let principal = server.principal(context);
     let brought = Brought::of(context)?;
+    let parent = server.hub.chains.parent(context, &principal)?;
     let about = about(&principal, context)?;
     let correlation = about.correlation_id.clone();
     let source = Provenance::of(plugin.id(), &about);
@@ -65,7 +66,7 @@ where
     let make = |arguments, Reach { sink, client, agent, cancel }| {
         make(
             arguments,
-            CallRequest { context: about, sink, agent, client, cancel, steering: Default::default(), parent: None },
+            CallRequest { context: about, sink, agent, client, cancel, steering: Default::default(), parent },
         )
     };
     let back = way_back(state, &brought, context)?;
@@ -88,7 +89,7 @@ where
         }
         None => {
             let begin = Begin { overflow, record };
-            Live::begin(server, context, given, brought, begin, |reach| Box::pin(make(arguments, reach)))
+            Live::begin(&server.hub, context, given, brought, begin, |reach| Box::pin(make(arguments, reach)))
         }
     };
     serve(server, live, &principal, &binding, correlation.as_deref(), context).await

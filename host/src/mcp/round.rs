@@ -5,8 +5,7 @@ use super::asking::{Asker, View};
 use super::lot::Lot;
 use super::pending::{Ask, Pending};
 use super::record::Record;
-use super::reverse::{Brought, Lanes};
-use super::server::Shared;
+use super::reverse::{Brought, Hub, Lanes};
 use super::stream::{Outlet, Queue, Stream};
 use super::wire;
 use super::{STREAM, legacy};
@@ -74,7 +73,7 @@ pub(super) enum Round {
 impl Live {
     /// Begins a call, which `make` makes of what it is given.
     pub(super) fn begin<F>(
-        server: &Shared,
+        hub: &Hub,
         context: &RequestContext<RoleServer>,
         given: InputResponses,
         brought: Brought,
@@ -89,8 +88,7 @@ impl Live {
         view.turn_to(wire::abilities(context), given, brought);
         let cancel = CancellationToken::new();
         let client = Arc::new(Asker { view: view.clone(), queue: queue.sender() });
-        let (host, clock) = (server.agent.clone(), server.runner.clock());
-        let agent = Arc::new(Lanes::new(host, view.clone(), queue.sender(), is_stateless(context), clock));
+        let agent = Arc::new(Lanes::new(hub, view.clone(), queue.sender(), is_stateless(context)));
         let call = make(Reach { sink: Arc::new(queue), client, agent, cancel: cancel.clone() });
         Self { call, stream, view, cancel, next: Vec::new() }
     }

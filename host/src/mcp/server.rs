@@ -2,7 +2,7 @@
 
 use super::listing::Lists;
 use super::lot::Lot;
-use super::reverse::{self, HostOnly};
+use super::reverse::{self, Chains, HostOnly, Hub};
 use super::session::Session;
 use super::updates::Updates;
 use super::{CLIENT_TOOLS, CORRELATION, PARTIAL_RESULTS, completion, listen, prompts, resources, tools};
@@ -57,8 +57,9 @@ pub struct Server {
 pub(super) struct Shared {
     pub(super) catalog: Arc<CurrentCatalog>,
     pub(super) runner: Arc<Runner>,
-    pub(super) agent: Arc<dyn ToolCaller>,
-    /// The same for calls whose clients have no tools.
+    /// Who answers reverse calls: the host's own tools, and those of clients.
+    pub(super) hub: Hub,
+    /// The same for calls whose clients have none.
     pub(super) host_only: Arc<dyn ToolCaller>,
     pub(super) lot: Arc<Lot>,
     pub(super) shelf: Arc<Shelf>,
@@ -99,10 +100,11 @@ impl Server {
         let lists = RwLock::new(Arc::new(Lists::of(catalog.now())));
         let open = listen::Open::default();
         let host_only: Arc<dyn ToolCaller> = Arc::new(HostOnly(agent.clone()));
+        let hub = Hub { host: agent, chains: Chains::default(), clock: runner.clock() };
         let shared = Shared {
             catalog,
             runner,
-            agent,
+            hub,
             host_only,
             lot,
             shelf,

@@ -4,12 +4,14 @@
 //! [`Lanes`] is one call's way to all tools of the agent's side: first those of this host, then the client's. Which way
 //! a call of the client's takes is decided in [`Lanes::lane`] and nowhere else.
 
+mod chain;
 mod counted;
 mod declared;
 mod outcome;
 pub(super) mod request;
 pub(super) mod retry;
 
+pub(super) use chain::Chains;
 pub(super) use declared::Declared;
 
 use super::asking::View;
@@ -98,20 +100,25 @@ pub(super) struct Lanes {
     view: Arc<View>,
     queue: mpsc::Sender<Event>,
     stateless: bool,
+    chains: Chains,
     clock: Arc<dyn Clock>,
     counted: Counted,
     keys: AtomicU64,
 }
 
+/// What all calls' lanes need of the server.
+#[derive(Clone)]
+pub(super) struct Hub {
+    /// The host's own tools.
+    pub(super) host: Arc<dyn ToolCaller>,
+    pub(super) chains: Chains,
+    pub(super) clock: Arc<dyn Clock>,
+}
+
 impl Lanes {
-    pub(super) fn new(
-        host: Arc<dyn ToolCaller>,
-        view: Arc<View>,
-        queue: mpsc::Sender<Event>,
-        stateless: bool,
-        clock: Arc<dyn Clock>,
-    ) -> Self {
-        Self { host, view, queue, stateless, clock, counted: Counted::default(), keys: AtomicU64::new(1) }
+    pub(super) fn new(hub: &Hub, view: Arc<View>, queue: mpsc::Sender<Event>, stateless: bool) -> Self {
+        let Hub { host, chains, clock } = hub.clone();
+        Self { host, view, queue, stateless, chains, clock, counted: Counted::default(), keys: AtomicU64::new(1) }
     }
 
     /// The first lane that both sides have at this moment.
@@ -141,14 +148,28 @@ impl Lanes {
         }
     }
 
-    async fn call_client(&self, call: ReverseCall) -> Result<AgentResult, AgentError> {
+    /// A call that was checked, to its end; what it costs is what comes back from it into the host.
+    async fn call_client(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, Spent) {
+        let principal = &call.context.principal;
+        let chain = match self.chains.name(principal, &call.lineage, &call.budget, self.clock.now()) {
+            Ok(chain) => chain,
+            Err(error) => {
+                let why = format!("the host cannot name the call: {error}");
+                return (Err(AgentError::Failed(why)), Spent::default());
+            }
+        };
+        let result = self.called(call, chain.as_str()).await;
+        (result, chain.spent())
+    }
+
+    async fn called(&self, call: ReverseCall, chain: &str) -> Result<AgentResult, AgentError> {
         let (declared, lane) = self.of_client(&call.name)?;
         let Some(tool) = declared.tool(&call.name) else { return Err(AgentError::UnknownTool(call.name)) };
         let arguments = checked(&call.arguments, tool)?;
         self.counted.count(&declared, tool, call.arguments.len())?;
         let left = call.lineage.patience()?.min(call.answer);
         let patience = call.timeout.map_or(left, |timeout| timeout.min(left));
-        let fields = fields(&call, arguments, patience);
+        let fields = fields(&call, arguments, patience, chain);
         let began = self.clock.now();
         let mut outcome = None;
         let waiting = async {
@@ -205,7 +226,7 @@ impl ToolCaller for Lanes {
         if self.host.find(&call.name).is_ok() {
             return self.host.call(call).await;
         }
-        (self.call_client(call).await, Spent::default())
+        self.call_client(call).await
     }
 
     fn lacks_declaration(&self) -> bool {
@@ -254,7 +275,7 @@ fn checked(arguments: &str, tool: &DeclaredTool) -> Result<Value, AgentError> {
 }
 
 /// A call as the extension describes it.
-fn fields(call: &ReverseCall, arguments: Value, patience: Duration) -> Value {
+fn fields(call: &ReverseCall, arguments: Value, patience: Duration, chain: &str) -> Value {
     let above = call.lineage.above().unwrap_or_default();
     let of_plugin = |prefix: &str| above.strip_prefix(prefix)?.strip_prefix('.').map(str::to_owned);
     let tool = of_plugin(&call.plugin.table()).or_else(|| of_plugin(&call.plugin.name));
@@ -265,6 +286,7 @@ fn fields(call: &ReverseCall, arguments: Value, patience: Duration) -> Value {
         "tool": tool.unwrap_or_else(|| above.to_owned()),
         "parent": call.parent,
         "timeoutMs": u64::try_from(patience.as_millis()).unwrap_or(u64::MAX),
+        "chain": chain,
     });
     if let Some(purpose) = &call.purpose {
         fields["purpose"] = purpose.chars().take(MAX_PURPOSE).collect::<String>().into();
