@@ -25,6 +25,7 @@ mod identity;
 mod isolation;
 mod languages;
 mod live;
+mod live_calls;
 mod main_job;
 mod malformed;
 mod model;
