@@ -26,14 +26,14 @@ at_once = most = 0
 
 async def approve(call: Call) -> Decision:
     day = call.arguments.get("day")
+    if day is None:
+        return Allow()
     if day == script.get("deny"):
         return Deny("the user said no")
-    if day is not None and day == script.get("edit"):
-        return Edit({"day": "another day"})
-    return Allow()
+    return Edit({"day": "another day"}) if day == script.get("edit") else Allow()
 
 
-tools = ClientTools(approve=approve, lanes=LANES.split(","), limits=None)
+tools = ClientTools(approve=approve, lanes=LANES.split(","))
 
 
 @tools.tool(name="calendar.free_slots", read_only=True, private=bool(script.get("private")))
