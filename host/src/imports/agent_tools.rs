@@ -1,6 +1,6 @@
 //! `agent-tools`: reverse calls. Authority and lineage are checked here, before anything leaves the call.
 
-use super::{Budgeted, CallContext, ClientCalls, Content, Exhaustion, GuestDenial, Tool, ToolResult};
+use super::{Budgeted, CallContext, ClientCalls, Content, Exhaustion, GuestDenial, Questions, Tool, ToolResult};
 use crate::engine::Standstill;
 use crate::policy::{Authority, Budget, Denial, Hearer, Lineage, LineageError, Origin, Spent};
 use crate::telemetry::printable;
@@ -108,6 +108,8 @@ pub struct ReverseCall {
     pub cancel: CancellationToken,
     /// Who answers its questions: the root call's client.
     pub client: Arc<dyn ClientCalls>,
+    /// The caller's questions, among which counts what is asked for this call.
+    pub questions: Questions,
     /// Shared by the chain.
     pub standstill: Standstill,
     /// Memory that the callers hold, in bytes.
@@ -145,6 +147,8 @@ pub struct Caller<'a> {
     pub cancel: CancellationToken,
     /// Its client.
     pub client: Arc<dyn ClientCalls>,
+    /// Its questions.
+    pub questions: Questions,
     /// Its chain's.
     pub standstill: Standstill,
     /// Memory that it and those above it hold.
@@ -195,7 +199,7 @@ impl AgentTools {
         if let Some(timeout) = options.timeout {
             budget.deadline = budget.deadline.min(caller.now + timeout.min(Duration::from_secs(86_400)));
         }
-        let Caller { context, cancel, client, standstill, held, .. } = caller;
+        let Caller { context, cancel, client, questions, standstill, held, .. } = caller;
         let (parent, context) = (context.id.clone(), context.nested());
         let (purpose, agent, plugin) = (options.purpose.clone(), self.caller.clone(), self.authority.plugin().clone());
         Ok(ReverseCall {
@@ -210,6 +214,7 @@ impl AgentTools {
             budget,
             cancel,
             client,
+            questions,
             standstill,
             held,
         })

@@ -36,6 +36,7 @@ mod vendor;
 mod wire;
 
 pub use lot::Lot;
+pub use reverse::AskTools;
 pub use server::{Parts, Server};
 pub use steer::STEER_CALL;
 

@@ -2,6 +2,7 @@
 
 use super::listing::Lists;
 use super::lot::Lot;
+use super::reverse::AskTools;
 use super::reverse::live::Channels;
 use super::session::Session;
 use super::steer::{Running, STEERING};
@@ -48,6 +49,8 @@ pub struct Parts {
     pub stop: CancellationToken,
     /// Whether tools are listed that stand in for requests of our own.
     pub fallback_tools: bool,
+    /// Tools for which a client's model or user may stand in.
+    pub ask: Option<Arc<AskTools>>,
 }
 
 /// One MCP server over what is offered. Clones are the same server and session.
@@ -68,6 +71,7 @@ pub(super) struct Shared {
     pub(super) channels: Channels,
     pub(super) running: Arc<Running>,
     pub(super) fallback_tools: bool,
+    pub(super) ask: Option<Arc<AskTools>>,
     changes: Changes,
     /// Whoever asks when the transport does not say.
     principal: Principal,
@@ -79,7 +83,7 @@ pub(super) struct Shared {
 impl Server {
     /// A server with a session.
     pub fn new(parts: Parts) -> Self {
-        let Parts { catalog, runner, agent, lot, shelf, changes, principal, stop, fallback_tools } = parts;
+        let Parts { catalog, runner, agent, lot, shelf, changes, principal, stop, fallback_tools, ask } = parts;
         let me = Implementation::new("portcullis", env!("CARGO_PKG_VERSION")).with_title("Portcullis");
         let extensions =
             ExtensionCapabilities::from([PARTIAL_RESULTS, STEERING].map(|id| (id.to_owned(), Default::default())));
@@ -110,6 +114,7 @@ impl Server {
             channels: Channels::default(),
             running: Arc::default(),
             fallback_tools,
+            ask,
             changes,
             principal,
             config,

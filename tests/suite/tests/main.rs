@@ -37,6 +37,7 @@ mod reload;
 mod resume;
 mod reverse;
 mod sessions;
+mod standing_in;
 mod steering;
 mod streaming;
 mod subscriptions;
