@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use futures::StreamExt;
 use futures::stream;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -114,6 +115,10 @@ pub struct ReverseCall {
     pub standstill: Standstill,
     /// Memory that the callers hold, in bytes.
     pub held: u64,
+    /// When the guest itself gives up; its deadline comes on top of that.
+    pub timeout: Option<Duration>,
+    /// How long somebody outside may be waited for at most, with the deadline standing still.
+    pub answer: Duration,
 }
 
 /// Reaches tools of the agent's side. Implemented by `agent` for those that this host reaches itself, and by `mcp` for the
@@ -126,6 +131,10 @@ pub trait ToolCaller: Send + Sync {
     fn find(&self, name: &str) -> Result<Origin, AgentError>;
     /// Calls one; what it spent is reported however it ends.
     async fn call(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, Spent);
+    /// Whether there would be further tools, had the client of the call declared its own.
+    fn lacks_declaration(&self) -> bool {
+        false
+    }
 }
 
 /// One call's way to the agent's tools.
@@ -133,6 +142,8 @@ pub struct AgentTools {
     authority: Arc<Authority>,
     lineage: Lineage,
     caller: Arc<dyn ToolCaller>,
+    answer: Duration,
+    lacked: AtomicBool,
 }
 
 /// What a reverse call needs of the call that makes it.
@@ -158,7 +169,14 @@ pub struct Caller<'a> {
 impl AgentTools {
     /// For a call at the end of `lineage`.
     pub fn new(authority: Arc<Authority>, lineage: Lineage, caller: Arc<dyn ToolCaller>) -> Self {
-        Self { authority, lineage, caller }
+        let answer = crate::policy::Limits::default().answer;
+        Self { authority, lineage, caller, answer, lacked: AtomicBool::new(false) }
+    }
+
+    /// Waiting at most this long for an answer from outside.
+    pub fn waiting_at_most(mut self, answer: Duration) -> Self {
+        self.answer = answer;
+        self
     }
 
     pub(super) fn authority(&self) -> Arc<Authority> {
@@ -176,6 +194,11 @@ impl AgentTools {
         self.caller.tools().into_iter().filter(granted).map(|found| found.tool).collect()
     }
 
+    /// Whether the call wanted a tool that nobody has, of a client that declared none.
+    pub fn lacked(&self) -> bool {
+        self.lacked.load(Ordering::Relaxed)
+    }
+
     /// Reverse calls made under the root of this chain.
     pub fn calls(&self) -> u32 {
         self.lineage.calls()
@@ -190,7 +213,11 @@ impl AgentTools {
         caller: Caller<'_>,
     ) -> Result<ReverseCall, AgentError> {
         self.allowed(self.authority.agent_tool(&name))?;
-        let origin = self.caller.find(&name)?;
+        let origin = self.caller.find(&name).inspect_err(|error| {
+            if matches!(error, AgentError::NotSupported(_)) && self.caller.lacks_declaration() {
+                self.lacked.store(true, Ordering::Relaxed);
+            }
+        })?;
         self.allowed(self.authority.flow(&self.lineage.secrets(), &Hearer::Origin(origin)))?;
         let lineage = self.lineage.descend(&name, arguments.len() as u64)?;
         let purpose = options.purpose.as_deref().map(printable).unwrap_or_default();
@@ -217,6 +244,8 @@ impl AgentTools {
             questions,
             standstill,
             held,
+            timeout: options.timeout,
+            answer: self.answer,
         })
     }
 

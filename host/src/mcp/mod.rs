@@ -16,6 +16,7 @@ mod listen;
 mod listing;
 mod lot;
 mod page;
+mod pending;
 mod prompts;
 mod published;
 mod record;
@@ -37,6 +38,7 @@ mod wire;
 
 pub use lot::Lot;
 pub use reverse::AskTools;
+pub use reverse::EXTENSION as CLIENT_TOOLS;
 pub use server::{Parts, Server};
 pub use steer::STEER_CALL;
 

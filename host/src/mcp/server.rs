@@ -2,12 +2,12 @@
 
 use super::listing::Lists;
 use super::lot::Lot;
-use super::reverse::AskTools;
 use super::reverse::live::Channels;
+use super::reverse::{self, AskTools, HostOnly};
 use super::session::Session;
 use super::steer::{Running, STEERING};
 use super::updates::Updates;
-use super::{CALL, CORRELATION, PARTIAL_RESULTS, completion, listen, prompts, resources, tools, vendor};
+use super::{CALL, CLIENT_TOOLS, CORRELATION, PARTIAL_RESULTS, completion, listen, prompts, resources, tools, vendor};
 use crate::changes::Changes;
 use crate::imports::{CallContext, ToolCaller};
 use crate::policy::Principal;
@@ -64,6 +64,8 @@ pub(super) struct Shared {
     pub(super) catalog: Arc<CurrentCatalog>,
     pub(super) runner: Arc<Runner>,
     pub(super) agent: Arc<dyn ToolCaller>,
+    /// The same for calls whose clients have no tools.
+    pub(super) host_only: Arc<dyn ToolCaller>,
     pub(super) lot: Arc<Lot>,
     pub(super) shelf: Arc<Shelf>,
     pub(super) stop: CancellationToken,
@@ -85,8 +87,11 @@ impl Server {
     pub fn new(parts: Parts) -> Self {
         let Parts { catalog, runner, agent, lot, shelf, changes, principal, stop, fallback_tools, ask } = parts;
         let me = Implementation::new("portcullis", env!("CARGO_PKG_VERSION")).with_title("Portcullis");
-        let extensions =
-            ExtensionCapabilities::from([PARTIAL_RESULTS, STEERING].map(|id| (id.to_owned(), Default::default())));
+        let extensions = ExtensionCapabilities::from([
+            (PARTIAL_RESULTS.to_owned(), Default::default()),
+            (CLIENT_TOOLS.to_owned(), reverse::settings()),
+            (STEERING.to_owned(), Default::default()),
+        ]);
         // All of them, whatever is offered now: that can change while a client is connected.
         let capabilities = ServerCapabilities::builder()
             .enable_extensions_with(extensions)
@@ -103,10 +108,12 @@ impl Server {
         let config = ServerConfig::new(capabilities).with_server_info(me.clone());
         let server_info = serde_json::to_value(&me).unwrap_or_default();
         let lists = RwLock::new(Arc::new(Lists::of(catalog.now(), fallback_tools)));
+        let host_only: Arc<dyn ToolCaller> = Arc::new(HostOnly(agent.clone()));
         let shared = Shared {
             catalog,
             runner,
             agent,
+            host_only,
             lot,
             shelf,
             stop,

@@ -7,6 +7,7 @@ mod bombs;
 mod budgets;
 mod cache;
 mod cancel;
+mod client_tools;
 mod clients;
 mod command;
 mod connections;
