@@ -19,6 +19,7 @@ take the same arguments, also the lane `request`, and print the same shape.
 
 import asyncio
 import collections
+import functools
 import importlib.metadata
 import json
 import os
@@ -26,7 +27,7 @@ import re
 import sys
 
 from mcp import Client, MCPError, StdioServerParameters
-from mcp.types import CreateMessageResult, SamplingCapability, SamplingToolsCapability, ToolUseContent
+from mcp.types import CreateMessageResultWithTools, SamplingCapability, SamplingToolsCapability, ToolUseContent
 from portcullis_client import ClientTools
 
 # What the server's words about a tool that somebody stands in for look like.
@@ -60,8 +61,6 @@ class Agent:
         return tools
 
     def counted(self, name: str, function):
-        import functools
-
         @functools.wraps(function)
         async def call(**arguments):
             self.served[name] += 1
@@ -75,7 +74,7 @@ class Agent:
         answer = CALENDAR[name](**json.loads(arguments))
         self.served[name] += 1
         used = ToolUseContent(type="tool_use", id="1", name="answer", input=answer)
-        return CreateMessageResult(role="assistant", content=used, model="script", stop_reason="toolUse")
+        return CreateMessageResultWithTools(role="assistant", content=used, model="script", stop_reason="toolUse")
 
 
 async def drive(era: str, lane: str, call: dict, target: list[str]) -> dict:

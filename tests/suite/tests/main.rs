@@ -22,6 +22,7 @@ mod headers;
 mod http;
 mod identity;
 mod isolation;
+mod lanes;
 mod languages;
 mod live;
 mod main_job;
