@@ -39,7 +39,7 @@ pub use events::{Event, EventError, EventSink, Events};
 pub use keepers::{Keepers, Provenance};
 pub use log::{GuestLog, Level, Stream};
 pub use offer::Offer;
-pub use output::{CallSink, Closed, NoSink, Output, OutputError};
+pub use output::{CallSink, Chunk, NoSink, Output, OutputError};
 pub use progress::{Progress, Report};
 pub use prompt::{Prompt, PromptArgument, PromptMessage, PromptResult};
 pub use publish::{Attributes, Publish, PublishError, PublishedPrompt, Publisher};

@@ -2,7 +2,8 @@
 
 use super::content::{as_text, blocks};
 use super::{CALL, CHUNK, CORRELATION, PARTIAL_RESULT_NOTIFICATION, PARTIAL_RESULT_TOKEN, PARTIAL_RESULTS, session};
-use crate::imports::{Content, Level, Report};
+use crate::imports::{Chunk, Level, Report};
+use crate::shelf::CHUNK_ORIGIN;
 use rmcp::model::{
     CustomNotification, JsonObject, LoggingMessageNotification, LoggingMessageNotificationParam, MetaObject,
     NotificationMetaObject, ProgressNotification, ProgressNotificationParam, ProgressToken, ServerNotification,
@@ -56,15 +57,19 @@ impl Form {
     }
 
     /// A chunk.
-    pub(super) fn chunk(&self, seq: u64, content: Vec<Content>, seen: &mut Seen) -> Option<ServerNotification> {
+    pub(super) fn chunk(&self, seq: u64, chunk: Chunk, seen: &mut Seen) -> Option<ServerNotification> {
+        let Chunk { content, origin } = chunk;
+        let mut meta = self.meta();
+        if !origin.is_empty() {
+            meta.insert(CHUNK_ORIGIN.to_owned(), origin.into());
+        }
         if let Some(token) = &self.partial {
-            return Some(self.partial(token, json!({ "seq": seq, "content": blocks(content) })));
+            return Some(self.partial(token, json!({ "seq": seq, "content": blocks(content) }), meta));
         }
         let token = self.progress.as_ref()?;
         // Progress must grow with every notification; the smallest step does not disturb what the guest reports.
         let (done, total) = seen.map_or((0.0, None), |(done, total)| (done.next_up(), total));
         let report = Report { done, total, message: Some(as_text(&content)) };
-        let mut meta = self.meta();
         meta.insert(CHUNK.to_owned(), json!({ "seq": seq, "content": blocks(content) }));
         Some(notification(token, report, meta, seen))
     }
@@ -73,7 +78,7 @@ impl Form {
     pub(super) fn end(&self, chunks: u64) -> Option<ServerNotification> {
         let token = self.partial.as_ref().filter(|_| chunks > 0)?;
         // With empty content, so that a client that knows nothing of ends sees an empty chunk.
-        Some(self.partial(token, json!({ "seq": chunks, "content": [], "final": true })))
+        Some(self.partial(token, json!({ "seq": chunks, "content": [], "final": true }), self.meta()))
     }
 
     /// A report of the guest's.
@@ -91,11 +96,10 @@ impl Form {
         Some(ServerNotification::LoggingMessageNotification(LoggingMessageNotification::new(params)))
     }
 
-    fn partial(&self, token: &Option<Value>, mut params: Value) -> ServerNotification {
+    fn partial(&self, token: &Option<Value>, mut params: Value, meta: JsonObject) -> ServerNotification {
         if let Some(token) = token {
             params["token"] = token.clone();
         }
-        let meta = self.meta();
         if !meta.is_empty() {
             params["_meta"] = Value::Object(meta);
         }

@@ -3,6 +3,7 @@
 mod book;
 mod churn;
 mod expense;
+mod orchestrator;
 mod planner;
 mod pulls;
 mod research;

@@ -1,6 +1,7 @@
 //! End-to-end tests: the real program with real guests, driven from outside. One topic per file.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod adapters;
 mod answers;
 mod asking;
 mod bombs;
@@ -28,6 +29,7 @@ mod live;
 mod main_job;
 mod malformed;
 mod model;
+mod nested_chunks;
 mod offers;
 mod overflow;
 mod paging;

@@ -67,14 +67,9 @@ export class ClientTools {
     };
   }
 
-  /** For `capabilities.extensions` of a client of `@modelcontextprotocol/client`. */
+  /** For the client's `capabilities.extensions`. */
   get extensions(): { [IDENTIFIER]: JsonObject } {
     return { [IDENTIFIER]: this.settings };
-  }
-
-  /** For `capabilities.experimental` of a client of `@modelcontextprotocol/sdk` 1.x, which knows no extensions. */
-  get experimental(): { [IDENTIFIER]: JsonObject } {
-    return this.extensions;
   }
 
   /**

@@ -136,7 +136,7 @@ export class Run<R = unknown> implements AsyncIterable<Chunk> {
 
 /** Chunks of one client's calls. */
 export class PartialResults {
-  /** For `capabilities.extensions`, or `experimental` of `@modelcontextprotocol/sdk` 1.x. */
+  /** For the client's `capabilities.extensions`. */
   readonly extensions = { [IDENTIFIER]: {} };
   readonly #runs = new Map<string, Run>();
 

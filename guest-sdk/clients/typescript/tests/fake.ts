@@ -149,8 +149,8 @@ export function newer(mode: "auto" | "legacy", extensions: Extensions, more: Jso
   };
 }
 
-export function older(experimental: Extensions): Peer & { client: OlderClient } {
-  const client = new OlderClient(info, { capabilities: { experimental: experimental as never } });
+export function older(extensions: Extensions): Peer & { client: OlderClient } {
+  const client = new OlderClient(info, { capabilities: { extensions } });
   return {
     client,
     connect: (transport) => client.connect(transport as never),

@@ -11,7 +11,7 @@ const double = tool<{ n: number }>({ name: "double", inputSchema: { type: "objec
 const peers: Record<string, (tools: ClientTools) => Peer> = {
   "client 2.x, 2026-07-28": (tools) => newer("auto", tools.extensions),
   "client 2.x, 2025-11-25": (tools) => newer("legacy", tools.extensions),
-  "sdk 1.x": (tools) => older(tools.experimental),
+  "sdk 1.x": (tools) => older(tools.extensions),
 };
 
 /** A server that has the live lane: its tool makes calls and waits for their outcomes. */
@@ -151,8 +151,8 @@ for (const name of ["client 2.x, 2025-11-25", "sdk 1.x"]) {
     peer.client.fallbackRequestHandler = async () => ({ others: (others += 1) });
     tools.attach(peer.client);
     await peer.connect(tools.over(server));
-    const { extensions, experimental } = server.capabilities as Record<string, Record<string, JsonObject>>;
-    assert.deepEqual((extensions ?? experimental)?.[KEY]?.lanes, ["retry", "request"]);
+    const { extensions } = server.capabilities as Record<string, Record<string, JsonObject>>;
+    assert.deepEqual(extensions?.[KEY]?.lanes, ["retry", "request"]);
 
     const answered = await server.ask("dev.portcullis/tools/call", call("double", { n: 4 }));
     assert.deepEqual((answered.result as JsonObject).structuredContent, { result: 8 });
