@@ -30,6 +30,7 @@ pub(crate) fn for_clients(repo: &Repo, guests: &[&str]) -> Result<()> {
     wasm::some_guests(repo, guests)?;
     python::packages(repo)?;
     node::packages(repo)?;
+    adapters::typescript(repo)?;
     rmcp::client(repo)
 }
 
