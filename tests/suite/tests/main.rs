@@ -23,6 +23,7 @@ mod headers;
 mod http;
 mod identity;
 mod isolation;
+mod lanes;
 mod languages;
 mod live;
 mod live_calls;
