@@ -105,7 +105,7 @@ fn nobody_is_asked_for_what_is_not_granted_described_or_left() {
         refused(&mut client(era, model(), ""), "mail.send", "denied");
         refused(&mut client(era, model(), ""), "calendar.other", "NotSupported");
         refused(&mut client(era, json!({"sampling": {}}), ""), "calendar.free", "NotSupported");
-        refused(&mut client(era, model(), "limits.questions = 0"), "calendar.free", "exhausted");
+        refused(&mut client(era, model(), "limits.questions = 0"), "calendar.free", "out of questions");
     }
 }
 
