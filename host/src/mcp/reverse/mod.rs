@@ -6,6 +6,7 @@
 //! nowhere else.
 
 mod ask;
+mod chain;
 mod counted;
 mod declared;
 pub(super) mod live;
@@ -14,6 +15,7 @@ pub(super) mod request;
 pub(super) mod retry;
 
 pub use ask::AskTools;
+pub(super) use chain::Chains;
 pub(super) use declared::Declared;
 
 use super::asking::View;
@@ -105,10 +107,10 @@ enum Lane {
 }
 
 /// Ways to the client's side that do not lead through the call's own requests alone.
-pub(super) struct Beside {
-    pub(super) principal: Principal,
-    pub(super) channels: Channels,
-    pub(super) ask: Option<Arc<AskTools>>,
+struct Beside {
+    principal: Principal,
+    channels: Channels,
+    ask: Option<Arc<AskTools>>,
 }
 
 /// One call's way to the tools of the agent's side.
@@ -118,21 +120,45 @@ pub(super) struct Lanes {
     view: Arc<View>,
     queue: mpsc::Sender<Event>,
     stateless: bool,
+    chains: Chains,
     clock: Arc<dyn Clock>,
     counted: Counted,
     keys: AtomicU64,
 }
 
+/// What all calls' lanes need of the server.
+#[derive(Clone)]
+pub(super) struct Hub {
+    /// The host's own tools.
+    pub(super) host: Arc<dyn ToolCaller>,
+    pub(super) chains: Chains,
+    pub(super) channels: Channels,
+    /// Who stands in for tools that nobody has.
+    pub(super) ask: Option<Arc<AskTools>>,
+    pub(super) clock: Arc<dyn Clock>,
+}
+
 impl Lanes {
     pub(super) fn new(
-        host: Arc<dyn ToolCaller>,
-        beside: Beside,
+        hub: &Hub,
+        principal: Principal,
         view: Arc<View>,
         queue: mpsc::Sender<Event>,
         stateless: bool,
-        clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { host, beside, view, queue, stateless, clock, counted: Counted::default(), keys: AtomicU64::new(1) }
+        let Hub { host, chains, channels, ask, clock } = hub.clone();
+        let beside = Beside { principal, channels, ask };
+        Self {
+            host,
+            beside,
+            view,
+            queue,
+            stateless,
+            chains,
+            clock,
+            counted: Counted::default(),
+            keys: AtomicU64::new(1),
+        }
     }
 
     /// The first lane that both sides have at this moment.
@@ -168,14 +194,28 @@ impl Lanes {
         }
     }
 
-    async fn call_client(&self, call: ReverseCall) -> Result<AgentResult, AgentError> {
+    /// A call that was checked, to its end; what it costs is what comes back from it into the host.
+    async fn call_client(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, Spent) {
+        let principal = &call.context.principal;
+        let chain = match self.chains.name(principal, &call.lineage, &call.budget, self.clock.now()) {
+            Ok(chain) => chain,
+            Err(error) => {
+                let why = format!("the host cannot name the call: {error}");
+                return (Err(AgentError::Failed(why)), Spent::default());
+            }
+        };
+        let result = self.called(call, chain.as_str()).await;
+        (result, chain.spent())
+    }
+
+    async fn called(&self, call: ReverseCall, chain: &str) -> Result<AgentResult, AgentError> {
         let (declared, lane) = self.of_client(&call.name)?;
         let Some(tool) = declared.tool(&call.name) else { return Err(AgentError::UnknownTool(call.name)) };
         let arguments = checked(&call.arguments, tool)?;
         self.counted.count(&declared, tool, call.arguments.len())?;
         let left = call.lineage.patience()?.min(call.answer);
         let patience = call.timeout.map_or(left, |timeout| timeout.min(left));
-        let fields = fields(&call, arguments, patience);
+        let fields = fields(&call, arguments, patience, chain);
         let began = self.clock.now();
         let mut outcome = None;
         let waiting = async {
@@ -275,11 +315,10 @@ impl ToolCaller for Lanes {
             return self.host.call(call).await;
         }
         let stand_in = if self.of_client(&call.name).is_ok() { None } else { self.standing_in(&call.name) };
-        let answer = match stand_in {
-            Some((ask, _)) => self.call_stand_in(ask, call).await,
+        match stand_in {
+            Some((ask, _)) => (self.call_stand_in(ask, call).await, Spent::default()),
             None => self.call_client(call).await,
-        };
-        (answer, Spent::default())
+        }
     }
 
     fn lacks_declaration(&self) -> bool {
@@ -328,7 +367,7 @@ fn checked(arguments: &str, tool: &DeclaredTool) -> Result<Value, AgentError> {
 }
 
 /// A call as the extension describes it.
-fn fields(call: &ReverseCall, arguments: Value, patience: Duration) -> Value {
+fn fields(call: &ReverseCall, arguments: Value, patience: Duration, chain: &str) -> Value {
     let above = call.lineage.above().unwrap_or_default();
     let of_plugin = |prefix: &str| above.strip_prefix(prefix)?.strip_prefix('.').map(str::to_owned);
     let tool = of_plugin(&call.plugin.table()).or_else(|| of_plugin(&call.plugin.name));
@@ -339,6 +378,7 @@ fn fields(call: &ReverseCall, arguments: Value, patience: Duration) -> Value {
         "tool": tool.unwrap_or_else(|| above.to_owned()),
         "parent": call.parent,
         "timeoutMs": u64::try_from(patience.as_millis()).unwrap_or(u64::MAX),
+        "chain": chain,
     });
     if let Some(purpose) = &call.purpose {
         fields["purpose"] = purpose.chars().take(MAX_PURPOSE).collect::<String>().into();
