@@ -16,6 +16,7 @@ mod listen;
 mod listing;
 mod lot;
 mod page;
+mod pending;
 mod prompts;
 mod published;
 mod record;
@@ -36,6 +37,8 @@ mod vendor;
 mod wire;
 
 pub use lot::Lot;
+pub use reverse::AskTools;
+pub use reverse::EXTENSION as CLIENT_TOOLS;
 pub use server::{Parts, Server};
 pub use steer::STEER_CALL;
 
@@ -66,5 +69,3 @@ pub(crate) const CORRELATION: &str = "dev.portcullis/correlationId";
 pub(crate) const CALL: &str = "dev.portcullis/call";
 /// `_meta` key that says which plugin something comes from.
 const SOURCE: &str = "dev.portcullis/source";
-/// The extension under which a server calls tools of its client.
-pub(crate) const CLIENT_TOOLS: &str = "dev.portcullis/client-tools";

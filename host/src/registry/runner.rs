@@ -49,8 +49,9 @@ pub struct Parent {
     pub lineage: Lineage,
     /// What the caller has left.
     pub budget: Budget,
-    /// Shared by the chain.
-    pub standstill: Standstill,
+    /// Shared by the chain; none for a call that comes back into it from outside, which waits for itself and has a place
+    /// among the root calls of its own.
+    pub standstill: Option<Standstill>,
     /// Memory the callers hold, in bytes.
     pub held: u64,
 }
@@ -88,8 +89,9 @@ impl Runner {
         self
     }
 
-    pub(super) fn clock(&self) -> &Arc<dyn Clock> {
-        &self.clock
+    /// The time that calls run by.
+    pub fn clock(&self) -> Arc<dyn Clock> {
+        self.clock.clone()
     }
 
     /// Calls a tool. `arguments` and `text` are the same JSON object.
@@ -178,12 +180,21 @@ impl Runner {
     ) -> Result<(CallSetup, Option<Arc<Place>>), CallError> {
         let limits = &plugin.spec.limits;
         let mut place = None;
-        let (parent, client) = match request.parent {
-            Some(Parent { lineage, budget, standstill, held }) => {
+        let ((lineage, budget, standstill, held), client) = match request.parent {
+            Some(Parent { lineage, budget, standstill: Some(standstill), held }) => {
                 let budget = budget.nested(limits, self.clock.now());
-                (Parent { lineage: lineage.tightened(limits), budget, standstill, held }, request.client)
+                ((lineage.tightened(limits), budget, standstill, held), request.client)
             }
-            None => {
+            outer => {
+                let name = lineage_name(plugin.id(), called);
+                let now = || self.clock.now();
+                let (lineage, left) = match outer {
+                    Some(parent) => (
+                        parent.lineage.descend(&name, 0).map_err(CallError::Lineage)?.tightened(limits),
+                        Some(parent.budget),
+                    ),
+                    None => (Lineage::root(name, limits), None),
+                };
                 self.idle.begin();
                 let free = match self.roots.clone().try_acquire_owned() {
                     Ok(free) => free,
@@ -196,17 +207,15 @@ impl Runner {
                 let place = place.insert(Place::new(self.roots.clone(), free)).clone();
                 let (waiting, model) = (self.waiting.clone(), self.model.clone());
                 let client = Waiting { client: request.client, model, place, standstill: standstill.clone(), waiting };
-                let lineage = Lineage::root(lineage_name(plugin.id(), called), limits);
-                let budget = Budget::root(limits, self.clock.now());
-                (Parent { lineage, budget, standstill, held: 0 }, Arc::new(client) as Arc<dyn ClientCalls>)
+                let budget = left.map_or_else(|| Budget::root(limits, now()), |left| left.nested(limits, now()));
+                ((lineage, budget, standstill, 0), Arc::new(client) as Arc<dyn ClientCalls>)
             }
         };
-        let Parent { lineage, budget, standstill, held } = parent;
         let authority = || plugin.authority.clone();
         let (lines, connections) = (lineage.clone(), self.connections.clone());
         let accounts = Accounts::new(authority(), limits, &request.context, lines, connections);
         let client = Client::new(authority(), limits, client, accounts.clone());
-        let agent_tools = AgentTools::new(authority(), lineage, request.agent);
+        let agent_tools = AgentTools::new(authority(), lineage, request.agent).waiting_at_most(limits.answer);
         let call = CallCtx::new(request.context, limits, request.sink, agent_tools, client, accounts)
             .steered_by(request.steering)
             .keep_with(&self.keepers);

@@ -24,7 +24,7 @@ pub mod web;
 
 pub use called::{Answer, Called};
 pub use cli::{Ran, portcullis};
-pub use client::{Client, Era};
+pub use client::{Client, Era, modern_meta};
 pub use config::{agent, agent_from, plugin, plugin_from};
 pub use digest::digest;
 pub use home::Home;

@@ -1,12 +1,14 @@
 //! End-to-end tests: the real program with real guests, driven from outside. One topic per file.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod adapters;
 mod answers;
 mod asking;
 mod bombs;
 mod budgets;
 mod cache;
 mod cancel;
+mod client_tools;
 mod clients;
 mod command;
 mod connections;
@@ -38,6 +40,7 @@ mod reload;
 mod resume;
 mod reverse;
 mod sessions;
+mod standing_in;
 mod steering;
 mod streaming;
 mod subscriptions;

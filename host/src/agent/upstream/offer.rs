@@ -288,8 +288,11 @@ async fn run(open: &Arc<OpenCall>, wanted: Wanted) -> Result<Value, AgentError> 
         budget,
         cancel: over.child_token(),
         client: open.voice.as_client(from),
+        questions: open.voice.questions(),
         standstill: chain.standstill.clone(),
         held: chain.held,
+        timeout: None,
+        answer: offer.limits.answer,
     };
     let (answer, spent) = call.make().await;
     open.offered.pay(spent);
