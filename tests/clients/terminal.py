@@ -178,6 +178,7 @@ def remembered(terminal, command, environment):
     second.type("calls")
     assert "left open" not in second.expect(r"\n1: .*?\n2: [^\n]*")[0]
     second.type("forget demo")
+    second.expect("demo is forgotten")
     second.type("servers")
     second.expect("none; connect")
     second.quit()

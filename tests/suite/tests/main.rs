@@ -1,6 +1,7 @@
 //! End-to-end tests: the real program with real guests, driven from outside. One topic per file.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod agent;
 mod answers;
 mod asking;
 mod bombs;
