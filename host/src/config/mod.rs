@@ -51,8 +51,15 @@ struct File {
     #[serde(default)]
     connections: BTreeMap<String, ConnectionSettings>,
     model: Option<ModelSettings>,
+    ask: Option<AskTable>,
     #[serde(default)]
     upstream: BTreeMap<String, UpstreamSettings>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct AskTable {
+    tools: PathBuf,
 }
 
 #[derive(Default, Deserialize)]
@@ -110,6 +117,8 @@ pub struct Config {
     pub parked: ParkingLimits,
     /// A model for plugins whose clients have none.
     pub model: Option<ModelSettings>,
+    /// File of tools for which a client's model or user may stand in; none: nobody does.
+    pub ask: Option<PathBuf>,
     /// Folder of compiled plugins.
     pub cache: PathBuf,
     /// Folder of what outlives the process; none: nobody said where, and the environment does not either.
@@ -173,6 +182,7 @@ impl Config {
         Ok(Self {
             auth,
             model,
+            ask: file.ask.map(|ask| folder.join(home_expanded(&ask.tools))),
             http: file.server.http,
             allowed_hosts: file
                 .server

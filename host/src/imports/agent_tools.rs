@@ -1,7 +1,8 @@
 //! `agent-tools`: reverse calls. Authority and lineage are checked here, before anything leaves the call.
 
 use super::{
-    Budgeted, CallContext, CallSink, ClientCalls, Content, Exhaustion, GuestDenial, NoSink, Output, Tool, ToolResult,
+    Budgeted, CallContext, CallSink, ClientCalls, Content, Exhaustion, GuestDenial, NoSink, Output, Questions, Tool,
+    ToolResult,
 };
 use crate::engine::Standstill;
 use crate::policy::{Authority, Budget, Denial, Hearer, Lineage, LineageError, Origin, Spent};
@@ -10,6 +11,7 @@ use async_trait::async_trait;
 use futures::StreamExt;
 use futures::stream;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -112,10 +114,16 @@ pub struct ReverseCall {
     pub cancel: CancellationToken,
     /// Who answers its questions: the root call's client.
     pub client: Arc<dyn ClientCalls>,
+    /// The caller's questions, among which counts what is asked for this call.
+    pub questions: Questions,
     /// Shared by the chain.
     pub standstill: Standstill,
     /// Memory that the callers hold, in bytes.
     pub held: u64,
+    /// When the guest itself gives up; its deadline comes on top of that.
+    pub timeout: Option<Duration>,
+    /// How long somebody outside may be waited for at most, with the deadline standing still.
+    pub answer: Duration,
 }
 
 /// Reaches tools of the agent's side. Implemented by `agent` for those that this host reaches itself, and by `mcp` for the
@@ -128,6 +136,10 @@ pub trait ToolCaller: Send + Sync {
     fn find(&self, name: &str) -> Result<Origin, AgentError>;
     /// Calls one; what it spent is reported however it ends.
     async fn call(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, Spent);
+    /// Whether there would be further tools, had the client of the call declared its own.
+    fn lacks_declaration(&self) -> bool {
+        false
+    }
 }
 
 /// One call's way to the agent's tools.
@@ -135,6 +147,8 @@ pub struct AgentTools {
     authority: Arc<Authority>,
     lineage: Lineage,
     caller: Arc<dyn ToolCaller>,
+    answer: Duration,
+    lacked: AtomicBool,
 }
 
 /// What a reverse call needs of the call that makes it.
@@ -151,6 +165,8 @@ pub struct Caller<'a> {
     pub cancel: CancellationToken,
     /// Its client.
     pub client: Arc<dyn ClientCalls>,
+    /// Its questions.
+    pub questions: Questions,
     /// Its chain's.
     pub standstill: Standstill,
     /// Memory that it and those above it hold.
@@ -160,7 +176,14 @@ pub struct Caller<'a> {
 impl AgentTools {
     /// For a call at the end of `lineage`.
     pub fn new(authority: Arc<Authority>, lineage: Lineage, caller: Arc<dyn ToolCaller>) -> Self {
-        Self { authority, lineage, caller }
+        let answer = crate::policy::Limits::default().answer;
+        Self { authority, lineage, caller, answer, lacked: AtomicBool::new(false) }
+    }
+
+    /// Waiting at most this long for an answer from outside.
+    pub fn waiting_at_most(mut self, answer: Duration) -> Self {
+        self.answer = answer;
+        self
     }
 
     pub(super) fn authority(&self) -> Arc<Authority> {
@@ -178,6 +201,11 @@ impl AgentTools {
         self.caller.tools().into_iter().filter(granted).map(|found| found.tool).collect()
     }
 
+    /// Whether the call wanted a tool that nobody has, of a client that declared none.
+    pub fn lacked(&self) -> bool {
+        self.lacked.load(Ordering::Relaxed)
+    }
+
     /// Reverse calls made under the root of this chain.
     pub fn calls(&self) -> u32 {
         self.lineage.calls()
@@ -192,7 +220,11 @@ impl AgentTools {
         caller: Caller<'_>,
     ) -> Result<ReverseCall, AgentError> {
         self.allowed(self.authority.agent_tool(&name))?;
-        let origin = self.caller.find(&name)?;
+        let origin = self.caller.find(&name).inspect_err(|error| {
+            if matches!(error, AgentError::NotSupported(_)) && self.caller.lacks_declaration() {
+                self.lacked.store(true, Ordering::Relaxed);
+            }
+        })?;
         self.allowed(self.authority.flow(&self.lineage.secrets(), &Hearer::Origin(origin)))?;
         let lineage = self.lineage.descend(&name, arguments.len() as u64)?;
         let purpose = options.purpose.as_deref().map(printable).unwrap_or_default();
@@ -201,7 +233,7 @@ impl AgentTools {
         if let Some(timeout) = options.timeout {
             budget.deadline = budget.deadline.min(caller.now + timeout.min(Duration::from_secs(86_400)));
         }
-        let Caller { context, output, cancel, client, standstill, held, .. } = caller;
+        let Caller { context, output, cancel, client, questions, standstill, held, .. } = caller;
         let sink = if options.chunks { output.forward(&name) } else { Arc::new(NoSink) };
         let (parent, context) = (context.id.clone(), context.nested());
         let (purpose, agent, plugin) = (options.purpose.clone(), self.caller.clone(), self.authority.plugin().clone());
@@ -218,8 +250,11 @@ impl AgentTools {
             budget,
             cancel,
             client,
+            questions,
             standstill,
             held,
+            timeout: options.timeout,
+            answer: self.answer,
         })
     }
 

@@ -28,8 +28,9 @@ pub use crate::policy::Origin;
 pub use agent_tools::{AgentError, AgentResult, AgentTool, AgentTools, CallOptions, Caller, ReverseCall, ToolCaller};
 pub use client::{
     Abilities, Ability, Answer, Asked, Client, ClientCalls, ClientError, Decision, FormAnswer, FormSchema, Inquiry,
-    ModelError, ModelPreferences, ModelProvider, NoClient, Question, Reply, Root, SampleAnswer, SampleContent,
-    SampleMessage, SampleRequest, SampleTool, Sampled, Tokens, ToolChoice, ToolOutcome, ToolUse, UrlTarget,
+    ModelError, ModelPreferences, ModelProvider, NoClient, Question, Questions, Reply, Root, SampleAnswer,
+    SampleContent, SampleMessage, SampleRequest, SampleTool, Sampled, Tokens, ToolChoice, ToolOutcome, ToolUse,
+    UrlTarget,
 };
 pub use completion::{Completing, Completion, CompletionQuery};
 pub use connections::{Accounts, ConnectionError, ConnectionRequest, ConnectionResponse, Connections, NoConnections};

@@ -1,12 +1,14 @@
 //! The guest's side of a question: handed to whoever serves the call's current request, then waited for.
 
-use super::round::Pending;
+use super::pending::{Ask, Questions};
+use super::reverse::{Brought, Declared};
 use super::stream::Event;
 use super::wire;
 use crate::imports::{Abilities, ClientCalls, ClientError, Inquiry, Reply};
 use async_trait::async_trait;
 use rmcp::model::InputResponses;
-use std::sync::{Arc, Mutex, PoisonError};
+use serde_json::{Map, Value};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{mpsc, oneshot};
 
 /// What a call may know of the request that it is served under at the moment.
@@ -18,21 +20,41 @@ struct Seen {
     abilities: Abilities,
     /// Answers that came along with the request, by key.
     given: InputResponses,
+    /// The client's own tools.
+    declared: Option<Arc<Declared>>,
+    /// Outcomes of calls of those that came along, by key.
+    outcomes: Map<String, Value>,
 }
 
 impl View {
     /// Another request, with what its client declared and brought along.
-    pub(super) fn turn_to(&self, abilities: Abilities, given: InputResponses) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Seen { abilities, given };
+    pub(super) fn turn_to(&self, abilities: Abilities, given: InputResponses, brought: Brought) {
+        let outcomes = brought.retry.map(|retry| retry.outcomes).unwrap_or_default();
+        *self.seen() = Seen { abilities, given, declared: brought.declared, outcomes };
     }
 
-    fn abilities(&self) -> Abilities {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).abilities
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the client of this very request can be asked.
+    pub(super) fn abilities(&self) -> Abilities {
+        self.seen().abilities
     }
 
     /// Takes the answer under a key, if there is one.
-    pub(super) fn take(&self, key: &str) -> Option<serde_json::Value> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).given.remove(key)
+    pub(super) fn take(&self, key: &str) -> Option<Value> {
+        self.seen().given.remove(key)
+    }
+
+    /// What the client of this very request lets the server call.
+    pub(super) fn declared(&self) -> Option<Arc<Declared>> {
+        self.seen().declared.clone()
+    }
+
+    /// Takes the outcome under a call's key, if there is one.
+    pub(super) fn take_outcome(&self, key: &str) -> Option<Value> {
+        self.seen().outcomes.remove(key)
     }
 }
 
@@ -60,9 +82,9 @@ impl ClientCalls for Asker {
         inquiry.questions.retain(|_| !known.next().unwrap_or_default());
         if !inquiry.questions.is_empty() {
             let (answer, answered) = oneshot::channel();
-            let pending = Pending::new(inquiry, answer);
+            let asked = Ask::Questions(Questions::new(inquiry, answer));
             // Whoever serves the call is gone when it is cancelled.
-            self.queue.send(Event::Ask(Box::new(pending))).await.map_err(|_| ClientError::Cancelled)?;
+            self.queue.send(Event::Ask(Box::new(asked))).await.map_err(|_| ClientError::Cancelled)?;
             let mut rest = answered.await.map_err(|_| ClientError::Cancelled)??.into_iter();
             for reply in replies.iter_mut().filter(|reply| reply.is_none()) {
                 *reply = rest.next();

@@ -38,7 +38,7 @@ pub(super) async fn complete(
     let meta = server.meta(about.correlation_id.as_deref());
     // The protocol has no questions here, and a person who types waits for nothing but the answer.
     let (sink, client) = (Arc::new(NoSink), Arc::new(NoClient));
-    let (agent, cancel) = (server.agent.clone(), context.ct.clone());
+    let (agent, cancel) = (server.host_only.clone(), context.ct.clone());
     let call = CallRequest { context: about, sink, agent, client, cancel, steering: Default::default(), parent: None };
     let finished = server.runner.complete(&plugin, query, call).await;
     let completion = finished.result.map_err(|error| result::refused(&error, &finished.usage))?;

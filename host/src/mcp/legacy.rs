@@ -1,7 +1,8 @@
 //! Questions to clients of 2025-11-25: requests on the stream of the request they belong to.
 
 use super::lot::Standing;
-use super::round::Pending;
+use super::pending::{Ask, Questions};
+use super::reverse::request;
 use super::seal::random;
 use super::wire;
 use crate::imports::{Asked, ClientError, Reply};
@@ -11,17 +12,26 @@ use futures::future::join_all;
 use rmcp::model::{ClientResult, ElicitRequestParams, ErrorCode, InputRequest, ServerRequest};
 use rmcp::service::{Peer, PeerRequestOptions, RoleServer, ServiceError};
 use std::pin::pin;
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// Asks and lets the guest go on. Questions that nobody answers in time, or before the call is `over`, are withdrawn, so
 /// that no client keeps showing them.
 pub(super) async fn ask(
     peer: Peer<RoleServer>,
-    pending: Pending,
+    ask: Ask,
     correlation: Option<&str>,
     over: CancellationToken,
-    standing: Standing,
+    standing: Arc<Standing>,
 ) {
+    match ask {
+        Ask::Questions(questions) => put(peer, questions, correlation, over).await,
+        Ask::Call(call) => request::ask(peer, call, over).await,
+    }
+    drop(standing);
+}
+
+async fn put(peer: Peer<RoleServer>, pending: Questions, correlation: Option<&str>, over: CancellationToken) {
     let patience = pending.patience();
     let replies = match pending.requests(correlation) {
         Err(error) => Err(ClientError::Failed(error.message.into_owned())),
@@ -40,7 +50,6 @@ pub(super) async fn ask(
             }
         }
     };
-    drop(standing);
     pending.answer(replies);
 }
 

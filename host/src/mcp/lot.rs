@@ -1,6 +1,7 @@
 //! Where parked calls wait for their client to come back with answers: bounded by number, by memory and by age.
 
-use super::round::{Live, Pending};
+use super::pending::{Pending, Return};
+use super::round::Live;
 use super::seal::{Binding, ParkedId, Sealer, random};
 use crate::clock::Clock;
 use crate::policy::{ParkingLimits, Principal};
@@ -25,7 +26,7 @@ pub struct Lot {
 #[derive(Default)]
 struct Inner {
     parked: HashMap<ParkedId, Parked>,
-    given_up: VecDeque<(ParkedId, &'static str)>,
+    given_up: VecDeque<(ParkedId, GivenUp)>,
     held: u64,
     /// Legacy calls that wait on their own streams, by principal. They cannot be given up for others.
     standing: HashMap<Principal, usize>,
@@ -61,10 +62,40 @@ struct Parked {
 /// Why a parked call is not there; a sentence for the client.
 pub(super) struct Gone(pub(super) &'static str);
 
-/// Says as little as possible to whoever tries states out.
-const INVALID: Gone = Gone("Invalid or expired requestState");
-const EXPIRED: &str = "Invalid or expired requestState: nobody answered in time, and the call was given up; call again without requestState";
-const CROWDED: &str = "Invalid or expired requestState: too many calls were waiting for answers, and this one was given up; call again without requestState";
+/// Why a parked call was given up.
+#[derive(Debug, Clone, Copy)]
+enum GivenUp {
+    Expired,
+    Crowded,
+}
+
+impl Gone {
+    /// Says as little as possible to whoever tries names out.
+    fn invalid(way: Return) -> Self {
+        Self(match way {
+            Return::State => "Invalid or expired requestState",
+            Return::Continuation => "Invalid or expired continuation",
+        })
+    }
+
+    /// Says why to whoever had the name.
+    fn because(way: Return, why: GivenUp) -> Self {
+        Self(match (way, why) {
+            (Return::State, GivenUp::Expired) => {
+                "Invalid or expired requestState: nobody answered in time, and the call was given up; call again without requestState"
+            }
+            (Return::State, GivenUp::Crowded) => {
+                "Invalid or expired requestState: too many calls were waiting for answers, and this one was given up; call again without requestState"
+            }
+            (Return::Continuation, GivenUp::Expired) => {
+                "Invalid or expired continuation: no outcomes came in time, and the call was given up; call again without it"
+            }
+            (Return::Continuation, GivenUp::Crowded) => {
+                "Invalid or expired continuation: too many calls were waiting, and this one was given up; call again without it"
+            }
+        })
+    }
+}
 
 impl Lot {
     /// Empty. Expired calls are let go for as long as the lot is in use.
@@ -94,13 +125,13 @@ impl Lot {
         let id: ParkedId = random()?;
         let now = self.clock.now();
         let expires = now + pending.patience();
-        let state = self.sealer.seal(id, self.millis(expires), binding)?;
+        let state = self.sealer.seal(id, self.millis(expires), &binding.of(pending.comes_back_with()))?;
         let held = pending.held();
         let parked = Parked { live, pending, principal: principal.clone(), since: now, expires, held };
         let mut let_go = Vec::new();
         let mut inner = self.lock();
         while let Some(oldest) = inner.must_go(&self.limits, principal, held) {
-            let_go.extend(inner.give_up(oldest, CROWDED));
+            let_go.extend(inner.give_up(oldest, GivenUp::Crowded));
         }
         inner.held += held;
         inner.parked.insert(id, parked);
@@ -110,22 +141,25 @@ impl Lot {
         Ok(state)
     }
 
-    /// The call behind a state. It is no longer parked then: a state works once.
-    pub(super) fn take(&self, state: &str, binding: &Binding) -> Result<(Live, Pending), Gone> {
-        let (id, expires) = self.sealer.open(state, binding).ok_or(INVALID)?;
+    /// The call behind a state or a continuation. It is no longer parked then: each works once, and only as what it is.
+    pub(super) fn take(&self, state: &str, way: Return, binding: &Binding) -> Result<(Live, Pending), Gone> {
+        let (id, expires) = self.sealer.open(state, &binding.of(way)).ok_or_else(|| Gone::invalid(way))?;
         let mut inner = self.lock();
         if expires <= self.millis(self.clock.now()) {
-            let let_go = inner.give_up(id, EXPIRED);
+            let let_go = inner.give_up(id, GivenUp::Expired);
             drop(inner);
             drop(let_go);
-            return Err(Gone(EXPIRED));
+            return Err(Gone::because(way, GivenUp::Expired));
         }
         match inner.parked.remove(&id) {
             Some(parked) => {
                 inner.held -= parked.held;
                 Ok((parked.live, parked.pending))
             }
-            None => Err(inner.given_up.iter().find(|(gone, _)| *gone == id).map_or(INVALID, |(_, why)| Gone(why))),
+            None => {
+                let why = inner.given_up.iter().find(|(gone, _)| *gone == id);
+                Err(why.map_or_else(|| Gone::invalid(way), |(_, why)| Gone::because(way, *why)))
+            }
         }
     }
 
@@ -148,7 +182,7 @@ impl Lot {
         let mut inner = self.lock();
         let expired: Vec<ParkedId> =
             inner.parked.iter().filter(|(_, parked)| parked.expires <= now).map(|(id, _)| *id).collect();
-        let let_go: Vec<_> = expired.into_iter().filter_map(|id| inner.give_up(id, EXPIRED)).collect();
+        let let_go: Vec<_> = expired.into_iter().filter_map(|id| inner.give_up(id, GivenUp::Expired)).collect();
         drop(inner);
         drop(let_go);
     }
@@ -185,14 +219,14 @@ impl Inner {
         oldest(counts.into_iter().max_by_key(|(_, count)| *count).map(|(principal, _)| principal))
     }
 
-    fn give_up(&mut self, id: ParkedId, why: &'static str) -> Option<Parked> {
+    fn give_up(&mut self, id: ParkedId, why: GivenUp) -> Option<Parked> {
         let parked = self.parked.remove(&id)?;
         self.held -= parked.held;
         self.given_up.push_back((id, why));
         if self.given_up.len() > REMEMBERED {
             self.given_up.pop_front();
         }
-        tracing::info!(principal = %parked.principal, "gave up a parked call: {why}");
+        tracing::info!(principal = %parked.principal, "gave up a parked call: {why:?}");
         Some(parked)
     }
 }

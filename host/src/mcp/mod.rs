@@ -16,6 +16,7 @@ mod listen;
 mod listing;
 mod lot;
 mod page;
+mod pending;
 mod prompts;
 mod published;
 mod record;
@@ -36,10 +37,13 @@ mod vendor;
 mod wire;
 
 pub use lot::Lot;
+pub use reverse::AskTools;
+pub(crate) use reverse::EXTENSION as CLIENT_TOOLS;
 pub use server::{Parts, Server};
 pub use steer::STEER_CALL;
 
 // The protocol's words for content and questions, for the room that is a client of others.
+pub(crate) use crate::shelf::CHUNK_ORIGIN;
 pub(crate) use asking::client_error;
 pub(crate) use content::{blocks, content, resource};
 pub(crate) use seal::random;
@@ -65,5 +69,3 @@ pub(crate) const CORRELATION: &str = "dev.portcullis/correlationId";
 pub(crate) const CALL: &str = "dev.portcullis/call";
 /// `_meta` key that says which plugin something comes from.
 const SOURCE: &str = "dev.portcullis/source";
-/// The extension under which a server calls tools of its client.
-pub(crate) const CLIENT_TOOLS: &str = "dev.portcullis/client-tools";

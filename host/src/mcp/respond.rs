@@ -2,8 +2,10 @@
 
 use super::CORRELATION;
 use super::form::Form;
+use super::pending::{Return, Wanted};
 use super::record::Record;
-use super::round::{Live, Outcome, Output, Reach, Round, is_stateless};
+use super::reverse::{self, Brought};
+use super::round::{Begin, Live, Outcome, Output, Reach, Round, is_stateless};
 use super::seal::Binding;
 use super::server::Shared;
 use super::wire;
@@ -87,31 +89,42 @@ where
 {
     let Request { method, target, arguments, plugin, state, given } = request;
     let principal = server.principal(context);
+    let brought = Brought::of(context)?;
+    let parent = server.hub.chains.parent(context, &principal)?;
     let about = about(&principal, context)?;
     let correlation = about.correlation_id.clone();
     let source = Provenance::of(plugin.id(), &about);
     let record = Record::logged(server.shelf.clone(), principal.clone(), Run { source, tool: target.to_owned() });
-    let agent = server.agent.clone();
-    let make = |arguments, Reach { sink, client, cancel }| {
+    let make = |arguments, Reach { sink, client, agent, cancel }| {
         let (running, steering) = server.running.begin(plugin, target, &about);
-        let call = make(arguments, CallRequest { context: about, sink, agent, client, cancel, steering, parent: None });
+        let call = make(arguments, CallRequest { context: about, sink, agent, client, cancel, steering, parent });
         async move {
             let _running = running;
             call.await
         }
     };
-    if state.is_none() && !wire::abilities(context).any() && !Form::of(context).is_read() {
+    let back = way_back(state, &brought, context)?;
+    if back.is_none() && brought.declared.is_none() && !wire::abilities(context).any() && !Form::of(context).is_read() {
         // Nobody reads or answers anything before the result: no queue, no rounds.
-        let reach = Reach { sink: Arc::new(record.clone()), client: Arc::new(NoClient), cancel: context.ct.clone() };
+        let agent = server.host_only.clone();
+        let (client, cancel) = (Arc::new(NoClient), context.ct.clone());
+        let reach = Reach { sink: Arc::new(record.clone()), client, agent, cancel };
         let output = make(arguments, reach).await?;
         return Ok(Response::Complete(output.with(&record)));
     }
     let overflow = plugin.overflow();
     let binding = Binding::new(&principal, method, target, &arguments, plugin.version());
     let given = given.unwrap_or_default();
-    let live = match state.filter(|_| is_stateless(context)) {
-        Some(state) => resume(server, &state, &binding, given, context)?,
-        None => Live::begin(context, given, overflow, record, |reach| Box::pin(make(arguments, reach))),
+    let live = match back {
+        Some((state, way)) => {
+            let parked = server.lot.take(&state, way, &binding);
+            let (live, pending) = parked.map_err(|gone| ErrorData::invalid_params(gone.0, None))?;
+            live.resume(pending, context, given, brought)
+        }
+        None => {
+            let begin = Begin { overflow, record, principal: principal.clone() };
+            Live::begin(&server.hub, context, given, brought, begin, |reach| Box::pin(make(arguments, reach)))
+        }
     };
     serve(server, live, &principal, &binding, correlation.as_deref(), context).await
 }
@@ -119,8 +132,9 @@ where
 /// Refuses a request of which the call cannot go on without something that the client did not declare on it.
 pub(super) fn lacking<A>(stateless: bool, finished: &Finished<A>) -> Result<(), ErrorData> {
     match &finished.result {
-        Err(CallError::Unsupported { .. }) if stateless && finished.lacked.any() => {
-            Err(ErrorData::missing_required_client_capability(wire::required(finished.lacked)))
+        Err(CallError::Unsupported { .. }) if stateless && (finished.lacked.any() || finished.lacked_tools) => {
+            let required = wire::required(finished.lacked, finished.lacked_tools);
+            Err(ErrorData::missing_required_client_capability(required))
         }
         _ => Ok(()),
     }
@@ -146,16 +160,21 @@ pub(super) fn about(principal: &Principal, context: &RequestContext<RoleServer>)
     Ok(about)
 }
 
-/// The parked call behind a state, with the answers that the retry brought along.
-fn resume(
-    server: &Shared,
-    state: &str,
-    binding: &Binding,
-    given: InputResponses,
+/// The sealed name that a request brings back, and as what. Only a stateless one goes on with a call.
+fn way_back(
+    state: Option<String>,
+    brought: &Brought,
     context: &RequestContext<RoleServer>,
-) -> Result<Live, ErrorData> {
-    let (live, pending) = server.lot.take(state, binding).map_err(|gone| ErrorData::invalid_params(gone.0, None))?;
-    Ok(live.resume(pending, context, given))
+) -> Result<Option<(String, Return)>, ErrorData> {
+    match (state, &brought.retry) {
+        (Some(_), Some(_)) => {
+            let text = "a request goes on either with `requestState` or with a `continuation`, not with both";
+            Err(ErrorData::invalid_params(text, None))
+        }
+        (Some(state), None) => Ok(is_stateless(context).then_some((state, Return::State))),
+        (None, Some(retry)) => Ok(Some((retry.continuation.clone(), Return::Continuation))),
+        (None, None) => Ok(None),
+    }
 }
 
 /// Serves one round.
@@ -171,14 +190,16 @@ async fn serve(
         Round::Done(outcome) => outcome.map(Response::Complete),
         Round::Asks(live, pending) => {
             debug_assert!(is_stateless(context));
-            let requests = pending.requests(correlation)?;
+            let wanted = pending.wanted(correlation)?;
             let meta = live.meta(server.meta(correlation));
             let state = server.lot.park(*live, pending, principal, binding).map_err(|error| {
                 tracing::error!(%error, "cannot park a call");
                 ErrorData::internal_error("the host cannot park the call; its log has the details", None)
             })?;
-            let result = InputRequiredResult::new(Some(requests), Some(state)).with_meta(meta);
-            Ok(Response::InputRequired(result))
+            Ok(Response::InputRequired(match wanted {
+                Wanted::Answers(requests) => InputRequiredResult::new(Some(requests), Some(state)).with_meta(meta),
+                Wanted::Outcomes(calls) => reverse::retry::result(calls, state, meta)?,
+            }))
         }
     }
 }

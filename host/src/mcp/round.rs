@@ -3,25 +3,23 @@
 
 use super::asking::{Asker, View};
 use super::lot::Lot;
+use super::pending::{Ask, Pending};
 use super::record::Record;
+use super::reverse::{Brought, Hub, Lanes};
 use super::stream::{Outlet, Queue, Stream};
 use super::wire;
 use super::{CALL, STREAM, legacy};
-use crate::imports::{Asked, Budgeted, CallSink, ClientCalls, ClientError, Exhaustion, Inquiry, Reply};
+use crate::imports::{CallSink, ClientCalls, ToolCaller};
 use crate::policy::{Overflow, Principal};
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
 use rmcp::ErrorData;
-use rmcp::model::{
-    CallToolResult, GetPromptResult, InputRequests, InputResponses, MetaObject, ProtocolVersion, ReadResourceResult,
-};
+use rmcp::model::{CallToolResult, GetPromptResult, InputResponses, MetaObject, ProtocolVersion, ReadResourceResult};
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
-use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 /// The result of a request that may take several rounds.
@@ -43,73 +41,29 @@ impl Output {
 
 pub(super) type Outcome = Result<Output, ErrorData>;
 
-/// Questions that wait for the client.
-pub(super) struct Pending {
-    inquiry: Inquiry,
-    answer: oneshot::Sender<Result<Vec<Reply>, ClientError>>,
-}
-
-impl Pending {
-    pub(super) fn new(inquiry: Inquiry, answer: oneshot::Sender<Result<Vec<Reply>, ClientError>>) -> Self {
-        Self { inquiry, answer }
-    }
-
-    pub(super) fn patience(&self) -> Duration {
-        self.inquiry.patience
-    }
-
-    pub(super) fn held(&self) -> u64 {
-        self.inquiry.held
-    }
-
-    pub(super) fn questions(&self) -> &[(String, Asked)] {
-        &self.inquiry.questions
-    }
-
-    /// The questions as the protocol has them.
-    pub(super) fn requests(&self, correlation: Option<&str>) -> Result<InputRequests, ErrorData> {
-        let plugin = &self.inquiry.plugin;
-        self.questions()
-            .iter()
-            .map(|(key, asked)| Ok((key.clone(), wire::request(asked, plugin, correlation)?)))
-            .collect()
-    }
-
-    /// Lets the guest go on with what a retry brought along.
-    pub(super) fn answer_from(self, view: &View) {
-        let reply = |(key, asked): &(String, Asked)| match view.take(key) {
-            Some(value) => wire::reply(asked, value),
-            None => Reply::Missing(format!("there is no answer under the key `{key}`")),
-        };
-        let replies = self.inquiry.questions.iter().map(reply).collect();
-        self.answer(Ok(replies));
-    }
-
-    /// Too many wait already.
-    pub(super) fn crowded(self, limit: usize) {
-        let limit = u64::try_from(limit).unwrap_or(u64::MAX);
-        self.answer(Err(ClientError::Exhausted(Exhaustion { budget: Budgeted::Questions, limit })));
-    }
-
-    pub(super) fn answer(self, replies: Result<Vec<Reply>, ClientError>) {
-        // A call that ended meanwhile needs no answer.
-        let _ = self.answer.send(replies);
-    }
-}
-
 /// A call in progress.
 pub(super) struct Live {
     call: BoxFuture<'static, Outcome>,
     stream: Stream,
     view: Arc<View>,
     cancel: CancellationToken,
+    /// What is to be asked before anything else.
+    next: Vec<Ask>,
 }
 
 /// What a call is given to reach its client.
 pub(super) struct Reach {
     pub(super) sink: Arc<dyn CallSink>,
     pub(super) client: Arc<dyn ClientCalls>,
+    pub(super) agent: Arc<dyn ToolCaller>,
     pub(super) cancel: CancellationToken,
+}
+
+/// What becomes of the words of a call that begins.
+pub(super) struct Begin {
+    pub(super) overflow: Overflow,
+    pub(super) record: Record,
+    pub(super) principal: Principal,
 }
 
 /// How a round ended.
@@ -121,22 +75,25 @@ pub(super) enum Round {
 impl Live {
     /// Begins a call, which `make` makes of what it is given.
     pub(super) fn begin<F>(
+        hub: &Hub,
         context: &RequestContext<RoleServer>,
         given: InputResponses,
-        overflow: Overflow,
-        record: Record,
+        brought: Brought,
+        begin: Begin,
         make: F,
     ) -> Self
     where
         F: FnOnce(Reach) -> BoxFuture<'static, Outcome>,
     {
-        let (queue, stream) = Queue::new(overflow, record);
+        let (queue, stream) = Queue::new(begin.overflow, begin.record);
         let view = Arc::new(View::default());
-        view.turn_to(wire::abilities(context), given);
+        view.turn_to(wire::abilities(context), given, brought);
         let cancel = CancellationToken::new();
         let client = Arc::new(Asker { view: view.clone(), queue: queue.sender() });
-        let call = make(Reach { sink: Arc::new(queue), client, cancel: cancel.clone() });
-        Self { call, stream, view, cancel }
+        let (principal, queue_end) = (begin.principal, queue.sender());
+        let agent = Arc::new(Lanes::new(hub, principal, view.clone(), queue_end, is_stateless(context)));
+        let call = make(Reach { sink: Arc::new(queue), client, agent, cancel: cancel.clone() });
+        Self { call, stream, view, cancel, next: Vec::new() }
     }
 
     /// `_meta` of what is said of the call before it is done.
@@ -146,9 +103,15 @@ impl Live {
     }
 
     /// Goes on under another request.
-    pub(super) fn resume(self, pending: Pending, context: &RequestContext<RoleServer>, given: InputResponses) -> Self {
-        self.view.turn_to(wire::abilities(context), given);
-        pending.answer_from(&self.view);
+    pub(super) fn resume(
+        mut self,
+        pending: Pending,
+        context: &RequestContext<RoleServer>,
+        given: InputResponses,
+        brought: Brought,
+    ) -> Self {
+        self.view.turn_to(wire::abilities(context), given, brought);
+        self.next = pending.answer_from(&self.view);
         self
     }
 
@@ -160,11 +123,18 @@ impl Live {
         correlation: Option<&str>,
         context: &RequestContext<RoleServer>,
     ) -> Round {
-        let Live { mut call, stream, view, cancel } = self;
+        let Live { mut call, mut stream, view, cancel, next } = self;
         let stateless = is_stateless(context);
-        let mut asked = FuturesUnordered::new();
         let record = stream.record();
         let outlet = Outlet::of(context, &record);
+        if !next.is_empty() {
+            return match gather(&mut call, &mut stream, &outlet, next).await {
+                Ok(pending) => Round::Asks(Box::new(Live { call, stream, view, cancel, next: Vec::new() }), pending),
+                Err(outcome) => Round::Done(outcome.map(|output| output.with(&record))),
+            };
+        }
+        let mut asked = FuturesUnordered::<BoxFuture<'_, ()>>::new();
+        let mut standing = Weak::new();
         let over = CancellationToken::new();
         let mut forwarding = Some(stream.forward(outlet.clone()));
         let outcome = loop {
@@ -177,22 +147,25 @@ impl Live {
             tokio::select! {
                 biased;
                 outcome = &mut call => break outcome,
-                (stream, event) = forward => {
+                (mut stream, event) = forward => {
                     forwarding = None;
                     match event {
-                        Some(pending) if stateless => {
-                            if let Some(outcome) = forget_waker(&mut call) {
-                                break outcome;
+                        Some(ask) if stateless => match gather(&mut call, &mut stream, &outlet, vec![ask]).await {
+                            Ok(pending) => {
+                                let live = Live { call, stream, view, cancel, next: Vec::new() };
+                                return Round::Asks(Box::new(live), pending);
                             }
-                            return Round::Asks(Box::new(Live { call, stream, view, cancel }), pending);
-                        }
-                        Some(pending) => {
-                            match lot.stand(principal) {
-                                Ok(standing) => {
+                            Err(outcome) => break outcome,
+                        },
+                        Some(ask) => {
+                            // However much one call waits for, it stands there once.
+                            match standing.upgrade().map_or_else(|| lot.stand(principal).map(Arc::new), Ok) {
+                                Ok(stands) => {
+                                    standing = Arc::downgrade(&stands);
                                     let (peer, over) = (context.peer.clone(), over.clone());
-                                    asked.push(legacy::ask(peer, pending, correlation, over, standing));
+                                    asked.push(Box::pin(legacy::ask(peer, ask, correlation, over, stands)));
                                 }
-                                Err(limit) => pending.crowded(limit),
+                                Err(limit) => ask.crowded(limit),
                             }
                             forwarding = Some(stream.forward(outlet.clone()));
                         }
@@ -213,6 +186,25 @@ impl Live {
             context.ct.run_until_cancelled(forwarding).await;
         }
         Round::Done(outcome.map(|output| output.with(&record)))
+    }
+}
+
+/// Everything that a call waits for at this moment, so that it is asked at once; what was said before is out then. A call
+/// may end instead.
+async fn gather(
+    call: &mut BoxFuture<'static, Outcome>,
+    stream: &mut Stream,
+    outlet: &Outlet,
+    mut asks: Vec<Ask>,
+) -> Result<Pending, Outcome> {
+    loop {
+        if let Some(outcome) = forget_waker(call) {
+            return Err(outcome);
+        }
+        // Room in the queue lets those go on who found it full.
+        if !stream.drain(outlet, &mut asks).await {
+            return Ok(Pending::of(asks));
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! lives as long as the process. The request it belongs to is authenticated with it, so that a state moved to another
 //! principal, method, tool, argument or plugin version does not open.
 
+use super::pending::Return;
 use crate::policy::Principal;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -37,6 +38,16 @@ impl Binding {
             bound.extend((part.len() as u64).to_le_bytes());
             bound.extend(part);
         }
+        Self(bound)
+    }
+
+    /// The same for what brings a call back in one way, so that no name works in the other.
+    pub(super) fn of(&self, way: Return) -> Self {
+        let mut bound = self.0.clone();
+        bound.push(match way {
+            Return::State => 0,
+            Return::Continuation => 1,
+        });
         Self(bound)
     }
 }
@@ -134,6 +145,10 @@ mod tests {
         ] {
             assert_eq!(sealer.open(&state, &other), None);
         }
+        let (as_state, as_continuation) = (mine.of(Return::State), mine.of(Return::Continuation));
+        let state_only = sealer.seal([7; 16], 99, &as_state).unwrap();
+        assert_eq!(sealer.open(&state_only, &as_state), Some(([7; 16], 99)));
+        assert_eq!((sealer.open(&state_only, &as_continuation), sealer.open(&state_only, &mine)), (None, None));
         let reordered = binding("ann", "book", serde_json::from_str(r#"{"b":[2],"a":1}"#).unwrap(), "v1");
         assert_eq!(sealer.open(&state, &reordered), Some(([7; 16], 99)));
         assert_eq!(Sealer::new().unwrap().open(&state, &mine), None);

@@ -3,10 +3,11 @@
 use super::listing::Lists;
 use super::lot::Lot;
 use super::reverse::live::Channels;
+use super::reverse::{self, AskTools, Chains, HostOnly, Hub};
 use super::session::Session;
 use super::steer::{Running, STEERING};
 use super::updates::Updates;
-use super::{CALL, CORRELATION, PARTIAL_RESULTS, completion, listen, prompts, resources, tools, vendor};
+use super::{CALL, CLIENT_TOOLS, CORRELATION, PARTIAL_RESULTS, completion, listen, prompts, resources, tools, vendor};
 use crate::changes::Changes;
 use crate::imports::{CallContext, ToolCaller};
 use crate::policy::Principal;
@@ -48,6 +49,8 @@ pub struct Parts {
     pub stop: CancellationToken,
     /// Whether tools are listed that stand in for requests of our own.
     pub fallback_tools: bool,
+    /// Tools for which a client's model or user may stand in.
+    pub ask: Option<Arc<AskTools>>,
 }
 
 /// One MCP server over what is offered. Clones are the same server and session.
@@ -60,12 +63,14 @@ pub struct Server {
 pub(super) struct Shared {
     pub(super) catalog: Arc<CurrentCatalog>,
     pub(super) runner: Arc<Runner>,
-    pub(super) agent: Arc<dyn ToolCaller>,
+    /// Who answers reverse calls: the host's own tools, and those of clients.
+    pub(super) hub: Hub,
+    /// The same for calls whose clients have none.
+    pub(super) host_only: Arc<dyn ToolCaller>,
     pub(super) lot: Arc<Lot>,
     pub(super) shelf: Arc<Shelf>,
     pub(super) stop: CancellationToken,
     pub(super) open: listen::Open,
-    pub(super) channels: Channels,
     pub(super) running: Arc<Running>,
     pub(super) fallback_tools: bool,
     changes: Changes,
@@ -79,10 +84,13 @@ pub(super) struct Shared {
 impl Server {
     /// A server with a session.
     pub fn new(parts: Parts) -> Self {
-        let Parts { catalog, runner, agent, lot, shelf, changes, principal, stop, fallback_tools } = parts;
+        let Parts { catalog, runner, agent, lot, shelf, changes, principal, stop, fallback_tools, ask } = parts;
         let me = Implementation::new("portcullis", env!("CARGO_PKG_VERSION")).with_title("Portcullis");
-        let extensions =
-            ExtensionCapabilities::from([PARTIAL_RESULTS, STEERING].map(|id| (id.to_owned(), Default::default())));
+        let extensions = ExtensionCapabilities::from([
+            (PARTIAL_RESULTS.to_owned(), Default::default()),
+            (CLIENT_TOOLS.to_owned(), reverse::settings()),
+            (STEERING.to_owned(), Default::default()),
+        ]);
         // All of them, whatever is offered now: that can change while a client is connected.
         let capabilities = ServerCapabilities::builder()
             .enable_extensions_with(extensions)
@@ -99,15 +107,18 @@ impl Server {
         let config = ServerConfig::new(capabilities).with_server_info(me.clone());
         let server_info = serde_json::to_value(&me).unwrap_or_default();
         let lists = RwLock::new(Arc::new(Lists::of(catalog.now(), fallback_tools)));
+        let host_only: Arc<dyn ToolCaller> = Arc::new(HostOnly(agent.clone()));
+        let (chains, channels) = (Chains::default(), Channels::default());
+        let hub = Hub { host: agent, chains, channels, ask, clock: runner.clock() };
         let shared = Shared {
             catalog,
             runner,
-            agent,
+            hub,
+            host_only,
             lot,
             shelf,
             stop,
             open: listen::Open::default(),
-            channels: Channels::default(),
             running: Arc::default(),
             fallback_tools,
             changes,

@@ -1,6 +1,7 @@
 //! What belongs to one session: what a legacy client has said once for all of it. Newer clients say it with every
 //! request.
 
+use super::reverse::Declared;
 use super::updates::Updates;
 use crate::changes::Change;
 use crate::imports::Level;
@@ -22,12 +23,22 @@ pub(super) struct Session {
     /// Listeners of subscriptions that are being acknowledged. They must hear what changes from then on, and rmcp calls
     /// for them only after that.
     opening: Mutex<VecDeque<Receiver<Change>>>,
+    /// Its own tools, of a client of the older protocol.
+    declared: OnceLock<Result<Option<Arc<Declared>>, String>>,
 }
 
 impl Session {
     /// What this legacy client is told of, which begins with the first time that anybody asks.
     pub(super) fn updates(&self, begin: impl FnOnce() -> Updates) -> &Updates {
         self.updates.get_or_init(begin)
+    }
+
+    /// What the client of this session lets the server call, read with the first request that asks.
+    pub(super) fn declared(
+        &self,
+        read: impl FnOnce() -> Result<Option<Arc<Declared>>, String>,
+    ) -> Result<Option<Arc<Declared>>, String> {
+        self.declared.get_or_init(read).clone()
     }
 
     /// A subscription is about to be acknowledged.

@@ -5,8 +5,8 @@
 //! behind fills the queue, a full queue blocks the guest or, if its operator prefers that, drops the oldest chunk.
 
 use super::form::{Form, Seen};
+use super::pending::Ask;
 use super::record::Record;
-use super::round::Pending;
 use crate::imports::{CallSink, Chunk, Level, OutputError, Report};
 use crate::policy::Overflow;
 use async_trait::async_trait;
@@ -27,7 +27,7 @@ pub(super) enum Event {
     Ring,
     Progress(Box<Report>),
     Log(Level, String),
-    Ask(Box<Pending>),
+    Ask(Box<Ask>),
 }
 
 /// The newest chunks of a call whose oldest may be dropped.
@@ -140,11 +140,11 @@ impl Stream {
     }
 
     /// Sends what the call says until it asks something, or has said everything, or nobody reads any more.
-    pub(super) fn forward(mut self, to: Outlet) -> BoxFuture<'static, (Self, Option<Pending>)> {
+    pub(super) fn forward(mut self, to: Outlet) -> BoxFuture<'static, (Self, Option<Ask>)> {
         Box::pin(async move {
             while let Some(event) = self.next().await {
                 let event = match event {
-                    Event::Ask(pending) => return (self, Some(*pending)),
+                    Event::Ask(ask) => return (self, Some(*ask)),
                     event => event,
                 };
                 let Some(notification) = self.notification(event, &to.0.form) else { continue };
@@ -160,6 +160,24 @@ impl Stream {
             }
             (self, None)
         })
+    }
+
+    /// Sends what is in the queue already, and takes out what is asked; whether there was anything.
+    pub(super) async fn drain(&mut self, to: &Outlet, asks: &mut Vec<Ask>) -> bool {
+        let mut found = false;
+        while let Some(event) = self.ring.pop().or_else(|| self.from.try_recv().ok()) {
+            found = true;
+            match event {
+                Event::Ask(ask) => asks.push(*ask),
+                event => {
+                    if let Some(notification) = self.notification(event, &to.0.form) {
+                        // Whoever goes on with the call finds out that nobody reads.
+                        let _ = to.send(notification).await;
+                    }
+                }
+            }
+        }
+        found
     }
 
     async fn next(&mut self) -> Option<Event> {

@@ -34,7 +34,7 @@ pub(super) fn abilities(context: &RequestContext<RoleServer>) -> Abilities {
 }
 
 /// What a client would have to declare to have these.
-pub(super) fn required(abilities: Abilities) -> ClientCapabilities {
+pub(super) fn required(abilities: Abilities, tools: bool) -> ClientCapabilities {
     let mut declared = Map::new();
     let mut elicitation = Map::new();
     if abilities.form {
@@ -51,6 +51,9 @@ pub(super) fn required(abilities: Abilities) -> ClientCapabilities {
     }
     if abilities.roots {
         declared.insert("roots".into(), json!({}));
+    }
+    if tools {
+        declared.insert("extensions".into(), json!({ super::CLIENT_TOOLS: { "allowServerCalls": true } }));
     }
     // These shapes are the type's own; the default would name nothing.
     serde_json::from_value(declared.into()).unwrap_or_default()

@@ -146,6 +146,11 @@ impl Lineage {
         self.tree.secrets.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// The call that makes this one, by its name in the chain; none for a root call.
+    pub fn above(&self) -> Option<&str> {
+        self.chain.iter().rev().nth(1).map(String::as_str)
+    }
+
     /// How many reverse calls one call may have under way.
     pub fn parallel(&self) -> u32 {
         self.parallel

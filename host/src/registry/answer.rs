@@ -57,12 +57,14 @@ pub struct Finished<A = Answer> {
     pub usage: Usage,
     /// What it wanted to ask and could not, because the client did not say it can answer.
     pub lacked: Abilities,
+    /// Likewise for tools that it wanted to call.
+    pub lacked_tools: bool,
 }
 
 impl<A> Finished<A> {
     /// A call that never began.
     pub(super) fn not_begun(result: Result<A, CallError>) -> Self {
-        Self { result, usage: Usage::default(), lacked: Abilities::default() }
+        Self { result, usage: Usage::default(), lacked: Abilities::default(), lacked_tools: false }
     }
 }
 
@@ -99,7 +101,7 @@ impl<R> Given<'_, R> {
             let called = printable(called);
             tracing::warn!(plugin = %plugin.id(), tool = %called, call = call.context.id, code, "{}", printable(&text));
         }
-        Finished { result, usage, lacked: call.client.lacked() }
+        Finished { result, usage, lacked: call.client.lacked(), lacked_tools: call.agent_tools.lacked() }
     }
 }
 

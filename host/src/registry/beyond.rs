@@ -5,7 +5,7 @@ use super::plugin::PluginTool;
 use super::runner::{CallRequest, Runner};
 use crate::engine::{CallError, Standstill};
 use crate::imports::{
-    Abilities, AgentError, AgentResult, ClientCalls, ClientError, Content, Inquiry, Reply, ReverseCall, ToolCaller,
+    Abilities, AgentError, AgentResult, ClientCalls, ClientError, Content, Inquiry, Questions, Reply, ReverseCall, ToolCaller,
     ToolResult,
 };
 use crate::policy::{Budget, Limits, Lineage, PluginId, Side};
@@ -77,8 +77,11 @@ impl Runner {
             budget: Budget::root(&limits, began),
             cancel,
             client: asked.clone(),
+            questions: Questions::new(limits.questions),
             standstill: Standstill::new(clock.clone()),
             held: 0,
+            timeout: None,
+            answer: limits.answer,
         };
         let (parent, lineage) = (call.parent.clone(), call.lineage.clone());
         let (answered, spent) = beyond.caller.call(call).await;
@@ -100,7 +103,7 @@ impl Runner {
             questions: asked.asked.load(Ordering::Relaxed),
             ..Usage::default()
         };
-        Finished { result, usage, lacked: Abilities::default() }
+        Finished { result, usage, lacked: Abilities::default(), lacked_tools: false }
     }
 }
 
@@ -112,7 +115,7 @@ fn answer(answered: Result<AgentResult, AgentError>) -> Result<Answer, CallError
         })
         .transpose()
     };
-    let failed = |reason: String| Err(CallError::Failed { reason });
+    let failed = |reason: String| Err(CallError::Upstream { reason });
     match answered {
         Ok(AgentResult { content, structured: text, .. }) => {
             Ok(Answer { content, structured: structured(text)?, is_error: false })

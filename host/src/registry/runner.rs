@@ -12,9 +12,10 @@ use crate::imports::{
     Accounts, AgentTools, CallContext, CallCtx, CallSink, Client, ClientCalls, Completion, CompletionQuery,
     Connections, Keepers, ModelProvider, PromptResult, Steering, ToolCaller,
 };
-use crate::policy::{Budget, Lineage, PluginId, Side};
+use crate::policy::{Budget, Lineage, PluginId, Side, Spent};
 use serde_json::Value;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -43,16 +44,35 @@ pub struct CallRequest {
     pub parent: Option<Parent>,
 }
 
-/// What a nested call inherits.
-pub struct Parent {
-    /// The chain down to and including the nested call.
-    pub lineage: Lineage,
-    /// What the caller has left.
-    pub budget: Budget,
-    /// Shared by the chain.
-    pub standstill: Standstill,
-    /// Memory the callers hold, in bytes.
-    pub held: u64,
+/// What a call inherits from the one that it belongs to.
+pub enum Parent {
+    /// Nested in a call of this host.
+    Here {
+        /// The chain down to and including the nested call.
+        lineage: Lineage,
+        /// What the caller has left.
+        budget: Budget,
+        /// Shared by the chain.
+        standstill: Standstill,
+        /// Memory the callers hold, in bytes.
+        held: u64,
+    },
+    /// Made by a tool outside that a call of this host called: it has a client, a place among the root calls and waiting
+    /// of its own.
+    Outside {
+        /// The chain down to that tool.
+        lineage: Lineage,
+        /// What it may use, and who is told what it used.
+        purse: Arc<dyn Purse>,
+    },
+}
+
+/// Pays for a call that came back from outside.
+pub trait Purse: Send + Sync {
+    /// It begins, and may use this.
+    fn take(&self, now: Instant) -> Budget;
+    /// It is over, and has used this. A call that was dropped settles nothing, and has used all.
+    fn settle(&self, spent: Spent, time: Duration);
 }
 
 /// Runs calls.
@@ -88,8 +108,9 @@ impl Runner {
         self
     }
 
-    pub(super) fn clock(&self) -> &Arc<dyn Clock> {
-        &self.clock
+    /// The time that calls run by.
+    pub fn clock(&self) -> Arc<dyn Clock> {
+        self.clock.clone()
     }
 
     /// Calls a tool. `arguments` and `text` are the same JSON object.
@@ -178,12 +199,20 @@ impl Runner {
     ) -> Result<(CallSetup, Option<Arc<Place>>), CallError> {
         let limits = &plugin.spec.limits;
         let mut place = None;
-        let (parent, client) = match request.parent {
-            Some(Parent { lineage, budget, standstill, held }) => {
+        let ((lineage, budget, standstill, held), client) = match request.parent {
+            Some(Parent::Here { lineage, budget, standstill, held }) => {
                 let budget = budget.nested(limits, self.clock.now());
-                (Parent { lineage: lineage.tightened(limits), budget, standstill, held }, request.client)
+                ((lineage.tightened(limits), budget, standstill, held), request.client)
             }
-            None => {
+            outer => {
+                let name = lineage_name(plugin.id(), called);
+                let (lineage, purse) = match outer {
+                    Some(Parent::Outside { lineage, purse }) => {
+                        let lineage = lineage.descend(&name, 0).map_err(CallError::Lineage)?;
+                        (lineage.tightened(limits), Some(purse))
+                    }
+                    _ => (Lineage::root(name, limits), None),
+                };
                 self.idle.begin();
                 let free = match self.roots.clone().try_acquire_owned() {
                     Ok(free) => free,
@@ -192,21 +221,21 @@ impl Runner {
                         _ => return Err(CallError::Busy { limit: MAX_INSTANCES }),
                     },
                 };
+                let now = self.clock.now();
+                let left = purse.as_ref().map(|purse| purse.take(now));
+                let budget = left.map_or_else(|| Budget::root(limits, now), |left| left.nested(limits, now));
                 let standstill = Standstill::new(self.clock.clone());
-                let place = place.insert(Place::new(self.roots.clone(), free)).clone();
+                let place = place.insert(Place::new(self.roots.clone(), free, purse)).clone();
                 let (waiting, model) = (self.waiting.clone(), self.model.clone());
                 let client = Waiting { client: request.client, model, place, standstill: standstill.clone(), waiting };
-                let lineage = Lineage::root(lineage_name(plugin.id(), called), limits);
-                let budget = Budget::root(limits, self.clock.now());
-                (Parent { lineage, budget, standstill, held: 0 }, Arc::new(client) as Arc<dyn ClientCalls>)
+                ((lineage, budget, standstill, 0), Arc::new(client) as Arc<dyn ClientCalls>)
             }
         };
-        let Parent { lineage, budget, standstill, held } = parent;
         let authority = || plugin.authority.clone();
         let (lines, connections) = (lineage.clone(), self.connections.clone());
         let accounts = Accounts::new(authority(), limits, &request.context, lines, connections);
         let client = Client::new(authority(), limits, client, accounts.clone());
-        let agent_tools = AgentTools::new(authority(), lineage, request.agent);
+        let agent_tools = AgentTools::new(authority(), lineage, request.agent).waiting_at_most(limits.answer);
         let call = CallCtx::new(request.context, limits, request.sink, agent_tools, client, accounts)
             .steered_by(request.steering)
             .keep_with(&self.keepers);
@@ -224,10 +253,13 @@ impl Runner {
         place: Option<Arc<Place>>,
         ended: Ended<R>,
     ) -> Result<Given<'a, R>, CallError> {
+        let Ended { result, cost, call, remains } = ended;
         if let Some(place) = &place {
             place.leave();
+            if let Some(purse) = place.purse() {
+                purse.settle(cost.spent, cost.wall);
+            }
         }
-        let Ended { result, cost, call, remains } = ended;
         if place.is_some() {
             self.tidy_up(plugin, remains);
         }

@@ -13,6 +13,7 @@ pub mod forge;
 pub mod home;
 pub mod http;
 pub mod issuer;
+pub mod lanes;
 pub mod paths;
 pub mod provider;
 pub mod scan;
@@ -24,7 +25,7 @@ pub mod web;
 
 pub use called::{Answer, Called};
 pub use cli::{Ran, portcullis};
-pub use client::{Client, Era};
+pub use client::{Client, Era, modern_meta};
 pub use config::{agent, agent_from, plugin, plugin_from};
 pub use digest::digest;
 pub use home::Home;

@@ -1,4 +1,4 @@
-//! Lane `live`: channels for reverse calls, and who may answer on them.
+//! Lane `live`: channels for reverse calls, from their opening to their end.
 
 use serde_json::{Value, json};
 use std::net::SocketAddr;
@@ -7,20 +7,40 @@ use suite::client::modern_meta;
 use suite::http::{Response, legacy, legacy_session, modern, request};
 use suite::{Answer, Client, Era, Home, PATIENCE, Server, eventually, plugin};
 
-const LISTEN: &str = "dev.portcullis/reverse/listen";
-const RESPOND: &str = "dev.portcullis/reverse/respond";
-const LISTENING: &str = "notifications/dev.portcullis/reverse_listening";
-const NAME: &str = "3v6Jx0WmAAAAAAAAAAAAAAA_-";
+pub(crate) const LISTEN: &str = "dev.portcullis/reverse/listen";
+pub(crate) const RESPOND: &str = "dev.portcullis/reverse/respond";
+pub(crate) const LISTENING: &str = "notifications/dev.portcullis/reverse_listening";
+pub(crate) const NAME: &str = "3v6Jx0WmAAAAAAAAAAAAAAA_-";
 
 fn echo() -> String {
     plugin("echo", "")
 }
 
-fn opened(message: &Value) {
+/// What a client says of its one tool.
+pub(crate) fn declared(lanes: &[&str]) -> Value {
+    let tool = json!({"name": "calendar.free", "description": "Free hours.", "inputSchema": {"type": "object"}});
+    let declared = json!({"allowServerCalls": true, "tools": [tool], "lanes": lanes, "channel": NAME});
+    json!({"extensions": {"dev.portcullis/client-tools": declared}})
+}
+
+/// A request over HTTP of whoever has a key.
+pub(crate) fn send(address: SocketAddr, key: Option<&str>, id: u64, method: &str, mut params: Value) -> Response {
+    params["_meta"] = modern_meta(false);
+    params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = declared(&["live"]);
+    let bearer = key.map(|key| format!("Bearer {key}"));
+    let mut headers = vec![("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", method)];
+    headers.extend(bearer.as_deref().map(|bearer| ("Authorization", bearer)));
+    let name = params["name"].as_str().unwrap_or_default().to_owned();
+    headers.extend((!name.is_empty()).then_some(("Mcp-Name", &*name)));
+    let body = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+    request(address, "POST", &headers, &body.to_string())
+}
+
+pub(crate) fn opened(message: &Value) {
     assert_eq!((&message["method"], &message["params"]), (&json!(LISTENING), &json!({"channel": NAME})), "{message}");
 }
 
-fn refused(answer: &Answer) -> &str {
+pub(crate) fn refused(answer: &Answer) -> &str {
     assert_eq!(answer.error_code(), -32602, "{}", answer.message);
     answer.message["error"]["message"].as_str().unwrap()
 }
@@ -113,13 +133,7 @@ fn a_channel_is_its_principals_own() {
     let home = Home::new();
     let [alice, bob] = home.keys(["alice", "bob"]);
     let (_server, address) = Server::start_http_in(home, &(echo() + "[server.auth]\nkeys = \"keys.toml\"\n"));
-    let send = |key: &str| {
-        let bearer = format!("Bearer {key}");
-        let headers = [("Authorization", &*bearer), ("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", LISTEN)];
-        let params = json!({"channel": NAME, "_meta": modern_meta(false)});
-        let body = json!({"jsonrpc": "2.0", "id": 1, "method": LISTEN, "params": params});
-        request(address, "POST", &headers, &body.to_string())
-    };
+    let send = |key: &str| send(address, Some(key), 1, LISTEN, json!({"channel": NAME}));
     let (mut hers, mut his) = (send(&alice), send(&bob));
     opened(&hers.message().unwrap());
     opened(&his.message().unwrap());
@@ -149,7 +163,7 @@ fn a_server_that_stops_says_so_and_does_not_wait() {
 }
 
 /// `{}`, with what a result of its revision has.
-fn ends_empty(result: &Value, era: Era) {
+pub(crate) fn ends_empty(result: &Value, era: Era) {
     let mut result = result.as_object().unwrap().clone();
     if era == Era::Modern {
         assert_eq!(result.remove("resultType"), Some(json!("complete")));

@@ -1,6 +1,8 @@
 //! End-to-end tests: the real program with real guests, driven from outside. One topic per file.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod abuse;
+mod adapters;
 mod agent;
 mod answers;
 mod asking;
@@ -8,6 +10,7 @@ mod bombs;
 mod budgets;
 mod cache;
 mod cancel;
+mod client_tools;
 mod clients;
 mod command;
 mod connections;
@@ -22,8 +25,10 @@ mod headers;
 mod http;
 mod identity;
 mod isolation;
+mod lanes;
 mod languages;
 mod live;
+mod live_calls;
 mod main_job;
 mod malformed;
 mod model;
@@ -39,8 +44,10 @@ mod reload;
 mod resume;
 mod reverse;
 mod sessions;
+mod standing_in;
 mod steering;
 mod streaming;
 mod subscriptions;
 mod transcripts;
+mod upstream;
 mod wire;

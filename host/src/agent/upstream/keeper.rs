@@ -6,6 +6,8 @@ use super::link::{self, Linked};
 use super::{Link, Shared, UpstreamError, live, setting, tools};
 use crate::mcp::CLIENT_TOOLS;
 use crate::telemetry::printable;
+use futures::FutureExt;
+use futures::future::FusedFuture;
 use rmcp::model::{ServerNotification, SubscribeRequestParams, SubscriptionFilter};
 use rmcp::service::{ServiceError, Subscription};
 use serde_json::Value;
@@ -80,7 +82,7 @@ async fn stand(shared: &Arc<Shared>, linked: Linked<Ear>, live: &mut mpsc::Recei
     let channels = live::Channels::new(peer.clone(), usable);
     let link = Arc::new(Link { peer, modern, channels, gone: gone.clone(), doubted: Notify::new() });
     let token = service.cancellation_token();
-    let (mut ended, listing) = (std::pin::pin!(service.waiting()), list(shared, &link));
+    let (mut ended, listing) = (std::pin::pin!(service.waiting().fuse()), list(shared, &link));
     let looked = tokio::select! {
         biased;
         () = shared.stop.cancelled() => Err("it was closed".to_owned()),
@@ -103,7 +105,9 @@ async fn stand(shared: &Arc<Shared>, linked: Linked<Ear>, live: &mut mpsc::Recei
     gone.cancel();
     token.cancel();
     // It closes the program's stdin, which is how a program is told to end; one that does not is killed.
-    let _ = tokio::time::timeout(ENDING, ended).await;
+    if !ended.is_terminated() {
+        let _ = tokio::time::timeout(ENDING, ended).await;
+    }
     if let Some(mut child) = child {
         let _ = tokio::time::timeout(ENDING, child.wait()).await;
     }

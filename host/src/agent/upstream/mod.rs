@@ -15,6 +15,7 @@ mod live;
 mod offer;
 mod open;
 mod questions;
+mod rounds;
 mod settings;
 mod tap;
 mod tools;

@@ -5,7 +5,7 @@ use super::tap::Listener;
 use super::voice::Voice;
 use crate::agent::{Asker, Heard};
 use crate::imports::{Content, Report};
-use crate::mcp::{self, CALL, CHUNK, CORRELATION, PARTIAL_RESULT_NOTIFICATION, PARTIAL_RESULT_TOKEN};
+use crate::mcp::{self, CALL, CHUNK, CHUNK_ORIGIN, CORRELATION, PARTIAL_RESULT_NOTIFICATION, PARTIAL_RESULT_TOKEN};
 use crate::telemetry::printable;
 use rmcp::model::{ClientRequest, ContentBlock, GetMeta, ProgressToken, RequestId, ServerNotification};
 use serde_json::Value;
@@ -79,7 +79,7 @@ impl OpenCall {
         }
     }
 
-    fn chunk(&self, params: &Value) {
+    fn chunk(&self, params: &Value, meta: &Value) {
         let Some(seq) = params["seq"].as_u64() else { return };
         let pieces = params["content"].as_array().map(Vec::as_slice).unwrap_or_default();
         if pieces.is_empty() || pieces.len() > MAX_PIECES || self.chunks.fetch_add(1, Ordering::Relaxed) >= MAX_CHUNKS {
@@ -93,7 +93,7 @@ impl OpenCall {
         if content.is_empty() || content.iter().map(Content::size).sum::<u64>() > MAX_CHUNK {
             return;
         }
-        let origin = params["origin"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let origin = meta.get(CHUNK_ORIGIN).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let origin = origin.iter().take(32).filter_map(Value::as_str).map(shortened).collect();
         self.heard(Heard::Chunk { seq, content, origin });
     }
@@ -218,7 +218,7 @@ impl Listener for OpenCalls {
                 let params = said.params.as_ref()?;
                 let call = params["token"].as_u64().and_then(|key| self.all().get(&key).cloned())?;
                 call.named(&meta);
-                call.chunk(params);
+                call.chunk(params, &meta);
                 None
             }
             ServerNotification::CustomNotification(said) if said.method.starts_with(super::live::PREFIX) => {
@@ -234,7 +234,7 @@ impl Listener for OpenCalls {
                 let meta = inner.unwrap_or(meta);
                 call.named(&meta);
                 match meta.get(CHUNK) {
-                    Some(chunk) => call.chunk(chunk),
+                    Some(chunk) => call.chunk(chunk, &meta),
                     None => {
                         let (done, total) = (said.params.progress, said.params.total);
                         let message = said.params.message.as_deref().map(shortened);

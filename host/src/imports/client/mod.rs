@@ -4,10 +4,12 @@
 mod accept;
 mod check;
 mod connecting;
+mod count;
 mod form;
 mod model;
 mod question;
 
+pub use count::Questions;
 pub use form::FormSchema;
 pub use model::{ModelError, ModelProvider, Sampled, Tokens};
 pub use question::{
@@ -117,7 +119,7 @@ pub struct Client {
     calls: Arc<dyn ClientCalls>,
     accounts: Accounts,
     limits: Ceilings,
-    asked: u32,
+    questions: Questions,
     sampled: u32,
     tokens: u32,
     used: Tokens,
@@ -140,16 +142,15 @@ enum Way {
 }
 
 struct Ceilings {
-    questions: u32,
     patience: Duration,
 }
 
 impl Client {
     /// For a call under this authority and these limits.
     pub fn new(authority: Arc<Authority>, limits: &Limits, calls: Arc<dyn ClientCalls>, accounts: Accounts) -> Self {
-        let limits = Ceilings { questions: limits.questions, patience: limits.answer };
+        let (limits, questions) = (Ceilings { patience: limits.answer }, Questions::new(limits.questions));
         let (used, lacked, call) = (Tokens::default(), Abilities::default(), String::new());
-        Self { authority, calls, accounts, limits, asked: 0, sampled: 0, tokens: 0, used, lacked, call }
+        Self { authority, calls, accounts, limits, questions, sampled: 0, tokens: 0, used, lacked, call }
     }
 
     /// The same, for the call of this id.
@@ -182,7 +183,12 @@ impl Client {
 
     /// Questions put, re-asking included.
     pub fn asked(&self) -> u32 {
-        self.asked
+        self.questions.asked()
+    }
+
+    /// The same count, for questions that are put on behalf of the call.
+    pub fn questions(&self) -> Questions {
+        self.questions.clone()
     }
 
     /// Tokens of the host's own model.
@@ -274,7 +280,7 @@ impl Client {
         let mut keys = HashSet::new();
         let mut checked = Checked::default();
         for (at, (key, question)) in questions.into_iter().enumerate() {
-            let key = key.unwrap_or_else(|| format!("question-{}", self.asked as usize + at + 1));
+            let key = key.unwrap_or_else(|| format!("question-{}", self.asked() as usize + at + 1));
             if key.is_empty() || key.len() > MAX_KEY || key.chars().any(is_unsafe) {
                 return invalid(format!("a question's key must be 1 to {MAX_KEY} printable bytes"));
             }
@@ -366,11 +372,7 @@ impl Client {
 
     fn count(&mut self, more: usize) -> Result<(), ClientError> {
         let more = u32::try_from(more).unwrap_or(u32::MAX);
-        if self.asked.saturating_add(more) > self.limits.questions {
-            return Err(exhausted(Budgeted::Questions, self.limits.questions));
-        }
-        self.asked += more;
-        Ok(())
+        self.questions.count(more).map_err(ClientError::Exhausted)
     }
 }
 

@@ -4,6 +4,7 @@
 //! a client that does not read holds up its own calls and nothing else, and a call that is given up before it was sent
 //! never is.
 
+use super::declared::is_channel;
 use crate::mcp::seal::random;
 use crate::mcp::server::Shared;
 use crate::policy::Principal;
@@ -25,9 +26,6 @@ const MAX_OWN: usize = 256;
 const MAX_ALL: usize = 4_096;
 /// Calls that wait on one channel. Bounds what is kept for a client that opens one and never answers.
 const MAX_WAITING: usize = 256;
-/// Characters of a channel's name: enough to be random, and no more than is worth keeping.
-const NAME: std::ops::RangeInclusive<usize> = 22..=128;
-
 const LISTENING: &str = "notifications/dev.portcullis/reverse_listening";
 const CALL: &str = "notifications/dev.portcullis/reverse_call";
 const CANCELLED: &str = "notifications/dev.portcullis/reverse_cancelled";
@@ -130,10 +128,8 @@ impl Channels {
     /// Opens a channel, until what this gives is dropped.
     fn open(&self, principal: &Principal, name: &str) -> Result<Stream, ErrorData> {
         let refused = |text: String| Err(ErrorData::invalid_params(text, None));
-        let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
-        if !plain || !NAME.contains(&name.len()) {
-            let (least, most) = (NAME.start(), NAME.end());
-            return refused(format!("`channel` must be {least} to {most} of A-Z a-z 0-9 - _, chosen at random"));
+        if !is_channel(name) {
+            return refused("`channel` must be 22 to 128 of A-Z a-z 0-9 - _, chosen at random".into());
         }
         let mut all = self.lock();
         let (own, open) = (all.get(principal), all.values().map(HashMap::len).sum::<usize>());
@@ -280,7 +276,7 @@ pub(in crate::mcp) async fn listen(
     request: Listen,
     context: &RequestContext<RoleServer>,
 ) -> Result<(), ErrorData> {
-    let stream = server.channels.open(&server.principal(context), &request.channel)?;
+    let stream = server.hub.channels.open(&server.principal(context), &request.channel)?;
     let send = async |method: &str, params: Value| {
         let mut notification = CustomNotification::new(method, Some(params));
         notification.extensions.insert(OriginatingRequestId(context.id.clone()));
@@ -320,7 +316,7 @@ pub(in crate::mcp) fn respond(
             return Err(ErrorData::invalid_params(text, None));
         }
     };
-    server.channels.answer(&server.principal(context), &channel, &call_id, outcome)
+    server.hub.channels.answer(&server.principal(context), &channel, &call_id, outcome)
 }
 
 #[cfg(test)]

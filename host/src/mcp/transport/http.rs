@@ -16,17 +16,19 @@ use super::{DRAIN, LEAVE, body};
 use crate::clock::Clock;
 use crate::connections::Broker;
 use crate::identity::Authenticator;
+use crate::mcp::reverse::retry;
 use crate::mcp::{Server, vendor};
 use crate::policy::Principal;
 use crate::storage::{Storage, StorageError};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{Method, StatusCode};
+use axum::http::{Method, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use bytesize::ByteSize;
+use futures::TryStreamExt as _;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
@@ -208,13 +210,36 @@ async fn admitted(hall: &Hall, request: Request, next: Next) -> Result<Response,
     let lasts = parts.headers.get("mcp-method").is_some_and(|method| LASTING.iter().any(|lasting| method == lasting));
     let work = hall.gate.enter(|| !body::is_request(&text))?;
     let headers = parts.headers.clone();
-    let response = next.run(Request::from_parts(parts, Body::from(text.clone()))).await;
+    let mut response = next.run(Request::from_parts(parts, Body::from(text.clone()))).await;
+    if retry::may_follow(&text) {
+        response = retried(response).await;
+    }
     if response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE
         && let Some(refusal) = body::explain_unreadable(&headers, &text)
     {
         return Err(refusal);
     }
     Ok(if lasts { hall.gate.until_stopping(response) } else { Gate::until_sent(work, response) })
+}
+
+/// An answer that may ask for reverse calls, in the form of their extension.
+async fn retried(response: Response) -> Response {
+    let (mut parts, body) = response.into_parts();
+    if axum::body::HttpBody::size_hint(&body).exact().is_none() {
+        let body = Body::from_stream(body.into_data_stream().map_ok(retry::in_frame));
+        return Response::from_parts(parts, body);
+    }
+    // It is in memory as a whole.
+    match axum::body::to_bytes(body, usize::MAX).await {
+        Ok(whole) => {
+            parts.headers.remove(header::CONTENT_LENGTH);
+            Response::from_parts(parts, Body::from(retry::in_frame(whole)))
+        }
+        Err(error) => {
+            tracing::error!(%error, "an answer cannot be read");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
 }
 
 /// rmcp's service, on behalf of whoever asks.

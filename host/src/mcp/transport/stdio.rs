@@ -2,6 +2,7 @@
 
 use super::{DRAIN, LEAVE};
 use crate::mcp::Server;
+use crate::mcp::reverse::retry;
 use rmcp::ServiceExt;
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification, ClientRequest,
@@ -76,12 +77,16 @@ impl<T> Stoppable<T> {
 impl<T: Transport<RoleServer>> Transport<RoleServer> for Stoppable<T> {
     type Error = T::Error;
 
-    fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = Result<(), T::Error>> + Send + 'static {
+    fn send(
+        &mut self,
+        mut message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), T::Error>> + Send + 'static {
         match &message {
             ServerJsonRpcMessage::Response(response) => drop(self.running.remove(&response.id)),
             ServerJsonRpcMessage::Error(error) => drop(error.id.as_ref().map(|id| self.running.remove(id))),
             ServerJsonRpcMessage::Request(_) | ServerJsonRpcMessage::Notification(_) => {}
         }
+        retry::in_message(&mut message);
         self.pipes.send(message)
     }
 
