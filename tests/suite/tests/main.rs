@@ -3,6 +3,7 @@
 
 mod abuse;
 mod adapters;
+mod agent;
 mod answers;
 mod asking;
 mod bombs;
