@@ -7,6 +7,7 @@ use crate::config::Config;
 use crate::connections::{Broker, BrokerError};
 use crate::engine::{CacheError, CompileCache, CompileWorker, Compiler, Engines};
 use crate::imports::{Connections, Keepers, ModelProvider, NoConnections, ToolCaller};
+use crate::mcp::STEER_CALL;
 use crate::model::{ChatModel, ModelSetupError};
 use crate::policy::PluginSpec;
 use crate::registry::{Catalog, CatalogError, CurrentCatalog, FileWatch, LoadError, Loader, Plugin, Reloader, Runner};
@@ -71,7 +72,9 @@ impl Host {
         let shelf = Arc::new(Shelf::new(clock.clone(), changes.clone()));
         let keepers = Keepers { publisher: shelf.clone(), events: shelf.clone() };
         let model = model(config, clock.clone(), &plugins, &agents)?;
-        let catalog = Arc::new(CurrentCatalog::new(Catalog::new(plugins, agents)?, changes.clone()));
+        let reserved: &[&str] = if config.fallback_tools { &[STEER_CALL] } else { &[] };
+        let catalog = Catalog::beside(plugins, agents, reserved)?;
+        let catalog = Arc::new(CurrentCatalog::new(catalog, changes.clone()));
         let runner = Arc::new(Runner::new(clock.clone(), keepers, connections).with_model(model));
         let agent = Arc::new(LocalAgent::new(runner.clone(), catalog.clone()));
         Ok(Self { catalog, agent, runner, shelf, changes, clock, loader, watch })

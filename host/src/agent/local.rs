@@ -2,8 +2,7 @@
 
 use crate::engine::CallError;
 use crate::imports::{
-    AgentError, AgentResult, AgentTool, Budgeted, Exhaustion, NoSink, ReverseCall, Steering, Tool, ToolCaller,
-    ToolResult,
+    AgentError, AgentResult, AgentTool, Budgeted, Exhaustion, ReverseCall, Steering, Tool, ToolCaller, ToolResult,
 };
 use crate::policy::{Budget, Origin, Spent};
 use crate::registry::{Answer, CallRequest, CurrentCatalog, Parent, Plugin, Runner};
@@ -58,8 +57,7 @@ impl ToolCaller for LocalAgent {
         let (budget, standstill) = (call.budget, call.standstill);
         let request = CallRequest {
             context: call.context,
-            // The caller gets the result; its own chunks are the only ones that go to the client.
-            sink: Arc::new(NoSink),
+            sink: call.sink,
             agent: call.agent,
             steering: Steering::default(),
             client: call.client,

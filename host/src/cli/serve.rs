@@ -7,11 +7,12 @@ use crate::connections::Broker;
 use crate::host::{self, Host};
 use crate::identity::Authenticator;
 use crate::mcp::transport::{HttpOptions, HttpServer, LegacyOptions, serve_pages, serve_stdio};
-use crate::mcp::{Lot, Parts, Server};
+use crate::mcp::{AskTools, Lot, Parts, Server};
 use crate::policy::Principal;
 use crate::storage::Storage;
 use anyhow::Context;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
@@ -57,6 +58,7 @@ impl Serve {
         if config.reload {
             tokio::spawn(stop.clone().run_until_cancelled_owned(host.reloader().run()));
         }
+        let ask = config.ask.as_deref().map(ask_tools).transpose()?.map(Arc::new);
         let lot = Lot::new(config.parked.clone(), Arc::new(SystemClock))?;
         let server = |principal| {
             Server::new(Parts {
@@ -68,6 +70,8 @@ impl Serve {
                 changes: host.changes.clone(),
                 principal,
                 stop: stop.clone(),
+                fallback_tools: config.fallback_tools,
+                ask: ask.clone(),
             })
         };
         match http {
@@ -83,6 +87,12 @@ impl Serve {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// The tools for which a client's model or user may stand in.
+fn ask_tools(file: &Path) -> anyhow::Result<AskTools> {
+    let text = std::fs::read_to_string(file).with_context(|| format!("[ask] cannot read {}", file.display()))?;
+    AskTools::parse(&text).map_err(|why| anyhow::anyhow!("[ask] {}: {why}", file.display()))
 }
 
 fn http_options(config: &Config, broker: Option<Arc<Broker>>, clock: Arc<dyn Clock>) -> anyhow::Result<HttpOptions> {

@@ -1,7 +1,7 @@
 //! A running call on a terminal: chunks on stdout as they come, a progress bar and the cost on stderr.
 
 use super::call::text;
-use crate::imports::{CallSink, Closed, Content, Report};
+use crate::imports::{CallSink, Chunk, OutputError, Report};
 use crate::registry::Usage;
 use async_trait::async_trait;
 use bytesize::ByteSize;
@@ -37,9 +37,9 @@ fn bar() -> ProgressStyle {
 
 #[async_trait]
 impl CallSink for Terminal {
-    async fn chunk(&self, _seq: u64, content: Vec<Content>) -> Result<(), Closed> {
+    async fn chunk(&self, _seq: u64, chunk: Chunk) -> Result<(), OutputError> {
         self.bar.suspend(|| {
-            for piece in &content {
+            for piece in &chunk.content {
                 println!("{}", text(piece));
             }
         });

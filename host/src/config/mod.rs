@@ -49,6 +49,13 @@ struct File {
     #[serde(default)]
     connections: BTreeMap<String, ConnectionSettings>,
     model: Option<ModelSettings>,
+    ask: Option<AskTable>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct AskTable {
+    tools: PathBuf,
 }
 
 #[derive(Default, Deserialize)]
@@ -67,6 +74,7 @@ struct ServerTable {
     max_sessions: Option<NonZeroU32>,
     #[serde(with = "humantime_serde")]
     poll_after: Option<Duration>,
+    fallback_tools: bool,
 }
 
 #[derive(Deserialize)]
@@ -105,6 +113,8 @@ pub struct Config {
     pub parked: ParkingLimits,
     /// A model for plugins whose clients have none.
     pub model: Option<ModelSettings>,
+    /// File of tools for which a client's model or user may stand in; none: nobody does.
+    pub ask: Option<PathBuf>,
     /// Folder of compiled plugins.
     pub cache: PathBuf,
     /// Folder of what outlives the process; none: nobody said where, and the environment does not either.
@@ -119,6 +129,8 @@ pub struct Config {
     pub max_sessions: u32,
     /// When to close a legacy stream whose request still runs.
     pub poll_after: Option<Duration>,
+    /// Whether tools are listed that stand in for requests which not every client can send.
+    pub fallback_tools: bool,
     /// Exposed plugins.
     pub plugins: Vec<PluginSpec>,
     /// Agent-side plugins.
@@ -163,6 +175,7 @@ impl Config {
         Ok(Self {
             auth,
             model,
+            ask: file.ask.map(|ask| folder.join(home_expanded(&ask.tools))),
             http: file.server.http,
             allowed_hosts: file
                 .server
@@ -181,6 +194,7 @@ impl Config {
             max_body: file.server.max_body.unwrap_or(MAX_BODY),
             max_sessions: file.server.max_sessions.map_or(MAX_SESSIONS, NonZeroU32::get),
             poll_after: file.server.poll_after,
+            fallback_tools: file.server.fallback_tools,
             plugins: resolve(Side::Server, file.plugins)?,
             agent: resolve(Side::Agent, file.agent)?,
         })

@@ -21,6 +21,7 @@ fn the_example_is_the_default_and_names_every_key() {
         ("[server.auth.oauth]\nx=1", "server.auth.oauth"),
         ("[connections.a]\nx=1", "connections"),
         ("[model]\nx=1", "model"),
+        ("[ask]\nx=1", "ask"),
         ("[plugins.a.limits]\nx=1", "limits"),
         ("[plugins.a.grants]\nx=1", "grants"),
     ] {

@@ -1,6 +1,9 @@
 //! `agent-tools`: reverse calls. Authority and lineage are checked here, before anything leaves the call.
 
-use super::{Budgeted, CallContext, ClientCalls, Content, Exhaustion, GuestDenial, Tool, ToolResult};
+use super::{
+    Budgeted, CallContext, CallSink, ClientCalls, Content, Exhaustion, GuestDenial, NoSink, Output, Questions, Tool,
+    ToolResult,
+};
 use crate::engine::Standstill;
 use crate::policy::{Authority, Budget, Denial, Hearer, Lineage, LineageError, Origin, Spent};
 use crate::telemetry::printable;
@@ -99,6 +102,8 @@ pub struct ReverseCall {
     pub parent: String,
     /// What the called tool is told about its call.
     pub context: CallContext,
+    /// Where its chunks go: to the caller's client if the caller wants that, else nowhere.
+    pub sink: Arc<dyn CallSink>,
     /// Who answers calls that it makes in turn: whoever answers this one.
     pub agent: Arc<dyn ToolCaller>,
     /// The chain down to and including this call.
@@ -109,6 +114,8 @@ pub struct ReverseCall {
     pub cancel: CancellationToken,
     /// Who answers its questions: the root call's client.
     pub client: Arc<dyn ClientCalls>,
+    /// The caller's questions, among which counts what is asked for this call.
+    pub questions: Questions,
     /// Shared by the chain.
     pub standstill: Standstill,
     /// Memory that the callers hold, in bytes.
@@ -148,6 +155,8 @@ pub struct AgentTools {
 pub struct Caller<'a> {
     /// Its context.
     pub context: &'a CallContext,
+    /// Its own output.
+    pub output: &'a Output,
     /// What is left to it.
     pub budget: Budget,
     /// Now.
@@ -156,6 +165,8 @@ pub struct Caller<'a> {
     pub cancel: CancellationToken,
     /// Its client.
     pub client: Arc<dyn ClientCalls>,
+    /// Its questions.
+    pub questions: Questions,
     /// Its chain's.
     pub standstill: Standstill,
     /// Memory that it and those above it hold.
@@ -222,7 +233,8 @@ impl AgentTools {
         if let Some(timeout) = options.timeout {
             budget.deadline = budget.deadline.min(caller.now + timeout.min(Duration::from_secs(86_400)));
         }
-        let Caller { context, cancel, client, standstill, held, .. } = caller;
+        let Caller { context, output, cancel, client, questions, standstill, held, .. } = caller;
+        let sink = if options.chunks { output.forward(&name) } else { Arc::new(NoSink) };
         let (parent, context) = (context.id.clone(), context.nested());
         let (purpose, agent, plugin) = (options.purpose.clone(), self.caller.clone(), self.authority.plugin().clone());
         Ok(ReverseCall {
@@ -232,11 +244,13 @@ impl AgentTools {
             plugin,
             parent,
             context,
+            sink,
             agent,
             lineage,
             budget,
             cancel,
             client,
+            questions,
             standstill,
             held,
             timeout: options.timeout,

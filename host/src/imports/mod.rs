@@ -28,8 +28,9 @@ pub use crate::policy::Origin;
 pub use agent_tools::{AgentError, AgentResult, AgentTool, AgentTools, CallOptions, Caller, ReverseCall, ToolCaller};
 pub use client::{
     Abilities, Ability, Answer, Asked, Client, ClientCalls, ClientError, Decision, FormAnswer, FormSchema, Inquiry,
-    ModelError, ModelPreferences, ModelProvider, NoClient, Question, Reply, Root, SampleAnswer, SampleContent,
-    SampleMessage, SampleRequest, SampleTool, Sampled, Tokens, ToolChoice, ToolOutcome, ToolUse, UrlTarget,
+    ModelError, ModelPreferences, ModelProvider, NoClient, Question, Questions, Reply, Root, SampleAnswer,
+    SampleContent, SampleMessage, SampleRequest, SampleTool, Sampled, Tokens, ToolChoice, ToolOutcome, ToolUse,
+    UrlTarget,
 };
 pub use completion::{Completing, Completion, CompletionQuery};
 pub use connections::{Accounts, ConnectionError, ConnectionRequest, ConnectionResponse, Connections, NoConnections};
@@ -38,7 +39,7 @@ pub use events::{Event, EventError, EventSink, Events};
 pub use keepers::{Keepers, Provenance};
 pub use log::{GuestLog, Level, Stream};
 pub use offer::Offer;
-pub use output::{CallSink, Closed, NoSink, Output, OutputError};
+pub use output::{CallSink, Chunk, NoSink, Output, OutputError};
 pub use progress::{Progress, Report};
 pub use prompt::{Prompt, PromptArgument, PromptMessage, PromptResult};
 pub use publish::{Attributes, Publish, PublishError, PublishedPrompt, Publisher};

@@ -46,7 +46,7 @@ impl Progress {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::imports::{Closed, Content};
+    use crate::imports::{Chunk, OutputError};
     use std::sync::Mutex;
 
     #[derive(Default)]
@@ -54,7 +54,7 @@ mod tests {
 
     #[async_trait::async_trait]
     impl CallSink for Recorder {
-        async fn chunk(&self, _: u64, _: Vec<Content>) -> Result<(), Closed> {
+        async fn chunk(&self, _: u64, _: Chunk) -> Result<(), OutputError> {
             Ok(())
         }
         fn progress(&self, report: Report) {

@@ -37,7 +37,8 @@ impl View {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn abilities(&self) -> Abilities {
+    /// What the client of this very request can be asked.
+    pub(super) fn abilities(&self) -> Abilities {
         self.seen().abilities
     }
 

@@ -1,14 +1,16 @@
 //! In which form the client of a request is told what its call says, decided by what it declared on this very request.
 
 use super::content::{as_text, blocks};
-use super::{CHUNK, CORRELATION, PARTIAL_RESULT_NOTIFICATION, PARTIAL_RESULT_TOKEN, PARTIAL_RESULTS, session};
-use crate::imports::{Content, Level, Report};
+use super::{CALL, CHUNK, CORRELATION, PARTIAL_RESULT_NOTIFICATION, PARTIAL_RESULT_TOKEN, PARTIAL_RESULTS, session};
+use crate::imports::{Chunk, Level, Report};
+use crate::shelf::CHUNK_ORIGIN;
 use rmcp::model::{
     CustomNotification, JsonObject, LoggingMessageNotification, LoggingMessageNotificationParam, MetaObject,
     NotificationMetaObject, ProgressNotification, ProgressNotificationParam, ProgressToken, ServerNotification,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// What a client reads before the result.
 pub(super) struct Form {
@@ -19,6 +21,8 @@ pub(super) struct Form {
     logs: Option<Level>,
     /// The client's mark, echoed on each notification.
     correlation: Option<Value>,
+    /// The call's id, likewise.
+    call: Option<Arc<str>>,
 }
 
 /// The progress that a client has seen last, and of how much. It grows with every notification of a call.
@@ -33,7 +37,13 @@ impl Form {
             progress: context.meta.get_progress_token(),
             logs: session::logs(context),
             correlation: context.meta.get(CORRELATION).cloned(),
+            call: None,
         }
+    }
+
+    /// For what this call says.
+    pub(super) fn for_call(self, call: &Arc<str>) -> Self {
+        Self { call: Some(call.clone()), ..self }
     }
 
     /// Whether the client reads anything at all.
@@ -47,15 +57,19 @@ impl Form {
     }
 
     /// A chunk.
-    pub(super) fn chunk(&self, seq: u64, content: Vec<Content>, seen: &mut Seen) -> Option<ServerNotification> {
+    pub(super) fn chunk(&self, seq: u64, chunk: Chunk, seen: &mut Seen) -> Option<ServerNotification> {
+        let Chunk { content, origin } = chunk;
+        let mut meta = self.meta();
+        if !origin.is_empty() {
+            meta.insert(CHUNK_ORIGIN.to_owned(), origin.into());
+        }
         if let Some(token) = &self.partial {
-            return Some(self.partial(token, json!({ "seq": seq, "content": blocks(content) })));
+            return Some(self.partial(token, json!({ "seq": seq, "content": blocks(content) }), meta));
         }
         let token = self.progress.as_ref()?;
         // Progress must grow with every notification; the smallest step does not disturb what the guest reports.
         let (done, total) = seen.map_or((0.0, None), |(done, total)| (done.next_up(), total));
         let report = Report { done, total, message: Some(as_text(&content)) };
-        let mut meta = self.meta();
         meta.insert(CHUNK.to_owned(), json!({ "seq": seq, "content": blocks(content) }));
         Some(notification(token, report, meta, seen))
     }
@@ -64,7 +78,7 @@ impl Form {
     pub(super) fn end(&self, chunks: u64) -> Option<ServerNotification> {
         let token = self.partial.as_ref().filter(|_| chunks > 0)?;
         // With empty content, so that a client that knows nothing of ends sees an empty chunk.
-        Some(self.partial(token, json!({ "seq": chunks, "content": [], "final": true })))
+        Some(self.partial(token, json!({ "seq": chunks, "content": [], "final": true }), self.meta()))
     }
 
     /// A report of the guest's.
@@ -82,11 +96,10 @@ impl Form {
         Some(ServerNotification::LoggingMessageNotification(LoggingMessageNotification::new(params)))
     }
 
-    fn partial(&self, token: &Option<Value>, mut params: Value) -> ServerNotification {
+    fn partial(&self, token: &Option<Value>, mut params: Value, meta: JsonObject) -> ServerNotification {
         if let Some(token) = token {
             params["token"] = token.clone();
         }
-        let meta = self.meta();
         if !meta.is_empty() {
             params["_meta"] = Value::Object(meta);
         }
@@ -96,7 +109,9 @@ impl Form {
 
     /// `_meta` of every chunk and report.
     fn meta(&self) -> JsonObject {
-        self.correlation.iter().map(|correlation| (CORRELATION.to_owned(), correlation.clone())).collect()
+        let correlation = self.correlation.iter().map(|correlation| (CORRELATION.to_owned(), correlation.clone()));
+        let call = self.call.iter().map(|call| (CALL.to_owned(), Value::from(&**call)));
+        correlation.chain(call).collect()
     }
 }
 

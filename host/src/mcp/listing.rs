@@ -1,7 +1,7 @@
 //! The catalog in the protocol's words: made once per catalog, sent in pages.
 
 use super::content::{annotations, icons};
-use super::published;
+use super::{published, steer};
 use crate::imports::{Prompt as OurPrompt, ResourceInfo, ResourceTemplate as OurTemplate};
 use crate::registry::{Catalog, PluginTool};
 use rmcp::model::{Prompt, PromptArgument, Resource, ResourceTemplate, Tool, ToolAnnotations};
@@ -18,10 +18,15 @@ pub(super) struct Lists {
 }
 
 impl Lists {
-    /// Of this catalog.
-    pub(super) fn of(catalog: Arc<Catalog>) -> Self {
+    /// Of this catalog, with tools that stand in for requests of our own or without.
+    pub(super) fn of(catalog: Arc<Catalog>, fallback: bool) -> Self {
+        let mut tools: Vec<Tool> = catalog.iter().map(|(name, exposed)| tool(name, exposed.tool())).collect();
+        if fallback {
+            tools.push(steer::tool());
+            tools.sort_by(|a, b| a.name.cmp(&b.name));
+        }
         Self {
-            tools: catalog.iter().map(|(name, exposed)| tool(name, exposed.tool())).collect(),
+            tools,
             resources: catalog.resources().map(|(_, exposed)| resource(exposed.item())).collect(),
             templates: templates(&catalog),
             prompts: catalog.prompts().map(|(name, exposed)| prompt(name, exposed.item())).collect(),

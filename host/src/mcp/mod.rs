@@ -28,15 +28,19 @@ mod round;
 mod seal;
 mod server;
 mod session;
+mod steer;
 mod stream;
 mod tools;
 pub mod transport;
 mod updates;
+mod vendor;
 mod wire;
 
 pub use lot::Lot;
+pub use reverse::AskTools;
 pub use reverse::EXTENSION as CLIENT_TOOLS;
 pub use server::{Parts, Server};
+pub use steer::STEER_CALL;
 
 /// The extension under which a client asks for chunks, and the notification that carries one.
 pub const PARTIAL_RESULTS: &str = "dev.portcullis/partial-results";
@@ -54,5 +58,7 @@ const CHUNK: &str = "dev.portcullis/chunk";
 const ERROR: &str = "dev.portcullis/error";
 /// `_meta` key under which a client marks what belongs together; echoed on everything that does.
 const CORRELATION: &str = "dev.portcullis/correlationId";
+/// `_meta` key of whatever belongs to a call: its id, by which it can be steered.
+const CALL: &str = "dev.portcullis/call";
 /// `_meta` key that says which plugin something comes from.
 const SOURCE: &str = "dev.portcullis/source";

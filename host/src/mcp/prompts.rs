@@ -78,7 +78,7 @@ async fn run(
     stateless: bool,
     call: CallRequest,
 ) -> Outcome {
-    let meta = server.meta(call.context.correlation_id.as_deref());
+    let meta = server.meta_of(&call.context);
     let finished = server.runner.prompt(exposed.plugin(), &exposed.item().name, arguments, call).await;
     respond::lacking(stateless, &finished)?;
     let prompt = finished.result.map_err(|error| result::refused(&error, &finished.usage))?;

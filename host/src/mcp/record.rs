@@ -4,7 +4,7 @@
 //! that a client can check it with what its library left of the message.
 
 use super::content::blocks;
-use crate::imports::{CallSink, Closed, Content, ContentData, Report, ResourceBody};
+use crate::imports::{CallSink, Chunk, Content, ContentData, OutputError, Report, ResourceBody};
 use crate::policy::Principal;
 use crate::shelf::{Run, RunLog, Shelf};
 use async_trait::async_trait;
@@ -14,7 +14,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The record of one call. Clones are the same; when the last is gone, the log is final.
 #[derive(Clone)]
-pub(super) struct Record(Arc<Mutex<State>>);
+pub(super) struct Record {
+    call: Arc<str>,
+    state: Arc<Mutex<State>>,
+}
 
 struct State {
     /// Chunks that the tool gave.
@@ -35,12 +38,18 @@ enum Log {
 impl Record {
     /// Of a call whose chunks are logged on a shelf where nobody takes them.
     pub(super) fn logged(shelf: Arc<Shelf>, owner: Principal, run: Run) -> Self {
+        let call = run.source.call.as_str().into();
         let state = State { given: 0, sent: 0, hash: Sha256::new(), log: Log::Possible(shelf, owner, run) };
-        Self(Arc::new(Mutex::new(state)))
+        Self { call, state: Arc::new(Mutex::new(state)) }
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The call's id.
+    pub(super) fn call(&self) -> &Arc<str> {
+        &self.call
     }
 
     /// A chunk goes out.
@@ -57,14 +66,15 @@ impl Record {
     }
 
     /// A chunk that the client does not take.
-    pub(super) fn log(&self, seq: u64, content: Vec<Content>) {
-        self.sent(seq, &content);
+    pub(super) fn log(&self, seq: u64, chunk: Chunk) {
+        self.sent(seq, &chunk.content);
         let mut state = self.state();
         if let Log::Possible(shelf, owner, run) = &state.log {
             state.log = shelf.begin_run(owner, run.clone()).map_or(Log::None, Log::Open);
         }
         if let Log::Open(log) = &state.log {
-            log.append(seq, serde_json::to_string(&blocks(content)).unwrap_or_default());
+            let content = serde_json::to_string(&blocks(chunk.content)).unwrap_or_default();
+            log.append(seq, content, chunk.origin);
         }
     }
 
@@ -91,8 +101,8 @@ impl Record {
 /// Where nobody reads anything before the result.
 #[async_trait]
 impl CallSink for Record {
-    async fn chunk(&self, seq: u64, content: Vec<Content>) -> Result<(), Closed> {
-        self.log(seq, content);
+    async fn chunk(&self, seq: u64, chunk: Chunk) -> Result<(), OutputError> {
+        self.log(seq, chunk);
         Ok(())
     }
 
@@ -147,14 +157,20 @@ mod tests {
     async fn a_log_begins_with_the_first_chunk_and_ends_with_the_call() {
         let (record, shelf, owner) = record();
         assert_eq!(shelf.list_resources(&owner).len(), 1, "only the inbox");
-        record.clone().chunk(0, vec![Content::text("hello")]).await.unwrap();
+        let content = vec![Content::text("hello")];
+        record.clone().chunk(0, Chunk { content: content.clone(), origin: vec![] }).await.unwrap();
+        record.clone().chunk(1, Chunk { content, origin: vec!["a.b".into(), "c.d".into()] }).await.unwrap();
         let summary = record.summary().unwrap();
         let uri = summary["log"].as_str().unwrap();
         let read = || match shelf.read(&owner, uri).unwrap().body {
             ResourceBody::Text(text) => serde_json::from_str::<Value>(&text).unwrap(),
             ResourceBody::Blob(_) => panic!("a log is text"),
         };
-        assert_eq!(read()["chunks"], json!([{"seq": 0, "content": [{"type": "text", "text": "hello"}]}]));
+        let content = json!([{"type": "text", "text": "hello"}]);
+        let passed_on = json!({"dev.portcullis/origin": ["a.b", "c.d"]});
+        let expected =
+            [json!({"seq": 0, "content": content}), json!({"seq": 1, "content": content, "_meta": passed_on})];
+        assert_eq!(read()["chunks"], json!(expected));
         assert_eq!(read()["final"], false);
         drop(record);
         assert_eq!(read()["final"], true);

@@ -81,7 +81,7 @@ pub(super) async fn read(
 
 /// One reading, whatever requests it is served under.
 async fn run(server: Arc<Shared>, plugin: Arc<Plugin>, uri: String, stateless: bool, call: CallRequest) -> Outcome {
-    let meta = server.meta(call.context.correlation_id.as_deref());
+    let meta = server.meta_of(&call.context);
     let finished = server.runner.read(&plugin, &uri, call).await;
     respond::lacking(stateless, &finished)?;
     match finished.result {

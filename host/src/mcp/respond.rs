@@ -64,10 +64,12 @@ where
     let source = Provenance::of(plugin.id(), &about);
     let record = Record::logged(server.shelf.clone(), principal.clone(), Run { source, tool: target.to_owned() });
     let make = |arguments, Reach { sink, client, agent, cancel }| {
-        make(
-            arguments,
-            CallRequest { context: about, sink, agent, client, cancel, steering: Default::default(), parent },
-        )
+        let (running, steering) = server.running.begin(plugin, target, &about);
+        let call = make(arguments, CallRequest { context: about, sink, agent, client, cancel, steering, parent });
+        async move {
+            let _running = running;
+            call.await
+        }
     };
     let back = way_back(state, &brought, context)?;
     if back.is_none() && brought.declared.is_none() && !wire::abilities(context).any() && !Form::of(context).is_read() {
@@ -88,7 +90,7 @@ where
             live.resume(pending, context, given, brought)
         }
         None => {
-            let begin = Begin { overflow, record };
+            let begin = Begin { principal: &principal, overflow, record };
             Live::begin(&server.hub, context, given, brought, begin, |reach| Box::pin(make(arguments, reach)))
         }
     };
@@ -157,11 +159,11 @@ async fn serve(
         Round::Asks(live, pending) => {
             debug_assert!(is_stateless(context));
             let wanted = pending.wanted(correlation)?;
+            let meta = live.meta(server.meta(correlation));
             let state = server.lot.park(*live, pending, principal, binding).map_err(|error| {
                 tracing::error!(%error, "cannot park a call");
                 ErrorData::internal_error("the host cannot park the call; its log has the details", None)
             })?;
-            let meta = server.meta(correlation);
             Ok(Response::InputRequired(match wanted {
                 Wanted::Answers(requests) => InputRequiredResult::new(Some(requests), Some(state)).with_meta(meta),
                 Wanted::Outcomes(calls) => reverse::retry::result(calls, state, meta)?,

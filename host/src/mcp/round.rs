@@ -8,15 +8,16 @@ use super::record::Record;
 use super::reverse::{Brought, Hub, Lanes};
 use super::stream::{Outlet, Queue, Stream};
 use super::wire;
-use super::{STREAM, legacy};
+use super::{CALL, STREAM, legacy};
 use crate::imports::{CallSink, ClientCalls, ToolCaller};
 use crate::policy::{Overflow, Principal};
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
 use rmcp::ErrorData;
-use rmcp::model::{CallToolResult, GetPromptResult, InputResponses, ProtocolVersion, ReadResourceResult};
+use rmcp::model::{CallToolResult, GetPromptResult, InputResponses, MetaObject, ProtocolVersion, ReadResourceResult};
 use rmcp::service::{RequestContext, RoleServer};
+use serde_json::Value;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 use tokio_util::sync::CancellationToken;
@@ -58,8 +59,9 @@ pub(super) struct Reach {
     pub(super) cancel: CancellationToken,
 }
 
-/// What becomes of the words of a call that begins.
-pub(super) struct Begin {
+/// A call that begins: on whose behalf, and what becomes of its words.
+pub(super) struct Begin<'a> {
+    pub(super) principal: &'a Principal,
     pub(super) overflow: Overflow,
     pub(super) record: Record,
 }
@@ -77,7 +79,7 @@ impl Live {
         context: &RequestContext<RoleServer>,
         given: InputResponses,
         brought: Brought,
-        begin: Begin,
+        begin: Begin<'_>,
         make: F,
     ) -> Self
     where
@@ -88,9 +90,16 @@ impl Live {
         view.turn_to(wire::abilities(context), given, brought);
         let cancel = CancellationToken::new();
         let client = Arc::new(Asker { view: view.clone(), queue: queue.sender() });
-        let agent = Arc::new(Lanes::new(hub, view.clone(), queue.sender(), is_stateless(context)));
+        let (principal, stateless) = (begin.principal.clone(), is_stateless(context));
+        let agent = Arc::new(Lanes::new(hub, principal, view.clone(), queue.sender(), stateless));
         let call = make(Reach { sink: Arc::new(queue), client, agent, cancel: cancel.clone() });
         Self { call, stream, view, cancel, next: Vec::new() }
+    }
+
+    /// `_meta` of what is said of the call before it is done.
+    pub(super) fn meta(&self, mut meta: MetaObject) -> MetaObject {
+        meta.insert(CALL.to_owned(), Value::from(&**self.stream.record().call()));
+        meta
     }
 
     /// Goes on under another request.
@@ -115,14 +124,18 @@ impl Live {
         context: &RequestContext<RoleServer>,
     ) -> Round {
         let Live { mut call, mut stream, view, cancel, next } = self;
-        let outlet = Outlet::of(context);
         let stateless = is_stateless(context);
         let record = stream.record();
+        let outlet = Outlet::of(context, &record);
         if !next.is_empty() {
-            return match gather(&mut call, &mut stream, &outlet, next).await {
-                Ok(pending) => Round::Asks(Box::new(Live { call, stream, view, cancel, next: Vec::new() }), pending),
-                Err(outcome) => Round::Done(outcome.map(|output| output.with(&record))),
-            };
+            match gather(&mut call, &mut stream, &outlet, next).await {
+                Ok(Some(pending)) => {
+                    let live = Live { call, stream, view, cancel, next: Vec::new() };
+                    return Round::Asks(Box::new(live), pending);
+                }
+                Ok(None) => {}
+                Err(outcome) => return Round::Done(outcome.map(|output| output.with(&record))),
+            }
         }
         let mut asked = FuturesUnordered::<BoxFuture<'_, ()>>::new();
         let mut standing = Weak::new();
@@ -142,7 +155,8 @@ impl Live {
                     forwarding = None;
                     match event {
                         Some(ask) if stateless => match gather(&mut call, &mut stream, &outlet, vec![ask]).await {
-                            Ok(pending) => {
+                            Ok(None) => forwarding = Some(stream.forward(outlet.clone())),
+                            Ok(Some(pending)) => {
                                 let live = Live { call, stream, view, cancel, next: Vec::new() };
                                 return Round::Asks(Box::new(live), pending);
                             }
@@ -180,14 +194,14 @@ impl Live {
     }
 }
 
-/// Everything that a call waits for at this moment, so that it is asked at once; what was said before is out then. A call
-/// may end instead.
+/// Everything that a call waits for at this moment, so that it is asked at once; what was said before is out then. It may
+/// wait for nothing any more, or end instead.
 async fn gather(
     call: &mut BoxFuture<'static, Outcome>,
     stream: &mut Stream,
     outlet: &Outlet,
     mut asks: Vec<Ask>,
-) -> Result<Pending, Outcome> {
+) -> Result<Option<Pending>, Outcome> {
     loop {
         if let Some(outcome) = forget_waker(call) {
             return Err(outcome);

@@ -2,23 +2,25 @@
 
 use super::listing::Lists;
 use super::lot::Lot;
-use super::reverse::{self, Chains, HostOnly, Hub};
+use super::reverse::live::Channels;
+use super::reverse::{self, AskTools, Chains, HostOnly, Hub};
 use super::session::Session;
+use super::steer::{Running, STEERING};
 use super::updates::Updates;
-use super::{CLIENT_TOOLS, CORRELATION, PARTIAL_RESULTS, completion, listen, prompts, resources, tools};
+use super::{CALL, CLIENT_TOOLS, CORRELATION, PARTIAL_RESULTS, completion, listen, prompts, resources, tools, vendor};
 use crate::changes::Changes;
-use crate::imports::ToolCaller;
+use crate::imports::{CallContext, ToolCaller};
 use crate::policy::Principal;
 use crate::registry::{CurrentCatalog, Runner};
 use crate::shelf::Shelf;
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, ExtensionCapabilities, Extensions,
-    GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams, ReadResourceRequestParams,
-    ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestParams, SubscribeRequestParams,
-    SubscriptionFilter, Tool, UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest, CustomResult,
+    ExtensionCapabilities, Extensions, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestParams,
+    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, RoleServer, SubscriptionContext};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -45,6 +47,10 @@ pub struct Parts {
     pub principal: Principal,
     /// Cancelled when subscriptions are to end.
     pub stop: CancellationToken,
+    /// Whether tools are listed that stand in for requests of our own.
+    pub fallback_tools: bool,
+    /// Tools for which a client's model or user may stand in.
+    pub ask: Option<Arc<AskTools>>,
 }
 
 /// One MCP server over what is offered. Clones are the same server and session.
@@ -65,6 +71,8 @@ pub(super) struct Shared {
     pub(super) shelf: Arc<Shelf>,
     pub(super) stop: CancellationToken,
     pub(super) open: listen::Open,
+    pub(super) running: Arc<Running>,
+    pub(super) fallback_tools: bool,
     changes: Changes,
     /// Whoever asks when the transport does not say.
     principal: Principal,
@@ -76,11 +84,12 @@ pub(super) struct Shared {
 impl Server {
     /// A server with a session.
     pub fn new(parts: Parts) -> Self {
-        let Parts { catalog, runner, agent, lot, shelf, changes, principal, stop } = parts;
+        let Parts { catalog, runner, agent, lot, shelf, changes, principal, stop, fallback_tools, ask } = parts;
         let me = Implementation::new("portcullis", env!("CARGO_PKG_VERSION")).with_title("Portcullis");
         let extensions = ExtensionCapabilities::from([
             (PARTIAL_RESULTS.to_owned(), Default::default()),
             (CLIENT_TOOLS.to_owned(), reverse::settings()),
+            (STEERING.to_owned(), Default::default()),
         ]);
         // All of them, whatever is offered now: that can change while a client is connected.
         let capabilities = ServerCapabilities::builder()
@@ -97,10 +106,10 @@ impl Server {
             .build();
         let config = ServerConfig::new(capabilities).with_server_info(me.clone());
         let server_info = serde_json::to_value(&me).unwrap_or_default();
-        let lists = RwLock::new(Arc::new(Lists::of(catalog.now())));
-        let open = listen::Open::default();
+        let lists = RwLock::new(Arc::new(Lists::of(catalog.now(), fallback_tools)));
         let host_only: Arc<dyn ToolCaller> = Arc::new(HostOnly(agent.clone()));
-        let hub = Hub { host: agent, chains: Chains::default(), clock: runner.clock() };
+        let (channels, chains, clock) = (Channels::default(), Chains::default(), runner.clock());
+        let hub = Hub { host: agent, channels, ask, chains, clock };
         let shared = Shared {
             catalog,
             runner,
@@ -109,7 +118,9 @@ impl Server {
             lot,
             shelf,
             stop,
-            open,
+            open: listen::Open::default(),
+            running: Arc::default(),
+            fallback_tools,
             changes,
             principal,
             config,
@@ -141,6 +152,13 @@ impl Shared {
         meta
     }
 
+    /// `_meta` of a call's result.
+    pub(super) fn meta_of(&self, call: &CallContext) -> MetaObject {
+        let mut meta = self.meta(call.correlation_id.as_deref());
+        meta.insert(CALL.to_owned(), call.id.as_str().into());
+        meta
+    }
+
     /// On whose behalf a request comes.
     pub(super) fn principal(&self, context: &RequestContext<RoleServer>) -> Principal {
         self.principal_of(&context.extensions)
@@ -159,7 +177,7 @@ impl Shared {
         if Arc::ptr_eq(&lists.catalog, &now) {
             return lists;
         }
-        let lists = Arc::new(Lists::of(now));
+        let lists = Arc::new(Lists::of(now, self.fallback_tools));
         *self.lists.write().unwrap_or_else(PoisonError::into_inner) = lists.clone();
         lists
     }
@@ -194,6 +212,14 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         context.extensions.insert(self.session.clone());
         tools::call(&self.shared, request, context).await
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        vendor::call(&self.shared, request, context).await
     }
 
     async fn set_level(

@@ -7,7 +7,7 @@
 use super::form::{Form, Seen};
 use super::pending::Ask;
 use super::record::Record;
-use crate::imports::{CallSink, Closed, Content, Level, Report};
+use crate::imports::{CallSink, Chunk, Level, OutputError, Report};
 use crate::policy::Overflow;
 use async_trait::async_trait;
 use futures::future::BoxFuture;
@@ -22,7 +22,7 @@ const QUEUE: usize = 16;
 
 /// Small, because the queue of a parked call keeps room for many.
 pub(super) enum Event {
-    Chunk(u64, Vec<Content>),
+    Chunk(u64, Box<Chunk>),
     /// There is something in the ring.
     Ring,
     Progress(Box<Report>),
@@ -34,20 +34,20 @@ pub(super) enum Event {
 #[derive(Clone, Default)]
 struct Ring(Arc<Mutex<VecDeque<Numbered>>>);
 
-type Numbered = (u64, Vec<Content>);
+type Numbered = (u64, Box<Chunk>);
 
 impl Ring {
-    fn push(&self, seq: u64, content: Vec<Content>) {
+    fn push(&self, seq: u64, chunk: Box<Chunk>) {
         let mut chunks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if chunks.len() >= QUEUE {
             chunks.pop_front();
         }
-        chunks.push_back((seq, content));
+        chunks.push_back((seq, chunk));
     }
 
     fn pop(&self) -> Option<Event> {
-        let (seq, content) = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front()?;
-        Some(Event::Chunk(seq, content))
+        let (seq, chunk) = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front()?;
+        Some(Event::Chunk(seq, chunk))
     }
 }
 
@@ -73,18 +73,19 @@ impl Queue {
 
 #[async_trait]
 impl CallSink for Queue {
-    async fn chunk(&self, seq: u64, content: Vec<Content>) -> Result<(), Closed> {
+    async fn chunk(&self, seq: u64, chunk: Chunk) -> Result<(), OutputError> {
+        let chunk = Box::new(chunk);
         match self.overflow {
-            Overflow::Block => self.to.send(Event::Chunk(seq, content)).await.map_err(|_| Closed),
+            Overflow::Block => self.to.send(Event::Chunk(seq, chunk)).await.map_err(|_| OutputError::Closed),
             Overflow::DropOldest => {
-                self.ring.push(seq, content);
-                // The ring is looked into before every event, so a queue that is full needs no further one.
-                if let Err(mpsc::error::TrySendError::Closed(_)) = self.to.try_send(Event::Ring) {
-                    return Err(Closed);
-                }
                 // The wire's side runs beside the guest: without this it would come in only at the next epoch tick.
                 tokio::task::yield_now().await;
-                Ok(())
+                self.ring.push(seq, chunk);
+                // The ring is looked into before every event, so a queue that is full needs no further one.
+                match self.to.try_send(Event::Ring) {
+                    Err(mpsc::error::TrySendError::Closed(_)) => Err(OutputError::Closed),
+                    _ => Ok(()),
+                }
             }
         }
     }
@@ -111,8 +112,9 @@ struct Shared {
 }
 
 impl Outlet {
-    pub(super) fn of(context: &RequestContext<RoleServer>) -> Self {
-        let (form, peer, request) = (Form::of(context), context.peer.clone(), context.id.clone());
+    pub(super) fn of(context: &RequestContext<RoleServer>, record: &Record) -> Self {
+        let form = Form::of(context).for_call(record.call());
+        let (peer, request) = (context.peer.clone(), context.id.clone());
         Self(Arc::new(Shared { form, peer, request }))
     }
 
@@ -187,12 +189,12 @@ impl Stream {
 
     fn notification(&mut self, event: Event, form: &Form) -> Option<ServerNotification> {
         match event {
-            Event::Chunk(seq, content) if form.takes_chunks() => {
-                self.record.sent(seq, &content);
-                form.chunk(seq, content, &mut self.seen)
+            Event::Chunk(seq, chunk) if form.takes_chunks() => {
+                self.record.sent(seq, &chunk.content);
+                form.chunk(seq, *chunk, &mut self.seen)
             }
-            Event::Chunk(seq, content) => {
-                self.record.log(seq, content);
+            Event::Chunk(seq, chunk) => {
+                self.record.log(seq, *chunk);
                 None
             }
             Event::Progress(report) => form.progress(*report, &mut self.seen),

@@ -3,7 +3,7 @@
 use super::respond::{self, Request, Response};
 use super::round::{Outcome, Output, is_stateless};
 use super::server::Shared;
-use super::{page, result};
+use super::{page, result, steer};
 use crate::registry::{CallRequest, Exposed, PluginTool};
 use crate::telemetry::printable;
 use rmcp::ErrorData;
@@ -28,6 +28,10 @@ pub(super) async fn call(
     request: CallToolRequestParams,
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
+    if server.fallback_tools && request.name == steer::STEER_CALL {
+        let arguments = request.arguments.unwrap_or_default();
+        return Ok(CallToolResponse::Complete(steer::call(server, &server.principal(&context), arguments)));
+    }
     let Some(exposed) = server.catalog.now().get(&request.name).cloned() else {
         let text = format!("unknown tool `{}`; tools/list names those there are", printable(&request.name));
         return Err(ErrorData::invalid_params(text, None));
@@ -58,9 +62,9 @@ async fn run(
     stateless: bool,
     call: CallRequest,
 ) -> Outcome {
-    let correlation = call.context.correlation_id.clone();
+    let meta = server.meta_of(&call.context);
     let text = arguments.to_string();
     let finished = server.runner.call(exposed.plugin(), exposed.tool(), &arguments, text, call).await;
     respond::lacking(stateless, &finished)?;
-    Ok(Output::Tool(result::of(finished, server.meta(correlation.as_deref()))))
+    Ok(Output::Tool(result::of(finished, meta)))
 }

@@ -15,6 +15,10 @@ pub enum CatalogError {
     )]
     Clash { what: &'static str, name: String, first: String, second: String },
     #[error(
+        "[{table}] offers a tool as `{name}`, which `server.fallback-tools` takes; give it `prefix = true` or another name"
+    )]
+    Reserved { table: String, name: String },
+    #[error(
         "[{table}] would offer a {what} as `{name}`, which is not 1 to 64 of A-Z a-z 0-9 _ -; choose a shorter name"
     )]
     Name { what: &'static str, table: String, name: String },
@@ -68,16 +72,31 @@ pub struct Catalog {
     prompts: Map<Prompt>,
     resources: Map<ResourceInfo>,
     templates: Map<PluginTemplate>,
+    /// Names that no tool may have.
+    reserved: &'static [&'static str],
 }
 
 impl Catalog {
     /// Of these plugins, and of agent-side ones that only plugins see.
     pub fn new(plugins: Vec<Arc<Plugin>>, agents: Vec<Arc<Plugin>>) -> Result<Self, CatalogError> {
-        let mut catalog = Self { agents, ..Self::default() };
+        Self::beside(plugins, agents, &[])
+    }
+
+    /// The same, beside tools of the host's own that have these names.
+    pub fn beside(
+        plugins: Vec<Arc<Plugin>>,
+        agents: Vec<Arc<Plugin>>,
+        reserved: &'static [&'static str],
+    ) -> Result<Self, CatalogError> {
+        let mut catalog = Self { agents, reserved, ..Self::default() };
         for plugin in &plugins {
             named(&mut catalog.tools, "tool", plugin, |plugin| &plugin.tools, |tool| &tool.tool.name)?;
             named(&mut catalog.prompts, "prompt", plugin, |plugin| &plugin.prompts, |prompt| &prompt.name)?;
             catalog.place(plugin)?;
+        }
+        if let Some((name, taken)) = reserved.iter().find_map(|name| Some((name, catalog.tools.get(*name)?))) {
+            let table = taken.plugin().id().table();
+            return Err(CatalogError::Reserved { table, name: (*name).to_owned() });
         }
         Ok(Self { plugins, ..catalog })
     }
@@ -127,7 +146,7 @@ impl Catalog {
             let newest = |old: &Arc<Plugin>| newer.iter().find(|new| new.id() == old.id()).unwrap_or(old).clone();
             plugins.iter().map(newest).collect()
         };
-        Self::new(replaced(&self.plugins), replaced(&self.agents))
+        Self::beside(replaced(&self.plugins), replaced(&self.agents), self.reserved)
     }
 
     /// A tool by exposed name.

@@ -14,7 +14,7 @@ mod runs;
 
 pub use prompts::{FillError, Filled, ListedPrompt};
 pub use read::{INBOX, Listed, Reading, TEMPLATES, Template};
-pub use runs::{Run, RunLog};
+pub use runs::{CHUNK_ORIGIN, Run, RunLog};
 
 use crate::changes::{Change, Changes};
 use crate::clock::Clock;

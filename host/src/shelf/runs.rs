@@ -5,13 +5,16 @@ use super::{Shelf, date};
 use crate::imports::Provenance;
 use crate::policy::Principal;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 /// What the URI of every log begins with.
 pub(super) const PREFIX: &str = "portcullis://runs/";
+
+/// Where a chunk that was passed on says where it comes from, as its notification would.
+pub const CHUNK_ORIGIN: &str = "dev.portcullis/origin";
 
 /// Bytes of one log; older chunks make room. Bounds the host's memory.
 const KEPT: u64 = 256 << 10;
@@ -40,7 +43,7 @@ pub struct RunLog {
 pub(super) struct Kept {
     run: Run,
     pub(super) uri: String,
-    chunks: VecDeque<(u64, String)>,
+    chunks: VecDeque<Line>,
     bytes: u64,
     /// The number of the chunk that comes next.
     next: u64,
@@ -54,7 +57,7 @@ pub(super) struct Kept {
 /// What is read of a log: taken under the shelf's lock, made into text outside it.
 pub(super) struct Excerpt {
     run: Run,
-    chunks: Vec<(u64, String)>,
+    chunks: Vec<Line>,
     next: u64,
     dropped: u64,
     ended: bool,
@@ -76,10 +79,30 @@ struct Document {
     time: String,
 }
 
+/// A chunk in a log.
+#[derive(Debug, Clone)]
+struct Line {
+    seq: u64,
+    /// JSON text.
+    content: String,
+    /// The tools below the call that it comes from.
+    origin: Vec<String>,
+}
+
+impl Line {
+    /// What it takes: tiny ones cost more than their bytes.
+    fn size(&self) -> u64 {
+        let origin: usize = self.origin.iter().map(|tool| tool.len() + 24).sum();
+        (self.content.len() + origin) as u64 + 64
+    }
+}
+
 #[derive(Serialize)]
 struct Shown {
     seq: u64,
     content: Value,
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<Value>,
 }
 
 impl Excerpt {
@@ -90,9 +113,10 @@ impl Excerpt {
     /// As JSON.
     pub(super) fn text(self) -> String {
         let Self { run: Run { source, tool }, chunks, next, dropped, ended, modified } = self;
-        let shown = |(seq, content): (u64, String)| {
+        let shown = |Line { seq, content, origin }: Line| {
             let content = serde_json::from_str(&content).unwrap_or_default();
-            Shown { seq, content }
+            let meta = (!origin.is_empty()).then(|| json!({ CHUNK_ORIGIN: origin }));
+            Shown { seq, content, meta }
         };
         let chunks = chunks.into_iter().map(shown).collect();
         let document = Document { tool, source, chunks, next, dropped, ended, time: date(modified) };
@@ -125,7 +149,7 @@ impl Kept {
     pub(super) fn excerpt(&mut self, after: Option<u64>) -> Excerpt {
         self.told = false;
         let from = after.map_or(0, |seq| seq.saturating_add(1));
-        let chunks: Vec<_> = self.chunks.iter().filter(|(seq, _)| *seq >= from).cloned().collect();
+        let chunks: Vec<_> = self.chunks.iter().filter(|line| line.seq >= from).cloned().collect();
         let dropped = self.next.saturating_sub(from).saturating_sub(chunks.len() as u64);
         let (run, next, ended, modified) = (self.run.clone(), self.next, self.has_ended(), self.modified);
         Excerpt { run, chunks, next, dropped, ended, modified }
@@ -152,33 +176,29 @@ impl Shelf {
     }
 }
 
-/// What a chunk takes: tiny ones cost more than their bytes.
-fn size(content: &str) -> u64 {
-    content.len() as u64 + 64
-}
-
 impl RunLog {
     /// Where clients find it.
     pub fn uri(&self) -> &str {
         &self.uri
     }
 
-    /// Adds a chunk, its content as JSON text.
-    pub fn append(&self, seq: u64, content: String) {
+    /// Adds a chunk, its content as JSON text, and the tools below the call that it comes from.
+    pub fn append(&self, seq: u64, content: String, origin: Vec<String>) {
+        let line = Line { seq, content, origin };
         self.shelf.with(&self.owner, |own, desk| {
-            let full = desk.others.plus(own.held()).plus(Held::one(content.len())).is_full();
+            let full = desk.others.plus(own.held()).plus(Held::one(line.content.len())).is_full();
             let Some(kept) = own.runs.iter_mut().find(|kept| kept.uri == self.uri) else { return };
             kept.next = seq + 1;
             kept.modified = desk.wall;
-            let size = self::size(&content);
+            let size = line.size();
             if size <= KEPT && !full {
                 while kept.bytes + size > KEPT
-                    && let Some((_, oldest)) = kept.chunks.pop_front()
+                    && let Some(oldest) = kept.chunks.pop_front()
                 {
-                    kept.bytes -= self::size(&oldest);
+                    kept.bytes -= oldest.size();
                 }
                 kept.bytes += size;
-                kept.chunks.push_back((seq, content));
+                kept.chunks.push_back(line);
             }
             if !std::mem::replace(&mut kept.told, true) {
                 desk.changed(&self.uri);

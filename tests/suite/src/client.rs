@@ -200,6 +200,17 @@ impl Client {
         self.notifications.remove(0).1
     }
 
+    /// What comes first: the next notification, or the answer to this request.
+    pub fn notified_or_answered(&mut self, id: u64) -> Value {
+        let first = crate::eventually(PATIENCE, || {
+            if self.is_answered(id) {
+                return self.answers.remove(&id).map(|(_, message)| message);
+            }
+            (!self.notifications.is_empty()).then(|| self.notifications.remove(0).1)
+        });
+        first.unwrap_or_else(|| panic!("neither in {PATIENCE:?}\n{}", self.server.log()))
+    }
+
     /// Sends a request and waits for its answer.
     pub fn request(&mut self, method: &str, params: Value) -> Answer {
         let sent = Instant::now();

@@ -1,6 +1,10 @@
 //! The demos of `plugins/`: what they ask, in both eras, and what they do only after an answer.
 
+mod book;
 mod churn;
+mod expense;
+mod orchestrator;
+mod planner;
 mod pulls;
 mod research;
 mod travel;

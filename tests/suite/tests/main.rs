@@ -1,6 +1,7 @@
 //! End-to-end tests: the real program with real guests, driven from outside. One topic per file.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod adapters;
 mod answers;
 mod asking;
 mod bombs;
@@ -23,9 +24,11 @@ mod http;
 mod identity;
 mod isolation;
 mod languages;
+mod live;
 mod main_job;
 mod malformed;
 mod model;
+mod nested_chunks;
 mod offers;
 mod overflow;
 mod paging;
@@ -37,6 +40,8 @@ mod reload;
 mod resume;
 mod reverse;
 mod sessions;
+mod standing_in;
+mod steering;
 mod streaming;
 mod subscriptions;
 mod transcripts;

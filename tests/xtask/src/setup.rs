@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::repo::Repo;
-use crate::{node, python, rmcp, wasm};
+use crate::{adapters, node, python, rmcp, wasm};
 
 /// Tool chains, all plugins in all languages, all test guests.
 pub(crate) fn everything(repo: &Repo) -> Result<()> {
@@ -11,6 +11,7 @@ pub(crate) fn everything(repo: &Repo) -> Result<()> {
     wasm::guests(repo)?;
     python::packages(repo)?;
     node::packages(repo)?;
+    adapters::typescript(repo)?;
     rmcp::client(repo)?;
     python::plugin(repo)?;
     node::plugin(repo)

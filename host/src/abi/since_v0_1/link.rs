@@ -111,7 +111,8 @@ async fn call_agent_tools(
         let timeout = options.timeout_ms.map(Duration::from_millis);
         let options = crate::imports::CallOptions { timeout, purpose: options.purpose, chunks: options.chunks };
         let (client, cancel, standstill) = (running.client.calls(), cancel.clone(), standstill.clone());
-        let caller = Caller { context: &running.context, budget, now, cancel, client, standstill, held };
+        let (context, output, questions) = (&running.context, &running.output, running.client.questions());
+        let caller = Caller { context, output, budget, now, cancel, client, questions, standstill, held };
         running.agent_tools.check(name, arguments, &options, caller)
     };
     let checked = calls.into_iter().map(check).collect();

@@ -24,6 +24,7 @@ use check::{checked_url, message_ok, sample_ok};
 use futures::future::BoxFuture;
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// A form that was not filled in as it wants is put again this often.
@@ -117,7 +118,7 @@ pub struct Client {
     calls: Arc<dyn ClientCalls>,
     accounts: Accounts,
     limits: Ceilings,
-    asked: u32,
+    questions: Questions,
     sampled: u32,
     tokens: u32,
     used: Tokens,
@@ -140,16 +141,40 @@ enum Way {
 }
 
 struct Ceilings {
-    questions: u32,
     patience: Duration,
+}
+
+/// The questions that one call has put, re-asking included, of as many as it may. Clones count together.
+#[derive(Debug, Clone)]
+pub struct Questions {
+    asked: Arc<AtomicU32>,
+    limit: u32,
+}
+
+impl Questions {
+    /// None yet.
+    pub fn new(limit: u32) -> Self {
+        Self { asked: Arc::default(), limit }
+    }
+
+    /// Counts further ones, if they may be put.
+    pub fn count(&self, more: u32) -> Result<(), Exhaustion> {
+        let within = |asked: u32| asked.checked_add(more).filter(|asked| *asked <= self.limit);
+        let counted = self.asked.fetch_update(Ordering::Relaxed, Ordering::Relaxed, within);
+        counted.map(|_| ()).map_err(|_| Exhaustion { budget: Budgeted::Questions, limit: self.limit.into() })
+    }
+
+    fn asked(&self) -> u32 {
+        self.asked.load(Ordering::Relaxed)
+    }
 }
 
 impl Client {
     /// For a call under this authority and these limits.
     pub fn new(authority: Arc<Authority>, limits: &Limits, calls: Arc<dyn ClientCalls>, accounts: Accounts) -> Self {
-        let limits = Ceilings { questions: limits.questions, patience: limits.answer };
+        let (limits, questions) = (Ceilings { patience: limits.answer }, Questions::new(limits.questions));
         let (used, lacked, call) = (Tokens::default(), Abilities::default(), String::new());
-        Self { authority, calls, accounts, limits, asked: 0, sampled: 0, tokens: 0, used, lacked, call }
+        Self { authority, calls, accounts, limits, questions, sampled: 0, tokens: 0, used, lacked, call }
     }
 
     /// The same, for the call of this id.
@@ -182,7 +207,12 @@ impl Client {
 
     /// Questions put, re-asking included.
     pub fn asked(&self) -> u32 {
-        self.asked
+        self.questions.asked()
+    }
+
+    /// The same count, for questions that are put on behalf of the call.
+    pub fn questions(&self) -> Questions {
+        self.questions.clone()
     }
 
     /// Tokens of the host's own model.
@@ -274,7 +304,7 @@ impl Client {
         let mut keys = HashSet::new();
         let mut checked = Checked::default();
         for (at, (key, question)) in questions.into_iter().enumerate() {
-            let key = key.unwrap_or_else(|| format!("question-{}", self.asked as usize + at + 1));
+            let key = key.unwrap_or_else(|| format!("question-{}", self.asked() as usize + at + 1));
             if key.is_empty() || key.len() > MAX_KEY || key.chars().any(is_unsafe) {
                 return invalid(format!("a question's key must be 1 to {MAX_KEY} printable bytes"));
             }
@@ -366,11 +396,7 @@ impl Client {
 
     fn count(&mut self, more: usize) -> Result<(), ClientError> {
         let more = u32::try_from(more).unwrap_or(u32::MAX);
-        if self.asked.saturating_add(more) > self.limits.questions {
-            return Err(exhausted(Budgeted::Questions, self.limits.questions));
-        }
-        self.asked += more;
-        Ok(())
+        self.questions.count(more).map_err(ClientError::Exhausted)
     }
 }
 

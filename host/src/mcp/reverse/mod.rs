@@ -1,16 +1,20 @@
 //! Reverse calls to tools that live with the client: the extension `dev.portcullis/client-tools`, whose document is
 //! `wit/extensions/client-tools.md`.
 //!
-//! [`Lanes`] is one call's way to all tools of the agent's side: first those of this host, then the client's. Which way
-//! a call of the client's takes is decided in [`Lanes::lane`] and nowhere else.
+//! [`Lanes`] is one call's way to all tools of the agent's side: first those of this host, then the client's, and last
+//! those for which its model or user stands in. Which way a call of the client's takes is decided in [`Lanes::lane`] and
+//! nowhere else.
 
+mod ask;
 mod chain;
 mod counted;
 mod declared;
+pub(super) mod live;
 mod outcome;
 pub(super) mod request;
 pub(super) mod retry;
 
+pub use ask::AskTools;
 pub(super) use chain::Chains;
 pub(super) use declared::Declared;
 
@@ -19,14 +23,18 @@ use super::pending::{Ask, Outgoing};
 use super::session::Session;
 use super::stream::Event;
 use crate::clock::Clock;
-use crate::imports::{AgentError, AgentResult, AgentTool, ClientError, Origin, ReverseCall, ToolCaller};
-use crate::policy::Spent;
+use crate::imports::{
+    AgentError, AgentResult, AgentTool, Budgeted, ClientError, Exhaustion, Origin, ReverseCall, ToolCaller,
+};
+use crate::policy::{Principal, Spent};
 use async_trait::async_trait;
 use counted::Counted;
 use declared::DeclaredTool;
+use live::{Channels, Lost};
 use rmcp::ErrorData;
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Map, Value, json};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -38,10 +46,12 @@ pub const EXTENSION: &str = "dev.portcullis/client-tools";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 /// How much of a plugin's reason for a call is told, in characters.
 const MAX_PURPOSE: usize = 1_000;
+/// How much later than a channel the call on it gives up.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// What the server says of itself.
 pub(super) fn settings() -> Map<String, Value> {
-    let lanes = json!(["retry", "request"]);
+    let lanes = json!(["live", "retry", "request"]);
     Map::from_iter([("lanes".to_owned(), lanes)])
 }
 
@@ -90,39 +100,55 @@ fn of_session(context: &RequestContext<RoleServer>) -> Result<Option<Arc<Declare
 
 /// How a call reaches a tool of the client's.
 enum Lane {
+    /// Over this channel, which the client has open.
+    Live(String),
     /// By whoever serves the call's current request: as its result (`retry`) or as a request on its stream (`request`).
     Round,
 }
 
 /// One call's way to the tools of the agent's side.
 pub(super) struct Lanes {
-    host: Arc<dyn ToolCaller>,
+    hub: Hub,
+    principal: Principal,
     view: Arc<View>,
     queue: mpsc::Sender<Event>,
     stateless: bool,
-    chains: Chains,
-    clock: Arc<dyn Clock>,
     counted: Counted,
     keys: AtomicU64,
 }
 
-/// What all calls' lanes need of the server.
+/// What the lanes of all calls share.
 #[derive(Clone)]
 pub(super) struct Hub {
     /// The host's own tools.
     pub(super) host: Arc<dyn ToolCaller>,
+    /// Streams that clients have open.
+    pub(super) channels: Channels,
+    /// Tools for which others may stand in.
+    pub(super) ask: Option<Arc<AskTools>>,
+    /// Calls that are under way on the other side.
     pub(super) chains: Chains,
     pub(super) clock: Arc<dyn Clock>,
 }
 
 impl Lanes {
-    pub(super) fn new(hub: &Hub, view: Arc<View>, queue: mpsc::Sender<Event>, stateless: bool) -> Self {
-        let Hub { host, chains, clock } = hub.clone();
-        Self { host, view, queue, stateless, chains, clock, counted: Counted::default(), keys: AtomicU64::new(1) }
+    pub(super) fn new(
+        hub: &Hub,
+        principal: Principal,
+        view: Arc<View>,
+        queue: mpsc::Sender<Event>,
+        stateless: bool,
+    ) -> Self {
+        let (hub, counted, keys) = (hub.clone(), Counted::default(), AtomicU64::new(1));
+        Self { hub, principal, view, queue, stateless, counted, keys }
     }
 
     /// The first lane that both sides have at this moment.
     fn lane(&self, declared: &Declared) -> Option<Lane> {
+        let is_open = |channel: &&String| declared.lanes.live && self.hub.channels.is_open(&self.principal, channel);
+        if let Some(channel) = declared.channel.as_ref().filter(is_open) {
+            return Some(Lane::Live(channel.clone()));
+        }
         let round = if self.stateless { declared.lanes.retry } else { declared.lanes.request };
         round.then_some(Lane::Round)
     }
@@ -150,8 +176,8 @@ impl Lanes {
 
     /// A call that was checked, to its end; what it costs is what comes back from it into the host.
     async fn call_client(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, Spent) {
-        let principal = &call.context.principal;
-        let chain = match self.chains.name(principal, &call.lineage, &call.budget, self.clock.now()) {
+        let now = self.hub.clock.now();
+        let chain = match self.hub.chains.name(&self.principal, &call.lineage, &call.budget, now) {
             Ok(chain) => chain,
             Err(error) => {
                 let why = format!("the host cannot name the call: {error}");
@@ -170,12 +196,15 @@ impl Lanes {
         let left = call.lineage.patience()?.min(call.answer);
         let patience = call.timeout.map_or(left, |timeout| timeout.min(left));
         let fields = fields(&call, arguments, patience, chain);
-        let began = self.clock.now();
+        let began = self.hub.clock.now();
         let mut outcome = None;
         let waiting = async {
-            outcome = tokio::time::timeout(patience, async {
+            // A channel has a clock of its own, so that its client hears why nobody waits any more.
+            let grace = if let Lane::Live(_) = lane { GRACE } else { Duration::ZERO };
+            outcome = tokio::time::timeout(patience + grace, async {
                 let _turn = self.counted.turn(declared.limits.parallel).await;
-                match lane {
+                match &lane {
+                    Lane::Live(channel) => self.ask_live(channel, fields, patience).await,
                     Lane::Round => self.ask_round(&call, fields, left).await,
                 }
             })
@@ -183,7 +212,7 @@ impl Lanes {
             .ok();
         };
         call.client.stand_by(Box::pin(waiting)).await.map_err(stopped)?;
-        let waited = self.clock.now().saturating_duration_since(began);
+        let waited = self.hub.clock.now().saturating_duration_since(began);
         call.lineage.waited(waited);
         // A parked call has nobody who looks at the time.
         let Some(outcome) = outcome.filter(|_| waited < patience) else { return Err(outcome::timeout(patience)) };
@@ -194,6 +223,36 @@ impl Lanes {
             call.lineage.confide(Origin::Client);
         }
         result
+    }
+
+    /// Asks on a channel.
+    async fn ask_live(&self, channel: &str, fields: Value, patience: Duration) -> Result<Value, AgentError> {
+        self.hub.channels.call(&self.principal, channel, fields, patience).await.map_err(|lost| match lost {
+            Lost::Closed => {
+                AgentError::NotSupported("the client closed the channel that its tools are called on".into())
+            }
+            Lost::Full(limit) => AgentError::Exhausted(Exhaustion { budget: Budgeted::Calls, limit: limit as u64 }),
+            Lost::Timeout => outcome::timeout(patience),
+        })
+    }
+
+    /// What the operator has described for this case, if somebody can stand in for the tool.
+    fn standing_in(&self, name: &str) -> Option<(&AskTools, Origin)> {
+        let ask = self.hub.ask.as_deref()?;
+        Some((ask, ask.find(name, self.view.abilities())?))
+    }
+
+    /// Has somebody on the client's side stand in.
+    async fn call_stand_in(&self, ask: &AskTools, call: ReverseCall) -> Result<AgentResult, AgentError> {
+        let left = call.lineage.patience()?.min(call.answer);
+        let patience = call.timeout.map_or(left, |timeout| timeout.min(left));
+        let key = format!("tool-{}", self.keys.fetch_add(1, Ordering::Relaxed));
+        let began = self.hub.clock.now();
+        // A parked call is kept for as long as its answer may take, whatever the plugin's patience.
+        let result = ask.call(&call, key, if self.stateless { left } else { patience }).await;
+        let waited = self.hub.clock.now().saturating_duration_since(began);
+        call.lineage.waited(waited);
+        if waited < patience { result } else { Err(outcome::timeout(patience)) }
     }
 
     /// Has whoever serves the call's current request ask.
@@ -210,23 +269,38 @@ impl Lanes {
 #[async_trait]
 impl ToolCaller for Lanes {
     fn tools(&self) -> Vec<AgentTool> {
-        let mut tools = self.host.tools();
+        let mut tools = self.hub.host.tools();
         if let Some(declared) = self.view.declared().filter(|declared| self.lane(declared).is_some()) {
-            let own = declared.tools.iter().filter(|it| self.host.find(&it.tool.name).is_err());
+            let own = declared.tools.iter().filter(|it| self.hub.host.find(&it.tool.name).is_err());
             tools.extend(own.map(|it| AgentTool { tool: it.tool.clone(), origin: Origin::Client }));
+        }
+        if let Some(ask) = &self.hub.ask {
+            let known: HashSet<String> = tools.iter().map(|found| found.tool.name.clone()).collect();
+            tools.extend(ask.tools(self.view.abilities()).filter(|found| !known.contains(&found.tool.name)));
         }
         tools
     }
 
     fn find(&self, name: &str) -> Result<Origin, AgentError> {
-        self.host.find(name).or_else(|_| self.of_client(name).map(|_| Origin::Client))
+        let others = || match self.of_client(name) {
+            Ok(_) => Ok(Origin::Client),
+            Err(error) => self.standing_in(name).map(|(_, origin)| origin).ok_or(error),
+        };
+        match self.hub.host.find(name) {
+            Err(AgentError::UnknownTool(_)) => others(),
+            found => found,
+        }
     }
 
     async fn call(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, Spent) {
-        if self.host.find(&call.name).is_ok() {
-            return self.host.call(call).await;
+        if self.hub.host.find(&call.name).is_ok() {
+            return self.hub.host.call(call).await;
         }
-        self.call_client(call).await
+        let stand_in = if self.of_client(&call.name).is_ok() { None } else { self.standing_in(&call.name) };
+        match stand_in {
+            Some((ask, _)) => (self.call_stand_in(ask, call).await, Spent::default()),
+            None => self.call_client(call).await,
+        }
     }
 
     fn lacks_declaration(&self) -> bool {
@@ -244,7 +318,10 @@ impl ToolCaller for HostOnly {
     }
 
     fn find(&self, name: &str) -> Result<Origin, AgentError> {
-        self.0.find(name).map_err(|_| undeclared(name))
+        match self.0.find(name) {
+            Err(AgentError::UnknownTool(_)) => Err(undeclared(name)),
+            found => found,
+        }
     }
 
     async fn call(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, Spent) {

@@ -16,8 +16,8 @@ use super::{DRAIN, LEAVE, body};
 use crate::clock::Clock;
 use crate::connections::Broker;
 use crate::identity::Authenticator;
-use crate::mcp::Server;
 use crate::mcp::reverse::retry;
+use crate::mcp::{Server, vendor};
 use crate::policy::Principal;
 use crate::storage::{Storage, StorageError};
 use axum::Router;
@@ -39,8 +39,8 @@ use tokio_util::sync::CancellationToken;
 
 /// How often a stream that says nothing shows that it is alive, so that nobody in between closes it.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-/// The request that lasts as long as the client likes.
-const LISTEN: &str = "subscriptions/listen";
+/// The requests that last as long as the client likes.
+const LASTING: [&str; 2] = ["subscriptions/listen", vendor::LISTEN];
 
 /// Who may talk to the server, and how much of it.
 #[derive(Clone)]
@@ -207,7 +207,7 @@ async fn admitted(hall: &Hall, request: Request, next: Next) -> Result<Response,
     }
     let (parts, whole) = request.into_parts();
     let text = body::read(whole, hall.max_body).await?;
-    let listens = parts.headers.get("mcp-method").is_some_and(|method| method == LISTEN);
+    let lasts = parts.headers.get("mcp-method").is_some_and(|method| LASTING.iter().any(|lasting| method == lasting));
     let work = hall.gate.enter(|| !body::is_request(&text))?;
     let headers = parts.headers.clone();
     let mut response = next.run(Request::from_parts(parts, Body::from(text.clone()))).await;
@@ -219,7 +219,7 @@ async fn admitted(hall: &Hall, request: Request, next: Next) -> Result<Response,
     {
         return Err(refusal);
     }
-    Ok(if listens { hall.gate.until_stopping(response) } else { Gate::until_sent(work, response) })
+    Ok(if lasts { hall.gate.until_stopping(response) } else { Gate::until_sent(work, response) })
 }
 
 /// An answer that may ask for reverse calls, in the form of their extension.

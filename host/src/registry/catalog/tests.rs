@@ -94,6 +94,19 @@ fn prompts_are_named_as_tools_are() {
 }
 
 #[test]
+fn names_of_the_hosts_own_tools_are_taken() {
+    use crate::registry::offer::testing::tool;
+    let made = Made::new();
+    let plugin = |prefix| made.plugin("a", prefix, "", Offer { tools: vec![tool("steer_call")], ..Offer::default() });
+    let catalog = Catalog::beside(vec![plugin(true)], vec![], &["steer_call"]).unwrap();
+    for beside in [catalog.with(&[plugin(false)]), Catalog::beside(vec![plugin(false)], vec![], &["steer_call"])] {
+        let error = beside.map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains("[plugins.a]") && error.contains("`steer_call`"), "{error}");
+    }
+    assert!(Catalog::new(vec![plugin(false)], vec![]).is_ok());
+}
+
+#[test]
 fn only_what_differs_is_told() {
     let made = Made::new();
     let version = |code: &str, resources: &[&str], prompts: &[&str]| {

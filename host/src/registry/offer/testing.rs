@@ -1,6 +1,20 @@
 //! Small offers for tests.
 
-use crate::imports::{Prompt, PromptArgument, ResourceInfo, ResourceTemplate};
+use crate::imports::{Execution, Prompt, PromptArgument, ResourceInfo, ResourceTemplate, Tool};
+
+/// A tool that takes anything.
+pub(in crate::registry) fn tool(name: &str) -> Tool {
+    Tool {
+        name: name.into(),
+        title: None,
+        description: "Does it.".into(),
+        input_schema: r#"{"type":"object"}"#.into(),
+        output_schema: None,
+        annotations: Default::default(),
+        execution: Execution::Inline,
+        icons: vec![],
+    }
+}
 
 /// A resource of this URI.
 pub(in crate::registry) fn resource(uri: &str) -> ResourceInfo {

@@ -33,19 +33,7 @@ fn compile(tool: Tool) -> Result<PluginTool, OfferError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn tool(name: &str) -> Tool {
-        Tool {
-            name: name.into(),
-            title: None,
-            description: "Does it.".into(),
-            input_schema: r#"{"type":"object"}"#.into(),
-            output_schema: None,
-            annotations: Default::default(),
-            execution: crate::imports::Execution::Inline,
-            icons: vec![],
-        }
-    }
+    use crate::registry::offer::testing::tool;
 
     #[test]
     fn sorts_and_refuses() {

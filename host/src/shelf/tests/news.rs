@@ -77,7 +77,7 @@ fn a_run_is_logged_while_it_runs_and_a_while_after() {
     let uri = log.uri().to_owned();
     assert_eq!(uri, "portcullis://runs/0123456789abcdef");
     for seq in 0..3 {
-        log.append(seq, format!(r#"[{{"type":"text","text":"{seq}"}}]"#));
+        log.append(seq, format!(r#"[{{"type":"text","text":"{seq}"}}]"#), vec![]);
     }
     let told = Change::Resource(Some(alice()), uri.clone());
     assert_eq!(lab.news(), std::slice::from_ref(&told), "once, until somebody looks");
@@ -85,7 +85,7 @@ fn a_run_is_logged_while_it_runs_and_a_while_after() {
     assert_eq!((&read["next"], &read["dropped"], &read["final"]), (&json!(3), &json!(0), &json!(false)));
     assert_eq!(read["chunks"][2], json!({"seq": 2, "content": [{"type": "text", "text": "2"}]}));
     assert_eq!((&read["tool"], &read["plugin"]), (&json!("files__search"), &json!("files")));
-    log.append(3, "[]".into());
+    log.append(3, "[]".into(), vec![]);
     assert_eq!(lab.news(), std::slice::from_ref(&told));
     let more = lab.json(&alice(), &format!("{uri}?after=2"));
     assert_eq!(more["chunks"], json!([{"seq": 3, "content": []}]));
@@ -111,9 +111,9 @@ fn logs_are_bounded() {
     let log = begin(&alice(), 0).unwrap();
     let chunk = format!("[{}]", "1,".repeat(1_000) + "1");
     for seq in 0..1_000 {
-        log.append(seq, chunk.clone());
+        log.append(seq, chunk.clone(), vec![]);
     }
-    log.append(1_000, format!("[{}]", "1,".repeat(200_000) + "1"));
+    log.append(1_000, format!("[{}]", "1,".repeat(200_000) + "1"), vec![]);
     let read = lab.json(&alice(), log.uri());
     let kept = read["chunks"].as_array().unwrap();
     assert!(kept.len() < 256 && read["dropped"] == 1_001 - kept.len(), "{} of 1,001", kept.len());

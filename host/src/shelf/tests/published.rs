@@ -34,7 +34,7 @@ fn nothing_of_one_principal_is_there_for_another() {
     lab.shelf.put_prompt(&alice(), source("notes"), prompt("plan", &[], "secret")).unwrap();
     lab.emit(&alice(), "notes", json!("secret"), Some("k")).unwrap();
     let log = lab.shelf.begin_run(&alice(), Run { source: source("notes"), tool: "notes__add".into() }).unwrap();
-    log.append(0, "[]".into());
+    log.append(0, "[]".into(), vec![]);
     for uri in [&uri, log.uri(), "portcullis://published/notes/nothing", "portcullis://runs/0", "other://x"] {
         assert_eq!(lab.shelf.read(&bob(), uri), None, "{uri}");
     }

@@ -4,6 +4,7 @@ use super::log::{EventLog, Silent};
 use super::message::interrupted;
 use super::wire::{Sending, SessionTransport};
 use crate::mcp::transport::gate::Work;
+use crate::mcp::vendor;
 use crate::policy::Principal;
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification, ClientRequest,
@@ -54,6 +55,8 @@ struct State {
 struct Running {
     log: Arc<EventLog>,
     progress: Option<ProgressToken>,
+    /// It lasts as long as the client likes, so it does not keep a session in use that nobody reads from.
+    lasts: bool,
     /// It runs on when its client is away, so a server that stops waits for it rather than for a connection.
     _work: Work,
 }
@@ -107,7 +110,8 @@ impl Session {
     /// Since when nobody has used it; none while something runs in it or somebody reads.
     pub(super) fn idle_since(&self) -> Option<Instant> {
         let state = self.state();
-        let busy = !state.running.is_empty() || Arc::strong_count(&self.presence) > 1;
+        let works = state.running.values().any(|running| !running.lasts);
+        let busy = works || Arc::strong_count(&self.presence) > 1;
         (!busy).then_some(state.used)
     }
 
@@ -142,10 +146,11 @@ impl Session {
     ) -> Result<(), Taken> {
         let place = self.incoming.reserve().await.map_err(|_| Taken::Over)?;
         let (id, progress) = (request.id.clone(), request.request.get_meta().get_progress_token());
+        let lasts = request.request.method() == vendor::LISTEN;
         {
             let mut state = self.state();
             state.check_free(&id)?;
-            state.running.insert(id.clone(), Running { log, progress, _work: work });
+            state.running.insert(id.clone(), Running { log, progress, lasts, _work: work });
         }
         place.send(ClientJsonRpcMessage::Request(request));
         if self.incoming.is_closed() {

@@ -160,6 +160,8 @@ fn server() -> Server {
     let (clock, changes) = (Arc::new(SystemClock), Changes::new());
     let catalog = Catalog::new(vec![], vec![]).unwrap();
     Server::new(Parts {
+        fallback_tools: false,
+        ask: None,
         catalog: Arc::new(CurrentCatalog::new(catalog, changes.clone())),
         runner: Arc::new(Runner::new(clock.clone(), Keepers::none(), Arc::new(NoConnections))),
         agent: Arc::new(Nobody),

@@ -1,0 +1,131 @@
+//! Rules are read strictly, and the first that fits decides.
+
+use super::*;
+use std::path::Path;
+
+fn rules(text: &str) -> Rules {
+    Rules::parse(text, "rules.toml", Path::new("/home")).unwrap()
+}
+
+fn refused(text: &str) -> String {
+    Rules::parse(text, "rules.toml", Path::new("/home")).unwrap_err().to_string()
+}
+
+#[test]
+fn without_a_rule_a_person_is_asked() {
+    let none = Rules::default();
+    for read_only in [false, true] {
+        assert_eq!(none.tool("demo", "notes.add", read_only).what, Approval::Ask);
+    }
+    assert_eq!(none.reaction("demo", "policy.effective").what, Approval::Ask);
+    assert_eq!((none.form("demo").what, none.page("demo", "x.org").what), (FormRule::Ask, PageRule::Ask));
+    assert_eq!((none.sampling("demo").what, none.chunks("demo")), (Review::Both, ChunkPolicy::UiOnly));
+    assert!(!none.offers("demo", "other.read") && none.roots().is_empty());
+    assert!(none.form("demo").by.contains("default"));
+}
+
+#[test]
+fn the_first_rule_that_fits_decides_and_says_so() {
+    let rules = rules(
+        r#"
+[[tool]]
+server = "demo"
+tool = "calendar.delete_*"
+approval = "deny"
+reason = "nothing is deleted"
+
+[[tool]]
+server = "demo"
+tool = "calendar.*"
+approval = "auto"
+
+[[tool]]
+tool = "notes.*"
+approval = "once-per-task"
+
+[[tool]]
+server = "trusted-*"
+approval = "never"
+"#,
+    );
+    let denied = rules.tool("demo", "calendar.delete_event", true);
+    assert_eq!(denied.what, Approval::Deny("nothing is deleted".into()));
+    assert_eq!(denied.by, "line 2 of rules.toml");
+    // `auto` lets through only what changes nothing.
+    assert_eq!(rules.tool("demo", "calendar.free_slots", true).what, Approval::Allow);
+    assert_eq!(rules.tool("demo", "calendar.create_event", false).what, Approval::Ask);
+    assert_eq!(rules.tool("demo", "calendar.create_event", false).by, "line 8 of rules.toml");
+    assert_eq!(rules.tool("demo", "notes.add", false).what, Approval::OncePerTask);
+    assert_eq!(rules.tool("trusted-1", "anything", false).what, Approval::Allow);
+    assert_eq!(rules.tool("other", "anything", true).what, Approval::Ask);
+    assert_eq!(rules.count(), 4);
+}
+
+#[test]
+fn questions_have_rules_of_their_own() {
+    let rules = rules(
+        r#"
+[[form]]
+server = "demo"
+do = "answer"
+answer = { confirm = true, count = 3 }
+
+[[form]]
+do = "decline"
+
+[[page]]
+server = "demo"
+do = "ask"
+hosts = ["*.example.com"]
+
+[[sampling]]
+review = "after"
+
+[[chunks]]
+server = "demo"
+policy = "inject"
+
+[[offer]]
+server = "demo"
+tool = "files.read_*"
+
+[[reaction]]
+event = "policy.*"
+approval = "never"
+
+[roots]
+folders = ["src", "/abs"]
+"#,
+    );
+    let FormRule::Answer(values) = rules.form("demo").what else { panic!("no answer") };
+    assert_eq!((&values["confirm"], &values["count"]), (&Value::from(true), &Value::from(3)));
+    assert_eq!(rules.form("other").what, FormRule::Decline);
+    assert_eq!(rules.page("demo", "login.example.com").what, PageRule::Ask);
+    assert_eq!(rules.page("demo", "login.example.com.evil.org").what, PageRule::Decline);
+    assert_eq!(rules.page("other", "evil.org").what, PageRule::Ask, "no rule speaks of that server");
+    assert_eq!(rules.sampling("demo").what, Review::After);
+    assert_eq!((rules.chunks("demo"), rules.chunks("other")), (ChunkPolicy::Inject, ChunkPolicy::UiOnly));
+    assert!(rules.offers("demo", "files.read_text") && !rules.offers("demo", "files.write"));
+    assert!(!rules.offers("other", "files.read_text"));
+    assert_eq!(rules.reaction("demo", "policy.effective").what, Approval::Allow);
+    assert_eq!(rules.roots(), [Path::new("/home/src"), Path::new("/abs")]);
+}
+
+#[test]
+fn what_is_wrong_is_refused_with_its_line() {
+    for (text, words) in [
+        ("[[tool]]\napproval = \"maybe\"\n", "line 2"),
+        ("\n[[tool]]\napproval = \"ask\"\nserve = \"x\"\n", "line 4"),
+        ("[[tools]]\n", "line 1"),
+        ("\n\n[[tool]]\napproval = \"ask\"\nreason = \"x\"\n", "line 3"),
+        ("[[tool]]\n", "approval"),
+        ("[[tool]]\ntool = \"[\"\napproval = \"ask\"\n", "line 2"),
+        ("[[form]]\ndo = \"answer\"\n", "answer = {"),
+        ("[[page]]\ndo = \"ask\"\nhosts = [\"*\"]\n", "line 3"),
+        ("[[reaction]]\napproval = \"auto\"\n", "line 1"),
+        ("[[offer]]\nserver = \"*\"\n", "tool"),
+    ] {
+        let error = refused(text);
+        assert!(error.contains(words) && error.contains("rules.toml"), "{text}: {error}");
+    }
+}

@@ -1,0 +1,108 @@
+//! The orchestrator: one request, several sources, one of which is lost on the way.
+
+use serde_json::{Value, json};
+use std::fs;
+use suite::{Called, Client, Era, Home, Server, agent, digest, paths, plugin_from};
+
+const TOOL: &str = "orchestrator__investigate";
+const ORIGIN: &str = "dev.portcullis/origin";
+
+/// A home with the folders of two sources.
+fn home() -> Home {
+    let home = Home::new();
+    for (name, text) in [("alpha", "alpha says so"), ("beta", "beta says so")] {
+        fs::create_dir(home.path().join(name)).unwrap();
+        home.write(&format!("{name}/text"), text);
+    }
+    home
+}
+
+/// A source with a folder of its own.
+fn source(name: &str, settings: &str) -> String {
+    let grant = format!(r#"grants.filesystem = [{{ host = "{name}", guest = "/work", access = "read" }}]"#);
+    agent(name, "searcher", &format!("{grant}\n{settings}"))
+}
+
+fn config(alpha: &str) -> String {
+    plugin_from("orchestrator", &paths::real_plugin("orchestrator"), r#"grants.agent-tools = ["*.search"]"#)
+        + &source("alpha", alpha)
+        + &source("beta", "")
+}
+
+fn report(called: &Called) -> &Value {
+    assert!(!called.is_error(), "{}", called.result());
+    &called.result()["structuredContent"]
+}
+
+/// What each part was answered, and by whom.
+fn answers(report: &Value) -> Vec<(&str, &str)> {
+    let parts = report["parts"].as_array().unwrap().iter();
+    parts.map(|part| (part["answer"]["text"].as_str().unwrap(), part["answer"]["source"].as_str().unwrap())).collect()
+}
+
+/// What each source said meanwhile about a part, in the order in which it came.
+fn heard<'a>(called: &'a Called, source: &str, part: &str) -> Vec<&'a str> {
+    let from = |chunk: &&&Value| chunk["_meta"][ORIGIN] == json!([source]);
+    let texts = called
+        .chunks()
+        .into_iter()
+        .filter(|chunk| from(&chunk))
+        .map(|chunk| chunk["content"][0]["text"].as_str().unwrap());
+    texts.filter(|text| text.ends_with(&format!(" {part}"))).collect()
+}
+
+#[test]
+fn parts_are_answered_side_by_side_by_all_sources() {
+    for era in Era::ALL {
+        let mut client = Client::new(Server::start_in(home(), &config("")), era, true);
+        let called = client.call(TOOL, json!({"request": "one; two; three"}));
+        let expected = [
+            ("one: alpha says so", "alpha.search"),
+            ("two: beta says so", "beta.search"),
+            ("three: alpha says so", "alpha.search"),
+        ];
+        assert_eq!(answers(report(&called)), expected, "{era:?}");
+        assert_eq!(report(&called)["parts"][0]["answer"]["origin"], "the component alpha");
+        assert_eq!(heard(&called, "alpha.search", "three"), ["looking for three", "found three"], "{era:?}");
+        assert_eq!(heard(&called, "beta.search", "two"), ["looking for two", "found two"], "{era:?}");
+        assert_eq!(called.stream()["sha256"], digest(called.chunks()));
+        assert_eq!(called.usage()["calls"], 3);
+    }
+}
+
+#[test]
+fn what_a_broken_source_left_undone_is_asked_of_another() {
+    let home = home();
+    home.write("alpha/broken", "");
+    let mut client = Client::new(Server::start_in(home, &config("")), Era::Modern, true);
+    let called = client.call(TOOL, json!({"request": "one; two; three"}));
+    let report = report(&called);
+    let sources: Vec<_> = answers(report).into_iter().map(|(_, source)| source).collect();
+    assert_eq!(sources, ["beta.search"; 3]);
+    assert_eq!(report["given_up"][0]["source"], "alpha.search", "{report}");
+    assert_eq!(heard(&called, "alpha.search", "one"), ["looking for one"], "it got no further");
+    assert_eq!(heard(&called, "beta.search", "one"), ["looking for one", "found one"]);
+    assert_eq!(called.usage()["calls"], 5, "the broken one was asked about two parts, once each");
+}
+
+#[test]
+fn a_source_that_hangs_is_stopped_and_replaced() {
+    let home = home();
+    home.write("alpha/stuck", "");
+    let mut client = Client::new(Server::start_in(home, &config("")), Era::Modern, true);
+    let called = client.call(TOOL, json!({"request": "one; two", "patience": 1}));
+    let report = report(&called);
+    assert_eq!(answers(report), [("one: beta says so", "beta.search"), ("two: beta says so", "beta.search")]);
+    let why = report["parts"][0]["troubles"][0]["why"].as_str().unwrap();
+    assert!(why.starts_with("no answer within"), "{why}");
+    assert_eq!(report["given_up"], json!([]), "it may be good for something else");
+}
+
+#[test]
+fn without_a_source_it_says_which_it_looked_for() {
+    let bare = plugin_from("orchestrator", &paths::real_plugin("orchestrator"), "") + &source("alpha", "");
+    let mut client = Client::new(Server::start_in(home(), &bare), Era::Modern, true);
+    let called = client.call(TOOL, json!({"request": "one"}));
+    assert_eq!(called.code(), "unsupported", "{}", called.result());
+    assert!(called.text().contains("*search"), "{}", called.text());
+}
