@@ -11,8 +11,8 @@ use super::server::Shared;
 use super::wire;
 use crate::engine::CallError;
 use crate::imports::{CallContext, NoClient, Provenance};
-use crate::policy::Principal;
-use crate::registry::{CallRequest, Finished, Plugin};
+use crate::policy::{Overflow, PluginId, Principal};
+use crate::registry::{Beyond, CallRequest, Finished, Plugin};
 use crate::shelf::Run;
 use rmcp::ErrorData;
 use rmcp::model::{InputRequiredResult, InputResponses};
@@ -29,14 +29,46 @@ pub(super) enum Response {
     InputRequired(InputRequiredResult),
 }
 
+/// Who answers a request.
+#[derive(Clone, Copy)]
+pub(super) enum By<'a> {
+    Plugin(&'a Plugin),
+    /// A server behind this host.
+    Beyond(&'a Beyond),
+}
+
+impl<'a> By<'a> {
+    fn id(self) -> &'a PluginId {
+        match self {
+            By::Plugin(plugin) => plugin.id(),
+            By::Beyond(beyond) => &beyond.id,
+        }
+    }
+
+    fn overflow(self) -> Overflow {
+        match self {
+            By::Plugin(plugin) => plugin.spec.limits.overflow,
+            By::Beyond(_) => Overflow::Block,
+        }
+    }
+
+    /// What a parked call is bound to. A server behind this host has no version that we could know.
+    fn version(self) -> &'a str {
+        match self {
+            By::Plugin(plugin) => plugin.digest.as_str(),
+            By::Beyond(beyond) => &beyond.id.name,
+        }
+    }
+}
+
 /// A request whose call may take several rounds.
 pub(super) struct Request<'a> {
     pub(super) method: &'static str,
     /// What is called.
     pub(super) target: &'a str,
     pub(super) arguments: Value,
-    /// Of the plugin that answers.
-    pub(super) plugin: &'a Plugin,
+    /// Who answers.
+    pub(super) plugin: By<'a>,
     /// The parked call that it goes on with.
     pub(super) state: Option<String>,
     /// Answers that it brought along.
@@ -80,8 +112,8 @@ where
         let output = make(arguments, reach).await?;
         return Ok(Response::Complete(output.with(&record)));
     }
-    let overflow = plugin.spec.limits.overflow;
-    let binding = Binding::new(&principal, method, target, &arguments, plugin.digest.as_str());
+    let overflow = plugin.overflow();
+    let binding = Binding::new(&principal, method, target, &arguments, plugin.version());
     let given = given.unwrap_or_default();
     let live = match back {
         Some((state, way)) => {

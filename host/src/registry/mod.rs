@@ -1,6 +1,7 @@
 //! Installed plugins: loading them, what they offer, and running calls on them.
 
 mod answer;
+mod beyond;
 mod catalog;
 mod current;
 mod idle;
@@ -16,6 +17,7 @@ mod waiting;
 mod watch;
 
 pub use answer::{Answer, Finished, Structured, Usage};
+pub use beyond::Beyond;
 pub use catalog::{Catalog, CatalogError, Exposed};
 pub use current::CurrentCatalog;
 pub use load::{LoadError, Loader};

@@ -41,7 +41,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 /// The extension, and the key of its `_meta` in a request.
-pub const EXTENSION: &str = "dev.portcullis/client-tools";
+pub(crate) const EXTENSION: &str = "dev.portcullis/client-tools";
 /// Where a modern request says what its client can do.
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 /// How much of a plugin's reason for a call is told, in characters.
