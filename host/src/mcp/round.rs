@@ -5,8 +5,7 @@ use super::asking::{Asker, View};
 use super::lot::Lot;
 use super::pending::{Ask, Pending};
 use super::record::Record;
-use super::reverse::{Beside, Brought, Lanes};
-use super::server::Shared;
+use super::reverse::{Brought, Hub, Lanes};
 use super::stream::{Outlet, Queue, Stream};
 use super::wire;
 use super::{CALL, STREAM, legacy};
@@ -64,6 +63,7 @@ pub(super) struct Reach {
 pub(super) struct Begin {
     pub(super) overflow: Overflow,
     pub(super) record: Record,
+    pub(super) principal: Principal,
 }
 
 /// How a round ended.
@@ -75,7 +75,7 @@ pub(super) enum Round {
 impl Live {
     /// Begins a call, which `make` makes of what it is given.
     pub(super) fn begin<F>(
-        server: &Shared,
+        hub: &Hub,
         context: &RequestContext<RoleServer>,
         given: InputResponses,
         brought: Brought,
@@ -90,10 +90,8 @@ impl Live {
         view.turn_to(wire::abilities(context), given, brought);
         let cancel = CancellationToken::new();
         let client = Arc::new(Asker { view: view.clone(), queue: queue.sender() });
-        let (host, clock) = (server.agent.clone(), server.runner.clock());
-        let (principal, channels, ask) = (server.principal(context), server.channels.clone(), server.ask.clone());
-        let beside = Beside { principal, channels, ask };
-        let agent = Arc::new(Lanes::new(host, beside, view.clone(), queue.sender(), is_stateless(context), clock));
+        let (principal, queue_end) = (begin.principal, queue.sender());
+        let agent = Arc::new(Lanes::new(hub, principal, view.clone(), queue_end, is_stateless(context)));
         let call = make(Reach { sink: Arc::new(queue), client, agent, cancel: cancel.clone() });
         Self { call, stream, view, cancel, next: Vec::new() }
     }

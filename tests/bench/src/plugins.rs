@@ -20,6 +20,12 @@ pub(crate) enum Set {
     Asking(usize),
     /// This many copies of `hello`, each with a digest of its own.
     Copies(usize),
+    /// The planner, which calls a calendar back. The calendar is on the agent's side of the same server and, for whoever
+    /// calls it directly, a plugin as well; or the client's.
+    Planner {
+        /// Whether it is this server's.
+        local: bool,
+    },
 }
 
 /// Writes `MANY` copies of a component that do the same and differ in their bytes.
@@ -66,6 +72,22 @@ pub(crate) fn configuration(contender: Contender, set: Set, built: &Path, copies
                 parked["per-principal"] = calls.into();
             }
             plugins.insert("bench".into(), Value::Table(entry));
+        }
+        Set::Planner { local } => {
+            let with_limits = |name: &str| {
+                let mut entry = entry(built.join(format!("{name}.wasm")));
+                entry.insert("limits".into(), Value::Table(generous_limits(contender)));
+                entry
+            };
+            let mut planner = with_limits("planner");
+            planner.insert("grants".into(), toml! { agent-tools = ["calendar.free_slots"] }.into());
+            plugins.insert("planner".into(), planner.into());
+            if local {
+                plugins.insert("calendar".into(), with_limits("calendar").into());
+                let mut calendar = with_limits("calendar");
+                calendar.remove("prefix");
+                file.insert("agent".into(), Table::from_iter([("calendar".to_owned(), Value::from(calendar))]).into());
+            }
         }
         Set::Copies(count) => {
             for number in 0..count {

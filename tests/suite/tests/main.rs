@@ -1,6 +1,8 @@
 //! End-to-end tests: the real program with real guests, driven from outside. One topic per file.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod abuse;
+mod adapters;
 mod answers;
 mod asking;
 mod bombs;
@@ -22,6 +24,7 @@ mod headers;
 mod http;
 mod identity;
 mod isolation;
+mod lanes;
 mod languages;
 mod live;
 mod live_calls;
@@ -45,4 +48,5 @@ mod steering;
 mod streaming;
 mod subscriptions;
 mod transcripts;
+mod upstream;
 mod wire;

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 use crate::command::{cargo, check};
 use crate::repo::Repo;
-use crate::{conformance, rmcp, setup};
+use crate::{adapters, conformance, rmcp, setup};
 
 /// Format, lints, set-up, all tests.
 pub(crate) fn run(repo: &Repo) -> Result<()> {
@@ -32,6 +32,9 @@ pub(crate) fn run(repo: &Repo) -> Result<()> {
     let mut clippy = cargo();
     clippy.args(["clippy", "--all-targets", "--manifest-path"]).arg(rmcp::manifest(repo));
     check(clippy.arg("--target-dir").arg(repo.cargo_target()).args(["--", "-D", "warnings"]).current_dir(&repo.root))?;
+
+    heading("tests of the client adapters");
+    adapters::test(repo)?;
 
     heading("tests");
     check(cargo().args(["build", "-p", "portcullis"]).current_dir(&repo.root))?;

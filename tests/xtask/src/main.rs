@@ -2,6 +2,7 @@
 //! when nothing changed.
 #![allow(clippy::print_stdout, reason = "a tool for people at a terminal; no MCP wire here")]
 
+mod adapters;
 mod bench;
 mod checks;
 mod clients;

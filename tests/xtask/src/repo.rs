@@ -39,6 +39,11 @@ impl Repo {
         self.root.join("tests/clients")
     }
 
+    /// The packages for other people's clients.
+    pub(crate) fn adapters(&self) -> PathBuf {
+        self.root.join("guest-sdk/clients")
+    }
+
     /// A binary of the workspace in the given profile's folder.
     pub(crate) fn binary(&self, profile: &str, name: &str) -> PathBuf {
         self.cargo_target.join(profile).join(format!("{name}{EXE}"))

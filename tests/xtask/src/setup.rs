@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::repo::Repo;
-use crate::{node, python, rmcp, wasm};
+use crate::{adapters, node, python, rmcp, wasm};
 
 /// Tool chains, all plugins in all languages, all test guests.
 pub(crate) fn everything(repo: &Repo) -> Result<()> {
@@ -11,6 +11,7 @@ pub(crate) fn everything(repo: &Repo) -> Result<()> {
     wasm::guests(repo)?;
     python::packages(repo)?;
     node::packages(repo)?;
+    adapters::typescript(repo)?;
     rmcp::client(repo)?;
     python::plugin(repo)?;
     node::plugin(repo)
@@ -23,12 +24,13 @@ pub(crate) fn for_demo(repo: &Repo, guests: &[&str]) -> Result<()> {
     python::packages(repo)
 }
 
-/// What the transcripts of real clients need: the clients and the guest that asks them.
+/// What the transcripts of real clients need: the clients, the guest that asks them and the plugins that call them back.
 pub(crate) fn for_clients(repo: &Repo, guests: &[&str]) -> Result<()> {
-    wasm::add_target(repo)?;
+    rust_plugins(repo)?;
     wasm::some_guests(repo, guests)?;
     python::packages(repo)?;
     node::packages(repo)?;
+    adapters::typescript(repo)?;
     rmcp::client(repo)
 }
 
