@@ -1,9 +1,9 @@
 //! What is said to calls that are running: `dev.portcullis/steer`, and a tool for clients that cannot send it.
 
+use super::respond::By;
 use super::server::Shared;
 use crate::imports::{CallContext, MAX_STEERING_MESSAGE, Steering};
 use crate::policy::Principal;
-use crate::registry::Plugin;
 use crate::telemetry::printable;
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations};
@@ -57,8 +57,11 @@ pub(super) struct Place {
 
 impl Running {
     /// A call begins. With it: where its messages wait.
-    pub(super) fn begin(self: &Arc<Self>, plugin: &Plugin, tool: &str, call: &CallContext) -> (Place, Steering) {
-        let reads = plugin.inspection.imports.iter().any(|import| import.starts_with(INTERFACE));
+    pub(super) fn begin(self: &Arc<Self>, by: By<'_>, tool: &str, call: &CallContext) -> (Place, Steering) {
+        let reads = match by {
+            By::Plugin(plugin) => plugin.inspection.imports.iter().any(|import| import.starts_with(INTERFACE)),
+            By::Beyond(_) => false,
+        };
         let steering = Steering::default();
         let place = self.enter(call, tool, reads.then(|| steering.clone()));
         (place, steering)

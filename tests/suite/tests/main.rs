@@ -45,4 +45,5 @@ mod steering;
 mod streaming;
 mod subscriptions;
 mod transcripts;
+mod upstream;
 mod wire;
