@@ -8,12 +8,37 @@ use crate::imports::{Abilities, ClientCalls, ClientError, Inquiry, Reply};
 use async_trait::async_trait;
 use rmcp::model::InputResponses;
 use serde_json::{Map, Value};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{mpsc, oneshot};
 
 /// What a call may know of the request that it is served under at the moment.
 #[derive(Default)]
-pub(super) struct View(Mutex<Seen>);
+pub(super) struct View {
+    seen: Mutex<Seen>,
+    /// Calls of this host under this one that are under way, with the number of calls that each makes.
+    nested: Mutex<HashMap<String, usize>>,
+}
+
+/// A reverse call is under way until this is dropped.
+pub(super) struct UnderWay<'a> {
+    view: &'a View,
+    parent: String,
+    /// Its own id, if it is made in this host.
+    own: Option<String>,
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        let mut nested = self.view.nested();
+        if let Some(own) = &self.own {
+            nested.remove(own);
+        }
+        if let Some(calls) = nested.get_mut(&self.parent) {
+            *calls -= 1;
+        }
+    }
+}
 
 #[derive(Default)]
 struct Seen {
@@ -34,7 +59,29 @@ impl View {
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn nested(&self) -> MutexGuard<'_, HashMap<String, usize>> {
+        self.nested.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A call makes another one, in this host or elsewhere.
+    pub(super) fn begin(&self, parent: &str, own: Option<&str>) -> UnderWay<'_> {
+        let mut nested = self.nested();
+        if let Some(calls) = nested.get_mut(parent) {
+            *calls += 1;
+        }
+        if let Some(own) = own {
+            nested.insert(own.to_owned(), 0);
+        }
+        UnderWay { view: self, parent: parent.to_owned(), own: own.map(str::to_owned) }
+    }
+
+    /// Whether a nested call does something other than wait for those that it called, or for an answer to its questions.
+    pub(super) fn is_working(&self, asked: &[Ask]) -> bool {
+        let at_an_end = self.nested().values().filter(|calls| **calls == 0).count();
+        at_an_end > asked.iter().filter(|ask| matches!(ask, Ask::Questions(_))).count()
     }
 
     /// What the client of this very request can be asked.

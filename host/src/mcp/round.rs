@@ -18,8 +18,10 @@ use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, GetPromptResult, InputResponses, MetaObject, ProtocolVersion, ReadResourceResult};
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value;
+use std::pin::pin;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// The result of a request that may take several rounds.
@@ -58,6 +60,9 @@ pub(super) struct Reach {
     pub(super) agent: Arc<dyn ToolCaller>,
     pub(super) cancel: CancellationToken,
 }
+
+/// How long nested calls that still work are given to ask something too, before their request ends without them.
+const MOMENT: Duration = Duration::from_millis(100);
 
 /// A call that begins: on whose behalf, and what becomes of its words.
 pub(super) struct Begin<'a> {
@@ -127,14 +132,15 @@ impl Live {
         let stateless = is_stateless(context);
         let record = stream.record();
         let outlet = Outlet::of(context, &record);
+        let mut over_already = None;
         if !next.is_empty() {
-            match gather(&mut call, &mut stream, &outlet, next).await {
+            match gather(&mut call, &mut stream, &outlet, &view, next).await {
                 Ok(Some(pending)) => {
                     let live = Live { call, stream, view, cancel, next: Vec::new() };
                     return Round::Asks(Box::new(live), pending);
                 }
                 Ok(None) => {}
-                Err(outcome) => return Round::Done(outcome.map(|output| output.with(&record))),
+                Err(outcome) => over_already = Some(outcome),
             }
         }
         let mut asked = FuturesUnordered::<BoxFuture<'_, ()>>::new();
@@ -142,6 +148,9 @@ impl Live {
         let over = CancellationToken::new();
         let mut forwarding = Some(stream.forward(outlet.clone()));
         let outcome = loop {
+            if let Some(outcome) = over_already.take() {
+                break outcome;
+            }
             let forward = async {
                 match forwarding.as_mut() {
                     Some(forwarding) => forwarding.await,
@@ -154,13 +163,17 @@ impl Live {
                 (mut stream, event) = forward => {
                     forwarding = None;
                     match event {
-                        Some(ask) if stateless => match gather(&mut call, &mut stream, &outlet, vec![ask]).await {
+                        Some(ask) if stateless => match gather(&mut call, &mut stream, &outlet, &view, vec![ask]).await {
                             Ok(None) => forwarding = Some(stream.forward(outlet.clone())),
                             Ok(Some(pending)) => {
                                 let live = Live { call, stream, view, cancel, next: Vec::new() };
                                 return Round::Asks(Box::new(live), pending);
                             }
-                            Err(outcome) => break outcome,
+                            Err(outcome) => {
+                                // What it said last is still to go out.
+                                forwarding = Some(stream.forward(outlet.clone()));
+                                break outcome;
+                            }
                         },
                         Some(ask) => {
                             // However much one call waits for, it stands there once.
@@ -200,8 +213,20 @@ async fn gather(
     call: &mut BoxFuture<'static, Outcome>,
     stream: &mut Stream,
     outlet: &Outlet,
+    view: &View,
     mut asks: Vec<Ask>,
 ) -> Result<Option<Pending>, Outcome> {
+    let mut moment = pin!(tokio::time::sleep(MOMENT));
+    while view.is_working(&asks) {
+        let event = tokio::select! {
+            biased;
+            outcome = &mut *call => return Err(outcome),
+            event = stream.next() => event,
+            () = &mut moment => break,
+        };
+        let Some(event) = event else { break };
+        stream.say(event, outlet, &mut asks).await;
+    }
     loop {
         if let Some(outcome) = forget_waker(call) {
             return Err(outcome);

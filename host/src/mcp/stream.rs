@@ -167,20 +167,25 @@ impl Stream {
         let mut found = false;
         while let Some(event) = self.ring.pop().or_else(|| self.from.try_recv().ok()) {
             found = true;
-            match event {
-                Event::Ask(ask) => asks.push(*ask),
-                event => {
-                    if let Some(notification) = self.notification(event, &to.0.form) {
-                        // Whoever goes on with the call finds out that nobody reads.
-                        let _ = to.send(notification).await;
-                    }
-                }
-            }
+            self.say(event, to, asks).await;
         }
         found
     }
 
-    async fn next(&mut self) -> Option<Event> {
+    /// Sends one thing, unless it asks something.
+    pub(super) async fn say(&mut self, event: Event, to: &Outlet, asks: &mut Vec<Ask>) {
+        match event {
+            Event::Ask(ask) => asks.push(*ask),
+            event => {
+                if let Some(notification) = self.notification(event, &to.0.form) {
+                    // Whoever goes on with the call finds out that nobody reads.
+                    let _ = to.send(notification).await;
+                }
+            }
+        }
+    }
+
+    pub(super) async fn next(&mut self) -> Option<Event> {
         match self.ring.pop() {
             Some(chunk) => Some(chunk),
             None => self.from.recv().await,

@@ -6,7 +6,7 @@ mod chains;
 mod limits;
 
 use serde_json::{Map, Value, json};
-use suite::{Called, Client, Era, Server, plugin};
+use suite::{Called, Client, Era, Server, agent, plugin};
 
 /// The extension.
 pub(crate) const EXTENSION: &str = "dev.portcullis/client-tools";
@@ -246,4 +246,48 @@ fn the_server_says_which_lanes_it_has() {
     let capabilities = client.request("server/discover", json!({})).result()["capabilities"].clone();
     let lanes = capabilities["extensions"][EXTENSION]["lanes"].as_array().unwrap();
     assert!(lanes.contains(&json!("retry")) && lanes.contains(&json!("request")), "{capabilities}");
+}
+
+#[test]
+fn what_several_nested_calls_ask_at_once_is_one_round() {
+    let asker = agent("asker", "agent-calls", "grants.client.form = true");
+    let config = plugin("agent-calls", r#"grants.agent-tools = ["asker.*", "calendar.*"]"#) + &asker;
+    let mut client = Client::able(Server::start(&config), Era::Modern, false, two());
+    let nested = json!({"name": "asker.run", "arguments": script(json!([{"ask": "who"}]))});
+    let steps = json!([{"many": [nested, call("calendar.free_slots", 1)["call"], nested]}]);
+    let (arguments, mut called) = first(&mut client, steps);
+    // Which kind comes first depends on who was first to ask; both are one round each.
+    for _ in 0..2 {
+        let params = if called.result()["resultType"] == EXTENSION {
+            let (key, fields) = asked(&called).iter().next().unwrap();
+            retry(&arguments, &called.result()["continuation"], json!({key: answer(fields)}))
+        } else {
+            // Questions of the same name get names of their own.
+            let requests =
+                called.result()["inputRequests"].as_object().unwrap_or_else(|| panic!("{}", called.result()));
+            assert_eq!(requests.keys().collect::<Vec<_>>(), ["who", "who-2"]);
+            let named = json!({"action": "accept", "content": {"name": "Ada"}});
+            let responses = json!({"who": named, "who-2": named});
+            json!({"name": "agent-calls__run", "arguments": arguments, "requestState": called.result()["requestState"], "inputResponses": responses})
+        };
+        called = Called(client.request("tools/call", params));
+    }
+    let said = came(&called);
+    let texts: Vec<_> = said[0].as_array().unwrap().iter().map(|said| said["text"].to_string()).collect();
+    assert!(texts[0].contains("Ada") && texts[1].contains("free on 1") && texts[2].contains("Ada"), "{texts:?}");
+}
+
+#[test]
+fn an_older_client_over_http_is_asked_on_the_stream_of_its_call() {
+    let (_server, address) = Server::start_http(&config());
+    let session = suite::http::legacy_session_able(address, &two(), "2025-11-25", &[]);
+    let post = |message: Value| suite::http::legacy(address, &session, "POST", &[], &message.to_string());
+    let params = json!({"name": "agent-calls__run", "arguments": script(json!([call("calendar.free_slots", 4)]))});
+    let mut stream = post(json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}));
+    let request = stream.message().unwrap();
+    assert_eq!(request["method"], REQUEST, "{request}");
+    let reply = json!({"jsonrpc": "2.0", "id": request["id"], "result": answer(&request["params"])});
+    assert_eq!(post(reply).status, 202);
+    let called = Called(stream.answer(7, std::time::Instant::now()));
+    assert_eq!(came(&called)[0]["text"], "free on 4");
 }

@@ -294,8 +294,10 @@ impl ToolCaller for Lanes {
 
     async fn call(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, Spent) {
         if self.hub.host.find(&call.name).is_ok() {
+            let _under_way = self.view.begin(&call.parent, Some(&call.context.id));
             return self.hub.host.call(call).await;
         }
+        let _under_way = self.view.begin(&call.parent, None);
         let stand_in = if self.of_client(&call.name).is_ok() { None } else { self.standing_in(&call.name) };
         match stand_in {
             Some((ask, _)) => (self.call_stand_in(ask, call).await, Spent::default()),
