@@ -2,6 +2,7 @@
 //! decides about them and answers what servers ask.
 
 mod address;
+mod circle;
 mod desk;
 mod face;
 pub mod gateway;
@@ -15,7 +16,8 @@ pub mod upstream;
 mod view;
 
 pub use address::{Address, AddressError};
-pub use desk::{Desk, DeskParts, Matter, Notice, Ruling, RulingError};
+pub use circle::Circle;
+pub use desk::{Desk, DeskParts, Matter, Notice, Outcome, Ruling, RulingError};
 pub use face::{Asker, Face, Heard, ToolRequest, Verdict};
 pub use local::LocalAgent;
 pub use memory::{Approved, Memory, MemoryError, MemoryFile, OpenCall};

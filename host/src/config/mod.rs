@@ -51,9 +51,9 @@ struct File {
     #[serde(default)]
     connections: BTreeMap<String, ConnectionSettings>,
     model: Option<ModelSettings>,
+    ask: Option<AskTable>,
     #[serde(default)]
     upstream: BTreeMap<String, UpstreamSettings>,
-    ask: Option<AskTable>,
 }
 
 #[derive(Deserialize)]
@@ -327,11 +327,21 @@ fn default_cache() -> Result<PathBuf, ConfigError> {
         .ok_or_else(|| ConfigError::Environment("no cache folder: set PORTCULLIS_CACHE or server.cache".into()))
 }
 
+/// The user's editor.
+pub fn editor() -> Option<String> {
+    ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|text| !text.trim().is_empty()))
+}
+
 /// What is logged: `PORTCULLIS_LOG`, in the syntax of tracing filters. What rmcp says is an error may be a client's doing,
 /// and a client must not fill the log.
 pub fn log_filter() -> String {
     let quiet = "info,rmcp=error,rmcp::service=off,rmcp::transport::common::server_side_http=off";
     std::env::var("PORTCULLIS_LOG").unwrap_or_else(|_| quiet.into())
+}
+
+/// The same for a program that a person talks to: only what is wrong.
+pub fn quiet_log_filter() -> String {
+    std::env::var("PORTCULLIS_LOG").unwrap_or_else(|_| "warn,rmcp=off".into())
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ mod wire;
 
 pub use lot::Lot;
 pub use reverse::AskTools;
-pub use reverse::EXTENSION as CLIENT_TOOLS;
+pub(crate) use reverse::EXTENSION as CLIENT_TOOLS;
 pub use server::{Parts, Server};
 pub use steer::STEER_CALL;
 

@@ -90,13 +90,14 @@ where
     let Request { method, target, arguments, plugin, state, given } = request;
     let principal = server.principal(context);
     let brought = Brought::of(context)?;
+    let parent = server.hub.chains.parent(context, &principal)?;
     let about = about(&principal, context)?;
     let correlation = about.correlation_id.clone();
     let source = Provenance::of(plugin.id(), &about);
     let record = Record::logged(server.shelf.clone(), principal.clone(), Run { source, tool: target.to_owned() });
     let make = |arguments, Reach { sink, client, agent, cancel }| {
         let (running, steering) = server.running.begin(plugin, target, &about);
-        let call = make(arguments, CallRequest { context: about, sink, agent, client, cancel, steering, parent: None });
+        let call = make(arguments, CallRequest { context: about, sink, agent, client, cancel, steering, parent });
         async move {
             let _running = running;
             call.await
@@ -121,8 +122,8 @@ where
             live.resume(pending, context, given, brought)
         }
         None => {
-            let begin = Begin { overflow, record };
-            Live::begin(server, context, given, brought, begin, |reach| Box::pin(make(arguments, reach)))
+            let begin = Begin { principal: &principal, overflow, record };
+            Live::begin(&server.hub, context, given, brought, begin, |reach| Box::pin(make(arguments, reach)))
         }
     };
     serve(server, live, &principal, &binding, correlation.as_deref(), context).await

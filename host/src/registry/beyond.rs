@@ -73,10 +73,10 @@ impl Runner {
             cancel,
             client,
             questions: questions.clone(),
-            timeout: None,
-            answer: limits.answer,
             standstill: Standstill::new(clock.clone()),
             held: 0,
+            timeout: None,
+            answer: limits.answer,
         };
         let (parent, lineage) = (call.parent.clone(), call.lineage.clone());
         let (answered, spent) = beyond.caller.call(call).await;

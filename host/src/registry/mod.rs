@@ -25,6 +25,6 @@ pub use offer::OfferError;
 pub use plugin::{Plugin, PluginTemplate, PluginTool};
 pub use provided::Pieces;
 pub use reload::Reloader;
-pub use runner::{CallRequest, Parent, Runner};
+pub use runner::{CallRequest, Parent, Purse, Runner};
 pub use template::UriTemplate;
 pub use watch::FileWatch;
