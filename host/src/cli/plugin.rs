@@ -3,6 +3,7 @@
 use super::{ConfigFile, show};
 use crate::config::Config;
 use crate::host::Host;
+use crate::telemetry::printable;
 use anyhow::Context;
 use bytesize::ByteSize;
 use std::process::ExitCode;
@@ -39,6 +40,13 @@ impl Plugin {
                     let size = ByteSize(plugin.inspection.size).to_string();
                     println!("{:<28} {version:<10} {size:>9}  {digest}  {}", plugin.id().table(), tools.join(", "));
                 }
+                for upstream in &host.upstreams {
+                    let tools = upstream.tools();
+                    let tools: Vec<_> = tools.iter().map(|tool| printable(&tool.tool.name).into_owned()).collect();
+                    let said = if upstream.is_connected() { tools.join(", ") } else { "not connected".to_owned() };
+                    let name = format!("upstream.{}", upstream.name());
+                    println!("{name:<28} {:<10} {:>9}  {:<19}  {said}", "-", "-", "-");
+                }
             }
             Plugin::Show { name, .. } => {
                 let mut found =
@@ -51,6 +59,7 @@ impl Plugin {
                 }
             }
         }
+        host.close().await;
         Ok(ExitCode::SUCCESS)
     }
 }

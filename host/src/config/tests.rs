@@ -22,6 +22,7 @@ fn the_example_is_the_default_and_names_every_key() {
         ("[connections.a]\nx=1", "connections"),
         ("[model]\nx=1", "model"),
         ("[ask]\nx=1", "ask"),
+        ("[upstream.a]\nx=1", "upstream"),
         ("[plugins.a.limits]\nx=1", "limits"),
         ("[plugins.a.grants]\nx=1", "grants"),
     ] {
@@ -47,6 +48,12 @@ fn the_rest_of_the_example_is_right_too() {
     assert_eq!(config.auth.oauth.unwrap().required_scopes, ["tools"]);
     let (model, least) = (config.model.unwrap(), parse("[model]\nurl = \"http://[::1]\"\nname = \"m\"").unwrap());
     assert_eq!(model.key_file.as_deref(), Some(Path::new("/base/model.key")));
+    let [search, tracker] = &config.upstreams[..] else { panic!("not two servers") };
+    assert_eq!(
+        (search.patience(), search.exposes("find_x"), search.exposes("x")),
+        (std::time::Duration::from_secs(60), true, false)
+    );
+    assert!(tracker.command.len() == 2 && tracker.exposes("x") && tracker.offer[0].covers("notes.add"));
     let rest = |model: &ModelSettings| (model.max_tokens, model.calls_per_minute, model.timeout);
     assert_eq!(rest(&model), rest(&least.model.unwrap()));
 }
@@ -94,4 +101,18 @@ fn mistakes_are_named() {
         assert!(message.contains(expected), "{text}\n{message}");
         assert!(message.starts_with("p.toml: "), "{message}");
     }
+}
+
+#[test]
+fn a_server_behind_has_a_name_of_its_own() {
+    let upstream = "[upstream.far]\ncommand = [\"server\"]\nkey-file = \"k\"\n";
+    let message = parse(upstream).unwrap_err().to_string();
+    assert!(message.contains("[upstream.far]") && message.contains("key-file"), "{message}");
+    let there = "[upstream.far]\nurl = \"https://far.example/mcp\"\nkey-file = \"k\"\n";
+    assert_eq!(parse(there).unwrap().upstreams[0].key_file.as_deref(), Some(Path::new("/base/k")));
+    for side in ["plugins", "agent"] {
+        let message = parse(&format!("{there}[{side}.far]\nsource = \"x\"\n")).unwrap_err().to_string();
+        assert!(message.contains("the same name"), "{message}");
+    }
+    assert!(parse("[upstream.a__b]\ncommand = [\"x\"]\n").is_err());
 }

@@ -148,6 +148,10 @@ impl<R> Lines<R> {
 
 impl<R: AsyncRead + Unpin> AsyncRead for Lines<R> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        // Only now: what was read before the end was reached has been handed over.
+        if self.since > MAX_MESSAGE {
+            return Poll::Ready(Err(io::Error::other("the server sent a message that is too long")));
+        }
         let before = buf.filled().len();
         std::task::ready!(Pin::new(&mut self.inner).poll_read(cx, buf))?;
         let read = &buf.filled()[before..];
@@ -155,10 +159,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Lines<R> {
             Some(at) => read.len() - at - 1,
             None => self.since.saturating_add(read.len()),
         };
-        match self.since > MAX_MESSAGE {
-            true => Poll::Ready(Err(io::Error::other("the server sent a message that is too long"))),
-            false => Poll::Ready(Ok(())),
-        }
+        Poll::Ready(Ok(()))
     }
 }
 

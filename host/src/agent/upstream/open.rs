@@ -260,3 +260,71 @@ impl Listener for OpenCalls {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::Offer;
+    use crate::agent::upstream::call::Under;
+    use crate::agent::upstream::offer::Chain;
+    use crate::clock::{Clock, SystemClock};
+    use crate::engine::Standstill;
+    use crate::imports::{NoClient, NoSink, Questions};
+    use crate::policy::{Budget, Limits, Lineage, Principal};
+
+    fn opened(calls: &Arc<OpenCalls>, task: &str, mark: Option<&str>) -> Option<Opened> {
+        let (limits, clock) = (Limits::default(), Arc::new(SystemClock));
+        let (lineage, budget) = (Lineage::root("far.run".into(), &limits), Budget::root(&limits, clock.now()));
+        let standstill = Standstill::new(clock.clone());
+        let under = Under {
+            lineage: lineage.clone(),
+            budget,
+            standstill: standstill.clone(),
+            held: 0,
+            principal: Principal::local(),
+            client: Arc::new(NoClient),
+            sink: Arc::new(NoSink),
+            questions: Questions::new(1),
+            answer: std::time::Duration::from_secs(1),
+            chain: None,
+        };
+        let voice = Voice::Client(crate::agent::upstream::voice::Caller::new(&under).0);
+        let agent = Arc::new(crate::agent::Nobody);
+        let chain = Chain { lineage, budget, standstill, held: 0, principal: Principal::local(), agent };
+        let from = Asker { server: "far".into(), plugin: None, task: task.into() };
+        let offered = Offered::new(Offer::none(), chain, clock);
+        calls.open(from, voice, offered, mark.map(str::to_owned))
+    }
+
+    #[test]
+    fn what_may_belong_to_two_calls_belongs_to_none() {
+        let calls = OpenCalls::new(mpsc::channel(1).0);
+        assert!(calls.of(None, None, None).is_none(), "nothing is open");
+        let one = opened(&calls, "one", Some("trip")).unwrap();
+        let task = |found: Option<Arc<OpenCall>>| found.map(|call| call.from.task.clone());
+        assert_eq!(task(calls.of(None, None, None)).as_deref(), Some("one"));
+        assert_eq!(task(calls.of(None, None, Some("other"))), None);
+        let two = opened(&calls, "two", Some("trip")).unwrap();
+        assert_eq!(task(calls.of(None, None, None)), None);
+        assert_eq!(task(calls.of(None, None, Some("trip"))), None, "a mark that two have tells nothing");
+        let id = RequestId::Number(7);
+        two.call().ids().request = Some(id.clone());
+        two.call().named(&serde_json::json!({ CALL: "c-2" }));
+        assert_eq!(task(calls.of(Some(&id), None, None)).as_deref(), Some("two"));
+        assert_eq!(task(calls.of(Some(&RequestId::Number(8)), None, None)), None);
+        assert_eq!(task(calls.of(None, Some("c-2"), None)).as_deref(), Some("two"));
+        drop(two);
+        assert_eq!(task(calls.of(None, None, None)).as_deref(), Some("one"));
+        drop(one);
+        assert!(calls.all().is_empty());
+    }
+
+    #[test]
+    fn there_is_an_end_to_open_calls() {
+        let calls = OpenCalls::new(mpsc::channel(1).0);
+        let mut open: Vec<_> = (0..MAX_OPEN).map(|_| opened(&calls, "x", None).unwrap()).collect();
+        assert!(opened(&calls, "x", None).is_none());
+        open.pop();
+        assert!(opened(&calls, "x", None).is_some());
+    }
+}
