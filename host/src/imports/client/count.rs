@@ -25,7 +25,7 @@ impl Questions {
     }
 
     /// How many were put.
-    pub(super) fn asked(&self) -> u32 {
+    pub fn asked(&self) -> u32 {
         self.asked.load(Ordering::Relaxed)
     }
 }

@@ -117,16 +117,17 @@ pub(super) struct Lanes {
     keys: AtomicU64,
 }
 
-/// What all calls' lanes need of the server.
+/// What the lanes of all calls share.
 #[derive(Clone)]
 pub(super) struct Hub {
     /// The host's own tools.
     pub(super) host: Arc<dyn ToolCaller>,
-    pub(super) chains: Chains,
-    /// Streams that clients have opened for calls.
+    /// Streams that clients have open.
     pub(super) channels: Channels,
-    /// Tools for which somebody may stand in.
+    /// Tools for which others may stand in.
     pub(super) ask: Option<Arc<AskTools>>,
+    /// Calls that are under way on the other side.
+    pub(super) chains: Chains,
     pub(super) clock: Arc<dyn Clock>,
 }
 
@@ -138,15 +139,14 @@ impl Lanes {
         queue: mpsc::Sender<Event>,
         stateless: bool,
     ) -> Self {
-        let (counted, keys) = (Counted::default(), AtomicU64::new(1));
-        Self { hub: hub.clone(), principal, view, queue, stateless, counted, keys }
+        let (hub, counted, keys) = (hub.clone(), Counted::default(), AtomicU64::new(1));
+        Self { hub, principal, view, queue, stateless, counted, keys }
     }
 
     /// The first lane that both sides have at this moment.
     fn lane(&self, declared: &Declared) -> Option<Lane> {
-        let open = |channel: &&String| self.hub.channels.is_open(&self.principal, channel);
-        let channel = declared.channel.as_ref().filter(|channel| declared.lanes.live && open(channel));
-        if let Some(channel) = channel {
+        let is_open = |channel: &&String| declared.lanes.live && self.hub.channels.is_open(&self.principal, channel);
+        if let Some(channel) = declared.channel.as_ref().filter(is_open) {
             return Some(Lane::Live(channel.clone()));
         }
         let round = if self.stateless { declared.lanes.retry } else { declared.lanes.request };
@@ -176,8 +176,8 @@ impl Lanes {
 
     /// A call that was checked, to its end; what it costs is what comes back from it into the host.
     async fn call_client(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, Spent) {
-        let principal = &call.context.principal;
-        let chain = match self.hub.chains.name(principal, &call.lineage, &call.budget, self.hub.clock.now()) {
+        let now = self.hub.clock.now();
+        let chain = match self.hub.chains.name(&self.principal, &call.lineage, &call.budget, now) {
             Ok(chain) => chain,
             Err(error) => {
                 let why = format!("the host cannot name the call: {error}");
@@ -227,8 +227,7 @@ impl Lanes {
 
     /// Asks on a channel.
     async fn ask_live(&self, channel: &str, fields: Value, patience: Duration) -> Result<Value, AgentError> {
-        let channels = &self.hub.channels;
-        channels.call(&self.principal, channel, fields, patience).await.map_err(|lost| match lost {
+        self.hub.channels.call(&self.principal, channel, fields, patience).await.map_err(|lost| match lost {
             Lost::Closed => {
                 AgentError::NotSupported("the client closed the channel that its tools are called on".into())
             }
@@ -287,7 +286,10 @@ impl ToolCaller for Lanes {
             Ok(_) => Ok(Origin::Client),
             Err(error) => self.standing_in(name).map(|(_, origin)| origin).ok_or(error),
         };
-        self.hub.host.find(name).or_else(|_| others())
+        match self.hub.host.find(name) {
+            Err(AgentError::UnknownTool(_)) => others(),
+            found => found,
+        }
     }
 
     async fn call(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, Spent) {
@@ -316,7 +318,10 @@ impl ToolCaller for HostOnly {
     }
 
     fn find(&self, name: &str) -> Result<Origin, AgentError> {
-        self.0.find(name).map_err(|_| undeclared(name))
+        match self.0.find(name) {
+            Err(AgentError::UnknownTool(_)) => Err(undeclared(name)),
+            found => found,
+        }
     }
 
     async fn call(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, Spent) {

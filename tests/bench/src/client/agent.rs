@@ -18,16 +18,19 @@ pub(crate) enum Lane {
     Retry,
     /// As requests on the call's stream.
     Request,
+    /// As questions to the client's model.
+    Ask,
 }
 
 impl Lane {
-    pub(crate) const ALL: [Self; 3] = [Self::Live, Self::Retry, Self::Request];
+    pub(crate) const ALL: [Self; 4] = [Self::Live, Self::Retry, Self::Request, Self::Ask];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Live => "live",
             Self::Retry => "retry",
             Self::Request => "request",
+            Self::Ask => "ask",
         }
     }
 }
@@ -52,7 +55,7 @@ impl Agent {
                 let method = "notifications/dev.portcullis/reverse_listening";
                 ensure!(ready["method"] == method, "the channel is not open: {ready}");
             }
-            Lane::Retry => {}
+            Lane::Retry | Lane::Ask => {}
             Lane::Request => {
                 let info = json!({"name": "portcullis-bench", "version": env!("CARGO_PKG_VERSION")});
                 let params =
@@ -80,6 +83,16 @@ impl Agent {
                 let mut again = params.clone();
                 again["_meta"] =
                     json!({EXTENSION: {"continuation": result["continuation"].take(), "results": results}});
+                id = self.begin("tools/call", again).await?;
+                continue;
+            }
+            if result["resultType"] == "input_required" {
+                let asked = result["inputRequests"].as_object().context("a round without questions")?;
+                let responses: Map<String, Value> = asked.keys().map(|key| (key.clone(), stand_in())).collect();
+                self.served += responses.len() as u64;
+                let mut again = params.clone();
+                again["requestState"] = result["requestState"].take();
+                again["inputResponses"] = responses.into();
                 id = self.begin("tools/call", again).await?;
                 continue;
             }
@@ -132,6 +145,9 @@ impl Agent {
 }
 
 fn capabilities(lane: Lane) -> Value {
+    if lane == Lane::Ask {
+        return json!({"sampling": {"tools": {}}});
+    }
     let schema = json!({"type": "object", "properties": {"day": {"type": "string"}}, "required": ["day"]});
     let tool = json!({"name": "calendar.free_slots", "description": "Free hours of one day.", "inputSchema": schema});
     let limits = json!({"calls": 1_000});
@@ -142,8 +158,19 @@ fn capabilities(lane: Lane) -> Value {
     json!({"extensions": {EXTENSION: declaration}})
 }
 
+/// What a model says that stands in for the calendar.
+fn stand_in() -> Value {
+    let used = json!({"type": "tool_use", "id": "1", "name": "answer", "input": free()});
+    json!({"role": "assistant", "content": used, "model": "bench", "stopReason": "toolUse"})
+}
+
+fn free() -> Value {
+    json!({"day": "2026-12-01", "slots": ["11:00", "15:00"]})
+}
+
 /// What the calendar says, as `plugins/calendar` does of the first of a month.
 fn outcome(call: &Value) -> Value {
-    let free = json!({"day": call["arguments"]["day"], "slots": ["11:00", "15:00"]});
+    let mut free = free();
+    free["day"] = call["arguments"]["day"].clone();
     json!({"content": [{"type": "text", "text": free.to_string()}], "structuredContent": free})
 }

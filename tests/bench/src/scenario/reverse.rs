@@ -10,7 +10,7 @@ use crate::client::{Agent, Client, Lane, Template};
 use crate::contender::Contender;
 use crate::lab::Lab;
 use crate::measure::{Figures, Race, percentile};
-use crate::plugins::Set;
+use crate::plugins::{Calendar, Set};
 use crate::report::{Report, Target, Unit};
 use crate::server::{Server, Transport};
 
@@ -48,8 +48,9 @@ pub(super) async fn run(lab: &Lab, report: &mut Report) {
     report.row(&section, "  of a direct call", Unit::Times, ratio, Some(Target::AtMost(1.5)));
     for lane in Lane::ALL {
         let name = format!("each by `{}`, p50", lane.name());
+        let calendar = if lane == Lane::Ask { Calendar::Nowhere } else { Calendar::Client };
         let mut race = Race::line_up(format!("{section}, {}", lane.name()), &CONTENDERS, report, async |contender| {
-            let mut server = lab.start(contender, Set::Planner { local: false }, Transport::Stdio).await?;
+            let mut server = lab.start(contender, Set::Planner(calendar), Transport::Stdio).await?;
             let Client::Stdio(client) = server.connect().await? else { bail!("this is measured over stdio") };
             let agent = Agent::connect(client, lane).await.map_err(|error| server.explain(&error))?;
             Ok(Wire { server, agent })
@@ -66,7 +67,7 @@ pub(super) async fn run(lab: &Lab, report: &mut Report) {
 }
 
 async fn prepare(lab: &Lab, contender: Contender) -> Result<Local> {
-    let mut server = lab.start(contender, Set::Planner { local: true }, Transport::Stdio).await?;
+    let mut server = lab.start(contender, Set::Planner(Calendar::Local), Transport::Stdio).await?;
     let client = server.connect().await?;
     let direct = Template::call("calendar__free_slots".into(), json!({"day": "2026-12-01"}));
     let reverse = Template::call(TOOL.into(), json!({"calls": CALLS}));
