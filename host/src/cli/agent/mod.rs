@@ -2,6 +2,7 @@
 
 mod command;
 mod execute;
+mod inbox;
 mod links;
 mod repl;
 mod screen;
