@@ -42,8 +42,8 @@ const MAY_NAME: &[(&str, &[&str])] = &[
             "telemetry",
         ],
     ),
-    ("agent", &["registry", "engine", "imports", "policy"]),
-    ("config", &["policy", "identity", "connections", "model", "outbound"]),
+    ("agent", &["mcp", "registry", "engine", "imports", "policy", "clock", "telemetry", "outbound"]),
+    ("config", &["policy", "identity", "connections", "model", "outbound", "agent"]),
 ];
 
 /// The composition root and what is above it may name anything.

@@ -1,6 +1,6 @@
 //! The composition root: builds every part from a [`Config`] and wires traits to their implementations.
 
-use crate::agent::{LocalAgent, Nobody};
+use crate::agent::{LocalAgent, Nobody, Together, Upstream, gateway};
 use crate::changes::Changes;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
@@ -50,6 +50,8 @@ pub struct Host {
     pub changes: Changes,
     /// The time.
     pub clock: Arc<dyn Clock>,
+    /// Servers behind this host.
+    pub upstreams: Vec<Upstream>,
     loader: Arc<Loader>,
     watch: FileWatch,
 }
@@ -76,8 +78,15 @@ impl Host {
         let catalog = Catalog::beside(plugins, agents, reserved)?;
         let catalog = Arc::new(CurrentCatalog::new(catalog, changes.clone()));
         let runner = Arc::new(Runner::new(clock.clone(), keepers, connections).with_model(model));
-        let agent = Arc::new(LocalAgent::new(runner.clone(), catalog.clone()));
-        Ok(Self { catalog, agent, runner, shelf, changes, clock, loader, watch })
+        let local = Arc::new(LocalAgent::new(runner.clone(), catalog.clone()));
+        let agent = Arc::new(Together::new(vec![local]));
+        let upstreams = gateway::connect(&config.upstreams, &agent, &catalog, clock.clone()).await;
+        Ok(Self { catalog, agent, runner, shelf, changes, clock, upstreams, loader, watch })
+    }
+
+    /// Ends the connections to servers behind this host, and with them the programs that were started for it.
+    pub async fn close(&self) {
+        futures::future::join_all(self.upstreams.iter().map(Upstream::close)).await;
     }
 
     /// What takes up component files that change, for as long as it runs.

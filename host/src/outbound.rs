@@ -148,6 +148,12 @@ impl Outbound {
         client.map(Self).map_err(|error| OutboundError(reasons(&error)))
     }
 
+    /// The client itself, for a library that speaks a protocol over it: nothing is followed and nothing is guessed there
+    /// either. What comes back must be bounded by whoever asks.
+    pub fn client(&self) -> reqwest::Client {
+        self.0.clone()
+    }
+
     /// Asks once.
     pub async fn ask(&self, ask: Ask) -> Result<Told, AskError> {
         let Ask { method, url, headers, body, timeout, max_body } = ask;

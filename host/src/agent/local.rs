@@ -62,7 +62,7 @@ impl ToolCaller for LocalAgent {
             steering: Steering::default(),
             client: call.client,
             cancel: call.cancel,
-            parent: Some(Parent { lineage: call.lineage, budget, standstill: Some(standstill), held: call.held }),
+            parent: Some(Parent::Here { lineage: call.lineage, budget, standstill, held: call.held }),
         };
         let finished = self.runner.call(plugin, tool, &arguments, call.arguments, request).await;
         let result = match finished.result {

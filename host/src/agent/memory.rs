@@ -159,7 +159,9 @@ impl MemoryFile {
         };
         let mut bytes = Vec::new();
         file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
-        let wrong = match serde_json::from_slice(&bytes) {
+        // First as an object: a list would pass for a memory of nothing.
+        let object = serde_json::from_slice::<Map<String, Value>>(&bytes);
+        let wrong = match object.and_then(|object| serde_json::from_value(Value::Object(object))) {
             _ if bytes.len() as u64 > MAX_BYTES => "it is too large".to_owned(),
             Ok(memory) => return Ok(Some(memory)),
             Err(error) => error.to_string(),

@@ -1,11 +1,13 @@
 //! The command line: one command per file. The only place that prints.
 #![allow(clippy::print_stdout, reason = "commands other than `serve` talk to a person on stdout")]
 
+mod agent;
 mod answers;
 mod authority;
 mod call;
 mod check;
 mod config;
+mod forms;
 mod key;
 mod plugin;
 mod serve;
@@ -37,6 +39,8 @@ enum Command {
     Serve(serve::Serve),
     /// Call one tool and watch its chunks arrive, without any MCP client.
     Call(call::Call),
+    /// Use MCP servers as an agent does: call tools, watch, steer, approve and answer what servers ask.
+    Agent(Box<agent::Agent>),
     /// Look at the configured plugins.
     #[command(subcommand)]
     Plugin(plugin::Plugin),
@@ -60,12 +64,17 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     if let Command::CompileWorker { profile } = &cli.command {
         return crate::engine::run_worker(profile).map(|()| ExitCode::SUCCESS).map_err(anyhow::Error::msg);
     }
-    crate::telemetry::init(&crate::config::log_filter()).map_err(anyhow::Error::msg)?;
+    let filter = match &cli.command {
+        Command::Agent(_) => crate::config::quiet_log_filter(),
+        _ => crate::config::log_filter(),
+    };
+    crate::telemetry::init(&filter).map_err(anyhow::Error::msg)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         match cli.command {
             Command::Serve(command) => command.run().await,
             Command::Call(command) => command.run().await,
+            Command::Agent(command) => command.run().await,
             Command::Plugin(command) => command.run().await,
             Command::Check(command) => command.run().await,
             Command::Key(command) => command.run(),

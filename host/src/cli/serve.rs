@@ -49,7 +49,8 @@ impl Serve {
         tracing::info!(
             plugins = catalog.plugins().len(),
             agent = catalog.agents().len(),
-            tools = catalog.iter().count(),
+            upstreams = host.upstreams.len(),
+            tools = catalog.iter().count() + catalog.all_beyond().count(),
             resources = catalog.resources().count(),
             prompts = catalog.prompts().count(),
             "ready"
@@ -85,6 +86,7 @@ impl Serve {
                 serve_stdio(server(Principal::local()), stop, hurry).await?;
             }
         }
+        host.close().await;
         Ok(ExitCode::SUCCESS)
     }
 }

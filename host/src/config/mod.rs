@@ -1,5 +1,6 @@
 //! The configuration file, the environment and the flags, resolved into one value. Unknown keys are errors.
 
+use crate::agent::UpstreamSettings;
 use crate::connections::ConnectionSettings;
 use crate::identity::AuthSettings;
 use crate::model::ModelSettings;
@@ -8,6 +9,7 @@ use crate::policy::{Grants, Limits, ParkingLimits, PluginId, PluginSpec, Side};
 use bytesize::ByteSize;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -50,6 +52,8 @@ struct File {
     connections: BTreeMap<String, ConnectionSettings>,
     model: Option<ModelSettings>,
     ask: Option<AskTable>,
+    #[serde(default)]
+    upstream: BTreeMap<String, UpstreamSettings>,
 }
 
 #[derive(Deserialize)]
@@ -135,6 +139,8 @@ pub struct Config {
     pub plugins: Vec<PluginSpec>,
     /// Agent-side plugins.
     pub agent: Vec<PluginSpec>,
+    /// Servers behind this host.
+    pub upstreams: Vec<UpstreamSettings>,
 }
 
 impl Config {
@@ -164,6 +170,7 @@ impl Config {
                 .map(|(name, table)| plugin(side, name, table, path, folder))
                 .collect::<Result<Vec<_>, _>>()
         };
+        let upstreams = upstreams(&file, path, folder)?;
         let mut auth = file.server.auth;
         auth.check().map_err(|message| ConfigError::Table {
             path: path.to_owned(),
@@ -197,6 +204,7 @@ impl Config {
             fallback_tools: file.server.fallback_tools,
             plugins: resolve(Side::Server, file.plugins)?,
             agent: resolve(Side::Agent, file.agent)?,
+            upstreams,
         })
     }
 
@@ -230,6 +238,34 @@ fn connections(
         settings.client_secret_file = settings.client_secret_file.take().map(|file| folder.join(home_expanded(&file)));
     }
     Ok(tables)
+}
+
+/// Servers behind this host. Their names are part of tools' names, beside those of plugins.
+fn upstreams(file: &File, path: &Path, folder: &Path) -> Result<Vec<UpstreamSettings>, ConfigError> {
+    let checked = |(name, settings): (&String, &UpstreamSettings)| {
+        let fail =
+            |message: String| ConfigError::Table { path: path.to_owned(), table: format!("upstream.{name}"), message };
+        if !is_name(name) || name.contains("__") {
+            return Err(fail("the name must be 1 to 32 of A-Z a-z 0-9 - _, without `__`".into()));
+        }
+        if file.plugins.contains_key(name) || file.agent.contains_key(name) {
+            return Err(fail("a plugin has the same name; tools are told apart by it".into()));
+        }
+        upstream(name, settings.clone(), folder).map_err(fail)
+    };
+    file.upstream.iter().map(checked).collect()
+}
+
+/// A server to be a client of, with everything resolved: the error is a sentence. Paths are relative to `folder`.
+pub fn upstream(name: &str, mut settings: UpstreamSettings, folder: &Path) -> Result<UpstreamSettings, String> {
+    settings.key_file = settings.key_file.map(|file| folder.join(home_expanded(&file)));
+    settings.named(name, inherited())
+}
+
+/// What a program that is a server finds of our environment: what programs cannot do without, and none of our secrets.
+fn inherited() -> Vec<(String, OsString)> {
+    let names = ["HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"];
+    names.into_iter().filter_map(|name| Some((name.to_owned(), std::env::var_os(name)?))).collect()
 }
 
 fn checked_model(mut model: ModelSettings, path: &Path, folder: &Path) -> Result<ModelSettings, ConfigError> {
@@ -291,11 +327,21 @@ fn default_cache() -> Result<PathBuf, ConfigError> {
         .ok_or_else(|| ConfigError::Environment("no cache folder: set PORTCULLIS_CACHE or server.cache".into()))
 }
 
+/// The user's editor.
+pub fn editor() -> Option<String> {
+    ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|text| !text.trim().is_empty()))
+}
+
 /// What is logged: `PORTCULLIS_LOG`, in the syntax of tracing filters. What rmcp says is an error may be a client's doing,
 /// and a client must not fill the log.
 pub fn log_filter() -> String {
     let quiet = "info,rmcp=error,rmcp::service=off,rmcp::transport::common::server_side_http=off";
     std::env::var("PORTCULLIS_LOG").unwrap_or_else(|_| quiet.into())
+}
+
+/// The same for a program that a person talks to: only what is wrong.
+pub fn quiet_log_filter() -> String {
+    std::env::var("PORTCULLIS_LOG").unwrap_or_else(|_| "warn,rmcp=off".into())
 }
 
 #[cfg(test)]

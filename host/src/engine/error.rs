@@ -54,6 +54,9 @@ pub enum CallError {
     /// The plugin says that it could not do it. A tool says so in its answer; what else a plugin offers has only this.
     #[error("the plugin failed: {reason}")]
     Failed { reason: String },
+    /// A server behind this host, whose tool it is, did not answer as it should.
+    #[error("{reason}")]
+    Upstream { reason: String },
     /// A use of authority that was refused.
     #[error("{0}")]
     Denied(Denial),
@@ -93,6 +96,7 @@ impl CallError {
             CallError::InvalidOutput { .. } => "invalid-output",
             CallError::InvalidArguments { .. } => "invalid-arguments",
             CallError::Failed { .. } => "failed",
+            CallError::Upstream { .. } => "upstream-failed",
             CallError::Denied(_) => "denied",
             CallError::Lineage(LineageError::Cycle(..)) => "cycle",
             CallError::Lineage(LineageError::Depth(_)) => "depth-exceeded",

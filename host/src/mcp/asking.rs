@@ -94,3 +94,21 @@ impl ClientCalls for Asker {
         Ok(replies.into_iter().map(|reply| reply.unwrap_or_else(missing)).collect())
     }
 }
+
+/// Why a question has no answer, in words for whoever asked.
+pub(crate) fn client_error(error: &ClientError) -> String {
+    match error {
+        ClientError::Unsupported(ability) => format!("the client cannot answer it: it has no {}", ability.name()),
+        ClientError::Denied(denial) => {
+            format!("it needs {} {}, which was not granted", denial.capability, denial.target)
+        }
+        ClientError::Exhausted(it) => format!("the limit of {} {} is reached", it.limit, it.budget.name()),
+        ClientError::Timeout(limit) => format!("there was no answer within {limit} ms"),
+        ClientError::Cancelled => "the call is over".into(),
+        ClientError::NotOffered(reason)
+        | ClientError::Invalid(reason)
+        | ClientError::Declined(reason)
+        | ClientError::NotAnswered(reason)
+        | ClientError::Failed(reason) => reason.clone(),
+    }
+}

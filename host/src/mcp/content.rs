@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use rmcp::model::{self as m, ContentBlock};
 
 /// For a result or a chunk.
-pub(super) fn blocks(content: Vec<Content>) -> Vec<ContentBlock> {
+pub(crate) fn blocks(content: Vec<Content>) -> Vec<ContentBlock> {
     content.into_iter().map(block).collect()
 }
 
@@ -103,8 +103,7 @@ pub(super) fn as_text(content: &[Content]) -> String {
 }
 
 /// A client's content block; the error says what is wrong with it.
-pub(super) fn content(block: ContentBlock) -> Result<Content, String> {
-    let bytes = |data: String| BASE64.decode(data).map_err(|error| format!("content is not base64: {error}"));
+pub(crate) fn content(block: ContentBlock) -> Result<Content, String> {
     let (data, hints) = match block {
         ContentBlock::Text(text) => (ContentData::Text(text.text), text.annotations),
         ContentBlock::Image(image) => {
@@ -119,16 +118,7 @@ pub(super) fn content(block: ContentBlock) -> Result<Content, String> {
             (ContentData::ResourceLink(link), annotations)
         }
         ContentBlock::Resource(resource) => {
-            let (uri, mime_type, body) = match resource.resource {
-                m::ResourceContents::TextResourceContents { uri, mime_type, text, .. } => {
-                    (uri, mime_type, ResourceBody::Text(text))
-                }
-                m::ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
-                    (uri, mime_type, ResourceBody::Blob(bytes(blob)?))
-                }
-                _ => return Err("content has a resource of an unknown kind".into()),
-            };
-            (ContentData::Resource(EmbeddedResource { uri, mime_type, body }), resource.annotations)
+            (ContentData::Resource(self::resource(resource.resource)?), resource.annotations)
         }
         _ => return Err("content is of an unknown kind".into()),
     };
@@ -142,4 +132,22 @@ pub(super) fn content(block: ContentBlock) -> Result<Content, String> {
         last_modified: hints.last_modified,
     });
     Ok(Content { data, annotations })
+}
+
+/// A resource in full, as somebody else sent it.
+pub(crate) fn resource(contents: m::ResourceContents) -> Result<EmbeddedResource, String> {
+    let (uri, mime_type, body) = match contents {
+        m::ResourceContents::TextResourceContents { uri, mime_type, text, .. } => {
+            (uri, mime_type, ResourceBody::Text(text))
+        }
+        m::ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
+            (uri, mime_type, ResourceBody::Blob(bytes(blob)?))
+        }
+        _ => return Err("content has a resource of an unknown kind".into()),
+    };
+    Ok(EmbeddedResource { uri, mime_type, body })
+}
+
+fn bytes(data: String) -> Result<Vec<u8>, String> {
+    BASE64.decode(data).map_err(|error| format!("content is not base64: {error}"))
 }

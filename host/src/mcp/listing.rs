@@ -1,10 +1,11 @@
 //! The catalog in the protocol's words: made once per catalog, sent in pages.
 
 use super::content::{annotations, icons};
-use super::{published, steer};
+use super::{SOURCE, published, steer};
 use crate::imports::{Prompt as OurPrompt, ResourceInfo, ResourceTemplate as OurTemplate};
-use crate::registry::{Catalog, PluginTool};
-use rmcp::model::{Prompt, PromptArgument, Resource, ResourceTemplate, Tool, ToolAnnotations};
+use crate::registry::{Beyond, Catalog, PluginTool};
+use rmcp::model::{JsonObject, MetaObject, Prompt, PromptArgument, Resource, ResourceTemplate, Tool, ToolAnnotations};
+use serde_json::json;
 use std::sync::Arc;
 
 /// All lists, each in the order of its keys.
@@ -21,10 +22,11 @@ impl Lists {
     /// Of this catalog, with tools that stand in for requests of our own or without.
     pub(super) fn of(catalog: Arc<Catalog>, fallback: bool) -> Self {
         let mut tools: Vec<Tool> = catalog.iter().map(|(name, exposed)| tool(name, exposed.tool())).collect();
+        tools.extend(catalog.all_beyond().map(|(name, beyond)| from_beyond(name, beyond)));
         if fallback {
             tools.push(steer::tool());
-            tools.sort_by(|a, b| a.name.cmp(&b.name));
         }
+        tools.sort_by(|a, b| a.name.cmp(&b.name));
         Self {
             tools,
             resources: catalog.resources().map(|(_, exposed)| resource(exposed.item())).collect(),
@@ -53,6 +55,14 @@ fn tool(name: &str, plugin_tool: &PluginTool) -> Tool {
         ToolAnnotations::from_raw(None, hints.read_only, hints.destructive, hints.idempotent, hints.open_world)
     });
     tool.icons = icons(&described.icons);
+    tool
+}
+
+/// With the server that it comes from, since it is that server which words it.
+fn from_beyond(name: &str, beyond: &Beyond) -> Tool {
+    let mut tool = tool(name, &beyond.tool);
+    let source = json!({ "upstream": beyond.id.name, "tool": beyond.tool.tool.name });
+    tool.meta = Some(MetaObject(JsonObject::from_iter([(SOURCE.to_owned(), source)])));
     tool
 }
 

@@ -38,27 +38,34 @@ mod wire;
 
 pub use lot::Lot;
 pub use reverse::AskTools;
-pub use reverse::EXTENSION as CLIENT_TOOLS;
+pub(crate) use reverse::EXTENSION as CLIENT_TOOLS;
 pub use server::{Parts, Server};
 pub use steer::STEER_CALL;
+
+// The protocol's words for content and questions, for the room that is a client of others.
+pub(crate) use crate::shelf::CHUNK_ORIGIN;
+pub(crate) use asking::client_error;
+pub(crate) use content::{blocks, content, resource};
+pub(crate) use seal::random;
+pub(crate) use wire::{sample_content, sample_piece};
 
 /// The extension under which a client asks for chunks, and the notification that carries one.
 pub const PARTIAL_RESULTS: &str = "dev.portcullis/partial-results";
 /// See [`PARTIAL_RESULTS`].
 pub const PARTIAL_RESULT_NOTIFICATION: &str = "notifications/dev.portcullis/partial_result";
 /// `_meta` key of a request: echoed in each chunk.
-const PARTIAL_RESULT_TOKEN: &str = "dev.portcullis/partialResultToken";
+pub(crate) const PARTIAL_RESULT_TOKEN: &str = "dev.portcullis/partialResultToken";
 /// `_meta` key of a result: what the call cost.
 const USAGE: &str = "dev.portcullis/usage";
 /// `_meta` key of a result: what became of its chunks.
 const STREAM: &str = "dev.portcullis/stream";
 /// `_meta` key of a progress notification that stands for a chunk: the chunk.
-const CHUNK: &str = "dev.portcullis/chunk";
+pub(crate) const CHUNK: &str = "dev.portcullis/chunk";
 /// `_meta` key of a failed result: the typed error.
 const ERROR: &str = "dev.portcullis/error";
 /// `_meta` key under which a client marks what belongs together; echoed on everything that does.
-const CORRELATION: &str = "dev.portcullis/correlationId";
+pub(crate) const CORRELATION: &str = "dev.portcullis/correlationId";
 /// `_meta` key of whatever belongs to a call: its id, by which it can be steered.
-const CALL: &str = "dev.portcullis/call";
+pub(crate) const CALL: &str = "dev.portcullis/call";
 /// `_meta` key that says which plugin something comes from.
 const SOURCE: &str = "dev.portcullis/source";

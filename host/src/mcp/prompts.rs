@@ -57,7 +57,7 @@ pub(super) async fn get(
         method: "prompts/get",
         target: &request.name,
         arguments: given.into(),
-        plugin: &plugin,
+        plugin: respond::By::Plugin(&plugin),
         state: request.request_state,
         given: request.input_responses,
     };

@@ -65,7 +65,7 @@ pub(super) async fn read(
         method: "resources/read",
         target: &uri,
         arguments: Value::Null,
-        plugin: &plugin,
+        plugin: respond::By::Plugin(&plugin),
         state: request.request_state,
         given: request.input_responses,
     };

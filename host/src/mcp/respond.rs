@@ -11,8 +11,8 @@ use super::server::Shared;
 use super::wire;
 use crate::engine::CallError;
 use crate::imports::{CallContext, NoClient, Provenance};
-use crate::policy::Principal;
-use crate::registry::{CallRequest, Finished, Plugin};
+use crate::policy::{Overflow, PluginId, Principal};
+use crate::registry::{Beyond, CallRequest, Finished, Plugin};
 use crate::shelf::Run;
 use rmcp::ErrorData;
 use rmcp::model::{InputRequiredResult, InputResponses};
@@ -29,14 +29,46 @@ pub(super) enum Response {
     InputRequired(InputRequiredResult),
 }
 
+/// Who answers a request.
+#[derive(Clone, Copy)]
+pub(super) enum By<'a> {
+    Plugin(&'a Plugin),
+    /// A server behind this host.
+    Beyond(&'a Beyond),
+}
+
+impl<'a> By<'a> {
+    fn id(self) -> &'a PluginId {
+        match self {
+            By::Plugin(plugin) => plugin.id(),
+            By::Beyond(beyond) => &beyond.id,
+        }
+    }
+
+    fn overflow(self) -> Overflow {
+        match self {
+            By::Plugin(plugin) => plugin.spec.limits.overflow,
+            By::Beyond(_) => Overflow::Block,
+        }
+    }
+
+    /// What a parked call is bound to. A server behind this host has no version that we could know.
+    fn version(self) -> &'a str {
+        match self {
+            By::Plugin(plugin) => plugin.digest.as_str(),
+            By::Beyond(beyond) => &beyond.id.name,
+        }
+    }
+}
+
 /// A request whose call may take several rounds.
 pub(super) struct Request<'a> {
     pub(super) method: &'static str,
     /// What is called.
     pub(super) target: &'a str,
     pub(super) arguments: Value,
-    /// Of the plugin that answers.
-    pub(super) plugin: &'a Plugin,
+    /// Who answers.
+    pub(super) plugin: By<'a>,
     /// The parked call that it goes on with.
     pub(super) state: Option<String>,
     /// Answers that it brought along.
@@ -58,13 +90,14 @@ where
     let Request { method, target, arguments, plugin, state, given } = request;
     let principal = server.principal(context);
     let brought = Brought::of(context)?;
+    let parent = server.hub.chains.parent(context, &principal)?;
     let about = about(&principal, context)?;
     let correlation = about.correlation_id.clone();
     let source = Provenance::of(plugin.id(), &about);
     let record = Record::logged(server.shelf.clone(), principal.clone(), Run { source, tool: target.to_owned() });
     let make = |arguments, Reach { sink, client, agent, cancel }| {
         let (running, steering) = server.running.begin(plugin, target, &about);
-        let call = make(arguments, CallRequest { context: about, sink, agent, client, cancel, steering, parent: None });
+        let call = make(arguments, CallRequest { context: about, sink, agent, client, cancel, steering, parent });
         async move {
             let _running = running;
             call.await
@@ -79,8 +112,8 @@ where
         let output = make(arguments, reach).await?;
         return Ok(Response::Complete(output.with(&record)));
     }
-    let overflow = plugin.spec.limits.overflow;
-    let binding = Binding::new(&principal, method, target, &arguments, plugin.digest.as_str());
+    let overflow = plugin.overflow();
+    let binding = Binding::new(&principal, method, target, &arguments, plugin.version());
     let given = given.unwrap_or_default();
     let live = match back {
         Some((state, way)) => {
@@ -89,8 +122,8 @@ where
             live.resume(pending, context, given, brought)
         }
         None => {
-            let begin = Begin { overflow, record };
-            Live::begin(server, context, given, brought, begin, |reach| Box::pin(make(arguments, reach)))
+            let begin = Begin { principal: &principal, overflow, record };
+            Live::begin(&server.hub, context, given, brought, begin, |reach| Box::pin(make(arguments, reach)))
         }
     };
     serve(server, live, &principal, &binding, correlation.as_deref(), context).await

@@ -76,7 +76,10 @@ fn typed(error: &CallError) -> Value {
         CallError::HandlesExceeded { limit } | CallError::HostcallExceeded { limit } => json!({ "limit": limit }),
         CallError::Trap { trap, message } => json!({ "trap": trap, "message": message }),
         CallError::Exited { status } => json!({ "status": status }),
-        CallError::InvalidOutput { reason } | CallError::InvalidArguments { reason } | CallError::Failed { reason } => {
+        CallError::InvalidOutput { reason }
+        | CallError::InvalidArguments { reason }
+        | CallError::Failed { reason }
+        | CallError::Upstream { reason } => {
             json!({ "reason": reason })
         }
         CallError::Denied(denial) => json!({

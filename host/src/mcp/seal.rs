@@ -82,7 +82,7 @@ fn digest(value: &Value) -> [u8; 32] {
 }
 
 /// Random bytes, or the reason why there are none.
-pub(super) fn random<const N: usize>() -> std::io::Result<[u8; N]> {
+pub(crate) fn random<const N: usize>() -> std::io::Result<[u8; N]> {
     let mut bytes = [0; N];
     let mut filled = 0;
     while filled < N {

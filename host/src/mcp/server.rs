@@ -3,7 +3,7 @@
 use super::listing::Lists;
 use super::lot::Lot;
 use super::reverse::live::Channels;
-use super::reverse::{self, AskTools, HostOnly};
+use super::reverse::{self, AskTools, Chains, HostOnly, Hub};
 use super::session::Session;
 use super::steer::{Running, STEERING};
 use super::updates::Updates;
@@ -63,17 +63,16 @@ pub struct Server {
 pub(super) struct Shared {
     pub(super) catalog: Arc<CurrentCatalog>,
     pub(super) runner: Arc<Runner>,
-    pub(super) agent: Arc<dyn ToolCaller>,
-    /// The same for calls whose clients have no tools.
+    /// Who answers reverse calls: the host's own tools, and those of clients.
+    pub(super) hub: Hub,
+    /// The same for calls whose clients have none.
     pub(super) host_only: Arc<dyn ToolCaller>,
     pub(super) lot: Arc<Lot>,
     pub(super) shelf: Arc<Shelf>,
     pub(super) stop: CancellationToken,
     pub(super) open: listen::Open,
-    pub(super) channels: Channels,
     pub(super) running: Arc<Running>,
     pub(super) fallback_tools: bool,
-    pub(super) ask: Option<Arc<AskTools>>,
     changes: Changes,
     /// Whoever asks when the transport does not say.
     principal: Principal,
@@ -109,19 +108,19 @@ impl Server {
         let server_info = serde_json::to_value(&me).unwrap_or_default();
         let lists = RwLock::new(Arc::new(Lists::of(catalog.now(), fallback_tools)));
         let host_only: Arc<dyn ToolCaller> = Arc::new(HostOnly(agent.clone()));
+        let (channels, chains, clock) = (Channels::default(), Chains::default(), runner.clock());
+        let hub = Hub { host: agent, channels, ask, chains, clock };
         let shared = Shared {
             catalog,
             runner,
-            agent,
+            hub,
             host_only,
             lot,
             shelf,
             stop,
             open: listen::Open::default(),
-            channels: Channels::default(),
             running: Arc::default(),
             fallback_tools,
-            ask,
             changes,
             principal,
             config,

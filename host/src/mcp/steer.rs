@@ -1,9 +1,9 @@
 //! What is said to calls that are running: `dev.portcullis/steer`, and a tool for clients that cannot send it.
 
+use super::respond::By;
 use super::server::Shared;
 use crate::imports::{CallContext, MAX_STEERING_MESSAGE, Steering};
 use crate::policy::Principal;
-use crate::registry::Plugin;
 use crate::telemetry::printable;
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations};
@@ -18,6 +18,8 @@ pub(super) const STEERING: &str = "dev.portcullis/steering";
 pub const STEER_CALL: &str = "steer_call";
 /// The interface that a plugin reads messages with, without its version.
 const INTERFACE: &str = "portcullis:plugin/steering@";
+/// Characters of a call's name that are kept: that of a tool is shorter, an address may be anything.
+const NAME: usize = 256;
 /// Running calls that a refusal lists. Bounds the answer where hundreds run.
 const LISTED: usize = 64;
 
@@ -57,8 +59,11 @@ pub(super) struct Place {
 
 impl Running {
     /// A call begins. With it: where its messages wait.
-    pub(super) fn begin(self: &Arc<Self>, plugin: &Plugin, tool: &str, call: &CallContext) -> (Place, Steering) {
-        let reads = plugin.inspection.imports.iter().any(|import| import.starts_with(INTERFACE));
+    pub(super) fn begin(self: &Arc<Self>, by: By<'_>, tool: &str, call: &CallContext) -> (Place, Steering) {
+        let reads = match by {
+            By::Plugin(plugin) => plugin.inspection.imports.iter().any(|import| import.starts_with(INTERFACE)),
+            By::Beyond(_) => false,
+        };
         let steering = Steering::default();
         let place = self.enter(call, tool, reads.then(|| steering.clone()));
         (place, steering)
@@ -66,7 +71,8 @@ impl Running {
 
     fn enter(self: &Arc<Self>, call: &CallContext, tool: &str, steering: Option<Steering>) -> Place {
         let correlation = call.correlation_id.clone();
-        let entry = Entry { call: call.id.clone(), tool: tool.to_owned(), correlation, steering };
+        let tool = tool.chars().take(NAME).collect();
+        let entry = Entry { call: call.id.clone(), tool, correlation, steering };
         let mut state = self.lock();
         state.began += 1;
         let number = state.began;

@@ -4,7 +4,7 @@ use super::respond::{self, Request, Response};
 use super::round::{Outcome, Output, is_stateless};
 use super::server::Shared;
 use super::{page, result, steer};
-use crate::registry::{CallRequest, Exposed, PluginTool};
+use crate::registry::{Beyond, CallRequest, Exposed, PluginTool};
 use crate::telemetry::printable;
 use rmcp::ErrorData;
 use rmcp::model::{CacheScope, CallToolRequestParams, CallToolResponse, ListToolsResult, PaginatedRequestParams};
@@ -32,6 +32,9 @@ pub(super) async fn call(
         let arguments = request.arguments.unwrap_or_default();
         return Ok(CallToolResponse::Complete(steer::call(server, &server.principal(&context), arguments)));
     }
+    if let Some(beyond) = server.catalog.now().beyond(&request.name) {
+        return call_beyond(server, beyond.clone(), request, context).await;
+    }
     let Some(exposed) = server.catalog.now().get(&request.name).cloned() else {
         let text = format!("unknown tool `{}`; tools/list names those there are", printable(&request.name));
         return Err(ErrorData::invalid_params(text, None));
@@ -41,12 +44,40 @@ pub(super) async fn call(
         method: "tools/call",
         target: &request.name,
         arguments: Value::Object(request.arguments.unwrap_or_default()),
-        plugin: &plugin,
+        plugin: respond::By::Plugin(&plugin),
         state: request.request_state,
         given: request.input_responses,
     };
     let (running, stateless) = (server.clone(), is_stateless(&context));
     let make = move |arguments, call| run(running, exposed, arguments, stateless, call);
+    match respond::call(server, asked, &context, make).await? {
+        Response::Complete(Output::Tool(result)) => Ok(CallToolResponse::Complete(result)),
+        Response::Complete(_) => respond::mistaken(),
+        Response::InputRequired(result) => Ok(CallToolResponse::InputRequired(result)),
+    }
+}
+
+/// A tool of a server behind this host.
+async fn call_beyond(
+    server: &Arc<Shared>,
+    beyond: Beyond,
+    request: CallToolRequestParams,
+    context: RequestContext<RoleServer>,
+) -> Result<CallToolResponse, ErrorData> {
+    let asked = Request {
+        method: "tools/call",
+        target: &request.name,
+        arguments: Value::Object(request.arguments.unwrap_or_default()),
+        plugin: respond::By::Beyond(&beyond),
+        state: request.request_state,
+        given: request.input_responses,
+    };
+    let (running, tool) = (server.clone(), beyond.clone());
+    let make = move |arguments: Value, call: CallRequest| async move {
+        let (meta, text) = (running.meta_of(&call.context), arguments.to_string());
+        let finished = running.runner.call_beyond(&tool, &arguments, text, call).await;
+        Ok(Output::Tool(result::of(finished, meta)))
+    };
     match respond::call(server, asked, &context, make).await? {
         Response::Complete(Output::Tool(result)) => Ok(CallToolResponse::Complete(result)),
         Response::Complete(_) => respond::mistaken(),

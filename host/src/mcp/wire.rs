@@ -156,7 +156,8 @@ fn sample(request: &SampleRequest) -> Value {
     params
 }
 
-fn sample_content(content: &SampleContent) -> Value {
+/// A piece of a conversation, as the protocol has it.
+pub(crate) fn sample_content(content: &SampleContent) -> Value {
     let bytes = |kind: &str, blob: &Blob| json!({ "type": kind, "mimeType": blob.mime_type, "data": BASE64.encode(&blob.data) });
     match content {
         SampleContent::Text(text) => json!({ "type": "text", "text": text }),
@@ -220,12 +221,13 @@ pub(super) fn reply(asked: &Asked, value: Value) -> Reply {
     }
 }
 
-fn sample_answer(result: m::CreateMessageResult) -> Result<SampleAnswer, String> {
+/// A piece of a conversation, as somebody else sent it.
+pub(crate) fn sample_piece(block: m::SamplingMessageContentBlock) -> Result<SampleContent, String> {
     let blob = |mime_type: String, data: String| match BASE64.decode(data) {
         Ok(data) => Ok(Blob { mime_type, data }),
         Err(error) => Err(format!("the model's answer has data that is not base64: {error}")),
     };
-    let piece = |block: m::SamplingMessageContentBlock| match block {
+    match block {
         m::SamplingMessageContentBlock::Text(text) => Ok(SampleContent::Text(text.text)),
         m::SamplingMessageContentBlock::Image(image) => Ok(SampleContent::Image(blob(image.mime_type, image.data)?)),
         m::SamplingMessageContentBlock::Audio(audio) => Ok(SampleContent::Audio(blob(audio.mime_type, audio.data)?)),
@@ -240,7 +242,10 @@ fn sample_answer(result: m::CreateMessageResult) -> Result<SampleAnswer, String>
             is_error: outcome.is_error.unwrap_or_default(),
         })),
         _ => Err("the model's answer has content of an unknown kind".to_owned()),
-    };
+    }
+}
+
+fn sample_answer(result: m::CreateMessageResult) -> Result<SampleAnswer, String> {
     Ok(SampleAnswer {
         role: match result.message.role {
             m::Role::User => Role::User,
@@ -248,7 +253,7 @@ fn sample_answer(result: m::CreateMessageResult) -> Result<SampleAnswer, String>
             #[allow(unreachable_patterns, reason = "the type may grow")]
             _ => Role::Assistant,
         },
-        content: result.message.content.into_vec().into_iter().map(piece).collect::<Result<_, String>>()?,
+        content: result.message.content.into_vec().into_iter().map(sample_piece).collect::<Result<_, String>>()?,
         model: result.model,
         stop_reason: result.stop_reason,
     })

@@ -1,5 +1,6 @@
 //! Everything that is offered now: immutable, so a call works on the view it began with.
 
+use super::beyond::Beyond;
 use super::offer::is_name;
 use super::plugin::{Plugin, PluginTemplate, PluginTool};
 use crate::imports::{Prompt, ResourceInfo};
@@ -72,6 +73,7 @@ pub struct Catalog {
     prompts: Map<Prompt>,
     resources: Map<ResourceInfo>,
     templates: Map<PluginTemplate>,
+    beyond: BTreeMap<String, Beyond>,
     /// Names that no tool may have.
     reserved: &'static [&'static str],
 }
@@ -146,7 +148,40 @@ impl Catalog {
             let newest = |old: &Arc<Plugin>| newer.iter().find(|new| new.id() == old.id()).unwrap_or(old).clone();
             plugins.iter().map(newest).collect()
         };
-        Self::beside(replaced(&self.plugins), replaced(&self.agents), self.reserved)
+        let newer = Self::beside(replaced(&self.plugins), replaced(&self.agents), self.reserved)?;
+        Ok(newer.before(self.beyond.values().cloned().collect()))
+    }
+
+    /// The same plugins, before these tools of servers behind this host.
+    pub fn with_beyond(&self, beyond: Vec<Beyond>) -> Result<Self, CatalogError> {
+        let same = Self::beside(self.plugins.clone(), self.agents.clone(), self.reserved)?;
+        Ok(same.before(beyond))
+    }
+
+    /// Exposes tools of servers behind this host. A plugin's tool goes first; a name that is taken, or none, is left out:
+    /// what a server offers is no reason not to start.
+    fn before(mut self, beyond: Vec<Beyond>) -> Self {
+        for tool in beyond {
+            let name = tool.exposed_name();
+            let taken = self.tools.contains_key(&name) || self.beyond.contains_key(&name);
+            if taken || !is_name(&name) || self.reserved.contains(&name.as_str()) {
+                let why = if taken { "something else has that name" } else { "it is no name that clients know" };
+                tracing::warn!(upstream = tool.id.name, "a tool cannot be exposed as `{name}`: {why}");
+                continue;
+            }
+            self.beyond.insert(name, tool);
+        }
+        self
+    }
+
+    /// A tool of a server behind this host, by exposed name.
+    pub fn beyond(&self, name: &str) -> Option<&Beyond> {
+        self.beyond.get(name)
+    }
+
+    /// All tools of servers behind this host that are exposed, by exposed name, in order.
+    pub fn all_beyond(&self) -> impl Iterator<Item = (&str, &Beyond)> {
+        self.beyond.iter().map(|(name, beyond)| (name.as_str(), beyond))
     }
 
     /// A tool by exposed name.

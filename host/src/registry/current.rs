@@ -2,23 +2,32 @@
 
 use super::catalog::{Catalog, Exposed};
 use crate::changes::{Change, Changes};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// Holds the newest catalog.
 pub struct CurrentCatalog {
     newest: RwLock<Arc<Catalog>>,
+    /// One change at a time, so that none undoes another.
+    changing: Mutex<()>,
     changes: Changes,
 }
 
 impl CurrentCatalog {
     /// Begins with this one; tells of others through `changes`.
     pub fn new(catalog: Catalog, changes: Changes) -> Self {
-        Self { newest: RwLock::new(Arc::new(catalog)), changes }
+        Self { newest: RwLock::new(Arc::new(catalog)), changing: Mutex::default(), changes }
     }
 
     /// The newest.
     pub fn now(&self) -> Arc<Catalog> {
         self.newest.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Puts another in its place, made of the newest.
+    pub fn update<E>(&self, make: impl FnOnce(&Catalog) -> Result<Catalog, E>) -> Result<(), E> {
+        let _one = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.swap(make(&self.now())?);
+        Ok(())
     }
 
     /// Puts another in its place, and tells which lists differ and which resources come from other code now. What runs
@@ -37,7 +46,10 @@ impl CurrentCatalog {
 
 fn difference(old: &Catalog, new: &Catalog) -> Vec<Change> {
     let mut changes = Vec::new();
-    if !same(old.iter(), new.iter(), |a, b| a.tool == b.tool) {
+    let beyond = |catalog: &Catalog| -> Vec<_> {
+        catalog.all_beyond().map(|(name, beyond)| (name.to_owned(), beyond.tool.tool.clone())).collect()
+    };
+    if !same(old.iter(), new.iter(), |a, b| a.tool == b.tool) || beyond(old) != beyond(new) {
         changes.push(Change::Tools);
     }
     if !same(old.prompts(), new.prompts(), |a, b| a == b) {

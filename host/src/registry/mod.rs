@@ -1,6 +1,7 @@
 //! Installed plugins: loading them, what they offer, and running calls on them.
 
 mod answer;
+mod beyond;
 mod catalog;
 mod current;
 mod idle;
@@ -16,6 +17,7 @@ mod waiting;
 mod watch;
 
 pub use answer::{Answer, Finished, Structured, Usage};
+pub use beyond::Beyond;
 pub use catalog::{Catalog, CatalogError, Exposed};
 pub use current::CurrentCatalog;
 pub use load::{LoadError, Loader};
@@ -23,6 +25,6 @@ pub use offer::OfferError;
 pub use plugin::{Plugin, PluginTemplate, PluginTool};
 pub use provided::Pieces;
 pub use reload::Reloader;
-pub use runner::{CallRequest, Parent, Runner};
+pub use runner::{CallRequest, Parent, Purse, Runner};
 pub use template::UriTemplate;
 pub use watch::FileWatch;

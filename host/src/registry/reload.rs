@@ -56,14 +56,14 @@ impl Reloader {
             }
         }
         if !newer.is_empty() {
-            self.take_up(&newer, catalog.with(&newer));
+            let done = self.catalog.update(|now| now.with(&newer));
+            self.take_up(&newer, done);
         }
     }
 
-    fn take_up(&mut self, newer: &[Arc<Plugin>], next: Result<super::Catalog, super::CatalogError>) {
-        match next {
-            Ok(next) => {
-                self.catalog.swap(next);
+    fn take_up(&mut self, newer: &[Arc<Plugin>], done: Result<(), super::CatalogError>) {
+        match done {
+            Ok(()) => {
                 for plugin in newer {
                     self.behind.remove(plugin.id());
                     let (id, digest) = (plugin.id(), &plugin.digest);

@@ -12,9 +12,10 @@ use crate::imports::{
     Accounts, AgentTools, CallContext, CallCtx, CallSink, Client, ClientCalls, Completion, CompletionQuery,
     Connections, Keepers, ModelProvider, PromptResult, Steering, ToolCaller,
 };
-use crate::policy::{Budget, Lineage, PluginId, Side};
+use crate::policy::{Budget, Lineage, PluginId, Side, Spent};
 use serde_json::Value;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -43,17 +44,35 @@ pub struct CallRequest {
     pub parent: Option<Parent>,
 }
 
-/// What a nested call inherits.
-pub struct Parent {
-    /// The chain down to and including the nested call.
-    pub lineage: Lineage,
-    /// What the caller has left.
-    pub budget: Budget,
-    /// Shared by the chain; none for a call that comes back into it from outside, which waits for itself and has a place
-    /// among the root calls of its own.
-    pub standstill: Option<Standstill>,
-    /// Memory the callers hold, in bytes.
-    pub held: u64,
+/// What a call inherits from the one that it belongs to.
+pub enum Parent {
+    /// Nested in a call of this host.
+    Here {
+        /// The chain down to and including the nested call.
+        lineage: Lineage,
+        /// What the caller has left.
+        budget: Budget,
+        /// Shared by the chain.
+        standstill: Standstill,
+        /// Memory the callers hold, in bytes.
+        held: u64,
+    },
+    /// Made by a tool outside that a call of this host called: it has a client, a place among the root calls and waiting
+    /// of its own.
+    Outside {
+        /// The chain down to that tool.
+        lineage: Lineage,
+        /// What it may use, and who is told what it used.
+        purse: Arc<dyn Purse>,
+    },
+}
+
+/// Pays for a call that came back from outside.
+pub trait Purse: Send + Sync {
+    /// It begins, and may use this.
+    fn take(&self, now: Instant) -> Budget;
+    /// It is over, and has used this. A call that was dropped settles nothing, and has used all.
+    fn settle(&self, spent: Spent, time: Duration);
 }
 
 /// Runs calls.
@@ -181,19 +200,18 @@ impl Runner {
         let limits = &plugin.spec.limits;
         let mut place = None;
         let ((lineage, budget, standstill, held), client) = match request.parent {
-            Some(Parent { lineage, budget, standstill: Some(standstill), held }) => {
+            Some(Parent::Here { lineage, budget, standstill, held }) => {
                 let budget = budget.nested(limits, self.clock.now());
                 ((lineage.tightened(limits), budget, standstill, held), request.client)
             }
             outer => {
                 let name = lineage_name(plugin.id(), called);
-                let now = || self.clock.now();
-                let (lineage, left) = match outer {
-                    Some(parent) => (
-                        parent.lineage.descend(&name, 0).map_err(CallError::Lineage)?.tightened(limits),
-                        Some(parent.budget),
-                    ),
-                    None => (Lineage::root(name, limits), None),
+                let (lineage, purse) = match outer {
+                    Some(Parent::Outside { lineage, purse }) => {
+                        let lineage = lineage.descend(&name, 0).map_err(CallError::Lineage)?;
+                        (lineage.tightened(limits), Some(purse))
+                    }
+                    _ => (Lineage::root(name, limits), None),
                 };
                 self.idle.begin();
                 let free = match self.roots.clone().try_acquire_owned() {
@@ -203,11 +221,13 @@ impl Runner {
                         _ => return Err(CallError::Busy { limit: MAX_INSTANCES }),
                     },
                 };
+                let now = self.clock.now();
+                let left = purse.as_ref().map(|purse| purse.take(now));
+                let budget = left.map_or_else(|| Budget::root(limits, now), |left| left.nested(limits, now));
                 let standstill = Standstill::new(self.clock.clone());
-                let place = place.insert(Place::new(self.roots.clone(), free)).clone();
+                let place = place.insert(Place::new(self.roots.clone(), free, purse)).clone();
                 let (waiting, model) = (self.waiting.clone(), self.model.clone());
                 let client = Waiting { client: request.client, model, place, standstill: standstill.clone(), waiting };
-                let budget = left.map_or_else(|| Budget::root(limits, now()), |left| left.nested(limits, now()));
                 ((lineage, budget, standstill, 0), Arc::new(client) as Arc<dyn ClientCalls>)
             }
         };
@@ -233,10 +253,13 @@ impl Runner {
         place: Option<Arc<Place>>,
         ended: Ended<R>,
     ) -> Result<Given<'a, R>, CallError> {
+        let Ended { result, cost, call, remains } = ended;
         if let Some(place) = &place {
             place.leave();
+            if let Some(purse) = place.purse() {
+                purse.settle(cost.spent, cost.wall);
+            }
         }
-        let Ended { result, cost, call, remains } = ended;
         if place.is_some() {
             self.tidy_up(plugin, remains);
         }

@@ -1,6 +1,7 @@
 //! A call that waits for an answer from outside: its place among the running calls goes to others meanwhile, and its
 //! deadlines stand still.
 
+use super::runner::Purse;
 use crate::engine::{MAX_WAITING, Standstill};
 use crate::imports::{
     Abilities, Budgeted, ClientCalls, ClientError, Exhaustion, Inquiry, ModelError, ModelProvider, Reply,
@@ -8,31 +9,82 @@ use crate::imports::{
 };
 use async_trait::async_trait;
 use futures::future::{BoxFuture, join_all};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// A root call's place among the running calls.
+/// A root call's place among the running calls. The call may wait for several things at once: its place is free as long
+/// as any of them is waited for.
 pub(super) struct Place {
     places: Arc<Semaphore>,
-    held: Mutex<Option<OwnedSemaphorePermit>>,
+    /// Who pays for it, if that is not its own request.
+    purse: Option<Arc<dyn Purse>>,
+    state: Mutex<State>,
+}
+
+struct State {
+    held: Option<OwnedSemaphorePermit>,
+    /// How much is waited for, and the call's one place among those that wait.
+    away: usize,
+    waits: Option<OwnedSemaphorePermit>,
+}
+
+/// Something is waited for until this is dropped.
+struct Away<'a>(&'a Place);
+
+impl Drop for Away<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.away -= 1;
+        if state.away == 0 {
+            state.waits = None;
+        }
+    }
 }
 
 impl Place {
-    pub(super) fn new(places: Arc<Semaphore>, held: OwnedSemaphorePermit) -> Arc<Self> {
-        Arc::new(Self { places, held: Mutex::new(Some(held)) })
+    pub(super) fn new(places: Arc<Semaphore>, held: OwnedSemaphorePermit, purse: Option<Arc<dyn Purse>>) -> Arc<Self> {
+        let state = State { held: Some(held), away: 0, waits: None };
+        Arc::new(Self { places, purse, state: Mutex::new(state) })
+    }
+
+    pub(super) fn purse(&self) -> Option<&Arc<dyn Purse>> {
+        self.purse.as_ref()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn leave(&self) {
-        drop(self.held.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let held = self.state().held.take();
+        drop(held);
     }
 
-    /// Waits in line for a place again.
-    async fn enter(&self) {
-        // Fails only when the semaphore is closed, which nobody does.
-        if let Ok(place) = self.places.clone().acquire_owned().await {
-            self.held.lock().unwrap_or_else(PoisonError::into_inner).replace(place);
+    /// Begins to wait, if there is room among those that do.
+    fn go(&self, waiting: &Arc<Semaphore>) -> Option<Away<'_>> {
+        let mut state = self.state();
+        if state.away == 0 {
+            state.waits = Some(waiting.clone().try_acquire_owned().ok()?);
+            state.held = None;
         }
+        state.away += 1;
+        Some(Away(self))
+    }
+
+    /// Comes back from waiting. The last one waits in line for a place again.
+    async fn come_back(&self, away: Away<'_>) {
+        let in_line = {
+            let state = self.state();
+            state.away == 1 && state.held.is_none()
+        };
+        // Fails only when the semaphore is closed, which nobody does.
+        if in_line && let Ok(place) = self.places.clone().acquire_owned().await {
+            let mut state = self.state();
+            // Something else may be waited for by now.
+            state.held = (state.away == 1).then_some(place);
+        }
+        drop(away);
     }
 }
 
@@ -49,14 +101,13 @@ impl Waiting {
     /// Waits for somebody outside.
     async fn away<T>(&self, work: impl Future<Output = T> + Send) -> Result<T, ClientError> {
         // Waiting calls keep their instances, of which there are only so many.
-        let Ok(_waits) = self.waiting.clone().try_acquire_owned() else {
+        let Some(away) = self.place.go(&self.waiting) else {
             let limit = MAX_WAITING.into();
             return Err(ClientError::Exhausted(Exhaustion { budget: Budgeted::Questions, limit }));
         };
         let _still = self.standstill.begin();
-        self.place.leave();
         let done = work.await;
-        self.place.enter().await;
+        self.place.come_back(away).await;
         Ok(done)
     }
 }
@@ -88,5 +139,29 @@ impl ClientCalls for Waiting {
             return Err(ClientError::NotOffered("a model of the host's own".into()));
         };
         self.away(join_all(requests.iter().map(|request| model.sample(request, patience)))).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::FutureExt as _;
+
+    #[test]
+    fn a_call_that_waits_for_several_things_waits_once() {
+        let (places, waiting) = (Arc::new(Semaphore::new(1)), Arc::new(Semaphore::new(1)));
+        let new = || Place::new(places.clone(), places.clone().try_acquire_owned().unwrap(), None);
+        let place = new();
+        let first = place.go(&waiting).unwrap();
+        let second = place.go(&waiting).unwrap();
+        assert_eq!((places.available_permits(), waiting.available_permits()), (1, 0));
+        let other = new();
+        assert!(other.go(&waiting).is_none(), "no room among those that wait");
+        place.come_back(first).now_or_never().expect("it need not stand in line: the other still waits");
+        let mut last = Box::pin(place.come_back(second));
+        assert!((&mut last).now_or_never().is_none(), "somebody else has the place");
+        other.leave();
+        last.now_or_never().expect("there is a place");
+        assert_eq!((places.available_permits(), waiting.available_permits()), (0, 1));
     }
 }

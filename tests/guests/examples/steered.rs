@@ -4,9 +4,7 @@
 use guests::client::{self, Form};
 use guests::{failed, output, steering, text};
 
-guests::manifest!(
-    r#"{"name":"steered","version":"0.1.0","description":"","requests":{"client":{"form":true}}}"#
-);
+guests::manifest!(r#"{"name":"steered","version":"0.1.0","description":"","requests":{"client":{"form":true}}}"#);
 
 const NAME: &str = r#"{"type":"object","properties":{"name":{"type":"string"}}}"#;
 

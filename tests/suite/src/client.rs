@@ -46,6 +46,11 @@ impl Client {
         Self::new(Server::start(config), Era::Modern, false)
     }
 
+    /// The same, of a server that was started before.
+    pub fn of_server(server: Server) -> Self {
+        Self::new(server, Era::Modern, false)
+    }
+
     /// Makes the handshake if the era has one.
     pub fn new(server: Server, era: Era, extension: bool) -> Self {
         Self::able(server, era, extension, json!({}))

@@ -145,6 +145,11 @@ impl Server {
         matches!(self.child.try_wait(), Ok(None))
     }
 
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Resident memory in bytes.
     pub fn memory(&self) -> u64 {
         let statm = fs::read_to_string(format!("/proc/{}/statm", self.child.id())).expect("/proc of the server");

@@ -1,6 +1,10 @@
 //! Reverse calls to tools that live with the client, in both eras: what is declared and granted may be called, once, with
 //! exactly these arguments; nothing else is.
 
+mod abuse;
+mod chains;
+mod limits;
+
 use serde_json::{Map, Value, json};
 use suite::{Called, Client, Era, Server, plugin};
 

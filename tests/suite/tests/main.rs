@@ -1,7 +1,9 @@
 //! End-to-end tests: the real program with real guests, driven from outside. One topic per file.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod abuse;
 mod adapters;
+mod agent;
 mod answers;
 mod asking;
 mod bombs;
@@ -26,6 +28,7 @@ mod isolation;
 mod lanes;
 mod languages;
 mod live;
+mod live_calls;
 mod main_job;
 mod malformed;
 mod model;
@@ -46,4 +49,5 @@ mod steering;
 mod streaming;
 mod subscriptions;
 mod transcripts;
+mod upstream;
 mod wire;

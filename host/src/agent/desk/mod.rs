@@ -12,8 +12,8 @@ pub use matter::{Matter, Ruling, RulingError};
 use super::memory::MemoryFile;
 use super::rules::{Approval, Ruled, Rules};
 use super::view::Transcript;
-use super::{Asker, Face, Happened, Heard, ToolRequest, Verdict};
-use crate::imports::{Abilities, Asked, ModelProvider, Reply, Root, ToolCaller};
+use super::{Asker, Face, Happened, Heard, OpenCall, ToolRequest, Verdict};
+use crate::imports::{Abilities, Asked, Content, ModelProvider, Reply, Root, ToolCaller};
 use async_trait::async_trait;
 use pile::Pile;
 use std::collections::HashMap;
@@ -33,6 +33,13 @@ pub enum Notice {
         call: u64,
         /// What.
         heard: Heard,
+    },
+    /// A call ended.
+    Ended {
+        /// Its number.
+        call: u64,
+        /// How.
+        outcome: Outcome,
     },
     /// Something that a server offers has changed.
     Changed {
@@ -56,6 +63,17 @@ pub enum Notice {
         /// The rule, or who.
         by: String,
     },
+}
+
+/// How a call of the agent's ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// The result's, or a sentence of ours.
+    pub content: Vec<Content>,
+    /// JSON text.
+    pub structured: Option<String>,
+    /// Whether it failed.
+    pub is_error: bool,
 }
 
 /// Decides and answers on the agent's side.
@@ -126,14 +144,26 @@ impl Desk {
         &self.transcript
     }
 
-    /// A call of the agent's begins: what is heard of this task is said to be of this number.
-    pub fn began(&self, task: &str, call: u64) {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner).insert(task.to_owned(), call);
+    /// A call of the agent's begins: what is heard of its task is said to be of this number.
+    pub fn began(&self, call: u64, open: OpenCall) {
+        let tool = format!("{}.{}", open.server, open.tool);
+        let arguments = serde_json::to_string(&open.arguments).unwrap_or_default();
+        self.transcript.started(call, self.rules.chunks(&open.server), &tool, &arguments);
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner).insert(open.correlation_id.clone(), call);
+        self.remember(|memory| memory.calls.push(open));
     }
 
-    /// It has ended.
-    pub fn ended(&self, task: &str) {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner).remove(task);
+    /// It has ended: nothing is heard of it any more, and it is told after everything that was. One that is `kept` is
+    /// still in the memory, for whoever wants to repeat it.
+    pub async fn ended(&self, task: &str, outcome: Outcome, kept: bool) {
+        let Some(call) = self.calls.lock().unwrap_or_else(PoisonError::into_inner).remove(task) else { return };
+        self.remember(|memory| match memory.call(task) {
+            // Nobody runs it any more.
+            Some(open) if kept => open.process = 0,
+            _ => memory.ended(task),
+        });
+        self.transcript.ended(call, &outcome.content, outcome.is_error);
+        let _ = self.notices.send(Notice::Ended { call, outcome }).await;
     }
 
     /// What waits for a ruling, the oldest first.

@@ -158,6 +158,11 @@ impl Transcript {
         });
     }
 
+    /// Waits until there may be something to read.
+    pub async fn ready(&self) {
+        self.more.notified().await;
+    }
+
     /// Everything since the last step; waits until there is something. A step is where a model may act.
     pub async fn step(&self) -> Vec<Item> {
         loop {

@@ -276,7 +276,7 @@ pub(in crate::mcp) async fn listen(
     request: Listen,
     context: &RequestContext<RoleServer>,
 ) -> Result<(), ErrorData> {
-    let stream = server.channels.open(&server.principal(context), &request.channel)?;
+    let stream = server.hub.channels.open(&server.principal(context), &request.channel)?;
     let send = async |method: &str, params: Value| {
         let mut notification = CustomNotification::new(method, Some(params));
         notification.extensions.insert(OriginatingRequestId(context.id.clone()));
@@ -316,7 +316,7 @@ pub(in crate::mcp) fn respond(
             return Err(ErrorData::invalid_params(text, None));
         }
     };
-    server.channels.answer(&server.principal(context), &channel, &call_id, outcome)
+    server.hub.channels.answer(&server.principal(context), &channel, &call_id, outcome)
 }
 
 #[cfg(test)]

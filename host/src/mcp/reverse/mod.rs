@@ -6,6 +6,7 @@
 //! nowhere else.
 
 mod ask;
+mod chain;
 mod counted;
 mod declared;
 pub(super) mod live;
@@ -14,6 +15,7 @@ pub(super) mod request;
 pub(super) mod retry;
 
 pub use ask::AskTools;
+pub(super) use chain::Chains;
 pub(super) use declared::Declared;
 
 use super::asking::View;
@@ -39,7 +41,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 /// The extension, and the key of its `_meta` in a request.
-pub const EXTENSION: &str = "dev.portcullis/client-tools";
+pub(crate) const EXTENSION: &str = "dev.portcullis/client-tools";
 /// Where a modern request says what its client can do.
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 /// How much of a plugin's reason for a call is told, in characters.
@@ -104,43 +106,47 @@ enum Lane {
     Round,
 }
 
-/// Ways to the client's side that do not lead through the call's own requests alone.
-pub(super) struct Beside {
-    pub(super) principal: Principal,
-    pub(super) channels: Channels,
-    pub(super) ask: Option<Arc<AskTools>>,
-}
-
 /// One call's way to the tools of the agent's side.
 pub(super) struct Lanes {
-    host: Arc<dyn ToolCaller>,
-    beside: Beside,
+    hub: Hub,
+    principal: Principal,
     view: Arc<View>,
     queue: mpsc::Sender<Event>,
     stateless: bool,
-    clock: Arc<dyn Clock>,
     counted: Counted,
     keys: AtomicU64,
 }
 
+/// What the lanes of all calls share.
+#[derive(Clone)]
+pub(super) struct Hub {
+    /// The host's own tools.
+    pub(super) host: Arc<dyn ToolCaller>,
+    /// Streams that clients have open.
+    pub(super) channels: Channels,
+    /// Tools for which others may stand in.
+    pub(super) ask: Option<Arc<AskTools>>,
+    /// Calls that are under way on the other side.
+    pub(super) chains: Chains,
+    pub(super) clock: Arc<dyn Clock>,
+}
+
 impl Lanes {
     pub(super) fn new(
-        host: Arc<dyn ToolCaller>,
-        beside: Beside,
+        hub: &Hub,
+        principal: Principal,
         view: Arc<View>,
         queue: mpsc::Sender<Event>,
         stateless: bool,
-        clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { host, beside, view, queue, stateless, clock, counted: Counted::default(), keys: AtomicU64::new(1) }
+        let (hub, counted, keys) = (hub.clone(), Counted::default(), AtomicU64::new(1));
+        Self { hub, principal, view, queue, stateless, counted, keys }
     }
 
     /// The first lane that both sides have at this moment.
     fn lane(&self, declared: &Declared) -> Option<Lane> {
-        let Beside { principal, channels, .. } = &self.beside;
-        let channel =
-            declared.channel.as_ref().filter(|channel| declared.lanes.live && channels.is_open(principal, channel));
-        if let Some(channel) = channel {
+        let is_open = |channel: &&String| declared.lanes.live && self.hub.channels.is_open(&self.principal, channel);
+        if let Some(channel) = declared.channel.as_ref().filter(is_open) {
             return Some(Lane::Live(channel.clone()));
         }
         let round = if self.stateless { declared.lanes.retry } else { declared.lanes.request };
@@ -168,15 +174,29 @@ impl Lanes {
         }
     }
 
-    async fn call_client(&self, call: ReverseCall) -> Result<AgentResult, AgentError> {
+    /// A call that was checked, to its end; what it costs is what comes back from it into the host.
+    async fn call_client(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, Spent) {
+        let now = self.hub.clock.now();
+        let chain = match self.hub.chains.name(&self.principal, &call.lineage, &call.budget, now) {
+            Ok(chain) => chain,
+            Err(error) => {
+                let why = format!("the host cannot name the call: {error}");
+                return (Err(AgentError::Failed(why)), Spent::default());
+            }
+        };
+        let result = self.called(call, chain.as_str()).await;
+        (result, chain.spent())
+    }
+
+    async fn called(&self, call: ReverseCall, chain: &str) -> Result<AgentResult, AgentError> {
         let (declared, lane) = self.of_client(&call.name)?;
         let Some(tool) = declared.tool(&call.name) else { return Err(AgentError::UnknownTool(call.name)) };
         let arguments = checked(&call.arguments, tool)?;
         self.counted.count(&declared, tool, call.arguments.len())?;
         let left = call.lineage.patience()?.min(call.answer);
         let patience = call.timeout.map_or(left, |timeout| timeout.min(left));
-        let fields = fields(&call, arguments, patience);
-        let began = self.clock.now();
+        let fields = fields(&call, arguments, patience, chain);
+        let began = self.hub.clock.now();
         let mut outcome = None;
         let waiting = async {
             // A channel has a clock of its own, so that its client hears why nobody waits any more.
@@ -192,7 +212,7 @@ impl Lanes {
             .ok();
         };
         call.client.stand_by(Box::pin(waiting)).await.map_err(stopped)?;
-        let waited = self.clock.now().saturating_duration_since(began);
+        let waited = self.hub.clock.now().saturating_duration_since(began);
         call.lineage.waited(waited);
         // A parked call has nobody who looks at the time.
         let Some(outcome) = outcome.filter(|_| waited < patience) else { return Err(outcome::timeout(patience)) };
@@ -207,8 +227,7 @@ impl Lanes {
 
     /// Asks on a channel.
     async fn ask_live(&self, channel: &str, fields: Value, patience: Duration) -> Result<Value, AgentError> {
-        let Beside { principal, channels, .. } = &self.beside;
-        channels.call(principal, channel, fields, patience).await.map_err(|lost| match lost {
+        self.hub.channels.call(&self.principal, channel, fields, patience).await.map_err(|lost| match lost {
             Lost::Closed => {
                 AgentError::NotSupported("the client closed the channel that its tools are called on".into())
             }
@@ -219,7 +238,7 @@ impl Lanes {
 
     /// What the operator has described for this case, if somebody can stand in for the tool.
     fn standing_in(&self, name: &str) -> Option<(&AskTools, Origin)> {
-        let ask = self.beside.ask.as_deref()?;
+        let ask = self.hub.ask.as_deref()?;
         Some((ask, ask.find(name, self.view.abilities())?))
     }
 
@@ -228,10 +247,10 @@ impl Lanes {
         let left = call.lineage.patience()?.min(call.answer);
         let patience = call.timeout.map_or(left, |timeout| timeout.min(left));
         let key = format!("tool-{}", self.keys.fetch_add(1, Ordering::Relaxed));
-        let began = self.clock.now();
+        let began = self.hub.clock.now();
         // A parked call is kept for as long as its answer may take, whatever the plugin's patience.
         let result = ask.call(&call, key, if self.stateless { left } else { patience }).await;
-        let waited = self.clock.now().saturating_duration_since(began);
+        let waited = self.hub.clock.now().saturating_duration_since(began);
         call.lineage.waited(waited);
         if waited < patience { result } else { Err(outcome::timeout(patience)) }
     }
@@ -250,12 +269,12 @@ impl Lanes {
 #[async_trait]
 impl ToolCaller for Lanes {
     fn tools(&self) -> Vec<AgentTool> {
-        let mut tools = self.host.tools();
+        let mut tools = self.hub.host.tools();
         if let Some(declared) = self.view.declared().filter(|declared| self.lane(declared).is_some()) {
-            let own = declared.tools.iter().filter(|it| self.host.find(&it.tool.name).is_err());
+            let own = declared.tools.iter().filter(|it| self.hub.host.find(&it.tool.name).is_err());
             tools.extend(own.map(|it| AgentTool { tool: it.tool.clone(), origin: Origin::Client }));
         }
-        if let Some(ask) = &self.beside.ask {
+        if let Some(ask) = &self.hub.ask {
             let known: HashSet<String> = tools.iter().map(|found| found.tool.name.clone()).collect();
             tools.extend(ask.tools(self.view.abilities()).filter(|found| !known.contains(&found.tool.name)));
         }
@@ -267,19 +286,21 @@ impl ToolCaller for Lanes {
             Ok(_) => Ok(Origin::Client),
             Err(error) => self.standing_in(name).map(|(_, origin)| origin).ok_or(error),
         };
-        self.host.find(name).or_else(|_| others())
+        match self.hub.host.find(name) {
+            Err(AgentError::UnknownTool(_)) => others(),
+            found => found,
+        }
     }
 
     async fn call(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, Spent) {
-        if self.host.find(&call.name).is_ok() {
-            return self.host.call(call).await;
+        if self.hub.host.find(&call.name).is_ok() {
+            return self.hub.host.call(call).await;
         }
         let stand_in = if self.of_client(&call.name).is_ok() { None } else { self.standing_in(&call.name) };
-        let answer = match stand_in {
-            Some((ask, _)) => self.call_stand_in(ask, call).await,
+        match stand_in {
+            Some((ask, _)) => (self.call_stand_in(ask, call).await, Spent::default()),
             None => self.call_client(call).await,
-        };
-        (answer, Spent::default())
+        }
     }
 
     fn lacks_declaration(&self) -> bool {
@@ -297,7 +318,10 @@ impl ToolCaller for HostOnly {
     }
 
     fn find(&self, name: &str) -> Result<Origin, AgentError> {
-        self.0.find(name).map_err(|_| undeclared(name))
+        match self.0.find(name) {
+            Err(AgentError::UnknownTool(_)) => Err(undeclared(name)),
+            found => found,
+        }
     }
 
     async fn call(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, Spent) {
@@ -328,7 +352,7 @@ fn checked(arguments: &str, tool: &DeclaredTool) -> Result<Value, AgentError> {
 }
 
 /// A call as the extension describes it.
-fn fields(call: &ReverseCall, arguments: Value, patience: Duration) -> Value {
+fn fields(call: &ReverseCall, arguments: Value, patience: Duration, chain: &str) -> Value {
     let above = call.lineage.above().unwrap_or_default();
     let of_plugin = |prefix: &str| above.strip_prefix(prefix)?.strip_prefix('.').map(str::to_owned);
     let tool = of_plugin(&call.plugin.table()).or_else(|| of_plugin(&call.plugin.name));
@@ -339,6 +363,7 @@ fn fields(call: &ReverseCall, arguments: Value, patience: Duration) -> Value {
         "tool": tool.unwrap_or_else(|| above.to_owned()),
         "parent": call.parent,
         "timeoutMs": u64::try_from(patience.as_millis()).unwrap_or(u64::MAX),
+        "chain": chain,
     });
     if let Some(purpose) = &call.purpose {
         fields["purpose"] = purpose.chars().take(MAX_PURPOSE).collect::<String>().into();

@@ -1,0 +1,93 @@
+//! Reverse calls, abused from every side: one server, one case after the other, each with exactly what comes of it. At the
+//! end nothing is left over. `cargo test -p suite --test suite -- abuse --nocapture` shows the table.
+
+mod agents;
+mod chains;
+mod continuations;
+mod declarations;
+mod floods;
+mod ground;
+mod leaving;
+mod live;
+mod outcomes;
+mod secrets;
+
+use ground::{Ground, PARKED, Who, decent, good, one};
+use std::time::{Duration, Instant};
+
+/// One abuse.
+struct Case {
+    what: &'static str,
+    /// Exactly what comes of it.
+    outcome: &'static str,
+    run: fn(&Ground) -> String,
+}
+
+/// How long one case may take on a busy machine; a deadlock takes longer.
+const BOUND: Duration = Duration::from_secs(60);
+
+#[test]
+fn the_table() {
+    let groups = [
+        ("what is declared", declarations::CASES),
+        ("continuations", continuations::CASES),
+        ("outcomes", outcomes::CASES),
+        ("chains of calls", chains::CASES),
+        ("floods", floods::CASES),
+        ("private results", secrets::CASES),
+        ("tools of the agent's side", agents::CASES),
+        ("channels and steering", live::CASES),
+        ("going away", leaving::CASES),
+    ];
+    let ground = Ground::new();
+    // Once, so that what is kept for good is there.
+    ground.run("calls", one("echo.run"), &decent());
+    let before = ground.server().memory();
+    let (mut number, mut wrong, mut table) = (0, vec![], String::new());
+    for (group, cases) in groups {
+        table += &format!("\n{group}\n");
+        for Case { what, outcome, run } in cases {
+            number += 1;
+            let began = Instant::now();
+            // One that goes wrong altogether must not hide the others.
+            let seen = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&ground)));
+            let seen = seen.unwrap_or_else(|_| "panicked".to_owned());
+            let took = began.elapsed();
+            let right = seen == *outcome && took < BOUND;
+            let mark = if right { "ok" } else { "WRONG" };
+            table += &format!("{number:3}  {what:<62} {seen:<34} {:>6} ms  {mark}\n", took.as_millis());
+            if !right {
+                wrong.push(format!("{number}: {what}: {seen:?} instead of {outcome:?}, after {took:?}"));
+            }
+        }
+    }
+    println!("{table}");
+    assert!(wrong.is_empty(), "{}\n{table}\n{}", wrong.join("\n"), ground.server().log());
+    assert!(number >= 40, "{number} cases");
+    nothing_is_left(&ground, before);
+}
+
+/// After all that: no call runs or is parked, all places are free, the memory is back, and the server works.
+fn nothing_is_left(ground: &Ground, before: u64) {
+    ground.until_idle();
+    // A place that leaked would push out the oldest of these.
+    let parked: Vec<_> = (0..PARKED).map(|_| ground.run("calls", one("tools.get"), &decent())).collect();
+    for round in parked {
+        assert_eq!(round.answer(good()).outcome(), "ok");
+    }
+    std::thread::scope(|scope| {
+        let calls: Vec<_> =
+            (0..32).map(|_| scope.spawn(|| ground.run("calls", one("echo.run"), &decent()).outcome())).collect();
+        for call in calls {
+            assert_eq!(call.join().unwrap(), "ok");
+        }
+    });
+    ground.until_idle();
+    for who in [Who::Alice, Who::Bob] {
+        live::opens(ground, who);
+    }
+    let grown = ground.server().memory().saturating_sub(before);
+    assert!(grown < 96 << 20, "{} MiB more than before", grown >> 20);
+    let log = ground.server().log();
+    assert!(!log.contains('\u{1b}') && !log.contains("thread 'tokio") && !log.contains("thread 'main"), "{log}");
+}

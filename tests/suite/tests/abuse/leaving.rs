@@ -1,0 +1,137 @@
+//! Clients that go away at the worst moment.
+
+use super::Case;
+use super::ground::{EXTENSION, Ground, Who, decent, declaring, one, tool};
+use serde_json::{Value, json};
+use std::time::Instant;
+use suite::{Called, Client, Era, PATIENCE, Server, eventually, paths, plugin, plugin_from};
+
+/// The request of the older revision.
+const REQUEST: &str = "dev.portcullis/tools/call";
+
+/// A client of the older revision over stdio, whose tool is being asked for: the id of its call, and of the server's.
+fn asked() -> (Client, u64, Value) {
+    let config =
+        plugin_from("calls", &paths::guest("agent-calls"), r#"grants.agent-tools = ["*.*"]"#) + &plugin("echo", "");
+    let abilities = declaring(&[tool("tools.get")], json!({}));
+    let mut client = Client::able(Server::start(&config), Era::Legacy, false, abilities);
+    let id = client.begin_call("calls__run", json!({"path": one("tools.get").to_string()}));
+    let question = client.wait_for(REQUEST);
+    assert_eq!(question["params"]["name"], "tools.get", "{question}");
+    (client, id, question["id"].clone())
+}
+
+/// Whether something of Alice's runs.
+fn until_busy(ground: &Ground) {
+    assert!(eventually(PATIENCE, || (!ground.is_idle(Who::Alice)).then_some(())).is_some(), "nothing ever ran");
+}
+
+pub(super) const CASES: &[Case] = &[
+    Case {
+        what: "HTTP is cut while an agent tool runs",
+        outcome: "nothing runs any more",
+        run: |ground| {
+            let script = one("endless.run").to_string();
+            let stream = ground.hang(Who::Alice, json!({"name": "rich__run", "arguments": {"path": script}}));
+            until_busy(ground);
+            drop(stream);
+            ground.until_idle();
+            "nothing runs any more".into()
+        },
+    },
+    Case {
+        what: "a client that never comes back",
+        outcome: "nothing is parked any more",
+        run: |ground| {
+            for _ in 0..super::PARKED {
+                ground.run("hasty", one("tools.get"), &decent()).only();
+            }
+            ground.until_idle();
+            "nothing is parked any more".into()
+        },
+    },
+    Case {
+        what: "cancelled while a reverse call waits (2025-11-25)",
+        outcome: "withdrawn, no answer",
+        run: |_| {
+            let (mut client, id, question) = asked();
+            client.cancel(id);
+            let withdrawn = client.wait_for("notifications/cancelled");
+            client.check_alive();
+            let word = if withdrawn["params"]["requestId"] == question { "withdrawn" } else { "something else" };
+            format!("{word}, {}", if client.is_answered(id) { "an answer" } else { "no answer" })
+        },
+    },
+    Case {
+        what: "answered after it was cancelled (2025-11-25)",
+        outcome: "it goes on",
+        run: |_| {
+            let (mut client, id, question) = asked();
+            client.cancel(id);
+            client.wait_for("notifications/cancelled");
+            for _ in 0..2 {
+                client.server.send(&json!({"jsonrpc": "2.0", "id": question, "result": {"content": []}}));
+            }
+            client.check_alive();
+            "it goes on".into()
+        },
+    },
+    Case {
+        what: "an answer twice, and one that nobody asked for (2025-11-25)",
+        outcome: "ok",
+        run: |_| {
+            let (mut client, id, question) = asked();
+            let answer = |id: &Value| json!({"jsonrpc": "2.0", "id": id, "result": {"content": []}});
+            client.server.send(&answer(&json!(987_654)));
+            client.server.send(&answer(&question));
+            client.server.send(&answer(&question));
+            let called = Called(client.wait(id, Instant::now()));
+            client.check_alive();
+            if called.good().contains("error") { called.good() } else { "ok".into() }
+        },
+    },
+    Case {
+        what: "errors by their codes (2025-11-25)",
+        outcome: "declined, not-supported, failed",
+        run: |_| {
+            let mut seen = vec![];
+            for error in [
+                json!({"code": -32000, "message": "no", "data": {"code": "declined"}}),
+                json!({"code": -32601, "message": "what?"}),
+                json!({"code": -32603, "message": "oh"}),
+            ] {
+                let (mut client, id, question) = asked();
+                client.server.send(&json!({"jsonrpc": "2.0", "id": question, "error": error}));
+                let said: Value = serde_json::from_str(&Called(client.wait(id, Instant::now())).good()).unwrap();
+                seen.push(said[0]["error"].as_str().unwrap_or("ok").to_owned());
+            }
+            seen.join(", ")
+        },
+    },
+    Case {
+        what: "stdin is closed while a reverse call waits",
+        outcome: "it ends well",
+        run: |_| {
+            let (mut client, ..) = asked();
+            let status = client.server.end();
+            if status.success() { "it ends well".into() } else { status.to_string() }
+        },
+    },
+    Case {
+        what: "killed while calls are parked, and started again",
+        outcome: "-32602",
+        run: |_| {
+            let config = plugin_from("calls", &paths::guest("agent-calls"), r#"grants.agent-tools = ["*.*"]"#);
+            let capabilities = declaring(&[tool("tools.get")], json!({}));
+            let (mut server, address) = Server::start_http(&config);
+            let arguments = json!({"path": one("tools.get").to_string()});
+            let params = json!({"name": "calls__run", "arguments": arguments});
+            let first = super::ground::bare(address, params.clone(), &capabilities);
+            let mut retry = params;
+            retry["_meta"] = json!({EXTENSION: {"continuation": first["result"]["continuation"], "results": {}}});
+            assert!(first["result"]["continuation"].is_string(), "{first}");
+            let address = server.restart();
+            super::ground::bare(address, retry, &capabilities)["error"]["code"].to_string()
+        },
+    },
+];

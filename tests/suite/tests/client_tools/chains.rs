@@ -1,0 +1,87 @@
+//! A client that calls the server again while it runs a tool for it: part of the same chain, with what that has left.
+
+use super::{answer, asked, call, config, first, retry, script, two};
+use serde_json::{Value, json};
+use suite::{Called, Client, Era, Server, plugin};
+
+/// A client in the middle of a reverse call: the arguments of its request, the result that asks, and the chain.
+fn midway(client: &mut Client) -> (Value, Called, Value) {
+    let (arguments, called) = first(client, json!([call("calendar.free_slots", 1)]));
+    let chain = asked(&called).values().next().unwrap()["chain"].clone();
+    assert_eq!(chain.as_str().unwrap().len(), 22);
+    (arguments, called, chain)
+}
+
+fn chained(name: &str, arguments: Value, chain: &Value) -> Value {
+    json!({"name": name, "arguments": arguments, "_meta": {"dev.portcullis/chain": chain}})
+}
+
+/// Goes on with the request that asked.
+fn go_on(client: &mut Client, arguments: &Value, asking: &Called) -> Called {
+    let (key, fields) = asked(asking).iter().next().unwrap();
+    let outcomes = json!({key: answer(fields)});
+    Called(client.request("tools/call", retry(arguments, &asking.result()["continuation"], outcomes)))
+}
+
+fn client(settings: &str) -> Client {
+    let config = config().replace("[plugins.agent-calls]\n", &format!("[plugins.agent-calls]\n{settings}\n"));
+    Client::able(Server::start(&(config + &plugin("echo", "") + &plugin("burn", ""))), Era::Modern, false, two())
+}
+
+#[test]
+fn a_call_that_comes_back_belongs_to_the_chain() {
+    let mut client = client("");
+    let (arguments, asking, chain) = midway(&mut client);
+    let echoed = Called(client.request("tools/call", chained("echo__run", json!({"n": 5}), &chain)));
+    assert!(echoed.good().contains("\"n\":5"), "{}", echoed.text());
+    let own = echoed.usage()["fuel"].as_u64().unwrap();
+    let after = go_on(&mut client, &arguments, &asking);
+    assert_eq!(after.usage()["calls"], 2, "the client's tool, and what it called");
+    // Paid for by the call that it belongs to.
+    let (arguments, asking, _) = midway(&mut client);
+    let alone = go_on(&mut client, &arguments, &asking);
+    let difference = after.usage()["fuel"].as_u64().unwrap() - alone.usage()["fuel"].as_u64().unwrap();
+    assert_eq!(difference, own);
+}
+
+#[test]
+fn a_tool_that_is_running_further_up_is_refused() {
+    let mut client = client("");
+    let (arguments, asking, chain) = midway(&mut client);
+    let params = chained("agent-calls__run", script(json!([{"list": true}])), &chain);
+    let refused = Called(client.request("tools/call", params));
+    assert_eq!(refused.code(), "cycle", "{}", refused.result());
+    assert!(refused.text().contains("plugins.agent-calls.run -> calendar.free_slots"), "{}", refused.text());
+    assert!(go_on(&mut client, &arguments, &asking).good().contains("free on 1"));
+}
+
+#[test]
+fn depth_counts_through_the_client() {
+    let mut client = client("limits.depth = 1");
+    let (_, _, chain) = midway(&mut client);
+    let refused = Called(client.request("tools/call", chained("echo__run", json!({}), &chain)));
+    assert_eq!((refused.code(), refused.number("limit")), ("depth-exceeded", 1), "{}", refused.result());
+}
+
+#[test]
+fn fuel_is_what_the_chain_has_left() {
+    let mut client = client("limits.fuel = 60_000_000");
+    let (arguments, asking, chain) = midway(&mut client);
+    let burnt = Called(client.request("tools/call", chained("burn__run", json!({"n": 1_000_000_000}), &chain)));
+    assert_eq!(burnt.code(), "fuel-exhausted", "{}", burnt.result());
+    assert!(burnt.number("limit") <= 30_000_000, "half of what was left: {}", burnt.error());
+    assert!(go_on(&mut client, &arguments, &asking).usage()["fuel"].as_u64().unwrap() >= burnt.number("limit"));
+}
+
+#[test]
+fn a_chain_that_is_not_open_is_refused() {
+    let mut client = client("");
+    let (arguments, asking, chain) = midway(&mut client);
+    for other in [json!("AAAAAAAAAAAAAAAAAAAAAA"), json!(""), json!(7), json!({})] {
+        let refused = client.request("tools/call", chained("echo__run", json!({}), &other));
+        assert_eq!(refused.error_code(), -32602, "{other}");
+    }
+    go_on(&mut client, &arguments, &asking);
+    let late = client.request("tools/call", chained("echo__run", json!({}), &chain));
+    assert_eq!(late.error_code(), -32602);
+}
