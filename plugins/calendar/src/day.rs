@@ -21,5 +21,5 @@ pub(crate) fn free(day: &str) -> Result<Vec<String>, ToolError> {
     else {
         return Err(ToolError::invalid(format_args!("`{day}` is not a date such as 2026-12-01")));
     };
-    Ok((9..=16).filter(|hour| (of_month * 5 + hour) % 4 == 0).map(|hour| format!("{hour:02}:00")).collect())
+    Ok((9..=16).filter(|hour| (of_month * 5 + hour).is_multiple_of(4)).map(|hour| format!("{hour:02}:00")).collect())
 }

@@ -42,7 +42,7 @@ impl Calendar {
         let answer = match name {
             "calendar.free_slots" => {
                 let of_month: u32 = day.get(8..)?.parse().ok()?;
-                let free = (9..=16).filter(|hour| (of_month * 5 + hour) % 4 == 0);
+                let free = (9..=16).filter(|hour| (of_month * 5 + hour).is_multiple_of(4));
                 json!({"day": day, "slots": free.map(|hour| format!("{hour:02}:00")).collect::<Vec<_>>()})
             }
             "calendar.create_event" => {
