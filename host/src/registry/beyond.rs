@@ -5,8 +5,8 @@ use super::plugin::PluginTool;
 use super::runner::{CallRequest, Runner};
 use crate::engine::{CallError, Standstill};
 use crate::imports::{
-    Abilities, AgentError, AgentResult, ClientCalls, ClientError, Content, Inquiry, Questions, Reply, ReverseCall, ToolCaller,
-    ToolResult,
+    Abilities, AgentError, AgentResult, ClientCalls, ClientError, Content, Inquiry, Questions, Reply, ReverseCall,
+    ToolCaller, ToolResult,
 };
 use crate::policy::{Budget, Limits, Lineage, PluginId, Side};
 use crate::telemetry::printable;

@@ -5,7 +5,8 @@ use crate::agent::{Asker, ToolRequest, Verdict};
 use crate::clock::Clock;
 use crate::engine::Standstill;
 use crate::imports::{
-    AgentError, AgentResult, AgentTool, CallContext, NoSink, Questions, ReverseCall, Schema, Tool, ToolCaller, ToolResult,
+    AgentError, AgentResult, AgentTool, CallContext, NoSink, Questions, ReverseCall, Schema, Tool, ToolCaller,
+    ToolResult,
 };
 use crate::mcp;
 use crate::policy::{Budget, Limits, Lineage, PluginId, Principal, Side, Spent, ToolPattern};
