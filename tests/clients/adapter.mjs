@@ -27,11 +27,16 @@ const counts = {};
 const calls = [];
 let [atOnce, most] = [0, 0];
 const count = (name) => (counts[name] = (counts[name] ?? 0) + 1);
-const of = (name) => ({ type: "object", properties: { [name]: { type: "string" } }, required: [name] });
+const of = (...names) => ({
+  type: "object",
+  properties: Object.fromEntries(names.map((name) => [name, { type: "string" }])),
+  required: names,
+});
+const OTHER_DAY = "2026-12-31";
 
 const freeSlots = tool({
   name: "calendar.free_slots",
-  description: "Free time on one day.",
+  description: "Free hours of one day.",
   inputSchema: of("day"),
   annotations: { readOnlyHint: true },
   private: script.private === true,
@@ -41,15 +46,15 @@ const freeSlots = tool({
     await new Promise((done) => setTimeout(done, 5));
     atOnce -= 1;
     if (day === script.breaks) throw new Error("a secret");
-    return { day };
+    return { day, slots: day === OTHER_DAY ? ["18:00"] : ["10:00", "11:00"] };
   },
 });
 
 const createEvent = tool({
   name: "calendar.create_event",
-  description: "Makes an event.",
-  inputSchema: of("title"),
-  run: async ({ title }) => {
+  description: "Puts an event into the calendar.",
+  inputSchema: of("day", "start", "title"),
+  run: async ({ day, start, title }) => {
     count("create_event");
     const { plugin, tool: name, purpose, chain } = currentCall();
     calls.push({ plugin, tool: name, purpose, chain: Boolean(chain) });
@@ -58,7 +63,7 @@ const createEvent = tool({
       const inner = await client.callTool({ name: again, arguments: args, _meta: tools.chain() });
       calls.push({ again: inner.isError ?? false, text: inner.content[0]?.text ?? "" });
     }
-    return { title };
+    return { id: `${day}-${start.slice(0, 2)}`, day, start, title };
   },
 });
 
@@ -66,9 +71,8 @@ const tools = clientTools({
   tools: [freeSlots, createEvent],
   lanes: lanes.split(","),
   approve: ({ arguments: { day } }) => {
-    if (day !== undefined && day === script.deny) return { deny: "the user said no" };
-    if (day !== undefined && day === script.edit) return { edit: { day: "another day" } };
-    return "allow";
+    if (day === script.deny) return { deny: "the user said no" };
+    return day === script.edit ? { edit: { day: OTHER_DAY } } : "allow";
   },
   onerror: () => {},
 });

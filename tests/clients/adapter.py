@@ -3,7 +3,7 @@
 usage: python adapter.py ERA LANES SCRIPT URL                      (Streamable HTTP)
        python adapter.py ERA LANES SCRIPT -- COMMAND [ARG ...]     (stdio)
 
-ERA is auto or legacy, LANES is separated by commas. SCRIPT is JSON: `tool`, `arguments`, and what the client does:
+The tools are a calendar, as plugins/planner knows it. ERA is auto or legacy, LANES is separated by commas. SCRIPT is JSON: `tool`, `arguments`, and what the client does:
 `deny` and `edit` are days, `breaks` a day on which the tool fails, `steer` what is said when the first chunk comes.
 """
 
@@ -18,6 +18,7 @@ from mcp import Client, MCPError, StdioServerParameters
 from portcullis_client import Allow, Call, ClientTools, Decision, Deny, Edit, PartialResults, current_call, steer
 
 ERA, LANES, SCRIPT, *TARGET = sys.argv[1:]
+OTHER_DAY = "2026-12-31"
 script: dict[str, Any] = json.loads(SCRIPT)
 counts: Counter[str] = Counter()
 calls: list[dict[str, Any]] = []
@@ -25,20 +26,18 @@ at_once = most = 0
 
 
 async def approve(call: Call) -> Decision:
-    day = call.arguments.get("day")
+    day = call.arguments["day"]
     if day == script.get("deny"):
         return Deny("the user said no")
-    if day is not None and day == script.get("edit"):
-        return Edit({"day": "another day"})
-    return Allow()
+    return Edit({"day": OTHER_DAY}) if day == script.get("edit") else Allow()
 
 
-tools = ClientTools(approve=approve, lanes=LANES.split(","), limits=None)
+tools = ClientTools(approve=approve, lanes=LANES.split(","))
 
 
 @tools.tool(name="calendar.free_slots", read_only=True, private=bool(script.get("private")))
-async def free_slots(day: str) -> dict[str, str]:
-    """Free time on one day."""
+async def free_slots(day: str) -> dict[str, Any]:
+    """Free hours of one day."""
     global at_once, most
     counts["free_slots"] += 1
     at_once += 1
@@ -47,12 +46,12 @@ async def free_slots(day: str) -> dict[str, str]:
     at_once -= 1
     if day == script.get("breaks"):
         raise OSError("a secret")
-    return {"day": day}
+    return {"day": day, "slots": ["18:00"] if day == OTHER_DAY else ["10:00", "11:00"]}
 
 
 @tools.tool(name="calendar.create_event")
-async def create_event(title: str) -> dict[str, str]:
-    """Makes an event."""
+async def create_event(day: str, start: str, title: str) -> dict[str, str]:
+    """Puts an event into the calendar."""
     counts["create_event"] += 1
     served = current_call()
     assert served is not None
@@ -60,7 +59,7 @@ async def create_event(title: str) -> dict[str, str]:
     if again := script.get("again"):
         inner = await client.call_tool(again["tool"], again.get("arguments", {}))
         calls.append({"again": inner.is_error, "text": str(inner.content[0].model_dump().get("text", ""))})
-    return {"title": title}
+    return {"id": f"{day}-{start[:2]}", "day": day, "start": start, "title": title}
 
 
 chunks = PartialResults()

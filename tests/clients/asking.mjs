@@ -5,18 +5,7 @@
 //
 // PACKAGE is client (@modelcontextprotocol/client, both eras) or sdk (@modelcontextprotocol/sdk, legacy only). The rest
 // is as in asking.py, and so is the output.
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import path from "node:path";
-import { pathToFileURL } from "node:url";
-
-const modules = process.env.PORTCULLIS_NODE_MODULES;
-if (!modules) {
-  console.error("asking.mjs: set PORTCULLIS_NODE_MODULES to the node_modules folder made by `cargo xtask setup`");
-  process.exit(2);
-}
-const require = createRequire(path.join(path.resolve(modules), "resolve.js"));
-const load = (name) => import(pathToFileURL(require.resolve(name)));
+import { open } from "./sdks.mjs";
 
 const [packageName, era, scriptText, ...rest] = process.argv.slice(2);
 const script = JSON.parse(scriptText);
@@ -27,51 +16,7 @@ const WITHDRAWAL_MS = 5000;
 // How long to wait for progress that is still under way.
 const LATE_PROGRESS_MS = 1000;
 
-// What differs between the two packages, and nothing else does: where things are, how a handler is registered, where
-// its abort signal is, and how a connection says its version.
-async function newer() {
-  const { Client, StreamableHTTPClientTransport } = await load("@modelcontextprotocol/client");
-  const { StdioClientTransport } = await load("@modelcontextprotocol/client/stdio");
-  return {
-    make: (capabilities) => new Client(info, { versionNegotiation: { mode: era }, capabilities }),
-    handle: (client, method, handler) =>
-      client.setRequestHandler(method, (request, ctx) => handler(method, request.params ?? {}, ctx.mcpReq.signal)),
-    call: (client, params, options) => client.callTool(params, options),
-    http: (url) => new StreamableHTTPClientTransport(new URL(url)),
-    stdio: (command, args) => new StdioClientTransport({ command, args, env: process.env }),
-    version: (client) => client.getNegotiatedProtocolVersion(),
-  };
-}
-
-async function older() {
-  const { Client } = await load("@modelcontextprotocol/sdk/client/index.js");
-  const { StreamableHTTPClientTransport } = await load("@modelcontextprotocol/sdk/client/streamableHttp.js");
-  const { StdioClientTransport } = await load("@modelcontextprotocol/sdk/client/stdio.js");
-  const types = await load("@modelcontextprotocol/sdk/types.js");
-  const schemas = {
-    "elicitation/create": types.ElicitRequestSchema,
-    "sampling/createMessage": types.CreateMessageRequestSchema,
-    "roots/list": types.ListRootsRequestSchema,
-  };
-  const transports = new WeakMap();
-  return {
-    make: (capabilities) => new Client(info, { capabilities }),
-    handle: (client, method, handler) =>
-      client.setRequestHandler(schemas[method], (request, extra) => handler(method, request.params ?? {}, extra.signal)),
-    call: (client, params, options) => client.callTool(params, undefined, options),
-    http: (url) => new StreamableHTTPClientTransport(new URL(url)),
-    stdio: (command, args) => {
-      const transport = new StdioClientTransport({ command, args, env: process.env });
-      // Only the transport is told the version, and this one does not keep it.
-      transport.setProtocolVersion = (version) => transports.set(transport, version);
-      return transport;
-    },
-    version: (client) => client.transport.protocolVersion ?? transports.get(client.transport),
-  };
-}
-
-const info = { name: "portcullis-suite", version: "0" };
-const sdk = packageName === "sdk" ? await older() : await newer();
+const sdk = await open(packageName, era);
 
 /** The questions of the call that is running. */
 let now;
@@ -161,14 +106,11 @@ for (const able of [true, false]) {
     sdk.handle(client, "sampling/createMessage", sample);
     sdk.handle(client, "roots/list", roots);
   }
-  await client.connect(/^https?:/.test(target[0]) ? sdk.http(target[0]) : sdk.stdio(target[0], target.slice(1)));
+  await client.connect(sdk.transport(target));
   protocolVersion = sdk.version(client);
   for (const call of mine) calls[call.name] = await make(client, call);
   await client.close();
 }
-const manifest = path.join(path.resolve(modules), "@modelcontextprotocol", packageName, "package.json");
-const { version } = JSON.parse(readFileSync(manifest, "utf8"));
-const client = `${packageName} ${version}`;
-console.log(JSON.stringify({ client, protocolVersion, calls: script.map((call) => calls[call.name]) }));
+console.log(JSON.stringify({ client: sdk.name, protocolVersion, calls: script.map((call) => calls[call.name]) }));
 // Timers of requests given up would keep the process for a while.
 process.exit(0);

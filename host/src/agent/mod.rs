@@ -1,5 +1,5 @@
 //! The agent's side of reverse calls: agent-side tools loaded as components in this host, servers behind it, and whoever
-//! decides and answers.
+//! decides about them and answers what servers ask.
 
 mod address;
 mod circle;

@@ -118,6 +118,13 @@ impl Ask {
         }
     }
 
+    fn is_void(&self) -> bool {
+        match self {
+            Self::Questions(questions) => questions.answer.is_closed(),
+            Self::Call(call) => call.answer.is_closed(),
+        }
+    }
+
     fn keep(&self) -> Duration {
         match self {
             Self::Questions(questions) => questions.patience(),
@@ -145,8 +152,12 @@ pub(super) enum Wanted {
 }
 
 impl Pending {
-    /// The kind of the first is asked now.
-    pub(super) fn of(asks: Vec<Ask>) -> Self {
+    /// The kind of the first is asked now. What nobody waits for any more, as its time is up, is not asked at all.
+    pub(super) fn of(mut asks: Vec<Ask>) -> Option<Self> {
+        asks.retain(|ask| !ask.is_void());
+        if asks.is_empty() {
+            return None;
+        }
         let calls_first = matches!(asks.first(), Some(Ask::Call(_)));
         let (mut questions, mut calls, mut next, mut keys) = (Vec::new(), Vec::new(), Vec::new(), HashSet::new());
         for ask in asks {
@@ -159,7 +170,7 @@ impl Pending {
                 other => next.push(other),
             }
         }
-        Self { now: if calls_first { Kind::Calls(calls) } else { Kind::Questions(questions) }, next }
+        Some(Self { now: if calls_first { Kind::Calls(calls) } else { Kind::Questions(questions) }, next })
     }
 
     /// How long the call is kept.
@@ -255,14 +266,16 @@ mod tests {
 
     #[test]
     fn one_kind_is_asked_and_the_rest_stays() {
-        let asks = vec![questions("q", 5).0, call("c1", "a", 7).0, questions("q", 3).0, call("c2", "a", 9).0];
-        let pending = Pending::of(asks);
+        let ((q1, _a), (q2, _b)) = (questions("q", 5), questions("q", 3));
+        let ((c1, _c), (c2, _d)) = (call("c1", "a", 7), call("c2", "a", 9));
+        let late = call("c3", "b", 1).0;
+        let pending = Pending::of(vec![q1, c1, q2, late, c2]).unwrap();
         assert_eq!((pending.comes_back_with(), pending.patience()), (Return::State, Duration::from_secs(2)));
         // Two that ask, and one that makes two calls.
         assert_eq!(pending.held(), 5 + 3 + 9);
         let Ok(Wanted::Answers(requests)) = pending.wanted(None) else { panic!("questions come first") };
         assert_eq!(requests.keys().collect::<Vec<_>>(), ["q", "q-2"]);
-        let rest = Pending::of(pending.answer_from(&View::default()));
+        let rest = Pending::of(pending.answer_from(&View::default())).unwrap();
         assert_eq!(rest.comes_back_with(), Return::Continuation);
         let Ok(Wanted::Outcomes(calls)) = rest.wanted(None) else { panic!("calls are left") };
         assert_eq!(calls.keys().collect::<Vec<_>>(), ["c1", "c2"]);
@@ -271,7 +284,7 @@ mod tests {
     #[test]
     fn without_a_declaration_outcomes_do_not_count() {
         let (ask, mut answered) = call("c", "a", 0);
-        assert!(Pending::of(vec![ask]).answer_from(&View::default()).is_empty());
+        assert!(Pending::of(vec![ask]).unwrap().answer_from(&View::default()).is_empty());
         assert!(matches!(answered.try_recv(), Ok(Err(AgentError::NotSupported(_)))));
     }
 }

@@ -122,7 +122,7 @@ where
             live.resume(pending, context, given, brought)
         }
         None => {
-            let begin = Begin { principal: principal.clone(), overflow, record };
+            let begin = Begin { principal: &principal, overflow, record };
             Live::begin(&server.hub, context, given, brought, begin, |reach| Box::pin(make(arguments, reach)))
         }
     };

@@ -59,9 +59,9 @@ pub(super) struct Reach {
     pub(super) cancel: CancellationToken,
 }
 
-/// Whose a call is that begins, and what becomes of its words.
-pub(super) struct Begin {
-    pub(super) principal: Principal,
+/// A call that begins: on whose behalf, and what becomes of its words.
+pub(super) struct Begin<'a> {
+    pub(super) principal: &'a Principal,
     pub(super) overflow: Overflow,
     pub(super) record: Record,
 }
@@ -79,7 +79,7 @@ impl Live {
         context: &RequestContext<RoleServer>,
         given: InputResponses,
         brought: Brought,
-        begin: Begin,
+        begin: Begin<'_>,
         make: F,
     ) -> Self
     where
@@ -90,7 +90,7 @@ impl Live {
         view.turn_to(wire::abilities(context), given, brought);
         let cancel = CancellationToken::new();
         let client = Arc::new(Asker { view: view.clone(), queue: queue.sender() });
-        let (principal, stateless) = (begin.principal, is_stateless(context));
+        let (principal, stateless) = (begin.principal.clone(), is_stateless(context));
         let agent = Arc::new(Lanes::new(hub, principal, view.clone(), queue.sender(), stateless));
         let call = make(Reach { sink: Arc::new(queue), client, agent, cancel: cancel.clone() });
         Self { call, stream, view, cancel, next: Vec::new() }
@@ -128,10 +128,14 @@ impl Live {
         let record = stream.record();
         let outlet = Outlet::of(context, &record);
         if !next.is_empty() {
-            return match gather(&mut call, &mut stream, &outlet, next).await {
-                Ok(pending) => Round::Asks(Box::new(Live { call, stream, view, cancel, next: Vec::new() }), pending),
-                Err(outcome) => Round::Done(outcome.map(|output| output.with(&record))),
-            };
+            match gather(&mut call, &mut stream, &outlet, next).await {
+                Ok(Some(pending)) => {
+                    let live = Live { call, stream, view, cancel, next: Vec::new() };
+                    return Round::Asks(Box::new(live), pending);
+                }
+                Ok(None) => {}
+                Err(outcome) => return Round::Done(outcome.map(|output| output.with(&record))),
+            }
         }
         let mut asked = FuturesUnordered::<BoxFuture<'_, ()>>::new();
         let mut standing = Weak::new();
@@ -151,7 +155,8 @@ impl Live {
                     forwarding = None;
                     match event {
                         Some(ask) if stateless => match gather(&mut call, &mut stream, &outlet, vec![ask]).await {
-                            Ok(pending) => {
+                            Ok(None) => forwarding = Some(stream.forward(outlet.clone())),
+                            Ok(Some(pending)) => {
                                 let live = Live { call, stream, view, cancel, next: Vec::new() };
                                 return Round::Asks(Box::new(live), pending);
                             }
@@ -189,14 +194,14 @@ impl Live {
     }
 }
 
-/// Everything that a call waits for at this moment, so that it is asked at once; what was said before is out then. A call
-/// may end instead.
+/// Everything that a call waits for at this moment, so that it is asked at once; what was said before is out then. It may
+/// wait for nothing any more, or end instead.
 async fn gather(
     call: &mut BoxFuture<'static, Outcome>,
     stream: &mut Stream,
     outlet: &Outlet,
     mut asks: Vec<Ask>,
-) -> Result<Pending, Outcome> {
+) -> Result<Option<Pending>, Outcome> {
     loop {
         if let Some(outcome) = forget_waker(call) {
             return Err(outcome);

@@ -108,8 +108,8 @@ impl Server {
         let server_info = serde_json::to_value(&me).unwrap_or_default();
         let lists = RwLock::new(Arc::new(Lists::of(catalog.now(), fallback_tools)));
         let host_only: Arc<dyn ToolCaller> = Arc::new(HostOnly(agent.clone()));
-        let (chains, channels, clock) = (Chains::default(), Channels::default(), runner.clock());
-        let hub = Hub { host: agent, chains, channels, ask, clock };
+        let (channels, chains, clock) = (Channels::default(), Chains::default(), runner.clock());
+        let hub = Hub { host: agent, channels, ask, chains, clock };
         let shared = Shared {
             catalog,
             runner,

@@ -18,6 +18,8 @@ pub(super) const STEERING: &str = "dev.portcullis/steering";
 pub const STEER_CALL: &str = "steer_call";
 /// The interface that a plugin reads messages with, without its version.
 const INTERFACE: &str = "portcullis:plugin/steering@";
+/// Characters of a call's name that are kept: that of a tool is shorter, an address may be anything.
+const NAME: usize = 256;
 /// Running calls that a refusal lists. Bounds the answer where hundreds run.
 const LISTED: usize = 64;
 
@@ -69,7 +71,8 @@ impl Running {
 
     fn enter(self: &Arc<Self>, call: &CallContext, tool: &str, steering: Option<Steering>) -> Place {
         let correlation = call.correlation_id.clone();
-        let entry = Entry { call: call.id.clone(), tool: tool.to_owned(), correlation, steering };
+        let tool = tool.chars().take(NAME).collect();
+        let entry = Entry { call: call.id.clone(), tool, correlation, steering };
         let mut state = self.lock();
         state.began += 1;
         let number = state.began;

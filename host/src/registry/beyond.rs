@@ -4,16 +4,11 @@ use super::answer::{Answer, Finished, Structured, Usage};
 use super::plugin::PluginTool;
 use super::runner::{CallRequest, Runner};
 use crate::engine::{CallError, Standstill};
-use crate::imports::{
-    Abilities, AgentError, AgentResult, ClientCalls, ClientError, Content, Inquiry, Questions, Reply, ReverseCall,
-    ToolCaller, ToolResult,
-};
+use crate::imports::{Abilities, AgentError, AgentResult, Content, Questions, ReverseCall, ToolCaller, ToolResult};
 use crate::policy::{Budget, Limits, Lineage, PluginId, Side};
 use crate::telemetry::printable;
-use async_trait::async_trait;
 use serde_json::Value;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// The server's own settings say how long a call may take; this only bounds those who say nothing.
@@ -63,7 +58,7 @@ impl Runner {
         let clock = self.clock();
         let (limits, began) = (Limits { deadline: LONGEST, ..Limits::default() }, clock.now());
         let CallRequest { context, sink, agent, client, cancel, .. } = request;
-        let (name, asked) = (beyond.full_name(), Arc::new(Counting { client, asked: AtomicU32::new(0) }));
+        let (name, questions) = (beyond.full_name(), Questions::new(limits.questions));
         let call = ReverseCall {
             lineage: Lineage::root(name.clone(), &limits),
             name,
@@ -76,8 +71,8 @@ impl Runner {
             agent,
             budget: Budget::root(&limits, began),
             cancel,
-            client: asked.clone(),
-            questions: Questions::new(limits.questions),
+            client,
+            questions: questions.clone(),
             standstill: Standstill::new(clock.clone()),
             held: 0,
             timeout: None,
@@ -100,7 +95,7 @@ impl Runner {
             wall: clock.now().saturating_duration_since(began),
             output_bytes,
             calls: lineage.calls(),
-            questions: asked.asked.load(Ordering::Relaxed),
+            questions: questions.asked(),
             ..Usage::default()
         };
         Finished { result, usage, lacked: Abilities::default(), lacked_tools: false }
@@ -135,23 +130,5 @@ fn answer(answered: Result<AgentResult, AgentError>) -> Result<Answer, CallError
             | AgentError::Cycle(reason)
             | AgentError::Failed(reason),
         ) => failed(reason),
-    }
-}
-
-/// Counts questions.
-struct Counting {
-    client: Arc<dyn ClientCalls>,
-    asked: AtomicU32,
-}
-
-#[async_trait]
-impl ClientCalls for Counting {
-    fn abilities(&self) -> Abilities {
-        self.client.abilities()
-    }
-
-    async fn ask(&self, inquiry: Inquiry) -> Result<Vec<Reply>, ClientError> {
-        self.asked.fetch_add(u32::try_from(inquiry.questions.len()).unwrap_or(u32::MAX), Ordering::Relaxed);
-        self.client.ask(inquiry).await
     }
 }

@@ -29,7 +29,7 @@ struct Arguments {
     /// The `portcullis` program; a release build, or the figures mean nothing.
     #[arg(long, value_name = "FILE")]
     portcullis: PathBuf,
-    /// The folder with `hello.wasm` and `bench.wasm`.
+    /// The folder with `hello.wasm`, `planner.wasm`, `calendar.wasm` and `bench.wasm`.
     #[arg(long, value_name = "FOLDER")]
     plugins: PathBuf,
     /// The `native-echo` program; by default the one beside this program.
@@ -38,7 +38,7 @@ struct Arguments {
     /// Fewer and shorter rounds: about a quarter of the time, more noise.
     #[arg(long)]
     quick: bool,
-    /// Measures only the scenarios whose name contains this: echo, start, memory, chunks, compute, parked.
+    /// Measures only the scenarios whose name contains this: echo, start, memory, chunks, compute, parked, reverse.
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
     /// Also writes the figures to this file.

@@ -20,6 +20,19 @@ pub(crate) enum Set {
     Asking(usize),
     /// This many copies of `hello`, each with a digest of its own.
     Copies(usize),
+    /// The planner, which calls a calendar back.
+    Planner(Calendar),
+}
+
+/// Where the planner's calendar is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Calendar {
+    /// On the agent's side of the same server; for whoever calls it directly, it is a plugin as well.
+    Local,
+    /// With the client.
+    Client,
+    /// Nowhere: the client's model stands in.
+    Nowhere,
 }
 
 /// Writes `MANY` copies of a component that do the same and differ in their bytes.
@@ -48,6 +61,13 @@ fn custom_section(name: &str, data: &[u8]) -> Vec<u8> {
     section
 }
 
+/// The calendar's tool, for whoever stands in.
+pub(crate) const DESCRIBED: &str = r#"[{
+    "name": "calendar.free_slots", "description": "Free hours of one day.",
+    "inputSchema": { "type": "object", "properties": { "day": { "type": "string" } }, "required": ["day"] },
+    "outputSchema": { "type": "object", "properties": { "slots": { "type": "array", "items": { "type": "string" } } } }
+}]"#;
+
 /// The text of a configuration for `set`, with limits that no measurement reaches.
 pub(crate) fn configuration(contender: Contender, set: Set, built: &Path, copies: &Path) -> String {
     let mut plugins = Table::new();
@@ -66,6 +86,25 @@ pub(crate) fn configuration(contender: Contender, set: Set, built: &Path, copies
                 parked["per-principal"] = calls.into();
             }
             plugins.insert("bench".into(), Value::Table(entry));
+        }
+        Set::Planner(calendar) => {
+            let with_limits = |name: &str| {
+                let mut entry = entry(built.join(format!("{name}.wasm")));
+                entry.insert("limits".into(), Value::Table(generous_limits(contender)));
+                entry
+            };
+            let mut planner = with_limits("planner");
+            planner.insert("grants".into(), toml! { agent-tools = ["calendar.free_slots"] }.into());
+            plugins.insert("planner".into(), planner.into());
+            if calendar == Calendar::Nowhere {
+                file.insert("ask".into(), toml! { tools = "ask.json" }.into());
+            }
+            if calendar == Calendar::Local {
+                plugins.insert("calendar".into(), with_limits("calendar").into());
+                let mut calendar = with_limits("calendar");
+                calendar.remove("prefix");
+                file.insert("agent".into(), Table::from_iter([("calendar".to_owned(), Value::from(calendar))]).into());
+            }
         }
         Set::Copies(count) => {
             for number in 0..count {
@@ -91,6 +130,7 @@ fn generous_limits(contender: Contender) -> Table {
         ("deadline".to_owned(), Value::String("60s".into())),
         ("output".to_owned(), Value::String("64 MiB".into())),
         ("chunks".to_owned(), Value::Integer(1_000_000)),
+        ("questions".to_owned(), Value::Integer(1_000)),
     ]);
     if let Some(metering) = contender.metering() {
         limits.insert("metering".into(), Value::String(metering.into()));

@@ -39,6 +39,8 @@ pub(crate) enum Unit {
     PerSecond,
     Mebibytes,
     Kibibytes,
+    /// As often as something else.
+    Times,
 }
 
 /// What a row should show.

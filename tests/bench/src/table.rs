@@ -87,6 +87,7 @@ fn amount(figure: f64, unit: Unit) -> String {
         Unit::PerSecond => format!("{} /s", number(figure)),
         Unit::Mebibytes => format!("{} MiB", number(figure)),
         Unit::Kibibytes => format!("{} KiB", number(figure)),
+        Unit::Times => times(figure),
     }
 }
 

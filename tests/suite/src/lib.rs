@@ -13,6 +13,7 @@ pub mod forge;
 pub mod home;
 pub mod http;
 pub mod issuer;
+pub mod lanes;
 pub mod paths;
 pub mod provider;
 pub mod scan;

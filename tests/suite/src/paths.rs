@@ -44,6 +44,11 @@ pub fn rmcp_client() -> PathBuf {
     existing(std::env::var_os("PORTCULLIS_RMCP_CLIENT").map_or_else(built, PathBuf::from))
 }
 
+/// The one that plans, built beside it.
+pub fn rmcp_planner() -> PathBuf {
+    existing(rmcp_client().with_file_name("planning-rmcp"))
+}
+
 /// The client script of that name in `tests/clients`.
 pub fn client_script(name: &str) -> PathBuf {
     existing(root().join("tests/clients").join(name))

@@ -1,8 +1,9 @@
 //! The client adapters of `guest-sdk/clients` against the real host: every lane that each can carry, both transports.
 
 use serde_json::{Value, json};
+use std::net::SocketAddr;
 use std::process::Command;
-use suite::{Home, Server, paths, plugin};
+use suite::{Home, Server, paths, plugin, plugin_from};
 
 /// What one client can carry: its program's first words, the era, the lanes.
 struct Way {
@@ -43,20 +44,24 @@ impl Way {
         command
     }
 
-    /// What the client saw over HTTP, then over stdio.
-    fn both(&self, config: &str, script: &Value) -> [(String, Value); 2] {
-        let (server, address) = Server::start_http(config);
-        let mut http = self.command(script);
-        http.arg(format!("http://{address}/mcp"));
-        let http = seen(http);
-        drop(server);
+    fn over_http(&self, address: SocketAddr, script: &Value) -> (String, Value) {
+        let mut command = self.command(script);
+        command.arg(format!("http://{address}/mcp"));
+        (self.named("http"), seen(command))
+    }
+
+    /// With a client that starts the server itself.
+    fn over_stdio(&self, config: &str, script: &Value) -> (String, Value) {
         let home = Home::new();
         let file = home.write("portcullis.toml", config);
-        let mut stdio = self.command(script);
-        stdio.arg("--").arg(paths::binary()).arg("serve").arg("--config").arg(file);
-        stdio.env("PORTCULLIS_CACHE", paths::cache());
-        let name = |how| format!("{} {} {} {how}", self.client, self.era, self.lanes);
-        [(name("http"), http), (name("stdio"), seen(stdio))]
+        let mut command = self.command(script);
+        command.arg("--").arg(paths::binary()).arg("serve").arg("--config").arg(file);
+        command.env("PORTCULLIS_CACHE", paths::cache());
+        (self.named("stdio"), seen(command))
+    }
+
+    fn named(&self, how: &str) -> String {
+        format!("{} {} {} {how}", self.client, self.era, self.lanes)
     }
 }
 
@@ -65,53 +70,60 @@ fn seen(command: Command) -> Value {
     serde_json::from_str(ran.good().trim()).unwrap_or_else(|error| panic!("{error}: {ran:?}"))
 }
 
-/// The result's structured content.
-fn plan(seen: &Value) -> &Value {
-    &seen["result"]["structuredContent"]
+fn config() -> String {
+    plugin_from("planner", &paths::real_plugin("planner"), r#"grants.agent-tools = ["calendar.*"]"#)
 }
 
 #[test]
 fn one_guest_through_every_lane_of_every_client() {
-    let config = plugin("plan-day", r#"grants.agent-tools = ["calendar.*"]"#);
     let script = json!({
-        "tool": "plan-day__run", "arguments": {"n": 20}, "deny": "day 3", "edit": "day 4", "breaks": "day 5",
+        "tool": "planner__plan_day", "arguments": {"title": "Portcullis", "from": "2026-12-01"},
+        "deny": "2026-12-04", "edit": "2026-12-05", "breaks": "2026-12-06",
     });
-    let mut slots: Vec<Value> = (0..20).map(|n| json!({"day": format!("day {n}")})).collect();
-    slots[3] = json!("declined: the user said no");
-    slots[4] = json!({"day": "another day"});
-    slots[5] = json!("failed");
+    let (_server, address) = Server::start_http(&config());
     for way in WAYS {
-        for (who, seen) in way.both(&config, &script) {
+        for (who, seen) in [way.over_http(address, &script), way.over_stdio(&config(), &script)] {
             let version = if way.era == "legacy" { "2025-11-25" } else { "2026-07-28" };
             assert_eq!(seen["version"], version, "{who}: {seen}");
-            assert_eq!(plan(&seen)["slots"], json!(slots), "{who}: {seen}");
-            assert_eq!(plan(&seen)["event"], json!({"title": "plan"}), "{who}: {seen}");
-            let tools = json!(["calendar.free_slots", "calendar.create_event"]);
-            assert_eq!(plan(&seen)["tools"], tools, "{who}: {seen}");
-            assert_eq!(plan(&seen)["private"], false, "{who}: {seen}");
-            // Exactly what was approved was run, and in parallel.
+            let plan = &seen["result"]["structuredContent"];
+            assert_eq!(plan["tools"], json!(["calendar.create_event", "calendar.free_slots"]), "{who}: {seen}");
+            let days = plan["days"].as_array().unwrap();
+            let slots = |n: usize| match n {
+                3 | 5 => json!([]),
+                4 => json!(["18:00"]),
+                _ => json!(["10:00", "11:00"]),
+            };
+            assert_eq!(days.len(), 20, "{who}: {seen}");
+            assert!(days.iter().enumerate().all(|(n, day)| day["slots"] == slots(n)), "{who}: {seen}");
+            assert!(days[3]["unknown"].as_str().unwrap().contains("the user said no"), "{who}: {seen}");
+            assert!(days[5]["unknown"].as_str().unwrap().contains("the tool failed"), "{who}: {seen}");
+            assert_eq!(plan["event"]["id"], "2026-12-01-10", "{who}: {seen}");
+            // What was approved was run, once, and in parallel as far as the client's limit goes.
             assert_eq!(seen["counts"], json!({"free_slots": 19, "create_event": 1}), "{who}");
             assert!((2..=4).contains(&seen["most"].as_u64().unwrap()), "{who}: {seen}");
-            let call = json!({"plugin": "plan-day", "tool": "run", "purpose": "find a free hour", "chain": true});
-            assert_eq!(seen["calls"], json!([call]), "{who}");
-            assert_eq!(seen["chunks"], json!(["20 slots"]), "{who}");
+            let call = &seen["calls"][0];
+            let purpose = "put \"Portcullis\" into the calendar";
+            assert_eq!([&call["plugin"], &call["tool"], &call["purpose"]], ["planner", "plan_day", purpose], "{who}");
+            assert_eq!(seen["chunks"].as_array().unwrap().len(), 4, "{who}: {seen}");
             assert_eq!(seen["intact"], true, "{who}");
-            assert!(!seen["result"].to_string().contains("secret"), "{who}: {seen}");
+            assert!(!seen["result"].to_string().contains("a secret"), "{who}: {seen}");
         }
     }
 }
 
 #[test]
 fn a_tool_that_calls_back_continues_the_chain() {
-    let config = plugin("plan-day", r#"grants.agent-tools = ["calendar.*"]"#) + &plugin("echo", "");
+    let (_server, address) = Server::start_http(&(config() + &plugin("echo", "")));
     // A tool that runs already, further up, is refused; another is not.
-    for (again, refused) in [(json!({"tool": "plan-day__run"}), true), (json!({"tool": "echo__run"}), false)] {
-        let script = json!({"tool": "plan-day__run", "arguments": {"n": 1}, "again": again});
+    let itself = json!({"tool": "planner__plan_day", "arguments": {"title": "again"}});
+    for (again, refused) in [(itself, true), (json!({"tool": "echo__run"}), false)] {
+        let arguments = json!({"title": "Portcullis", "days": 1});
+        let script = json!({"tool": "planner__plan_day", "arguments": arguments, "again": again});
         for way in WAYS {
-            for (who, seen) in way.both(&config, &script) {
-                assert_eq!(seen["calls"][1]["again"], refused, "{who}: {seen}");
-                assert_eq!(seen["counts"], json!({"free_slots": 1, "create_event": 1}), "{who}");
-            }
+            let (who, seen) = way.over_http(address, &script);
+            assert_eq!(seen["calls"][0]["chain"], true, "{who}: {seen}");
+            assert_eq!(seen["calls"][1]["again"], refused, "{who}: {seen}");
+            assert_eq!(seen["counts"], json!({"free_slots": 1, "create_event": 1}), "{who}: {seen}");
         }
     }
 }
@@ -120,11 +132,11 @@ fn a_tool_that_calls_back_continues_the_chain() {
 fn a_running_call_is_steered_by_what_its_chunks_say() {
     let config = plugin("steered", "");
     let script = json!({"tool": "steered__run", "steer": ["make it a comedy", "stop"]});
-    for way in WAYS.iter().filter(|way| !way.lanes.contains("live")) {
-        for (who, seen) in way.both(&config, &script) {
-            assert_eq!(seen["steered"], true, "{who}: {seen}");
-            assert_eq!(seen["chunks"], json!(["ready", "make it a comedy"]), "{who}: {seen}");
-            assert_eq!(seen["result"]["content"][0]["text"], "heard 1", "{who}: {seen}");
-        }
+    let (_server, address) = Server::start_http(&config);
+    for way in WAYS.iter().filter(|way| way.lanes != "live") {
+        let (who, seen) = way.over_http(address, &script);
+        assert_eq!(seen["steered"], true, "{who}: {seen}");
+        assert_eq!(seen["chunks"], json!(["ready", "make it a comedy"]), "{who}: {seen}");
+        assert_eq!(seen["result"]["content"][0]["text"], "heard 1", "{who}: {seen}");
     }
 }

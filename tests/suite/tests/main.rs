@@ -3,6 +3,7 @@
 
 mod abuse;
 mod adapters;
+mod agent;
 mod answers;
 mod asking;
 mod bombs;
@@ -24,8 +25,10 @@ mod headers;
 mod http;
 mod identity;
 mod isolation;
+mod lanes;
 mod languages;
 mod live;
+mod live_calls;
 mod main_job;
 mod malformed;
 mod model;

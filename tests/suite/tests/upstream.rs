@@ -324,3 +324,23 @@ fn components_here_serve_what_a_server_calls_and_only_what_is_offered() {
     let mut client = found(Client::of(&(strange("calls", "") + &agents)));
     assert_eq!(client.call("odd__run", json!({})).good(), "nothing is declared");
 }
+
+#[test]
+fn a_host_behind_this_one_is_served_by_components_here_in_both_eras() {
+    for era in ["auto", "legacy"] {
+        let home = Home::new();
+        let relay = plugin("relay", "grants.agent-tools = [\"echo.*\"]")
+            + &plugin("list-agent-tools", "grants.agent-tools = [\"*.*\"]");
+        let far = behind(&home, &relay, &format!("era = {era:?}\noffer = [\"echo.*\"]"));
+        let agents = agent("echo", "echo", "") + &agent("other", "echo", "");
+        let mut client = found(Client::of_server(Server::start_in(home, &(far + &agents))));
+        assert_eq!(client.call("far__list-agent-tools__run", json!({})).good(), "echo.run", "{era}");
+        for n in 0..3 {
+            let called = client.call("far__relay__run", json!({"path": "echo.run", "n": n}));
+            assert!(called.good().contains(&format!("\"n\":{n}")), "{era}: {}", called.result());
+            assert_eq!(called.usage()["calls"], 1, "{era}: {}", called.result());
+        }
+        let refused = client.call("far__relay__run", json!({"path": "other.run"}));
+        assert!(refused.is_error() && refused.text().contains("other.run"), "{era}: {}", refused.result());
+    }
+}

@@ -1,4 +1,5 @@
-//! `cargo xtask clients`: what every real client sees when one guest asks it, side by side.
+//! `cargo xtask clients`: what every real client sees when one guest asks it, side by side, and when one plugin calls it
+//! back through every lane.
 
 use anyhow::{Context, Result};
 
@@ -9,7 +10,7 @@ use crate::{checks, setup};
 /// The guest that asks.
 const GUESTS: [&str; 1] = ["ask"];
 
-/// Sets up all clients and prints the table; fails unless all transcripts are equal.
+/// Sets up all clients and prints both tables; fails unless all are equal.
 pub(crate) fn run(repo: &Repo) -> Result<()> {
     setup::for_clients(repo, &GUESTS)?;
     // One after the other: together they would share their features, and all would be built anew.

@@ -24,12 +24,13 @@ pub(crate) fn for_demo(repo: &Repo, guests: &[&str]) -> Result<()> {
     python::packages(repo)
 }
 
-/// What the transcripts of real clients need: the clients and the guest that asks them.
+/// What the transcripts of real clients need: the clients, the guest that asks them and the plugins that call them back.
 pub(crate) fn for_clients(repo: &Repo, guests: &[&str]) -> Result<()> {
-    wasm::add_target(repo)?;
+    rust_plugins(repo)?;
     wasm::some_guests(repo, guests)?;
     python::packages(repo)?;
     node::packages(repo)?;
+    adapters::typescript(repo)?;
     rmcp::client(repo)
 }
 

@@ -275,6 +275,27 @@ def _unless_small(answer: Any) -> Any:
     return answered
 
 
+async def test_a_call_back_may_want_a_call_of_its_own() -> None:
+    async def tools_call(server: FakeServer, params: Params) -> dict[str, Any]:
+        if KEY in params["_meta"]:
+            return said("done")
+        return wanted(a=call("back" if params["name"] == "plan_day" else "free"))
+
+    tools = ClientTools(limits=Limits(parallel=1))
+    tools.add("free", lambda _: "free", {"type": "object"})
+
+    @tools.tool
+    async def back() -> str:
+        result = await client.call_tool("inner")
+        return str(result.content[0].model_dump()["text"])
+
+    server = FakeServer(tools_call=tools_call)
+    async with Client(server, extensions=[tools]) as client, tools.attached(client):
+        await client.call_tool("plan_day")
+    outcomes = [asked["_meta"][KEY]["results"]["a"] for asked in server.requests("tools/call") if KEY in asked["_meta"]]
+    assert [outcome["content"][0]["text"] for outcome in outcomes] == ["free", "done"]
+
+
 async def test_without_attaching_it_says_what_to_do() -> None:
     tools = ClientTools()
     async with Client(once(a=call("free")), extensions=[tools]) as client:

@@ -31,6 +31,8 @@ interface Open {
   readonly message: Wire;
   readonly options: SendOptions | undefined;
   readonly abort: AbortController;
+  /** Ends the loan of a place; see `Runner.lend`. */
+  readonly back: () => void;
   /** What the server knows it by now. */
   now: Id;
   rounds: number;
@@ -71,7 +73,9 @@ export class RetryLane {
     if (message.method === "tools/call" && message.id !== undefined) {
       const chain = this.runner.chain();
       const sent = chain === undefined ? message : withMeta(message, CHAIN, chain);
-      const open: Open = { id: message.id, message: sent, options, abort: new AbortController(), now: message.id, rounds: 0 };
+      const abort = new AbortController();
+      const back = this.runner.lend();
+      const open: Open = { id: message.id, message: sent, options, abort, back, now: message.id, rounds: 0 };
       options?.requestSignal?.addEventListener("abort", () => this.#close(open), { once: true });
       this.#byClient.set(open.id, open);
       this.#byServer.set(open.now, open);
@@ -133,6 +137,7 @@ export class RetryLane {
     this.#byClient.delete(open.id);
     this.#byServer.delete(open.now);
     open.abort.abort();
+    open.back();
   }
 }
 

@@ -60,6 +60,20 @@ export class Runner {
     return now?.owner === this ? now.call.chain : undefined;
   }
 
+  /**
+   * Lends the place of the call that runs now while it waits for the server, which may want it for this chain. Call what
+   * it returns when the wait is over.
+   */
+  lend(): () => void {
+    if (this.chain() === undefined) return () => {};
+    this.#leave();
+    let lent = true;
+    return () => {
+      if (lent) this.#running += 1;
+      lent = false;
+    };
+  }
+
   /** Runs the call that `said` describes, JSON of the server. */
   async outcome(said: unknown, withdrawn: AbortSignal): Promise<Outcome> {
     try {
@@ -142,7 +156,8 @@ export class Runner {
 
   /** A place goes to whoever waits longest, without ever being free in between. */
   #leave(): void {
-    const next = this.#waiting.shift();
+    // More may run than is allowed where a place that was lent is taken back.
+    const next = this.#running <= this.limits.parallel ? this.#waiting.shift() : undefined;
     if (next) next();
     else this.#running -= 1;
   }

@@ -244,6 +244,22 @@ test("a call back belongs to the chain, one to another server does not", async (
   await another.close();
 });
 
+test("a call back may want a call of its own", async () => {
+  const server = new FakeServer({
+    "tools/call": (params) =>
+      KEY in meta(params) ? said("done") : wanted({ a: call(params.name === "plan_day" ? "back" : "free") }),
+  });
+  const free = tool({ name: "free", inputSchema: anything, run: () => "free" });
+  const run = async () => ((await peer.call("inner")).content as { text: string }[])[0]?.text;
+  const back = tool({ name: "back", inputSchema: anything, run });
+  const peer = await connected(server, { tools: [free, back], limits: { parallel: 1 } });
+  await peer.call("plan_day");
+  const outcomes = server.requests("tools/call").flatMap((params) => (KEY in meta(params) ? [meta(params)[KEY]] : []));
+  const texts = (outcomes as { results: Record<string, Answered> }[]).map(({ results: { a } }) => a?.content?.[0]?.text);
+  assert.deepEqual(texts, ["free", "done"]);
+  await peer.close();
+});
+
 test("a call that is cancelled runs no further and is not made again", async () => {
   const server = once({ a: call("slow") });
   let signal: AbortSignal | undefined;

@@ -6,7 +6,7 @@ use super::voice::{Caller, Voice};
 use super::{Shared, UpstreamError};
 use crate::agent::{Asker, Face};
 use crate::engine::Standstill;
-use crate::imports::{CallSink, ClientCalls, Content, ReverseCall};
+use crate::imports::{CallSink, ClientCalls, Content, Questions, ReverseCall};
 use crate::policy::{Budget, Lineage, Principal};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -78,6 +78,9 @@ pub(super) struct Under {
     pub(super) principal: Principal,
     pub(super) client: Arc<dyn ClientCalls>,
     pub(super) sink: Arc<dyn CallSink>,
+    pub(super) questions: Questions,
+    /// How long an answer may take.
+    pub(super) answer: Duration,
     /// Of a reverse call of this very server.
     pub(super) chain: Option<String>,
 }
@@ -93,6 +96,8 @@ impl Under {
             principal: call.context.principal.clone(),
             client: call.client.clone(),
             sink: call.sink.clone(),
+            questions: call.questions.clone(),
+            answer: call.answer,
             chain,
         }
     }
@@ -111,12 +116,12 @@ pub(super) async fn make(shared: &Arc<Shared>, call: Call, source: Source) -> Re
     let mut passed = None;
     let (voice, chain, back) = match source {
         Source::Under(under) => {
-            let Under { lineage, budget, standstill, held, principal, client, sink, chain } = *under;
+            let (caller, chunks) = Caller::new(&under);
+            let Under { lineage, budget, standstill, held, principal, chain, .. } = *under;
             // What the server calls is offered by this host, whoever called the server.
             let agent = shared.offer.agent.clone();
             let lineage = lineage.tightened(limits);
             let budget = budget.nested(limits, now);
-            let (caller, chunks) = Caller::new(client, sink);
             passed = Some((caller.clone(), chunks));
             (Voice::Client(caller), Chain { lineage, budget, standstill, held, principal, agent }, chain)
         }
@@ -130,7 +135,7 @@ pub(super) async fn make(shared: &Arc<Shared>, call: Call, source: Source) -> Re
                 principal: Principal::local(),
                 agent: shared.offer.agent.clone(),
             };
-            (Voice::Face(face), chain, None)
+            (Voice::Face(face, Questions::new(limits.questions)), chain, None)
         }
     };
     let from = Asker { server: server.to_owned(), plugin: None, task: call.task };

@@ -5,8 +5,7 @@ use crate::agent::{Asker, ToolRequest, Verdict};
 use crate::clock::Clock;
 use crate::engine::Standstill;
 use crate::imports::{
-    AgentError, AgentResult, AgentTool, CallContext, NoSink, Questions, ReverseCall, Schema, Tool, ToolCaller,
-    ToolResult,
+    AgentError, AgentResult, AgentTool, CallContext, NoSink, ReverseCall, Schema, Tool, ToolCaller, ToolResult,
 };
 use crate::mcp;
 use crate::policy::{Budget, Limits, Lineage, PluginId, Principal, Side, Spent, ToolPattern};
@@ -289,7 +288,7 @@ async fn run(open: &Arc<OpenCall>, wanted: Wanted) -> Result<Value, AgentError> 
         budget,
         cancel: over.child_token(),
         client: open.voice.as_client(from),
-        questions: Questions::new(offer.limits.questions),
+        questions: open.voice.questions(),
         standstill: chain.standstill.clone(),
         held: chain.held,
         timeout: None,

@@ -1,7 +1,8 @@
 //! Who answers a server during one call: the agent's face, or, behind a gateway, the client whose call it is.
 
+use super::call::Under;
 use crate::agent::{Asker, Face, Heard, ToolRequest, Verdict};
-use crate::imports::{Abilities, Asked, CallSink, Chunk, ClientCalls, ClientError, Inquiry, Level, Reply};
+use crate::imports::{Abilities, Asked, CallSink, Chunk, ClientCalls, ClientError, Inquiry, Level, Questions, Reply};
 use crate::policy::{PluginId, Side};
 use async_trait::async_trait;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -9,18 +10,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::mpsc;
 
-/// Questions of one call. Bounds how much a user is bothered.
-const MAX_QUESTIONS: u32 = 64;
 /// Chunks of one call that wait for a slow reader. Bounds what a server makes us keep.
 const MAX_WAITING: usize = 256;
-/// How long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Who answers.
 #[derive(Clone)]
 pub(super) enum Voice {
-    /// The agent's own.
-    Face(Arc<dyn Face>),
+    /// The agent's own, and the questions that it was asked.
+    Face(Arc<dyn Face>, Questions),
     /// Whoever made the call through this host.
     Client(Arc<Caller>),
 }
@@ -29,7 +26,10 @@ pub(super) enum Voice {
 pub(super) struct Caller {
     client: Arc<dyn ClientCalls>,
     sink: Arc<dyn CallSink>,
-    /// Questions so far.
+    questions: Questions,
+    /// How long an answer may take.
+    patience: Duration,
+    /// For keys that are told apart.
     asked: AtomicU32,
     /// Chunks that wait for the sink, as long as there can be more.
     chunks: Mutex<Option<mpsc::Sender<Chunk>>>,
@@ -37,9 +37,12 @@ pub(super) struct Caller {
 
 impl Caller {
     /// With the chunks that are to be passed on, by [`Self::pass_on`].
-    pub(super) fn new(client: Arc<dyn ClientCalls>, sink: Arc<dyn CallSink>) -> (Arc<Self>, mpsc::Receiver<Chunk>) {
+    pub(super) fn new(under: &Under) -> (Arc<Self>, mpsc::Receiver<Chunk>) {
         let (chunks, waiting) = mpsc::channel(MAX_WAITING);
-        (Arc::new(Self { client, sink, asked: AtomicU32::new(0), chunks: Mutex::new(Some(chunks)) }), waiting)
+        let Under { client, sink, questions, answer, .. } = under;
+        let (client, sink, questions, patience) = (client.clone(), sink.clone(), questions.clone(), *answer);
+        let (asked, chunks) = (AtomicU32::new(0), Mutex::new(Some(chunks)));
+        (Arc::new(Self { client, sink, questions, patience, asked, chunks }), waiting)
     }
 
     /// Does the work, and passes chunks on meanwhile; all of them have been passed on when it is done.
@@ -86,7 +89,7 @@ impl Voice {
     /// What can be asked.
     pub(super) fn abilities(&self) -> Abilities {
         match self {
-            Voice::Face(face) => face.abilities(),
+            Voice::Face(face, _) => face.abilities(),
             Voice::Client(caller) => caller.client.abilities(),
         }
     }
@@ -94,15 +97,17 @@ impl Voice {
     /// Whether a reverse call may run. Behind a gateway the operator has said so already, in `offer`.
     pub(super) async fn approve(&self, request: &ToolRequest) -> Verdict {
         match self {
-            Voice::Face(face) => face.approve(request).await,
+            Voice::Face(face, _) => face.approve(request).await,
             Voice::Client(..) => Verdict::Allow,
         }
     }
 
     /// Puts questions, all that belong together at once where that can be, and waits for the replies, in their order.
     pub(super) async fn ask(&self, from: &Asker, questions: Vec<Asked>) -> Result<Vec<Reply>, ClientError> {
+        let more = u32::try_from(questions.len()).unwrap_or(u32::MAX);
         match self {
-            Voice::Face(face) => {
+            Voice::Face(face, asked) => {
+                asked.count(more).map_err(ClientError::Exhausted)?;
                 // One after the other: a person looks at one thing at a time.
                 let mut replies = Vec::with_capacity(questions.len());
                 for question in &questions {
@@ -111,23 +116,28 @@ impl Voice {
                 Ok(replies)
             }
             Voice::Client(caller) => {
-                let more = u32::try_from(questions.len()).unwrap_or(u32::MAX);
+                caller.questions.count(more).map_err(ClientError::Exhausted)?;
                 let before = caller.asked.fetch_add(more, Ordering::Relaxed);
-                if before.saturating_add(more) > MAX_QUESTIONS {
-                    return Err(ClientError::Failed(format!("it asked more than {MAX_QUESTIONS} questions")));
-                }
                 let key = |(at, asked)| (format!("{}.{}", from.server, u64::from(before) + at), asked);
                 let questions = (1u64..).zip(questions).map(key).collect();
                 let plugin = PluginId { side: Side::Server, name: from.server.clone() };
-                caller.client.ask(Inquiry { plugin, questions, held: 0, patience: PATIENCE }).await
+                caller.client.ask(Inquiry { plugin, questions, held: 0, patience: caller.patience }).await
             }
+        }
+    }
+
+    /// Those that were asked so far.
+    pub(super) fn questions(&self) -> Questions {
+        match self {
+            Voice::Face(_, questions) => questions.clone(),
+            Voice::Client(caller) => caller.questions.clone(),
         }
     }
 
     /// A running call said something.
     pub(super) fn heard(&self, task: &str, heard: Heard) {
         match self {
-            Voice::Face(face) => face.heard(task, heard),
+            Voice::Face(face, _) => face.heard(task, heard),
             Voice::Client(caller) => caller.heard(heard),
         }
     }
@@ -135,7 +145,7 @@ impl Voice {
     /// The same for agent-side components that a server calls: their questions go where the server's go.
     pub(super) fn as_client(&self, from: &Asker) -> Arc<dyn ClientCalls> {
         match self {
-            Voice::Face(_) => Arc::new(Spoken { voice: self.clone(), from: from.clone() }),
+            Voice::Face(..) => Arc::new(Spoken { voice: self.clone(), from: from.clone() }),
             Voice::Client(caller) => caller.client.clone(),
         }
     }

@@ -276,10 +276,13 @@ impl Session {
         let now = memory.now();
         if now.servers.contains_key(what) || now.approvals.iter().any(|one| one.server == what) {
             self.links.disconnect(what).await;
-            return memory.change(|memory| memory.forget(what)).map_err(|error| error.to_string());
+            memory.change(|memory| memory.forget(what)).map_err(|error| error.to_string())?;
+        } else {
+            let open = self.left_open(what)?;
+            memory.change(|memory| memory.ended(&open.correlation_id)).map_err(|error| error.to_string())?;
         }
-        let open = self.left_open(what)?;
-        memory.change(|memory| memory.ended(&open.correlation_id)).map_err(|error| error.to_string())
+        self.screen.show(&json!({ "event": "forgotten", "what": what }), &format!("{} is forgotten", word(what)));
+        Ok(())
     }
 
     fn left_open(&self, short: &str) -> Result<crate::agent::OpenCall, String> {

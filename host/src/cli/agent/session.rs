@@ -43,6 +43,8 @@ pub(super) struct Session {
     last: AtomicU64,
     calls: Mutex<BTreeMap<u64, Running>>,
     over: Notify,
+    /// Events that something is still to be done about.
+    reacting: AtomicU64,
     failed: AtomicBool,
     history: Mutex<VecDeque<String>>,
     model: tokio::sync::Mutex<ScriptedModel>,
@@ -76,6 +78,7 @@ impl Session {
             last: AtomicU64::new(0),
             calls: Mutex::default(),
             over: Notify::new(),
+            reacting: AtomicU64::new(0),
             failed: AtomicBool::new(false),
             history: Mutex::default(),
             model: tokio::sync::Mutex::default(),
@@ -212,12 +215,13 @@ impl Session {
         Ok(call)
     }
 
-    /// Waits for a call, or for all.
+    /// Waits for a call, or for all and for what events start.
     pub(super) async fn wait(&self, call: Option<u64>) {
         loop {
             let over = self.over.notified();
             let runs = |(id, running): (&u64, &Running)| running.ended.is_none() && call.is_none_or(|call| *id == call);
-            if !self.calls().iter().any(runs) {
+            let idle = call.is_some() || self.reacting.load(Ordering::SeqCst) == 0;
+            if idle && !self.calls().iter().any(runs) {
                 return;
             }
             over.await;
@@ -311,11 +315,17 @@ impl Session {
             self.screen.show(&json, &format!("{server}: {} events came too fast and start nothing", reading.held_back));
         }
         for happened in reading.happened {
-            tokio::spawn(self.clone().react(server.to_owned(), happened));
+            self.reacting.fetch_add(1, Ordering::SeqCst);
+            let (session, server) = (self.clone(), server.to_owned());
+            tokio::spawn(async move {
+                session.react(&server, happened).await;
+                session.reacting.fetch_sub(1, Ordering::SeqCst);
+                session.over.notify_waiters();
+            });
         }
     }
 
-    async fn react(self: Arc<Self>, server: String, happened: Happened) {
+    async fn react(self: &Arc<Self>, server: &str, happened: Happened) {
         let event = &happened.event;
         let payload = event.payload.to_string();
         let json = json!({ "event": "event", "server": server, "id": event.id, "name": event.name, "payload": event.payload,
@@ -323,7 +333,7 @@ impl Session {
         let text = format!("event {} in the inbox of {server}\n{}", word(&event.name), super::screen::quoted(&payload));
         self.screen.show(&json, &text);
         let Action::Call { server: to, tool, arguments } = &happened.action else { return };
-        if !self.desk.consents(&server, &happened).await {
+        if !self.desk.consents(server, &happened).await {
             return;
         }
         if let Err(error) = self.start(&format!("{to}.{tool}"), arguments.clone()) {

@@ -4,10 +4,12 @@
 mod accept;
 mod check;
 mod connecting;
+mod count;
 mod form;
 mod model;
 mod question;
 
+pub use count::Questions;
 pub use form::FormSchema;
 pub use model::{ModelError, ModelProvider, Sampled, Tokens};
 pub use question::{
@@ -24,7 +26,6 @@ use check::{checked_url, message_ok, sample_ok};
 use futures::future::BoxFuture;
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// A form that was not filled in as it wants is put again this often.
@@ -142,31 +143,6 @@ enum Way {
 
 struct Ceilings {
     patience: Duration,
-}
-
-/// The questions that one call has put, re-asking included, of as many as it may. Clones count together.
-#[derive(Debug, Clone)]
-pub struct Questions {
-    asked: Arc<AtomicU32>,
-    limit: u32,
-}
-
-impl Questions {
-    /// None yet.
-    pub fn new(limit: u32) -> Self {
-        Self { asked: Arc::default(), limit }
-    }
-
-    /// Counts further ones, if they may be put.
-    pub fn count(&self, more: u32) -> Result<(), Exhaustion> {
-        let within = |asked: u32| asked.checked_add(more).filter(|asked| *asked <= self.limit);
-        let counted = self.asked.fetch_update(Ordering::Relaxed, Ordering::Relaxed, within);
-        counted.map(|_| ()).map_err(|_| Exhaustion { budget: Budgeted::Questions, limit: self.limit.into() })
-    }
-
-    fn asked(&self) -> u32 {
-        self.asked.load(Ordering::Relaxed)
-    }
 }
 
 impl Client {

@@ -106,35 +106,28 @@ enum Lane {
     Round,
 }
 
-/// Ways to the client's side that do not lead through the call's own requests alone.
-struct Beside {
-    principal: Principal,
-    channels: Channels,
-    ask: Option<Arc<AskTools>>,
-}
-
 /// One call's way to the tools of the agent's side.
 pub(super) struct Lanes {
-    host: Arc<dyn ToolCaller>,
-    beside: Beside,
+    hub: Hub,
+    principal: Principal,
     view: Arc<View>,
     queue: mpsc::Sender<Event>,
     stateless: bool,
-    chains: Chains,
-    clock: Arc<dyn Clock>,
     counted: Counted,
     keys: AtomicU64,
 }
 
-/// What all calls' lanes need of the server.
+/// What the lanes of all calls share.
 #[derive(Clone)]
 pub(super) struct Hub {
     /// The host's own tools.
     pub(super) host: Arc<dyn ToolCaller>,
-    pub(super) chains: Chains,
+    /// Streams that clients have open.
     pub(super) channels: Channels,
-    /// Who stands in for tools that nobody has.
+    /// Tools for which others may stand in.
     pub(super) ask: Option<Arc<AskTools>>,
+    /// Calls that are under way on the other side.
+    pub(super) chains: Chains,
     pub(super) clock: Arc<dyn Clock>,
 }
 
@@ -146,27 +139,14 @@ impl Lanes {
         queue: mpsc::Sender<Event>,
         stateless: bool,
     ) -> Self {
-        let Hub { host, chains, channels, ask, clock } = hub.clone();
-        let beside = Beside { principal, channels, ask };
-        Self {
-            host,
-            beside,
-            view,
-            queue,
-            stateless,
-            chains,
-            clock,
-            counted: Counted::default(),
-            keys: AtomicU64::new(1),
-        }
+        let (hub, counted, keys) = (hub.clone(), Counted::default(), AtomicU64::new(1));
+        Self { hub, principal, view, queue, stateless, counted, keys }
     }
 
     /// The first lane that both sides have at this moment.
     fn lane(&self, declared: &Declared) -> Option<Lane> {
-        let Beside { principal, channels, .. } = &self.beside;
-        let channel =
-            declared.channel.as_ref().filter(|channel| declared.lanes.live && channels.is_open(principal, channel));
-        if let Some(channel) = channel {
+        let is_open = |channel: &&String| declared.lanes.live && self.hub.channels.is_open(&self.principal, channel);
+        if let Some(channel) = declared.channel.as_ref().filter(is_open) {
             return Some(Lane::Live(channel.clone()));
         }
         let round = if self.stateless { declared.lanes.retry } else { declared.lanes.request };
@@ -196,8 +176,8 @@ impl Lanes {
 
     /// A call that was checked, to its end; what it costs is what comes back from it into the host.
     async fn call_client(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, Spent) {
-        let principal = &call.context.principal;
-        let chain = match self.chains.name(principal, &call.lineage, &call.budget, self.clock.now()) {
+        let now = self.hub.clock.now();
+        let chain = match self.hub.chains.name(&self.principal, &call.lineage, &call.budget, now) {
             Ok(chain) => chain,
             Err(error) => {
                 let why = format!("the host cannot name the call: {error}");
@@ -216,7 +196,7 @@ impl Lanes {
         let left = call.lineage.patience()?.min(call.answer);
         let patience = call.timeout.map_or(left, |timeout| timeout.min(left));
         let fields = fields(&call, arguments, patience, chain);
-        let began = self.clock.now();
+        let began = self.hub.clock.now();
         let mut outcome = None;
         let waiting = async {
             // A channel has a clock of its own, so that its client hears why nobody waits any more.
@@ -232,7 +212,7 @@ impl Lanes {
             .ok();
         };
         call.client.stand_by(Box::pin(waiting)).await.map_err(stopped)?;
-        let waited = self.clock.now().saturating_duration_since(began);
+        let waited = self.hub.clock.now().saturating_duration_since(began);
         call.lineage.waited(waited);
         // A parked call has nobody who looks at the time.
         let Some(outcome) = outcome.filter(|_| waited < patience) else { return Err(outcome::timeout(patience)) };
@@ -247,8 +227,7 @@ impl Lanes {
 
     /// Asks on a channel.
     async fn ask_live(&self, channel: &str, fields: Value, patience: Duration) -> Result<Value, AgentError> {
-        let Beside { principal, channels, .. } = &self.beside;
-        channels.call(principal, channel, fields, patience).await.map_err(|lost| match lost {
+        self.hub.channels.call(&self.principal, channel, fields, patience).await.map_err(|lost| match lost {
             Lost::Closed => {
                 AgentError::NotSupported("the client closed the channel that its tools are called on".into())
             }
@@ -259,7 +238,7 @@ impl Lanes {
 
     /// What the operator has described for this case, if somebody can stand in for the tool.
     fn standing_in(&self, name: &str) -> Option<(&AskTools, Origin)> {
-        let ask = self.beside.ask.as_deref()?;
+        let ask = self.hub.ask.as_deref()?;
         Some((ask, ask.find(name, self.view.abilities())?))
     }
 
@@ -268,10 +247,10 @@ impl Lanes {
         let left = call.lineage.patience()?.min(call.answer);
         let patience = call.timeout.map_or(left, |timeout| timeout.min(left));
         let key = format!("tool-{}", self.keys.fetch_add(1, Ordering::Relaxed));
-        let began = self.clock.now();
+        let began = self.hub.clock.now();
         // A parked call is kept for as long as its answer may take, whatever the plugin's patience.
         let result = ask.call(&call, key, if self.stateless { left } else { patience }).await;
-        let waited = self.clock.now().saturating_duration_since(began);
+        let waited = self.hub.clock.now().saturating_duration_since(began);
         call.lineage.waited(waited);
         if waited < patience { result } else { Err(outcome::timeout(patience)) }
     }
@@ -290,12 +269,12 @@ impl Lanes {
 #[async_trait]
 impl ToolCaller for Lanes {
     fn tools(&self) -> Vec<AgentTool> {
-        let mut tools = self.host.tools();
+        let mut tools = self.hub.host.tools();
         if let Some(declared) = self.view.declared().filter(|declared| self.lane(declared).is_some()) {
-            let own = declared.tools.iter().filter(|it| self.host.find(&it.tool.name).is_err());
+            let own = declared.tools.iter().filter(|it| self.hub.host.find(&it.tool.name).is_err());
             tools.extend(own.map(|it| AgentTool { tool: it.tool.clone(), origin: Origin::Client }));
         }
-        if let Some(ask) = &self.beside.ask {
+        if let Some(ask) = &self.hub.ask {
             let known: HashSet<String> = tools.iter().map(|found| found.tool.name.clone()).collect();
             tools.extend(ask.tools(self.view.abilities()).filter(|found| !known.contains(&found.tool.name)));
         }
@@ -307,12 +286,15 @@ impl ToolCaller for Lanes {
             Ok(_) => Ok(Origin::Client),
             Err(error) => self.standing_in(name).map(|(_, origin)| origin).ok_or(error),
         };
-        self.host.find(name).or_else(|_| others())
+        match self.hub.host.find(name) {
+            Err(AgentError::UnknownTool(_)) => others(),
+            found => found,
+        }
     }
 
     async fn call(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, Spent) {
-        if self.host.find(&call.name).is_ok() {
-            return self.host.call(call).await;
+        if self.hub.host.find(&call.name).is_ok() {
+            return self.hub.host.call(call).await;
         }
         let stand_in = if self.of_client(&call.name).is_ok() { None } else { self.standing_in(&call.name) };
         match stand_in {
@@ -336,7 +318,10 @@ impl ToolCaller for HostOnly {
     }
 
     fn find(&self, name: &str) -> Result<Origin, AgentError> {
-        self.0.find(name).map_err(|_| undeclared(name))
+        match self.0.find(name) {
+            Err(AgentError::UnknownTool(_)) => Err(undeclared(name)),
+            found => found,
+        }
     }
 
     async fn call(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, Spent) {

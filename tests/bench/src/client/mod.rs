@@ -1,10 +1,12 @@
 //! The load client: as little as can be between a clock and a server, with every answer checked.
 
+mod agent;
 mod http;
 mod message;
 mod sse;
 mod stdio;
 
+pub(crate) use agent::{Agent, Lane};
 pub(crate) use http::{HttpClient, crowd};
 pub(crate) use message::{Answer, Template, Tool};
 pub(crate) use stdio::StdioClient;

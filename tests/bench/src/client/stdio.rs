@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
+use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{ChildStdin, ChildStdout};
 
@@ -37,6 +38,19 @@ impl StdioClient {
             }
             on_notification(&self.line)?;
         }
+    }
+
+    /// Sends a message as it is.
+    pub(crate) async fn send(&mut self, message: &Value) -> Result<()> {
+        serde_json::to_writer(&mut self.outgoing, message)?;
+        self.outgoing.push(b'\n');
+        self.flush().await
+    }
+
+    /// The next message, whatever it is.
+    pub(crate) async fn receive(&mut self) -> Result<Value> {
+        self.read_line().await?;
+        serde_json::from_slice(&self.line).with_context(|| format!("not JSON: {}", String::from_utf8_lossy(&self.line)))
     }
 
     /// Sends `total` requests, `window` of them in flight at any time, and returns the requests per second.

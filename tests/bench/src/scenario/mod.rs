@@ -5,6 +5,7 @@ mod compute;
 mod echo;
 mod memory;
 mod parked;
+mod reverse;
 mod start;
 
 use anyhow::{Result, ensure};
@@ -40,6 +41,10 @@ pub(crate) async fn run_all(lab: &Lab, report: &mut Report, only: &str) -> Resul
         parked::run(lab, report).await;
         any = true;
     }
-    ensure!(any, "there is no scenario `{only}`; there are echo, start, memory, chunks, compute and parked");
+    if wanted("reverse") {
+        reverse::run(lab, report).await;
+        any = true;
+    }
+    ensure!(any, "there is no scenario `{only}`; there are echo, start, memory, chunks, compute, parked and reverse");
     Ok(())
 }

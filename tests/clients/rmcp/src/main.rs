@@ -6,14 +6,13 @@
 //! Arguments and output are those of asking.py.
 #![allow(deprecated, reason = "sampling and roots are deprecated in the protocol, and servers still ask for them")]
 
+mod connect;
 mod person;
 
 use anyhow::{Context, Result, bail};
 use person::{Call, Person};
-use rmcp::model::{CallToolRequestParams, Implementation, ProtocolVersion, RequestMetaObject};
+use rmcp::model::{CallToolRequestParams, Implementation, RequestMetaObject};
 use rmcp::service::{RoleClient, RunningService, ServiceError};
-use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
-use rmcp::{ClientLifecycleMode, ClientServiceExt};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
@@ -38,7 +37,7 @@ async fn main() -> Result<()> {
         if mine.is_empty() {
             continue;
         }
-        let client = connect(&era, &target, Person::new(able)).await?;
+        let client = connect::connect(&era, &target, Person::new(able)).await?;
         version = client.peer().peer_info().map(|info| info.protocol_version.to_string());
         for call in mine {
             seen.insert(name(call).to_owned(), make(&client, call).await);
@@ -53,23 +52,6 @@ async fn main() -> Result<()> {
 
 fn name(call: &Value) -> &str {
     call["name"].as_str().unwrap_or_default()
-}
-
-async fn connect(era: &str, target: &[String], person: Person) -> Result<Client> {
-    let mode = match era {
-        "legacy" => ClientLifecycleMode::Initialize,
-        _ => {
-            ClientLifecycleMode::Auto { preferred_versions: vec![ProtocolVersion::V_2026_07_28], legacy_version: None }
-        }
-    };
-    let (first, rest) = target.split_first().context("name a URL, or a command after --")?;
-    if first.starts_with("http") {
-        let transport = StreamableHttpClientTransport::from_uri(first.as_str());
-        return Ok(person.serve_with_lifecycle(transport, mode).await?);
-    }
-    let mut command = tokio::process::Command::new(first);
-    command.args(rest);
-    Ok(person.serve_with_lifecycle(TokioChildProcess::new(command)?, mode).await?)
 }
 
 /// Makes one call and says what was seen.

@@ -1,5 +1,5 @@
-//! Prints what every real client sees when one guest asks it; fails unless all see the same. `cargo xtask clients` sets
-//! up what it needs.
+//! Prints what every real client sees when one guest asks it, and when one plugin calls it back through every lane; fails
+//! unless all see the same. `cargo xtask clients` sets up what it needs.
 #![allow(clippy::print_stdout, reason = "a tool for people at a terminal; no MCP wire here")]
 
 use std::process::ExitCode;
@@ -7,5 +7,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let table = suite::transcripts::all();
     println!("{table}");
-    if table.is_equal() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let lanes = suite::lanes::all();
+    println!("{lanes}");
+    if table.is_equal() && lanes.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -53,21 +53,33 @@ impl Transport {
 }
 
 impl Peer {
-    /// Its program, still without arguments.
+    /// Its program that answers questions, still without arguments.
     pub fn command(&self) -> Command {
         match self.program {
-            Program::Python => {
-                let mut command = Command::new(paths::python());
-                command.arg("-B").arg(paths::client_script("asking.py"));
-                command
-            }
-            Program::TypeScript { package } => {
-                let mut command = Command::new("node");
-                command.arg(paths::client_script("asking.mjs")).arg(package);
-                command.env("PORTCULLIS_NODE_MODULES", paths::node_modules());
-                command
-            }
             Program::Rust => Command::new(paths::rmcp_client()),
+            _ => self.script("asking"),
         }
+    }
+
+    /// Its program whose calendar is called back, still without arguments.
+    pub fn planning(&self) -> Command {
+        match self.program {
+            Program::Rust => Command::new(paths::rmcp_planner()),
+            _ => self.script("planning"),
+        }
+    }
+
+    /// A script of `tests/clients`, in the client's language.
+    fn script(&self, name: &str) -> Command {
+        if let Program::TypeScript { package } = self.program {
+            let mut command = Command::new("node");
+            command.arg(paths::client_script(&format!("{name}.mjs"))).arg(package);
+            command.env("PORTCULLIS_NODE_MODULES", paths::node_modules());
+            return command;
+        }
+        let mut command = Command::new(paths::python());
+        command.arg("-B").arg(paths::client_script(&format!("{name}.py")));
+        command.env("PYTHONPATH", paths::root().join("guest-sdk/clients/python/src"));
+        command
     }
 }

@@ -1,4 +1,4 @@
-//! The book generator: parts as they are written, notes for the user alone, and a pace that somebody sets.
+//! The book generator: parts as they are written, notes for the user alone, a pace that somebody sets, and a word in between.
 
 use serde_json::{Value, json};
 use std::time::Instant;
@@ -148,4 +148,41 @@ fn time_to_think_is_real_time() {
     let called = client.call(TOOL, json!({"topic": "The moat", "chapters": 3, "slow": 40}));
     assert_eq!(called.good(), unwatched(Era::Modern));
     assert!(called.0.elapsed().as_millis() >= 120, "{:?}", called.0.elapsed());
+}
+
+/// Reads until so many parts of the book are there.
+fn read(client: &mut Client, chunks: &mut Vec<Value>, wanted: usize) {
+    while parts(chunks.iter()).len() < wanted {
+        chunks.push(client.wait_for(CHUNK)["params"].clone());
+    }
+}
+
+#[test]
+fn a_word_in_the_middle_changes_the_next_chapter() {
+    let books = Era::ALL.map(|era| {
+        let mut client = Client::new(Server::start(&config()), era, true);
+        allow(&client.server.home, 2);
+        let sent = Instant::now();
+        let id = client.begin_call(TOOL, arguments(4));
+        let mut chunks = Vec::new();
+        read(&mut client, &mut chunks, 4);
+        // The second chapter has been read, and the third may not be begun before this is answered.
+        let call = chunks[0]["_meta"]["dev.portcullis/call"].clone();
+        let steered = client.begin("dev.portcullis/steer", json!({"call": call, "message": "make it a comedy"}));
+        assert_eq!(client.wait(steered, Instant::now()).result()["call"], call, "{era:?}");
+        allow(&client.server.home, 4);
+        let called = Called(client.wait(id, sent));
+        let book = called.good();
+        chunks.extend(called.chunks().into_iter().cloned());
+        let parts = parts(&chunks);
+        assert_eq!(parts.concat(), book);
+        let comedies: Vec<_> = parts.iter().map(|part| part.contains("As was asked for: make it a comedy.")).collect();
+        assert_eq!(comedies, [false, false, false, false, true, true], "{era:?}: from the third chapter on");
+        assert_eq!(digest(&chunks), called.stream()["sha256"].as_str().unwrap());
+        // Nobody listens any more.
+        let late = client.request("dev.portcullis/steer", json!({"call": call, "message": "a tragedy"}));
+        assert_eq!(late.error_code(), -32602);
+        book
+    });
+    assert_eq!(books[0], books[1]);
 }

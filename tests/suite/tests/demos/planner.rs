@@ -1,9 +1,11 @@
 //! The planner: twenty reverse calls in batches and one that changes something, and every way a reverse call can end.
 
 use super::{Seen, client, through};
+use crate::client_tools::EXTENSION;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fs;
-use suite::{Client, Era, Home, agent_from, paths, plugin_from};
+use suite::{Called, Client, Era, Home, agent_from, paths, plugin_from};
 
 const TOOL: &str = "planner__plan_day";
 const GRANTS: &str = "grants.agent-tools = [\"calendar.*\", \"assistant.*\"]\n";
@@ -72,7 +74,7 @@ fn every_end_of_a_call_is_told_in_a_line() {
     let ended: Vec<&str> = told.iter().map(|mishap| mishap["ended"].as_str().unwrap()).collect();
     let begins = [
         "denied: agent-tools does not allow `mail.send`. To allow it, put this under [plugins.planner.grants]:",
-        "there is no agent tool `calendar.burn`",
+        "agent tools are not supported: this host has no tool `calendar.burn`, and the client of this call declared none",
         "invalid arguments: ",
         // What was left of 200 ms when the call was on its way.
         "no answer within ",
@@ -113,4 +115,114 @@ fn a_hundred_calls_one_after_the_other() {
     let called = client.call("planner__overhead", json!({}));
     assert_eq!(called.result()["structuredContent"], json!({"calls": 100, "succeeded": 100}), "{}", called.result());
     assert_eq!(called.usage()["calls"], 100);
+}
+
+/// What a client with a calendar declares. It has a mailbox, too, which nobody grants.
+fn declaring() -> Value {
+    let schema = json!({"type": "object", "properties": {"day": {"type": "string"}}, "required": ["day"]});
+    let tools = ["calendar.free_slots", "calendar.create_event", "calendar.sync", "mail.send"];
+    let tools = tools.map(|name| json!({"name": name, "inputSchema": schema}));
+    json!({"extensions": {EXTENSION: {"allowServerCalls": true, "tools": tools}}})
+}
+
+/// A planner without a calendar on its own side.
+fn far(era: Era, abilities: Value) -> Client {
+    let config = plugin_from("planner", &paths::real_plugin("planner"), GRANTS);
+    client(Home::new(), &config, era, abilities)
+}
+
+/// What the client's calendar says. Its user changes or refuses events by their title; the mailbox and the slow tool are
+/// never reached.
+fn outcome(call: &Value) -> Value {
+    let (arguments, plugin) = (&call["arguments"], &call["plugin"]);
+    assert_eq!(plugin, "planner", "{call}");
+    match call["name"].as_str().unwrap() {
+        "calendar.free_slots" => {
+            assert!(call["purpose"].as_str().unwrap().starts_with("find a free hour on "), "{call}");
+            let free = json!({"day": arguments["day"], "slots": ["09:00"]});
+            json!({"content": [], "structuredContent": free})
+        }
+        "calendar.create_event" if arguments["title"] == "refuse" => {
+            json!({"error": {"code": "declined", "message": "the user said no"}})
+        }
+        "calendar.create_event" => {
+            let mut made = arguments.clone();
+            made["title"] = json!("edited");
+            let mut event = made.clone();
+            event["id"] = json!("e1");
+            json!({"content": [], "structuredContent": event, "_meta": {"dev.portcullis/edited": made}})
+        }
+        other => panic!("{other} was called on the client"),
+    }
+}
+
+/// Makes the call again with what is wanted until it has its result; how many calls there were, by name.
+fn with_calendar(client: &mut Client, arguments: &Value) -> (Called, BTreeMap<String, usize>) {
+    let mut counts = BTreeMap::new();
+    let mut called = client.call(TOOL, arguments.clone());
+    while called.result()["resultType"] == EXTENSION {
+        let mut outcomes = json!({});
+        for (key, call) in called.result()["toolCalls"].as_object().unwrap() {
+            *counts.entry(call["name"].as_str().unwrap().to_owned()).or_default() += 1;
+            outcomes[key] = outcome(call);
+        }
+        let brought = json!({"continuation": called.result()["continuation"], "results": outcomes});
+        let params = json!({"name": TOOL, "arguments": arguments, "_meta": {EXTENSION: brought}});
+        called = Called(client.request("tools/call", params));
+    }
+    (called, counts)
+}
+
+#[test]
+fn a_client_may_change_or_refuse_and_what_is_not_granted_never_leaves() {
+    let mut client = far(Era::Modern, declaring());
+    let mishaps = ["ungranted", "unknown", "misfit", "deeper"];
+    let arguments = json!({"title": "keep", "from": "2026-12-01", "mishaps": mishaps});
+    let (called, counts) = with_calendar(&mut client, &arguments);
+    called.good();
+    assert_eq!(counts, BTreeMap::from([("calendar.free_slots".into(), 20), ("calendar.create_event".into(), 1)]));
+    let plan = &called.result()["structuredContent"];
+    assert_eq!((&plan["event"]["title"], &plan["event"]["edited"]), (&json!("edited"), &json!(true)), "{plan}");
+    assert_eq!(plan["tools"], json!(["calendar.create_event", "calendar.free_slots", "calendar.sync"]));
+    let ended = plan["mishaps"].as_array().unwrap().iter().map(|mishap| mishap["ended"].as_str().unwrap());
+    let begins = [
+        "denied: agent-tools does not allow `mail.send`",
+        "there is no agent tool `calendar.burn`",
+        "invalid arguments: ",
+        "there is no agent tool `assistant.plan_day`",
+    ];
+    for (ended, begin) in ended.zip(begins) {
+        assert!(ended.starts_with(begin), "{ended:?} instead of {begin:?}");
+    }
+
+    let arguments = json!({"title": "refuse", "from": "2026-12-01", "days": 1});
+    let (called, _) = with_calendar(&mut client, &arguments);
+    let event = &called.result()["structuredContent"]["event"];
+    assert_eq!(*event, json!({"status": "not-created", "reason": "declined: the user said no"}));
+}
+
+#[test]
+fn a_client_that_declares_nothing_is_told_what_it_would_take() {
+    let mut modern = far(Era::Modern, json!({}));
+    let params = json!({"name": TOOL, "arguments": {"title": "x", "from": "2026-12-01"}});
+    let answer = modern.request("tools/call", params.clone());
+    assert_eq!(answer.error_code(), -32021, "{}", answer.message);
+    let required = &answer.message["error"]["data"]["requiredCapabilities"];
+    assert!(required["extensions"].get(EXTENSION).is_some(), "{}", answer.message);
+
+    let mut legacy = far(Era::Legacy, json!({}));
+    assert_eq!(legacy.call(TOOL, params["arguments"].clone()).code(), "unsupported");
+
+    // Each request stands for itself: what the first one declared is not there on the second.
+    let mut forgetful = far(Era::Modern, declaring());
+    let called = forgetful.call(TOOL, params["arguments"].clone());
+    let mut outcomes = json!({});
+    for (key, call) in called.result()["toolCalls"].as_object().unwrap() {
+        outcomes[key] = outcome(call);
+    }
+    forgetful.abilities = json!({});
+    let brought = json!({"continuation": called.result()["continuation"], "results": outcomes});
+    let mut retry = params;
+    retry["_meta"] = json!({EXTENSION: brought});
+    assert_eq!(forgetful.request("tools/call", retry).error_code(), -32021);
 }

@@ -1,11 +1,12 @@
 """One reverse call: what the server wants, who may say no, and the outcome that it gets."""
 
+import contextlib
 import dataclasses
 import inspect
 import json
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, Literal, TypeAlias
@@ -188,6 +189,18 @@ class Runner:
         """The chain that a request made now belongs to: of a call that this very runner runs."""
         current = _current.get()
         return current[1].chain if current is not None and current[0] is self else None
+
+    @contextlib.contextmanager
+    def lending(self) -> Iterator[None]:
+        """Lends the place of the call that runs now while it waits for the server, which may want it for this chain."""
+        if self._slots is None or self.chain() is None:
+            yield
+            return
+        self._slots.total_tokens += 1
+        try:
+            yield
+        finally:
+            self._slots.total_tokens -= 1
 
     def _count(self, parent: str, tool: Tool) -> None:
         used = self._used.setdefault(parent, _Used())

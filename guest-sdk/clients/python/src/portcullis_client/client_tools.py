@@ -278,9 +278,10 @@ class ClientTools(ClientExtension):
                 said.setdefault(CHAIN_KEY, chain)
             token = _request.set(_Request(self, arguments, said, progress_callback))
             try:
-                return await call_tool(
-                    name, arguments, read_timeout_seconds, progress_callback, meta=said or None, **others
-                )
+                with self._runner.lending():
+                    return await call_tool(
+                        name, arguments, read_timeout_seconds, progress_callback, meta=said or None, **others
+                    )
             finally:
                 _request.reset(token)
 

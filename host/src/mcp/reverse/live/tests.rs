@@ -1,3 +1,5 @@
+//! Channels without a wire: who may answer, what is told, what is bounded.
+
 use super::*;
 use futures::FutureExt;
 

@@ -7,13 +7,13 @@ use super::super::refusal::Refusal;
 use super::follow::{Reading, follow};
 use super::log::{EventLog, Silent};
 use super::message::{EventId, interrupted_text, restore};
+use super::session::Session;
 use super::{LegacyOptions, Sessions};
-use crate::agent::Nobody;
 use crate::changes::Changes;
-use crate::clock::SystemClock;
-use crate::imports::{Keepers, NoConnections};
+use crate::clock::{Clock as _, SystemClock};
+use crate::imports::{AgentError, AgentResult, AgentTool, Keepers, NoConnections, ReverseCall, ToolCaller};
 use crate::mcp::{Lot, Parts, Server};
-use crate::policy::{ParkingLimits, Principal};
+use crate::policy::{Origin, ParkingLimits, Principal, Spent};
 use crate::registry::{Catalog, CurrentCatalog, Runner};
 use crate::shelf::Shelf;
 use crate::storage::{Quota, Storage, StreamRecord};
@@ -155,6 +155,23 @@ fn stored_messages_stay_what_they_were() {
     assert_eq!(EventId::parse(&EventId::text(&id.token, id.number)), Some(id));
 }
 
+struct Nobody;
+
+#[async_trait::async_trait]
+impl ToolCaller for Nobody {
+    fn tools(&self) -> Vec<AgentTool> {
+        vec![]
+    }
+
+    fn find(&self, name: &str) -> Result<Origin, AgentError> {
+        Err(AgentError::UnknownTool(name.to_owned()))
+    }
+
+    async fn call(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, Spent) {
+        (Err(AgentError::UnknownTool(call.name)), Spent::default())
+    }
+}
+
 /// A server without tools.
 fn server() -> Server {
     let (clock, changes) = (Arc::new(SystemClock), Changes::new());
@@ -184,6 +201,28 @@ async fn sessions(storage: &Storage) -> Sessions {
 
 fn message(text: serde_json::Value) -> ClientJsonRpcMessage {
     serde_json::from_value(text).unwrap()
+}
+
+#[tokio::test]
+async fn a_channel_that_nobody_reads_keeps_no_session_in_use() {
+    let folder = tempfile::tempdir().unwrap();
+    let storage = storage(&folder).await;
+    let gate = Gate::new();
+    gate.open();
+    let log = log(&storage, true).await;
+    let (session, _transport) = Session::new("s".into(), Principal::anonymous(), log.clone(), SystemClock.now());
+    let begin = async |id: u64, method: &str| {
+        let text = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": {"channel": "A".repeat(22)}});
+        let ClientJsonRpcMessage::Request(request) = message(text) else { panic!("it is a request") };
+        session.begin(request, log.clone(), gate.enter(|| true).unwrap()).await.unwrap();
+    };
+    begin(1, crate::mcp::vendor::LISTEN).await;
+    assert!(session.idle_since().is_some());
+    let reader = session.presence.clone();
+    assert!(session.idle_since().is_none(), "somebody reads");
+    drop(reader);
+    begin(2, "dev.portcullis/steer").await;
+    assert!(session.idle_since().is_none(), "anything else is work");
 }
 
 #[tokio::test]
