@@ -27,6 +27,7 @@ struct Case {
 const BOUND: Duration = Duration::from_secs(60);
 
 #[test]
+#[allow(clippy::print_stdout, reason = "the table is for whoever wants to see it")]
 fn the_table() {
     let groups = [
         ("what is declared", declarations::CASES),

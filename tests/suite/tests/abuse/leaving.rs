@@ -109,6 +109,25 @@ pub(super) const CASES: &[Case] = &[
         },
     },
     Case {
+        what: "a server behind the host is killed while its tool runs",
+        outcome: "failed, and the host goes on",
+        run: |_| {
+            let (mut far, address) = Server::start_http(&plugin("slow-stream", ""));
+            let config = plugin("pass-on", r#"grants.agent-tools = ["far.*"]"#)
+                + &format!("[upstream.far]\nurl = \"http://{address}/mcp\"\n\n")
+                + &plugin("echo", "");
+            let mut client = Client::new(Server::start(&config), Era::Modern, true);
+            assert!(eventually(PATIENCE, || (client.tools().len() == 3).then_some(())).is_some(), "no server is found");
+            let id = client.begin_call("pass-on__run", json!({"path": "far.slow-stream__run", "n": 10_000}));
+            while client.wait_for(Called::CHUNK)["params"]["_meta"]["dev.portcullis/origin"].is_null() {}
+            far.kill();
+            let said = Called(client.wait(id, Instant::now())).good();
+            client.check_alive();
+            let word = if said.contains("far.slow-stream__run: ToolError::Failed") { "failed" } else { &*said };
+            format!("{word}, and the host goes on")
+        },
+    },
+    Case {
         what: "stdin is closed while a reverse call waits",
         outcome: "it ends well",
         run: |_| {

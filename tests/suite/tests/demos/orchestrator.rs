@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use std::fs;
-use suite::{Called, Client, Era, Home, Server, agent, digest, paths, plugin_from};
+use std::time::Instant;
+use suite::{Called, Client, Era, Home, PATIENCE, Server, agent, digest, eventually, paths, plugin, plugin_from};
 
 const TOOL: &str = "orchestrator__investigate";
 const ORIGIN: &str = "dev.portcullis/origin";
@@ -105,4 +106,49 @@ fn without_a_source_it_says_which_it_looked_for() {
     let called = client.call(TOOL, json!({"request": "one"}));
     assert_eq!(called.code(), "unsupported", "{}", called.result());
     assert!(called.text().contains("*search"), "{}", called.text());
+}
+
+/// A server of its own whose tool is a source, and how the host in front reaches it.
+fn server(name: &str, stuck: bool) -> (Server, String) {
+    let home = home();
+    if stuck {
+        home.write(&format!("{name}/stuck"), "");
+    }
+    let grant = format!(r#"grants.filesystem = [{{ host = "{name}", guest = "/work", access = "read" }}]"#);
+    let (server, address) = Server::start_http_in(home, &plugin("searcher", &grant));
+    (server, format!("[upstream.{name}]\nurl = \"http://{address}/mcp\"\n"))
+}
+
+#[test]
+fn a_server_that_is_killed_on_the_way_is_replaced() {
+    const ALPHA: &str = "alpha.searcher__search";
+    const BETA: &str = "beta.searcher__search";
+    for era in Era::ALL {
+        let ((mut alpha, to_alpha), (_beta, to_beta)) = (server("alpha", true), server("beta", false));
+        let grants = r#"grants.agent-tools = ["*.*search"]"#;
+        let orchestrator = plugin_from("orchestrator", &paths::real_plugin("orchestrator"), grants);
+        let front = Server::start(&(orchestrator + &to_alpha + &to_beta));
+        let mut client = Client::new(front, era, true);
+        // Servers are looked for while the host is at work already.
+        let found = eventually(PATIENCE, || (client.tools().len() == 3).then_some(()));
+        assert!(found.is_some(), "{era:?}: {:?}\n{}", client.tools(), client.server.log());
+        let id = client.begin_call(TOOL, json!({"request": "one; two; three"}));
+        let mut before = vec![];
+        while before.last().is_none_or(|chunk: &Value| chunk["_meta"][ORIGIN] != json!([ALPHA])) {
+            before.push(client.wait_for(Called::CHUNK)["params"].clone());
+        }
+        alpha.kill();
+        let called = Called(client.wait(id, Instant::now()));
+        let report = report(&called);
+        let expected = [("one: beta says so", BETA), ("two: beta says so", BETA), ("three: beta says so", BETA)];
+        assert_eq!(answers(report), expected, "{era:?}");
+        assert_eq!(report["parts"][0]["answer"]["origin"], "the server beta");
+        assert_eq!(report["given_up"][0]["source"], ALPHA, "{report}");
+        assert_eq!(report["parts"][0]["troubles"][0]["source"], ALPHA, "{report}");
+        assert_eq!(report["parts"][1]["troubles"], json!([]), "{era:?}: this one was never asked of it");
+        assert_eq!(heard(&called, BETA, "three"), ["looking for three", "found three"], "{era:?}");
+        let numbers: Vec<_> = before.iter().chain(called.chunks()).map(|chunk| chunk["seq"].clone()).collect();
+        assert_eq!(json!(numbers), json!((0..numbers.len()).collect::<Vec<_>>()), "{era:?}: one sequence");
+        assert_eq!(called.stream()["sha256"], digest(before.iter().chain(called.chunks())), "{era:?}");
+    }
 }
