@@ -154,6 +154,22 @@ fn questions_are_answered_by_rules_and_declined_without() {
     assert_eq!(page.all("decided")[0]["verdict"], "decline");
 }
 
+#[test]
+fn tools_of_another_server_are_forwarded_only_where_a_rule_says_so() {
+    let agent = Agent::over_http();
+    // The same server under another name is another server to the agent.
+    let two = format!("two={}", agent.address);
+    let call = |name: &str| json!({"call": {"name": name, "arguments": {"n": 2}}});
+    let steps = json!([{"list": true}, call("two.slow-stream__run"), call("two.echo__run")]).to_string();
+    let script = format!("call demo.agent-calls__run {}", json!({"path": steps}));
+    let offer = format!("{ALLOW}[[tool]]\napproval = \"never\"\n[[offer]]\nserver = \"demo\"\ntool = \"two.slow-*\"");
+    let done = agent.run(&script, &offer, &["--connect", &two]).good();
+    assert!(done.result().starts_with(r#"[["echo.run","two.slow-stream__run"]"#), "{}", done.result());
+    assert!(done.result().contains("2 parts") && done.result().contains("unknown-tool"), "{}", done.result());
+    let done = agent.run(&script, "[[tool]]\napproval = \"never\"", &["--connect", &two]).good();
+    assert!(done.result().starts_with(r#"[["echo.run"],"#) && !done.result().contains("2 parts"), "{}", done.result());
+}
+
 /// What a model comes to see, as text.
 fn transcript(done: &Done) -> String {
     done.all("transcript").iter().map(|item| item.to_string()).collect::<Vec<_>>().join("\n")
