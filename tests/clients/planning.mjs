@@ -62,8 +62,7 @@ const definitions = Object.keys(calendar).map((own) =>
 const tools = declared ? clientTools({ tools: definitions, lanes: [lane] }) : undefined;
 
 const sdk = await open(packageName, era);
-const declaration = tools && (packageName === "sdk" ? { experimental: tools.experimental } : { extensions: tools.extensions });
-const client = sdk.make({ sampling: { tools: {} }, ...declaration });
+const client = sdk.make({ sampling: { tools: {} }, ...(tools && { extensions: tools.extensions }) });
 sdk.handle(client, "sampling/createMessage", sample);
 tools?.attach(client);
 const transport = sdk.transport(target);

@@ -37,8 +37,12 @@ class Terminal:
             read = os.read(self.screen, 65536)
         except OSError:  # the other side is gone
             return False
+        self.show(read)
         self.seen += plain(read.decode(errors="replace"))
         return bool(read)
+
+    def show(self, read):
+        """For whoever looks on."""
 
     def expect(self, pattern):
         """Waits for what was not seen before; gives the match."""

@@ -1,4 +1,7 @@
-//! `cargo xtask demo`: the main job, first through a real MCP client, then from the command line without one.
+//! `cargo xtask demo`: the main job, first through a real MCP client, then from the command line without one; and
+//! `demo agent`, the agent's side of reverse calls.
+
+mod agent;
 
 use std::fs;
 use std::io::IsTerminal;
@@ -6,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
+use clap::ValueEnum;
 
 use crate::command::{cargo, check, step};
 use crate::repo::Repo;
@@ -18,8 +22,25 @@ const GUESTS: [&str; 2] = ["spin", "eat-memory"];
 /// How much of the command line's output is shown: the idea, not every folder again.
 const HEAD: usize = 6;
 
+/// What can be shown.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Demo {
+    /// A sandboxed tool over this repository's own tree.
+    Tools,
+    /// `portcullis agent` at a terminal: a server's tool calls our calendar back, and an event makes us call.
+    Agent,
+}
+
+/// Shows one.
+pub(crate) fn run(repo: &Repo, demo: Demo) -> Result<()> {
+    match demo {
+        Demo::Tools => tools(repo),
+        Demo::Agent => agent::run(repo),
+    }
+}
+
 /// Sets up, builds, and runs both halves; fails when anything is not as the demo says.
-pub(crate) fn run(repo: &Repo) -> Result<()> {
+fn tools(repo: &Repo) -> Result<()> {
     setup::for_demo(repo, &GUESTS)?;
     step("building the host", || {
         check(cargo().args(["build", "--quiet", "-p", "portcullis"]).current_dir(&repo.root))

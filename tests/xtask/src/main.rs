@@ -36,8 +36,12 @@ struct Args {
 enum Task {
     /// Gets the tool chains and builds every plugin and test guest.
     Setup,
-    /// Shows the main job with a real MCP client over this repository's own tree.
-    Demo,
+    /// Shows the main job with a real MCP client over this repository's own tree, or the agent's side.
+    Demo {
+        /// What to show.
+        #[arg(value_enum, default_value = "tools")]
+        what: demo::Demo,
+    },
     /// Checks format and lints, then runs all tests.
     Test,
     /// Lets one guest ask every real client, and shows that all see the same.
@@ -66,7 +70,7 @@ fn run(args: Args) -> Result<()> {
     let repo = Repo::locate()?;
     match args.task {
         Task::Setup => setup::everything(&repo),
-        Task::Demo => demo::run(&repo),
+        Task::Demo { what } => demo::run(&repo, what),
         Task::Test => checks::run(&repo),
         Task::Clients => clients::run(&repo),
         Task::Conformance(options) => conformance::run(&repo, &options),
