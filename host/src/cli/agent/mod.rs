@@ -49,7 +49,7 @@ pub(super) struct Agent {
     on: Vec<Reaction>,
     /// Ask nobody, at a terminal too: what no rule allows is declined.
     #[arg(long)]
-    yes_none: bool,
+    unattended: bool,
     /// Print JSON, a line for each thing that happens.
     #[arg(long)]
     json: bool,
@@ -90,7 +90,7 @@ impl Agent {
             None => None,
         };
         let roots = roots(self.roots.iter().chain(rules.roots()))?;
-        let person = !scripted && !self.yes_none;
+        let person = !scripted && !self.unattended;
         let (desk, told) = Desk::new(DeskParts { rules, memory: memory.clone(), person, model, roots });
         let components = components(&config).await?;
         let browser = self.browser.as_deref().map(links::split).transpose().map_err(anyhow::Error::msg)?;

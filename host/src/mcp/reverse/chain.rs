@@ -26,13 +26,13 @@ pub(in crate::mcp) struct Chains(Arc<Mutex<HashMap<String, Arc<Link>>>>);
 struct Link {
     principal: Principal,
     lineage: Lineage,
-    given: Purseful,
-    left: Mutex<Purseful>,
+    given: Stock,
+    left: Mutex<Stock>,
 }
 
 /// What there is to spend.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Purseful {
+struct Stock {
     fuel: Option<u64>,
     cpu: Option<Duration>,
     time: Duration,
@@ -48,7 +48,7 @@ pub(super) struct Named {
 /// One call that continues a chain, with the part of what was left that it may use.
 struct Part {
     link: Arc<Link>,
-    taken: OnceLock<Purseful>,
+    taken: OnceLock<Stock>,
 }
 
 impl Chains {
@@ -65,8 +65,7 @@ impl Chains {
         now: Instant,
     ) -> io::Result<Named> {
         let name = URL_SAFE_NO_PAD.encode(random::<16>()?);
-        let given =
-            Purseful { fuel: budget.fuel, cpu: budget.cpu, time: budget.deadline.saturating_duration_since(now) };
+        let given = Stock { fuel: budget.fuel, cpu: budget.cpu, time: budget.deadline.saturating_duration_since(now) };
         let (principal, lineage) = (principal.clone(), lineage.clone());
         let link = Arc::new(Link { principal, lineage, given, left: Mutex::new(given) });
         self.open().insert(name.clone(), link.clone());
@@ -95,12 +94,12 @@ impl Chains {
 }
 
 impl Link {
-    fn left(&self) -> MutexGuard<'_, Purseful> {
+    fn left(&self) -> MutexGuard<'_, Stock> {
         self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Purseful {
+impl Stock {
     fn take_half(&mut self) -> Self {
         let half = Self { fuel: self.fuel.map(|fuel| fuel / 2), cpu: self.cpu.map(|cpu| cpu / 2), time: self.time };
         self.fuel = self.fuel.map(|fuel| fuel - fuel / 2);
@@ -132,7 +131,7 @@ impl Drop for Named {
 impl Purse for Part {
     /// Half of what is left, so that another one beside it has something too.
     fn take(&self, now: Instant) -> Budget {
-        let Purseful { fuel, cpu, time } = *self.taken.get_or_init(|| self.link.left().take_half());
+        let Stock { fuel, cpu, time } = *self.taken.get_or_init(|| self.link.left().take_half());
         Budget { fuel, cpu, deadline: now + time, time }
     }
 
