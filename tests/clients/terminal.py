@@ -180,7 +180,7 @@ def remembered(terminal, command, environment):
     second.type("steer stop")
     second.expect("│ heard 0")
     second.type("calls")
-    assert "left open" not in second.expect(r"\n1: .*?\n2: [^\n]*")[0]
+    assert "left open" not in second.expect(r"(?:\n|> )1: .*?\n2: [^\n]*")[0]
     second.type("forget demo")
     second.expect("demo is forgotten")
     second.type("servers")
