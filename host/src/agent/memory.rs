@@ -60,9 +60,6 @@ pub struct OpenCall {
     /// The server's own name for it.
     #[serde(default)]
     pub call: Option<String>,
-    /// Where a legacy stream can be taken up again.
-    #[serde(default)]
-    pub resume: Option<String>,
     /// Tools that the user has allowed for as long as this call runs.
     #[serde(default)]
     pub approved: Vec<String>,
@@ -253,16 +250,7 @@ mod tests {
     fn call(id: &str) -> OpenCall {
         let arguments = Some(serde_json::from_str(r#"{"topic": "whales"}"#).unwrap());
         let (server, tool) = ("demo".into(), "write".into());
-        OpenCall {
-            correlation_id: id.into(),
-            server,
-            tool,
-            arguments,
-            call: None,
-            resume: None,
-            approved: vec![],
-            process: 0,
-        }
+        OpenCall { correlation_id: id.into(), server, tool, arguments, call: None, approved: vec![], process: 0 }
     }
 
     #[test]

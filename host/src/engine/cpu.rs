@@ -17,6 +17,8 @@ pub(super) struct CpuTime {
     start: Instant,
     /// Nanoseconds of finished polls.
     done: Arc<AtomicU64>,
+    /// Nanoseconds that others spent on the call's behalf; part of `done`.
+    elsewhere: Arc<AtomicU64>,
     /// When the running poll began: nanoseconds since `start`.
     since: Arc<AtomicU64>,
 }
@@ -24,7 +26,7 @@ pub(super) struct CpuTime {
 impl CpuTime {
     pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
         let start = clock.now();
-        Self { clock, start, done: Arc::default(), since: Arc::default() }
+        Self { clock, start, done: Arc::default(), elsewhere: Arc::default(), since: Arc::default() }
     }
 
     /// The same clock, counting from now.
@@ -41,7 +43,19 @@ impl CpuTime {
         Duration::from_nanos(self.elapsed())
     }
 
-    /// CPU time of finished polls.
+    /// Counts time that was spent on the call's behalf, but not while it was polled.
+    pub(super) fn add(&self, elsewhere: Duration) {
+        let nanos = u64::try_from(elsewhere.as_nanos()).unwrap_or(u64::MAX);
+        self.done.fetch_add(nanos, Ordering::Relaxed);
+        self.elsewhere.fetch_add(nanos, Ordering::Relaxed);
+    }
+
+    /// The part of the total that was added.
+    pub(super) fn elsewhere(&self) -> Duration {
+        Duration::from_nanos(self.elsewhere.load(Ordering::Relaxed))
+    }
+
+    /// CPU time of finished polls, and what was added.
     pub(super) fn total(&self) -> Duration {
         Duration::from_nanos(self.done.load(Ordering::Relaxed))
     }

@@ -73,6 +73,12 @@ impl Supervision {
         &self.allowance
     }
 
+    /// Takes CPU time that others spent for this call outside of it; a call metered by CPU time that has none left then
+    /// ends at its next tick.
+    pub fn pay(&self, elsewhere: Duration) {
+        self.cpu.add(elsewhere);
+    }
+
     /// What is left now, for a nested call. Asked from inside the call.
     pub fn left(&self, fuel: Option<u64>) -> Budget {
         let budget = self.allowance.budget;
@@ -169,7 +175,8 @@ where
         }
     };
     let fuel = budget.fuel.filter(|_| limits.metering == Metering::Fuel);
-    let spent = Spent { fuel: fuel.map(|had| had.saturating_sub(store.get_fuel().unwrap_or(0))), cpu: cpu.total() };
+    let fuel = fuel.map(|had| had.saturating_sub(store.get_fuel().unwrap_or(0)));
+    let spent = Spent { fuel, cpu: cpu.total(), elsewhere: cpu.elsewhere() };
     let result = match ended {
         Err(error) => Err(error),
         Ok(Ok(value)) => Ok(value),

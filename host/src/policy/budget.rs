@@ -24,6 +24,8 @@ pub struct Spent {
     pub fuel: Option<u64>,
     /// Time on a CPU, host work included.
     pub cpu: Duration,
+    /// The part of it that was not spent while the caller itself was being run: calls that came back from outside.
+    pub elsewhere: Duration,
 }
 
 impl Spent {

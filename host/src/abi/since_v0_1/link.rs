@@ -118,12 +118,14 @@ async fn call_agent_tools(
     let checked = calls.into_iter().map(check).collect();
     let made = running.agent_tools.make(checked).await;
     let mut results = Vec::with_capacity(made.len());
-    let mut spent = 0u64;
+    let (mut spent, mut elsewhere) = (0u64, Duration::ZERO);
     for (result, cost) in made {
-        // Only fuel has to be taken: CPU time of a nested call is already in ours, and the deadline is one point in time.
+        // CPU time of a nested call is already in ours, unless it was spent elsewhere; the deadline is one point in time.
         spent = spent.saturating_add(cost.as_fuel());
+        elsewhere = elsewhere.saturating_add(cost.elsewhere);
         results.push(result.map(convert::agent_result_to_guest).map_err(convert::agent_error_to_guest));
     }
+    store.data_mut().supervision().pay(elsewhere);
     charge(&mut store, spent)?;
     Ok(results)
 }

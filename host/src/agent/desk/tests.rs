@@ -74,7 +74,6 @@ async fn always_and_once_per_task_are_not_asked_again() {
         tool: "plan".into(),
         arguments: None,
         call: None,
-        resume: None,
         approved: vec![],
         process: 0,
     };

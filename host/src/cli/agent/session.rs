@@ -185,7 +185,6 @@ impl Session {
             tool: tool.clone(),
             arguments: Some(arguments.clone()),
             call: None,
-            resume: None,
             approved: Vec::new(),
             process: std::process::id(),
         };

@@ -118,7 +118,8 @@ impl Named {
         let (given, left) = (self.link.given, *self.link.left());
         let fuel = given.fuel.zip(left.fuel).map(|(given, left)| given.saturating_sub(left));
         let cpu = given.cpu.zip(left.cpu).map(|(given, left)| given.saturating_sub(left));
-        Spent { fuel, cpu: cpu.unwrap_or_default() }
+        let cpu = cpu.unwrap_or_default();
+        Spent { fuel, cpu, elsewhere: cpu }
     }
 }
 
@@ -186,12 +187,12 @@ mod tests {
         };
         let ((first, purse), (second, _running)) = (go_on(), go_on());
         assert_eq!((first.fuel, second.fuel, first.deadline), (Some(500), Some(250), now + SECOND));
-        purse.settle(Spent { fuel: Some(100), cpu: SECOND }, SECOND / 4);
+        purse.settle(Spent { fuel: Some(100), cpu: SECOND, elsewhere: Duration::ZERO }, SECOND / 4);
         let (third, purse) = go_on();
         // 250 and what came back of 500, halved.
         assert_eq!((third.fuel, third.time), (Some(325), SECOND * 3 / 4));
         // More than it had, as by its last step.
-        purse.settle(Spent { fuel: Some(400), cpu: SECOND }, SECOND);
+        purse.settle(Spent { fuel: Some(400), cpu: SECOND, elsewhere: SECOND }, SECOND);
         assert_eq!((go_on().0.fuel, go_on().0.time), (Some(162), Duration::ZERO));
         assert!(named.spent().fuel.unwrap() >= 100 + 250 + 325);
     }

@@ -74,6 +74,18 @@ fn fuel_is_what_the_chain_has_left() {
 }
 
 #[test]
+fn cpu_time_is_what_the_chain_has_left() {
+    let mut client = client("limits = { metering = \"ticks\", cpu = \"400ms\" }");
+    let (arguments, asking, chain) = midway(&mut client);
+    let burnt = Called(client.request("tools/call", chained("burn__run", json!({"n": 1_000_000_000_000u64}), &chain)));
+    assert_eq!(burnt.code(), "cpu-exhausted", "{}", burnt.result());
+    let limit = burnt.number("limitMs");
+    assert!(limit <= 200, "half of what was left: {}", burnt.error());
+    let paid = go_on(&mut client, &arguments, &asking).usage()["cpuMs"].as_f64().unwrap();
+    assert!(paid >= limit as f64, "{paid} ms of {limit} ms are paid for by the call that it belongs to");
+}
+
+#[test]
 fn a_chain_that_is_not_open_is_refused() {
     let mut client = client("");
     let (arguments, asking, chain) = midway(&mut client);
