@@ -5,6 +5,7 @@
 
 pub mod abi;
 pub mod agent;
+pub mod audit;
 pub mod changes;
 pub mod cli;
 pub mod clock;
@@ -14,6 +15,7 @@ pub mod engine;
 pub mod host;
 pub mod identity;
 pub mod imports;
+pub mod install;
 pub mod mcp;
 pub mod model;
 pub mod outbound;

@@ -1,12 +1,16 @@
 //! Requests and grants in lines, one per capability. The patterns name every field, so none can be forgotten.
 
-use crate::policy::{ClientGrants, ClientRequests, Grants, Mount, Requests, SampleGrant, ToolPattern};
+use crate::policy::{
+    ClientGrants, ClientRequests, Grants, HostPattern, HttpGrant, Mount, Requests, SampleGrant, ScratchGrant,
+    SecretGrant, StateGrant, ToolPattern,
+};
 
 type Lines = Vec<(&'static str, String)>;
 
 /// What a manifest asks for.
 pub(super) fn requested(requests: &Requests) -> Lines {
-    let Requests { filesystem, agent_tools, client, publish, events, connections } = requests;
+    let Requests { filesystem, agent_tools, client, publish, events, connections, http, secrets, env, state, scratch } =
+        requests;
     let ClientRequests { form, url, sample, roots } = client;
     let mut lines: Lines = filesystem.iter().map(|access| ("filesystem", access.to_string())).collect();
     lines.extend(patterns("agent-tools", agent_tools));
@@ -17,12 +21,30 @@ pub(super) fn requested(requests: &Requests) -> Lines {
     lines.extend(flag("publish", *publish));
     lines.extend(patterns("events", events));
     lines.extend(connections.iter().map(|name| ("connections", name.clone())));
+    lines.extend(http.iter().map(|pattern| ("http", pattern.to_string())));
+    lines.extend(secrets.iter().map(|name| ("secrets", name.clone())));
+    lines.extend(env.iter().map(|name| ("env", name.clone())));
+    lines.extend(flag("state", *state));
+    lines.extend(flag("scratch", *scratch));
     lines
 }
 
 /// What an operator gave. Of directories, those that the plugin really gets.
 pub(super) fn granted(grants: &Grants, mounts: &[Mount]) -> Lines {
-    let Grants { filesystem: _, agent_tools, client, publish, events, connections, flows } = grants;
+    let Grants {
+        filesystem: _,
+        agent_tools,
+        client,
+        publish,
+        events,
+        connections,
+        http,
+        secrets,
+        env,
+        state,
+        scratch,
+        flows,
+    } = grants;
     let ClientGrants { form, url, sample, roots } = client;
     let mount = |it: &Mount| ("filesystem", format!("{} -> {} ({})", it.host.display(), it.guest, it.access));
     let mut lines: Lines = mounts.iter().map(mount).collect();
@@ -37,6 +59,19 @@ pub(super) fn granted(grants: &Grants, mounts: &[Mount]) -> Lines {
     lines.extend(flag("publish", *publish));
     lines.extend(patterns("events", events));
     lines.extend(connections.iter().map(|name| ("connections", name.clone())));
+    lines.extend(http.iter().map(|HttpGrant { allow, private, requests, body, timeout, redirects }| {
+        let timeout = humantime::format_duration(*timeout);
+        let private = if *private { ", private networks too" } else { "" };
+        let redirects = if *redirects > 0 { format!(", {redirects} redirects") } else { String::new() };
+        ("http", format!("{allow} ({requests} a call, {body}, {timeout}{redirects}{private})"))
+    }));
+    lines.extend(secrets.iter().map(|SecretGrant { name, hosts }| {
+        let hosts: Vec<_> = hosts.iter().map(HostPattern::as_str).collect();
+        ("secrets", format!("{name} -> {}", hosts.join(", ")))
+    }));
+    lines.extend(env.iter().map(|name| ("env", name.clone())));
+    lines.extend(state.iter().map(|StateGrant { size, keys }| ("state", format!("{size}, {keys} keys a principal"))));
+    lines.extend(scratch.iter().map(|ScratchGrant { guest, size }| ("scratch", format!("{guest} ({size})"))));
     lines.extend(flows.iter().map(|flow| ("flows", flow.as_str().to_owned())));
     lines
 }
@@ -62,6 +97,11 @@ mod tests {
             publish = true
             events = ["policy.*"]
             connections = ["github"]
+            http = ["https://api.example.com"]
+            secrets = ["token"]
+            env = ["TZ"]
+            state = true
+            scratch = true
         "#;
         let keys: Vec<_> = requested(&toml::from_str(requests).unwrap()).into_iter().map(|(key, _)| key).collect();
         let expected = [
@@ -74,6 +114,11 @@ mod tests {
             "publish",
             "events",
             "connections",
+            "http",
+            "secrets",
+            "env",
+            "state",
+            "scratch",
         ];
         assert_eq!(keys, expected);
         let grants = r#"
@@ -82,10 +127,15 @@ mod tests {
             publish = true
             events = ["policy.*"]
             connections = ["github"]
+            http = [{ allow = "https://api.example.com" }]
+            secrets = [{ name = "token", hosts = ["api.example.com"] }]
+            env = ["TZ"]
+            state = {}
+            scratch = {}
             flows = ["client -> host-model"]
         "#;
         let keys: Vec<_> = granted(&toml::from_str(grants).unwrap(), &[]).into_iter().map(|(key, _)| key).collect();
-        assert_eq!(keys[..8], expected[1..]);
-        assert_eq!(keys[8..], ["flows"]);
+        assert_eq!(keys[..13], expected[1..]);
+        assert_eq!(keys[13..], ["flows"]);
     }
 }

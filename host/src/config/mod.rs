@@ -5,7 +5,7 @@ use crate::connections::ConnectionSettings;
 use crate::identity::AuthSettings;
 use crate::model::ModelSettings;
 use crate::outbound::Endpoint;
-use crate::policy::{Grants, Limits, ParkingLimits, PluginId, PluginSpec, Side};
+use crate::policy::{Digest, Grants, Limits, ParkingLimits, PluginId, PluginSpec, Side};
 use bytesize::ByteSize;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -85,6 +85,7 @@ struct ServerTable {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct PluginTable {
     source: PathBuf,
+    digest: Option<Digest>,
     #[serde(default = "yes")]
     prefix: bool,
     #[serde(default)]
@@ -293,6 +294,7 @@ fn plugin(side: Side, name: String, table: PluginTable, path: &Path, folder: &Pa
     }
     Ok(PluginSpec {
         source: folder.join(home_expanded(&table.source)),
+        digest: table.digest,
         prefix: table.prefix,
         private: table.private,
         grants,

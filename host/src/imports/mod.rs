@@ -50,6 +50,7 @@ pub use tool::{
     Budgeted, CallContext, Execution, Exhaustion, GuestDenial, Icon, Tool, ToolAnnotations, ToolError, ToolResult,
 };
 
+use crate::audit::Trail;
 use std::sync::Arc;
 
 /// Prices of host work in fuel, so that a guest cannot have the host work for nothing. One unit is about a nanosecond.
@@ -86,6 +87,8 @@ pub struct CallCtx {
     pub client: Client,
     /// `connections`.
     pub accounts: Accounts,
+    /// What is decided on the call's behalf.
+    pub trail: Trail,
     /// The last path that the sandbox refused, for the error the user sees.
     pub refused_path: Option<wasi::RefusedPath>,
 }
@@ -112,8 +115,15 @@ impl CallCtx {
             events: Events::new(authority, nobody.events),
             client,
             accounts,
+            trail: Trail::default(),
             refused_path: None,
         }
+    }
+
+    /// With records of what is decided.
+    pub fn recorded_by(mut self, trail: Trail) -> Self {
+        self.trail = trail;
+        self
     }
 
     /// To which somebody may say something.

@@ -1,12 +1,11 @@
 //! Bytes that are worth compiling: read whole within a size limit, known by their digest, inspected before anything
 //! runs. A single `.wasm` file is a whole package: the manifest is a custom section in it.
 
-mod digest;
 mod file;
 mod inspect;
 mod manifest;
 
-pub use digest::Digest;
+pub use crate::policy::Digest;
 pub use file::{MAX_COMPONENT, PackageError, read_file};
 pub use inspect::{Inspection, Refusal, TOOLS_INTERFACE, inspect};
 pub use manifest::Manifest;

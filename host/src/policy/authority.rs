@@ -1,90 +1,10 @@
-//! Requests, grants, and their intersection.
+//! Requests and grants, intersected.
 
 use super::{
-    Capability, ClientGrants, ClientRequests, Denial, FlowPattern, Hearer, PluginId, SampleGrant, Secrets, ToolPattern,
+    Access, Capability, Denial, Grants, Hearer, HttpGrant, HttpTarget, PluginId, Requests, SampleGrant, SecretGrant,
+    Secrets, StateGrant, ToolPattern,
 };
-use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-
-/// How far a directory may be used. Ordered: write includes read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Access {
-    /// Look, never change.
-    Read,
-    /// Create, change and delete as well.
-    Write,
-}
-
-impl std::fmt::Display for Access {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Access::Read => "read",
-            Access::Write => "write",
-        })
-    }
-}
-
-/// What a plugin's manifest asks for. The default asks for nothing.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
-pub struct Requests {
-    /// Use of directories, at most this far; which ones is the operator's choice.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub filesystem: Option<Access>,
-    /// Agent-side tools, by pattern.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub agent_tools: Vec<ToolPattern>,
-    /// Questions to the client.
-    #[serde(skip_serializing_if = "asks_nothing")]
-    pub client: ClientRequests,
-    /// To publish resources and prompts.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub publish: bool,
-    /// Events, by pattern.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub events: Vec<ToolPattern>,
-    /// Connected accounts, by name.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub connections: Vec<String>,
-}
-
-fn asks_nothing(client: &ClientRequests) -> bool {
-    *client == ClientRequests::default()
-}
-
-/// One directory the operator gives.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct FilesystemGrant {
-    /// Directory on this machine; relative to the configuration file.
-    pub host: PathBuf,
-    /// Where the guest sees it; absolute.
-    pub guest: String,
-    /// How far it may be used.
-    pub access: Access,
-}
-
-/// What the operator gave. The default gives nothing.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
-pub struct Grants {
-    /// Directories.
-    pub filesystem: Vec<FilesystemGrant>,
-    /// Agent-side tools, by pattern.
-    pub agent_tools: Vec<ToolPattern>,
-    /// Questions to the client.
-    pub client: ClientGrants,
-    /// Resources and prompts made at run time.
-    pub publish: bool,
-    /// Events, by pattern.
-    pub events: Vec<ToolPattern>,
-    /// Connected accounts, by name.
-    pub connections: Vec<String>,
-    /// Who may learn of private results. Not an authority that a plugin asks for: an exception from a rule, so there is no
-    /// request for it.
-    pub flows: Vec<FlowPattern>,
-}
 
 /// A directory that a plugin really gets.
 #[derive(Debug, Clone, PartialEq)]
@@ -132,6 +52,11 @@ impl Authority {
             ("publish", grants.publish && !requests.publish),
             ("events", !grants.events.is_empty() && requests.events.is_empty()),
             ("connections", !grants.connections.is_empty() && requests.connections.is_empty()),
+            ("http", !grants.http.is_empty() && requests.http.is_empty()),
+            ("secrets", !grants.secrets.is_empty() && requests.secrets.is_empty()),
+            ("env", !grants.env.is_empty() && requests.env.is_empty()),
+            ("state", grants.state.is_some() && !requests.state),
+            ("scratch", grants.scratch.is_some() && !requests.scratch),
         ];
         let idle_grants = idle.into_iter().filter(|(_, idle)| *idle).map(|(key, _)| key).collect();
         Self { plugin, mounts, requested: requests.clone(), granted: grants.clone(), idle_grants }
@@ -205,6 +130,42 @@ impl Authority {
         let names = |list: &[String]| list.iter().any(|known| known == name);
         let capability = || Capability::Connections { name: name.to_owned() };
         self.both(names(&self.granted.connections), names(&self.requested.connections), capability)
+    }
+
+    /// Whether a request may be sent, and how: by the first line that covers it.
+    pub fn http(&self, target: &HttpTarget) -> Result<&HttpGrant, Denial> {
+        let grant = self.granted.http.iter().find(|grant| grant.allow.covers(target));
+        let requested = self.requested.http.iter().any(|pattern| pattern.covers(target));
+        let denial = match grant {
+            Some(grant) if requested => return Ok(grant),
+            Some(_) => Denial::not_requested,
+            None => Denial::not_granted,
+        };
+        Err(denial(&self.plugin, Capability::Http { request: target.to_string() }))
+    }
+
+    /// Whether a secret may be sent to this host.
+    pub fn secret(&self, name: &str, host: &str) -> Result<&SecretGrant, Denial> {
+        let grant = self.granted.secrets.iter().find(|grant| grant.name == name && grant.reaches(host));
+        let requested = self.requested.secrets.iter().any(|known| known == name);
+        let denial = match grant {
+            Some(grant) if requested => return Ok(grant),
+            Some(_) => Denial::not_requested,
+            None => Denial::not_granted,
+        };
+        Err(denial(&self.plugin, Capability::Secrets { name: name.to_owned(), host: host.to_owned() }))
+    }
+
+    /// Names of variables of the host's environment that the guest sees.
+    pub fn env(&self) -> impl Iterator<Item = &str> {
+        let both = |name: &&String| self.requested.env.contains(name);
+        self.granted.env.iter().filter(both).map(String::as_str)
+    }
+
+    /// Whether values may be kept from call to call, and how much of them.
+    pub fn state(&self) -> Result<StateGrant, Denial> {
+        self.both(self.granted.state.is_some(), self.requested.state, || Capability::State)?;
+        Ok(self.granted.state.unwrap_or_default())
     }
 
     /// Whether somebody may be told anything by a call that knows these private results.

@@ -40,6 +40,20 @@ pub enum Capability {
         /// The connection's key in the configuration.
         name: String,
     },
+    /// A request to another server.
+    Http {
+        /// Method and URL, without query.
+        request: String,
+    },
+    /// A secret, told to a host.
+    Secrets {
+        /// The secret's key in the configuration.
+        name: String,
+        /// Who was to be told.
+        host: String,
+    },
+    /// Values kept from call to call.
+    State,
     /// What one origin marked private, told to another.
     Flow {
         /// `from -> to`.
@@ -60,6 +74,9 @@ impl Capability {
             Capability::Publish => "publish",
             Capability::Events { .. } => "events",
             Capability::Connections { .. } => "connections",
+            Capability::Http { .. } => "http",
+            Capability::Secrets { .. } => "secrets",
+            Capability::State => "state",
             Capability::Flow { .. } => "flows",
         }
     }
@@ -74,7 +91,9 @@ impl Capability {
             Capability::Sample => "the client's model",
             Capability::Roots => "the client's roots",
             Capability::Publish => "resources and prompts",
-            Capability::Events { name } | Capability::Connections { name } => name,
+            Capability::Events { name } | Capability::Connections { name } | Capability::Secrets { name, .. } => name,
+            Capability::Http { request } => request,
+            Capability::State => "values kept from call to call",
             Capability::Flow { flow } => flow,
         }
     }
@@ -107,6 +126,14 @@ impl Denial {
             Capability::Publish => ("is not granted", "publish = true".to_owned()),
             Capability::Events { name } => ("is not granted", format!(r#"events = ["{}"]"#, word(name))),
             Capability::Connections { name } => ("is not granted", format!(r#"connections = ["{}"]"#, word(name))),
+            Capability::Http { request } => {
+                ("is not granted", format!(r#"http = [{{ allow = "{}" }}]"#, origin(request)))
+            }
+            Capability::Secrets { name, host } => (
+                "is not granted for this host",
+                format!(r#"secrets = [{{ name = "{}", hosts = ["{}"] }}]"#, word(name), word(host)),
+            ),
+            Capability::State => ("is not granted", "state = {}".to_owned()),
             Capability::Flow { flow } => {
                 ("would pass on a private result, which is not granted", format!(r#"flows = ["{flow}"]"#))
             }
@@ -150,6 +177,17 @@ fn filesystem_line(guest: &str, access: Access) -> String {
 fn word(name: &str) -> &str {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     if name.len() <= 128 && !name.is_empty() && name.chars().all(plain) { name } else { "<name>" }
+}
+
+/// The pattern to offer in a remedy: method and server of the request that was refused.
+fn origin(request: &str) -> String {
+    let (method, url) = request.split_once(' ').unwrap_or(("GET", request));
+    let (scheme, rest) = url.split_once("://").unwrap_or(("https", url));
+    let text = format!("{method} {scheme}://{}/", rest.split('/').next().unwrap_or_default());
+    match super::HttpPattern::new(&text) {
+        Ok(_) => text,
+        Err(_) => "GET https://<host>/".to_owned(),
+    }
 }
 
 /// The folder to offer in a remedy: the first component of an absolute path. A guest chose this text and an operator may

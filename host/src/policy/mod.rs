@@ -4,12 +4,16 @@
 //! what its manifest [requests](Requests) and what the operator [granted](Grants); the intersection is its
 //! [`Authority`]. The third key, the client's declaration on a request, narrows further at call time.
 
+mod address;
 mod asking;
 mod authority;
 mod budget;
 mod denial;
+mod digest;
 mod flow;
+mod grants;
 mod host_pattern;
+mod http;
 mod limits;
 mod lineage;
 mod parking;
@@ -17,12 +21,16 @@ mod pattern;
 mod plugin;
 mod principal;
 
+pub use address::Reach;
 pub use asking::{ClientGrants, ClientRequests, SampleGrant};
-pub use authority::{Access, Authority, FilesystemGrant, Grants, Mount, Requests};
+pub use authority::{Authority, Mount};
 pub use budget::{Budget, Spent};
 pub use denial::{Capability, Denial};
+pub use digest::{Digest, DigestError};
 pub use flow::{FlowError, FlowPattern, Hearer, Origin, Secrets};
+pub use grants::{Access, FilesystemGrant, Grants, HttpGrant, Requests, ScratchGrant, SecretGrant, StateGrant};
 pub use host_pattern::{HostPattern, HostPatternError};
+pub use http::{HttpPattern, HttpPatternError, HttpTarget};
 pub use limits::{LimitError, Limits, Metering, Overflow};
 pub use lineage::{Lineage, LineageError};
 pub use parking::ParkingLimits;

@@ -1,6 +1,6 @@
 //! A plugin as the operator configured it.
 
-use super::{Grants, Limits};
+use super::{Digest, Grants, Limits};
 use std::path::PathBuf;
 
 /// Where a plugin stands in the configuration: under `[plugins.NAME]` or `[agent.NAME]`.
@@ -51,6 +51,8 @@ pub struct PluginSpec {
     pub id: PluginId,
     /// The component file.
     pub source: PathBuf,
+    /// The only bytes that may be in that file; none: whatever is there, which is for one's own plugins.
+    pub digest: Option<Digest>,
     /// Whether its tools are exposed as `<plugin>__<tool>`.
     pub prefix: bool,
     /// Whether what an agent-side tool answers is for its caller and the caller's client only.

@@ -6,6 +6,7 @@ use super::plugin::{Plugin, PluginTool};
 use super::provided::{self, Pieces};
 use super::waiting::{Place, Waiting};
 use crate::abi::{CallSetup, Ended, Remains};
+use crate::audit::{Audit, Trail};
 use crate::clock::Clock;
 use crate::engine::{Allowance, CallError, MAX_INSTANCES, MAX_WAITING, Standstill};
 use crate::imports::{
@@ -85,6 +86,7 @@ pub struct Runner {
     idle: Arc<Idle>,
     keepers: Keepers,
     model: Option<Arc<dyn ModelProvider>>,
+    audit: Audit,
 }
 
 impl Runner {
@@ -99,12 +101,19 @@ impl Runner {
             idle: Arc::default(),
             keepers,
             model: None,
+            audit: Audit::none(),
         }
     }
 
     /// With a model that answers plugins whose clients have none.
     pub fn with_model(mut self, model: Option<Arc<dyn ModelProvider>>) -> Self {
         self.model = model;
+        self
+    }
+
+    /// With records of what is decided.
+    pub fn recorded_by(mut self, audit: Audit) -> Self {
+        self.audit = audit;
         self
     }
 
@@ -236,7 +245,11 @@ impl Runner {
         let accounts = Accounts::new(authority(), limits, &request.context, lines, connections);
         let client = Client::new(authority(), limits, client, accounts.clone());
         let agent_tools = AgentTools::new(authority(), lineage, request.agent).waiting_at_most(limits.answer);
+        let (context, audit) = (&request.context, self.audit.clone());
+        let (digest, id) = (plugin.digest.clone(), context.id.clone());
+        let trail = Trail::new(audit, context.principal.clone(), plugin.id().clone(), digest, id);
         let call = CallCtx::new(request.context, limits, request.sink, agent_tools, client, accounts)
+            .recorded_by(trail)
             .steered_by(request.steering)
             .keep_with(&self.keepers);
         let (limits, cancel) = (limits.clone(), request.cancel);

@@ -31,6 +31,7 @@ impl Made {
             spec: PluginSpec {
                 id,
                 source: "x".into(),
+                digest: None,
                 prefix,
                 private: false,
                 grants: Grants::default(),
