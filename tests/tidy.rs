@@ -49,7 +49,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
 ];
 
 /// The composition root and what is above it may name anything.
-const MAY_NAME_ALL: &[&str] = &["host", "cli", "main", "lib"];
+const MAY_NAME_ALL: &[&str] = &["host", "cli", "main", "lib", "fuzzing"];
 
 /// Words of `host/src` that stand in few places only. A place is a file or a folder.
 struct Only {

@@ -12,6 +12,8 @@ pub mod clock;
 pub mod config;
 pub mod connections;
 pub mod engine;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 pub mod host;
 pub mod identity;
 pub mod imports;

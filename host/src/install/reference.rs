@@ -73,7 +73,7 @@ impl Reference {
         }
         match text.split_once("://") {
             Some((scheme, _)) => Err(fail(format!("nothing is fetched by `{scheme}`; {FORMS}"))),
-            None if text.contains('/') || is_component(Path::new(text)) => Ok(Self::File(PathBuf::from(text))),
+            None if text.contains('/') || is_component(Path::new(text)) => file(text).map_err(fail),
             None => Err(fail(FORMS.to_owned())),
         }
     }
@@ -168,7 +168,8 @@ fn file(path: &str) -> Result<Reference, String> {
         Some(rest) if !rest.starts_with('/') => {
             Err("a file of another machine cannot be read: write file:PATH, or file:///PATH".into())
         }
-        Some(rest) => Ok(Reference::File(PathBuf::from(rest))),
+        // One slash is as good as many, and it is written so.
+        Some(rest) => Ok(Reference::File(PathBuf::from(format!("/{}", rest.trim_start_matches('/'))))),
         None if path.is_empty() => Err("after `file:` comes a path".into()),
         None => Ok(Reference::File(PathBuf::from(path))),
     }

@@ -39,6 +39,8 @@ mod wire;
 pub use lot::Lot;
 pub use reverse::AskTools;
 pub(crate) use reverse::EXTENSION as CLIENT_TOOLS;
+#[cfg(any(test, fuzzing))]
+pub(crate) use seal::ForeignState;
 pub use server::{Parts, Server};
 pub use steer::STEER_CALL;
 

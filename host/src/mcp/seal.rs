@@ -122,6 +122,37 @@ impl Sealer {
     }
 }
 
+/// A state that somebody else brings, for those who try.
+#[cfg(any(test, fuzzing))]
+pub(crate) struct ForeignState {
+    sealer: Sealer,
+    binding: Binding,
+    sealed: Vec<u8>,
+}
+
+#[cfg(any(test, fuzzing))]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+impl ForeignState {
+    pub(crate) fn new() -> Self {
+        let sealer = Sealer::new().unwrap();
+        let binding = Binding::new(&Principal::known("key", "ann"), "tools/call", "book", &Value::Null, "v1");
+        let sealed = URL_SAFE_NO_PAD.decode(sealer.seal([7; 16], 99, &binding).unwrap()).unwrap();
+        Self { sealer, binding, sealed }
+    }
+
+    /// Whether this text opens.
+    pub(crate) fn opens(&self, text: &str) -> bool {
+        self.sealer.open(text, &self.binding).is_some()
+    }
+
+    /// Whether a real state opens when these bytes are put over it, one that differs at least.
+    pub(crate) fn opens_when_changed(&self, by: &[u8]) -> bool {
+        let changed: Vec<u8> =
+            self.sealed.iter().zip(by.iter().chain(std::iter::repeat(&0))).map(|(byte, by)| byte ^ by).collect();
+        changed != self.sealed && self.opens(&URL_SAFE_NO_PAD.encode(changed))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -28,7 +28,7 @@ impl Manifest {
     const MAX_BYTES: usize = 64 << 10;
 
     /// Reads the section's bytes; the error is a sentence.
-    pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, String> {
         if bytes.len() > Self::MAX_BYTES {
             return Err(format!("it is larger than {} KiB", Self::MAX_BYTES >> 10));
         }
