@@ -9,6 +9,7 @@ mod clients;
 mod command;
 mod conformance;
 mod demo;
+mod fuzz;
 mod node;
 mod python;
 mod repo;
@@ -48,6 +49,8 @@ enum Task {
     Clients,
     /// Runs the official MCP conformance suite, with fixtures that are components.
     Conformance(conformance::Options),
+    /// Fuzzes what strangers' bytes reach first, by coverage.
+    Fuzz(fuzz::Options),
     /// Measures the host beside a native server, in release builds.
     Bench {
         /// Passed on to the benchmark.
@@ -74,6 +77,7 @@ fn run(args: Args) -> Result<()> {
         Task::Test => checks::run(&repo),
         Task::Clients => clients::run(&repo),
         Task::Conformance(options) => conformance::run(&repo, &options),
+        Task::Fuzz(options) => fuzz::run(&repo, &options),
         Task::Bench { args } => bench::run(&repo, &args),
     }
 }
