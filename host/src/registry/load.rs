@@ -112,6 +112,7 @@ impl Loader {
             templates: offered.templates,
             prompts: offered.prompts,
             completes: offered.completes,
+            definitions: offered.definitions,
             prepared,
         })
     }
