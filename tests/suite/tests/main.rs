@@ -22,6 +22,7 @@ mod floods;
 mod forged;
 mod giving_up;
 mod headers;
+mod hostile;
 mod http;
 mod identity;
 mod isolation;

@@ -1,0 +1,3 @@
+//! tmp
+mod files;
+mod paths;
