@@ -77,7 +77,8 @@ impl Host {
         let reserved: &[&str] = if config.fallback_tools { &[STEER_CALL] } else { &[] };
         let catalog = Catalog::beside(plugins, agents, reserved)?;
         let catalog = Arc::new(CurrentCatalog::new(catalog, changes.clone()));
-        let runner = Arc::new(Runner::new(clock.clone(), keepers, connections).with_model(model));
+        let runner =
+            Arc::new(Runner::new(clock.clone(), keepers, connections).with_model(model).sharing(config.per_principal));
         let local = Arc::new(LocalAgent::new(runner.clone(), catalog.clone()));
         let agent = Arc::new(Together::new(vec![local]));
         let upstreams = gateway::connect(&config.upstreams, &agent, &catalog, clock.clone()).await;

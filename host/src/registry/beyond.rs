@@ -55,6 +55,9 @@ impl Runner {
         if let Err(reason) = beyond.tool.input.check(arguments) {
             return Finished::not_begun(Err(CallError::InvalidArguments { reason }));
         }
+        if let Err(error) = self.rated(&request.context.principal) {
+            return Finished::not_begun(Err(error));
+        }
         let clock = self.clock();
         let (limits, began) = (Limits { deadline: LONGEST, ..Limits::default() }, clock.now());
         let CallRequest { context, sink, agent, client, cancel, .. } = request;

@@ -1,6 +1,8 @@
 //! Running one call on a plugin, whoever asks: a client over MCP, another plugin, the command line.
 
 use super::answer::{Finished, Given, tool_answer};
+use super::breaker::Circuit;
+use super::gate::{self, Admitted, Gate};
 use super::idle::Idle;
 use super::plugin::{Plugin, PluginTool};
 use super::provided::{self, Pieces};
@@ -8,21 +10,17 @@ use super::waiting::{Place, Waiting};
 use crate::abi::{CallSetup, Ended, Remains};
 use crate::audit::{Audit, Trail};
 use crate::clock::Clock;
-use crate::engine::{Allowance, CallError, MAX_INSTANCES, MAX_WAITING, Standstill};
+use crate::engine::{Allowance, CallError, MAX_WAITING, Standstill};
 use crate::imports::{
     Accounts, AgentTools, CallContext, CallCtx, CallSink, Client, ClientCalls, Completion, CompletionQuery,
     Connections, Keepers, ModelProvider, PromptResult, Steering, ToolCaller,
 };
-use crate::policy::{Budget, Lineage, PluginId, Side, Spent};
+use crate::policy::{Budget, Lineage, PluginId, Principal, PrincipalLimits, Side, Spent};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
-
-/// Root calls at once; further ones wait in line. The other half of the instances is for nested calls, so that root
-/// calls can never starve the calls they wait for.
-const ROOT_CALLS: usize = (MAX_INSTANCES / 2) as usize;
 
 /// Instances made ahead of their calls, over all plugins. Bounds the memory of an idle host.
 const READY_INSTANCES: usize = 16;
@@ -80,7 +78,7 @@ pub trait Purse: Send + Sync {
 pub struct Runner {
     clock: Arc<dyn Clock>,
     connections: Arc<dyn Connections>,
-    roots: Arc<Semaphore>,
+    gate: Gate,
     waiting: Arc<Semaphore>,
     ready: Arc<Semaphore>,
     idle: Arc<Idle>,
@@ -93,9 +91,9 @@ impl Runner {
     /// On this clock, with these accounts; what calls leave behind goes to `keepers`.
     pub fn new(clock: Arc<dyn Clock>, keepers: Keepers, connections: Arc<dyn Connections>) -> Self {
         Self {
+            gate: Gate::new(clock.clone(), PrincipalLimits::default()),
             clock,
             connections,
-            roots: Arc::new(Semaphore::new(ROOT_CALLS)),
             waiting: Arc::new(Semaphore::new(MAX_WAITING as usize)),
             ready: Arc::new(Semaphore::new(READY_INSTANCES)),
             idle: Arc::default(),
@@ -111,10 +109,21 @@ impl Runner {
         self
     }
 
+    /// With these limits on what one principal may have at a time.
+    pub fn sharing(mut self, limits: PrincipalLimits) -> Self {
+        self.gate = Gate::new(self.clock.clone(), limits);
+        self
+    }
+
     /// With records of what is decided.
     pub fn recorded_by(mut self, audit: Audit) -> Self {
         self.audit = audit;
         self
+    }
+
+    /// Counts a call that runs elsewhere against its principal's rate.
+    pub(super) fn rated(&self, principal: &Principal) -> Result<(), CallError> {
+        self.gate.rated(principal)
     }
 
     /// The time that calls run by.
@@ -135,12 +144,12 @@ impl Runner {
             return Finished::not_begun(Err(CallError::InvalidArguments { reason }));
         }
         let name = &tool.tool.name;
-        let (setup, place) = match self.begin(plugin, name, request).await {
+        let (setup, admitted) = match self.begin(plugin, name, request).await {
             Ok(begun) => begun,
             Err(error) => return Finished::not_begun(Err(error)),
         };
         let ended = plugin.prepared.call_tool(setup, name.clone(), text).await;
-        match self.end(plugin, name, place, ended) {
+        match self.end(plugin, name, admitted, ended) {
             Ok(given) => given.finish(tool_answer(tool)),
             Err(error) => Finished::not_begun(Err(error)),
         }
@@ -148,12 +157,12 @@ impl Runner {
 
     /// Reads a resource that the plugin answers for.
     pub async fn read(&self, plugin: &Arc<Plugin>, uri: &str, request: CallRequest) -> Finished<Pieces> {
-        let (setup, place) = match self.begin(plugin, "read-resource", request).await {
+        let (setup, admitted) = match self.begin(plugin, "read-resource", request).await {
             Ok(begun) => begun,
             Err(error) => return Finished::not_begun(Err(error)),
         };
         let ended = plugin.prepared.read_resource(setup, uri.to_owned()).await;
-        match self.end(plugin, "read-resource", place, ended) {
+        match self.end(plugin, "read-resource", admitted, ended) {
             Ok(given) => given.finish(provided::pieces(uri)),
             Err(error) => Finished::not_begun(Err(error)),
         }
@@ -167,12 +176,12 @@ impl Runner {
         arguments: Vec<(String, String)>,
         request: CallRequest,
     ) -> Finished<PromptResult> {
-        let (setup, place) = match self.begin(plugin, "get-prompt", request).await {
+        let (setup, admitted) = match self.begin(plugin, "get-prompt", request).await {
             Ok(begun) => begun,
             Err(error) => return Finished::not_begun(Err(error)),
         };
         let ended = plugin.prepared.get_prompt(setup, name.to_owned(), arguments).await;
-        match self.end(plugin, "get-prompt", place, ended) {
+        match self.end(plugin, "get-prompt", admitted, ended) {
             Ok(given) => given.finish(provided::prompt),
             Err(error) => Finished::not_begun(Err(error)),
         }
@@ -188,12 +197,12 @@ impl Runner {
         if !plugin.completes {
             return Finished::not_begun(Ok(Completion::default()));
         }
-        let (setup, place) = match self.begin(plugin, "complete", request).await {
+        let (setup, admitted) = match self.begin(plugin, "complete", request).await {
             Ok(begun) => begun,
             Err(error) => return Finished::not_begun(Err(error)),
         };
         let ended = plugin.prepared.complete(setup, query).await;
-        match self.end(plugin, "complete", place, ended) {
+        match self.end(plugin, "complete", admitted, ended) {
             Ok(given) => given.finish(provided::suggestions),
             Err(error) => Finished::not_begun(Err(error)),
         }
@@ -205,11 +214,17 @@ impl Runner {
         plugin: &Arc<Plugin>,
         called: &str,
         request: CallRequest,
-    ) -> Result<(CallSetup, Option<Arc<Place>>), CallError> {
+    ) -> Result<(CallSetup, Admitted), CallError> {
         let limits = &plugin.spec.limits;
+        let principal = &request.context.principal;
         let mut place = None;
+        let mut seat = None;
+        let mut admitted;
         let ((lineage, budget, standstill, held), client) = match request.parent {
             Some(Parent::Here { lineage, budget, standstill, held }) => {
+                let circuit = circuit(called, principal, &lineage);
+                self.gate.look(plugin, &circuit, false)?;
+                admitted = self.gate.admit(plugin, circuit)?;
                 let budget = budget.nested(limits, self.clock.now());
                 ((lineage.tightened(limits), budget, standstill, held), request.client)
             }
@@ -223,18 +238,18 @@ impl Runner {
                     _ => (Lineage::root(name, limits), None),
                 };
                 self.idle.begin();
-                let free = match self.roots.clone().try_acquire_owned() {
-                    Ok(free) => free,
-                    Err(_) => match tokio::time::timeout(limits.deadline, self.roots.clone().acquire_owned()).await {
-                        Ok(Ok(free)) => free,
-                        _ => return Err(CallError::Busy { limit: MAX_INSTANCES }),
-                    },
-                };
+                let circuit = circuit(called, principal, &lineage);
+                self.gate.look(plugin, &circuit, true)?;
+                let seeker = gate::seeker(plugin, principal);
+                let held = self.gate.place(&seeker, limits.deadline, &request.cancel).await?;
+                // It may have failed for others while this one waited.
+                admitted = self.gate.admit(plugin, circuit)?;
                 let now = self.clock.now();
                 let left = purse.as_ref().map(|purse| purse.take(now));
                 let budget = left.map_or_else(|| Budget::root(limits, now), |left| left.nested(limits, now));
                 let standstill = Standstill::new(self.clock.clone());
-                let place = place.insert(Place::new(self.roots.clone(), free, purse)).clone();
+                seat = Some(self.gate.seat(seeker.clone()));
+                let place = place.insert(Place::new(self.gate.places.clone(), seeker, held, purse)).clone();
                 let (waiting, model) = (self.waiting.clone(), self.model.clone());
                 let client = Waiting { client: request.client, model, place, standstill: standstill.clone(), waiting };
                 ((lineage, budget, standstill, 0), Arc::new(client) as Arc<dyn ClientCalls>)
@@ -253,9 +268,10 @@ impl Runner {
             .steered_by(request.steering)
             .keep_with(&self.keepers);
         let (limits, cancel) = (limits.clone(), request.cancel);
-        let allowance = Allowance { limits, budget, cancel, standstill, held_above: held };
+        let allowance = Allowance { limits, budget, cancel, standstill, held_above: held, seat };
         let (authority, clock) = (plugin.authority.clone(), self.clock.clone());
-        Ok((CallSetup { tool: called.to_owned(), allowance, call, authority, clock }, place))
+        admitted.place = place;
+        Ok((CallSetup { tool: called.to_owned(), allowance, call, authority, clock }, admitted))
     }
 
     /// What every call ends with, whatever came of it.
@@ -263,17 +279,18 @@ impl Runner {
         &self,
         plugin: &'a Arc<Plugin>,
         called: &'a str,
-        place: Option<Arc<Place>>,
+        mut admitted: Admitted,
         ended: Ended<R>,
     ) -> Result<Given<'a, R>, CallError> {
         let Ended { result, cost, call, remains } = ended;
-        if let Some(place) = &place {
+        admitted.ended(&result);
+        if let Some(place) = &admitted.place {
             place.leave();
             if let Some(purse) = place.purse() {
                 purse.settle(cost.spent, cost.wall);
             }
         }
-        if place.is_some() {
+        if admitted.place.is_some() {
             self.tidy_up(plugin, remains);
         }
         match call {
@@ -285,7 +302,7 @@ impl Runner {
     /// What is left to do after a root call: the caller need not wait for it when there is time to spare, and the next
     /// call can find its instance made.
     fn tidy_up(&self, plugin: &Arc<Plugin>, remains: Remains) {
-        if !self.idle.worth_asking() || self.roots.available_permits() < ROOT_CALLS {
+        if !self.idle.worth_asking() || !self.gate.places.is_idle() {
             return;
         }
         let (plugin, clock, idle, ready) = (plugin.clone(), self.clock.clone(), self.idle.clone(), self.ready.clone());
@@ -301,11 +318,16 @@ impl Runner {
                 let budget = Budget::root(&limits, clock.now());
                 let standstill = Standstill::new(clock.clone());
                 let cancel = CancellationToken::new();
-                let allowance = Allowance { limits, budget, cancel, standstill, held_above: 0 };
+                let allowance = Allowance { limits, budget, cancel, standstill, held_above: 0, seat: None };
                 plugin.prepared.make_ready(&plugin.authority, allowance, clock, slot).await;
             }
         });
     }
+}
+
+/// What a call's failure would be held against.
+fn circuit(called: &str, principal: &Principal, lineage: &Lineage) -> Circuit {
+    Circuit { called: called.to_owned(), principal: principal.clone(), by: lineage.above().map(str::to_owned) }
 }
 
 /// A call's name in a chain of calls; an agent tool's is the name it is called by, so that cycles are seen.
