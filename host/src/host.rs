@@ -88,7 +88,8 @@ impl Host {
         let catalog = Catalog::beside(plugins, agents, reserved)?;
         let catalog = Arc::new(CurrentCatalog::new(catalog, changes.clone()));
         let runner =
-            Arc::new(Runner::new(clock.clone(), keepers, connections).with_model(model).recorded_by(audit.clone()));
+            Runner::new(clock.clone(), keepers, connections).with_model(model).sharing(config.per_principal);
+        let runner = Arc::new(runner.recorded_by(audit.clone()));
         let local = Arc::new(LocalAgent::new(runner.clone(), catalog.clone()));
         let agent = Arc::new(Together::new(vec![local]));
         let upstreams = gateway::connect(&config.upstreams, &agent, &catalog, clock.clone()).await;

@@ -7,7 +7,7 @@ use crate::identity::AuthSettings;
 use crate::install::{SourceSettings, SourceTables};
 use crate::model::ModelSettings;
 use crate::outbound::Endpoint;
-use crate::policy::{Digest, Grants, Limits, ParkingLimits, PluginId, PluginSpec, Side};
+use crate::policy::{Digest, Grants, Limits, ParkingLimits, PluginId, PluginSpec, PrincipalLimits, Side};
 use bytesize::ByteSize;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -79,6 +79,7 @@ struct ServerTable {
     audit: AuditSettings,
     auth: AuthSettings,
     parked: ParkingLimits,
+    per_principal: PrincipalLimits,
     max_body: Option<ByteSize>,
     max_sessions: Option<NonZeroU32>,
     #[serde(with = "humantime_serde")]
@@ -123,6 +124,8 @@ pub struct Config {
     pub auth: AuthSettings,
     /// How many calls may wait for answers.
     pub parked: ParkingLimits,
+    /// What one principal's calls may take of the host.
+    pub per_principal: PrincipalLimits,
     /// A model for plugins whose clients have none.
     pub model: Option<ModelSettings>,
     /// File of tools for which a client's model or user may stand in; none: nobody does.
@@ -183,6 +186,8 @@ impl Config {
         let upstreams = upstreams(&file, path, folder)?;
         let state = file.server.state.map(|state| folder.join(home_expanded(&state))).or_else(default_state);
         let audit = audit(file.server.audit, state.as_deref(), folder);
+        let in_server = |message| ConfigError::Table { path: path.to_owned(), table: "server".into(), message };
+        file.server.per_principal.check().map_err(in_server)?;
         let mut auth = file.server.auth;
         auth.check().map_err(|message| ConfigError::Table {
             path: path.to_owned(),
@@ -204,6 +209,7 @@ impl Config {
             allowed_origins: file.server.allowed_origins,
             reload: file.server.reload.unwrap_or(true),
             parked: file.server.parked,
+            per_principal: file.server.per_principal,
             cache: match file.server.cache {
                 Some(cache) => folder.join(home_expanded(&cache)),
                 None => default_cache()?,

@@ -1,6 +1,6 @@
 //! How a call can fail, with the numbers in it. Knows no protocol codes.
 
-use crate::policy::{Denial, LineageError};
+use crate::policy::{Denial, LineageError, Rate};
 use bytesize::ByteSize;
 use std::time::Duration;
 
@@ -69,9 +69,19 @@ pub enum CallError {
     /// Nobody wants the result any more.
     #[error("cancelled")]
     Cancelled,
-    /// Every instance slot is taken.
-    #[error("busy: all {limit} instances of the host are in use; try again")]
-    Busy { limit: u32 },
+    /// There is no place; `limit` is how many there are.
+    #[error("busy: {of} ({limit}); try again")]
+    Busy { of: Crowd, limit: u32 },
+    /// Called more often than allowed.
+    #[error("busy: {of} more often than {rate}; try again in {} ms", retry_after.as_millis().max(1))]
+    TooOften { of: Caller, rate: Rate, retry_after: Duration },
+    /// The tool kept failing, and is left alone for a while.
+    #[error(
+        "not called: the tool failed {failures} times, at last with `{cause}`; it is tried again in {} s; limits.breaker \
+         says when a tool is left alone",
+        retry_after.as_secs_f64().ceil()
+    )]
+    PluginFailing { failures: u32, cause: &'static str, retry_after: Duration },
     /// The operator wants every call recorded.
     #[error(
         "refused: the audit journal cannot be kept at this moment, and server.audit.required does not let calls run without it; the host's log says why"
@@ -80,6 +90,34 @@ pub enum CallError {
     /// Our fault; details are in the host's log.
     #[error("the host failed; its log has the details")]
     Internal,
+}
+
+/// What there is too little of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Crowd {
+    /// Instances, nested calls' included.
+    #[error("all instances of the host are in use")]
+    Instances,
+    /// Places for calls: none came free before the deadline.
+    #[error("no place among the running calls came free in time")]
+    Places,
+    /// A plugin's line.
+    #[error("as many calls of this plugin wait for a place as limits.queue allows")]
+    Plugin,
+    /// A principal's line.
+    #[error("as many of your calls wait for a place as server.per-principal.queue allows")]
+    Principal,
+}
+
+/// Who is kept to a rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Caller {
+    /// Everybody who calls a plugin.
+    #[error("this plugin is called")]
+    Plugin,
+    /// A principal.
+    #[error("you call")]
+    Principal,
 }
 
 impl CallError {
@@ -113,6 +151,8 @@ impl CallError {
             CallError::Cancelled => "cancelled",
             CallError::Busy { .. } => "busy",
             CallError::Unrecorded => "unrecorded",
+            CallError::TooOften { .. } => "rate-limited",
+            CallError::PluginFailing { .. } => "plugin-failing",
             CallError::Internal => "internal",
         }
     }

@@ -1,7 +1,7 @@
 //! What wasmtime reports, as a typed error. Some of its errors have private types and are known by their text only;
 //! `tests/suite` pins each with a guest, so an update of wasmtime that rewords one fails there.
 
-use super::error::CallError;
+use super::error::{CallError, Crowd};
 use super::limiter::Refused;
 use super::profile::MAX_INSTANCES;
 use super::store::Supervision;
@@ -19,7 +19,7 @@ pub(super) fn classify(error: &Error, supervision: &Supervision, spent: Spent) -
         return CallError::Exited { status: exit.0 };
     }
     if error.is::<PoolConcurrencyLimitError>() {
-        return CallError::Busy { limit: MAX_INSTANCES };
+        return CallError::Busy { of: Crowd::Instances, limit: MAX_INSTANCES };
     }
     if error.is::<std::str::Utf8Error>() {
         return CallError::InvalidOutput { reason: "a string is not valid UTF-8".into() };

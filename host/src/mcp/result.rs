@@ -92,7 +92,13 @@ fn typed(error: &CallError) -> Value {
         CallError::Lineage(LineageError::Waiting(limit)) => json!({ "limitMs": limit }),
         CallError::Unsupported { what } => json!({ "what": what }),
         CallError::InstancesExceeded { detail } => json!({ "detail": detail }),
-        CallError::Busy { limit } => json!({ "limit": limit }),
+        CallError::Busy { limit, .. } => json!({ "limit": limit }),
+        CallError::TooOften { rate, retry_after, .. } => {
+            json!({ "rate": rate.to_string(), "retryAfterMs": millis(*retry_after) })
+        }
+        CallError::PluginFailing { failures, cause, retry_after } => {
+            json!({ "failures": failures, "cause": cause, "retryAfterMs": millis(*retry_after) })
+        }
         CallError::Lineage(LineageError::Cycle(..))
         | CallError::StackOverflow
         | CallError::Cancelled

@@ -1,5 +1,6 @@
-//! Ceilings of one call. Every number says which attack or cost it bounds.
+//! Ceilings of one call, and of a plugin's calls together. Every number says which attack or cost it bounds.
 
+use super::{BreakerLimits, Rate};
 use bytesize::ByteSize;
 use serde::Deserialize;
 use std::time::Duration;
@@ -36,7 +37,7 @@ pub struct LimitError {
     high: String,
 }
 
-/// The ceilings of one call. Sizes in bytes.
+/// The ceilings of one call, and of all calls of the plugin. Sizes in bytes.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Limits {
@@ -91,6 +92,14 @@ pub struct Limits {
     pub table_elements: u64,
     /// One transfer between guest and host. Bounds host allocations that a guest sizes.
     pub hostcall: ByteSize,
+    /// Calls of clients that run at once. Bounds what slow calls of one plugin take from the others.
+    pub concurrent: u32,
+    /// Calls that wait for one of those to end. Bounds the memory their requests take; beyond, a call is refused at once.
+    pub queue: u32,
+    /// How often its tools may be called, by whomever; absent: as often as they like.
+    pub rate: Option<Rate>,
+    /// When a tool that keeps failing is left alone.
+    pub breaker: BreakerLimits,
 }
 
 impl Default for Limits {
@@ -118,6 +127,10 @@ impl Default for Limits {
             handles: 4_096,
             table_elements: 100_000,
             hostcall: ByteSize::mib(8),
+            concurrent: 96,
+            queue: 1_024,
+            rate: None,
+            breaker: BreakerLimits::default(),
         }
     }
 }
@@ -127,6 +140,8 @@ impl Limits {
     pub const MEMORY_CEILING: ByteSize = ByteSize::mib(256);
     /// The most table elements any plugin can be given, likewise.
     pub const TABLE_ELEMENTS_CEILING: u64 = 1_000_000;
+    /// The most calls of any plugin at once: never all that the host runs.
+    pub const CONCURRENT_CEILING: u32 = 120;
 
     /// Refuses ceilings beyond the host's own.
     pub fn check(&self) -> Result<(), LimitError> {
@@ -164,7 +179,14 @@ impl Limits {
         count("log-lines", self.log_lines, 0, 1_000_000)?;
         count("handles", self.handles, 16, 100_000)?;
         count("table-elements", self.table_elements, 0, Self::TABLE_ELEMENTS_CEILING)?;
-        size("hostcall", self.hostcall, ByteSize::kib(4), ByteSize::mib(128))
+        size("hostcall", self.hostcall, ByteSize::kib(4), ByteSize::mib(128))?;
+        count("concurrent", self.concurrent.into(), 1, Self::CONCURRENT_CEILING.into())?;
+        count("queue", self.queue.into(), 0, 100_000)?;
+        // Each failure in the window is remembered.
+        count("breaker.failures", self.breaker.failures.into(), 0, 1_000)?;
+        time("breaker.within", self.breaker.within, Duration::from_secs(3600))?;
+        time("breaker.open", self.breaker.open, Duration::from_secs(3600))?;
+        time("breaker.at-most", self.breaker.at_most, Duration::from_secs(86_400))
     }
 }
 

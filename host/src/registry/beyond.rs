@@ -63,6 +63,9 @@ impl Runner {
         if self.audit().refuses_calls() {
             return witness.refused(CallError::Unrecorded);
         }
+        if let Err(error) = self.rated(&request.context.principal) {
+            return Finished::not_begun(Err(error));
+        }
         let clock = self.clock();
         let (limits, began) = (Limits { deadline: LONGEST, ..Limits::default() }, clock.now());
         let CallRequest { context, sink, agent, client, cancel, .. } = request;

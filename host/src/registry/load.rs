@@ -1,5 +1,6 @@
 //! From configuration to a loaded plugin: read, inspect, compile, ask what it offers, check that. All or nothing.
 
+use super::gate::Traffic;
 use super::offer::{self, OfferError};
 use super::plugin::Plugin;
 use crate::abi::{Abi, CallSetup, Prepared};
@@ -114,6 +115,7 @@ impl Loader {
             completes: offered.completes,
             definitions: offered.definitions,
             prepared,
+            traffic: Traffic::default(),
         })
     }
 
@@ -169,7 +171,7 @@ impl Loader {
         let call = CallCtx::new(context, &limits, Arc::new(NoSink), agent_tools, client, accounts);
         let budget = Budget::root(&limits, self.clock.now());
         let (cancel, standstill) = (CancellationToken::new(), Standstill::new(self.clock.clone()));
-        let allowance = Allowance { limits, budget, cancel, standstill, held_above: 0 };
+        let allowance = Allowance { limits, budget, cancel, standstill, held_above: 0, seat: None };
         let setup = CallSetup { tool: "describe".to_owned(), allowance, call, authority, clock: self.clock.clone() };
         prepared.describe(setup).await.result
     }

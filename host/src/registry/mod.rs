@@ -2,8 +2,10 @@
 
 mod answer;
 mod beyond;
+mod breaker;
 mod catalog;
 mod current;
+mod gate;
 mod idle;
 mod load;
 mod offer;

@@ -1,5 +1,6 @@
 //! A loaded plugin: ready to be called, never changed.
 
+use super::gate::Traffic;
 use super::template::UriTemplate;
 use crate::abi::Prepared;
 use crate::imports::{Prompt, ResourceInfo, ResourceTemplate, Schema, Tool};
@@ -50,6 +51,7 @@ pub struct Plugin {
     /// Of all that: a version that says the same of itself has the same.
     pub definitions: Digest,
     pub(super) prepared: Prepared,
+    pub(super) traffic: Traffic,
 }
 
 impl Plugin {

@@ -1,6 +1,8 @@
 //! Running one call on a plugin, whoever asks: a client over MCP, another plugin, the command line.
 
 use super::answer::{Finished, Given, tool_answer};
+use super::breaker::Circuit;
+use super::gate::{self, Admitted, Gate};
 use super::idle::Idle;
 use super::plugin::{Plugin, PluginTool};
 use super::provided::{self, Pieces};
@@ -9,21 +11,17 @@ use super::witness::{Witness, scope};
 use crate::abi::{CallSetup, Ended, Remains};
 use crate::audit::Audit;
 use crate::clock::Clock;
-use crate::engine::{Allowance, CallError, MAX_INSTANCES, MAX_WAITING, Standstill};
+use crate::engine::{Allowance, CallError, MAX_WAITING, Standstill};
 use crate::imports::{
     Accounts, AgentTools, CallContext, CallCtx, CallSink, Client, ClientCalls, Completion, CompletionQuery,
     Connections, Keepers, ModelProvider, Permit, PromptResult, Steering, ToolCaller,
 };
-use crate::policy::{Budget, Lineage, PluginId, Side, Spent};
+use crate::policy::{Budget, Lineage, PluginId, Principal, PrincipalLimits, Side, Spent};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
-
-/// Root calls at once; further ones wait in line. The other half of the instances is for nested calls, so that root
-/// calls can never starve the calls they wait for.
-const ROOT_CALLS: usize = (MAX_INSTANCES / 2) as usize;
 
 /// Instances made ahead of their calls, over all plugins. Bounds the memory of an idle host.
 const READY_INSTANCES: usize = 16;
@@ -81,7 +79,7 @@ pub trait Purse: Send + Sync {
 pub struct Runner {
     clock: Arc<dyn Clock>,
     connections: Arc<dyn Connections>,
-    roots: Arc<Semaphore>,
+    gate: Gate,
     waiting: Arc<Semaphore>,
     ready: Arc<Semaphore>,
     idle: Arc<Idle>,
@@ -94,9 +92,9 @@ impl Runner {
     /// On this clock, with these accounts; what calls leave behind goes to `keepers`.
     pub fn new(clock: Arc<dyn Clock>, keepers: Keepers, connections: Arc<dyn Connections>) -> Self {
         Self {
+            gate: Gate::new(clock.clone(), PrincipalLimits::default()),
             clock,
             connections,
-            roots: Arc::new(Semaphore::new(ROOT_CALLS)),
             waiting: Arc::new(Semaphore::new(MAX_WAITING as usize)),
             ready: Arc::new(Semaphore::new(READY_INSTANCES)),
             idle: Arc::default(),
@@ -112,6 +110,12 @@ impl Runner {
         self
     }
 
+    /// With these limits on what one principal may have at a time.
+    pub fn sharing(mut self, limits: PrincipalLimits) -> Self {
+        self.gate = Gate::new(self.clock.clone(), limits);
+        self
+    }
+
     /// With records of what is decided.
     pub fn recorded_by(mut self, audit: Audit) -> Self {
         self.audit = audit;
@@ -121,6 +125,11 @@ impl Runner {
     /// Where decisions are recorded.
     pub fn audit(&self) -> &Audit {
         &self.audit
+    }
+
+    /// Counts a call that runs elsewhere against its principal's rate.
+    pub(super) fn rated(&self, principal: &Principal) -> Result<(), CallError> {
+        self.gate.rated(principal)
     }
 
     /// The time that calls run by.
@@ -142,12 +151,12 @@ impl Runner {
         if let Err(reason) = tool.input.check(arguments) {
             return witness.refused(CallError::InvalidArguments { reason });
         }
-        let (setup, place) = match self.begin(plugin, name, request, &witness).await {
+        let (setup, admitted) = match self.begin(plugin, name, request, &witness).await {
             Ok(begun) => begun,
             Err(error) => return witness.refused(error),
         };
         let ended = plugin.prepared.call_tool(setup, name.clone(), text).await;
-        match self.end(plugin, name, place, ended) {
+        match self.end(plugin, name, admitted, ended) {
             Ok(given) => witness.saw(given.finish(tool_answer(tool)), |answer| answer.is_error),
             Err(error) => witness.refused(error),
         }
@@ -156,12 +165,12 @@ impl Runner {
     /// Reads a resource that the plugin answers for.
     pub async fn read(&self, plugin: &Arc<Plugin>, uri: &str, request: CallRequest) -> Finished<Pieces> {
         let witness = self.witness(plugin, "read-resource", &request, None);
-        let (setup, place) = match self.begin(plugin, "read-resource", request, &witness).await {
+        let (setup, admitted) = match self.begin(plugin, "read-resource", request, &witness).await {
             Ok(begun) => begun,
             Err(error) => return witness.refused(error),
         };
         let ended = plugin.prepared.read_resource(setup, uri.to_owned()).await;
-        match self.end(plugin, "read-resource", place, ended) {
+        match self.end(plugin, "read-resource", admitted, ended) {
             Ok(given) => witness.saw(given.finish(provided::pieces(uri)), |_| false),
             Err(error) => witness.refused(error),
         }
@@ -176,12 +185,12 @@ impl Runner {
         request: CallRequest,
     ) -> Finished<PromptResult> {
         let witness = self.witness(plugin, "get-prompt", &request, None);
-        let (setup, place) = match self.begin(plugin, "get-prompt", request, &witness).await {
+        let (setup, admitted) = match self.begin(plugin, "get-prompt", request, &witness).await {
             Ok(begun) => begun,
             Err(error) => return witness.refused(error),
         };
         let ended = plugin.prepared.get_prompt(setup, name.to_owned(), arguments).await;
-        match self.end(plugin, "get-prompt", place, ended) {
+        match self.end(plugin, "get-prompt", admitted, ended) {
             Ok(given) => witness.saw(given.finish(provided::prompt), |_| false),
             Err(error) => witness.refused(error),
         }
@@ -198,12 +207,12 @@ impl Runner {
             return Finished::not_begun(Ok(Completion::default()));
         }
         let witness = self.witness(plugin, "complete", &request, None);
-        let (setup, place) = match self.begin(plugin, "complete", request, &witness).await {
+        let (setup, admitted) = match self.begin(plugin, "complete", request, &witness).await {
             Ok(begun) => begun,
             Err(error) => return witness.refused(error),
         };
         let ended = plugin.prepared.complete(setup, query).await;
-        match self.end(plugin, "complete", place, ended) {
+        match self.end(plugin, "complete", admitted, ended) {
             Ok(given) => witness.saw(given.finish(provided::suggestions), |_| false),
             Err(error) => witness.refused(error),
         }
@@ -221,14 +230,20 @@ impl Runner {
         called: &str,
         request: CallRequest,
         witness: &Witness,
-    ) -> Result<(CallSetup, Option<Arc<Place>>), CallError> {
+    ) -> Result<(CallSetup, Admitted), CallError> {
         if self.audit.refuses_calls() {
             return Err(CallError::Unrecorded);
         }
         let limits = &plugin.spec.limits;
+        let principal = &request.context.principal;
         let mut place = None;
+        let mut seat = None;
+        let mut admitted;
         let ((lineage, budget, standstill, held), client) = match request.parent {
             Some(Parent::Here { lineage, budget, standstill, held }) => {
+                let circuit = circuit(called, principal, &lineage);
+                self.gate.look(plugin, &circuit, false)?;
+                admitted = self.gate.admit(plugin, circuit)?;
                 let budget = budget.nested(limits, self.clock.now());
                 ((lineage.tightened(limits), budget, standstill, held), request.client)
             }
@@ -242,18 +257,18 @@ impl Runner {
                     _ => (Lineage::root(name, limits), None),
                 };
                 self.idle.begin();
-                let free = match self.roots.clone().try_acquire_owned() {
-                    Ok(free) => free,
-                    Err(_) => match tokio::time::timeout(limits.deadline, self.roots.clone().acquire_owned()).await {
-                        Ok(Ok(free)) => free,
-                        _ => return Err(CallError::Busy { limit: MAX_INSTANCES }),
-                    },
-                };
+                let circuit = circuit(called, principal, &lineage);
+                self.gate.look(plugin, &circuit, true)?;
+                let seeker = gate::seeker(plugin, principal);
+                let held = self.gate.place(&seeker, limits.deadline, &request.cancel).await?;
+                // It may have failed for others while this one waited.
+                admitted = self.gate.admit(plugin, circuit)?;
                 let now = self.clock.now();
                 let left = purse.as_ref().map(|purse| purse.take(now));
                 let budget = left.map_or_else(|| Budget::root(limits, now), |left| left.nested(limits, now));
                 let standstill = Standstill::new(self.clock.clone());
-                let place = place.insert(Place::new(self.roots.clone(), free, purse)).clone();
+                seat = Some(self.gate.seat(seeker.clone()));
+                let place = place.insert(Place::new(self.gate.places.clone(), seeker, held, purse)).clone();
                 let (waiting, model) = (self.waiting.clone(), self.model.clone());
                 let client = Waiting { client: request.client, model, place, standstill: standstill.clone(), waiting };
                 ((lineage, budget, standstill, 0), Arc::new(client) as Arc<dyn ClientCalls>)
@@ -268,9 +283,10 @@ impl Runner {
             .steered_by(request.steering)
             .keep_with(&self.keepers);
         let (limits, cancel) = (limits.clone(), request.cancel);
-        let allowance = Allowance { limits, budget, cancel, standstill, held_above: held };
+        let allowance = Allowance { limits, budget, cancel, standstill, held_above: held, seat };
         let (authority, clock) = (plugin.authority.clone(), self.clock.clone());
-        Ok((CallSetup { tool: called.to_owned(), allowance, call, authority, clock }, place))
+        admitted.place = place;
+        Ok((CallSetup { tool: called.to_owned(), allowance, call, authority, clock }, admitted))
     }
 
     /// What every call ends with, whatever came of it.
@@ -278,17 +294,18 @@ impl Runner {
         &self,
         plugin: &'a Arc<Plugin>,
         called: &'a str,
-        place: Option<Arc<Place>>,
+        mut admitted: Admitted,
         ended: Ended<R>,
     ) -> Result<Given<'a, R>, CallError> {
         let Ended { result, cost, call, remains } = ended;
-        if let Some(place) = &place {
+        admitted.ended(&result);
+        if let Some(place) = &admitted.place {
             place.leave();
             if let Some(purse) = place.purse() {
                 purse.settle(cost.spent, cost.wall);
             }
         }
-        if place.is_some() {
+        if admitted.place.is_some() {
             self.tidy_up(plugin, remains);
         }
         match call {
@@ -300,7 +317,7 @@ impl Runner {
     /// What is left to do after a root call: the caller need not wait for it when there is time to spare, and the next
     /// call can find its instance made.
     fn tidy_up(&self, plugin: &Arc<Plugin>, remains: Remains) {
-        if !self.idle.worth_asking() || self.roots.available_permits() < ROOT_CALLS {
+        if !self.idle.worth_asking() || !self.gate.places.is_idle() {
             return;
         }
         let (plugin, clock, idle, ready) = (plugin.clone(), self.clock.clone(), self.idle.clone(), self.ready.clone());
@@ -316,11 +333,16 @@ impl Runner {
                 let budget = Budget::root(&limits, clock.now());
                 let standstill = Standstill::new(clock.clone());
                 let cancel = CancellationToken::new();
-                let allowance = Allowance { limits, budget, cancel, standstill, held_above: 0 };
+                let allowance = Allowance { limits, budget, cancel, standstill, held_above: 0, seat: None };
                 plugin.prepared.make_ready(&plugin.authority, allowance, clock, slot).await;
             }
         });
     }
+}
+
+/// What a call's failure would be held against.
+fn circuit(called: &str, principal: &Principal, lineage: &Lineage) -> Circuit {
+    Circuit { called: called.to_owned(), principal: principal.clone(), by: lineage.above().map(str::to_owned) }
 }
 
 /// A call's name in a chain of calls; an agent tool's is the name it is called by, so that cycles are seen.

@@ -2,7 +2,7 @@
 //! deadlines stand still.
 
 use super::runner::Purse;
-use crate::engine::{MAX_WAITING, Standstill};
+use crate::engine::{Fair, Held, MAX_WAITING, Seeker, Standstill};
 use crate::imports::{
     Abilities, Budgeted, ClientCalls, ClientError, Exhaustion, Inquiry, ModelError, ModelProvider, Reply,
     SampleRequest, Sampled,
@@ -16,14 +16,15 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// A root call's place among the running calls. The call may wait for several things at once: its place is free as long
 /// as any of them is waited for.
 pub(super) struct Place {
-    places: Arc<Semaphore>,
+    places: Fair,
+    seeker: Seeker,
     /// Who pays for it, if that is not its own request.
     purse: Option<Arc<dyn Purse>>,
     state: Mutex<State>,
 }
 
 struct State {
-    held: Option<OwnedSemaphorePermit>,
+    held: Option<Held>,
     /// How much is waited for, and the call's one place among those that wait.
     away: usize,
     waits: Option<OwnedSemaphorePermit>,
@@ -43,9 +44,9 @@ impl Drop for Away<'_> {
 }
 
 impl Place {
-    pub(super) fn new(places: Arc<Semaphore>, held: OwnedSemaphorePermit, purse: Option<Arc<dyn Purse>>) -> Arc<Self> {
+    pub(super) fn new(places: Fair, seeker: Seeker, held: Held, purse: Option<Arc<dyn Purse>>) -> Arc<Self> {
         let state = State { held: Some(held), away: 0, waits: None };
-        Arc::new(Self { places, purse, state: Mutex::new(state) })
+        Arc::new(Self { places, seeker, purse, state: Mutex::new(state) })
     }
 
     pub(super) fn purse(&self) -> Option<&Arc<dyn Purse>> {
@@ -78,8 +79,8 @@ impl Place {
             let state = self.state();
             state.away == 1 && state.held.is_none()
         };
-        // Fails only when the semaphore is closed, which nobody does.
-        if in_line && let Ok(place) = self.places.clone().acquire_owned().await {
+        // There is always room in the line for one that comes back.
+        if in_line && let Ok(place) = self.places.place_again(&self.seeker).await {
             let mut state = self.state();
             // Something else may be waited for by now.
             state.held = (state.away == 1).then_some(place);
@@ -145,16 +146,22 @@ impl ClientCalls for Waiting {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::Places;
+    use crate::policy::{PluginId, Side};
     use futures::FutureExt as _;
 
     #[test]
     fn a_call_that_waits_for_several_things_waits_once() {
-        let (places, waiting) = (Arc::new(Semaphore::new(1)), Arc::new(Semaphore::new(1)));
-        let new = || Place::new(places.clone(), places.clone().try_acquire_owned().unwrap(), None);
+        let places = Fair::new(Places { all: 1, per_principal: 1, queue: 1 });
+        let waiting = Arc::new(Semaphore::new(1));
+        let plugin = PluginId { side: Side::Server, name: "a".into() };
+        let seeker = Seeker { principal: "ann".into(), plugin, concurrent: 1, queue: 1 };
+        let held = || places.place(&seeker).now_or_never().unwrap().ok().unwrap();
+        let new = || Place::new(places.clone(), seeker.clone(), held(), None);
         let place = new();
         let first = place.go(&waiting).unwrap();
         let second = place.go(&waiting).unwrap();
-        assert_eq!((places.available_permits(), waiting.available_permits()), (1, 0));
+        assert_eq!((places.is_idle(), waiting.available_permits()), (true, 0));
         let other = new();
         assert!(other.go(&waiting).is_none(), "no room among those that wait");
         place.come_back(first).now_or_never().expect("it need not stand in line: the other still waits");
@@ -162,6 +169,6 @@ mod tests {
         assert!((&mut last).now_or_never().is_none(), "somebody else has the place");
         other.leave();
         last.now_or_never().expect("there is a place");
-        assert_eq!((places.available_permits(), waiting.available_permits()), (0, 1));
+        assert_eq!((places.is_idle(), waiting.available_permits()), (false, 1));
     }
 }

@@ -46,6 +46,7 @@ impl Made {
             completes,
             definitions,
             prepared: self.0.prepare(&self.1).unwrap(),
+            traffic: Default::default(),
         })
     }
 }

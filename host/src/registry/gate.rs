@@ -1,0 +1,155 @@
+//! What every call passes before it runs: is its tool left alone, is it called too often, is there a place.
+
+use super::breaker::{self, Breaker, Circuit, Pass};
+use super::plugin::Plugin;
+use super::waiting::Place;
+use crate::clock::Clock;
+use crate::engine::{CallError, Caller, Crowd, Fair, Full, Held, Places, Seat, Seeker};
+use crate::policy::{Bucket, Limits, Principal, PrincipalLimits};
+use crate::telemetry::printable;
+use std::collections::HashMap;
+use std::num::NonZero;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// Principals whose rate is remembered at least; beyond, those are forgotten whose rate is as good as new.
+const KEPT: usize = 1_024;
+/// Nobody gives up a turn on a processor because many others want one: the calls that may are bounded already.
+const NO_BOUND: u32 = u32::MAX;
+
+/// Of all calls.
+pub(super) struct Gate {
+    pub(super) places: Fair,
+    /// Turns on the processors, for calls that compute for long.
+    turns: Fair,
+    clock: Arc<dyn Clock>,
+    limits: PrincipalLimits,
+    rates: Mutex<HashMap<Principal, Bucket>>,
+}
+
+/// Of one plugin. A new version of it begins anew.
+#[derive(Debug, Default)]
+pub(super) struct Traffic {
+    breaker: Breaker,
+    rate: Mutex<Option<Bucket>>,
+}
+
+/// A call that has been let through, until it is told how it ended.
+pub(super) struct Admitted {
+    plugin: Arc<Plugin>,
+    circuit: Circuit,
+    pass: Option<Pass>,
+    clock: Arc<dyn Clock>,
+    /// A root call's.
+    pub(super) place: Option<Arc<Place>>,
+}
+
+impl Gate {
+    pub(super) fn new(clock: Arc<dyn Clock>, limits: PrincipalLimits) -> Self {
+        let all = PrincipalLimits::ALL;
+        let places = Places { all, per_principal: limits.concurrent, queue: limits.queue };
+        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let processors = u32::try_from(processors).unwrap_or(1);
+        let turns = Places { all: processors, per_principal: processors, queue: NO_BOUND };
+        Self { places: Fair::new(places), turns: Fair::new(turns), clock, limits, rates: Mutex::default() }
+    }
+
+    /// Whether nobody is called too often and the tool is not left alone. Takes no place and costs nobody anything.
+    pub(super) fn look(&self, plugin: &Plugin, circuit: &Circuit, root: bool) -> Result<(), CallError> {
+        plugin.traffic.breaker.look(circuit, self.clock.now())?;
+        if root {
+            self.rated(&circuit.principal)?;
+        }
+        let Some(rate) = plugin.spec.limits.rate else { return Ok(()) };
+        let now = self.clock.now();
+        let mut bucket = plugin.traffic.rate.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = bucket.get_or_insert_with(|| Bucket::full(rate, now)).take(rate, now);
+        taken.map_err(|retry_after| CallError::TooOften { of: Caller::Plugin, rate, retry_after })
+    }
+
+    /// One call of this principal more.
+    pub(super) fn rated(&self, principal: &Principal) -> Result<(), CallError> {
+        let Some(rate) = self.limits.rate else { return Ok(()) };
+        let now = self.clock.now();
+        let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
+        if rates.len() >= KEPT && !rates.contains_key(principal) {
+            rates.retain(|_, bucket| !bucket.is_full(rate, now));
+        }
+        let bucket = rates.entry(principal.clone()).or_insert_with(|| Bucket::full(rate, now));
+        let taken = bucket.take(rate, now);
+        taken.map_err(|retry_after| CallError::TooOften { of: Caller::Principal, rate, retry_after })
+    }
+
+    /// A place among the running calls, within the call's own deadline.
+    pub(super) async fn place(
+        &self,
+        seeker: &Seeker,
+        deadline: Duration,
+        cancel: &CancellationToken,
+    ) -> Result<Held, CallError> {
+        tokio::select! {
+            biased;
+            placed = self.places.place(seeker) => placed.map_err(busy),
+            () = cancel.cancelled() => Err(CallError::Cancelled),
+            () = tokio::time::sleep(deadline) => Err(CallError::Busy { of: Crowd::Places, limit: PrincipalLimits::ALL }),
+        }
+    }
+
+    /// Lets a call through.
+    pub(super) fn admit(&self, plugin: &Arc<Plugin>, circuit: Circuit) -> Result<Admitted, CallError> {
+        let pass = Some(plugin.traffic.breaker.enter(&circuit, self.clock.now())?);
+        Ok(Admitted { plugin: plugin.clone(), circuit, pass, clock: self.clock.clone(), place: None })
+    }
+
+    /// Its seat in the line for processors.
+    pub(super) fn seat(&self, seeker: Seeker) -> Seat {
+        Seat::new(self.turns.clone(), Seeker { concurrent: NO_BOUND, queue: NO_BOUND, ..seeker })
+    }
+}
+
+/// Who wants a place.
+pub(super) fn seeker(plugin: &Plugin, principal: &Principal) -> Seeker {
+    let Limits { concurrent, queue, .. } = plugin.spec.limits;
+    Seeker { principal: principal.clone(), plugin: plugin.id().clone(), concurrent, queue }
+}
+
+fn busy(full: Full) -> CallError {
+    match full {
+        Full::Plugin(limit) => CallError::Busy { of: Crowd::Plugin, limit },
+        Full::Principal(limit) => CallError::Busy { of: Crowd::Principal, limit },
+    }
+}
+
+impl Plugin {
+    /// Its tools that are left alone now because they kept failing, each with how long it still is: for measuring.
+    pub fn left_alone(&self, clock: &dyn Clock) -> Vec<(String, Duration)> {
+        let open = self.traffic.breaker.open(clock.now());
+        open.into_iter().map(|(circuit, left)| (circuit.called, left)).collect()
+    }
+}
+
+impl Admitted {
+    /// How it ended.
+    pub(super) fn ended<T>(&mut self, result: &Result<T, CallError>) {
+        self.tell(breaker::outcome(result, &self.plugin.spec.limits));
+    }
+
+    fn tell(&mut self, outcome: breaker::Outcome) {
+        let Some(pass) = self.pass.take() else { return };
+        let limits = &self.plugin.spec.limits.breaker;
+        let left_alone = self.plugin.traffic.breaker.end(&self.circuit, pass, outcome, limits, self.clock.now());
+        if let (Some(length), breaker::Outcome::Broke(cause)) = (left_alone, outcome) {
+            let Circuit { called, principal, .. } = &self.circuit;
+            let (tool, length) = (printable(called), humantime::format_duration(length));
+            tracing::warn!(plugin = %self.plugin.id(), %tool, %principal, cause, "keeps failing: left alone for {length}");
+        }
+    }
+}
+
+/// A call that nobody waited for has not shown anything.
+impl Drop for Admitted {
+    fn drop(&mut self) {
+        self.tell(breaker::Outcome::Unknown);
+    }
+}
