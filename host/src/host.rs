@@ -5,12 +5,15 @@ use crate::changes::Changes;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::connections::{Broker, BrokerError};
+use crate::egress::Sender;
 use crate::engine::{CacheError, CompileCache, CompileWorker, Compiler, Engines};
 use crate::imports::{Connections, Keepers, ModelProvider, NoConnections, ToolCaller};
 use crate::mcp::STEER_CALL;
 use crate::model::{ChatModel, ModelSetupError};
+use crate::outbound::SystemNetwork;
 use crate::policy::PluginSpec;
 use crate::registry::{Catalog, CatalogError, CurrentCatalog, FileWatch, LoadError, Loader, Plugin, Reloader, Runner};
+use crate::secrets::{SecretError, Vault};
 use crate::shelf::Shelf;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,6 +31,8 @@ pub enum StartError {
     Catalog(#[from] CatalogError),
     #[error(transparent)]
     Connections(#[from] BrokerError),
+    #[error(transparent)]
+    Secrets(#[from] SecretError),
     #[error("connected accounts need a folder of their own: set PORTCULLIS_STATE or server.state")]
     NoState,
     #[error("the host's own binary cannot be found, so nothing can be compiled: {0}")]
@@ -77,7 +82,9 @@ impl Host {
         let reserved: &[&str] = if config.fallback_tools { &[STEER_CALL] } else { &[] };
         let catalog = Catalog::beside(plugins, agents, reserved)?;
         let catalog = Arc::new(CurrentCatalog::new(catalog, changes.clone()));
-        let runner = Arc::new(Runner::new(clock.clone(), keepers, connections).with_model(model));
+        let egress = egress(config)?;
+        let runner = Runner::new(clock.clone(), keepers, connections).with_model(model).with_egress(egress);
+        let runner = Arc::new(runner);
         let local = Arc::new(LocalAgent::new(runner.clone(), catalog.clone()));
         let agent = Arc::new(Together::new(vec![local]));
         let upstreams = gateway::connect(&config.upstreams, &agent, &catalog, clock.clone()).await;
@@ -107,6 +114,19 @@ pub fn broker(config: &Config) -> Result<Option<Arc<Broker>>, StartError> {
     }
     let folder = config.state.as_deref().ok_or(StartError::NoState)?;
     Ok(Some(Arc::new(Broker::open(&config.connections, folder, Arc::new(SystemClock))?)))
+}
+
+/// What sends plugins' requests, with the secrets that go with them. A secret that is granted and not there is worth a
+/// warning.
+fn egress(config: &Config) -> Result<Arc<Sender>, StartError> {
+    let vault = Vault::open(&config.secrets, crate::config::variable)?;
+    let sender = Sender::new(Arc::new(SystemNetwork), vault);
+    for spec in config.plugins.iter().chain(&config.agent) {
+        for name in spec.grants.secrets.iter().map(|grant| &grant.name).filter(|name| !sender.knows(name)) {
+            tracing::warn!(plugin = %spec.id, "the secret `{name}` is granted, but there is no [secrets.{name}]");
+        }
+    }
+    Ok(Arc::new(sender))
 }
 
 /// The host's own model, if there is one. A grant that counts on one in vain is worth a warning.

@@ -6,6 +6,7 @@ use crate::identity::AuthSettings;
 use crate::model::ModelSettings;
 use crate::outbound::Endpoint;
 use crate::policy::{Digest, Grants, Limits, ParkingLimits, PluginId, PluginSpec, Side};
+use crate::secrets::SecretSource;
 use bytesize::ByteSize;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -50,6 +51,8 @@ struct File {
     agent: BTreeMap<String, PluginTable>,
     #[serde(default)]
     connections: BTreeMap<String, ConnectionSettings>,
+    #[serde(default)]
+    secrets: BTreeMap<String, SecretSource>,
     model: Option<ModelSettings>,
     ask: Option<AskTable>,
     #[serde(default)]
@@ -128,6 +131,8 @@ pub struct Config {
     pub public: Option<Endpoint>,
     /// Accounts that users can connect.
     pub connections: BTreeMap<String, ConnectionSettings>,
+    /// Where secrets are kept that are sent for plugins.
+    pub secrets: BTreeMap<String, SecretSource>,
     /// The largest body of an HTTP request.
     pub max_body: ByteSize,
     /// Legacy sessions over HTTP at a time.
@@ -199,6 +204,7 @@ impl Config {
             state: file.server.state.map(|state| folder.join(home_expanded(&state))).or_else(default_state),
             public: file.server.public,
             connections: connections(file.connections, path, folder)?,
+            secrets: secrets(file.secrets, path, folder)?,
             max_body: file.server.max_body.unwrap_or(MAX_BODY),
             max_sessions: file.server.max_sessions.map_or(MAX_SESSIONS, NonZeroU32::get),
             poll_after: file.server.poll_after,
@@ -239,6 +245,21 @@ fn connections(
         settings.client_secret_file = settings.client_secret_file.take().map(|file| folder.join(home_expanded(&file)));
     }
     Ok(tables)
+}
+
+fn secrets(
+    tables: BTreeMap<String, SecretSource>,
+    path: &Path,
+    folder: &Path,
+) -> Result<BTreeMap<String, SecretSource>, ConfigError> {
+    let checked = |(name, source): (String, SecretSource)| {
+        if !is_name(&name) {
+            let message = "the name must be 1 to 32 of A-Z a-z 0-9 - _".into();
+            return Err(ConfigError::Table { path: path.to_owned(), table: format!("secrets.{name}"), message });
+        }
+        Ok((name, source.resolved(|file| folder.join(home_expanded(file)))))
+    };
+    tables.into_iter().map(checked).collect()
 }
 
 /// Servers behind this host. Their names are part of tools' names, beside those of plugins.
@@ -327,6 +348,11 @@ fn default_cache() -> Result<PathBuf, ConfigError> {
         .or_else(|| folder("XDG_CACHE_HOME").map(|cache| cache.join("portcullis")))
         .or_else(|| folder("HOME").map(|home| home.join(".cache/portcullis")))
         .ok_or_else(|| ConfigError::Environment("no cache folder: set PORTCULLIS_CACHE or server.cache".into()))
+}
+
+/// A variable of this process's environment that an operator named.
+pub fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
 }
 
 /// The user's editor.

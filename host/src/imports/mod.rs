@@ -3,7 +3,7 @@
 //! Everything here belongs to one call and is dropped with it. What needs the outside world is behind a trait that lives
 //! here with its user: [`CallSink`] takes what a running call has to say, [`ToolCaller`] reaches the agent's tools,
 //! [`ClientCalls`] asks the other side, [`ModelProvider`] a model where the other side has none, [`Connections`] uses
-//! accounts that users have connected, [`Publisher`] and [`EventSink`] keep what a call leaves behind.
+//! accounts that users have connected, [`Egress`] sends requests to other servers, [`Publisher`] and [`EventSink`] keep what a call leaves behind.
 
 mod agent_tools;
 mod client;
@@ -11,6 +11,7 @@ mod completion;
 mod connections;
 mod content;
 mod events;
+mod http;
 mod keepers;
 mod log;
 mod offer;
@@ -36,6 +37,10 @@ pub use completion::{Completing, Completion, CompletionQuery};
 pub use connections::{Accounts, ConnectionError, ConnectionRequest, ConnectionResponse, Connections, NoConnections};
 pub use content::{Annotations, Blob, Content, ContentData, EmbeddedResource, ResourceBody, ResourceLink, Role};
 pub use events::{Event, EventError, EventSink, Events};
+pub use http::{
+    Egress, Http, HttpBody, HttpError, HttpRequest, NoEgress, Outlet, Patience, Receipt,
+    add_to_linker as http_to_linker, is_ours,
+};
 pub use keepers::{Keepers, Provenance};
 pub use log::{GuestLog, Level, Stream};
 pub use offer::Offer;
@@ -87,6 +92,8 @@ pub struct CallCtx {
     pub client: Client,
     /// `connections`.
     pub accounts: Accounts,
+    /// `wasi:http`.
+    pub http: Http,
     /// What is decided on the call's behalf.
     pub trail: Trail,
     /// The last path that the sandbox refused, for the error the user sees.
@@ -105,6 +112,8 @@ impl CallCtx {
     ) -> Self {
         let (authority, nobody) = (agent_tools.authority(), Keepers::none());
         let client = client.of_call(&context.id);
+        let lineage = agent_tools.lineage().clone();
+        let http = Http::new(authority.clone(), &context, lineage, Trail::default(), Arc::new(NoEgress));
         Self {
             context,
             output: Output::new(limits, sink.clone()),
@@ -115,6 +124,7 @@ impl CallCtx {
             events: Events::new(authority, nobody.events),
             client,
             accounts,
+            http,
             trail: Trail::default(),
             refused_path: None,
         }
@@ -123,6 +133,13 @@ impl CallCtx {
     /// With records of what is decided.
     pub fn recorded_by(mut self, trail: Trail) -> Self {
         self.trail = trail;
+        self
+    }
+
+    /// With a way to other servers; without, whatever is granted is not sent. After [`Self::recorded_by`].
+    pub fn sending_by(mut self, egress: Arc<dyn Egress>) -> Self {
+        let (authority, lineage) = (self.agent_tools.authority(), self.agent_tools.lineage().clone());
+        self.http = Http::new(authority, &self.context, lineage, self.trail.clone(), egress);
         self
     }
 

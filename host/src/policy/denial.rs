@@ -1,6 +1,6 @@
 //! Refusals: what was refused and the exact configuration that would allow it.
 
-use super::{Access, PluginId};
+use super::{Access, PluginId, Reach};
 
 /// A use of authority, as it was attempted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -152,6 +152,33 @@ impl Denial {
         let remedy =
             "It is in a granted directory but leads out of it, by a link or `..`; grant the directory it leads to";
         Self { capability, reason: "leads outside the granted directories", remedy: remedy.to_owned() }
+    }
+
+    /// The request is granted, but its host's address is none that this grant reaches.
+    pub fn out_of_reach(plugin: &PluginId, request: String, reach: Reach) -> Self {
+        let capability = Capability::Http { request };
+        let (reason, remedy) = match reach {
+            Reach::Public | Reach::Private(_) => (
+                "leads into a private network or to this machine",
+                format!(
+                    "To allow it, put `private = true` into the line of `http` under [{}.grants] that names this host, and this host alone",
+                    plugin.table()
+                ),
+            ),
+            Reach::Never(_) => (
+                "leads to an address that no plugin may reach, such as a metadata service or reserved space",
+                "No grant allows that".to_owned(),
+            ),
+        };
+        Self { capability, reason, remedy }
+    }
+
+    /// The secret may be told to this host, but not so that others can listen.
+    pub fn in_the_clear(name: &str, host: &str) -> Self {
+        let capability = Capability::Secrets { name: name.to_owned(), host: host.to_owned() };
+        let remedy =
+            "A secret is sent over TLS only, or to this machine: have the plugin ask for an https URL".to_owned();
+        Self { capability, reason: "would be sent unencrypted", remedy }
     }
 
     /// The operator granted it, but the plugin's manifest never asked for it.

@@ -31,6 +31,8 @@ pub enum Hearer {
     Origin(Origin),
     /// The service behind a connected account.
     Connection(String),
+    /// A server that is sent a request, by host.
+    Http(String),
     /// The model of this host.
     HostModel,
 }
@@ -40,9 +42,10 @@ impl Hearer {
     pub fn is_client(&self) -> bool {
         match self {
             Hearer::Origin(Origin::Client | Origin::Model | Origin::User) => true,
-            Hearer::Origin(Origin::Component(_) | Origin::Upstream(_)) | Hearer::Connection(_) | Hearer::HostModel => {
-                false
-            }
+            Hearer::Origin(Origin::Component(_) | Origin::Upstream(_))
+            | Hearer::Connection(_)
+            | Hearer::Http(_)
+            | Hearer::HostModel => false,
         }
     }
 }
@@ -64,6 +67,7 @@ impl fmt::Display for Hearer {
         match self {
             Hearer::Origin(origin) => origin.fmt(f),
             Hearer::Connection(name) => write!(f, "connections.{name}"),
+            Hearer::Http(host) => write!(f, "http.{host}"),
             Hearer::HostModel => f.write_str("host-model"),
         }
     }
@@ -99,7 +103,7 @@ impl FlowPattern {
             let named = side.len() > kind.len() + 1;
             let known = match kind {
                 "client" | "model" | "user" | "host-model" => side == kind,
-                "agent" | "upstream" | "connections" => named,
+                "agent" | "upstream" | "connections" | "http" => named,
                 _ => false,
             };
             if !known {
@@ -147,6 +151,9 @@ mod tests {
         assert!(flow.covers(&Origin::Client, &github));
         assert!(!flow.covers(&Origin::Upstream("github".into()), &github));
         assert!(!flow.covers(&Origin::Client, &Hearer::HostModel));
+        let below = FlowPattern::new("upstream.* -> http.*.example.com").unwrap();
+        let told = |host: &str| below.covers(&Origin::Upstream("a".into()), &Hearer::Http(host.into()));
+        assert!(told("api.example.com") && !told("example.com") && !told("api.example.com.evil.org"));
         for wrong in [
             "client",
             "client -> ",

@@ -11,7 +11,7 @@ use crate::clock::Clock;
 use crate::engine::{Allowance, CallError, MAX_INSTANCES, MAX_WAITING, Standstill};
 use crate::imports::{
     Accounts, AgentTools, CallContext, CallCtx, CallSink, Client, ClientCalls, Completion, CompletionQuery,
-    Connections, Keepers, ModelProvider, PromptResult, Steering, ToolCaller,
+    Connections, Egress, Keepers, ModelProvider, NoEgress, PromptResult, Steering, ToolCaller,
 };
 use crate::policy::{Budget, Lineage, PluginId, Side, Spent};
 use serde_json::Value;
@@ -86,6 +86,7 @@ pub struct Runner {
     idle: Arc<Idle>,
     keepers: Keepers,
     model: Option<Arc<dyn ModelProvider>>,
+    egress: Arc<dyn Egress>,
     audit: Audit,
 }
 
@@ -101,6 +102,7 @@ impl Runner {
             idle: Arc::default(),
             keepers,
             model: None,
+            egress: Arc::new(NoEgress),
             audit: Audit::none(),
         }
     }
@@ -108,6 +110,12 @@ impl Runner {
     /// With a model that answers plugins whose clients have none.
     pub fn with_model(mut self, model: Option<Arc<dyn ModelProvider>>) -> Self {
         self.model = model;
+        self
+    }
+
+    /// With a way to other servers.
+    pub fn with_egress(mut self, egress: Arc<dyn Egress>) -> Self {
+        self.egress = egress;
         self
     }
 
@@ -250,6 +258,7 @@ impl Runner {
         let trail = Trail::new(audit, context.principal.clone(), plugin.id().clone(), digest, id);
         let call = CallCtx::new(request.context, limits, request.sink, agent_tools, client, accounts)
             .recorded_by(trail)
+            .sending_by(self.egress.clone())
             .steered_by(request.steering)
             .keep_with(&self.keepers);
         let (limits, cancel) = (limits.clone(), request.cancel);
