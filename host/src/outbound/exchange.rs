@@ -192,6 +192,11 @@ where
         }
     }));
     let response = sender.send_request(request).await.map_err(hyper_error)?;
+    // The buffer's own limit is looked at between reads only.
+    let size: usize = response.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
+    if size > MAX_HEADER_BYTES {
+        return Err(ExchangeError::Headers);
+    }
     Ok(response.map(|incoming| Streamed { incoming, _driver: driver }))
 }
 

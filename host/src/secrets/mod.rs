@@ -193,7 +193,7 @@ mod tests {
             let error = vault(wrong).unwrap_err();
             assert!(error.contains(words), "{error}");
         }
-        for bad in ["short", "two\nlines here", "tab\there....", " canary-1234", "sécret-1234", &"x".repeat(MAX + 1)] {
+        for bad in ["tiny", "two\nlines here", "tab\there....", " canary-1234", "sécret-1234", &"x".repeat(MAX + 1)] {
             let error = Secret::new("a", Zeroizing::new(bad.to_owned())).unwrap_err().to_string();
             assert!(error.starts_with("[secrets.a] the secret must") && !error.contains(bad), "{error}");
         }

@@ -99,7 +99,7 @@ async fn heads_end_at_theirs() {
     let (sender, call) = (world.sender(), world.call(ANY));
     for path in ["many", "large"] {
         let answer = get(&sender, &call, &format!("http://a.example/{path}")).await;
-        assert_eq!(answer, Err(HttpError::AnswerHeaders), "{path}");
+        assert!(answer == Err(HttpError::AnswerHeaders), "{path}");
     }
     let value = "x".repeat(40 << 10);
     let asked = request("GET", "http://a.example/", &[("x-large", &value)], b"");
@@ -179,14 +179,14 @@ async fn private_needs_a_word_and_one_host() {
     let sender = world.sender();
     let grant = |allow: &str, private| format!(r#"http = [{{ allow = "{allow}", private = {private} }}]"#);
     for (allow, private, reached) in [
-        ("http://home.example", false, 0),
-        ("http://*.example", true, 0),
+        ("http://at.home.example", false, 0),
+        ("http://*.home.example", true, 0),
         ("http://*", true, 0),
-        ("http://home.example", true, 1),
+        ("http://at.home.example", true, 1),
     ] {
         let call = world.call(&grant(allow, private));
         // Nobody answers at the forbidden server: only whether it is tried counts.
-        let asked = request("GET", "http://home.example/", &[], b"");
+        let asked = request("GET", "http://at.home.example/", &[], b"");
         let patience = Patience { first_byte: Some(Duration::from_millis(50)), ..Patience::default() };
         let _ = send(&sender, &call, crate::imports::HttpRequest { patience, ..asked }).await;
         assert_eq!(world.reached.lock().unwrap().len(), reached, "{allow}");
@@ -197,7 +197,7 @@ async fn private_needs_a_word_and_one_host() {
     }
     // Not even then.
     let metadata = World::new(|_, _| vec![[169, 254, 169, 254].into()], |_| ok("")).await;
-    let call = metadata.call(&grant("http://home.example", true));
-    assert_eq!(get(&metadata.sender(), &call, "http://home.example/").await, Err(HttpError::Denied));
+    let call = metadata.call(&grant("http://at.home.example", true));
+    assert_eq!(get(&metadata.sender(), &call, "http://at.home.example/").await, Err(HttpError::Denied));
     assert!(call.http.refused().unwrap().to_string().contains("No grant allows that"));
 }

@@ -113,9 +113,10 @@ async fn serve(listener: TcpListener, heads: Arc<Mutex<Vec<String>>>, server: Se
             let head = String::from_utf8_lossy(&head).into_owned();
             heads.lock().unwrap().push(head.clone());
             let answer = server(&head);
-            let _ = stream.write_all(&answer).await;
-            // An answer that promises more than it gives is left open, as a server would that holds one up.
-            if answer.ends_with(b"HOLD") {
+            let held = answer.strip_suffix(b"HOLD");
+            let _ = stream.write_all(held.unwrap_or(&answer)).await;
+            // An answer that promises more than it gives is left open, as by a server that holds one up.
+            if held.is_some() {
                 let _ = stream.read(&mut buffer).await;
             }
         });
