@@ -18,6 +18,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("engine", &["policy", "clock", "telemetry"]),
     ("audit", &["policy", "clock", "telemetry", "storage"]),
     ("storage", &["clock"]),
+    ("state", &["imports", "storage", "policy"]),
     ("imports", &["policy", "engine", "telemetry", "clock", "audit"]),
     ("shelf", &["imports", "changes", "policy", "clock"]),
     ("abi", &["imports", "engine", "policy", "clock"]),

@@ -23,5 +23,6 @@ pub mod package;
 pub mod policy;
 pub mod registry;
 pub mod shelf;
+pub mod state;
 pub mod storage;
 pub mod telemetry;

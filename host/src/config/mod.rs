@@ -5,7 +5,7 @@ use crate::connections::ConnectionSettings;
 use crate::identity::AuthSettings;
 use crate::model::ModelSettings;
 use crate::outbound::Endpoint;
-use crate::policy::{Digest, Grants, Limits, ParkingLimits, PluginId, PluginSpec, Side};
+use crate::policy::{Digest, Grants, Limits, Machine, ParkingLimits, PluginId, PluginSpec, Side};
 use bytesize::ByteSize;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -209,6 +209,13 @@ impl Config {
         })
     }
 
+    /// What this machine has for the grants of these plugins, and of nobody else.
+    pub fn machine(&self) -> Machine {
+        let names = self.plugins.iter().chain(&self.agent).flat_map(|spec| &spec.grants.env);
+        let environment = names.filter_map(|name| Some((name.clone(), std::env::var(name).ok()?))).collect();
+        Machine { environment, state: self.state.clone() }
+    }
+
     /// No plugins at all, as for `portcullis check`.
     pub fn empty() -> Result<Self, ConfigError> {
         Self::parse("", Path::new(""), Path::new(""))
@@ -283,13 +290,8 @@ fn plugin(side: Side, name: String, table: PluginTable, path: &Path, folder: &Pa
     }
     table.limits.check().map_err(|error| fail(error.to_string()))?;
     let mut grants = table.grants;
+    grants.check().map_err(fail)?;
     for mount in &mut grants.filesystem {
-        if !mount.guest.starts_with('/') {
-            return Err(fail(format!(
-                "grants.filesystem: guest = {:?} must be an absolute path, such as \"/src\"",
-                mount.guest
-            )));
-        }
         mount.host = folder.join(home_expanded(&mount.host));
     }
     Ok(PluginSpec {

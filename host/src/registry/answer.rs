@@ -211,6 +211,7 @@ fn reworded(plugin: &Plugin, call: &CallCtx, denial: &GuestDenial) -> Option<Cal
         "publish" => plugin.authority.publish().err().map(CallError::Denied),
         "events" => plugin.authority.event(&denial.target).err().map(CallError::Denied),
         "connections" => plugin.authority.connection(&denial.target).err().map(CallError::Denied),
+        "state" => plugin.authority.state().err().map(CallError::Denied),
         _ => None,
     }
 }

@@ -11,6 +11,7 @@ mod plugin;
 mod provided;
 mod reload;
 mod runner;
+mod scratch;
 mod template;
 mod uri;
 mod waiting;

@@ -9,6 +9,7 @@ mod link_client;
 mod link_connections;
 mod link_events;
 mod link_publish;
+mod link_state;
 mod ready;
 
 use super::guest::{CallSetup, Guest};
