@@ -69,7 +69,7 @@ const ONLY: &[Only] = &[
     Only { words: &["bindgen"], places: &["abi/"], why: "generated types stay behind one wall" },
     Only { words: &["rmcp"], places: &["mcp/", "agent/"], why: "no other part knows the protocol's types" },
     Only { words: &["rusqlite"], places: &["storage/"], why: "one place knows how things are kept" },
-    Only { words: &["reqwest", "rustls"], places: &["outbound.rs"], why: "one place decides how others are asked" },
+    Only { words: &["reqwest", "rustls"], places: &["outbound/"], why: "one place decides how others are asked" },
     Only { words: &["print!", "println!"], places: &["cli/"], why: "stdout is the MCP wire" },
     Only {
         words: &["env::var", "env::var_os", "env::vars"],

@@ -3,6 +3,7 @@
 use crate::agent::UpstreamSettings;
 use crate::connections::ConnectionSettings;
 use crate::identity::AuthSettings;
+use crate::install::{SourceSettings, SourceTables};
 use crate::model::ModelSettings;
 use crate::outbound::Endpoint;
 use crate::policy::{Digest, Grants, Limits, Machine, ParkingLimits, PluginId, PluginSpec, Side};
@@ -54,6 +55,8 @@ struct File {
     ask: Option<AskTable>,
     #[serde(default)]
     upstream: BTreeMap<String, UpstreamSettings>,
+    #[serde(default)]
+    sources: BTreeMap<String, SourceSettings>,
 }
 
 #[derive(Deserialize)]
@@ -142,6 +145,8 @@ pub struct Config {
     pub agent: Vec<PluginSpec>,
     /// Servers behind this host.
     pub upstreams: Vec<UpstreamSettings>,
+    /// What holds for plugins by where they are published.
+    pub sources: SourceTables,
 }
 
 impl Config {
@@ -206,6 +211,7 @@ impl Config {
             plugins: resolve(Side::Server, file.plugins)?,
             agent: resolve(Side::Agent, file.agent)?,
             upstreams,
+            sources: sources(file.sources, path, folder)?,
         })
     }
 
@@ -246,6 +252,22 @@ fn connections(
         settings.client_secret_file = settings.client_secret_file.take().map(|file| folder.join(home_expanded(&file)));
     }
     Ok(tables)
+}
+
+fn sources(tables: BTreeMap<String, SourceSettings>, path: &Path, folder: &Path) -> Result<SourceTables, ConfigError> {
+    let checked = |(name, settings): (String, SourceSettings)| {
+        let fail =
+            |message: String| ConfigError::Table { path: path.to_owned(), table: format!("sources.{name:?}"), message };
+        if name.contains("://") || name.is_empty() {
+            return Err(fail("name a host, a host and folders, an absolute path, or * for everything".into()));
+        }
+        settings.check().map_err(fail)?;
+        let mut settings = settings.resolved(|file| folder.join(home_expanded(file)));
+        // Read now, since nothing else reads the environment; that it is missing matters when it is used.
+        settings.password = settings.password_env.as_ref().and_then(|name| std::env::var(name).ok()).map(Into::into);
+        Ok((name, settings))
+    };
+    tables.into_iter().map(checked).collect::<Result<_, _>>().map(SourceTables::new)
 }
 
 /// Servers behind this host. Their names are part of tools' names, beside those of plugins.

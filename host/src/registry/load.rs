@@ -127,6 +127,7 @@ impl Loader {
             templates: offered.templates,
             prompts: offered.prompts,
             completes: offered.completes,
+            definitions: offered.definitions,
             prepared,
         })
     }

@@ -22,7 +22,7 @@ pub use beyond::Beyond;
 pub use catalog::{Catalog, CatalogError, Exposed};
 pub use current::CurrentCatalog;
 pub use load::{LoadError, Loader};
-pub use offer::OfferError;
+pub use offer::{OfferError, definitions};
 pub use plugin::{Plugin, PluginTemplate, PluginTool};
 pub use provided::Pieces;
 pub use reload::Reloader;
