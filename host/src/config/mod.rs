@@ -1,5 +1,11 @@
 //! The configuration file, the environment and the flags, resolved into one value. Unknown keys are errors.
 
+mod edit;
+mod file;
+
+pub use edit::{Line, table_in};
+pub use file::ConfigFile;
+
 use crate::agent::UpstreamSettings;
 use crate::connections::ConnectionSettings;
 use crate::identity::AuthSettings;
