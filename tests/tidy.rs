@@ -20,6 +20,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("storage", &["clock"]),
     ("secrets", &[]),
     ("egress", &["imports", "outbound", "secrets", "policy"]),
+    ("state", &["imports", "storage", "policy"]),
     ("imports", &["policy", "engine", "telemetry", "clock", "audit"]),
     ("shelf", &["imports", "changes", "policy", "clock"]),
     ("abi", &["imports", "engine", "policy", "clock"]),

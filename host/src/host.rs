@@ -7,7 +7,7 @@ use crate::config::Config;
 use crate::connections::{Broker, BrokerError};
 use crate::egress::Sender;
 use crate::engine::{CacheError, CompileCache, CompileWorker, Compiler, Engines};
-use crate::imports::{Connections, Keepers, ModelProvider, NoConnections, ToolCaller};
+use crate::imports::{Connections, Keepers, ModelProvider, NoConnections, StateStore, ToolCaller};
 use crate::mcp::STEER_CALL;
 use crate::model::{ChatModel, ModelSetupError};
 use crate::outbound::SystemNetwork;
@@ -15,6 +15,8 @@ use crate::policy::PluginSpec;
 use crate::registry::{Catalog, CatalogError, CurrentCatalog, FileWatch, LoadError, Loader, Plugin, Reloader, Runner};
 use crate::secrets::{SecretError, Vault};
 use crate::shelf::Shelf;
+use crate::state::State;
+use crate::storage::StorageError;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::task::JoinSet;
@@ -39,6 +41,10 @@ pub enum StartError {
     Worker(std::io::Error),
     #[error(transparent)]
     Model(#[from] ModelSetupError),
+    #[error(transparent)]
+    State(#[from] StorageError),
+    #[error(transparent)]
+    Task(tokio::task::JoinError),
 }
 
 /// A running host: plugins loaded, ready for calls.
@@ -77,7 +83,8 @@ impl Host {
         let agents = plugins.split_off(config.plugins.len());
         let changes = Changes::new();
         let shelf = Arc::new(Shelf::new(clock.clone(), changes.clone()));
-        let keepers = Keepers { publisher: shelf.clone(), events: shelf.clone() };
+        let keepers = Keepers { publisher: shelf.clone(), events: shelf.clone(), ..Keepers::none() };
+        let keepers = keepers.with_state(state(config).await?);
         let model = model(config, clock.clone(), &plugins, &agents)?;
         let reserved: &[&str] = if config.fallback_tools { &[STEER_CALL] } else { &[] };
         let catalog = Catalog::beside(plugins, agents, reserved)?;
@@ -129,6 +136,19 @@ fn egress(config: &Config) -> Result<Arc<Sender>, StartError> {
     Ok(Arc::new(sender))
 }
 
+/// Where plugins' values are kept, if any plugin may keep some.
+async fn state(config: &Config) -> Result<Option<Arc<dyn StateStore>>, StartError> {
+    if !config.plugins.iter().chain(&config.agent).any(|spec| spec.grants.state.is_some()) {
+        return Ok(None);
+    }
+    let Some(folder) = config.state.clone() else {
+        tracing::warn!("plugins that are granted `state` keep nothing: set PORTCULLIS_STATE or server.state");
+        return Ok(None);
+    };
+    let opened = tokio::task::spawn_blocking(move || State::open(&folder)).await.map_err(StartError::Task)?;
+    Ok(Some(Arc::new(opened?)))
+}
+
 /// The host's own model, if there is one. A grant that counts on one in vain is worth a warning.
 fn model(
     config: &Config,
@@ -151,7 +171,8 @@ fn model(
 pub fn loader(config: &Config, clock: Arc<dyn Clock>) -> Result<Loader, StartError> {
     let cache = CompileCache::open(&config.cache)?;
     let worker = CompileWorker::new(worker_program()?);
-    Ok(Loader::new(Compiler::new(Arc::new(Engines::new()), cache, worker), clock, Arc::new(Nobody)))
+    let compiler = Compiler::new(Arc::new(Engines::new()), cache, worker);
+    Ok(Loader::new(compiler, clock, Arc::new(Nobody)).on(config.machine()))
 }
 
 /// The compile worker is this very binary.

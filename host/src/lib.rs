@@ -25,5 +25,6 @@ pub mod policy;
 pub mod registry;
 pub mod secrets;
 pub mod shelf;
+pub mod state;
 pub mod storage;
 pub mod telemetry;

@@ -43,7 +43,7 @@ impl Guest {
     /// For an instance that waits for its call.
     pub(super) fn new(authority: &Authority, allowance: Allowance, clock: Arc<dyn Clock>) -> Result<Self, MountError> {
         let log = GuestLog::new(authority.plugin().clone(), "", "", &allowance.limits);
-        let wasi = wasi::context(authority.mounts(), &log)?;
+        let wasi = wasi::context(authority, &log)?;
         let mut table = ResourceTable::new();
         // WASI keeps a resource or two of its own behind a handle, so this is never the limit that is met first.
         let handles = usize::try_from(allowance.limits.handles).unwrap_or(usize::MAX);

@@ -4,6 +4,7 @@ use super::show;
 use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::host;
+use crate::registry::definitions;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ impl Check {
         let loader = host::loader(&Config::empty()?, Arc::new(SystemClock))?;
         let (digest, inspection, offer) = loader.examine(&self.file).await?;
         println!("{} is a plugin", self.file.display());
-        show::component(&digest, &inspection);
+        show::component(&digest, &definitions(&offer), &inspection);
         show::offer(&offer);
         Ok(ExitCode::SUCCESS)
     }

@@ -1,11 +1,18 @@
 //! The configuration file, the environment and the flags, resolved into one value. Unknown keys are errors.
 
+mod edit;
+mod file;
+
+pub use edit::{Line, table_in};
+pub use file::ConfigFile;
+
 use crate::agent::UpstreamSettings;
 use crate::connections::ConnectionSettings;
 use crate::identity::AuthSettings;
+use crate::install::{SourceSettings, SourceTables};
 use crate::model::ModelSettings;
 use crate::outbound::Endpoint;
-use crate::policy::{Digest, Grants, Limits, ParkingLimits, PluginId, PluginSpec, Side};
+use crate::policy::{Digest, Grants, Limits, Machine, ParkingLimits, PluginId, PluginSpec, Side};
 use crate::secrets::SecretSource;
 use bytesize::ByteSize;
 use serde::Deserialize;
@@ -57,6 +64,8 @@ struct File {
     ask: Option<AskTable>,
     #[serde(default)]
     upstream: BTreeMap<String, UpstreamSettings>,
+    #[serde(default)]
+    sources: BTreeMap<String, SourceSettings>,
 }
 
 #[derive(Deserialize)]
@@ -147,6 +156,8 @@ pub struct Config {
     pub agent: Vec<PluginSpec>,
     /// Servers behind this host.
     pub upstreams: Vec<UpstreamSettings>,
+    /// What holds for plugins by where they are published.
+    pub sources: SourceTables,
 }
 
 impl Config {
@@ -212,7 +223,15 @@ impl Config {
             plugins: resolve(Side::Server, file.plugins)?,
             agent: resolve(Side::Agent, file.agent)?,
             upstreams,
+            sources: sources(file.sources, path, folder)?,
         })
+    }
+
+    /// What this machine has for the grants of these plugins, and of nobody else.
+    pub fn machine(&self) -> Machine {
+        let names = self.plugins.iter().chain(&self.agent).flat_map(|spec| &spec.grants.env);
+        let environment = names.filter_map(|name| Some((name.clone(), std::env::var(name).ok()?))).collect();
+        Machine { environment, state: self.state.clone() }
     }
 
     /// No plugins at all, as for `portcullis check`.
@@ -262,6 +281,22 @@ fn secrets(
     tables.into_iter().map(checked).collect()
 }
 
+fn sources(tables: BTreeMap<String, SourceSettings>, path: &Path, folder: &Path) -> Result<SourceTables, ConfigError> {
+    let checked = |(name, settings): (String, SourceSettings)| {
+        let fail =
+            |message: String| ConfigError::Table { path: path.to_owned(), table: format!("sources.{name:?}"), message };
+        if name.contains("://") || name.is_empty() {
+            return Err(fail("name a host, a host and folders, an absolute path, or * for everything".into()));
+        }
+        settings.check().map_err(fail)?;
+        let mut settings = settings.resolved(|file| folder.join(home_expanded(file)));
+        // Read now, since nothing else reads the environment; that it is missing matters when it is used.
+        settings.password = settings.password_env.as_ref().and_then(|name| std::env::var(name).ok()).map(Into::into);
+        Ok((name, settings))
+    };
+    tables.into_iter().map(checked).collect::<Result<_, _>>().map(SourceTables::new)
+}
+
 /// Servers behind this host. Their names are part of tools' names, beside those of plugins.
 fn upstreams(file: &File, path: &Path, folder: &Path) -> Result<Vec<UpstreamSettings>, ConfigError> {
     let checked = |(name, settings): (&String, &UpstreamSettings)| {
@@ -304,13 +339,8 @@ fn plugin(side: Side, name: String, table: PluginTable, path: &Path, folder: &Pa
     }
     table.limits.check().map_err(|error| fail(error.to_string()))?;
     let mut grants = table.grants;
+    grants.check().map_err(fail)?;
     for mount in &mut grants.filesystem {
-        if !mount.guest.starts_with('/') {
-            return Err(fail(format!(
-                "grants.filesystem: guest = {:?} must be an absolute path, such as \"/src\"",
-                mount.guest
-            )));
-        }
         mount.host = folder.join(home_expanded(&mount.host));
     }
     Ok(PluginSpec {

@@ -3,7 +3,8 @@
 //! Everything here belongs to one call and is dropped with it. What needs the outside world is behind a trait that lives
 //! here with its user: [`CallSink`] takes what a running call has to say, [`ToolCaller`] reaches the agent's tools,
 //! [`ClientCalls`] asks the other side, [`ModelProvider`] a model where the other side has none, [`Connections`] uses
-//! accounts that users have connected, [`Egress`] sends requests to other servers, [`Publisher`] and [`EventSink`] keep what a call leaves behind.
+//! accounts that users have connected, [`Egress`] sends requests to other servers, [`Publisher`], [`EventSink`] and
+//! [`StateStore`] keep what a call leaves behind.
 
 mod agent_tools;
 mod client;
@@ -21,6 +22,7 @@ mod prompt;
 mod publish;
 mod resource;
 mod schema;
+mod state;
 mod steering;
 mod tool;
 pub mod wasi;
@@ -50,6 +52,7 @@ pub use prompt::{Prompt, PromptArgument, PromptMessage, PromptResult};
 pub use publish::{Attributes, Publish, PublishError, PublishedPrompt, Publisher};
 pub use resource::{ReadError, ResourceInfo, ResourceTemplate};
 pub use schema::{Schema, SchemaError};
+pub use state::{Expectation, State, StateEntry, StateError, StateOwner, StateStore};
 pub use steering::{MAX_MESSAGE as MAX_STEERING_MESSAGE, Steering, SteeringError};
 pub use tool::{
     Budgeted, CallContext, Execution, Exhaustion, GuestDenial, Icon, Tool, ToolAnnotations, ToolError, ToolResult,
@@ -68,6 +71,8 @@ pub mod price {
     pub const REVERSE_CALL: u64 = 20_000;
     /// A request to another server: connecting, encrypting, searching the answer.
     pub const OUTBOUND: u64 = 50_000;
+    /// Keeping or removing a value: a commit, and the wear of a disk.
+    pub const KEEP: u64 = 20_000;
     /// Putting a question: schemas are compiled, a call may be parked and found again.
     pub const QUESTION: u64 = 50_000;
 }
@@ -88,6 +93,8 @@ pub struct CallCtx {
     pub publish: Publish,
     /// `events`.
     pub events: Events,
+    /// `state`.
+    pub state: State,
     /// `client`.
     pub client: Client,
     /// `connections`.
@@ -114,6 +121,7 @@ impl CallCtx {
         let client = client.of_call(&context.id);
         let lineage = agent_tools.lineage().clone();
         let http = Http::new(authority.clone(), &context, lineage, Trail::default(), Arc::new(NoEgress));
+        let state = State::new(authority.clone(), agent_tools.lineage().clone(), &context, nobody.state);
         Self {
             context,
             output: Output::new(limits, sink.clone()),
@@ -122,6 +130,7 @@ impl CallCtx {
             steering: Steering::default(),
             publish: Publish::new(authority.clone(), nobody.publisher),
             events: Events::new(authority, nobody.events),
+            state,
             client,
             accounts,
             http,
@@ -153,7 +162,9 @@ impl CallCtx {
     pub fn keep_with(mut self, keepers: &Keepers) -> Self {
         let authority = self.agent_tools.authority();
         self.publish = Publish::new(authority.clone(), keepers.publisher.clone());
-        self.events = Events::new(authority, keepers.events.clone());
+        self.events = Events::new(authority.clone(), keepers.events.clone());
+        let lineage = self.agent_tools.lineage().clone();
+        self.state = State::new(authority, lineage, &self.context, keepers.state.clone());
         self
     }
 }

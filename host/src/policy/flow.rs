@@ -62,6 +62,21 @@ impl fmt::Display for Origin {
     }
 }
 
+impl Origin {
+    /// Out of its own text.
+    pub fn parse(text: &str) -> Option<Self> {
+        let named = |name: &str| (!name.is_empty()).then(|| name.to_owned());
+        match text.split_once('.') {
+            None if text == "client" => Some(Self::Client),
+            None if text == "model" => Some(Self::Model),
+            None if text == "user" => Some(Self::User),
+            Some(("agent", name)) => named(name).map(Self::Component),
+            Some(("upstream", name)) => named(name).map(Self::Upstream),
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for Hearer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -165,6 +180,16 @@ mod tests {
         ] {
             assert!(FlowPattern::new(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn an_origin_is_its_text() {
+        let origins =
+            [Origin::Client, Origin::Model, Origin::User, Origin::Component("a".into()), Origin::Upstream("b".into())];
+        for origin in origins {
+            assert_eq!(Origin::parse(&origin.to_string()), Some(origin));
+        }
+        assert_eq!([Origin::parse(""), Origin::parse("agent."), Origin::parse("client.x")], [None, None, None]);
     }
 
     #[test]

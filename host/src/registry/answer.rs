@@ -214,6 +214,7 @@ fn reworded(plugin: &Plugin, call: &CallCtx, denial: &GuestDenial) -> Option<Cal
         "connections" => plugin.authority.connection(&denial.target).err().map(CallError::Denied),
         // Which hop of a redirect, or which secret, only the host knows.
         "http" | "secrets" => call.http.refused().map(CallError::Denied),
+        "state" => plugin.authority.state().err().map(CallError::Denied),
         _ => None,
     }
 }

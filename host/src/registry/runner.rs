@@ -4,6 +4,7 @@ use super::answer::{Finished, Given, tool_answer};
 use super::idle::Idle;
 use super::plugin::{Plugin, PluginTool};
 use super::provided::{self, Pieces};
+use super::scratch;
 use super::waiting::{Place, Waiting};
 use crate::abi::{CallSetup, Ended, Remains};
 use crate::audit::{Audit, Trail};
@@ -214,6 +215,7 @@ impl Runner {
         called: &str,
         request: CallRequest,
     ) -> Result<(CallSetup, Option<Arc<Place>>), CallError> {
+        scratch::admit(&plugin.authority).await?;
         let limits = &plugin.spec.limits;
         let mut place = None;
         let ((lineage, budget, standstill, held), client) = match request.parent {

@@ -10,6 +10,7 @@ mod link_connections;
 mod link_events;
 mod link_http;
 mod link_publish;
+mod link_state;
 mod ready;
 
 use super::guest::{CallSetup, Guest};

@@ -25,7 +25,7 @@ impl Made {
     /// A plugin; `code` tells one version of it from another.
     fn plugin(&self, name: &str, prefix: bool, code: &str, offer: Offer) -> Arc<Plugin> {
         let id = PluginId { side: Side::Server, name: name.into() };
-        let Offered { tools, resources, templates, prompts, completes } = offer::check(offer).unwrap();
+        let Offered { tools, resources, templates, prompts, completes, definitions } = offer::check(offer).unwrap();
         Arc::new(Plugin {
             authority: Arc::new(Authority::none(id.clone())),
             spec: PluginSpec {
@@ -44,6 +44,7 @@ impl Made {
             templates,
             prompts,
             completes,
+            definitions,
             prepared: self.0.prepare(&self.1).unwrap(),
         })
     }
