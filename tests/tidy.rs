@@ -18,6 +18,9 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("engine", &["policy", "clock", "telemetry"]),
     ("audit", &["policy", "clock", "telemetry", "storage"]),
     ("storage", &["clock"]),
+    ("secrets", &[]),
+    ("egress", &["imports", "outbound", "secrets", "policy"]),
+    ("state", &["imports", "storage", "policy"]),
     ("imports", &["policy", "engine", "telemetry", "clock", "audit"]),
     ("shelf", &["imports", "changes", "policy", "clock"]),
     ("abi", &["imports", "engine", "policy", "clock"]),
@@ -45,7 +48,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
         ],
     ),
     ("agent", &["mcp", "registry", "engine", "imports", "policy", "clock", "telemetry", "outbound", "audit"]),
-    ("config", &["policy", "identity", "connections", "model", "outbound", "agent", "install", "audit"]),
+    ("config", &["policy", "identity", "secrets", "connections", "model", "outbound", "agent", "install", "audit"]),
 ];
 
 /// The composition root and what is above it may name anything.
@@ -60,15 +63,19 @@ struct Only {
 
 const ONLY: &[Only] = &[
     Only {
-        words: &["wasmtime", "wasmtime_wasi"],
-        places: &["engine/", "abi/", "imports/wasi.rs", "imports/wasi/"],
+        words: &["wasmtime", "wasmtime_wasi", "wasmtime_wasi_http"],
+        places: &["engine/", "abi/", "imports/wasi.rs", "imports/wasi/", "imports/http/wasi.rs"],
         why: "one place configures and runs wasmtime, so that an update of it is one change",
     },
     Only { words: &["rusqlite"], places: &["storage/"], why: "one place knows how state is kept" },
     Only { words: &["bindgen"], places: &["abi/"], why: "generated types stay behind one wall" },
     Only { words: &["rmcp"], places: &["mcp/", "agent/"], why: "no other part knows the protocol's types" },
     Only { words: &["rusqlite"], places: &["storage/"], why: "one place knows how things are kept" },
-    Only { words: &["reqwest", "rustls"], places: &["outbound/"], why: "one place decides how others are asked" },
+    Only {
+        words: &["reqwest", "rustls", "hyper", "tokio_rustls", "rustls_platform_verifier", "lookup_host", "TcpStream"],
+        places: &["outbound/"],
+        why: "one place decides how others are asked",
+    },
     Only { words: &["print!", "println!"], places: &["cli/"], why: "stdout is the MCP wire" },
     Only {
         words: &["env::var", "env::var_os", "env::vars"],

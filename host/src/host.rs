@@ -6,13 +6,18 @@ use crate::changes::Changes;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::connections::{Broker, BrokerError};
+use crate::egress::Sender;
 use crate::engine::{CacheError, CompileCache, CompileWorker, Compiler, Engines};
-use crate::imports::{Connections, Keepers, ModelProvider, NoConnections, ToolCaller};
+use crate::imports::{Connections, Keepers, ModelProvider, NoConnections, StateStore, ToolCaller};
 use crate::mcp::STEER_CALL;
 use crate::model::{ChatModel, ModelSetupError};
+use crate::outbound::SystemNetwork;
 use crate::policy::PluginSpec;
 use crate::registry::{Catalog, CatalogError, CurrentCatalog, FileWatch, LoadError, Loader, Plugin, Reloader, Runner};
+use crate::secrets::{SecretError, Vault};
 use crate::shelf::Shelf;
+use crate::state::State;
+use crate::storage::StorageError;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::task::JoinSet;
@@ -29,6 +34,8 @@ pub enum StartError {
     Catalog(#[from] CatalogError),
     #[error(transparent)]
     Connections(#[from] BrokerError),
+    #[error(transparent)]
+    Secrets(#[from] SecretError),
     #[error("connected accounts need a folder of their own: set PORTCULLIS_STATE or server.state")]
     NoState,
     #[error("the host's own binary cannot be found, so nothing can be compiled: {0}")]
@@ -41,6 +48,10 @@ pub enum StartError {
         "server.audit.required needs a folder for the journal: set server.audit.folder, server.state or PORTCULLIS_STATE"
     )]
     NoJournal,
+    #[error(transparent)]
+    State(#[from] StorageError),
+    #[error(transparent)]
+    Task(tokio::task::JoinError),
 }
 
 /// A running host: plugins loaded, ready for calls.
@@ -82,14 +93,15 @@ impl Host {
         let agents = plugins.split_off(config.plugins.len());
         let changes = Changes::new();
         let shelf = Arc::new(Shelf::new(clock.clone(), changes.clone()));
-        let keepers = Keepers { publisher: shelf.clone(), events: shelf.clone() };
+        let keepers = Keepers { publisher: shelf.clone(), events: shelf.clone(), ..Keepers::none() };
+        let keepers = keepers.with_state(state(config).await?);
         let model = model(config, clock.clone(), &plugins, &agents)?;
         let reserved: &[&str] = if config.fallback_tools { &[STEER_CALL] } else { &[] };
         let catalog = Catalog::beside(plugins, agents, reserved)?;
         let catalog = Arc::new(CurrentCatalog::new(catalog, changes.clone()));
         let runner =
             Runner::new(clock.clone(), keepers, connections).with_model(model).sharing(config.per_principal);
-        let runner = Arc::new(runner.recorded_by(audit.clone()));
+        let runner = Arc::new(runner.recorded_by(audit.clone()).with_egress(egress(config)?));
         let local = Arc::new(LocalAgent::new(runner.clone(), catalog.clone()));
         let agent = Arc::new(Together::new(vec![local]));
         let upstreams = gateway::connect(&config.upstreams, &agent, &catalog, clock.clone()).await;
@@ -142,6 +154,32 @@ pub fn broker(config: &Config) -> Result<Option<Arc<Broker>>, StartError> {
     Ok(Some(Arc::new(Broker::open(&config.connections, folder, Arc::new(SystemClock))?)))
 }
 
+/// What sends plugins' requests, with the secrets that go with them. A secret that is granted and not there is worth a
+/// warning.
+fn egress(config: &Config) -> Result<Arc<Sender>, StartError> {
+    let vault = Vault::open(&config.secrets, crate::config::variable)?;
+    let sender = Sender::new(Arc::new(SystemNetwork), vault);
+    for spec in config.plugins.iter().chain(&config.agent) {
+        for name in spec.grants.secrets.iter().map(|grant| &grant.name).filter(|name| !sender.knows(name)) {
+            tracing::warn!(plugin = %spec.id, "the secret `{name}` is granted, but there is no [secrets.{name}]");
+        }
+    }
+    Ok(Arc::new(sender))
+}
+
+/// Where plugins' values are kept, if any plugin may keep some.
+async fn state(config: &Config) -> Result<Option<Arc<dyn StateStore>>, StartError> {
+    if !config.plugins.iter().chain(&config.agent).any(|spec| spec.grants.state.is_some()) {
+        return Ok(None);
+    }
+    let Some(folder) = config.state.clone() else {
+        tracing::warn!("plugins that are granted `state` keep nothing: set PORTCULLIS_STATE or server.state");
+        return Ok(None);
+    };
+    let opened = tokio::task::spawn_blocking(move || State::open(&folder)).await.map_err(StartError::Task)?;
+    Ok(Some(Arc::new(opened?)))
+}
+
 /// The host's own model, if there is one. A grant that counts on one in vain is worth a warning.
 fn model(
     config: &Config,
@@ -164,7 +202,8 @@ fn model(
 pub fn loader(config: &Config, clock: Arc<dyn Clock>) -> Result<Loader, StartError> {
     let cache = CompileCache::open(&config.cache)?;
     let worker = CompileWorker::new(worker_program()?);
-    Ok(Loader::new(Compiler::new(Arc::new(Engines::new()), cache, worker), clock, Arc::new(Nobody)))
+    let compiler = Compiler::new(Arc::new(Engines::new()), cache, worker);
+    Ok(Loader::new(compiler, clock, Arc::new(Nobody)).on(config.machine()))
 }
 
 /// The compile worker is this very binary.

@@ -11,6 +11,7 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod connections;
+pub mod egress;
 pub mod engine;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
@@ -24,6 +25,8 @@ pub mod outbound;
 pub mod package;
 pub mod policy;
 pub mod registry;
+pub mod secrets;
 pub mod shelf;
+pub mod state;
 pub mod storage;
 pub mod telemetry;

@@ -2,8 +2,8 @@
 //!
 //! # Where to look
 //! - [`plugin`] turns a module of functions into a plugin.
-//! - [`output`], [`progress`], [`log`], [`client`], [`agent_tools`], [`steering`], [`publish`], [`events`], [`connections`], [`meter`] and
-//!   [`filesystem`] are what a tool may use while it runs, and so may a resource or a prompt.
+//! - [`output`], [`progress`], [`log`], [`client`], [`agent_tools`], [`steering`], [`publish`], [`events`], [`connections`], [`state`], [`meter`]
+//!   and [`filesystem`] are what a tool may use while it runs, and so may a resource or a prompt.
 //! - [`Form`] and [`Choice`] make typed questions to the user.
 //! - [`Content`], [`ToolError`] and [`IntoToolResult`] shape what a tool returns, [`IntoResource`] and [`IntoPrompt`] what
 //!   the others do.
@@ -36,6 +36,7 @@ pub mod publish;
 mod resource;
 mod result;
 mod schema;
+pub mod state;
 pub mod steering;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod testing;

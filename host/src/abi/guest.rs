@@ -3,11 +3,15 @@
 use crate::clock::Clock;
 use crate::engine::{Allowance, Supervised, Supervision};
 use crate::imports::wasi::{self, MountError, Refusals, RefusedPath};
-use crate::imports::{CallCtx, GuestLog};
+use crate::imports::{CallCtx, GuestLog, Outlet};
 use crate::policy::Authority;
 use std::sync::Arc;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
+
+/// All fields of one header map, by wasmtime's count. Bounds memory that a guest fills header by header.
+const MAX_FIELDS: usize = 64 << 10;
 
 /// All that a call needs to begin.
 pub struct CallSetup {
@@ -30,6 +34,8 @@ pub(super) struct Guest {
     pub(super) log: GuestLog,
     pub(super) clock: Arc<dyn Clock>,
     wasi: WasiCtx,
+    http: WasiHttpCtx,
+    outlet: Outlet,
     table: ResourceTable,
 }
 
@@ -37,24 +43,28 @@ impl Guest {
     /// For an instance that waits for its call.
     pub(super) fn new(authority: &Authority, allowance: Allowance, clock: Arc<dyn Clock>) -> Result<Self, MountError> {
         let log = GuestLog::new(authority.plugin().clone(), "", "", &allowance.limits);
-        let wasi = wasi::context(authority.mounts(), &log)?;
+        let wasi = wasi::context(authority, &log)?;
         let mut table = ResourceTable::new();
         // WASI keeps a resource or two of its own behind a handle, so this is never the limit that is met first.
         let handles = usize::try_from(allowance.limits.handles).unwrap_or(usize::MAX);
         table.set_max_capacity(handles.saturating_mul(2).saturating_add(16));
         let supervision = Supervision::new(allowance, clock.clone());
-        Ok(Self { supervision, call: None, log, clock, wasi, table })
+        let mut http = WasiHttpCtx::new();
+        http.set_field_size_limit(MAX_FIELDS);
+        Ok(Self { supervision, call: None, log, clock, wasi, http, outlet: Outlet::default(), table })
     }
 
     /// Its call begins.
     pub(super) fn begin(&mut self, tool: &str, allowance: Allowance, call: CallCtx) {
         self.log.begin(tool, &call.context.id);
         self.supervision.begin(allowance);
+        self.outlet.begin(call.http.clone());
         self.call = Some(call);
     }
 
-    /// Its call ends; whoever waits for what it says is let go.
+    /// Its call ends; whoever waits for what it says is let go, and its connections are closed.
     pub(super) fn end(&mut self) -> Option<CallCtx> {
+        self.outlet.end();
         self.log.finish();
         self.call.take()
     }
@@ -81,6 +91,12 @@ impl Supervised for Guest {
 impl WasiView for Guest {
     fn ctx(&mut self) -> WasiCtxView<'_> {
         WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}
+
+impl WasiHttpView for Guest {
+    fn http(&mut self) -> WasiHttpCtxView<'_> {
+        WasiHttpCtxView { hooks: &mut self.outlet, table: &mut self.table, ctx: &mut self.http }
     }
 }
 

@@ -1,5 +1,11 @@
 //! The configuration file, the environment and the flags, resolved into one value. Unknown keys are errors.
 
+mod edit;
+mod file;
+
+pub use edit::{Line, table_in};
+pub use file::ConfigFile;
+
 use crate::agent::UpstreamSettings;
 use crate::audit::AuditSettings;
 use crate::connections::ConnectionSettings;
@@ -7,7 +13,8 @@ use crate::identity::AuthSettings;
 use crate::install::{SourceSettings, SourceTables};
 use crate::model::ModelSettings;
 use crate::outbound::Endpoint;
-use crate::policy::{Digest, Grants, Limits, ParkingLimits, PluginId, PluginSpec, PrincipalLimits, Side};
+use crate::policy::{Digest, Grants, Limits, Machine, ParkingLimits, PluginId, PluginSpec, PrincipalLimits, Side};
+use crate::secrets::SecretSource;
 use bytesize::ByteSize;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -52,6 +59,8 @@ struct File {
     agent: BTreeMap<String, PluginTable>,
     #[serde(default)]
     connections: BTreeMap<String, ConnectionSettings>,
+    #[serde(default)]
+    secrets: BTreeMap<String, SecretSource>,
     model: Option<ModelSettings>,
     ask: Option<AskTable>,
     #[serde(default)]
@@ -138,6 +147,8 @@ pub struct Config {
     pub public: Option<Endpoint>,
     /// Accounts that users can connect.
     pub connections: BTreeMap<String, ConnectionSettings>,
+    /// Where secrets are kept that are sent for plugins.
+    pub secrets: BTreeMap<String, SecretSource>,
     /// The largest body of an HTTP request.
     pub max_body: ByteSize,
     /// Legacy sessions over HTTP at a time.
@@ -217,6 +228,7 @@ impl Config {
             state,
             public: file.server.public,
             connections: connections(file.connections, path, folder)?,
+            secrets: secrets(file.secrets, path, folder)?,
             max_body: file.server.max_body.unwrap_or(MAX_BODY),
             max_sessions: file.server.max_sessions.map_or(MAX_SESSIONS, NonZeroU32::get),
             poll_after: file.server.poll_after,
@@ -226,6 +238,13 @@ impl Config {
             upstreams,
             sources: sources(file.sources, path, folder)?,
         })
+    }
+
+    /// What this machine has for the grants of these plugins, and of nobody else.
+    pub fn machine(&self) -> Machine {
+        let names = self.plugins.iter().chain(&self.agent).flat_map(|spec| &spec.grants.env);
+        let environment = names.filter_map(|name| Some((name.clone(), std::env::var(name).ok()?))).collect();
+        Machine { environment, state: self.state.clone() }
     }
 
     /// No plugins at all, as for `portcullis check`.
@@ -267,6 +286,21 @@ fn connections(
         settings.client_secret_file = settings.client_secret_file.take().map(|file| folder.join(home_expanded(&file)));
     }
     Ok(tables)
+}
+
+fn secrets(
+    tables: BTreeMap<String, SecretSource>,
+    path: &Path,
+    folder: &Path,
+) -> Result<BTreeMap<String, SecretSource>, ConfigError> {
+    let checked = |(name, source): (String, SecretSource)| {
+        if !is_name(&name) {
+            let message = "the name must be 1 to 32 of A-Z a-z 0-9 - _".into();
+            return Err(ConfigError::Table { path: path.to_owned(), table: format!("secrets.{name}"), message });
+        }
+        Ok((name, source.resolved(|file| folder.join(home_expanded(file)))))
+    };
+    tables.into_iter().map(checked).collect()
 }
 
 fn sources(tables: BTreeMap<String, SourceSettings>, path: &Path, folder: &Path) -> Result<SourceTables, ConfigError> {
@@ -327,13 +361,8 @@ fn plugin(side: Side, name: String, table: PluginTable, path: &Path, folder: &Pa
     }
     table.limits.check().map_err(|error| fail(error.to_string()))?;
     let mut grants = table.grants;
+    grants.check().map_err(fail)?;
     for mount in &mut grants.filesystem {
-        if !mount.guest.starts_with('/') {
-            return Err(fail(format!(
-                "grants.filesystem: guest = {:?} must be an absolute path, such as \"/src\"",
-                mount.guest
-            )));
-        }
         mount.host = folder.join(home_expanded(&mount.host));
     }
     Ok(PluginSpec {
@@ -371,6 +400,11 @@ fn default_cache() -> Result<PathBuf, ConfigError> {
         .or_else(|| folder("XDG_CACHE_HOME").map(|cache| cache.join("portcullis")))
         .or_else(|| folder("HOME").map(|home| home.join(".cache/portcullis")))
         .ok_or_else(|| ConfigError::Environment("no cache folder: set PORTCULLIS_CACHE or server.cache".into()))
+}
+
+/// A variable of this process's environment that an operator named.
+pub fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
 }
 
 /// The user's editor.

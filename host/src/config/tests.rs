@@ -21,6 +21,7 @@ fn the_example_is_the_default_and_names_every_key() {
         ("[server.auth]\nx=1", "server.auth"),
         ("[server.auth.oauth]\nx=1", "server.auth.oauth"),
         ("[connections.a]\nx=1", "connections"),
+        ("[secrets.a]\nx=1", "secrets"),
         ("[model]\nx=1", "model"),
         ("[ask]\nx=1", "ask"),
         ("[upstream.a]\nx=1", "upstream"),
@@ -46,6 +47,8 @@ fn the_rest_of_the_example_is_right_too() {
     let config = parse(&lines.collect::<Vec<_>>().join("\n")).unwrap();
     assert_eq!(config.auth.keys.unwrap(), Path::new("/base/keys.toml"));
     assert_eq!(config.connections["github"].client_secret_file.as_deref(), Some(Path::new("/base/github.secret")));
+    let secret = config.secrets["example"].clone();
+    assert_eq!(secret, crate::secrets::SecretSource::File("/base/example.secret".into()));
     assert_eq!(config.auth.oauth.unwrap().required_scopes, ["tools"]);
     let (model, least) = (config.model.unwrap(), parse("[model]\nurl = \"http://[::1]\"\nname = \"m\"").unwrap());
     assert_eq!(model.key_file.as_deref(), Some(Path::new("/base/model.key")));

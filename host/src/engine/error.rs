@@ -36,6 +36,9 @@ pub enum CallError {
     /// Result and chunks, in bytes.
     #[error("stopped: the output is {}, a call may give {}; limits.output sets it", ByteSize(*used), ByteSize(*limit))]
     OutputExceeded { limit: u64, used: u64 },
+    /// Files of the plugin's own, before it began; in bytes.
+    #[error("refused: the plugin's own directory holds more than {}; remove what is not needed there (`portcullis policy show` says where it is), or grant more: {remedy}", ByteSize(*limit))]
+    ScratchExceeded { limit: u64, remedy: String },
     /// Too deep recursion inside the guest.
     #[error("stopped: the stack is full; the tool recurses too deep")]
     StackOverflow,
@@ -133,6 +136,7 @@ impl CallError {
             CallError::HandlesExceeded { .. } => "handles-exceeded",
             CallError::HostcallExceeded { .. } => "hostcall-exceeded",
             CallError::OutputExceeded { .. } => "output-exceeded",
+            CallError::ScratchExceeded { .. } => "scratch-exceeded",
             CallError::StackOverflow => "stack-overflow",
             CallError::Trap { .. } => "trap",
             CallError::Exited { .. } => "exited",

@@ -2,9 +2,9 @@
 
 use super::{
     Attributes, Budgeted, CallContext, Event, EventError, EventSink, Exhaustion, PublishError, PublishedPrompt,
-    Publisher, ResourceBody,
+    Publisher, ResourceBody, StateStore, state::NoState,
 };
-use crate::policy::{PluginId, Principal, Side};
+use crate::policy::{PluginId, Principal};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -24,11 +24,7 @@ pub struct Provenance {
 impl Provenance {
     /// Of this plugin, in this call.
     pub fn of(plugin: &PluginId, call: &CallContext) -> Self {
-        let plugin = match plugin.side {
-            Side::Server => plugin.name.clone(),
-            Side::Agent => plugin.table(),
-        };
-        Self { plugin, call: call.id.clone(), correlation_id: call.correlation_id.clone() }
+        Self { plugin: plugin.handle(), call: call.id.clone(), correlation_id: call.correlation_id.clone() }
     }
 }
 
@@ -39,12 +35,20 @@ pub struct Keepers {
     pub publisher: Arc<dyn Publisher>,
     /// Events.
     pub events: Arc<dyn EventSink>,
+    /// Values.
+    pub state: Arc<dyn StateStore>,
 }
 
 impl Keepers {
+    /// With somebody who keeps values.
+    pub fn with_state(mut self, state: Option<Arc<dyn StateStore>>) -> Self {
+        self.state = state.unwrap_or(self.state);
+        self
+    }
+
     /// Nobody: for asking a component for its tools, and wherever nothing outlives a call.
     pub fn none() -> Self {
-        Self { publisher: Arc::new(Nobody), events: Arc::new(Nobody) }
+        Self { publisher: Arc::new(Nobody), events: Arc::new(Nobody), state: Arc::new(NoState) }
     }
 }
 

@@ -3,7 +3,8 @@
 //! Everything here belongs to one call and is dropped with it. What needs the outside world is behind a trait that lives
 //! here with its user: [`CallSink`] takes what a running call has to say, [`ToolCaller`] reaches the agent's tools,
 //! [`ClientCalls`] asks the other side, [`ModelProvider`] a model where the other side has none, [`Connections`] uses
-//! accounts that users have connected, [`Publisher`] and [`EventSink`] keep what a call leaves behind.
+//! accounts that users have connected, [`Egress`] sends requests to other servers, [`Publisher`], [`EventSink`] and
+//! [`StateStore`] keep what a call leaves behind.
 
 mod agent_tools;
 mod client;
@@ -11,6 +12,7 @@ mod completion;
 mod connections;
 mod content;
 mod events;
+mod http;
 mod keepers;
 mod log;
 mod offer;
@@ -21,6 +23,7 @@ mod prompt;
 mod publish;
 mod resource;
 mod schema;
+mod state;
 mod steering;
 mod tool;
 pub mod wasi;
@@ -39,6 +42,10 @@ pub use completion::{Completing, Completion, CompletionQuery};
 pub use connections::{Accounts, ConnectionError, ConnectionRequest, ConnectionResponse, Connections, NoConnections};
 pub use content::{Annotations, Blob, Content, ContentData, EmbeddedResource, ResourceBody, ResourceLink, Role};
 pub use events::{Event, EventError, EventSink, Events};
+pub use http::{
+    Egress, Http, HttpBody, HttpError, HttpRequest, NoEgress, Outlet, Patience, Receipt,
+    add_to_linker as http_to_linker, is_ours,
+};
 pub use keepers::{Keepers, Provenance};
 pub use log::{GuestLog, Level, Stream};
 pub use offer::Offer;
@@ -49,6 +56,7 @@ pub use prompt::{Prompt, PromptArgument, PromptMessage, PromptResult};
 pub use publish::{Attributes, Publish, PublishError, PublishedPrompt, Publisher};
 pub use resource::{ReadError, ResourceInfo, ResourceTemplate};
 pub use schema::{Schema, SchemaError};
+pub use state::{Expectation, State, StateEntry, StateError, StateOwner, StateStore};
 pub use steering::{MAX_MESSAGE as MAX_STEERING_MESSAGE, Steering, SteeringError};
 pub use tool::{
     Budgeted, CallContext, Execution, Exhaustion, GuestDenial, Icon, Tool, ToolAnnotations, ToolError, ToolResult,
@@ -67,6 +75,8 @@ pub mod price {
     pub const REVERSE_CALL: u64 = 20_000;
     /// A request to another server: connecting, encrypting, searching the answer.
     pub const OUTBOUND: u64 = 50_000;
+    /// Keeping or removing a value: a commit, and the wear of a disk.
+    pub const KEEP: u64 = 20_000;
     /// Putting a question: schemas are compiled, a call may be parked and found again.
     pub const QUESTION: u64 = 50_000;
 }
@@ -87,10 +97,14 @@ pub struct CallCtx {
     pub publish: Publish,
     /// `events`.
     pub events: Events,
+    /// `state`.
+    pub state: State,
     /// `client`.
     pub client: Client,
     /// `connections`.
     pub accounts: Accounts,
+    /// `wasi:http`.
+    pub http: Http,
     /// What the call may do, and the records of what is decided on its behalf.
     pub permit: Permit,
     /// The last path that the sandbox refused, for the error the user sees.
@@ -109,6 +123,9 @@ impl CallCtx {
     ) -> Self {
         let (permit, nobody) = (agent_tools.permit().clone(), Keepers::none());
         let client = client.of_call(&context.id);
+        let lineage = agent_tools.lineage().clone();
+        let http = Http::new(permit.clone(), &context, lineage.clone(), Arc::new(NoEgress));
+        let state = State::new(permit.clone(), lineage, &context, nobody.state);
         Self {
             context,
             output: Output::new(limits, sink.clone()),
@@ -117,8 +134,10 @@ impl CallCtx {
             steering: Steering::default(),
             publish: Publish::new(permit.clone(), nobody.publisher),
             events: Events::new(permit.clone(), nobody.events),
+            state,
             client,
             accounts,
+            http,
             permit,
             refused_path: None,
         }
@@ -127,6 +146,13 @@ impl CallCtx {
     /// Where what is decided on the call's behalf is recorded.
     pub fn trail(&self) -> &Trail {
         self.permit.trail()
+    }
+
+    /// With a way to other servers; without, whatever is granted is not sent.
+    pub fn sending_by(mut self, egress: Arc<dyn Egress>) -> Self {
+        let (permit, lineage) = (self.permit.clone(), self.agent_tools.lineage().clone());
+        self.http = Http::new(permit, &self.context, lineage, egress);
+        self
     }
 
     /// To which somebody may say something.
@@ -138,8 +164,10 @@ impl CallCtx {
     /// With somebody who keeps what the call leaves behind; without, there is no room for anything.
     pub fn keep_with(mut self, keepers: &Keepers) -> Self {
         let permit = &self.permit;
+        let lineage = self.agent_tools.lineage().clone();
         self.publish = Publish::new(permit.clone(), keepers.publisher.clone());
         self.events = Events::new(permit.clone(), keepers.events.clone());
+        self.state = State::new(permit.clone(), lineage, &self.context, keepers.state.clone());
         self
     }
 }

@@ -1,8 +1,8 @@
-//! WASI 0.2 as a guest gets it: nothing but what was granted. No environment, arguments, stdin or network; clocks and
-//! randomness; the granted directories; stdout and stderr into the log.
+//! WASI 0.2 as a guest gets it: nothing but what was granted. No arguments, stdin or network; clocks and randomness; the
+//! granted directories and variables; stdout and stderr into the log.
 
 use super::log::{GuestLog, Stream};
-use crate::policy::{Access, Mount};
+use crate::policy::{Access, Authority};
 use bytes::Bytes;
 use std::future::Future;
 use std::path::PathBuf;
@@ -40,12 +40,13 @@ pub struct MountError {
 }
 
 /// The context of one call.
-pub fn context(mounts: &[Mount], log: &GuestLog) -> Result<WasiCtx, MountError> {
+pub fn context(authority: &Authority, log: &GuestLog) -> Result<WasiCtx, MountError> {
     let mut builder = WasiCtxBuilder::new();
     builder.max_random_size(MAX_RANDOM);
     builder.stdout(Output { log: log.clone(), error: false });
     builder.stderr(Output { log: log.clone(), error: true });
-    for mount in mounts {
+    builder.envs(authority.environment());
+    for mount in authority.mounts() {
         let perms = match mount.access {
             Access::Read => FsPerms::ReadOnly,
             Access::Write => FsPerms::ReadWrite,

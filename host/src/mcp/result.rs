@@ -74,6 +74,7 @@ fn typed(error: &CallError) -> Value {
             json!({ "limit": limit, "requested": requested })
         }
         CallError::HandlesExceeded { limit } | CallError::HostcallExceeded { limit } => json!({ "limit": limit }),
+        CallError::ScratchExceeded { limit, remedy } => json!({ "limit": limit, "remedy": remedy }),
         CallError::Trap { trap, message } => json!({ "trap": trap, "message": message }),
         CallError::Exited { status } => json!({ "status": status }),
         CallError::InvalidOutput { reason }

@@ -3,6 +3,13 @@
 //! Nothing is followed and nothing is guessed: no redirects, no proxies from the environment, no cookies, and every
 //! exchange is bounded in time and size. Where a secret goes must be an [`Endpoint`].
 
+mod exchange;
+mod network;
+
+pub use exchange::{ExchangeError, Exchanged, Exchanger, Place, Streamed};
+pub use hyper::body::{Body, Frame, SizeHint};
+pub use network::{Network, SystemNetwork};
+
 use reqwest::header::HeaderMap;
 use std::time::Duration;
 use url::Url;

@@ -21,6 +21,8 @@ impl Reach {
             IpAddr::V6(address) => match embedded(address) {
                 // Tunnels and translators to private networks are nobody's intention.
                 Some((how, inner)) => match of_v4(inner) {
+                    // Its prefix is a network's own, and may be no public one.
+                    Self::Public if how == "ISATAP" => of_v6(address),
                     Self::Public => Self::Public,
                     Self::Private(what) if how == "mapped" => Self::Private(what),
                     Self::Private(_) | Self::Never(_) => Self::Never("an address inside another"),
@@ -150,6 +152,7 @@ mod tests {
             "2001:0:4136:e378:8000:63bf:3fff:fdd2",
             "2001:db8::1",
             "2606:4700::5efe:7f00:1",
+            "fe80::5efe:101:101",
             "100::1",
             "5f00::1",
         ] {

@@ -1,10 +1,11 @@
 //! Requests and grants, intersected.
 
 use super::{
-    Access, Capability, Denial, Grants, Hearer, HttpGrant, HttpTarget, PluginId, Requests, SampleGrant, SecretGrant,
-    Secrets, StateGrant, ToolPattern,
+    Access, Capability, Denial, Grants, Hearer, HttpGrant, HttpTarget, PluginId, Requests, SampleGrant, ScratchGrant,
+    SecretGrant, Secrets, StateGrant, ToolPattern,
 };
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 /// A directory that a plugin really gets.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +18,22 @@ pub struct Mount {
     pub access: Access,
 }
 
+/// What this machine has for grants that only name something. Read once, when the host starts.
+#[derive(Debug, Clone, Default)]
+pub struct Machine {
+    /// The variables that are granted to anybody, as far as they are set.
+    pub environment: BTreeMap<String, String>,
+    /// Folder of what outlives the process; none: nobody said where.
+    pub state: Option<PathBuf>,
+}
+
+impl Machine {
+    /// The directory of a plugin's own.
+    pub fn scratch(&self, plugin: &PluginId) -> Option<PathBuf> {
+        Some(self.state.as_deref()?.join("scratch").join(plugin.table()))
+    }
+}
+
 /// What one plugin may do: requests and grants intersected, computed once when the plugin is loaded.
 #[derive(Debug, Clone)]
 pub struct Authority {
@@ -24,6 +41,8 @@ pub struct Authority {
     mounts: Vec<Mount>,
     requested: Requests,
     granted: Grants,
+    environment: Vec<(String, String)>,
+    scratch: Option<PathBuf>,
     idle_grants: Vec<&'static str>,
 }
 
@@ -59,7 +78,20 @@ impl Authority {
             ("scratch", grants.scratch.is_some() && !requests.scratch),
         ];
         let idle_grants = idle.into_iter().filter(|(_, idle)| *idle).map(|(key, _)| key).collect();
-        Self { plugin, mounts, requested: requests.clone(), granted: grants.clone(), idle_grants }
+        let (requested, granted) = (requests.clone(), grants.clone());
+        Self { plugin, mounts, requested, granted, environment: Vec::new(), scratch: None, idle_grants }
+    }
+
+    /// With what is really there behind the grants that only name something.
+    pub fn on(mut self, machine: &Machine) -> Self {
+        let value = |name: &str| Some((name.to_owned(), machine.environment.get(name)?.clone()));
+        self.environment = self.env().filter_map(value).collect();
+        if let (Ok(ScratchGrant { guest, .. }), Some(host)) = (self.scratch(), machine.scratch(&self.plugin)) {
+            let mount = Mount { host: host.clone(), guest: guest.clone(), access: Access::Write };
+            self.mounts.push(mount);
+            self.scratch = Some(host);
+        }
+        self
     }
 
     /// No authority at all: for asking a component what it offers before anybody granted anything.
@@ -162,6 +194,32 @@ impl Authority {
         self.granted.env.iter().filter(both).map(String::as_str)
     }
 
+    /// The whole environment of the guest: names and values.
+    pub fn environment(&self) -> &[(String, String)] {
+        &self.environment
+    }
+
+    /// Whether a variable of the host's environment may be seen.
+    pub fn variable(&self, name: &str) -> Result<(), Denial> {
+        let names = |list: &[String]| list.iter().any(|known| known == name);
+        let capability = || Capability::Env { name: name.to_owned() };
+        self.both(names(&self.granted.env), names(&self.requested.env), capability)
+    }
+
+    /// Whether there is a directory of the plugin's own, and how much may be in it.
+    pub fn scratch(&self) -> Result<&ScratchGrant, Denial> {
+        match (&self.granted.scratch, self.requested.scratch) {
+            (Some(grant), true) => Ok(grant),
+            (Some(_), false) => Err(Denial::not_requested(&self.plugin, Capability::Scratch)),
+            (None, _) => Err(Denial::not_granted(&self.plugin, Capability::Scratch)),
+        }
+    }
+
+    /// Where that directory is, and how many bytes may be in it.
+    pub fn scratch_folder(&self) -> Option<(&Path, u64)> {
+        Some((self.scratch.as_deref()?, self.scratch().ok()?.size.as_u64()))
+    }
+
     /// Whether values may be kept from call to call, and how much of them.
     pub fn state(&self) -> Result<StateGrant, Denial> {
         self.both(self.granted.state.is_some(), self.requested.state, || Capability::State)?;
@@ -193,6 +251,21 @@ impl Authority {
         }
     }
 
+    /// Whether a path, as the guest names it, is in a directory that is granted so far. What it leads to by links is
+    /// decided by the sandbox, when it is opened.
+    pub fn path(&self, path: &str, access: Access) -> Result<&Mount, Denial> {
+        match self.mount_of(&lexically_clean(path)) {
+            Some(mount) if mount.access >= access => Ok(mount),
+            _ => Err(self.path_refused(path, access)),
+        }
+    }
+
+    /// The directory that has this clean path.
+    fn mount_of(&self, clean: &str) -> Option<&Mount> {
+        let inside = |mount: &&Mount| is_below(clean, mount.guest.trim_end_matches('/'));
+        self.mounts.iter().filter(inside).max_by_key(|mount| mount.guest.len())
+    }
+
     /// The denial for a path that the sandbox refused. `path` is as the guest named it.
     pub fn path_refused(&self, path: &str, access: Access) -> Denial {
         // The sandbox sees paths relative to one of the directories; which one is clear only when there is one.
@@ -201,12 +274,7 @@ impl Authority {
             _ => path.to_owned(),
         };
         let clean = lexically_clean(&full);
-        let inside = |mount: &&Mount| {
-            clean
-                .strip_prefix(mount.guest.trim_end_matches('/'))
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        let mount = self.mounts.iter().filter(inside).max_by_key(|mount| mount.guest.len());
+        let mount = self.mount_of(&clean);
         let capability = |path: &str| Capability::Filesystem { path: path.to_owned(), access };
         match mount {
             None => Denial::not_granted(&self.plugin, capability(&clean)),
@@ -219,8 +287,13 @@ impl Authority {
     }
 }
 
+/// Whether a path is this folder or something in it; both clean, the folder without a `/` at its end.
+pub(super) fn is_below(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 /// The path without `.` and `..`, for wording only: what a path really leads to is decided by the sandbox, on handles.
-fn lexically_clean(path: &str) -> String {
+pub(super) fn lexically_clean(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
         match part {
@@ -294,6 +367,25 @@ mod tests {
         let own = Hearer::Origin(Origin::Upstream("a".into()));
         assert!(authority("", "").flow(&Secrets::from([Origin::Upstream("a".into())]), &own).is_ok());
         assert!(authority("", "").flow(&Secrets::from([Origin::Upstream("b".into())]), &own).is_err());
+    }
+
+    #[test]
+    fn the_machine_gives_what_both_keys_name() {
+        let both = "env = [\"TZ\", \"UNSET\"]\n";
+        let requests = both.to_owned() + "scratch = true";
+        let grants = "env = [\"TZ\", \"HOME\"]\nscratch = { guest = \"/own\" }";
+        let environment = [("TZ", "UTC"), ("HOME", "/home/x"), ("UNSET", "no")];
+        let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let machine = Machine { environment, state: Some("/state".into()) };
+        let whole = authority(&requests, grants).on(&machine);
+        assert_eq!(whole.environment(), [("TZ".to_owned(), "UTC".to_owned())]);
+        assert_eq!(whole.scratch_folder().unwrap(), (Path::new("/state/scratch/plugins.p"), 64 << 20));
+        assert!(whole.path("/own/x", Access::Write).is_ok() && whole.path("/own/../x", Access::Read).is_err());
+        assert!(whole.variable("TZ").is_ok() && whole.variable("HOME").is_err() && whole.variable("UNSET").is_err());
+        for (requests, grants) in [("", grants), (requests.as_str(), "")] {
+            let nothing = authority(requests, grants).on(&machine);
+            assert!(nothing.environment().is_empty() && nothing.mounts().is_empty());
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Refusals: what was refused and the exact configuration that would allow it.
 
-use super::{Access, PluginId};
+use super::{Access, PluginId, Reach};
 
 /// A use of authority, as it was attempted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,8 +52,15 @@ pub enum Capability {
         /// Who was to be told.
         host: String,
     },
+    /// A variable of the host's environment, by name. A guest that lacks it sees nothing, and is told nothing.
+    Env {
+        /// The variable's name.
+        name: String,
+    },
     /// Values kept from call to call.
     State,
+    /// A directory of the plugin's own; as with `Env`, a guest that lacks it finds none.
+    Scratch,
     /// What one origin marked private, told to another.
     Flow {
         /// `from -> to`.
@@ -76,7 +83,9 @@ impl Capability {
             Capability::Connections { .. } => "connections",
             Capability::Http { .. } => "http",
             Capability::Secrets { .. } => "secrets",
+            Capability::Env { .. } => "env",
             Capability::State => "state",
+            Capability::Scratch => "scratch",
             Capability::Flow { .. } => "flows",
         }
     }
@@ -91,9 +100,13 @@ impl Capability {
             Capability::Sample => "the client's model",
             Capability::Roots => "the client's roots",
             Capability::Publish => "resources and prompts",
-            Capability::Events { name } | Capability::Connections { name } | Capability::Secrets { name, .. } => name,
+            Capability::Events { name }
+            | Capability::Connections { name }
+            | Capability::Secrets { name, .. }
+            | Capability::Env { name } => name,
             Capability::Http { request } => request,
             Capability::State => "values kept from call to call",
+            Capability::Scratch => "a directory of its own",
             Capability::Flow { flow } => flow,
         }
     }
@@ -133,17 +146,19 @@ impl Denial {
                 "is not granted for this host",
                 format!(r#"secrets = [{{ name = "{}", hosts = ["{}"] }}]"#, word(name), word(host)),
             ),
+            Capability::Env { name } => ("is not granted", format!(r#"env = ["{}"]"#, word(name))),
             Capability::State => ("is not granted", "state = {}".to_owned()),
+            Capability::Scratch => ("is not granted", "scratch = {}".to_owned()),
             Capability::Flow { flow } => {
-                ("would pass on a private result, which is not granted", format!(r#"flows = ["{flow}"]"#))
+                ("would pass on a private result, which is not granted", format!(r#"flows = ["{}"]"#, known(flow)))
             }
         };
-        Self { remedy: put_under(plugin, &line), capability, reason }
+        Self { remedy: to_allow(plugin, &line), capability, reason }
     }
 
     /// The path is in a directory that was granted for reading only, at `guest`.
     pub fn read_only(plugin: &PluginId, capability: Capability, guest: &str) -> Self {
-        let remedy = put_under(plugin, &filesystem_line(guest, Access::Write));
+        let remedy = to_allow(plugin, &filesystem_line(guest, Access::Write));
         Self { capability, reason: "may only be read", remedy }
     }
 
@@ -152,6 +167,33 @@ impl Denial {
         let remedy =
             "It is in a granted directory but leads out of it, by a link or `..`; grant the directory it leads to";
         Self { capability, reason: "leads outside the granted directories", remedy: remedy.to_owned() }
+    }
+
+    /// The request is granted, but its host's address is none that this grant reaches.
+    pub fn out_of_reach(plugin: &PluginId, request: String, reach: Reach) -> Self {
+        let capability = Capability::Http { request };
+        let (reason, remedy) = match reach {
+            Reach::Public | Reach::Private(_) => (
+                "leads into a private network or to this machine",
+                format!(
+                    "To allow it, put `private = true` into the line of `http` under [{}.grants] that names this host, and this host alone",
+                    plugin.table()
+                ),
+            ),
+            Reach::Never(_) => (
+                "leads to an address that no plugin may reach, such as a metadata service or reserved space",
+                "No grant allows that".to_owned(),
+            ),
+        };
+        Self { capability, reason, remedy }
+    }
+
+    /// The secret may be told to this host, but not so that others can listen.
+    pub fn in_the_clear(name: &str, host: &str) -> Self {
+        let capability = Capability::Secrets { name: name.to_owned(), host: host.to_owned() };
+        let remedy =
+            "A secret is sent over TLS only, or to this machine: have the plugin ask for an https URL".to_owned();
+        Self { capability, reason: "would be sent unencrypted", remedy }
     }
 
     /// The operator granted it, but the plugin's manifest never asked for it.
@@ -165,12 +207,40 @@ impl Denial {
     }
 }
 
-fn put_under(plugin: &PluginId, line: &str) -> String {
-    format!("To allow it, put this under [{}.grants]: {line}", plugin.table())
+fn to_allow(plugin: &PluginId, line: &str) -> String {
+    format!("To allow it: {}", grant_command(plugin, line))
+}
+
+/// The command that grants this line, for a shell. It names no file: a denial is also told to guests and clients, who
+/// need not know where the configuration is.
+pub fn grant_command(plugin: &PluginId, line: &str) -> String {
+    format!("portcullis grant {} '{}'", plugin.handle(), line.replace('\'', r"'\''"))
 }
 
 fn filesystem_line(guest: &str, access: Access) -> String {
-    format!(r#"filesystem = [{{ host = "<directory>", guest = "{guest}", access = "{access}" }}]"#)
+    format!(r#"filesystem = [{{ host = "<directory>", guest = {}, access = "{access}" }}]"#, quoted(guest))
+}
+
+/// A basic string of TOML.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if c.is_control() => quoted.push_str(&format!("\\u{:04X}", u32::from(c))),
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// A flow to offer in a remedy. Both sides are names out of the configuration; anything else is not passed on.
+fn known(flow: &str) -> &str {
+    match super::FlowPattern::new(flow) {
+        Ok(_) if flow.chars().all(|c| c.is_ascii_alphanumeric() || " .->_".contains(c)) => flow,
+        _ => "<from> -> <to>",
+    }
 }
 
 /// A name to offer in a remedy, likewise.
@@ -215,19 +285,52 @@ mod tests {
         let denial = Denial::not_granted(&files(), Capability::AgentTools { tool: "notes.add".into() });
         assert_eq!(
             denial.to_string(),
-            "denied: agent-tools `notes.add` is not granted. To allow it, put this under [plugins.files.grants]: agent-tools = [\"notes.add\"]"
+            "denied: agent-tools `notes.add` is not granted. To allow it: portcullis grant files 'agent-tools = [\"notes.add\"]'"
         );
         let path = Capability::Filesystem { path: "/etc/passwd".into(), access: Access::Read };
         assert!(
             Denial::not_granted(&files(), path)
                 .to_string()
-                .ends_with("filesystem = [{ host = \"<directory>\", guest = \"/etc\", access = \"read\" }]")
+                .ends_with("'filesystem = [{ host = \"<directory>\", guest = \"/etc\", access = \"read\" }]'")
         );
     }
 
     #[test]
+    fn an_agent_tool_has_its_side_in_its_name() {
+        let notes = PluginId { side: Side::Agent, name: "notes".into() };
+        let remedy = Denial::not_granted(&notes, Capability::State).remedy;
+        assert_eq!(remedy, "To allow it: portcullis grant agent.notes 'state = {}'");
+    }
+
+    /// What stands between the outer quotes is one word for a shell and one line for the host.
+    #[test]
     fn a_guest_cannot_write_the_remedy() {
-        let path = Capability::Filesystem { path: "/x\" }]\nevil = true".into(), access: Access::Write };
-        assert!(Denial::not_granted(&files(), path).remedy.contains("\"/<folder>\""));
+        for evil in ["x'; rm -rf ~ #", "x\" }]\nevil = true", "$(id)", "`id`", "a' b", "\u{202e}x", "\\", "x\r"] {
+            let (path, name) = (format!("/{evil}"), evil.to_owned());
+            for capability in [
+                Capability::Filesystem { path, access: Access::Write },
+                Capability::AgentTools { tool: name.clone() },
+                Capability::Url { host: name.clone() },
+                Capability::Events { name: name.clone() },
+                Capability::Connections { name: name.clone() },
+                Capability::Http { request: format!("GET https://{evil}/") },
+                Capability::Secrets { name: name.clone(), host: name.clone() },
+                Capability::Env { name: name.clone() },
+                Capability::Flow { flow: format!("client -> agent.{evil}") },
+            ] {
+                let remedy = Denial::not_granted(&files(), capability).remedy;
+                let line = remedy.strip_prefix("To allow it: portcullis grant files '").unwrap();
+                let line = line.strip_suffix('\'').unwrap();
+                assert!(!line.contains(['\'', '\n', '\r', '\\', '$', '`', '\u{202e}']), "{remedy}");
+                assert!(line.contains('<') && line.parse::<toml::Table>().is_ok(), "{remedy}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_operators_own_path_stays_one_word() {
+        let path = Capability::Filesystem { path: "/it's/x".into(), access: Access::Write };
+        let remedy = Denial::read_only(&files(), path, "/it's \"here\"").remedy;
+        assert!(remedy.contains(r#"guest = "/it'\''s \"here\"""#), "{remedy}");
     }
 }

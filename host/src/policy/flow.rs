@@ -31,6 +31,8 @@ pub enum Hearer {
     Origin(Origin),
     /// The service behind a connected account.
     Connection(String),
+    /// A server that is sent a request, by host.
+    Http(String),
     /// The model of this host.
     HostModel,
 }
@@ -40,9 +42,10 @@ impl Hearer {
     pub fn is_client(&self) -> bool {
         match self {
             Hearer::Origin(Origin::Client | Origin::Model | Origin::User) => true,
-            Hearer::Origin(Origin::Component(_) | Origin::Upstream(_)) | Hearer::Connection(_) | Hearer::HostModel => {
-                false
-            }
+            Hearer::Origin(Origin::Component(_) | Origin::Upstream(_))
+            | Hearer::Connection(_)
+            | Hearer::Http(_)
+            | Hearer::HostModel => false,
         }
     }
 }
@@ -59,11 +62,27 @@ impl fmt::Display for Origin {
     }
 }
 
+impl Origin {
+    /// Out of its own text.
+    pub fn parse(text: &str) -> Option<Self> {
+        let named = |name: &str| (!name.is_empty()).then(|| name.to_owned());
+        match text.split_once('.') {
+            None if text == "client" => Some(Self::Client),
+            None if text == "model" => Some(Self::Model),
+            None if text == "user" => Some(Self::User),
+            Some(("agent", name)) => named(name).map(Self::Component),
+            Some(("upstream", name)) => named(name).map(Self::Upstream),
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for Hearer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Hearer::Origin(origin) => origin.fmt(f),
             Hearer::Connection(name) => write!(f, "connections.{name}"),
+            Hearer::Http(host) => write!(f, "http.{host}"),
             Hearer::HostModel => f.write_str("host-model"),
         }
     }
@@ -99,7 +118,7 @@ impl FlowPattern {
             let named = side.len() > kind.len() + 1;
             let known = match kind {
                 "client" | "model" | "user" | "host-model" => side == kind,
-                "agent" | "upstream" | "connections" => named,
+                "agent" | "upstream" | "connections" | "http" => named,
                 _ => false,
             };
             if !known {
@@ -147,6 +166,9 @@ mod tests {
         assert!(flow.covers(&Origin::Client, &github));
         assert!(!flow.covers(&Origin::Upstream("github".into()), &github));
         assert!(!flow.covers(&Origin::Client, &Hearer::HostModel));
+        let below = FlowPattern::new("upstream.* -> http.*.example.com").unwrap();
+        let told = |host: &str| below.covers(&Origin::Upstream("a".into()), &Hearer::Http(host.into()));
+        assert!(told("api.example.com") && !told("example.com") && !told("api.example.com.evil.org"));
         for wrong in [
             "client",
             "client -> ",
@@ -158,6 +180,16 @@ mod tests {
         ] {
             assert!(FlowPattern::new(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn an_origin_is_its_text() {
+        let origins =
+            [Origin::Client, Origin::Model, Origin::User, Origin::Component("a".into()), Origin::Upstream("b".into())];
+        for origin in origins {
+            assert_eq!(Origin::parse(&origin.to_string()), Some(origin));
+        }
+        assert_eq!([Origin::parse(""), Origin::parse("agent."), Origin::parse("client.x")], [None, None, None]);
     }
 
     #[test]

@@ -95,6 +95,11 @@ impl HttpPattern {
         Ok(Self { text: text.to_owned(), methods, secure, host, port, path: path.to_owned() })
     }
 
+    /// Whether a pattern may name this method.
+    pub fn knows(method: &str) -> bool {
+        METHODS.contains(&method)
+    }
+
     /// As written.
     pub fn as_str(&self) -> &str {
         &self.text

@@ -62,6 +62,7 @@ impl Pot {
 struct Tree {
     calls: AtomicU32,
     calls_limit: u32,
+    requests: AtomicU32,
     arguments: Pot,
     results: Pot,
     /// Milliseconds.
@@ -84,6 +85,7 @@ impl Lineage {
         let tree = Tree {
             calls: AtomicU32::new(0),
             calls_limit: limits.calls,
+            requests: AtomicU32::new(0),
             arguments: Pot::of(limits.call_arguments.as_u64()),
             results: Pot::of(limits.call_results.as_u64()),
             waiting: Pot::of(millis(limits.waiting)),
@@ -134,6 +136,12 @@ impl Lineage {
     /// They were waited for so long.
     pub fn waited(&self, time: Duration) {
         self.tree.waiting.take_what_is_there(millis(time));
+    }
+
+    /// Counts a request to another server; `false` when the whole tree has sent `limit` of them.
+    pub fn request(&self, limit: u32) -> bool {
+        let one_more = |sent: u32| (sent < limit).then_some(sent + 1);
+        self.tree.requests.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
     }
 
     /// A private result of this origin is known in the chain from now on.
@@ -207,6 +215,7 @@ mod tests {
         assert_eq!(below.patience(), Ok(Duration::from_secs(1)));
         below.waited(Duration::from_secs(9));
         assert_eq!(root.patience(), Err(LineageError::Waiting(1_800_000)));
+        assert!(below.request(2) && root.request(2) && !below.request(2) && root.request(3));
         below.confide(Origin::Client);
         assert_eq!(root.secrets(), Secrets::from([Origin::Client]));
     }

@@ -36,6 +36,19 @@ impl PluginId {
     pub fn table(&self) -> String {
         format!("{}.{}", self.side.table(), self.name)
     }
+
+    /// How an operator names it on the command line: `files`, or `agent.notes` on the agent's side.
+    pub fn handle(&self) -> String {
+        match self.side {
+            Side::Server => self.name.clone(),
+            Side::Agent => self.table(),
+        }
+    }
+
+    /// Whether an operator who says this means it.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.table() == name
+    }
 }
 
 impl std::fmt::Display for PluginId {

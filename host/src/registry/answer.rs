@@ -2,6 +2,7 @@
 
 use super::plugin::{Plugin, PluginTool};
 use crate::engine::{CallError, Cost};
+use crate::imports::wasi::RefusedPath;
 use crate::imports::{Abilities, Budgeted, CallCtx, Content, Exhaustion, GuestDenial, ToolError, ToolResult};
 use crate::policy::{Access, LineageError, Spent};
 use crate::telemetry::printable;
@@ -180,14 +181,14 @@ pub(super) fn own_error(plugin: &Plugin, call: &CallCtx, error: ToolError) -> Re
             // The guest speaks of a grant that does not exist, or of one it has.
             None => failed(format!("denied: {} `{}`", denial.capability, denial.target)),
         },
-        ToolError::Failed(text) => match &call.refused_path {
-            // The guest says it failed, and the sandbox had refused it a path: say which and how to allow it.
-            Some(refused) => {
-                let denial = plugin.authority.path_refused(&refused.path, refused.access);
-                failed(format!("{text}\n({denial})"))
+        ToolError::Failed(text) => {
+            let path = |refused: &RefusedPath| plugin.authority.path_refused(&refused.path, refused.access);
+            // The guest says it failed, and had been refused a path or a request: say which and how to allow it.
+            match call.refused_path.as_ref().map(path).or_else(|| call.http.refused()) {
+                Some(denial) => failed(format!("{text}\n({denial})")),
+                None => failed(text),
             }
-            None => failed(text),
-        },
+        }
     }
 }
 
@@ -211,6 +212,9 @@ fn reworded(plugin: &Plugin, call: &CallCtx, denial: &GuestDenial) -> Option<Cal
         "publish" => plugin.authority.publish().err().map(CallError::Denied),
         "events" => plugin.authority.event(&denial.target).err().map(CallError::Denied),
         "connections" => plugin.authority.connection(&denial.target).err().map(CallError::Denied),
+        // Which hop of a redirect, or which secret, only the host knows.
+        "http" | "secrets" => call.http.refused().map(CallError::Denied),
+        "state" => plugin.authority.state().err().map(CallError::Denied),
         _ => None,
     }
 }

@@ -3,6 +3,7 @@
 use super::gate::Traffic;
 use super::offer::{self, OfferError};
 use super::plugin::Plugin;
+use super::scratch::{self, ScratchError};
 use crate::abi::{Abi, CallSetup, Prepared};
 use crate::clock::Clock;
 use crate::engine::{Allowance, CallError, CompileError, Compiler, Component, Profile, Standstill};
@@ -11,7 +12,7 @@ use crate::imports::{
     wasi,
 };
 use crate::package::{self, Digest, Inspection, PackageError};
-use crate::policy::{Authority, Budget, Limits, Lineage, Metering, PluginId, PluginSpec};
+use crate::policy::{Authority, Budget, Limits, Lineage, Machine, Metering, PluginId, PluginSpec};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -43,6 +44,8 @@ pub enum Reason {
     Offer(#[from] OfferError),
     #[error(transparent)]
     Mount(#[from] wasi::MountError),
+    #[error(transparent)]
+    Scratch(#[from] ScratchError),
 }
 
 /// Loads plugins.
@@ -50,6 +53,7 @@ pub struct Loader {
     compiler: Compiler,
     clock: Arc<dyn Clock>,
     agent: Arc<dyn ToolCaller>,
+    machine: Machine,
     fuel: OnceLock<Abi>,
     ticks: OnceLock<Abi>,
 }
@@ -64,7 +68,14 @@ struct Description {
 impl Loader {
     /// Over a compiler. `nobody` answers reverse calls while a component is asked what it offers.
     pub fn new(compiler: Compiler, clock: Arc<dyn Clock>, nobody: Arc<dyn ToolCaller>) -> Self {
-        Self { compiler, clock, agent: nobody, fuel: OnceLock::new(), ticks: OnceLock::new() }
+        let machine = Machine::default();
+        Self { compiler, clock, agent: nobody, machine, fuel: OnceLock::new(), ticks: OnceLock::new() }
+    }
+
+    /// With what this machine has for grants that only name it.
+    pub fn on(mut self, machine: Machine) -> Self {
+        self.machine = machine;
+        self
     }
 
     /// Loads one plugin.
@@ -96,13 +107,17 @@ impl Loader {
         };
         let offered = offer::check(description.offer)?;
         let requests = description.inspection.manifest.as_ref().map(|m| m.requests.clone()).unwrap_or_default();
-        let authority = Arc::new(Authority::new(spec.id.clone(), &requests, &spec.grants));
+        let authority = Arc::new(Authority::new(spec.id.clone(), &requests, &spec.grants).on(&self.machine));
         for idle in authority.idle_grants() {
             tracing::warn!(plugin = %spec.id, "the grant `{idle}` has no effect: the plugin's manifest does not request it");
         }
+        for name in authority.env().filter(|name| !self.machine.environment.contains_key(*name)) {
+            tracing::warn!(plugin = %spec.id, "the variable `{name}` is granted, but not set where this host was started");
+        }
+        scratch::prepare(&authority)?;
         // A directory that is not there is better found now than in the first call.
         let log = GuestLog::new(spec.id.clone(), "", "", &spec.limits);
-        wasi::context(authority.mounts(), &log)?;
+        wasi::context(&authority, &log)?;
         Ok(Plugin {
             spec,
             digest,

@@ -13,6 +13,7 @@ mod plugin;
 mod provided;
 mod reload;
 mod runner;
+mod scratch;
 mod template;
 mod uri;
 mod waiting;

@@ -6,6 +6,7 @@ use super::gate::{self, Admitted, Gate};
 use super::idle::Idle;
 use super::plugin::{Plugin, PluginTool};
 use super::provided::{self, Pieces};
+use super::scratch;
 use super::waiting::{Place, Waiting};
 use super::witness::{Witness, scope};
 use crate::abi::{CallSetup, Ended, Remains};
@@ -14,7 +15,7 @@ use crate::clock::Clock;
 use crate::engine::{Allowance, CallError, MAX_WAITING, Standstill};
 use crate::imports::{
     Accounts, AgentTools, CallContext, CallCtx, CallSink, Client, ClientCalls, Completion, CompletionQuery,
-    Connections, Keepers, ModelProvider, Permit, PromptResult, Steering, ToolCaller,
+    Connections, Egress, Keepers, ModelProvider, NoEgress, Permit, PromptResult, Steering, ToolCaller,
 };
 use crate::policy::{Budget, Lineage, PluginId, Principal, PrincipalLimits, Side, Spent};
 use serde_json::Value;
@@ -85,6 +86,7 @@ pub struct Runner {
     idle: Arc<Idle>,
     keepers: Keepers,
     model: Option<Arc<dyn ModelProvider>>,
+    egress: Arc<dyn Egress>,
     audit: Audit,
 }
 
@@ -100,6 +102,7 @@ impl Runner {
             idle: Arc::default(),
             keepers,
             model: None,
+            egress: Arc::new(NoEgress),
             audit: Audit::none(),
         }
     }
@@ -113,6 +116,12 @@ impl Runner {
     /// With these limits on what one principal may have at a time.
     pub fn sharing(mut self, limits: PrincipalLimits) -> Self {
         self.gate = Gate::new(self.clock.clone(), limits);
+        self
+    }
+
+    /// With a way to other servers.
+    pub fn with_egress(mut self, egress: Arc<dyn Egress>) -> Self {
+        self.egress = egress;
         self
     }
 
@@ -234,6 +243,7 @@ impl Runner {
         if self.audit.refuses_calls() {
             return Err(CallError::Unrecorded);
         }
+        scratch::admit(&plugin.authority).await?;
         let limits = &plugin.spec.limits;
         let principal = &request.context.principal;
         let mut place = None;
@@ -280,6 +290,7 @@ impl Runner {
         let client = Client::new(permit.clone(), limits, client, accounts.clone());
         let agent_tools = AgentTools::new(permit, lineage, request.agent).waiting_at_most(limits.answer);
         let call = CallCtx::new(request.context, limits, request.sink, agent_tools, client, accounts)
+            .sending_by(self.egress.clone())
             .steered_by(request.steering)
             .keep_with(&self.keepers);
         let (limits, cancel) = (limits.clone(), request.cancel);

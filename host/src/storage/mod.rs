@@ -1,7 +1,8 @@
-//! What outlives the process: the only place that names SQLite. Now: sessions of the legacy protocol and what was said
-//! on their streams, so that a client may resume after a broken connection or a restart of the server.
+//! What outlives the process: the only place that names SQLite. Sessions of the legacy protocol and what was said on
+//! their streams, so that a client may resume after a broken connection or a restart of the server; credentials of
+//! connected accounts; values that plugins keep. Each in a file of its own.
 //!
-//! One file, one connection, one thread. Everything that is asked of it is queued and done in the order in which it was
+//! Of sessions and streams: one file, one connection, one thread. Everything that is asked of it is queued and done in the order in which it was
 //! asked; what waits is committed together, so a burst costs one commit. Nothing here knows the protocol: messages are
 //! texts, principals are names.
 
@@ -13,13 +14,16 @@ mod streams;
 mod tests;
 mod thread;
 mod tokens;
+mod values;
 
 pub use sessions::{Admission, Quota};
 pub use streams::{Event, StreamKey, StreamRecord};
 pub use thread::{Pending, Undone};
 pub use tokens::{Tokens, TokensError};
+pub use values::{Expected, Kept, Owner, Put, Room, Values};
 
 use crate::clock::Clock;
+use rusqlite::{Connection, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use thread::Worker;
@@ -65,7 +69,9 @@ impl Storage {
     /// Opens the state of a folder, making both when they are missing. Blocks.
     pub fn open(folder: &Path, clock: Arc<dyn Clock>) -> Result<Self, StorageError> {
         let connection = open::open(folder)?;
-        let worker = Arc::new(Worker::start(connection, clock.clone())?);
+        let time = clock.clone();
+        let upkeep = Arc::new(move |connection: &Connection| prune::prune(connection, seconds(time.as_ref())));
+        let worker = Arc::new(Worker::start(connection, TransactionBehavior::Immediate, Some(upkeep))?);
         Ok(Self { worker, clock })
     }
 

@@ -43,26 +43,25 @@ CREATE TABLE event (
 ) STRICT;
 ";
 
-pub(super) fn open(folder: &Path) -> Result<Connection, StorageError> {
+/// The folder is there, and only its user writes to it.
+pub(super) fn private(folder: &Path) -> Result<(), StorageError> {
     let unusable = |error: io::Error| StorageError::Folder { path: folder.to_owned(), problem: error.to_string() };
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(unusable)?;
     let metadata = fs::metadata(folder).map_err(unusable)?;
     if metadata.permissions().mode() & 0o022 != 0 {
         return Err(unusable(io::Error::other("it must be a folder that only you can write to (chmod 700)")));
     }
+    Ok(())
+}
+
+pub(super) fn open(folder: &Path) -> Result<Connection, StorageError> {
+    private(folder)?;
     let path = folder.join(FILE);
     let broken = |error: rusqlite::Error| match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StorageError::InUse { path: path.clone() },
         _ => StorageError::Broken { path: path.clone(), problem: error.to_string() },
     };
-    // Made here, because SQLite would let others read it; what it puts beside it takes after it.
-    fs::OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .mode(0o600)
-        .open(&path)
-        .map_err(|error| StorageError::Broken { path: path.clone(), problem: error.to_string() })?;
+    make(&path)?;
     let mut connection = Connection::open(&path).map_err(broken)?;
     settle(&connection).map_err(broken)?;
     let found: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(broken)?;
@@ -80,6 +79,12 @@ pub(super) fn open(folder: &Path) -> Result<Connection, StorageError> {
         return Err(StorageError::Broken { path, problem: sound });
     }
     Ok(connection)
+}
+
+/// Made here, because SQLite would let others read it; what it puts beside it takes after it.
+pub(super) fn make(path: &Path) -> Result<(), StorageError> {
+    let broken = |error: io::Error| StorageError::Broken { path: path.to_owned(), problem: error.to_string() };
+    fs::OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path).map(drop).map_err(broken)
 }
 
 /// One process at a time, from now on: two servers would each take the other's running calls for dead. A commit is

@@ -1,7 +1,6 @@
 //! The thread that owns the file: jobs in the order they were asked for, committed in groups.
 
-use super::{StorageError, prune, seconds};
-use crate::clock::Clock;
+use super::StorageError;
 use rusqlite::{Connection, TransactionBehavior};
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -21,6 +20,8 @@ const PRUNE_AFTER: usize = 4_096;
 /// What tells the asker, once the group is committed or has failed.
 type Finish = Box<dyn FnOnce(Option<&StorageError>) + Send>;
 type Work = Box<dyn FnOnce(&Connection) -> Finish + Send>;
+/// What is to be done from time to time.
+pub(super) type Upkeep = Arc<dyn Fn(&Connection) -> rusqlite::Result<()> + Send + Sync>;
 
 enum Job {
     Work(Work),
@@ -66,11 +67,16 @@ impl<T, F: FnOnce(Result<T, StorageError>)> Drop for Done<T, F> {
 }
 
 impl Worker {
-    pub(super) fn start(connection: Connection, clock: Arc<dyn Clock>) -> Result<Self, StorageError> {
+    /// Groups of jobs are transactions of this kind.
+    pub(super) fn start(
+        connection: Connection,
+        kind: TransactionBehavior,
+        upkeep: Option<Upkeep>,
+    ) -> Result<Self, StorageError> {
         let (jobs, queue) = channel();
         std::thread::Builder::new()
             .name("storage".into())
-            .spawn(move || run(connection, &queue, clock.as_ref()))
+            .spawn(move || run(connection, kind, &queue, upkeep.as_ref()))
             .map_err(|error| StorageError::Sql(error.to_string()))?;
         Ok(Self { jobs })
     }
@@ -126,7 +132,7 @@ fn alone<T>(connection: &Connection, job: impl FnOnce(&Connection) -> rusqlite::
     result
 }
 
-fn run(mut connection: Connection, queue: &Receiver<Job>, clock: &dyn Clock) {
+fn run(mut connection: Connection, kind: TransactionBehavior, queue: &Receiver<Job>, upkeep: Option<&Upkeep>) {
     let mut since_pruned = 0;
     loop {
         let first = match queue.recv_timeout(PRUNE_EVERY) {
@@ -147,14 +153,15 @@ fn run(mut connection: Connection, queue: &Receiver<Job>, clock: &dyn Clock) {
         }
         since_pruned += work.len();
         let idle = work.is_empty();
-        commit(&mut connection, work);
-        if close.is_none() && (idle || since_pruned >= PRUNE_AFTER) {
+        commit(&mut connection, kind, work);
+        if let Some(upkeep) = upkeep.filter(|_| close.is_none() && (idle || since_pruned >= PRUNE_AFTER)) {
             since_pruned = 0;
-            let now = seconds(clock);
+            let upkeep = upkeep.clone();
             commit(
                 &mut connection,
+                kind,
                 vec![Box::new(move |connection| {
-                    let result = alone(connection, |connection| prune::prune(connection, now));
+                    let result = alone(connection, |connection| upkeep(connection));
                     Box::new(move |failed| {
                         if let Some(error) = failed.cloned().or(result.err().map(StorageError::from)) {
                             tracing::error!(%error, "old state is not removed");
@@ -171,12 +178,12 @@ fn run(mut connection: Connection, queue: &Receiver<Job>, clock: &dyn Clock) {
     }
 }
 
-fn commit(connection: &mut Connection, work: Vec<Work>) {
+fn commit(connection: &mut Connection, kind: TransactionBehavior, work: Vec<Work>) {
     if work.is_empty() {
         return;
     }
     let mut finish: Vec<Finish> = Vec::with_capacity(work.len());
-    let done = connection.transaction_with_behavior(TransactionBehavior::Immediate).and_then(|group| {
+    let done = connection.transaction_with_behavior(kind).and_then(|group| {
         finish.extend(work.into_iter().map(|job| job(&group)));
         group.commit()
     });

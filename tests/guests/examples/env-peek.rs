@@ -1,6 +1,10 @@
-//! Tells everything it can find out about where it runs.
+//! Tells everything it can find out about where it runs. Requests three variables.
 
 use guests::wasip2::filesystem::preopens::get_directories;
+
+guests::manifest!(
+    r#"{"name":"env-peek","version":"0.1.0","description":"","requests":{"env":["PEEK_ONE","PEEK_TWO","PEEK_UNSET"]}}"#
+);
 
 guests::guest! {
     fn run(args) {

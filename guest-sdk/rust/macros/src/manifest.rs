@@ -21,6 +21,9 @@ pub(crate) struct Options {
     publish: bool,
     events: Vec<LitStr>,
     connections: Vec<LitStr>,
+    env: Vec<LitStr>,
+    state: bool,
+    scratch: bool,
 }
 
 impl Options {
@@ -56,9 +59,12 @@ impl Options {
             Some("publish") => self.publish = true,
             Some("events") => self.events = list(meta, event)?,
             Some("connections") => self.connections = list(meta, connection)?,
+            Some("env") => self.env = list(meta, variable)?,
+            Some("state") => self.state = true,
+            Some("scratch") => self.scratch = true,
             _ => {
                 return Err(meta.error(
-                    "unknown request; known are filesystem, agent_tools, client(...), publish, events and connections",
+                    "unknown request; known are filesystem, agent_tools, client(...), publish, events, connections, env, state and scratch",
                 ));
             }
         }
@@ -85,10 +91,14 @@ impl Options {
             let questions: Map<String, Value> = self.client.iter().map(|key| (key.clone(), true.into())).collect();
             requests.insert("client".into(), questions.into());
         }
-        if self.publish {
-            requests.insert("publish".into(), true.into());
-        }
-        let lists = [("agent-tools", &self.agent_tools), ("events", &self.events), ("connections", &self.connections)];
+        let flags = [("publish", self.publish), ("state", self.state), ("scratch", self.scratch)];
+        requests.extend(flags.into_iter().filter(|(_, on)| *on).map(|(key, _)| (key.to_owned(), true.into())));
+        let lists = [
+            ("agent-tools", &self.agent_tools),
+            ("events", &self.events),
+            ("connections", &self.connections),
+            ("env", &self.env),
+        ];
         for (key, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
             let texts: Vec<String> = list.iter().map(LitStr::value).collect();
             requests.insert(key.into(), texts.into());
@@ -138,6 +148,15 @@ fn event(pattern: &LitStr) -> syn::Result<()> {
 
 fn connection(name: &LitStr) -> syn::Result<()> {
     names::check(name, "connection")
+}
+
+fn variable(name: &LitStr) -> syn::Result<()> {
+    let text = name.value();
+    let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if plain && !text.is_empty() && !text.starts_with(|c: char| c.is_ascii_digit()) {
+        return Ok(());
+    }
+    Err(syn::Error::new(name.span(), format!("\"{text}\" is not the name of a variable, such as \"TZ\"")))
 }
 
 fn dotted(pattern: &LitStr, problem: &str) -> syn::Result<()> {

@@ -27,6 +27,7 @@ mod offers;
 pub(crate) mod published;
 mod scripted;
 pub(crate) mod state;
+pub(crate) mod values;
 
 use serde_json::Value;
 

@@ -95,7 +95,7 @@ impl Host {
     }
 
     /// Refuses a capability by its name in the configuration, as without a grant: `client.form`, `client.url`,
-    /// `client.sample`, `client.roots`, `publish` or `events`. Accounts and agent tools are refused unless granted.
+    /// `client.sample`, `client.roots`, `publish`, `events` or `state`. Accounts and agent tools are refused unless granted.
     #[must_use]
     pub fn deny(self, capability: &str) -> Self {
         state::with(|state| state.denied.push(capability.to_owned()));

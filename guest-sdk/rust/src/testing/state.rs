@@ -15,6 +15,7 @@ use crate::{Budget, Content, ContentData, Denial, Execution, Exhaustion, Tool, T
 use super::client::Client;
 use super::connections::Accounts;
 use super::published::Shelf;
+use super::values::Values;
 
 /// One report of progress.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,6 +60,7 @@ pub(super) struct State {
     pub(super) client: Client,
     pub(super) connections: Accounts,
     pub(super) shelf: Shelf,
+    pub(super) values: Values,
     /// Names of grants.
     pub(super) denied: Vec<String>,
     pub(super) fuel: Option<u64>,
@@ -80,6 +82,7 @@ impl Default for State {
             client: Client::default(),
             connections: Accounts::default(),
             shelf: Shelf::default(),
+            values: Values::default(),
             denied: Vec::new(),
             fuel: Some(1_000_000_000),
             deadline_ms: 30_000,
@@ -107,9 +110,10 @@ pub(super) fn denial(state: &State, capability: &str, target: &str) -> Option<De
 pub(super) fn refusal(capability: &str, target: &str) -> Denial {
     let line = match capability {
         "agent-tools" | "connections" | "events" => format!("{capability} = [\"{target}\"]"),
+        "state" => "state = {}".to_owned(),
         _ => format!("{capability} = true"),
     };
-    let remedy = format!("To allow it, put this under the plugin's grants: {line}");
+    let remedy = format!("To allow it: portcullis grant <plugin> '{line}'");
     Denial { capability: capability.to_owned(), target: target.to_owned(), remedy }
 }
 

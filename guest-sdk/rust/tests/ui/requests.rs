@@ -21,4 +21,7 @@ mod connection {}
 #[portcullis_guest::plugin(requests(connections = [github]))]
 mod not_text {}
 
+#[portcullis_guest::plugin(requests(env = ["A B"]))]
+mod variable {}
+
 fn main() {}

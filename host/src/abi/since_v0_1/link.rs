@@ -5,7 +5,7 @@ use super::bindings::portcullis::plugin::agent_tools::{AgentCall, AgentError, Ag
 use super::bindings::portcullis::plugin::log::Level;
 use super::bindings::portcullis::plugin::output::OutputError;
 use super::bindings::portcullis::plugin::types::{Content, Tool};
-use super::{convert, link_client, link_connections, link_events, link_publish};
+use super::{convert, link_client, link_connections, link_events, link_publish, link_state};
 use crate::engine::Supervised;
 use crate::imports::{Caller, Report, price};
 use std::time::Duration;
@@ -88,6 +88,7 @@ pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> 
     })?;
 
     link_client::add_to_linker(linker)?;
+    link_state::add_to_linker(linker)?;
     link_connections::add_to_linker(linker)
 }
 

@@ -8,7 +8,9 @@ mod link;
 mod link_client;
 mod link_connections;
 mod link_events;
+mod link_http;
 mod link_publish;
+mod link_state;
 mod ready;
 
 use super::guest::{CallSetup, Guest};
@@ -70,6 +72,7 @@ impl Abi {
     pub fn new(engine: &Engine) -> wasmtime::Result<Self> {
         let mut linker = Linker::new(engine);
         crate::imports::wasi::add_to_linker(&mut linker)?;
+        link_http::add_to_linker(&mut linker)?;
         link::add_to_linker(&mut linker)?;
         Ok(Self { linker })
     }

@@ -1,6 +1,7 @@
 //! The real host.
 
 mod asking;
+mod keeping;
 mod publishing;
 
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use crate::output::OutputError;
 use crate::{Content, Tool};
 
 pub(crate) use asking::{ask, ask_many, connected, send, supported};
+pub(crate) use keeping::{get_state, remove_state, set_state, state_keys, swap_state};
 pub(crate) use publishing::{append_resource, emit_event, put_prompt, put_resource, remove_prompt, remove_resource};
 
 pub(crate) fn emit(content: Vec<Content>) -> Result<u64, OutputError> {
