@@ -27,9 +27,8 @@ impl ConfigFile {
         let guard = File::open(real.parent().unwrap_or(Path::new("/"))).map_err(fail)?;
         flock(&guard, FlockOperation::LockExclusive).map_err(|error| fail(error.into()))?;
         let text = fs::read_to_string(&real).map_err(fail)?;
-        let document = text
-            .parse()
-            .map_err(|error| ConfigError::Parse { path: path.to_owned(), message: format!("{error}") })?;
+        let document =
+            text.parse().map_err(|error| ConfigError::Parse { path: path.to_owned(), message: format!("{error}") })?;
         Ok(Self { named: path.to_owned(), path: real, document, _guard: guard })
     }
 
@@ -41,8 +40,10 @@ impl ConfigFile {
 
     /// Puts the changed text in the place of the old one, with the same permissions.
     pub fn save(&self) -> Result<(), ConfigError> {
-        let fail =
-            |error: std::io::Error| ConfigError::Parse { path: self.named.clone(), message: format!("cannot write it: {error}") };
+        let fail = |error: std::io::Error| ConfigError::Parse {
+            path: self.named.clone(),
+            message: format!("cannot write it: {error}"),
+        };
         let folder = self.path.parent().unwrap_or(Path::new("/"));
         let permissions = fs::metadata(&self.path).map_err(fail)?.permissions();
         let mut new = tempfile::NamedTempFile::new_in(folder).map_err(fail)?;
