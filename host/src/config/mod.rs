@@ -3,7 +3,7 @@
 mod edit;
 mod file;
 
-pub use edit::{Line, table_in};
+pub use edit::Line;
 pub use file::ConfigFile;
 
 use crate::agent::UpstreamSettings;
