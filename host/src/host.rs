@@ -134,9 +134,10 @@ pub fn loader(config: &Config, clock: Arc<dyn Clock>) -> Result<Loader, StartErr
     Ok(Loader::new(Compiler::new(Arc::new(Engines::new()), cache, worker), clock, Arc::new(Nobody)))
 }
 
-/// The compile worker is this very binary.
+/// The compile worker is this very binary, also after another one has taken its place on the disk.
 fn worker_program() -> Result<PathBuf, StartError> {
-    std::env::current_exe().map_err(StartError::Worker)
+    let path = std::env::current_exe().map_err(StartError::Worker)?;
+    Ok(if cfg!(target_os = "linux") { PathBuf::from("/proc/self/exe") } else { path })
 }
 
 /// Loads plugins side by side, in the order of `specs`.

@@ -9,6 +9,7 @@ mod check;
 mod config;
 mod forms;
 mod key;
+mod needs;
 mod plugin;
 mod serve;
 mod show;
@@ -61,27 +62,27 @@ enum Command {
 
 /// Runs what was asked for.
 pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
-    if let Command::CompileWorker { profile } = &cli.command {
-        return crate::engine::run_worker(profile).map(|()| ExitCode::SUCCESS).map_err(anyhow::Error::msg);
-    }
-    let filter = match &cli.command {
-        Command::Agent(_) => crate::config::quiet_log_filter(),
-        _ => crate::config::log_filter(),
-    };
-    crate::telemetry::init(&filter).map_err(anyhow::Error::msg)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(async {
-        match cli.command {
-            Command::Serve(command) => command.run().await,
-            Command::Call(command) => command.run().await,
-            Command::Agent(command) => command.run().await,
-            Command::Plugin(command) => command.run().await,
-            Command::Check(command) => command.run().await,
-            Command::Key(command) => command.run(),
-            Command::Config(command) => command.run(),
-            Command::CompileWorker { .. } => Ok(ExitCode::SUCCESS),
+    match cli.command {
+        Command::CompileWorker { profile } => {
+            crate::engine::run_worker(&profile).map(|()| ExitCode::SUCCESS).map_err(anyhow::Error::msg)
         }
-    })
+        // What a server gives up, it gives up before it has a second thread, which would keep it.
+        Command::Serve(command) => {
+            let serving = command.confined()?;
+            block_on(&crate::config::log_filter(), serving.run())
+        }
+        Command::Agent(command) => block_on(&crate::config::quiet_log_filter(), command.run()),
+        Command::Call(command) => block_on(&crate::config::log_filter(), command.run()),
+        Command::Plugin(command) => block_on(&crate::config::log_filter(), command.run()),
+        Command::Check(command) => block_on(&crate::config::log_filter(), command.run()),
+        Command::Key(command) => command.run(),
+        Command::Config(command) => command.run(),
+    }
+}
+
+fn block_on(log: &str, work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
+    crate::telemetry::init(log).map_err(anyhow::Error::msg)?;
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(work)
 }
 
 /// Text from outside for a person: line breaks are kept, everything that could drive the terminal is escaped.

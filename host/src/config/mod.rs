@@ -65,6 +65,7 @@ struct AskTable {
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 struct ServerTable {
+    confine: Option<bool>,
     reload: Option<bool>,
     http: Option<SocketAddr>,
     allowed_hosts: Option<Vec<String>>,
@@ -112,6 +113,8 @@ pub struct Config {
     /// Whether a component file that is replaced is taken up while the host runs. On by default: whoever can write the
     /// file decides what runs after the next start anyway.
     pub reload: bool,
+    /// Whether the server gives up what it does not need of the machine.
+    pub confine: bool,
     /// How clients over HTTP say who they are.
     pub auth: AuthSettings,
     /// How many calls may wait for answers.
@@ -190,6 +193,7 @@ impl Config {
                 .allowed_hosts
                 .unwrap_or_else(|| ["localhost", "127.0.0.1", "::1"].map(String::from).into()),
             allowed_origins: file.server.allowed_origins,
+            confine: file.server.confine.unwrap_or(true),
             reload: file.server.reload.unwrap_or(true),
             parked: file.server.parked,
             cache: match file.server.cache {
@@ -207,6 +211,11 @@ impl Config {
             agent: resolve(Side::Agent, file.agent)?,
             upstreams,
         })
+    }
+
+    /// Whether it starts programs of the operator's: servers behind this one, on their stdin and stdout.
+    pub fn starts_programs(&self) -> bool {
+        self.upstreams.iter().any(|upstream| !upstream.command.is_empty())
     }
 
     /// No plugins at all, as for `portcullis check`.
@@ -327,6 +336,11 @@ fn default_cache() -> Result<PathBuf, ConfigError> {
         .or_else(|| folder("XDG_CACHE_HOME").map(|cache| cache.join("portcullis")))
         .or_else(|| folder("HOME").map(|home| home.join(".cache/portcullis")))
         .ok_or_else(|| ConfigError::Environment("no cache folder: set PORTCULLIS_CACHE or server.cache".into()))
+}
+
+/// Certificates that are trusted instead of the system's, as OpenSSL's variables name them.
+pub fn certificates() -> Vec<PathBuf> {
+    ["SSL_CERT_FILE", "SSL_CERT_DIR"].into_iter().filter_map(folder).collect()
 }
 
 /// The user's editor.
