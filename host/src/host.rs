@@ -206,9 +206,10 @@ pub fn loader(config: &Config, clock: Arc<dyn Clock>) -> Result<Loader, StartErr
     Ok(Loader::new(compiler, clock, Arc::new(Nobody)).on(config.machine()))
 }
 
-/// The compile worker is this very binary.
+/// The compile worker is this very binary, also after another one has taken its place on the disk.
 fn worker_program() -> Result<PathBuf, StartError> {
-    std::env::current_exe().map_err(StartError::Worker)
+    let path = std::env::current_exe().map_err(StartError::Worker)?;
+    Ok(if cfg!(target_os = "linux") { PathBuf::from("/proc/self/exe") } else { path })
 }
 
 /// Loads plugins side by side, in the order of `specs`.

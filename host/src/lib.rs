@@ -10,6 +10,7 @@ pub mod changes;
 pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod confine;
 pub mod connections;
 pub mod egress;
 pub mod engine;

@@ -10,6 +10,7 @@ mod config;
 mod forms;
 mod grant;
 mod key;
+mod needs;
 mod plugin;
 mod policy;
 mod serve;
@@ -71,32 +72,32 @@ enum Command {
 
 /// Runs what was asked for.
 pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
-    if let Command::CompileWorker { profile } = &cli.command {
-        return crate::engine::run_worker(profile).map(|()| ExitCode::SUCCESS).map_err(anyhow::Error::msg);
+    match cli.command {
+        Command::CompileWorker { profile } => {
+            crate::engine::run_worker(&profile).map(|()| ExitCode::SUCCESS).map_err(anyhow::Error::msg)
+        }
+        // What a server gives up, it gives up before it has a second thread, which would keep it.
+        Command::Serve(command) => {
+            let serving = command.confined()?;
+            block_on(&crate::config::log_filter(), serving.run())
+        }
+        Command::Agent(command) => block_on(&crate::config::quiet_log_filter(), command.run()),
+        Command::Call(command) => block_on(&crate::config::log_filter(), command.run()),
+        Command::Plugin(command) => block_on(&crate::config::log_filter(), command.run()),
+        Command::Check(command) => block_on(&crate::config::log_filter(), command.run()),
+        Command::Grant(command) => command.run(),
+        Command::Revoke(command) => command.run(),
+        Command::Policy(command) => command.run(),
+        Command::Key(command) => command.run(),
+        Command::Config(command) => command.run(),
     }
-    let filter = match &cli.command {
-        Command::Agent(_) => crate::config::quiet_log_filter(),
-        _ => crate::config::log_filter(),
-    };
-    crate::telemetry::init(&filter).map_err(anyhow::Error::msg)?;
+}
+
+fn block_on(log: &str, work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
+    crate::telemetry::init(log).map_err(anyhow::Error::msg)?;
     // One thread more than there are turns for guests that compute for long: the short ones, and the wire, find it free.
     let threads = std::thread::available_parallelism().map_or(2, |processors| processors.get() + 1);
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()?;
-    runtime.block_on(async {
-        match cli.command {
-            Command::Serve(command) => command.run().await,
-            Command::Call(command) => command.run().await,
-            Command::Agent(command) => command.run().await,
-            Command::Plugin(command) => command.run().await,
-            Command::Grant(command) => command.run(),
-            Command::Revoke(command) => command.run(),
-            Command::Policy(command) => command.run(),
-            Command::Check(command) => command.run().await,
-            Command::Key(command) => command.run(),
-            Command::Config(command) => command.run(),
-            Command::CompileWorker { .. } => Ok(ExitCode::SUCCESS),
-        }
-    })
+    tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()?.block_on(work)
 }
 
 /// Text from outside for a person: line breaks are kept, everything that could drive the terminal is escaped.

@@ -1,8 +1,9 @@
 //! `portcullis serve`.
 
-use super::ConfigFile;
+use super::{ConfigFile, needs};
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
+use crate::confine::{self, InForce};
 use crate::connections::Broker;
 use crate::host::{self, Host};
 use crate::identity::Authenticator;
@@ -25,16 +26,48 @@ pub(super) struct Serve {
     /// Serve Streamable HTTP here instead of stdio, such as 127.0.0.1:8808; port 0 takes a free one. Overrides `server.http`.
     #[arg(long, value_name = "ADDR")]
     http: Option<SocketAddr>,
+    /// Keep everything that the user who starts it may do, instead of giving up what serving does not need. Overrides `server.confine`.
+    #[arg(long)]
+    no_confine: bool,
+}
+
+/// A server about to start: what it does not need is given up.
+pub(super) struct Serving {
+    config: Config,
+    confined: Option<InForce>,
 }
 
 impl Serve {
+    /// Reads the configuration and gives up what it does not ask for.
+    pub(super) fn confined(self) -> anyhow::Result<Serving> {
+        let mut config = Config::load(&self.file.config)?;
+        config.http = self.http.or(config.http);
+        config.confine &= !self.no_confine;
+        let needs = || needs::of(&config, &self.file.config);
+        let confined = config.confine.then(|| confine::server(&needs())).transpose();
+        let confined = confined.context("start it with --no-confine, or set `confine = false` under [server]")?;
+        Ok(Serving { config, confined })
+    }
+}
+
+impl Serving {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
-        let config = Config::load(&self.file.config)?;
+        let Self { config, confined } = self;
+        match confined {
+            Some(InForce { landlock: None, syscalls: None }) => {
+                tracing::warn!("not confined: the kernel offers no means")
+            }
+            Some(in_force) => tracing::info!("confined: {in_force}"),
+            None => tracing::warn!("not confined, as it was asked for: it keeps all rights of its user"),
+        }
+        if confined.is_some_and(|in_force| in_force.landlock.is_none()) && config.starts_programs() {
+            tracing::warn!("files are not confined: the programs of [upstream] would be, too");
+        }
         let (stop, hurry) = stop_signals()?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let broker = host::broker(&config)?;
         let mut http = None;
-        if let Some(address) = self.http.or(config.http) {
+        if let Some(address) = config.http {
             // First the address and the state, which are quick to fail.
             let listening = HttpServer::bind(address, http_options(&config, broker.clone(), clock.clone())?).await?;
             let folder = config.state.clone().context("no state folder: set PORTCULLIS_STATE or server.state")?;

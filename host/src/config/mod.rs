@@ -78,6 +78,7 @@ struct AskTable {
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 struct ServerTable {
+    confine: Option<bool>,
     reload: Option<bool>,
     http: Option<SocketAddr>,
     allowed_hosts: Option<Vec<String>>,
@@ -129,6 +130,8 @@ pub struct Config {
     pub reload: bool,
     /// How decisions are recorded.
     pub audit: AuditSettings,
+    /// Whether the server gives up what it does not need of the machine.
+    pub confine: bool,
     /// How clients over HTTP say who they are.
     pub auth: AuthSettings,
     /// How many calls may wait for answers.
@@ -218,6 +221,7 @@ impl Config {
                 .allowed_hosts
                 .unwrap_or_else(|| ["localhost", "127.0.0.1", "::1"].map(String::from).into()),
             allowed_origins: file.server.allowed_origins,
+            confine: file.server.confine.unwrap_or(true),
             reload: file.server.reload.unwrap_or(true),
             parked: file.server.parked,
             per_principal: file.server.per_principal,
@@ -245,6 +249,11 @@ impl Config {
         let names = self.plugins.iter().chain(&self.agent).flat_map(|spec| &spec.grants.env);
         let environment = names.filter_map(|name| Some((name.clone(), std::env::var(name).ok()?))).collect();
         Machine { environment, state: self.state.clone() }
+    }
+
+    /// Whether it starts programs of the operator's: servers behind this one, on their stdin and stdout.
+    pub fn starts_programs(&self) -> bool {
+        self.upstreams.iter().any(|upstream| !upstream.command.is_empty())
     }
 
     /// No plugins at all, as for `portcullis check`.
@@ -405,6 +414,11 @@ fn default_cache() -> Result<PathBuf, ConfigError> {
 /// A variable of this process's environment that an operator named.
 pub fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name)
+}
+
+/// Certificates that are trusted instead of the system's, as OpenSSL's variables name them.
+pub fn certificates() -> Vec<PathBuf> {
+    ["SSL_CERT_FILE", "SSL_CERT_DIR"].into_iter().filter_map(folder).collect()
 }
 
 /// The user's editor.

@@ -3,9 +3,11 @@
 
 use super::cache::TrustedCode;
 use super::profile::{self, Profile};
+use crate::confine;
 use crate::policy::Metering;
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, Signal, setrlimit};
 use std::io::{self, Read, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
@@ -77,6 +79,9 @@ impl CompileWorker {
         if !status.success() {
             let complaint = complaint.trim();
             return Err(match complaint {
+                "" if status.signal() == Some(Signal::SYS.as_raw()) => {
+                    "the compiler wanted of the system what compiling does not need, and was stopped".to_owned()
+                }
                 "" => format!(
                     "compiling needed more than {} GiB of memory or {} s of CPU time and was stopped ({status})",
                     MEMORY >> 30,
@@ -116,6 +121,8 @@ pub fn run_worker(profile: &str) -> Result<(), String> {
         .and_then(|()| limit(Resource::Fsize, 0))
         .and_then(|()| limit(Resource::Core, 0))
         .map_err(|error| format!("cannot limit the compile worker: {error}"))?;
+    // From here on it has its pipes and its memory, and nothing else.
+    confine::worker().map_err(|error| error.to_string())?;
     let mut component = Vec::new();
     io::stdin().lock().read_to_end(&mut component).map_err(|error| error.to_string())?;
     limit(Resource::Cpu, cpu_seconds(component.len()))

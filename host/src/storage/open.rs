@@ -96,6 +96,8 @@ fn settle(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "trusted_schema", false)?;
+    // Nothing of it goes into a folder that others use.
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
     // What was once a long log of changes does not stay on the disk for ever.
     connection.pragma_update(None, "journal_size_limit", 16 << 20)?;
     connection.set_prepared_statement_cache_capacity(64);

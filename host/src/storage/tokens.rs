@@ -53,6 +53,8 @@ impl Tokens {
         let opened = Connection::open(&path).and_then(|connection| {
             connection.busy_timeout(PATIENCE)?;
             connection.pragma_update(None, "trusted_schema", false)?;
+            // Nothing of it goes into a folder that others use.
+            connection.pragma_update(None, "temp_store", "MEMORY")?;
             // A credential that was removed is overwritten, not only unlinked.
             connection.pragma_update(None, "secure_delete", true)?;
             connection.execute_batch(TABLE)?;

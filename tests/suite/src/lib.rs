@@ -10,8 +10,11 @@ pub mod client;
 mod config;
 mod digest;
 pub mod forge;
+#[cfg(target_arch = "x86_64")]
+pub mod hijack;
 pub mod home;
 pub mod http;
+pub mod importer;
 pub mod issuer;
 pub mod lanes;
 pub mod paths;

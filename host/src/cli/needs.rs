@@ -1,0 +1,46 @@
+//! What a server needs of the machine, read off its configuration.
+
+use crate::config::{self, Config};
+use crate::confine::Needs;
+use crate::policy::Access;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+/// What serving this configuration needs. Folders of the host's own are made here: later it could not.
+pub(super) fn of(config: &Config, file: &Path) -> Needs {
+    let own: Vec<PathBuf> = config.state.iter().chain([&config.cache]).cloned().collect();
+    for folder in &own {
+        // Whoever opens it says what is wrong with it.
+        let _ = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    }
+    let specs = || config.plugins.iter().chain(&config.agent);
+    let mut needs = Needs { write: own, programs: config.starts_programs(), ..Needs::default() };
+    // Files are replaced by others of the same name, so it is their folder that is read.
+    let named = [Some(file), config.auth.keys.as_deref(), config.ask.as_deref()].into_iter().flatten();
+    let named = named.chain(config.model.iter().filter_map(|model| model.key_file.as_deref()));
+    let named = named.chain(config.upstreams.iter().filter_map(|upstream| upstream.key_file.as_deref()));
+    let named = named.chain(config.connections.values().filter_map(|account| account.client_secret_file.as_deref()));
+    let named = named.chain(specs().map(|spec| spec.source.as_path()));
+    needs.read.extend(named.flat_map(folders));
+    needs.read.extend(config::certificates());
+    for mount in specs().flat_map(|spec| &spec.grants.filesystem) {
+        match mount.access {
+            Access::Read => needs.read.push(mount.host.clone()),
+            Access::Write => needs.write.push(mount.host.clone()),
+        }
+    }
+    needs.listen.extend(config.http.map(|address| address.port()));
+    if config.http.is_none() && !config.connections.is_empty() {
+        // Pages for the user's browser.
+        needs.listen.push(0);
+    }
+    needs
+}
+
+/// The folder of a file, and where the file really is if it is a link.
+fn folders(file: &Path) -> impl Iterator<Item = PathBuf> {
+    let folder = |path: PathBuf| path.parent().map(Path::to_owned);
+    let named = std::path::absolute(file).ok().and_then(folder);
+    named.into_iter().chain(std::fs::canonicalize(file).ok().and_then(folder))
+}

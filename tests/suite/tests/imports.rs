@@ -1,0 +1,83 @@
+//! Every function that any interface has, called by a component without a grant. What must come of it stands in
+//! `imports.txt`, a line each; a function that the host offers and that has no line there fails this test.
+
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::net::TcpListener;
+use suite::home::fingerprint;
+use suite::importer::Universe;
+use suite::{Client, Home, plugin_from, portcullis};
+
+const TABLE: &str = include_str!("imports.txt");
+
+/// What a component without grants may have: it shows nothing of this machine and changes nothing of it. All else needs
+/// a word on why it does no harm.
+fn is_nothing(outcome: &str) -> bool {
+    ["absent", "empty", "none", "error", "trap"].iter().any(|nothing| outcome.starts_with(nothing))
+}
+
+#[test]
+fn every_import_is_denied_or_inert() {
+    let expected: BTreeMap<&str, (&str, Option<&str>)> = TABLE
+        .lines()
+        .filter(|line| !line.starts_with('#') && !line.is_empty())
+        .map(|line| {
+            let (name, rest) = line.split_once(": ").unwrap_or_else(|| panic!("no outcome: {line}"));
+            let (outcome, why) = rest.split_once("; ").map_or((rest, None), |(outcome, why)| (outcome, Some(why)));
+            assert!(is_nothing(outcome) || why.is_some(), "why does it do no harm? {line}");
+            (name, (outcome, why))
+        })
+        .collect();
+    let sink = TcpListener::bind("127.0.0.1:0").unwrap();
+    sink.set_nonblocking(true).unwrap();
+    let universe = Universe::new(sink.local_addr().unwrap().port());
+    let (home, imports) = (Home::new(), universe.imports());
+    let files: Vec<String> = (0..imports.len())
+        .map(|at| {
+            let component = universe.component(&imports[at], &format!("<{at}>"));
+            home.write(&format!("{at}.wasm"), component).display().to_string()
+        })
+        .collect();
+    let arguments: Vec<&str> = ["check"].into_iter().chain(files.iter().map(String::as_str)).collect();
+    let checked = portcullis(&home, &arguments);
+    assert!(!checked.stderr.contains("panicked"), "{}", checked.stderr);
+    let offered = |at: &usize| checked.stdout.contains(&format!("/{at}.wasm is a plugin"));
+    let table = |at: &usize| plugin_from(&format!("p{at}"), files[*at].as_ref(), "limits.deadline = \"5s\"");
+    let config: String = (0..imports.len()).filter(offered).map(|at| table(&at)).collect();
+    let before = fingerprint(&home.work()) + &fingerprint(&home.outside());
+    let mut client = Client::of_server(suite::Server::start_in(home, &config));
+    let mut wrong = Vec::new();
+    for (at, import) in imports.iter().enumerate() {
+        let outcome = match offered(&at) {
+            false => {
+                let missing = format!("/{at}.wasm] it needs an import that this host does not offer");
+                assert!(checked.stderr.contains(&missing), "{}: {}", import.name, checked.stderr);
+                "absent".to_owned()
+            }
+            true => {
+                let called = client.call(&format!("p{at}__run"), json!({}));
+                match called.is_error() {
+                    true => format!("trap, {}", called.text().lines().next_back().unwrap_or_default()),
+                    false => {
+                        let mark = format!("<{at}>");
+                        let line = client.server.wait_for_log(&mark);
+                        let back = line.split(&mark).nth(1).unwrap_or_default();
+                        universe.outcome(import, &back[..64])
+                    }
+                }
+            }
+        };
+        if expected.get(import.name.as_str()).map(|(expected, _)| *expected) != Some(outcome.as_str()) {
+            wrong.push(format!("{}: {outcome}", import.name));
+        }
+    }
+    assert!(wrong.is_empty(), "not as in tests/suite/tests/imports.txt, or not in it:\n{}", wrong.join("\n"));
+    let gone: Vec<_> = expected.keys().filter(|name| !imports.iter().any(|import| import.name == **name)).collect();
+    assert!(gone.is_empty(), "no interface has these any more: {gone:?}");
+    let home = &client.server.home;
+    assert_eq!(before, fingerprint(&home.work()) + &fingerprint(&home.outside()), "something was changed");
+    assert!(sink.accept().is_err(), "somebody connected");
+    let kept = std::fs::read_dir(home.path().join("state")).into_iter().flatten().count();
+    assert_eq!(kept, 0, "something was kept");
+    println!("hostile: import audit: {0} of {0} imports denied or inert without a grant, 0 effects", imports.len());
+}
