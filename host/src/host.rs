@@ -3,14 +3,16 @@
 use crate::agent::{LocalAgent, Nobody, Together, Upstream, gateway};
 use crate::changes::Changes;
 use crate::clock::{Clock, SystemClock};
-use crate::config::Config;
+use crate::config::{Config, ConfigError};
 use crate::connections::{Broker, BrokerError};
 use crate::engine::{CacheError, CompileCache, CompileWorker, Compiler, Engines};
 use crate::imports::{Connections, Keepers, ModelProvider, NoConnections, ToolCaller};
 use crate::mcp::STEER_CALL;
 use crate::model::{ChatModel, ModelSetupError};
 use crate::policy::PluginSpec;
-use crate::registry::{Catalog, CatalogError, CurrentCatalog, FileWatch, LoadError, Loader, Plugin, Reloader, Runner};
+use crate::registry::{
+    Catalog, CatalogError, CurrentCatalog, FileWatch, LoadError, Loader, Plugin, Reloader, Runner, Wanted,
+};
 use crate::shelf::Shelf;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,6 +22,8 @@ use tokio::task::JoinSet;
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "each variant's sentence is that of the error inside")]
 pub enum StartError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     #[error(transparent)]
     Cache(#[from] CacheError),
     #[error("{}", .0.iter().map(|error| error.to_string()).collect::<Vec<_>>().join("\n"))]
@@ -89,9 +93,17 @@ impl Host {
         futures::future::join_all(self.upstreams.iter().map(Upstream::close)).await;
     }
 
-    /// What takes up component files that change, for as long as it runs.
-    pub fn reloader(&self) -> Reloader {
-        Reloader::new(self.loader.clone(), self.catalog.clone(), self.watch.clone())
+    /// What takes up component files that change, and what is installed meanwhile, for as long as it runs.
+    pub fn reloader(&self, config: &Config) -> Reloader {
+        let lists = config.lock.iter().chain(&config.withdrawn_file).cloned().collect();
+        let config = config.clone();
+        let reread = move || {
+            let config = config.clone().with_installed()?;
+            let withdrawn = config.withdrawn()?;
+            Ok(Wanted { plugins: config.plugins, agents: config.agent, withdrawn })
+        };
+        let reread = Box::new(move || reread().map_err(|error: ConfigError| error.to_string()));
+        Reloader::new(self.loader.clone(), self.catalog.clone(), self.watch.clone(), lists, reread)
     }
 }
 
@@ -131,7 +143,9 @@ fn model(
 pub fn loader(config: &Config, clock: Arc<dyn Clock>) -> Result<Loader, StartError> {
     let cache = CompileCache::open(&config.cache)?;
     let worker = CompileWorker::new(worker_program()?);
-    Ok(Loader::new(Compiler::new(Arc::new(Engines::new()), cache, worker), clock, Arc::new(Nobody)))
+    let loader = Loader::new(Compiler::new(Arc::new(Engines::new()), cache, worker), clock, Arc::new(Nobody));
+    loader.refuse(config.withdrawn()?);
+    Ok(loader)
 }
 
 /// The compile worker is this very binary.

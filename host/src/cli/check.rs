@@ -4,6 +4,7 @@ use super::show;
 use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::host;
+use crate::package;
 use crate::registry::definitions;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -18,10 +19,10 @@ pub(super) struct Check {
 impl Check {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
         let loader = host::loader(&Config::empty()?, Arc::new(SystemClock))?;
-        let (digest, inspection, offer) = loader.examine(&self.file).await?;
+        let seen = loader.examine(&self.file, &package::read_file(&self.file)?).await?;
         println!("{} is a plugin", self.file.display());
-        show::component(&digest, &definitions(&offer), &inspection);
-        show::offer(&offer);
+        show::component(&seen.digest, &definitions(&seen.offer), &seen.inspection);
+        show::offer(&seen.offer);
         Ok(ExitCode::SUCCESS)
     }
 }
