@@ -12,7 +12,7 @@ pub(super) fn candidate(id: &PluginId, reference: &str, new: &Candidate) {
     let Candidate { version, examined, .. } = new;
     if let Some(manifest) = &examined.inspection.manifest {
         println!("{} {}", printable(&manifest.name), printable(&manifest.version));
-        if let Some(description) = &manifest.description {
+        if let Some(description) = manifest.description.as_ref().filter(|text| !text.is_empty()) {
             println!("  {}", printable(description));
         }
     }
