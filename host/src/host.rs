@@ -1,6 +1,7 @@
 //! The composition root: builds every part from a [`Config`] and wires traits to their implementations.
 
 use crate::agent::{LocalAgent, Nobody, Together, Upstream, gateway};
+use crate::audit::{Audit, FileJournal, JournalError};
 use crate::changes::Changes;
 use crate::clock::{Clock, SystemClock};
 use crate::config::{Config, ConfigError};
@@ -38,6 +39,12 @@ pub enum StartError {
     Worker(std::io::Error),
     #[error(transparent)]
     Model(#[from] ModelSetupError),
+    #[error(transparent)]
+    Audit(#[from] JournalError),
+    #[error(
+        "server.audit.required needs a folder for the journal: set server.audit.folder, server.state or PORTCULLIS_STATE"
+    )]
+    NoJournal,
 }
 
 /// A running host: plugins loaded, ready for calls.
@@ -56,6 +63,8 @@ pub struct Host {
     pub clock: Arc<dyn Clock>,
     /// Servers behind this host.
     pub upstreams: Vec<Upstream>,
+    /// Where decisions are recorded.
+    pub audit: Audit,
     loader: Arc<Loader>,
     watch: FileWatch,
 }
@@ -69,6 +78,7 @@ impl Host {
             Some(broker) => broker,
             None => Arc::new(NoConnections),
         };
+        let audit = audit(config)?;
         let loader = Arc::new(loader(config, clock.clone())?);
         let specs: Vec<PluginSpec> = config.plugins.iter().chain(&config.agent).cloned().collect();
         let watch = FileWatch::new(specs.iter().map(|spec| spec.source.clone()));
@@ -81,16 +91,21 @@ impl Host {
         let reserved: &[&str] = if config.fallback_tools { &[STEER_CALL] } else { &[] };
         let catalog = Catalog::beside(plugins, agents, reserved)?;
         let catalog = Arc::new(CurrentCatalog::new(catalog, changes.clone()));
-        let runner = Arc::new(Runner::new(clock.clone(), keepers, connections).with_model(model));
+        let runner =
+            Arc::new(Runner::new(clock.clone(), keepers, connections).with_model(model).recorded_by(audit.clone()));
         let local = Arc::new(LocalAgent::new(runner.clone(), catalog.clone()));
         let agent = Arc::new(Together::new(vec![local]));
         let upstreams = gateway::connect(&config.upstreams, &agent, &catalog, clock.clone()).await;
-        Ok(Self { catalog, agent, runner, shelf, changes, clock, upstreams, loader, watch })
+        Ok(Self { catalog, agent, runner, shelf, changes, clock, upstreams, audit, loader, watch })
     }
 
-    /// Ends the connections to servers behind this host, and with them the programs that were started for it.
+    /// Ends the connections to servers behind this host, and with them the programs that were started for it; and sees
+    /// what was recorded to the disk.
     pub async fn close(&self) {
         futures::future::join_all(self.upstreams.iter().map(Upstream::close)).await;
+        let audit = self.audit.clone();
+        // Failing is logged where it happens.
+        let _ = tokio::task::spawn_blocking(move || audit.flush()).await;
     }
 
     /// What takes up component files that change, and what is installed meanwhile, for as long as it runs.
@@ -105,6 +120,23 @@ impl Host {
         let reread = Box::new(move || reread().map_err(|error: ConfigError| error.to_string()));
         Reloader::new(self.loader.clone(), self.catalog.clone(), self.watch.clone(), lists, reread)
     }
+}
+
+/// The journal of what is decided: for a server, and for commands that decide something. Blocks.
+pub fn audit(config: &Config) -> Result<Audit, StartError> {
+    if config.audit.off {
+        return Ok(Audit::none());
+    }
+    let Some(folder) = &config.audit.folder else {
+        if config.audit.required {
+            return Err(StartError::NoJournal);
+        }
+        tracing::warn!("nothing is recorded: set server.audit.folder, server.state or PORTCULLIS_STATE");
+        return Ok(Audit::none());
+    };
+    let (journal, head) = FileJournal::open(folder, &config.audit, Arc::new(SystemClock))?;
+    tracing::debug!(%head, "audit journal");
+    Ok(Audit::new(Arc::new(journal)))
 }
 
 /// The broker of connected accounts, if there are any to connect. Blocks.

@@ -15,6 +15,7 @@ mod template;
 mod uri;
 mod waiting;
 mod watch;
+mod witness;
 
 pub use answer::{Answer, Finished, Structured, Usage};
 pub use beyond::Beyond;
