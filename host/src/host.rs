@@ -4,7 +4,7 @@ use crate::agent::{LocalAgent, Nobody, Together, Upstream, gateway};
 use crate::audit::{Audit, FileJournal, JournalError};
 use crate::changes::Changes;
 use crate::clock::{Clock, SystemClock};
-use crate::config::Config;
+use crate::config::{Config, ConfigError};
 use crate::connections::{Broker, BrokerError};
 use crate::egress::Sender;
 use crate::engine::{CacheError, CompileCache, CompileWorker, Compiler, Engines};
@@ -13,7 +13,9 @@ use crate::mcp::STEER_CALL;
 use crate::model::{ChatModel, ModelSetupError};
 use crate::outbound::SystemNetwork;
 use crate::policy::PluginSpec;
-use crate::registry::{Catalog, CatalogError, CurrentCatalog, FileWatch, LoadError, Loader, Plugin, Reloader, Runner};
+use crate::registry::{
+    Catalog, CatalogError, CurrentCatalog, FileWatch, LoadError, Loader, Plugin, Reloader, Runner, Wanted,
+};
 use crate::secrets::{SecretError, Vault};
 use crate::shelf::Shelf;
 use crate::state::State;
@@ -26,6 +28,8 @@ use tokio::task::JoinSet;
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "each variant's sentence is that of the error inside")]
 pub enum StartError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     #[error(transparent)]
     Cache(#[from] CacheError),
     #[error("{}", .0.iter().map(|error| error.to_string()).collect::<Vec<_>>().join("\n"))]
@@ -117,9 +121,17 @@ impl Host {
         let _ = tokio::task::spawn_blocking(move || audit.flush()).await;
     }
 
-    /// What takes up component files that change, for as long as it runs.
-    pub fn reloader(&self) -> Reloader {
-        Reloader::new(self.loader.clone(), self.catalog.clone(), self.watch.clone())
+    /// What takes up component files that change, and what is installed meanwhile, for as long as it runs.
+    pub fn reloader(&self, config: &Config) -> Reloader {
+        let lists = config.lock.iter().chain(&config.withdrawn_file).cloned().collect();
+        let config = config.clone();
+        let reread = move || {
+            let config = config.clone().with_installed()?;
+            let withdrawn = config.withdrawn()?;
+            Ok(Wanted { plugins: config.plugins, agents: config.agent, withdrawn })
+        };
+        let reread = Box::new(move || reread().map_err(|error: ConfigError| error.to_string()));
+        Reloader::new(self.loader.clone(), self.catalog.clone(), self.watch.clone(), lists, reread)
     }
 }
 
@@ -203,7 +215,9 @@ pub fn loader(config: &Config, clock: Arc<dyn Clock>) -> Result<Loader, StartErr
     let cache = CompileCache::open(&config.cache)?;
     let worker = CompileWorker::new(worker_program()?);
     let compiler = Compiler::new(Arc::new(Engines::new()), cache, worker);
-    Ok(Loader::new(compiler, clock, Arc::new(Nobody)).on(config.machine()))
+    let loader = Loader::new(compiler, clock, Arc::new(Nobody)).on(config.machine());
+    loader.refuse(config.withdrawn()?);
+    Ok(loader)
 }
 
 /// The compile worker is this very binary, also after another one has taken its place on the disk.

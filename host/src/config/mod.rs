@@ -2,6 +2,7 @@
 
 mod edit;
 mod file;
+mod installed;
 
 pub use edit::Line;
 pub use file::ConfigFile;
@@ -10,7 +11,7 @@ use crate::agent::UpstreamSettings;
 use crate::audit::AuditSettings;
 use crate::connections::ConnectionSettings;
 use crate::identity::AuthSettings;
-use crate::install::{SourceSettings, SourceTables};
+use crate::install::{LockError, SourceSettings, SourceTables};
 use crate::model::ModelSettings;
 use crate::outbound::Endpoint;
 use crate::policy::{Digest, Grants, Limits, Machine, ParkingLimits, PluginId, PluginSpec, PrincipalLimits, Side};
@@ -44,6 +45,8 @@ pub enum ConfigError {
     Parse { path: PathBuf, message: String },
     #[error("{path}: [{table}] {message}")]
     Table { path: PathBuf, table: String, message: String },
+    #[error(transparent)]
+    Lock(#[from] LockError),
     #[error("{0}")]
     Environment(String),
 }
@@ -95,6 +98,8 @@ struct ServerTable {
     #[serde(with = "humantime_serde")]
     poll_after: Option<Duration>,
     fallback_tools: bool,
+    withdrawn: Vec<Digest>,
+    withdrawn_file: Option<PathBuf>,
 }
 
 #[derive(Deserialize)]
@@ -168,11 +173,17 @@ pub struct Config {
     pub upstreams: Vec<UpstreamSettings>,
     /// What holds for plugins by where they are published.
     pub sources: SourceTables,
+    /// The file of what is installed; none: there is no configuration file that it could belong to.
+    pub lock: Option<PathBuf>,
+    /// File of withdrawn components.
+    pub withdrawn_file: Option<PathBuf>,
+    /// Withdrawn components; [`Config::withdrawn`] has those of the file, too.
+    pub withdrawn: Vec<Digest>,
 }
 
 impl Config {
-    /// Reads a file.
-    pub fn load(path: &Path) -> Result<Self, ConfigError> {
+    /// Reads a configuration file, without what is installed.
+    pub fn load_alone(path: &Path) -> Result<Self, ConfigError> {
         let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Read {
             path: path.to_owned(),
             hint: match source.kind() {
@@ -184,7 +195,7 @@ impl Config {
             source,
         })?;
         let folder = std::path::absolute(path).ok().and_then(|p| p.parent().map(Path::to_owned)).unwrap_or_default();
-        Self::parse(&text, path, &folder)
+        Ok(Self { lock: installed::lock_of(path), ..Self::parse(&text, path, &folder)? })
     }
 
     /// Reads text; `path` is for messages, `folder` what relative paths are relative to.
@@ -241,6 +252,9 @@ impl Config {
             agent: resolve(Side::Agent, file.agent)?,
             upstreams,
             sources: sources(file.sources, path, folder)?,
+            lock: None,
+            withdrawn_file: file.server.withdrawn_file.map(|list| folder.join(home_expanded(&list))),
+            withdrawn: file.server.withdrawn,
         })
     }
 
@@ -363,11 +377,11 @@ fn checked_model(mut model: ModelSettings, path: &Path, folder: &Path) -> Result
 }
 
 fn plugin(side: Side, name: String, table: PluginTable, path: &Path, folder: &Path) -> Result<PluginSpec, ConfigError> {
-    let id = PluginId { side, name };
-    let fail = |message: String| ConfigError::Table { path: path.to_owned(), table: id.table(), message };
-    if !is_name(&id.name) || id.name.contains("__") {
-        return Err(fail("the name must be 1 to 32 of A-Z a-z 0-9 - _, without `__`".into()));
-    }
+    let fail = |message: String| {
+        let table = format!("{}.{name}", side.table());
+        ConfigError::Table { path: path.to_owned(), table, message }
+    };
+    let id = PluginId::new(side, &name).map_err(fail)?;
     table.limits.check().map_err(|error| fail(error.to_string()))?;
     let mut grants = table.grants;
     grants.check().map_err(fail)?;
@@ -377,6 +391,7 @@ fn plugin(side: Side, name: String, table: PluginTable, path: &Path, folder: &Pa
     Ok(PluginSpec {
         source: folder.join(home_expanded(&table.source)),
         digest: table.digest,
+        definitions: None,
         prefix: table.prefix,
         private: table.private,
         grants,

@@ -8,6 +8,10 @@ use std::path::Path;
 /// A moment at which a machine may lose its power.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
+    /// The list of lock files that use the store is on disk, under a name that means nothing.
+    UserWritten,
+    /// It is the list.
+    UserNamed,
     /// A component is on disk, under a name that means nothing.
     ComponentWritten,
     /// It has the name of its digest; no lock file names it.

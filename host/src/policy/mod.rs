@@ -24,6 +24,7 @@ mod pattern;
 mod plugin;
 mod principal;
 mod sharing;
+mod withdrawn;
 
 pub use address::Reach;
 pub use asking::{ClientGrants, ClientRequests, SampleGrant};
@@ -43,3 +44,4 @@ pub use pattern::{PatternError, ToolPattern};
 pub use plugin::{PluginId, PluginSpec, Side};
 pub use principal::Principal;
 pub use sharing::{BreakerLimits, Bucket, PrincipalLimits, Rate, RateError};
+pub use withdrawn::Withdrawn;

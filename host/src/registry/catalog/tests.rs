@@ -32,6 +32,7 @@ impl Made {
                 id,
                 source: "x".into(),
                 digest: None,
+                definitions: None,
                 prefix,
                 private: false,
                 grants: Grants::default(),
