@@ -1,6 +1,6 @@
 //! `portcullis plugin`.
 
-use super::{ConfigFile, show};
+use super::{ConfigFile, pack, push, show};
 use crate::config::Config;
 use crate::host::Host;
 use crate::telemetry::printable;
@@ -22,15 +22,24 @@ pub(super) enum Plugin {
         #[command(flatten)]
         file: ConfigFile,
     },
+    /// Make an artefact of a component, as a folder that tools for registries understand.
+    Pack(pack::Pack),
+    /// Publish a component in a registry.
+    Push(push::Push),
 }
 
 impl Plugin {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
-        let (Plugin::List { file } | Plugin::Show { file, .. }) = &self;
+        let file = match &self {
+            Plugin::List { file } | Plugin::Show { file, .. } => file,
+            Plugin::Pack(command) => return command.run().await,
+            Plugin::Push(command) => return command.run().await,
+        };
         let host = Host::start(&Config::load(&file.config)?, None).await?;
         let catalog = host.catalog.now();
         let plugins = catalog.all();
         match self {
+            Plugin::Pack(_) | Plugin::Push(_) => {}
             Plugin::List { .. } => {
                 println!("{:<28} {:<10} {:>9}  {:<19}  TOOLS", "PLUGIN", "VERSION", "SIZE", "DIGEST");
                 for plugin in plugins {

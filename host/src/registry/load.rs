@@ -175,13 +175,16 @@ impl Loader {
 
     /// Inspects, compiles and asks a component file without any configuration: what `portcullis check` does.
     pub async fn examine(&self, source: &Path) -> Result<(Digest, Inspection, Offer), LoadError> {
+        let fail = |error: PackageError| LoadError { table: source.display().to_string(), reason: error.into() };
+        self.examine_bytes(source, &package::read_file(source).map_err(fail)?).await
+    }
+
+    /// The same with bytes that were brought from elsewhere; `source` says from where.
+    pub async fn examine_bytes(&self, source: &Path, bytes: &[u8]) -> Result<(Digest, Inspection, Offer), LoadError> {
         let id = PluginId { side: crate::policy::Side::Server, name: "check".into() };
-        let examined = async {
-            let bytes = package::read_file(source)?;
-            let digest = Digest::of(&bytes);
-            let (_, description) = self.install(source, &id, &bytes, &digest, Metering::Fuel).await?;
-            Ok((digest, description.inspection, description.offer))
-        };
-        examined.await.map_err(|reason| LoadError { table: source.display().to_string(), reason })
+        let digest = Digest::of(bytes);
+        let examined = self.install(source, &id, bytes, &digest, Metering::Fuel).await;
+        let fail = |reason| LoadError { table: source.display().to_string(), reason };
+        examined.map(|(_, found)| (digest, found.inspection, found.offer)).map_err(fail)
     }
 }
