@@ -14,6 +14,7 @@ mod serve;
 mod show;
 mod terminal;
 
+use crate::config::Config;
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -33,6 +34,15 @@ struct ConfigFile {
     config: PathBuf,
 }
 
+impl ConfigFile {
+    /// For commands that need no plugins: a file that nobody named and that is not there says nothing.
+    fn or_none(&self) -> anyhow::Result<crate::config::Config> {
+        let named = self.config.as_os_str() != crate::config::DEFAULT_FILE;
+        let found = if named || self.config.exists() { Config::load_alone(&self.config) } else { Config::empty() };
+        Ok(found?)
+    }
+}
+
 #[derive(Subcommand)]
 enum Command {
     /// Serve the configured plugins' tools over MCP: stdio, or Streamable HTTP when an address is given.
@@ -44,7 +54,7 @@ enum Command {
     /// Look at the configured plugins.
     #[command(subcommand)]
     Plugin(plugin::Plugin),
-    /// Look at a component file: is it a plugin, and what does it want?
+    /// Look at a component, in a file or where it is published: is it a plugin, and what does it want?
     Check(check::Check),
     /// Make API keys for clients over HTTP.
     #[command(subcommand)]

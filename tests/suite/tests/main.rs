@@ -41,6 +41,7 @@ mod parked;
 mod policy;
 mod provider;
 mod published;
+mod registries;
 mod reload;
 mod resume;
 mod reverse;
