@@ -18,6 +18,7 @@ mod show;
 mod subject;
 mod terminal;
 
+use crate::config::Config;
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -35,6 +36,15 @@ struct ConfigFile {
     /// Configuration file.
     #[arg(long, short, value_name = "FILE", default_value = crate::config::DEFAULT_FILE)]
     config: PathBuf,
+}
+
+impl ConfigFile {
+    /// For commands that need no plugins: a file that nobody named and that is not there says nothing.
+    fn or_none(&self) -> anyhow::Result<crate::config::Config> {
+        let named = self.config.as_os_str() != crate::config::DEFAULT_FILE;
+        let found = if named || self.config.exists() { Config::load_alone(&self.config) } else { Config::empty() };
+        Ok(found?)
+    }
 }
 
 #[derive(Subcommand)]
@@ -55,7 +65,7 @@ enum Command {
     /// What plugins may do: shown, or asked.
     #[command(subcommand)]
     Policy(policy::Policy),
-    /// Look at a component file: is it a plugin, and what does it want?
+    /// Look at a component, in a file or where it is published: is it a plugin, and what does it want?
     Check(check::Check),
     /// Make API keys for clients over HTTP.
     #[command(subcommand)]

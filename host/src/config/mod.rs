@@ -3,6 +3,7 @@
 mod edit;
 mod file;
 mod installed;
+mod upstreams;
 
 pub use edit::Line;
 pub use file::ConfigFile;
@@ -19,11 +20,12 @@ use crate::secrets::SecretSource;
 use bytesize::ByteSize;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+pub use upstreams::upstream;
 
 /// Every key with its default and meaning; what `portcullis config --example` prints.
 pub const EXAMPLE: &str = include_str!("example.toml");
@@ -208,7 +210,7 @@ impl Config {
                 .map(|(name, table)| plugin(side, name, table, path, folder))
                 .collect::<Result<Vec<_>, _>>()
         };
-        let upstreams = upstreams(&file, path, folder)?;
+        let upstreams = upstreams::all(&file, path, folder)?;
         let state = file.server.state.map(|state| folder.join(home_expanded(&state))).or_else(default_state);
         let audit = audit(file.server.audit, state.as_deref(), folder);
         let in_server = |message| ConfigError::Table { path: path.to_owned(), table: "server".into(), message };
@@ -340,34 +342,6 @@ fn sources(tables: BTreeMap<String, SourceSettings>, path: &Path, folder: &Path)
         Ok((name, settings))
     };
     tables.into_iter().map(checked).collect::<Result<_, _>>().map(SourceTables::new)
-}
-
-/// Servers behind this host. Their names are part of tools' names, beside those of plugins.
-fn upstreams(file: &File, path: &Path, folder: &Path) -> Result<Vec<UpstreamSettings>, ConfigError> {
-    let checked = |(name, settings): (&String, &UpstreamSettings)| {
-        let fail =
-            |message: String| ConfigError::Table { path: path.to_owned(), table: format!("upstream.{name}"), message };
-        if !is_name(name) || name.contains("__") {
-            return Err(fail("the name must be 1 to 32 of A-Z a-z 0-9 - _, without `__`".into()));
-        }
-        if file.plugins.contains_key(name) || file.agent.contains_key(name) {
-            return Err(fail("a plugin has the same name; tools are told apart by it".into()));
-        }
-        upstream(name, settings.clone(), folder).map_err(fail)
-    };
-    file.upstream.iter().map(checked).collect()
-}
-
-/// A server to be a client of, with everything resolved: the error is a sentence. Paths are relative to `folder`.
-pub fn upstream(name: &str, mut settings: UpstreamSettings, folder: &Path) -> Result<UpstreamSettings, String> {
-    settings.key_file = settings.key_file.map(|file| folder.join(home_expanded(&file)));
-    settings.named(name, inherited())
-}
-
-/// What a program that is a server finds of our environment: what programs cannot do without, and none of our secrets.
-fn inherited() -> Vec<(String, OsString)> {
-    let names = ["HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"];
-    names.into_iter().filter_map(|name| Some((name.to_owned(), std::env::var_os(name)?))).collect()
 }
 
 fn checked_model(mut model: ModelSettings, path: &Path, folder: &Path) -> Result<ModelSettings, ConfigError> {

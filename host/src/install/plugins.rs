@@ -229,8 +229,7 @@ impl Plugins {
     }
 
     fn audited(&self, id: &PluginId, digest: &Digest, event: Event) {
-        let (plugin, digest) = (Some(id.clone()), Some(digest.clone()));
-        self.audit.record(Record { principal: None, plugin, digest, call: None, event });
+        self.audit.record(Record::of_operator(Some(id.clone()), Some(digest.clone()), event));
     }
 }
 

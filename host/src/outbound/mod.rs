@@ -1,9 +1,11 @@
-//! The only place that speaks HTTP to others: issuers of tokens, and the services that users connect.
+//! The only place that speaks HTTP to others: issuers of tokens, the services that users connect, and, more warily,
+//! where plugins are published.
 //!
 //! Nothing is followed and nothing is guessed: no redirects, no proxies from the environment, no cookies, and every
 //! exchange is bounded in time and size. Where a secret goes must be an [`Endpoint`].
 
 mod exchange;
+mod guarded;
 mod network;
 
 pub use exchange::{ExchangeError, Exchanged, Exchanger, Place, Streamed};
@@ -14,6 +16,7 @@ use reqwest::header::HeaderMap;
 use std::time::Duration;
 use url::Url;
 
+pub use guarded::{Guarded, Near, Visit, VisitError};
 pub use reqwest::Method;
 pub use reqwest::header;
 
@@ -135,24 +138,20 @@ pub struct Outbound(reqwest::Client);
 /// TLS could not be set up.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "no HTTPS client can be made, which signing in and connected accounts need: {0}; is the package ca-certificates installed?"
+    "no HTTPS client can be made, which signing in, connected accounts and fetching plugins need: {0}; is the package ca-certificates installed?"
 )]
 pub struct OutboundError(String);
 
 impl Outbound {
     /// With the certificates that this machine trusts.
     pub fn new() -> Result<Self, OutboundError> {
+        Self::made(base_client()).map(Self)
+    }
+
+    fn made(builder: reqwest::ClientBuilder) -> Result<reqwest::Client, OutboundError> {
         // Whoever was first has installed the same one.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = reqwest::Client::builder()
-            .redirect(reqwest::redirect::Policy::none())
-            .no_proxy()
-            .referer(false)
-            .connect_timeout(Duration::from_secs(10))
-            .pool_idle_timeout(Duration::from_secs(60))
-            .user_agent(concat!("portcullis/", env!("CARGO_PKG_VERSION")))
-            .build();
-        client.map(Self).map_err(|error| OutboundError(reasons(&error)))
+        builder.build().map_err(|error| OutboundError(reasons(&error)))
     }
 
     /// The client itself, for a library that speaks a protocol over it: nothing is followed and nothing is guessed there
@@ -193,6 +192,17 @@ impl Outbound {
         }
         Ok(Told { status, headers, body })
     }
+}
+
+/// What holds for every client.
+fn base_client() -> reqwest::ClientBuilder {
+    reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .no_proxy()
+        .referer(false)
+        .connect_timeout(Duration::from_secs(10))
+        .pool_idle_timeout(Duration::from_secs(60))
+        .user_agent(concat!("portcullis/", env!("CARGO_PKG_VERSION")))
 }
 
 /// A URL as errors name it: a path or a query may hold what is nobody's business.

@@ -13,8 +13,10 @@ pub struct Seen {
     /// Path and query.
     pub target: String,
     headers: Vec<(String, String)>,
-    /// The body.
+    /// The body, as text.
     pub body: String,
+    /// The body, as it came.
+    pub bytes: Vec<u8>,
 }
 
 impl Seen {
@@ -39,12 +41,22 @@ pub struct Reply {
     status: u16,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
+    manner: Manner,
+}
+
+/// How a body is sent.
+#[derive(Clone, Copy, PartialEq)]
+enum Manner {
+    Whole,
+    Cut,
+    Endless,
+    Dripping,
 }
 
 impl Reply {
     /// With this status and body.
     pub fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
-        Self { status, headers: vec![], body: body.into() }
+        Self { status, headers: vec![], body: body.into(), manner: Manner::Whole }
     }
 
     /// JSON.
@@ -55,6 +67,21 @@ impl Reply {
     /// To somewhere else.
     pub fn redirect(to: &str) -> Self {
         Self::new(302, "").with("Location", to)
+    }
+
+    /// Hangs up before the last byte.
+    pub fn cut(self) -> Self {
+        Self { manner: Manner::Cut, ..self }
+    }
+
+    /// Never ends.
+    pub fn endless(self) -> Self {
+        Self { manner: Manner::Endless, ..self }
+    }
+
+    /// Sends a byte now and then.
+    pub fn dripping(self) -> Self {
+        Self { manner: Manner::Dripping, ..self }
     }
 
     /// With one more header.
@@ -133,14 +160,37 @@ fn one(stream: TcpStream, kept: &Mutex<Vec<Seen>>, answer: &(dyn Fn(&Seen) -> Re
     if reader.read_exact(&mut body).is_err() {
         return;
     }
-    let seen = Seen { method, target, headers, body: String::from_utf8_lossy(&body).into_owned() };
+    let seen = Seen { method, target, headers, body: String::from_utf8_lossy(&body).into_owned(), bytes: body };
     kept.lock().unwrap_or_else(PoisonError::into_inner).push(seen.clone());
-    let reply = answer(&seen);
-    let mut head =
-        format!("HTTP/1.1 {} X\r\nConnection: close\r\nContent-Length: {}\r\n", reply.status, reply.body.len());
+    let _ = send(reader.into_inner(), &answer(&seen), seen.method == "HEAD");
+}
+
+fn send(mut stream: TcpStream, reply: &Reply, head_only: bool) -> std::io::Result<()> {
+    let mut head = format!("HTTP/1.1 {} X\r\nConnection: close\r\n", reply.status);
+    if reply.manner != Manner::Endless {
+        head += &format!("Content-Length: {}\r\n", reply.body.len());
+    }
     for (name, value) in &reply.headers {
         head += &format!("{name}: {value}\r\n");
     }
-    let mut stream = reader.into_inner();
-    let _ = stream.write_all(format!("{head}\r\n").as_bytes()).and_then(|()| stream.write_all(&reply.body));
+    stream.write_all(format!("{head}\r\n").as_bytes())?;
+    match reply.manner {
+        _ if head_only => Ok(()),
+        Manner::Whole => stream.write_all(&reply.body),
+        Manner::Cut => stream.write_all(&reply.body[..reply.body.len().saturating_sub(1)]),
+        Manner::Endless => loop {
+            stream.write_all(&[b' '; 4096])?;
+        },
+        Manner::Dripping => {
+            // What waits here for a byte that does not come is the drip.
+            stream.set_read_timeout(Some(std::time::Duration::from_millis(500)))?;
+            for byte in &reply.body {
+                stream.write_all(&[*byte])?;
+                if let Ok(0) = stream.read(&mut [0]) {
+                    break;
+                }
+            }
+            Ok(())
+        }
+    }
 }

@@ -45,6 +45,7 @@ mod parked;
 mod policy;
 mod provider;
 mod published;
+mod registries;
 mod reload;
 mod resume;
 mod reverse;

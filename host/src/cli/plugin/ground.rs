@@ -1,7 +1,6 @@
 //! What all commands on installed plugins stand on: the configuration without what is installed, the lock file, the store.
 
 use super::super::ConfigFile;
-use crate::audit::Audit;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::host;
@@ -32,7 +31,8 @@ impl Ground {
         let state = config.state.as_deref();
         let state = state.context("no state folder to keep components in: set PORTCULLIS_STATE or server.state")?;
         let lock = config.lock.clone().context("the configuration file has no path")?;
-        let plugins = Plugins::new(lock.clone(), Store::new(state), Audit::none(), clock.clone());
+        let audit = host::audit(&config)?;
+        let plugins = Plugins::new(lock.clone(), Store::new(state), audit, clock.clone());
         Ok(Self { config, plugins, clock, lock, file: file.config.clone() })
     }
 

@@ -6,6 +6,8 @@ mod ground;
 mod install;
 mod list;
 mod outdated;
+mod pack;
+mod push;
 mod remove;
 mod report;
 mod show;
@@ -34,6 +36,10 @@ pub(super) enum Plugin {
     Outdated(outdated::Outdated),
     /// Agree to a version that waits: shows what is different, and asks.
     Accept(accept::Accept),
+    /// Make an artefact of a component, as a folder that tools for registries understand.
+    Pack(pack::Pack),
+    /// Publish a component in a registry.
+    Push(push::Push),
 }
 
 impl Plugin {
@@ -48,6 +54,8 @@ impl Plugin {
             Plugin::Update(command) => command.run().await,
             Plugin::Outdated(command) => command.run().await,
             Plugin::Accept(command) => command.run().await,
+            Plugin::Pack(command) => command.run().await,
+            Plugin::Push(command) => command.run().await,
         }
     }
 }

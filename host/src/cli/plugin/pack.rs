@@ -1,0 +1,43 @@
+//! `portcullis plugin pack`.
+
+use crate::clock::SystemClock;
+use crate::config::Config;
+use crate::host;
+use crate::install::{pack, trusted_comment};
+use crate::package;
+use crate::registry::Examined;
+use crate::telemetry::printable;
+use anyhow::Context;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+#[derive(clap::Args)]
+pub(in crate::cli) struct Pack {
+    /// The component file. It is looked at as if it were to be loaded, and kept as it is.
+    component: PathBuf,
+    /// Where the artefact goes: a new or empty folder, which becomes an OCI image layout.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+impl Pack {
+    pub(super) async fn run(&self) -> anyhow::Result<ExitCode> {
+        let loader = host::loader(&Config::empty()?, Arc::new(SystemClock))?;
+        let bytes = package::read_file(&self.component)?;
+        let Examined { digest, inspection, .. } = loader.examine(&self.component, &bytes).await?;
+        let folder = self.out.clone().unwrap_or_else(|| self.component.with_extension("oci"));
+        if std::fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_some()) {
+            anyhow::bail!("{} is not empty; name another folder with --out", folder.display());
+        }
+        let artefact = pack(bytes, &inspection, &folder).with_context(|| format!("writing {}", folder.display()))?;
+        println!("component {digest}");
+        println!("artefact  {artefact}");
+        println!("written to {}", folder.display());
+        if let Some(manifest) = &inspection.manifest {
+            let comment = trusted_comment(&printable(&manifest.name), &printable(&manifest.version), &digest);
+            println!("to sign it: minisign -Sm {} -t '{comment}'", self.component.display());
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,232 @@
+//! A registry of artefacts that can be pulled from and pushed to, signed in to, and told to lie.
+
+use crate::web::{Reply, Seen, Web};
+use base64::Engine;
+use serde_json::{Value, json};
+use sha2::Digest;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A manifest of one artefact.
+pub const IMAGE: &str = "application/vnd.oci.image.manifest.v1+json";
+/// A list of manifests.
+pub const INDEX: &str = "application/vnd.oci.image.index.v1+json";
+/// A component.
+pub const WASM: &str = "application/wasm";
+/// Its configuration.
+pub const CONFIG: &str = "application/vnd.wasm.config.v0+json";
+/// A minisign signature beside an artefact.
+pub const MINISIGN: &str = "application/vnd.portcullis.signature.minisign";
+/// A sigstore bundle beside an artefact.
+pub const BUNDLE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
+
+/// Answers instead of the registry, if it answers.
+type Lie = Arc<dyn Fn(&Seen) -> Option<Reply> + Send + Sync>;
+
+#[derive(Default)]
+struct Shelf {
+    blobs: BTreeMap<String, Vec<u8>>,
+    /// By repository and tag or digest: type and text.
+    manifests: BTreeMap<(String, String), (String, Vec<u8>)>,
+    /// User and password, base64.
+    account: Option<String>,
+    no_referrers: bool,
+    lie: Option<Lie>,
+}
+
+/// The registry, on a port of the loopback.
+pub struct Registry {
+    /// What was asked of it.
+    pub web: Web,
+    shelf: Arc<Mutex<Shelf>>,
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        let shelf = Arc::new(Mutex::new(Shelf::default()));
+        let kept = shelf.clone();
+        let web = Web::serve(move |seen| {
+            let mut shelf = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            let lie = shelf.lie.clone();
+            lie.and_then(|lie| lie(seen)).unwrap_or_else(|| shelf.answer(seen))
+        });
+        Self { web, shelf }
+    }
+}
+
+impl Registry {
+    /// A reference to something in it.
+    pub fn reference(&self, name: &str) -> String {
+        format!("oci://{}/{name}", self.web.address)
+    }
+
+    /// Keeps a blob; its descriptor.
+    pub fn blob(&self, kind: &str, bytes: &[u8]) -> Value {
+        self.shelf().blobs.insert(sha256(bytes), bytes.to_vec());
+        json!({"mediaType": kind, "digest": sha256(bytes), "size": bytes.len()})
+    }
+
+    /// Keeps other bytes under the digest of a descriptor.
+    pub fn swap(&self, descriptor: &Value, bytes: &[u8]) {
+        self.shelf().blobs.insert(text(&descriptor["digest"]), bytes.to_vec());
+    }
+
+    /// The manifest of a component, whose blobs are kept.
+    pub fn manifest(&self, component: &[u8]) -> Value {
+        let config = json!({"architecture": "wasm", "os": "wasip2", "layerDigests": [digest(component)]}).to_string();
+        let (config, layer) = (self.blob(CONFIG, config.as_bytes()), self.blob(WASM, component));
+        json!({"schemaVersion": 2, "mediaType": IMAGE, "config": config, "layers": [layer]})
+    }
+
+    /// Keeps a manifest under a tag and under its digest, which it gives.
+    pub fn publish(&self, repository: &str, tag: &str, manifest: &Value) -> String {
+        let (kind, bytes) = (text(&manifest["mediaType"]), manifest.to_string().into_bytes());
+        let name = sha256(&bytes);
+        for reference in [tag, &name] {
+            self.shelf().manifests.insert((repository.into(), reference.into()), (kind.clone(), bytes.clone()));
+        }
+        name
+    }
+
+    /// Puts a signature beside the manifest of that digest.
+    pub fn sign(&self, repository: &str, about: &str, kind: &str, signature: &str) -> String {
+        let layer = self.blob(kind, signature.as_bytes());
+        let config = self.blob("application/vnd.oci.empty.v1+json", b"{}");
+        let manifest = json!({
+            "schemaVersion": 2, "mediaType": IMAGE, "artifactType": kind, "config": config, "layers": [layer],
+            "subject": {"mediaType": IMAGE, "digest": about, "size": 1},
+        });
+        self.publish(repository, "signature", &manifest)
+    }
+
+    /// Lets in only who signs in.
+    pub fn demand(&self, user: &str, password: &str) {
+        let account = base64::engine::general_purpose::STANDARD.encode(format!("{user}:{password}"));
+        self.shelf().account = Some(account);
+    }
+
+    /// Has no referrers API from now on.
+    pub fn forget_referrers(&self) {
+        self.shelf().no_referrers = true;
+    }
+
+    /// Answers so from now on, where the lie answers.
+    pub fn lie(&self, lie: impl Fn(&Seen) -> Option<Reply> + Send + Sync + 'static) {
+        self.shelf().lie = Some(Arc::new(lie));
+    }
+
+    /// What is kept under a tag.
+    pub fn kept(&self, repository: &str, tag: &str) -> Option<Value> {
+        let shelf = self.shelf();
+        let (_, bytes) = shelf.manifests.get(&(repository.to_owned(), tag.to_owned()))?;
+        serde_json::from_slice(bytes).ok()
+    }
+
+    fn shelf(&self) -> MutexGuard<'_, Shelf> {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shelf {
+    fn answer(&mut self, seen: &Seen) -> Reply {
+        if seen.path() == "/token" {
+            return self.token(seen);
+        }
+        if let Some(refusal) = self.refusal(seen) {
+            return refusal;
+        }
+        let path = seen.path().strip_prefix("/v2/").unwrap_or_default().to_owned();
+        for (kind, serve) in
+            [("/manifests/", Self::manifests as Serve), ("/blobs/", Self::blob), ("/referrers/", Self::referrers)]
+        {
+            if let Some((repository, rest)) = path.split_once(kind) {
+                return serve(self, seen, repository, rest);
+            }
+        }
+        Reply::new(404, "")
+    }
+
+    /// A token is the scope it was given for.
+    fn token(&self, seen: &Seen) -> Reply {
+        let basic = self.account.as_ref().map(|account| format!("Basic {account}"));
+        if basic.is_some() && seen.header("authorization") != basic.as_deref() {
+            return Reply::new(401, "who are you?");
+        }
+        let scope = seen.target.split(['?', '&']).find_map(|part| part.strip_prefix("scope="));
+        Reply::json(json!({"token": scope.unwrap_or_default(), "expires_in": 60}))
+    }
+
+    fn refusal(&self, seen: &Seen) -> Option<Reply> {
+        self.account.as_ref()?;
+        let host = seen.header("host").unwrap_or_default();
+        let repository = seen.path().strip_prefix("/v2/")?.split_once(['/'])?.0;
+        let token = seen.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
+        let reading = matches!(seen.method.as_str(), "GET" | "HEAD");
+        let good = token.is_some_and(|token| token.contains(repository) && (reading || token.contains("push")));
+        let challenge = format!("Bearer realm=\"http://{host}/token\",service=\"registry\",scope=\"anything\"");
+        (!good).then(|| Reply::new(401, "").with("WWW-Authenticate", &challenge))
+    }
+
+    fn manifests(&mut self, seen: &Seen, repository: &str, reference: &str) -> Reply {
+        let key = (repository.to_owned(), reference.to_owned());
+        if seen.method == "PUT" {
+            let kind = seen.header("content-type").unwrap_or_default().to_owned();
+            let manifest: Value = serde_json::from_slice(&seen.bytes).unwrap_or_default();
+            self.manifests.insert((repository.into(), sha256(&seen.bytes)), (kind.clone(), seen.bytes.clone()));
+            self.manifests.insert(key, (kind, seen.bytes.clone()));
+            let reply = Reply::new(201, "");
+            let listed = !self.no_referrers && manifest["subject"].is_object();
+            return if listed { reply.with("OCI-Subject", &text(&manifest["subject"]["digest"])) } else { reply };
+        }
+        match self.manifests.get(&key) {
+            Some((kind, bytes)) => {
+                Reply::new(200, bytes.clone()).with("Content-Type", kind).with("Docker-Content-Digest", &sha256(bytes))
+            }
+            None => Reply::new(404, ""),
+        }
+    }
+
+    fn blob(&mut self, seen: &Seen, repository: &str, name: &str) -> Reply {
+        match seen.method.as_str() {
+            "POST" => Reply::new(202, "").with("Location", &format!("/v2/{repository}/blobs/uploads/1?state=x")),
+            "PUT" => {
+                let promised = seen.target.split(['?', '&']).find_map(|part| part.strip_prefix("digest="));
+                let name = sha256(&seen.bytes);
+                if promised.map(|promised| promised.replace("%3A", ":")).as_ref() != Some(&name) {
+                    return Reply::new(400, "the digest is wrong");
+                }
+                self.blobs.insert(name, seen.bytes.clone());
+                Reply::new(201, "")
+            }
+            _ => self.blobs.get(name).map_or_else(|| Reply::new(404, ""), |bytes| Reply::new(200, bytes.clone())),
+        }
+    }
+
+    fn referrers(&mut self, _: &Seen, repository: &str, about: &str) -> Reply {
+        if self.no_referrers {
+            return Reply::new(404, "404 page not found");
+        }
+        let about_it = self.manifests.iter().filter_map(|((place, name), (kind, bytes))| {
+            let manifest: Value = serde_json::from_slice(bytes).ok()?;
+            let listed = place == repository && name.contains(':') && manifest["subject"]["digest"] == about;
+            let size = bytes.len();
+            listed.then(
+                || json!({"mediaType": kind, "digest": name, "size": size, "artifactType": manifest["artifactType"]}),
+            )
+        });
+        let index = json!({"schemaVersion": 2, "mediaType": INDEX, "manifests": about_it.collect::<Vec<_>>()});
+        Reply::new(200, index.to_string()).with("Content-Type", INDEX)
+    }
+}
+
+type Serve = fn(&mut Shelf, &Seen, &str, &str) -> Reply;
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+/// `sha256:` and the digest of these bytes.
+pub fn sha256(bytes: &[u8]) -> String {
+    let hex: String = sha2::Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{hex}")
+}

@@ -1,0 +1,133 @@
+//! Publishing: what is pushed is what is pulled.
+
+use super::Stage;
+use serde_json::Value;
+use suite::minisign::Minisign;
+use suite::web::Reply;
+use suite::{Home, paths, portcullis};
+
+fn guest() -> String {
+    paths::guest("echo").display().to_string()
+}
+
+#[test]
+fn a_component_is_packed_as_tools_for_registries_want_it() {
+    let home = Home::new();
+    let ran = portcullis(&home, &["plugin", "pack", &guest(), "--out", "packed"]);
+    let printed = ran.good().to_owned();
+    let folder = home.path().join("packed");
+    let read = |path: &str| std::fs::read(folder.join(path)).unwrap();
+    let json = |path: &str| serde_json::from_slice::<Value>(&read(path)).unwrap();
+    assert_eq!(json("oci-layout")["imageLayoutVersion"], "1.0.0");
+    let blob = |descriptor: &Value| {
+        let digest = descriptor["digest"].as_str().unwrap().to_owned();
+        let bytes = read(&format!("blobs/{}", digest.replace(':', "/")));
+        assert_eq!(
+            (suite::registry::sha256(&bytes), bytes.len() as u64),
+            (digest, descriptor["size"].as_u64().unwrap())
+        );
+        bytes
+    };
+    let manifest: Value = serde_json::from_slice(&blob(&json("index.json")["manifests"][0])).unwrap();
+    assert_eq!(blob(&manifest["layers"][0]), std::fs::read(guest()).unwrap());
+    let config: Value = serde_json::from_slice(&blob(&manifest["config"])).unwrap();
+    assert_eq!(
+        (&config["architecture"], &config["layerDigests"][0]),
+        (&"wasm".into(), &manifest["layers"][0]["digest"])
+    );
+    assert!(config["component"]["exports"].to_string().contains("portcullis:plugin/tools"));
+    assert!(printed.contains(manifest["layers"][0]["digest"].as_str().unwrap()), "{printed}");
+    let again = portcullis(&home, &["plugin", "pack", &guest(), "--out", "packed"]);
+    assert!(again.refused().contains("is not empty"));
+    home.write("junk.wasm", "junk");
+    assert!(portcullis(&home, &["plugin", "pack", "junk.wasm"]).refused().contains("not a plugin"));
+}
+
+#[test]
+fn what_is_pushed_is_what_is_pulled() {
+    for listed_by_registry in [true, false] {
+        let mut stage = Stage::new();
+        stage.registry.demand("author", "canary-of-the-registry");
+        if !listed_by_registry {
+            stage.registry.forget_referrers();
+        }
+        stage.home.write("password", "canary-of-the-registry\n");
+        let key = Minisign::key(7);
+        stage.settings = format!(
+            "user = \"author\"\npassword-file = \"password\"\nsignature = \"required\"\nkeys = [\"{}\"]",
+            key.public()
+        );
+        stage.home.write("echo.minisig", &key.sign(&stage.component, "anything"));
+        stage.reference = stage.registry.reference("acme/new:2.0.0");
+        assert!(stage.check().refused().contains("no manifest"));
+        let push = ["plugin", "push", &guest(), &stage.reference, "--signature", "echo.minisig"];
+        let ran = portcullis(&stage.home, &push);
+        let pinned = ran.good().lines().find_map(|line| line.strip_prefix("published as ")).unwrap().to_owned();
+        assert!(stage.registry.kept("acme/new", "2.0.0").is_some());
+        let fallback = pinned.split_once("@sha256:").unwrap().1;
+        let kept = stage.registry.kept("acme/new", &format!("sha256-{fallback}"));
+        assert_eq!(kept.is_some(), !listed_by_registry);
+        for reference in [stage.reference.clone(), pinned] {
+            stage.reference = reference;
+            let ran = stage.check();
+            assert!(ran.good().contains(&format!("signed by minisign:{}", key.public())), "{ran:?}");
+        }
+        // Again, with everything there already.
+        portcullis(&stage.home, &push).good();
+    }
+}
+
+#[test]
+fn an_upload_goes_to_the_registry_or_nowhere() {
+    let sink = suite::web::Web::serve(|_| Reply::new(201, ""));
+    let stage = Stage::new();
+    let to = sink.url("/upload");
+    stage.registry.lie(move |seen| match seen.method.as_str() {
+        "HEAD" => Some(Reply::new(404, "")),
+        "POST" => Some(Reply::new(202, "").with("Location", &to)),
+        _ => None,
+    });
+    let ran = portcullis(&stage.home, &["plugin", "push", &guest(), &stage.reference]);
+    assert!(ran.refused().contains("sends it to somebody else"), "{ran:?}");
+    assert_eq!(sink.seen().len(), 0);
+    for (to, words) in
+        [("./echo.wasm", "not in a registry"), (&format!("{}@{}", stage.reference, stage.digest), "name a tag")]
+    {
+        assert!(portcullis(&stage.home, &["plugin", "push", &guest(), to]).refused().contains(words));
+    }
+}
+
+/// Debian's `docker-registry`, where it is installed: a registry that nobody here wrote.
+#[test]
+fn a_registry_that_nobody_here_wrote() {
+    use std::process::{Command, Stdio};
+    let Ok(version) = Command::new("docker-registry").arg("--version").output() else {
+        eprintln!("skipped: there is no docker-registry on this machine (Debian has a package of that name)");
+        return;
+    };
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let home = Home::new();
+    let config = format!(
+        "version: 0.1\nstorage:\n  filesystem:\n    rootdirectory: {}\nhttp:\n  addr: {free}\n",
+        home.path().join("registry").display()
+    );
+    home.write("registry.yml", &config);
+    let mut serve = Command::new("docker-registry");
+    serve.args(["serve", "registry.yml"]).current_dir(home.path()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = serve.spawn().unwrap();
+    let up = suite::eventually(suite::PATIENCE, || std::net::TcpStream::connect(free).ok());
+    let key = Minisign::key(3);
+    let table = format!("[sources.\"{free}\"]\nsignature = \"required\"\nkeys = [\"{}\"]\n", key.public());
+    home.write("portcullis.toml", &table);
+    home.write("echo.minisig", &key.sign(&std::fs::read(guest()).unwrap(), "anything"));
+    let reference = format!("oci://{free}/acme/echo:1.0.0");
+    let pushed = portcullis(&home, &["plugin", "push", &guest(), &reference, "--signature", "echo.minisig"]);
+    let checked = portcullis(&home, &["check", &reference]);
+    let missing = portcullis(&home, &["check", &format!("oci://{free}/acme/none:1")]);
+    let _ = child.kill();
+    let _ = child.wait();
+    assert!(up.is_some(), "{version:?}");
+    pushed.good();
+    assert!(checked.good().contains("signed by minisign:"), "{checked:?}");
+    assert!(missing.refused().contains("no manifest"), "{missing:?}");
+}
