@@ -60,7 +60,8 @@ fn what_is_pushed_is_what_is_pulled() {
         stage.home.write("echo.minisig", &key.sign(&stage.component, "anything"));
         stage.reference = stage.registry.reference("acme/new:2.0.0");
         assert!(stage.check().refused().contains("no manifest"));
-        let push = ["plugin", "push", &guest(), &stage.reference, "--signature", "echo.minisig"];
+        let (file, to) = (guest(), stage.reference.clone());
+        let push = ["plugin", "push", &file, &to, "--signature", "echo.minisig"];
         let ran = portcullis(&stage.home, &push);
         let pinned = ran.good().lines().find_map(|line| line.strip_prefix("published as ")).unwrap().to_owned();
         assert!(stage.registry.kept("acme/new", "2.0.0").is_some());
