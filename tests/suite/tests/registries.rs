@@ -149,7 +149,7 @@ fn what_is_no_reference_is_refused_before_anybody_is_asked() {
         ("oci://registry.example.com/a/../../x:1", "the repository is"),
         ("oci://169.254.169.254/x:1", "link-local"),
         ("oci://[::ffff:169.254.169.254]/x:1", "is no registry"),
-        ("oci://[::ffff:a9fe:a9fe]/x:1", "link-local"),
+        ("oci://[::ffff:a9fe:a9fe]/x:1", "an address inside another"),
         ("oci://10.0.0.1/x:1", "a private network"),
         ("https://169.254.169.254/x.wasm", "link-local"),
         ("docker://x/y", "nothing is fetched by"),

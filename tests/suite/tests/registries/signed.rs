@@ -171,7 +171,7 @@ const BAD: &[Case] = &[
             let other = entry(&mut sigstore.sign(b"other", ISSUER, SUBJECT)).clone();
             altered(sigstore, stage, |made| *entry(made) = other);
         },
-        "log entry does not match",
+        "mismatch for hashedrekord entry",
     ),
     (
         "root that nobody signed",
