@@ -15,7 +15,7 @@ const SUBJECT: &str = "https://forge.example/acme/echo/.forge/release.yml@refs/h
 /// A registry whose plugin must be signed by key 1 or by the one identity.
 fn demanding(sigstore: &Sigstore) -> Stage {
     let mut stage = Stage::new();
-    stage.home.write("root.json", &sigstore.trusted_root());
+    stage.home.write("root.json", sigstore.trusted_root());
     stage.settings = format!(
         "signature = \"required\"\nkeys = [\"{}\"]\ntrusted-root = \"root.json\"\nidentities = [{{ issuer = \"{ISSUER}\", subject = \"{SUBJECT}\" }}]",
         Minisign::key(1).public()
@@ -247,9 +247,9 @@ fn files_have_their_signatures_beside_them() {
     home.write("portcullis.toml", &table);
     let check = || portcullis(&home, &["check", "file:echo.wasm"]);
     assert!(check().refused().contains("it is not signed"));
-    home.write("echo.wasm.minisig", &Minisign::key(2).sign(&component, "x"));
+    home.write("echo.wasm.minisig", Minisign::key(2).sign(&component, "x"));
     assert!(check().refused().contains("no key of [sources]"));
-    home.write("echo.wasm.minisig", &Minisign::key(1).sign(&component, "x"));
+    home.write("echo.wasm.minisig", Minisign::key(1).sign(&component, "x"));
     assert!(check().good().contains("signed by minisign:"));
     std::fs::remove_file(home.path().join("echo.wasm.minisig")).unwrap();
     std::fs::create_dir(home.path().join("echo.wasm.minisig")).unwrap();
@@ -328,7 +328,7 @@ fn addresses_have_their_signatures_beside_them() {
         });
         let home = Home::new();
         let (at, key) = (web.address, Minisign::key(1).public());
-        home.write("portcullis.toml", &format!("[sources.\"{at}\"]\nsignature = \"required\"\nkeys = [\"{key}\"]\n"));
+        home.write("portcullis.toml", format!("[sources.\"{at}\"]\nsignature = \"required\"\nkeys = [\"{key}\"]\n"));
         let ran = portcullis(&home, &["check", &web.url("/echo.wasm")]);
         match words {
             None => assert!(ran.good().contains("signed by minisign:"), "{ran:?}"),
