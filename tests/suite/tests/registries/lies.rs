@@ -25,7 +25,7 @@ const LIES: &[Lie] = &[
     ("md5 digest", |stage| redigest(stage, "md5:d41d8cd98f00b204e9800998ecf8427e"), "is not a digest"),
     ("short digest", |stage| redigest(stage, "sha256:e3b0c442"), "is not a digest"),
     ("digest that is a path", |stage| redigest(stage, "sha256:../../../etc/passwd"), "is not a digest"),
-    ("two layers", |stage| stage.republish(|m| double(m)), "it has 2 layers"),
+    ("two layers", |stage| stage.republish(double), "it has 2 layers"),
     ("zero layers", |stage| stage.republish(|m| m["layers"] = json!([])), "it has 0 layers"),
     ("a list in a list", |stage| list(stage, INDEX), "0 manifests for wasm"),
     ("a list in a list, called a manifest", |stage| list(stage, IMAGE), "a list inside a list"),
