@@ -3,10 +3,13 @@
 //! Nothing is followed and nothing is guessed: no redirects, no proxies from the environment, no cookies, and every
 //! exchange is bounded in time and size. Where a secret goes must be an [`Endpoint`].
 
+mod collector;
+
 use reqwest::header::HeaderMap;
 use std::time::Duration;
 use url::Url;
 
+pub use collector::Collector;
 pub use reqwest::Method;
 pub use reqwest::header;
 

@@ -3,6 +3,7 @@
 
 mod agent;
 mod answers;
+mod audit;
 mod authority;
 mod call;
 mod check;
@@ -46,6 +47,9 @@ enum Command {
     Plugin(plugin::Plugin),
     /// Look at a component file: is it a plugin, and what does it want?
     Check(check::Check),
+    /// Read what was decided, and check that the record of it is whole.
+    #[command(subcommand)]
+    Audit(audit::Audit),
     /// Make API keys for clients over HTTP.
     #[command(subcommand)]
     Key(key::Key),
@@ -77,6 +81,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             Command::Agent(command) => command.run().await,
             Command::Plugin(command) => command.run().await,
             Command::Check(command) => command.run().await,
+            Command::Audit(command) => command.run().await,
             Command::Key(command) => command.run(),
             Command::Config(command) => command.run(),
             Command::CompileWorker { .. } => Ok(ExitCode::SUCCESS),

@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::connections::Broker;
 use crate::host::{self, Host};
 use crate::identity::Authenticator;
-use crate::mcp::transport::{HttpOptions, HttpServer, LegacyOptions, serve_pages, serve_stdio};
+use crate::mcp::transport::{HttpOptions, HttpServer, LegacyOptions, serve_metrics, serve_pages, serve_stdio};
 use crate::mcp::{AskTools, Lot, Parts, Server};
 use crate::policy::Principal;
 use crate::storage::Storage;
@@ -30,6 +30,7 @@ pub(super) struct Serve {
 impl Serve {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
         let config = Config::load(&self.file.config)?;
+        crate::telemetry::log_as(config.telemetry.log);
         let (stop, hurry) = stop_signals()?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let broker = host::broker(&config)?;
@@ -61,6 +62,13 @@ impl Serve {
         }
         let ask = config.ask.as_deref().map(ask_tools).transpose()?.map(Arc::new);
         let lot = Lot::new(config.parked.clone(), Arc::new(SystemClock))?;
+        let counted = lot.clone();
+        host.metrics.on_scrape(move |levels| {
+            levels.parked_calls.set(i64::try_from(counted.parked()).unwrap_or(i64::MAX));
+        });
+        if let Some(address) = config.metrics {
+            serve_metrics(address, &config.allowed_hosts, host.metrics.clone(), stop.clone()).await?;
+        }
         let server = |principal| {
             Server::new(Parts {
                 catalog: host.catalog.clone(),

@@ -1,5 +1,7 @@
 //! The configuration file, the environment and the flags, resolved into one value. Unknown keys are errors.
 
+mod telemetry;
+
 use crate::agent::UpstreamSettings;
 use crate::audit::AuditSettings;
 use crate::connections::ConnectionSettings;
@@ -15,6 +17,7 @@ use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use telemetry::TelemetrySettings;
 
 /// Every key with its default and meaning; what `portcullis config --example` prints.
 pub const EXAMPLE: &str = include_str!("example.toml");
@@ -54,6 +57,8 @@ struct File {
     model: Option<ModelSettings>,
     ask: Option<AskTable>,
     #[serde(default)]
+    telemetry: TelemetrySettings,
+    #[serde(default)]
     upstream: BTreeMap<String, UpstreamSettings>,
 }
 
@@ -73,6 +78,7 @@ struct ServerTable {
     cache: Option<PathBuf>,
     state: Option<PathBuf>,
     public: Option<Endpoint>,
+    metrics: Option<SocketAddr>,
     audit: AuditSettings,
     auth: AuthSettings,
     parked: ParkingLimits,
@@ -114,6 +120,10 @@ pub struct Config {
     /// Whether a component file that is replaced is taken up while the host runs. On by default: whoever can write the
     /// file decides what runs after the next start anyway.
     pub reload: bool,
+    /// Where to serve counters; none: nowhere.
+    pub metrics: Option<SocketAddr>,
+    /// Logs and traces.
+    pub telemetry: TelemetrySettings,
     /// How decisions are recorded.
     pub audit: AuditSettings,
     /// How clients over HTTP say who they are.
@@ -187,6 +197,8 @@ impl Config {
         auth.keys = auth.keys.map(|keys| folder.join(home_expanded(&keys)));
         let model = file.model.map(|model| checked_model(model, path, folder)).transpose()?;
         Ok(Self {
+            metrics: file.server.metrics,
+            telemetry: file.telemetry,
             audit,
             auth,
             model,

@@ -11,6 +11,7 @@ use crate::imports::{
 };
 use crate::package::{self, Digest, Inspection, PackageError};
 use crate::policy::{Authority, Budget, Limits, Lineage, Metering, PluginId, PluginSpec};
+use crate::telemetry::Metrics;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -51,6 +52,7 @@ pub struct Loader {
     agent: Arc<dyn ToolCaller>,
     fuel: OnceLock<Abi>,
     ticks: OnceLock<Abi>,
+    metrics: Arc<Metrics>,
 }
 
 /// What the cache remembers of a component, so that a warm start runs no guest code.
@@ -63,7 +65,13 @@ struct Description {
 impl Loader {
     /// Over a compiler. `nobody` answers reverse calls while a component is asked what it offers.
     pub fn new(compiler: Compiler, clock: Arc<dyn Clock>, nobody: Arc<dyn ToolCaller>) -> Self {
-        Self { compiler, clock, agent: nobody, fuel: OnceLock::new(), ticks: OnceLock::new() }
+        Self { compiler, clock, agent: nobody, fuel: OnceLock::new(), ticks: OnceLock::new(), metrics: Arc::default() }
+    }
+
+    /// With counters of what plugins do.
+    pub fn counted_by(mut self, metrics: Arc<Metrics>) -> Self {
+        self.metrics = metrics;
+        self
     }
 
     /// Loads one plugin.
@@ -102,7 +110,10 @@ impl Loader {
         // A directory that is not there is better found now than in the first call.
         let log = GuestLog::new(spec.id.clone(), "", "", &spec.limits);
         wasi::context(authority.mounts(), &log)?;
+        let tools = offered.tools.iter().map(|tool| &tool.tool.name);
+        let meter = Arc::new(self.metrics.of_plugin(&spec.id.table(), tools));
         Ok(Plugin {
+            meter,
             spec,
             digest,
             inspection: description.inspection,
@@ -128,7 +139,9 @@ impl Loader {
         let inspection =
             package::inspect(bytes).map_err(|refusal| PackageError::Refused { path: source.to_owned(), refusal })?;
         tracing::info!(plugin = %id, %digest, "compiling");
+        let began = self.clock.now();
         let fresh = self.compiler.compile(bytes, profile).await?;
+        self.metrics.compiled(self.clock.now().saturating_duration_since(began));
         let prepared = self.prepare(profile, &fresh.component)?;
         let offer = self.ask(&prepared, id, profile).await.map_err(Reason::Ask)?;
         offer::check(offer.clone())?;

@@ -5,6 +5,7 @@ use crate::abi::Prepared;
 use crate::imports::{Prompt, ResourceInfo, ResourceTemplate, Schema, Tool};
 use crate::package::{Digest, Inspection};
 use crate::policy::{Authority, PluginId, PluginSpec};
+use crate::telemetry::Meter;
 use std::sync::Arc;
 
 /// One of a plugin's tools, with its schemas compiled.
@@ -47,6 +48,8 @@ pub struct Plugin {
     pub prompts: Vec<Prompt>,
     /// Whether it suggests values for arguments.
     pub completes: bool,
+    /// Its counters.
+    pub meter: Arc<Meter>,
     pub(super) prepared: Prepared,
 }
 

@@ -5,7 +5,7 @@ use super::idle::Idle;
 use super::plugin::{Plugin, PluginTool};
 use super::provided::{self, Pieces};
 use super::waiting::{Place, Waiting};
-use super::witness::{Witness, scope};
+use super::witness::{Eyes, Witness, scope};
 use crate::abi::{CallSetup, Ended, Remains};
 use crate::audit::Audit;
 use crate::clock::Clock;
@@ -15,6 +15,7 @@ use crate::imports::{
     Connections, Keepers, ModelProvider, Permit, PromptResult, Steering, ToolCaller,
 };
 use crate::policy::{Budget, Lineage, PluginId, Side, Spent};
+use crate::telemetry::{Levels, Tracer};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -88,6 +89,7 @@ pub struct Runner {
     keepers: Keepers,
     model: Option<Arc<dyn ModelProvider>>,
     audit: Audit,
+    tracer: Tracer,
 }
 
 impl Runner {
@@ -103,6 +105,7 @@ impl Runner {
             keepers,
             model: None,
             audit: Audit::none(),
+            tracer: Tracer::default(),
         }
     }
 
@@ -116,6 +119,27 @@ impl Runner {
     pub fn recorded_by(mut self, audit: Audit) -> Self {
         self.audit = audit;
         self
+    }
+
+    /// With spans of what calls do.
+    pub fn traced_by(mut self, tracer: Tracer) -> Self {
+        self.tracer = tracer;
+        self
+    }
+
+    /// Who makes spans.
+    pub fn tracer(&self) -> &Tracer {
+        &self.tracer
+    }
+
+    /// Brings up to date how many calls there are.
+    pub fn count(&self, levels: &Levels) {
+        let taken = |all: usize, places: &Semaphore| {
+            i64::try_from(all.saturating_sub(places.available_permits())).unwrap_or(i64::MAX)
+        };
+        levels.root_calls.set(taken(ROOT_CALLS, &self.roots));
+        levels.waiting_calls.set(taken(MAX_WAITING as usize, &self.waiting));
+        levels.ready_instances.set(taken(READY_INSTANCES, &self.ready));
     }
 
     /// Where decisions are recorded.
@@ -211,7 +235,8 @@ impl Runner {
 
     fn witness(&self, plugin: &Plugin, called: &str, request: &CallRequest, arguments: Option<&str>) -> Witness {
         let scope = scope(&request.context, plugin.id(), Some(&plugin.digest));
-        Witness::of(&self.audit, scope, called, arguments)
+        let (meter, above) = (Some(plugin.meter.clone()), request.context.traceparent.as_deref());
+        Witness::of(&self.audit, scope, called, arguments, Eyes { meter, tracer: &self.tracer, above })
     }
 
     /// What every call begins with: its place in line, what it may use and what it may ask for.
@@ -219,11 +244,14 @@ impl Runner {
         &self,
         plugin: &Arc<Plugin>,
         called: &str,
-        request: CallRequest,
+        mut request: CallRequest,
         witness: &Witness,
     ) -> Result<(CallSetup, Option<Arc<Place>>), CallError> {
         if self.audit.refuses_calls() {
             return Err(CallError::Unrecorded);
+        }
+        if let Some(inside) = witness.traceparent() {
+            request.context.traceparent = Some(inside);
         }
         let limits = &plugin.spec.limits;
         let mut place = None;
