@@ -49,7 +49,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
         ],
     ),
     ("agent", &["mcp", "registry", "engine", "imports", "policy", "clock", "telemetry", "outbound", "audit"]),
-    ("config", &["policy", "identity", "secrets", "connections", "model", "outbound", "agent", "install", "audit"]),
+    ("config", &["policy", "identity", "secrets", "connections", "model", "outbound", "agent", "install", "audit", "telemetry"]),
 ];
 
 /// The composition root and what is above it may name anything.

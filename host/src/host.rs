@@ -11,7 +11,7 @@ use crate::engine::{CacheError, CompileCache, CompileWorker, Compiler, Engines};
 use crate::imports::{Connections, Keepers, ModelProvider, NoConnections, StateStore, ToolCaller};
 use crate::mcp::STEER_CALL;
 use crate::model::{ChatModel, ModelSetupError};
-use crate::outbound::SystemNetwork;
+use crate::outbound::{Collector, Outbound, OutboundError, SystemNetwork};
 use crate::policy::PluginSpec;
 use crate::registry::{
     Catalog, CatalogError, CurrentCatalog, FileWatch, LoadError, Loader, Plugin, Reloader, Runner, Wanted,
@@ -20,6 +20,7 @@ use crate::secrets::{SecretError, Vault};
 use crate::shelf::Shelf;
 use crate::state::State;
 use crate::storage::StorageError;
+use crate::telemetry::{Metrics, Tracer, catch_up};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::task::JoinSet;
@@ -48,6 +49,8 @@ pub enum StartError {
     Model(#[from] ModelSetupError),
     #[error(transparent)]
     Audit(#[from] JournalError),
+    #[error(transparent)]
+    Collector(#[from] OutboundError),
     #[error(
         "server.audit.required needs a folder for the journal: set server.audit.folder, server.state or PORTCULLIS_STATE"
     )]
@@ -76,6 +79,9 @@ pub struct Host {
     pub upstreams: Vec<Upstream>,
     /// Where decisions are recorded.
     pub audit: Audit,
+    /// What is counted.
+    pub metrics: Arc<Metrics>,
+    collector: Option<Collector>,
     loader: Arc<Loader>,
     watch: FileWatch,
 }
@@ -90,7 +96,9 @@ impl Host {
             None => Arc::new(NoConnections),
         };
         let audit = audit(config)?;
-        let loader = Arc::new(loader(config, clock.clone())?);
+        let (tracer, collector) = tracer(config, clock.clone())?;
+        let metrics = Arc::new(Metrics::new());
+        let loader = Arc::new(loader(config, clock.clone())?.counted_by(metrics.clone()));
         let specs: Vec<PluginSpec> = config.plugins.iter().chain(&config.agent).cloned().collect();
         let watch = FileWatch::new(specs.iter().map(|spec| spec.source.clone()));
         let mut plugins = load_all(loader.clone(), specs).await?;
@@ -103,20 +111,36 @@ impl Host {
         let reserved: &[&str] = if config.fallback_tools { &[STEER_CALL] } else { &[] };
         let catalog = Catalog::beside(plugins, agents, reserved)?;
         let catalog = Arc::new(CurrentCatalog::new(catalog, changes.clone()));
-        let runner =
-            Runner::new(clock.clone(), keepers, connections).with_model(model).sharing(config.per_principal);
-        let runner = Arc::new(runner.recorded_by(audit.clone()).with_egress(egress(config)?));
+        let runner = Arc::new(
+            Runner::new(clock.clone(), keepers, connections)
+                .with_model(model)
+                .sharing(config.per_principal)
+                .with_egress(egress(config)?)
+                .recorded_by(audit.clone())
+                .traced_by(tracer.clone()),
+        );
+        let (counted, recorded) = (Arc::downgrade(&runner), audit.clone());
+        metrics.on_scrape(move |levels| {
+            if let Some(runner) = counted.upgrade() {
+                runner.count(levels);
+            }
+            catch_up(&levels.audit_lost_records, recorded.lost());
+            catch_up(&levels.trace_lost_spans, tracer.lost());
+        });
         let local = Arc::new(LocalAgent::new(runner.clone(), catalog.clone()));
         let agent = Arc::new(Together::new(vec![local]));
         let upstreams = gateway::connect(&config.upstreams, &agent, &catalog, clock.clone()).await;
-        Ok(Self { catalog, agent, runner, shelf, changes, clock, upstreams, audit, loader, watch })
+        Ok(Self { catalog, agent, runner, shelf, changes, clock, upstreams, audit, metrics, collector, loader, watch })
     }
 
     /// Ends the connections to servers behind this host, and with them the programs that were started for it; and sees
     /// what was recorded to the disk.
-    pub async fn close(&self) {
+    pub async fn close(self) {
         futures::future::join_all(self.upstreams.iter().map(Upstream::close)).await;
-        let audit = self.audit.clone();
+        if let Some(collector) = self.collector {
+            collector.close().await;
+        }
+        let audit = self.audit;
         // Failing is logged where it happens.
         let _ = tokio::task::spawn_blocking(move || audit.flush()).await;
     }
@@ -150,6 +174,14 @@ pub fn audit(config: &Config) -> Result<Audit, StartError> {
     let (journal, head) = FileJournal::open(folder, &config.audit, Arc::new(SystemClock))?;
     tracing::debug!(%head, "audit journal");
     Ok(Audit::new(Arc::new(journal)))
+}
+
+/// Who makes spans, and who sends them, if there is a collector.
+fn tracer(config: &Config, clock: Arc<dyn Clock>) -> Result<(Tracer, Option<Collector>), StartError> {
+    let Some(endpoint) = &config.telemetry.otlp else { return Ok((Tracer::default(), None)) };
+    let (tracer, ended) = Tracer::new(move || clock.unix());
+    let collector = Collector::start(Outbound::new()?, endpoint, tracer.clone(), ended);
+    Ok((tracer, Some(collector)))
 }
 
 /// The broker of connected accounts, if there are any to connect. Blocks.

@@ -92,13 +92,14 @@ impl Chain {
         Ok(head)
     }
 
-    /// Where the chain ends now, if it can be appended to. Blocks.
-    pub(super) fn head(&mut self) -> io::Result<Head> {
-        let _locked = self.folder.lock()?;
-        let left = self.find_end()?;
-        let head = left.head;
-        self.left = Some(left);
-        Ok(head)
+    /// Where the chain ends, if it can be appended to; what was wrong with its end is recorded. Blocks.
+    pub(super) fn settle(&mut self, unix: Duration) -> io::Result<Head> {
+        let head = {
+            let _locked = self.folder.lock()?;
+            let left = self.find_end()?;
+            self.left.insert(left).head
+        };
+        if self.notes.is_empty() { Ok(head) } else { self.append(unix, &[]) }
     }
 
     /// Whether nobody else has written since.

@@ -25,11 +25,11 @@ pub enum Event {
     /// A secret was told to a host.
     Secret { name: String, host: String },
     /// A tool of the agent's was called by this lane, or was not, for this reason.
-    ReverseCall { tool: String, lane: &'static str, outcome: String },
+    ReverseCall { tool: String, lane: &'static str, outcome: &'static str },
     /// The user or the model was asked something of this kind, and answered so.
-    Question { kind: &'static str, outcome: String },
+    Question { kind: &'static str, outcome: &'static str },
     /// A call ended so. `denials` counts all of them, recorded or not.
-    Verdict { tool: String, outcome: String, arguments: Option<Arguments>, denials: u64, cost: Cost },
+    Verdict { tool: String, outcome: &'static str, arguments: Option<Arguments>, denials: u64, cost: Cost },
     /// The journal says something about itself.
     Journal(Upkeep),
 }
@@ -116,11 +116,11 @@ impl Event {
             }
             Self::Secret { name, host } => json!({"name": short(name), "host": short(host)}),
             Self::ReverseCall { tool, lane, outcome } => {
-                json!({"tool": short(tool), "lane": lane, "outcome": short(outcome)})
+                json!({"tool": short(tool), "lane": lane, "outcome": outcome})
             }
-            Self::Question { kind, outcome } => json!({"kind": kind, "outcome": short(outcome)}),
+            Self::Question { kind, outcome } => json!({"kind": kind, "outcome": outcome}),
             Self::Verdict { tool, outcome, arguments, denials, cost } => {
-                let mut fields = json!({"tool": short(tool), "outcome": short(outcome)});
+                let mut fields = json!({"tool": short(tool), "outcome": outcome});
                 if let Some(Arguments { digest, text }) = arguments {
                     fields["arguments"] = json!(digest);
                     if let Some(text) = text {

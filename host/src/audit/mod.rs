@@ -19,9 +19,9 @@ mod writer;
 
 pub use event::{Arguments, Cost, Event, Upkeep};
 pub use line::{Hash, Head};
-pub use read::{Entry, Filter, Follower, last};
+pub use read::{Entry, Filter, Follower, each, last};
 pub use settings::{AuditSettings, KeepArguments};
-pub use trail::{Scope, Trail};
+pub use trail::{Observed, Scope, Trail};
 pub use verify::{Fault, Report, Wrong, verify};
 pub use writer::{FileJournal, JournalError};
 

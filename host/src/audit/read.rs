@@ -89,15 +89,18 @@ pub fn last(folder: &Path, number: usize, filter: &Filter) -> io::Result<(Vec<En
     let mut at = None;
     let mut found = VecDeque::new();
     for mut file in files.into_iter().rev() {
-        let inode = file.metadata()?.ino();
-        let (entries, length) = whole_lines(&mut file, 0)?;
-        at.get_or_insert((inode, length));
-        for entry in entries.into_iter().rev().filter(|entry| filter.admits(entry)) {
-            if found.len() == number {
-                break;
+        let (inode, room) = (file.metadata()?.ino(), number - found.len());
+        let mut own = VecDeque::new();
+        let length = whole_lines(&mut file, 0, |entry| {
+            if filter.admits(&entry) {
+                own.push_back(entry);
+                own.drain(..own.len().saturating_sub(room));
             }
-            found.push_front(entry);
-        }
+            Ok(())
+        })?;
+        at.get_or_insert((inode, length));
+        own.append(&mut found);
+        found = own;
         if found.len() == number {
             break;
         }
@@ -124,8 +127,10 @@ impl Follower {
                 _ if known => 0,
                 _ => continue,
             };
-            let (entries, to) = whole_lines(&mut file, from)?;
-            more.extend(entries);
+            let to = whole_lines(&mut file, from, |entry| {
+                more.push(entry);
+                Ok(())
+            })?;
             at = Some((inode, to));
         }
         // The file that was being read may have been removed since: everything there is comes after it.
@@ -138,18 +143,31 @@ impl Follower {
     }
 }
 
-/// The whole lines from here on, and where they end.
-fn whole_lines(file: &mut File, from: u64) -> io::Result<(Vec<Entry>, u64)> {
+/// Every record that a filter admits, oldest first. Blocks.
+pub fn each(folder: &Path, filter: &Filter, mut take: impl FnMut(Entry) -> io::Result<()>) -> io::Result<()> {
+    let folder = Folder::at(folder);
+    let files = {
+        let _locked = folder.lock_shared();
+        folder.all()?.into_iter().map(|path| File::open(&path)).collect::<io::Result<Vec<_>>>()?
+    };
+    for mut file in files {
+        whole_lines(&mut file, 0, |entry| if filter.admits(&entry) { take(entry) } else { Ok(()) })?;
+    }
+    Ok(())
+}
+
+/// Takes the whole lines from here on; says where they end.
+fn whole_lines(file: &mut File, from: u64, mut take: impl FnMut(Entry) -> io::Result<()>) -> io::Result<u64> {
     file.seek(SeekFrom::Start(from))?;
-    let (mut entries, mut to) = (Vec::new(), from);
+    let mut to = from;
     let mut reader = BufReader::new(file.by_ref());
     let mut line = Vec::new();
     loop {
         line.clear();
         to += reader.read_until(b'\n', &mut line)? as u64;
         if line.pop_if(|byte| *byte == b'\n').is_none() {
-            return Ok((entries, to - line.len() as u64));
+            return Ok(to - line.len() as u64);
         }
-        entries.push(Entry::read(&line));
+        take(Entry::read(&line))?;
     }
 }

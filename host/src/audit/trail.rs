@@ -2,6 +2,7 @@
 
 use super::{Arguments, Audit, Cost, Event, Record};
 use crate::policy::{Digest, PluginId, Principal};
+use crate::telemetry::{Active, Meter, Place, Tracer};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -24,6 +25,17 @@ pub struct Scope {
     pub parent: Option<String>,
 }
 
+/// Who else hears of what is decided in a call.
+#[derive(Clone, Default)]
+pub struct Observed {
+    /// The plugin's counters.
+    pub meter: Option<Arc<Meter>>,
+    /// Makes spans.
+    pub tracer: Tracer,
+    /// The call's own span; none: it is not traced.
+    pub place: Option<Place>,
+}
+
 /// The records of one call: who, which plugin and which call are known once. Clones are the same trail.
 #[derive(Clone, Default)]
 pub struct Trail(Option<Arc<Inner>>);
@@ -32,17 +44,30 @@ struct Inner {
     audit: Audit,
     scope: Scope,
     denials: AtomicU64,
+    observed: Observed,
 }
 
 impl Trail {
     /// Of a call.
     pub fn new(audit: Audit, scope: Scope) -> Self {
-        Self(Some(Arc::new(Inner { audit, scope, denials: AtomicU64::new(0) })))
+        Self::observed(audit, scope, Observed::default())
+    }
+
+    /// Of a call that is counted and traced.
+    pub fn observed(audit: Audit, scope: Scope, observed: Observed) -> Self {
+        Self(Some(Arc::new(Inner { audit, scope, denials: AtomicU64::new(0), observed })))
+    }
+
+    /// Begins a span below the call's; none when it is not traced. It ends when it is dropped.
+    pub fn span(&self, name: &'static str) -> Option<Active> {
+        let observed = &self.0.as_deref()?.observed;
+        observed.tracer.below(name, observed.place?)
     }
 
     /// Keeps what was decided.
     pub fn record(&self, event: Event) {
         let Some(inner) = self.0.as_deref() else { return };
+        inner.count(&event);
         if let Event::Denial { .. } = event
             && inner.denials.fetch_add(1, Ordering::Relaxed) >= MAX_DENIALS
         {
@@ -52,16 +77,29 @@ impl Trail {
     }
 
     /// Keeps how the call ended.
-    pub fn verdict(&self, tool: &str, outcome: &str, arguments: Option<Arguments>, cost: Cost) {
+    pub fn verdict(&self, tool: &str, outcome: &'static str, arguments: Option<Arguments>, cost: Cost) {
         if let Some(inner) = self.0.as_deref() {
             let denials = inner.denials.load(Ordering::Relaxed);
-            let (tool, outcome) = (tool.to_owned(), outcome.to_owned());
+            let tool = tool.to_owned();
             inner.keep(Event::Verdict { tool, outcome, arguments, denials, cost });
         }
     }
 }
 
 impl Inner {
+    fn count(&self, event: &Event) {
+        let Some(meter) = self.observed.meter.as_deref() else { return };
+        match event {
+            Event::Denial { capability, .. } => meter.denied(capability),
+            Event::Request { status, .. } => meter.requested(*status),
+            Event::Secret { .. } => meter.used_secret(),
+            Event::ReverseCall { lane, outcome, .. } => meter.called_back(lane, outcome),
+            Event::Question { kind, outcome } => meter.asked(kind, outcome),
+            // Those have other places: a verdict is counted with its cost, the rest is not a call's.
+            Event::Verdict { .. } | Event::Install { .. } | Event::Grant { .. } | Event::Journal(_) => {}
+        }
+    }
+
     fn keep(&self, event: Event) {
         let Scope { principal, plugin, digest, call, parent } = self.scope.clone();
         self.audit.record(Record {

@@ -67,7 +67,7 @@ impl FileJournal {
     pub fn open(folder: &Path, settings: &AuditSettings, clock: Arc<dyn Clock>) -> Result<(Self, Head), JournalError> {
         let fail = |error: std::io::Error| JournalError { path: folder.to_owned(), problem: error.to_string() };
         let mut chain = Chain::open(folder, settings).map_err(fail)?;
-        let head = chain.head().map_err(fail)?;
+        let head = chain.settle(clock.unix()).map_err(fail)?;
         let (jobs, queue) = sync_channel(QUEUE);
         let state = Arc::new(State::default());
         let (shared, time) = (state.clone(), clock.clone());

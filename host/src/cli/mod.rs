@@ -3,6 +3,7 @@
 
 mod agent;
 mod answers;
+mod audit;
 mod authority;
 mod call;
 mod check;
@@ -67,6 +68,9 @@ enum Command {
     Policy(policy::Policy),
     /// Look at a component, in a file or where it is published: is it a plugin, and what does it want?
     Check(check::Check),
+    /// Read what was decided, and check that the record of it is whole.
+    #[command(subcommand)]
+    Audit(audit::Audit),
     /// Make API keys for clients over HTTP.
     #[command(subcommand)]
     Key(key::Key),
@@ -98,6 +102,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Grant(command) => command.run(),
         Command::Revoke(command) => command.run(),
         Command::Policy(command) => command.run(),
+        Command::Audit(command) => block_on(&crate::config::log_filter(), command.run()),
         Command::Key(command) => command.run(),
         Command::Config(command) => command.run(),
     }

@@ -7,7 +7,7 @@ use crate::confine::{self, InForce};
 use crate::connections::Broker;
 use crate::host::{self, Host};
 use crate::identity::Authenticator;
-use crate::mcp::transport::{HttpOptions, HttpServer, LegacyOptions, serve_pages, serve_stdio};
+use crate::mcp::transport::{HttpOptions, HttpServer, LegacyOptions, serve_metrics, serve_pages, serve_stdio};
 use crate::mcp::{AskTools, Lot, Parts, Server};
 use crate::policy::Principal;
 use crate::storage::Storage;
@@ -53,6 +53,7 @@ impl Serve {
 impl Serving {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
         let Self { config, confined } = self;
+        crate::telemetry::log_as(config.telemetry.log);
         match confined {
             Some(InForce { landlock: None, syscalls: None }) => {
                 tracing::warn!("not confined: the kernel offers no means")
@@ -94,6 +95,13 @@ impl Serving {
         }
         let ask = config.ask.as_deref().map(ask_tools).transpose()?.map(Arc::new);
         let lot = Lot::new(config.parked.clone(), Arc::new(SystemClock))?;
+        let counted = lot.clone();
+        host.metrics.on_scrape(move |levels| {
+            levels.parked_calls.set(i64::try_from(counted.parked()).unwrap_or(i64::MAX));
+        });
+        if let Some(address) = config.metrics {
+            serve_metrics(address, &config.allowed_hosts, host.metrics.clone(), stop.clone()).await?;
+        }
         let server = |principal| {
             Server::new(Parts {
                 catalog: host.catalog.clone(),

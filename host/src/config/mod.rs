@@ -3,6 +3,7 @@
 mod edit;
 mod file;
 mod installed;
+mod telemetry;
 mod upstreams;
 
 pub use edit::Line;
@@ -24,6 +25,7 @@ use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use telemetry::TelemetrySettings;
 
 pub use upstreams::upstream;
 
@@ -69,6 +71,8 @@ struct File {
     model: Option<ModelSettings>,
     ask: Option<AskTable>,
     #[serde(default)]
+    telemetry: TelemetrySettings,
+    #[serde(default)]
     upstream: BTreeMap<String, UpstreamSettings>,
     #[serde(default)]
     sources: BTreeMap<String, SourceSettings>,
@@ -91,6 +95,7 @@ struct ServerTable {
     cache: Option<PathBuf>,
     state: Option<PathBuf>,
     public: Option<Endpoint>,
+    metrics: Option<SocketAddr>,
     audit: AuditSettings,
     auth: AuthSettings,
     parked: ParkingLimits,
@@ -135,6 +140,10 @@ pub struct Config {
     /// Whether a component file that is replaced is taken up while the host runs. On by default: whoever can write the
     /// file decides what runs after the next start anyway.
     pub reload: bool,
+    /// Where to serve counters; none: nowhere.
+    pub metrics: Option<SocketAddr>,
+    /// Logs and traces.
+    pub telemetry: TelemetrySettings,
     /// How decisions are recorded.
     pub audit: AuditSettings,
     /// Whether the server gives up what it does not need of the machine.
@@ -224,6 +233,8 @@ impl Config {
         auth.keys = auth.keys.map(|keys| folder.join(home_expanded(&keys)));
         let model = file.model.map(|model| checked_model(model, path, folder)).transpose()?;
         Ok(Self {
+            metrics: file.server.metrics,
+            telemetry: file.telemetry,
             audit,
             auth,
             model,

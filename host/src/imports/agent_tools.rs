@@ -1,5 +1,7 @@
 //! `agent-tools`: reverse calls. Authority and lineage are checked here, before anything leaves the call.
 
+mod going;
+
 use super::{
     Budgeted, CallContext, CallSink, ClientCalls, Content, Exhaustion, GuestDenial, NoSink, Output, Permit, Questions,
     Tool, ToolResult,
@@ -7,10 +9,11 @@ use super::{
 use crate::audit::{Event, Trail};
 use crate::engine::Standstill;
 use crate::policy::{Budget, Denial, Hearer, Lineage, LineageError, Origin, Spent};
-use crate::telemetry::printable;
+use crate::telemetry::{Active, printable};
 use async_trait::async_trait;
 use futures::StreamExt;
 use futures::stream;
+use going::Going;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -129,6 +132,8 @@ pub struct ReverseCall {
     pub lane: Lane,
     /// Where that is recorded.
     pub trail: Trail,
+    /// Its span.
+    pub span: Option<Active>,
 }
 
 /// The way that a reverse call takes; said by whoever decides. Clones are the same.
@@ -243,7 +248,7 @@ impl AgentTools {
         caller: Caller<'_>,
     ) -> Result<ReverseCall, AgentError> {
         let refused = |outcome: &'static str| {
-            let (tool, outcome) = (name.clone(), outcome.to_owned());
+            let tool = name.clone();
             self.permit.trail().record(Event::ReverseCall { tool, lane: "none", outcome });
         };
         self.allowed(self.permit.agent_tool(&name))?;
@@ -264,7 +269,12 @@ impl AgentTools {
         }
         let Caller { context, output, cancel, client, questions, standstill, held, .. } = caller;
         let sink = if options.chunks { output.forward(&name) } else { Arc::new(NoSink) };
-        let (parent, context) = (context.id.clone(), context.nested());
+        let (parent, mut context) = (context.id.clone(), context.nested());
+        let mut span = self.permit.trail().span("reverse call").map(Active::outward);
+        if let Some(span) = &mut span {
+            span.set("portcullis.tool", &*name);
+            context.traceparent = span.place().map(|place| place.traceparent());
+        }
         let (purpose, agent, plugin) = (options.purpose.clone(), self.caller.clone(), self.permit.plugin().clone());
         Ok(ReverseCall {
             name,
@@ -286,6 +296,7 @@ impl AgentTools {
             answer: self.answer,
             lane: Lane::default(),
             trail: self.permit.trail().clone(),
+            span,
         })
     }
 
@@ -311,10 +322,10 @@ impl AgentTools {
 
 impl ReverseCall {
     /// Makes the call. What comes back is counted, and from then on the chain knows what is private in it.
-    pub async fn make(self) -> (Result<AgentResult, AgentError>, Spent) {
+    pub async fn make(mut self) -> (Result<AgentResult, AgentError>, Spent) {
         let (agent, lineage) = (self.agent.clone(), self.lineage.clone());
-        let mut going =
-            Going { trail: self.trail.clone(), lane: self.lane.clone(), tool: self.name.clone(), outcome: "cancelled" };
+        let (trail, lane, tool) = (self.trail.clone(), self.lane.clone(), self.name.clone());
+        let mut going = Going { trail, lane, tool, outcome: "cancelled", span: self.span.take() };
         let (answer, spent) = agent.call(self).await;
         if let Ok(result) = &answer
             && result.private
@@ -329,40 +340,6 @@ impl ReverseCall {
         let answer = lineage.learn(bytes).map_err(AgentError::from).and(answer);
         going.outcome = answer.as_ref().map_or_else(AgentError::name, |_| "ok");
         (answer, spent)
-    }
-}
-
-/// A call that is under way: recorded when it is over, and when it is dropped.
-struct Going {
-    trail: Trail,
-    lane: Lane,
-    tool: String,
-    outcome: &'static str,
-}
-
-impl Drop for Going {
-    fn drop(&mut self) {
-        let (tool, lane) = (std::mem::take(&mut self.tool), self.lane.name());
-        self.trail.record(Event::ReverseCall { tool, lane, outcome: self.outcome.to_owned() });
-    }
-}
-
-impl AgentError {
-    /// A stable name of the kind of failure.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::UnknownTool(_) => "unknown-tool",
-            Self::NotSupported(_) => "not-supported",
-            Self::Declined(_) => "declined",
-            Self::Denied(_) => "denied",
-            Self::Cycle(_) => "cycle",
-            Self::Timeout(_) => "timeout",
-            Self::Exhausted(_) => "exhausted",
-            Self::Cancelled => "cancelled",
-            Self::InvalidArguments(_) => "invalid-arguments",
-            Self::ToolError(_) => "tool-error",
-            Self::Failed(_) => "failed",
-        }
     }
 }
 

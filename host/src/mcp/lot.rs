@@ -114,6 +114,11 @@ impl Lot {
         Ok(lot)
     }
 
+    /// Calls that are parked now.
+    pub fn parked(&self) -> usize {
+        self.lock().parked.len()
+    }
+
     /// Parks a call; the state that brings it back. Others may have to go for it.
     pub(super) fn park(
         &self,

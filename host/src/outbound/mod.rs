@@ -4,6 +4,7 @@
 //! Nothing is followed and nothing is guessed: no redirects, no proxies from the environment, no cookies, and every
 //! exchange is bounded in time and size. Where a secret goes must be an [`Endpoint`].
 
+mod collector;
 mod exchange;
 mod guarded;
 mod network;
@@ -16,6 +17,7 @@ use reqwest::header::HeaderMap;
 use std::time::Duration;
 use url::Url;
 
+pub use collector::Collector;
 pub use guarded::{Guarded, Near, Visit, VisitError};
 pub use reqwest::Method;
 pub use reqwest::header;

@@ -3,7 +3,7 @@
 use super::answer::{Answer, Finished, Structured, Usage};
 use super::plugin::PluginTool;
 use super::runner::{CallRequest, Runner};
-use super::witness::{Witness, scope};
+use super::witness::{Eyes, Witness, scope};
 use crate::engine::{CallError, Standstill};
 use crate::imports::{
     Abilities, AgentError, AgentResult, Content, Lane, Questions, ReverseCall, ToolCaller, ToolResult,
@@ -56,7 +56,8 @@ impl Runner {
         request: CallRequest,
     ) -> Finished {
         let scope = scope(&request.context, &beyond.id, None);
-        let witness = Witness::of(self.audit(), scope, &beyond.tool.tool.name, Some(&text));
+        let eyes = Eyes { meter: None, tracer: self.tracer(), above: request.context.traceparent.as_deref() };
+        let witness = Witness::of(self.audit(), scope, &beyond.tool.tool.name, Some(&text), eyes);
         if let Err(reason) = beyond.tool.input.check(arguments) {
             return witness.refused(CallError::InvalidArguments { reason });
         }
@@ -68,7 +69,10 @@ impl Runner {
         }
         let clock = self.clock();
         let (limits, began) = (Limits { deadline: LONGEST, ..Limits::default() }, clock.now());
-        let CallRequest { context, sink, agent, client, cancel, .. } = request;
+        let CallRequest { mut context, sink, agent, client, cancel, .. } = request;
+        if let Some(inside) = witness.traceparent() {
+            context.traceparent = Some(inside);
+        }
         let (name, questions) = (beyond.full_name(), Questions::new(limits.questions));
         let call = ReverseCall {
             lineage: Lineage::root(name.clone(), &limits),
@@ -90,6 +94,7 @@ impl Runner {
             answer: limits.answer,
             lane: Lane::default(),
             trail: witness.trail().clone(),
+            span: None,
         };
         let (parent, lineage) = (call.parent.clone(), call.lineage.clone());
         let (answered, spent) = beyond.caller.call(call).await;

@@ -13,7 +13,7 @@ use crate::imports::{
 };
 use crate::package::{self, Digest, Inspection, PackageError};
 use crate::policy::{Authority, Budget, Limits, Lineage, Machine, Metering, PluginId, PluginSpec, Side, Withdrawn};
-use crate::telemetry::printable;
+use crate::telemetry::{Metrics, printable};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -73,6 +73,7 @@ pub struct Loader {
     machine: Machine,
     fuel: OnceLock<Abi>,
     ticks: OnceLock<Abi>,
+    metrics: Arc<Metrics>,
     withdrawn: RwLock<Arc<Withdrawn>>,
 }
 
@@ -97,13 +98,19 @@ impl Loader {
     /// Over a compiler. `nobody` answers reverse calls while a component is asked what it offers.
     pub fn new(compiler: Compiler, clock: Arc<dyn Clock>, nobody: Arc<dyn ToolCaller>) -> Self {
         let (fuel, ticks) = (OnceLock::new(), OnceLock::new());
-        let (machine, withdrawn) = (Machine::default(), RwLock::default());
-        Self { compiler, clock, agent: nobody, machine, fuel, ticks, withdrawn }
+        let (machine, withdrawn, metrics) = (Machine::default(), RwLock::default(), Arc::default());
+        Self { compiler, clock, agent: nobody, machine, fuel, ticks, metrics, withdrawn }
     }
 
     /// With what this machine has for grants that only name it.
     pub fn on(mut self, machine: Machine) -> Self {
         self.machine = machine;
+        self
+    }
+
+    /// With counters of what plugins do.
+    pub fn counted_by(mut self, metrics: Arc<Metrics>) -> Self {
+        self.metrics = metrics;
         self
     }
 
@@ -170,7 +177,10 @@ impl Loader {
         // A directory that is not there is better found now than in the first call.
         let log = GuestLog::new(spec.id.clone(), "", "", &spec.limits);
         wasi::context(&authority, &log)?;
+        let tools = offered.tools.iter().map(|tool| &tool.tool.name);
+        let meter = Arc::new(self.metrics.of_plugin(&spec.id.table(), tools));
         Ok(Plugin {
+            meter,
             spec,
             digest,
             inspection: description.inspection,
@@ -198,7 +208,9 @@ impl Loader {
         let inspection =
             package::inspect(bytes).map_err(|refusal| PackageError::Refused { path: source.to_owned(), refusal })?;
         tracing::info!(plugin = %id, %digest, "compiling");
+        let began = self.clock.now();
         let fresh = self.compiler.compile(bytes, profile).await?;
+        self.metrics.compiled(self.clock.now().saturating_duration_since(began));
         let prepared = self.prepare(profile, &fresh.component)?;
         let offer = self.ask(&prepared, id, profile).await.map_err(Reason::Ask)?;
         offer::check(offer.clone())?;

@@ -6,6 +6,7 @@ use crate::abi::Prepared;
 use crate::imports::{Prompt, ResourceInfo, ResourceTemplate, Schema, Tool};
 use crate::package::{Digest, Inspection};
 use crate::policy::{Authority, PluginId, PluginSpec};
+use crate::telemetry::Meter;
 use std::sync::Arc;
 
 /// One of a plugin's tools, with its schemas compiled.
@@ -50,6 +51,8 @@ pub struct Plugin {
     pub completes: bool,
     /// Of all that: a version that says the same of itself has the same.
     pub definitions: Digest,
+    /// Its counters.
+    pub meter: Arc<Meter>,
     pub(super) prepared: Prepared,
     pub(super) traffic: Traffic,
 }

@@ -8,7 +8,7 @@ use super::plugin::{Plugin, PluginTool};
 use super::provided::{self, Pieces};
 use super::scratch;
 use super::waiting::{Place, Waiting};
-use super::witness::{Witness, scope};
+use super::witness::{Eyes, Witness, scope};
 use crate::abi::{CallSetup, Ended, Remains};
 use crate::audit::Audit;
 use crate::clock::Clock;
@@ -18,6 +18,7 @@ use crate::imports::{
     Connections, Egress, Keepers, ModelProvider, NoEgress, Permit, PromptResult, Steering, ToolCaller,
 };
 use crate::policy::{Budget, Lineage, PluginId, Principal, PrincipalLimits, Side, Spent};
+use crate::telemetry::{Levels, Tracer};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -88,6 +89,7 @@ pub struct Runner {
     model: Option<Arc<dyn ModelProvider>>,
     egress: Arc<dyn Egress>,
     audit: Audit,
+    tracer: Tracer,
 }
 
 impl Runner {
@@ -104,6 +106,7 @@ impl Runner {
             model: None,
             egress: Arc::new(NoEgress),
             audit: Audit::none(),
+            tracer: Tracer::default(),
         }
     }
 
@@ -129,6 +132,27 @@ impl Runner {
     pub fn recorded_by(mut self, audit: Audit) -> Self {
         self.audit = audit;
         self
+    }
+
+    /// With spans of what calls do.
+    pub fn traced_by(mut self, tracer: Tracer) -> Self {
+        self.tracer = tracer;
+        self
+    }
+
+    /// Who makes spans.
+    pub fn tracer(&self) -> &Tracer {
+        &self.tracer
+    }
+
+    /// Brings up to date how many calls there are.
+    pub fn count(&self, levels: &Levels) {
+        let taken = |all: usize, places: &Semaphore| {
+            i64::try_from(all.saturating_sub(places.available_permits())).unwrap_or(i64::MAX)
+        };
+        levels.root_calls.set(taken(ROOT_CALLS, &self.roots));
+        levels.waiting_calls.set(taken(MAX_WAITING as usize, &self.waiting));
+        levels.ready_instances.set(taken(READY_INSTANCES, &self.ready));
     }
 
     /// Where decisions are recorded.
@@ -229,7 +253,8 @@ impl Runner {
 
     fn witness(&self, plugin: &Plugin, called: &str, request: &CallRequest, arguments: Option<&str>) -> Witness {
         let scope = scope(&request.context, plugin.id(), Some(&plugin.digest));
-        Witness::of(&self.audit, scope, called, arguments)
+        let (meter, above) = (Some(plugin.meter.clone()), request.context.traceparent.as_deref());
+        Witness::of(&self.audit, scope, called, arguments, Eyes { meter, tracer: &self.tracer, above })
     }
 
     /// What every call begins with: its place in line, what it may use and what it may ask for.
@@ -237,13 +262,16 @@ impl Runner {
         &self,
         plugin: &Arc<Plugin>,
         called: &str,
-        request: CallRequest,
+        mut request: CallRequest,
         witness: &Witness,
     ) -> Result<(CallSetup, Admitted), CallError> {
         if self.audit.refuses_calls() {
             return Err(CallError::Unrecorded);
         }
         scratch::admit(&plugin.authority).await?;
+        if let Some(inside) = witness.traceparent() {
+            request.context.traceparent = Some(inside);
+        }
         let limits = &plugin.spec.limits;
         let principal = &request.context.principal;
         let mut place = None;

@@ -1,30 +1,59 @@
 //! Who sees to it that every call has exactly one verdict, whether it ended, was refused before it began, or was dropped.
 
 use super::answer::Finished;
-use crate::audit::{Arguments, Audit, Cost, Scope, Trail};
+use crate::audit::{Arguments, Audit, Cost, Observed, Scope, Trail};
 use crate::engine::CallError;
 use crate::imports::CallContext;
 use crate::policy::{Digest, PluginId};
+use crate::telemetry::{Active, Meter, Tracer, Used};
+use std::sync::Arc;
 
 /// Watches one call.
 pub(super) struct Witness {
     tool: String,
     trail: Trail,
     arguments: Option<Arguments>,
+    meter: Option<Arc<Meter>>,
+    span: Option<Active>,
     done: bool,
+}
+
+/// Who counts and who draws, besides who records.
+pub(super) struct Eyes<'a> {
+    pub(super) meter: Option<Arc<Meter>>,
+    pub(super) tracer: &'a Tracer,
+    /// What the caller says it stands in.
+    pub(super) above: Option<&'a str>,
 }
 
 impl Witness {
     /// Of a call that is about to begin. `arguments` is a JSON text.
-    pub(super) fn of(audit: &Audit, scope: Scope, tool: &str, arguments: Option<&str>) -> Self {
+    pub(super) fn of(audit: &Audit, scope: Scope, tool: &str, arguments: Option<&str>, eyes: Eyes<'_>) -> Self {
         let arguments = arguments.and_then(|text| audit.arguments(text));
-        let trail = Trail::new(audit.clone(), scope);
-        Self { tool: tool.to_owned(), trail, arguments, done: false }
+        let Eyes { meter, tracer, above } = eyes;
+        let mut span = tracer.begin("call", above);
+        if let Some(span) = &mut span {
+            span.set("portcullis.plugin", &*scope.plugin.to_string());
+            span.set("portcullis.tool", tool);
+            span.set("portcullis.call", &*scope.call);
+        }
+        if let Some(meter) = &meter {
+            meter.begun();
+        }
+        let place = span.as_ref().and_then(Active::place);
+        let observed = Observed { meter: meter.clone(), tracer: tracer.clone(), place };
+        let trail = Trail::observed(audit.clone(), scope, observed);
+        Self { tool: tool.to_owned(), trail, arguments, meter, span, done: false }
     }
 
     /// The records of the call.
     pub(super) fn trail(&self) -> &Trail {
         &self.trail
+    }
+
+    /// Where what is done for the call stands; none when it is not traced.
+    pub(super) fn traceparent(&self) -> Option<String> {
+        Some(self.span.as_ref()?.place()?.traceparent())
     }
 
     /// It did not begin.
@@ -54,6 +83,20 @@ impl Witness {
 
     fn conclude(&mut self, outcome: &'static str, cost: Cost) {
         self.done = true;
+        if let Some(meter) = &self.meter {
+            let Cost { fuel, cpu, wall, memory, chunks, output } = cost;
+            meter.ended(&self.tool, outcome, &Used { fuel, cpu, wall, memory, chunks, output });
+        }
+        if let Some(mut span) = self.span.take() {
+            span.set("portcullis.outcome", outcome);
+            if let Some(fuel) = cost.fuel {
+                span.set("portcullis.fuel", fuel);
+            }
+            span.set("portcullis.memory", cost.memory);
+            if outcome != "ok" {
+                span.failed(outcome);
+            }
+        }
         self.trail.verdict(&self.tool, outcome, self.arguments.take(), cost);
     }
 }

@@ -296,6 +296,7 @@ async fn run(open: &Arc<OpenCall>, wanted: Wanted) -> Result<Value, AgentError> 
         answer: offer.limits.answer,
         lane: Lane::default(),
         trail: Trail::default(),
+        span: None,
     };
     let (answer, spent) = call.make().await;
     open.offered.pay(spent);

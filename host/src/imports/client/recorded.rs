@@ -2,12 +2,14 @@
 
 use super::{Answer, Asked, Checked, ClientError, Decision, FormAnswer};
 use crate::audit::{Event, Trail};
+use crate::telemetry::Active;
 
 /// Questions that are being put together: recorded when they are answered, and when nobody waits any more.
 pub(super) struct Putting {
     trail: Trail,
     kinds: Vec<&'static str>,
     outcomes: Vec<&'static str>,
+    _span: Option<Active>,
 }
 
 impl Putting {
@@ -16,7 +18,12 @@ impl Putting {
         let of_model = checked.to_model.iter().map(|(at, _)| (*at, "sample"));
         let mut kinds: Vec<_> = asked.chain(of_model).collect();
         kinds.sort_by_key(|(at, _)| *at);
-        Self { trail, kinds: kinds.into_iter().map(|(_, kind)| kind).collect(), outcomes: Vec::new() }
+        let mut span = trail.span("question").map(Active::outward);
+        if let (Some(span), Some((_, kind))) = (&mut span, kinds.first()) {
+            span.set("portcullis.kind", *kind);
+            span.set("portcullis.questions", kinds.len() as u64);
+        }
+        Self { trail, kinds: kinds.into_iter().map(|(_, kind)| kind).collect(), outcomes: Vec::new(), _span: span }
     }
 
     /// This came of them.
@@ -32,7 +39,7 @@ impl Drop for Putting {
     fn drop(&mut self) {
         let outcomes = std::mem::take(&mut self.outcomes).into_iter().chain(std::iter::repeat("cancelled"));
         for (kind, outcome) in self.kinds.iter().zip(outcomes) {
-            self.trail.record(Event::Question { kind, outcome: outcome.to_owned() });
+            self.trail.record(Event::Question { kind, outcome });
         }
     }
 }

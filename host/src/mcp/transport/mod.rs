@@ -9,6 +9,7 @@ mod guard;
 mod http;
 mod identity;
 mod legacy;
+mod metrics;
 mod nesting;
 mod refusal;
 mod stdio;
@@ -17,6 +18,7 @@ pub use connect::serve_pages;
 pub use guard::GuardError;
 pub use http::{HttpError, HttpOptions, HttpServer};
 pub use legacy::LegacyOptions;
+pub use metrics::serve_metrics;
 pub use stdio::{StdioError, serve_stdio};
 
 use std::time::Duration;

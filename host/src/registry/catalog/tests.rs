@@ -26,7 +26,9 @@ impl Made {
     fn plugin(&self, name: &str, prefix: bool, code: &str, offer: Offer) -> Arc<Plugin> {
         let id = PluginId { side: Side::Server, name: name.into() };
         let Offered { tools, resources, templates, prompts, completes, definitions } = offer::check(offer).unwrap();
+        let metrics = Arc::new(crate::telemetry::Metrics::new());
         Arc::new(Plugin {
+            meter: Arc::new(metrics.of_plugin(&id.table(), [""])),
             authority: Arc::new(Authority::none(id.clone())),
             spec: PluginSpec {
                 id,

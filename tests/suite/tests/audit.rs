@@ -1,0 +1,176 @@
+//! What the host decides is recorded once each, and a record that was changed is found.
+
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use suite::{Client, Era, Home, Server, agent, plugin, portcullis};
+
+fn file(home: &Home) -> PathBuf {
+    home.path().join("state/audit/audit.jsonl")
+}
+
+/// The records so far.
+fn records(home: &Home) -> Vec<Value> {
+    let text = fs::read_to_string(file(home)).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn verify(home: &Home) -> suite::Ran {
+    portcullis(home, &["audit", "verify"])
+}
+
+fn config() -> String {
+    plugin("relay", r#"grants.agent-tools = ["echo.*"]"#)
+        + &agent("echo", "echo", "")
+        + &plugin("ungranted-agent-tool", "")
+        + &plugin("ask", "grants.client = { form = true }")
+}
+
+/// A server with one record of each kind that calls leave, ended.
+fn one_of_each() -> Client {
+    let abilities = json!({"elicitation": {"form": {}}});
+    let mut client = Client::able(Server::start(&config()), Era::Legacy, false, abilities);
+    client.answering = Some(|_, _| json!({"action": "decline"}));
+    client.run("relay", json!({"path": "echo.run", "n": 5})).good();
+    assert!(client.run("ungranted-agent-tool", json!({})).is_error());
+    client.run("ask", json!({"path": "form"}));
+    assert!(client.run("relay", json!({"path": 7})).is_error(), "arguments of the wrong type");
+    assert!(client.server.end().success());
+    client
+}
+
+#[test]
+fn each_decision_is_recorded_once() {
+    let client = one_of_each();
+    let home = &client.server.home;
+    let records = records(home);
+    let mut kinds = BTreeMap::<&str, Vec<&Value>>::new();
+    records.iter().for_each(|record| kinds.entry(record["event"].as_str().unwrap()).or_default().push(record));
+    assert_eq!(kinds.keys().copied().collect::<Vec<_>>(), ["denial", "question", "reverse-call", "verdict"]);
+    let [denial] = kinds["denial"][..] else { panic!("{:?}", kinds["denial"]) };
+    assert_eq!(
+        (&denial["capability"], &denial["target"], &denial["reason"], &denial["plugin"]),
+        (&json!("agent-tools"), &json!("notes.add"), &json!("is not granted"), &json!("plugins.ungranted-agent-tool"))
+    );
+    let [question] = kinds["question"][..] else { panic!("{:?}", kinds["question"]) };
+    assert_eq!((&question["kind"], &question["outcome"]), (&json!("form"), &json!("decline")));
+    let [reverse] = kinds["reverse-call"][..] else { panic!("{:?}", kinds["reverse-call"]) };
+    assert_eq!(
+        (&reverse["tool"], &reverse["lane"], &reverse["outcome"]),
+        (&json!("echo.run"), &json!("local"), &json!("ok"))
+    );
+    let verdicts: Vec<_> = kinds["verdict"].iter().map(|it| (&it["plugin"], &it["outcome"])).collect();
+    assert_eq!(verdicts.len(), 5, "{verdicts:?}");
+    let (nested, outer, invalid) = (kinds["verdict"][0], kinds["verdict"][1], kinds["verdict"][4]);
+    assert_eq!((&nested["plugin"], &nested["outcome"]), (&json!("agent.echo"), &json!("ok")));
+    assert_eq!(nested["parent"], outer["call"], "a nested call names the one that made it");
+    assert_eq!(reverse["call"], outer["call"]);
+    assert_eq!(invalid["outcome"], "invalid-arguments", "a call that never began has a verdict too");
+    for record in kinds["verdict"].iter().take(4) {
+        assert!(record["wallMicros"].as_u64().unwrap() > 0 && record["fuel"].as_u64().unwrap() > 0, "{record}");
+        assert_eq!(record["principal"], "local");
+        assert!(record["digest"].as_str().unwrap().starts_with("sha256:"));
+        assert!(record["arguments"].as_str().unwrap().starts_with("sha256:"), "a digest, not what was said");
+    }
+    assert!(!fs::read_to_string(file(home)).unwrap().contains("argumentsText"));
+    let said = verify(home).good().to_owned();
+    assert!(said.contains(&format!("whole: records 1 to {} in 1 file", records.len())), "{said}");
+}
+
+#[test]
+fn what_is_changed_is_found_and_named() {
+    let client = one_of_each();
+    let home = &client.server.home;
+    let whole = fs::read_to_string(file(home)).unwrap();
+    let lines: Vec<&str> = whole.lines().collect();
+    let with = |lines: Vec<&str>| fs::write(file(home), lines.join("\n") + "\n").unwrap();
+    let refused = || verify(home).refused().to_owned();
+
+    fs::write(file(home), whole.replacen("\"outcome\":\"ok\"", "\"outcome\":\"no\"", 1)).unwrap();
+    assert!(refused().contains("audit.jsonl:1: changed"), "{}", refused());
+    with([&lines[..2], &lines[3..]].concat());
+    assert!(refused().contains("audit.jsonl:3: missing: the records 3 to 3"), "{}", refused());
+    let mut swapped = lines.clone();
+    swapped.swap(1, 2);
+    with(swapped);
+    assert!(refused().contains("audit.jsonl:2: reordered"), "{}", refused());
+    with(lines[..lines.len() - 2].to_vec());
+    assert!(refused().contains("cut off"), "{}", refused());
+
+    fs::write(file(home), &whole).unwrap();
+    let said = verify(home).good().to_owned();
+    let head = said.lines().find_map(|line| line.strip_prefix("head: ")).unwrap();
+    assert!(portcullis(home, &["audit", "verify", "--head", head]).good().contains("whole"));
+    let other = head.replace(':', ":0").chars().take(head.len()).collect::<String>();
+    assert!(portcullis(home, &["audit", "verify", "--head", &other]).refused().contains("not the one that was noted"));
+}
+
+#[test]
+fn records_are_shown_and_exported() {
+    let client = one_of_each();
+    let home = &client.server.home;
+    let said = portcullis(home, &["audit", "tail", "-n", "2", "--plugin", "ungranted-agent-tool"]).good().to_owned();
+    assert_eq!(said.lines().count(), 2, "{said}");
+    assert!(
+        said.contains("denial plugins.ungranted-agent-tool local capability=agent-tools target=notes.add"),
+        "{said}"
+    );
+    assert!(said.contains("outcome=denied"), "{said}");
+    let all = portcullis(home, &["audit", "export"]).good().to_owned();
+    assert_eq!(all, fs::read_to_string(file(home)).unwrap());
+    let table = portcullis(home, &["audit", "export", "--format", "csv", "--since", "1h"]).good().to_owned();
+    assert_eq!(table.lines().count(), all.lines().count() + 1);
+    assert!(table.starts_with("seq,time,event,principal,"), "{table}");
+    assert!(portcullis(home, &["audit", "export", "--until", "1h"]).good().is_empty());
+}
+
+#[test]
+fn two_processes_make_one_chain() {
+    let home = Home::new();
+    let config = agent("echo", "echo", "") + &plugin("relay", r#"grants.agent-tools = ["echo.*"]"#);
+    let mut client = Client::of_server(Server::start_in(home, &config));
+    for n in 0..5 {
+        client.run("relay", json!({"path": "echo.run", "n": n})).good();
+        portcullis(&client.server.home, &["call", "echo", "run"]).good();
+    }
+    assert!(client.server.end().success());
+    verify(&client.server.home).good();
+    // Each round has a reverse call and three verdicts.
+    assert_eq!(records(&client.server.home).len(), 20);
+}
+
+#[test]
+fn a_host_that_is_killed_leaves_a_chain_that_holds() {
+    let (mut server, _) = Server::start_http(&(plugin("echo", "") + &plugin("relay", "")));
+    for round in 0..3 {
+        for _ in 0..4 {
+            portcullis(&server.home, &["call", "relay", "run", r#"{"path": "echo.run"}"#]);
+        }
+        server.kill();
+        verify(&server.home).good();
+        // As a crash of the machine may leave it.
+        let mut torn = fs::read(file(&server.home)).unwrap();
+        torn.extend(b"{\"seq\":");
+        fs::write(file(&server.home), torn).unwrap();
+        assert!(verify(&server.home).good().contains("cut off"));
+        server.restart();
+        portcullis(&server.home, &["call", "echo", "run"]).good();
+        assert!(!verify(&server.home).good().contains("cut off"));
+        let repaired = records(&server.home).iter().filter(|record| record["what"] == "repaired").count();
+        assert_eq!(repaired, round + 1);
+    }
+}
+
+#[test]
+fn arguments_are_kept_where_the_operator_says_so_and_nothing_where_it_is_off() {
+    let full = format!("[server.audit]\narguments = \"full\"\n{}", plugin("echo", ""));
+    let mut client = Client::of(&full);
+    client.run("echo", json!({"n": 7})).good();
+    assert!(client.server.end().success());
+    assert_eq!(records(&client.server.home)[0]["argumentsText"], r#"{"n":7}"#);
+    let mut client = Client::of(&format!("[server.audit]\noff = true\n{}", plugin("echo", "")));
+    client.run("echo", json!({})).good();
+    assert!(client.server.end().success());
+    assert!(!file(&client.server.home).exists());
+}
