@@ -3,6 +3,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use std::collections::BTreeSet;
 use std::collections::hash_map::RandomState;
 use std::fs;
 use std::hash::{BuildHasher as _, Hasher as _};
@@ -35,8 +36,9 @@ impl Canaries {
         value
     }
 
-    /// A secret that somebody else made, such as an API key.
+    /// A secret that somebody else made, such as an API key; at least six bytes.
     pub fn keep(&mut self, place: &str, value: &str) {
+        assert!(value.len() >= 6, "{value:?} may well stand somewhere by chance");
         let (bytes, hex) = (value.as_bytes(), |byte: &u8| format!("{byte:02x}"));
         let texts = [
             value.to_owned(),
@@ -56,8 +58,22 @@ impl Canaries {
 
     /// Every secret that is found in bytes: "PLACE in WHERE".
     pub fn in_bytes(&self, place: &str, bytes: &[u8]) -> Vec<String> {
-        let told = |canary: &&Canary| canary.forms.iter().any(|form| contains(bytes, form));
-        self.kept.iter().filter(told).map(|canary| format!("{} in {place}", canary.place)).collect()
+        // One pass for all: most pairs of bytes begin none of them.
+        let mut begins = vec![false; 1 << 16];
+        let pair = |first: u8, second: u8| usize::from(first) << 8 | usize::from(second);
+        for form in self.kept.iter().flat_map(|canary| &canary.forms) {
+            begins[pair(form[0], form[1])] = true;
+        }
+        let (mut found, mut before) = (BTreeSet::new(), 0);
+        for (at, byte) in bytes.iter().enumerate() {
+            if at > 0 && begins[pair(before, *byte)] {
+                let rest = &bytes[at - 1..];
+                let told = |canary: &&Canary| canary.forms.iter().any(|form| rest.starts_with(form));
+                found.extend(self.kept.iter().filter(told).map(|canary| format!("{} in {place}", canary.place)));
+            }
+            before = *byte;
+        }
+        found.into_iter().collect()
     }
 
     /// Every secret that is found in a file below a folder, or in its name. `holds` says which files are there to hold
@@ -76,18 +92,6 @@ impl Canaries {
         }
         (files, found)
     }
-}
-
-fn contains(bytes: &[u8], form: &[u8]) -> bool {
-    let Some((first, _)) = form.split_first() else { return false };
-    let mut rest = bytes;
-    while let Some(at) = rest.iter().position(|byte| byte == first) {
-        if rest[at..].starts_with(form) {
-            return true;
-        }
-        rest = &rest[at + 1..];
-    }
-    false
 }
 
 #[cfg(test)]
