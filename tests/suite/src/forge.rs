@@ -14,20 +14,54 @@ pub fn behaviour(name: &str) -> Vec<u8> {
 
 /// A plugin whose tool runs the function `$run` of this text.
 pub fn plugin(behaviour: &str) -> Vec<u8> {
-    let mut wit = Resolve::default();
-    let (package, _) = wit.push_dir(paths::root().join("wit/v0.1")).unwrap_or_else(|error| panic!("{error:#}"));
-    let world = wit.select_world(&[package], Some("plugin")).unwrap_or_else(|error| panic!("{error:#}"));
-    encode(&framed(behaviour), &wit, world)
+    component(&framed(behaviour))
 }
 
-/// The module of such a plugin, as text.
+/// The same, whose tool has this input schema.
+pub fn with_schema(behaviour: &str, schema: &str) -> Vec<u8> {
+    // Far above what the frame's own allocator gives out.
+    let (at, length) = (0x0001_0000_u32, u32::try_from(schema.len()).unwrap_or(u32::MAX));
+    let bytes = |number: u32| number.to_le_bytes().map(|byte| format!("\\{byte:02x}")).concat();
+    let text: String = schema.bytes().map(|byte| format!("\\{byte:02x}")).collect();
+    let pages = 2 + schema.len() / (64 << 10);
+    let frame = framed(behaviour)
+        .replace("\"\\20\\01\\00\\00\\11\\00\\00\\00\"", &format!("\"{}{}\"", bytes(at), bytes(length)))
+        .replace("(memory (export \"memory\") 2)", &format!("(memory (export \"memory\") {pages})"))
+        .replace("(data (i32.const 272)", &format!("(data (i32.const {at}) \"{text}\")\n  (data (i32.const 272)"));
+    component(&frame)
+}
+
+/// The frame around a behaviour, which may bring its own of what the frame has.
 pub fn framed(behaviour: &str) -> String {
     let path = paths::root().join("tests/guests/wat/frame.wat");
-    let frame = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    // A behaviour about memory brings its own.
-    let own_memory = behaviour.contains("(memory (export \"memory\")");
-    let frame = if own_memory { frame.replace("(memory (export \"memory\") 2)", "") } else { frame };
-    frame.replace(";; BEHAVIOUR", behaviour)
+    let mut frame = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    if behaviour.contains("(memory (export \"memory\")") {
+        frame = frame.replace("(memory (export \"memory\") 2)", "");
+    }
+    if behaviour.contains("(func (export \"cabi_realloc\")") {
+        let (start, end) = ("  (func (export \"cabi_realloc\")", "  (func (export \"portcullis:");
+        let (start, end) = (frame.find(start).unwrap_or_default(), frame.find(end).unwrap_or_default());
+        frame.replace_range(start..end, "");
+    }
+    // Imports come before everything else.
+    let (imports, rest): (Vec<_>, Vec<_>) = behaviour.lines().partition(|line| line.starts_with("(import "));
+    frame.replace("(module\n", &format!("(module\n{}\n", imports.join("\n"))).replace(";; BEHAVIOUR", &rest.join("\n"))
+}
+
+/// What a plugin may export besides: a resource of its own, as no plugin has a reason to.
+const OWN: &str = "package hostile:mine;
+interface things { resource thing { constructor(); } }
+world hostile { include portcullis:plugin/plugin@0.1.0; export things; }";
+
+fn component(text: &str) -> Vec<u8> {
+    let mut wit = Resolve::default();
+    let (package, _) = wit.push_dir(paths::root().join("wit/v0.1")).unwrap_or_else(|error| panic!("{error:#}"));
+    let (package, world) = match text.contains("hostile:mine/things") {
+        true => (wit.push_str("own.wit", OWN).unwrap_or_else(|error| panic!("{error:#}")), "hostile"),
+        false => (package, "plugin"),
+    };
+    let world = wit.select_world(&[package], Some(world)).unwrap_or_else(|error| panic!("{error:#}"));
+    encode(text, &wit, world)
 }
 
 /// A component of this module for this world.
@@ -37,4 +71,57 @@ pub fn encode(module: &str, wit: &Resolve, world: WorldId) -> Vec<u8> {
     let mut encoder = ComponentEncoder::default();
     let component = encoder.module(&module).and_then(|encoder| encoder.encode());
     component.unwrap_or_else(|error| panic!("{error:#}"))
+}
+
+/// A component with one more module in it, of one page of memory, that is instantiated so many times.
+pub fn repeated(component: &[u8], times: u32) -> Vec<u8> {
+    const MODULE: u8 = 1;
+    const INSTANCES: u8 = 2;
+    let modules = sections(component).into_iter().filter(|id| *id == MODULE).count();
+    let module = wat::parse_str("(module (memory 1))").unwrap_or_else(|error| panic!("{error}"));
+    let mut instances = number(times);
+    for _ in 0..times {
+        instances.push(0);
+        instances.extend(number(u32::try_from(modules).unwrap_or(u32::MAX)));
+        instances.push(0);
+    }
+    [component, &section(MODULE, &module), &section(INSTANCES, &instances)].concat()
+}
+
+/// A section of a component or a module.
+pub fn section(id: u8, content: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(content.len()).unwrap_or(u32::MAX);
+    [&[id], number(length).as_slice(), content].concat()
+}
+
+/// A custom section.
+pub fn custom(name: &str, content: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(name.len()).unwrap_or(u32::MAX);
+    section(0, &[number(length).as_slice(), name.as_bytes(), content].concat())
+}
+
+/// The kinds of a component's sections, in their order.
+fn sections(component: &[u8]) -> Vec<u8> {
+    let (mut rest, mut kinds) = (component.get(8..).unwrap_or_default(), vec![]);
+    while let Some((id, after)) = rest.split_first() {
+        let width = after.iter().take_while(|byte| **byte & 0x80 != 0).count() + 1;
+        let length = after.iter().take(width).rev().fold(0, |sum, byte| sum << 7 | usize::from(byte & 0x7f));
+        kinds.push(*id);
+        rest = after.get(width + length..).unwrap_or_default();
+    }
+    kinds
+}
+
+/// An unsigned number as WebAssembly writes it.
+pub fn number(mut value: u32) -> Vec<u8> {
+    let mut bytes = vec![];
+    loop {
+        let byte = (value & 0x7f) as u8;
+        value >>= 7;
+        if value == 0 {
+            bytes.push(byte);
+            return bytes;
+        }
+        bytes.push(byte | 0x80);
+    }
 }

@@ -5,6 +5,7 @@
 
 pub mod browser;
 mod called;
+pub mod canary;
 pub mod cli;
 pub mod client;
 mod config;

@@ -52,7 +52,7 @@ impl Server {
     }
 
     /// Where it listens.
-    fn address(&self) -> SocketAddr {
+    pub fn address(&self) -> SocketAddr {
         let line = self.wait_for_log("listening on http://");
         let address = line.split("http://").nth(1).and_then(|rest| rest.split("/mcp").next());
         let address = address.and_then(|address| address.parse().ok());

@@ -10,6 +10,7 @@ mod command;
 mod conformance;
 mod demo;
 mod fuzz;
+mod hostile;
 mod node;
 mod python;
 mod repo;
@@ -45,6 +46,8 @@ enum Task {
     },
     /// Checks format and lints, then runs all tests.
     Test,
+    /// Attacks the host in every way we know, and prints what came of it in one table.
+    Hostile(hostile::Options),
     /// Lets one guest ask every real client, and shows that all see the same.
     Clients,
     /// Runs the official MCP conformance suite, with fixtures that are components.
@@ -75,6 +78,7 @@ fn run(args: Args) -> Result<()> {
         Task::Setup => setup::everything(&repo),
         Task::Demo { what } => demo::run(&repo, what),
         Task::Test => checks::run(&repo),
+        Task::Hostile(options) => hostile::run(&repo, &options),
         Task::Clients => clients::run(&repo),
         Task::Conformance(options) => conformance::run(&repo, &options),
         Task::Fuzz(options) => fuzz::run(&repo, &options),

@@ -36,6 +36,12 @@ pub(crate) fn for_clients(repo: &Repo, guests: &[&str]) -> Result<()> {
     rmcp::client(repo)
 }
 
+/// What attacks need: the Rust plugins and all guests.
+pub(crate) fn for_hostile(repo: &Repo) -> Result<()> {
+    rust_plugins(repo)?;
+    wasm::guests(repo)
+}
+
 /// The benchmark's parts: the Rust plugins and one to be measured.
 pub(crate) fn for_bench(repo: &Repo) -> Result<()> {
     rust_plugins(repo)?;

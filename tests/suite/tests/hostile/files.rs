@@ -75,7 +75,8 @@ impl Trees {
         let said = self.client.run(plugin, arguments).good();
         let came: Vec<Value> = serde_json::from_str(&said).unwrap();
         for found in came.iter().filter_map(|came| came[2].as_str()) {
-            let told = [SECRET, "hidden-name", "31337", "root:", "PORTCULLIS_"].iter().find(|told| found.contains(**told));
+            let told =
+                [SECRET, "hidden-name", "31337", "root:", "PORTCULLIS_"].iter().find(|told| found.contains(**told));
             assert_eq!(told, None, "{plugin} {operation}: {said}");
         }
         came

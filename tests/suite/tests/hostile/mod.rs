@@ -1,3 +1,209 @@
-//! tmp
+//! Everything hostile that we know of, in one table: components and requests for every threat of the threat model (W: a
+//! guest against the host, M: a client or a server of MCP against anybody), each with exactly what comes of it.
+//!
+//! One server runs through all of it twice. Meanwhile somebody decent calls a good tool, and must not notice; at the end
+//! nothing is left over, and no secret was told. `cargo test -p suite --test suite -- hostile::table --nocapture` shows the
+//! table, `PORTCULLIS_ROWS=M1,W9.3` runs some of it.
+
+mod answers;
+mod calls;
+mod components;
+mod doors;
+mod elsewhere;
 mod files;
+mod ground;
+mod guests;
+mod messages;
 mod paths;
+mod people;
+
+use ground::{Control, Ground, Who};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// One attack.
+struct Row {
+    /// The threat and a number.
+    id: &'static str,
+    what: &'static str,
+    /// Exactly what comes of it; of a refusal, words that its sentence has.
+    outcome: &'static str,
+    run: fn(&Ground) -> String,
+}
+
+/// How long one row may take on a busy machine; a deadlock takes longer.
+const BOUND: Duration = Duration::from_secs(60);
+/// What a control call may take, 99 times of 100.
+const CONTROL: Duration = Duration::from_millis(250);
+/// What the host may hold in the end beyond what it held when it was warm.
+const GROWTH: u64 = 8 << 20;
+
+/// Rows, and whether they need the server a second time: `components` are refused by processes of their own.
+const GROUPS: [(&str, &[Row], bool); 7] = [
+    ("components that are never loaded", components::ROWS, false),
+    ("guests that take too much", guests::ROWS, true),
+    ("guests that reach further", calls::ROWS, true),
+    ("guests that answer what they must not", answers::ROWS, true),
+    ("at the door", doors::ROWS, true),
+    ("messages", messages::ROWS, true),
+    ("other people's", people::ROWS, true),
+];
+
+fn is_right(expected: &str, seen: &str) -> bool {
+    match (expected.strip_prefix("refused: "), seen.strip_prefix("refused: ")) {
+        (Some(words), Some(said)) => said.contains(words),
+        _ => expected == seen,
+    }
+}
+
+/// Runs rows and prints each; what is wrong.
+#[allow(clippy::print_stdout, reason = "the table is for whoever wants to see it")]
+fn run(ground: &Ground, rows: &[&Row]) -> Vec<String> {
+    let mut wrong = vec![];
+    for Row { id, what, outcome, run } in rows {
+        let began = Instant::now();
+        // One that goes wrong altogether must not hide the others.
+        let seen = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(ground)));
+        let seen = seen.unwrap_or_else(|_| "panicked".to_owned());
+        let took = began.elapsed();
+        let right = is_right(outcome, &seen) && took < BOUND;
+        let mark = if right { "ok" } else { "WRONG" };
+        let shown: String = if right { outcome } else { &*seen }.chars().take(60).collect();
+        println!("{id:<6} {what:<66} {shown:<44} {:>6} ms  {mark}", took.as_millis());
+        if !right {
+            wrong.push(format!("{id}: {what}: {seen:?} instead of {outcome:?}, after {took:?}"));
+        }
+    }
+    wrong
+}
+
+/// The rows that are asked for: all, or those that `PORTCULLIS_ROWS` names by id or by threat.
+fn wanted(row: &Row) -> bool {
+    match std::env::var("PORTCULLIS_ROWS") {
+        Err(_) => true,
+        Ok(names) => names.split(',').any(|name| row.id == name || threat(row.id) == name),
+    }
+}
+
+fn threat(id: &str) -> &str {
+    id.split('.').next().unwrap_or(id)
+}
+
+#[test]
+#[allow(clippy::print_stdout, reason = "the table is for whoever wants to see it")]
+fn table() {
+    let ground = Ground::new();
+    let control = Control::start(&ground);
+    let (mut number, mut wrong) = (0, vec![]);
+    for (group, rows, _) in GROUPS {
+        let rows: Vec<_> = rows.iter().filter(|row| wanted(row)).collect();
+        number += rows.len();
+        println!("\n{group}");
+        wrong.extend(run(&ground, &rows));
+    }
+    assert!(wrong.is_empty(), "{}\n{}", wrong.join("\n"), ground.server().log());
+    ground.until_idle();
+    let warm = ground.settled(0);
+    let again: Vec<_> = GROUPS.iter().filter(|(.., again)| *again).flat_map(|(_, rows, _)| *rows).collect();
+    let again: Vec<_> = again.into_iter().filter(|row| wanted(row)).collect();
+    println!("\nonce more on the same server");
+    let wrong = run(&ground, &again);
+    assert!(wrong.is_empty(), "the second time: {}", wrong.join("\n"));
+    let (calls, slowest) = control.stop();
+    ground.until_idle();
+    let grown = ground.settled(warm + GROWTH).saturating_sub(warm);
+    nothing_is_left(&ground);
+    println!(
+        "hostile: rows: {number} of {number} as expected, and {} of them once more on the same server",
+        again.len()
+    );
+    println!("hostile: control: {calls} calls of a good tool meanwhile, 99 of 100 within {} ms", slowest.as_millis());
+    println!("hostile: memory: {} KiB more after the second time than after the first", grown >> 10);
+    assert!(slowest <= CONTROL, "control calls took {slowest:?}");
+    assert!(grown <= GROWTH, "{} MiB more than after the first time", grown >> 20);
+    let secrets = no_secret_was_told(ground);
+    println!("hostile: secrets: {secrets}");
+}
+
+/// After all that: no call runs, all places are free, no process is left, and the log is honest.
+fn nothing_is_left(ground: &Ground) {
+    std::thread::scope(|scope| {
+        let calls: Vec<_> = (0..64).map(|_| scope.spawn(|| ground.run("echo", json!({"n": 1})))).collect();
+        for call in calls {
+            assert!(call.join().unwrap().starts_with("ok: "));
+        }
+    });
+    let mut server = ground.server();
+    assert!(server.is_alive());
+    let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", server.id())).unwrap_or_default();
+    assert!(children.trim().is_empty(), "processes are left: {children}");
+    let log = server.log();
+    for bad in ["\u{1b}", "\u{202e}", "panicked at host/", "thread 'tokio", "thread 'main"] {
+        assert!(!log.contains(bad), "{bad:?} is in the log:\n{log}");
+    }
+}
+
+/// Ends the server and looks through everything it said, logged and kept.
+fn no_secret_was_told(ground: Ground) -> String {
+    let (log, seen) = (ground.server().log(), ground.seen());
+    let canaries = &ground.canaries;
+    let mut found = canaries.in_bytes("the log", log.as_bytes());
+    found.extend(canaries.in_bytes("what clients got", seen.as_bytes()));
+    let mut server = ground.server();
+    let home = server.home.path().to_owned();
+    // The end writes what was not yet written.
+    server.terminate();
+    server.ended();
+    drop(server);
+    // Keys are kept as digests, so not even their own file holds one.
+    let (files, inside) = canaries.in_folder(&home, &|_: &Path| false);
+    found.extend(inside);
+    let (cached, inside) = canaries.in_folder(&suite::paths::cache(), &|_: &Path| false);
+    found.extend(inside);
+    assert!(found.is_empty(), "{}", found.join("\n"));
+    format!(
+        "0 of {} found in {} KiB of output and {} files",
+        canaries.number(),
+        (log.len() + seen.len()) >> 10,
+        files + cached
+    )
+}
+
+/// Every threat has a row, or a test elsewhere that is really there, or a reason.
+#[test]
+#[allow(clippy::print_stdout, reason = "the figure is for whoever wants to see it")]
+fn every_threat_is_covered() {
+    let tests = Command::new(std::env::current_exe().unwrap()).args(["--list", "--format", "terse"]).output().unwrap();
+    let tests = String::from_utf8(tests.stdout).unwrap();
+    let is_there = |name: &str| tests.lines().any(|line| line == format!("{name}: test"));
+    let mut covered = BTreeMap::<&str, Vec<&str>>::new();
+    for row in GROUPS.iter().flat_map(|(_, rows, _)| *rows) {
+        assert!(!row.id.is_empty() && !row.outcome.is_empty());
+        let ids = covered.entry(threat(row.id)).or_default();
+        assert!(!ids.contains(&row.id), "{} stands there twice", row.id);
+        ids.push(row.id);
+    }
+    let rows: usize = covered.values().map(Vec::len).sum();
+    for (threat, names) in elsewhere::TESTS {
+        for name in *names {
+            assert!(is_there(name), "{threat} is said to be covered by {name}, which is no test of the suite");
+        }
+        covered.entry(threat).or_default().extend(*names);
+    }
+    for (threat, why) in elsewhere::NOT_YET {
+        assert!(!covered.contains_key(threat), "{threat} is covered; take it off the list of those that are not");
+        assert!(!why.is_empty());
+    }
+    let threats = (1..=22).map(|n| format!("W{n}")).chain((1..=25).map(|n| format!("M{n}")));
+    let is_open = |threat: &String| elsewhere::NOT_YET.iter().any(|(open, _)| open == threat);
+    let missing: Vec<_> = threats.filter(|id| !covered.contains_key(&**id) && !is_open(id)).collect();
+    assert!(missing.is_empty(), "no row and no test for {missing:?}");
+    assert!(rows >= 100, "{rows} rows");
+    println!("hostile: threats: {} of 47 covered, by {rows} rows and by tests elsewhere", covered.len());
+}
+
+/// What the rows of Alice's and Bob's have in common.
+const BOTH: [Who; 2] = [Who::Alice, Who::Bob];

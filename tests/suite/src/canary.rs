@@ -1,0 +1,113 @@
+//! Secrets that nobody may tell: values that occur nowhere by chance, put where secrets are, and looked for afterwards in
+//! everything that was said, written and kept.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use std::collections::BTreeSet;
+use std::collections::hash_map::RandomState;
+use std::fs;
+use std::hash::{BuildHasher as _, Hasher as _};
+use std::path::Path;
+
+/// All secrets of a test.
+#[derive(Default)]
+pub struct Canaries {
+    kept: Vec<Canary>,
+}
+
+struct Canary {
+    place: String,
+    /// The value as it is, and in the forms in which it could be told by accident.
+    forms: Vec<Vec<u8>>,
+}
+
+impl Canaries {
+    /// None yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A new secret for `place`, such as "the environment".
+    pub fn put(&mut self, place: &str) -> String {
+        // A new hasher has random keys: enough for a value that must not occur by chance.
+        let random = || RandomState::new().build_hasher().finish();
+        let value = format!("canary-{:016x}{:016x}", random(), random());
+        self.keep(place, &value);
+        value
+    }
+
+    /// A secret that somebody else made, such as an API key; at least six bytes.
+    pub fn keep(&mut self, place: &str, value: &str) {
+        assert!(value.len() >= 6, "{value:?} may well stand somewhere by chance");
+        let (bytes, hex) = (value.as_bytes(), |byte: &u8| format!("{byte:02x}"));
+        let texts = [
+            value.to_owned(),
+            // Without the last group, which depends on what comes after the value.
+            STANDARD_NO_PAD.encode(&bytes[..bytes.len() / 3 * 3]),
+            URL_SAFE_NO_PAD.encode(&bytes[..bytes.len() / 3 * 3]),
+            bytes.iter().map(hex).collect(),
+            value.chars().rev().collect(),
+        ];
+        self.kept.push(Canary { place: place.to_owned(), forms: texts.map(String::into_bytes).into() });
+    }
+
+    /// How many there are.
+    pub fn number(&self) -> usize {
+        self.kept.len()
+    }
+
+    /// Every secret that is found in bytes: "PLACE in WHERE".
+    pub fn in_bytes(&self, place: &str, bytes: &[u8]) -> Vec<String> {
+        // One pass for all: most pairs of bytes begin none of them.
+        let mut begins = vec![false; 1 << 16];
+        let pair = |first: u8, second: u8| usize::from(first) << 8 | usize::from(second);
+        for form in self.kept.iter().flat_map(|canary| &canary.forms) {
+            begins[pair(form[0], form[1])] = true;
+        }
+        let (mut found, mut before) = (BTreeSet::new(), 0);
+        for (at, byte) in bytes.iter().enumerate() {
+            if at > 0 && begins[pair(before, *byte)] {
+                let rest = &bytes[at - 1..];
+                let told = |canary: &&Canary| canary.forms.iter().any(|form| rest.starts_with(form));
+                found.extend(self.kept.iter().filter(told).map(|canary| format!("{} in {place}", canary.place)));
+            }
+            before = *byte;
+        }
+        found.into_iter().collect()
+    }
+
+    /// Every secret that is found in a file below a folder, or in its name. `holds` says which files are there to hold
+    /// secrets. Gives the number of files and what was found.
+    pub fn in_folder(&self, folder: &Path, holds: &dyn Fn(&Path) -> bool) -> (usize, Vec<String>) {
+        let (mut files, mut found, mut pending) = (0, vec![], vec![folder.to_owned()]);
+        while let Some(path) = pending.pop() {
+            let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
+            found.extend(self.in_bytes("a file's name", path.as_os_str().as_encoded_bytes()));
+            if metadata.is_dir() {
+                pending.extend(fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path()));
+            } else if metadata.is_file() && !holds(&path) {
+                files += 1;
+                found.extend(self.in_bytes(&path.display().to_string(), &fs::read(&path).unwrap_or_default()));
+            }
+        }
+        (files, found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_found_in_every_form_and_nowhere_else() {
+        let mut canaries = Canaries::new();
+        let value = canaries.put("a test");
+        let backwards: String = value.chars().rev().collect();
+        let hex: String = value.bytes().map(|byte| format!("{byte:02x}")).collect();
+        for told in [&value, &backwards, &hex, &STANDARD_NO_PAD.encode(&value), &URL_SAFE_NO_PAD.encode(&value)] {
+            assert_eq!(canaries.in_bytes("here", format!("x{told}y").as_bytes()), ["a test in here"], "{told}");
+        }
+        assert!(canaries.in_bytes("here", &value.as_bytes()[1..]).is_empty());
+        assert!(canaries.in_bytes("here", b"").is_empty());
+    }
+}
