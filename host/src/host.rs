@@ -110,6 +110,9 @@ impl Host {
         let model = model(config, clock.clone(), &plugins, &agents)?;
         let reserved: &[&str] = if config.fallback_tools { &[STEER_CALL] } else { &[] };
         let catalog = Catalog::beside(plugins, agents, reserved)?;
+        for mention in catalog.mentions() {
+            tracing::warn!("{mention}");
+        }
         let catalog = Arc::new(CurrentCatalog::new(catalog, changes.clone()));
         let runner = Arc::new(
             Runner::new(clock.clone(), keepers, connections)

@@ -5,7 +5,7 @@ use super::terminal::grouped;
 use crate::imports::{Offer, Prompt, ResourceInfo, ResourceTemplate, Tool};
 use crate::package::{Digest, Inspection};
 use crate::policy::Metering;
-use crate::registry::Plugin;
+use crate::registry::{Plugin, Suspicion, suspicions};
 use crate::telemetry::printable;
 use bytesize::ByteSize;
 
@@ -29,6 +29,7 @@ pub(super) fn plugin(plugin: &Plugin) {
         humantime::format_duration(limits.deadline),
         limits.output
     );
+    odd(&plugin.suspicions);
     tools(plugin.tools.iter().map(|entry| &entry.tool));
     resources(plugin.resources.iter());
     templates(plugin.templates.iter().map(|entry| &entry.template));
@@ -37,6 +38,7 @@ pub(super) fn plugin(plugin: &Plugin) {
 
 /// Everything a component offers.
 pub(super) fn offer(offer: &Offer) {
+    odd(&suspicions(offer));
     tools(offer.tools.iter());
     resources(offer.resources.iter());
     templates(offer.templates.iter());
@@ -65,6 +67,13 @@ pub(super) fn component(digest: &Digest, definitions: &Digest, inspection: &Insp
     for import in &inspection.imports {
         println!("  {}", printable(import));
     }
+}
+
+/// Words that a reviewer should look at twice.
+fn odd(suspicions: &[Suspicion]) {
+    under("look twice (a hint, not a proof: the words below are what models will read)", suspicions.iter(), |odd| {
+        println!("  {odd}");
+    });
 }
 
 fn tools<'a>(tools: impl Iterator<Item = &'a Tool>) {

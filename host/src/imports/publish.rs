@@ -2,6 +2,7 @@
 
 use super::{Annotations, CallContext, Exhaustion, GuestDenial, Permit, Provenance, ResourceBody, Role};
 use crate::policy::Principal;
+use crate::telemetry::hidden;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -211,6 +212,12 @@ fn check_words(title: Option<&str>, description: Option<&str>) -> Result<(), Str
     }
     if description.is_some_and(|text| text.len() > MAX_DESCRIPTION) {
         return Err(format!("the description is longer than {MAX_DESCRIPTION} bytes"));
+    }
+    for (what, text) in [("title", title), ("description", description)] {
+        let line_break = |c| what == "description" && matches!(c, '\n' | '\t');
+        if let Some((_, c)) = hidden(text.unwrap_or_default()).find(|(_, c)| !line_break(*c)) {
+            return Err(format!("the {what} has the control or invisible character {}", c.escape_unicode()));
+        }
     }
     Ok(())
 }

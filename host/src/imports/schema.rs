@@ -7,6 +7,8 @@ use serde_json::{Map, Value};
 const MAX_BYTES: usize = 64 << 10;
 /// Nesting. Bounds recursion of whoever walks it.
 const MAX_DEPTH: usize = 32;
+/// Objects in it, schemas all of them or nearly. Bounds what compiling it and checking one value costs.
+const MAX_OBJECTS: usize = 512;
 /// How many complaints about a value are told.
 const MAX_COMPLAINTS: usize = 3;
 /// How much of one complaint is told; the value is the guest's or the client's.
@@ -34,6 +36,9 @@ impl Schema {
         let value: Value = serde_json::from_str(text).map_err(|error| fail(format!("it is not JSON: {error}")))?;
         if depth(&value) > MAX_DEPTH {
             return Err(fail(format!("it is nested more than {MAX_DEPTH} deep")));
+        }
+        if objects(&value) > MAX_OBJECTS {
+            return Err(fail(format!("it has more than {MAX_OBJECTS} objects")));
         }
         if let Some(reference) = foreign_reference(&value) {
             return Err(fail(format!("it refers to {reference:?}; only references into itself (`#...`) are followed")));
@@ -93,6 +98,14 @@ fn depth(value: &Value) -> usize {
     match value {
         Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
         Value::Object(items) => 1 + items.values().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+fn objects(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.iter().map(objects).sum(),
+        Value::Object(items) => 1 + items.values().map(objects).sum::<usize>(),
         _ => 0,
     }
 }

@@ -1,10 +1,13 @@
 //! Everything that is offered now: immutable, so a call works on the view it began with.
 
+mod names;
+
 use super::beyond::Beyond;
 use super::offer::is_name;
 use super::plugin::{Plugin, PluginTemplate, PluginTool};
 use crate::imports::{Prompt, ResourceInfo};
-use std::collections::BTreeMap;
+use names::{is_the_hosts, looks};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// Plugins that cannot stand side by side.
@@ -15,6 +18,13 @@ pub enum CatalogError {
         "[{first}] and [{second}] both offer a {what} as `{name}`; give one of them `prefix = true` or another name"
     )]
     Clash { what: &'static str, name: String, first: String, second: String },
+    #[error(
+        "[{first}] offers a {what} as `{one}` and [{second}] as `{other}`, which can be taken for one another; give one \
+         of them `prefix = true` or another name"
+    )]
+    Lookalike { what: &'static str, first: String, one: String, second: String, other: String },
+    #[error("[{table}] offers a {what} as `{name}`, which looks as if it were the host's own; choose another name")]
+    Host { what: &'static str, table: String, name: String },
     #[error(
         "[{table}] offers a tool as `{name}`, which `server.fallback-tools` takes; give it `prefix = true` or another name"
     )]
@@ -96,10 +106,12 @@ impl Catalog {
             named(&mut catalog.prompts, "prompt", plugin, |plugin| &plugin.prompts, |prompt| &prompt.name)?;
             catalog.place(plugin)?;
         }
-        if let Some((name, taken)) = reserved.iter().find_map(|name| Some((name, catalog.tools.get(*name)?))) {
-            let table = taken.plugin().id().table();
-            return Err(CatalogError::Reserved { table, name: (*name).to_owned() });
+        let taken = |name: &str| reserved.iter().any(|reserved| looks(reserved) == looks(name));
+        if let Some((name, by)) = catalog.tools.iter().find(|(name, _)| taken(name)) {
+            return Err(CatalogError::Reserved { table: by.plugin().id().table(), name: name.clone() });
         }
+        unmistakable("tool", &catalog.tools)?;
+        unmistakable("prompt", &catalog.prompts)?;
         Ok(Self { plugins, ..catalog })
     }
 
@@ -166,17 +178,47 @@ impl Catalog {
     /// Exposes tools of servers behind this host. A plugin's tool goes first; a name that is taken, or none, is left out:
     /// what a server offers is no reason not to start.
     fn before(mut self, beyond: Vec<Beyond>) -> Self {
+        // A server's own tools may look alike, as a plugin's may.
+        let own = |name: &str| (looks(name), None);
+        let mut seen: HashMap<String, Option<String>> = self.tools.keys().map(|name| own(name)).collect();
+        seen.extend(self.reserved.iter().map(|name| own(name)));
         for tool in beyond {
             let name = tool.exposed_name();
-            let taken = self.tools.contains_key(&name) || self.beyond.contains_key(&name);
-            if taken || !is_name(&name) || self.reserved.contains(&name.as_str()) {
-                let why = if taken { "something else has that name" } else { "it is no name that clients know" };
+            let server = Some(tool.id.name.clone());
+            let taken = self.beyond.contains_key(&name) || seen.get(&looks(&name)).is_some_and(|by| *by != server);
+            if taken || !is_name(&name) || is_the_hosts(&name) {
+                let why = match taken {
+                    true => "something else has that name, or one that looks like it",
+                    false => "it is no name that clients know, or looks as if it were the host's own",
+                };
                 tracing::warn!(upstream = tool.id.name, "a tool cannot be exposed as `{name}`: {why}");
                 continue;
             }
+            seen.insert(looks(&name), server);
             self.beyond.insert(name, tool);
         }
         self
+    }
+
+    /// Descriptions that speak of a tool of another plugin, in sentences: such a text may mean to change how that tool is
+    /// used. Only names that are no common word are looked for.
+    pub fn mentions(&self) -> Vec<String> {
+        let part = |c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-');
+        let telling = |word: &&str| word.contains(['_', '-']);
+        let mut mentions = Vec::new();
+        for (name, exposed) in &self.tools {
+            let words = exposed.tool().tool.description.split(part).filter(telling);
+            let others = words.filter_map(|word| Some((word, self.tools.get(word)?.plugin().id())));
+            for (word, other) in others.filter(|(_, other)| *other != exposed.plugin().id()) {
+                let table = exposed.plugin().id().table();
+                mentions.push(format!(
+                    "[{table}] the description of `{name}` speaks of `{word}`, a tool of [{}]",
+                    other.table()
+                ));
+            }
+        }
+        mentions.dedup();
+        mentions
     }
 
     /// A tool of a server behind this host, by exposed name.
@@ -255,6 +297,25 @@ impl Catalog {
 
 fn in_order<T>(map: &Map<T>) -> impl Iterator<Item = (&str, &Exposed<T>)> {
     map.iter().map(|(name, exposed)| (name.as_str(), exposed))
+}
+
+/// Refuses names of different plugins that can be taken for one another, and such as only the host has.
+fn unmistakable<T>(what: &'static str, map: &Map<T>) -> Result<(), CatalogError> {
+    let mut seen: HashMap<String, (&String, &Arc<Plugin>)> = HashMap::new();
+    for (name, exposed) in map {
+        let table = exposed.plugin.id().table();
+        if is_the_hosts(name) {
+            return Err(CatalogError::Host { what, table, name: name.clone() });
+        }
+        match seen.insert(looks(name), (name, &exposed.plugin)) {
+            Some((one, first)) if first.id() != exposed.plugin.id() => {
+                let (first, one, other) = (first.id().table(), one.clone(), name.clone());
+                return Err(CatalogError::Lookalike { what, first, one, second: table, other });
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Exposes what has a name under that name, with the plugin's before it where the operator wants it so.

@@ -1,7 +1,7 @@
 //! From configuration to a loaded plugin: read, inspect, compile, ask what it offers, check that. All or nothing.
 
 use super::gate::Traffic;
-use super::offer::{self, OfferError};
+use super::offer::{self, OfferError, definitions};
 use super::plugin::Plugin;
 use super::scratch::{self, ScratchError};
 use crate::abi::{Abi, CallSetup, Prepared};
@@ -41,6 +41,8 @@ pub enum Reason {
     Imports(String),
     #[error("asking it what it offers failed: {0}")]
     Ask(CallError),
+    #[error("asked twice what it offers, it says two things; what it offers must not depend on time or chance")]
+    Fickle,
     #[error(transparent)]
     Offer(#[from] OfferError),
     #[error(transparent)]
@@ -191,6 +193,7 @@ impl Loader {
             prompts: offered.prompts,
             completes: offered.completes,
             definitions: offered.definitions,
+            suspicions: offered.suspicions,
             prepared,
             traffic: Traffic::default(),
         })
@@ -214,6 +217,11 @@ impl Loader {
         let prepared = self.prepare(profile, &fresh.component)?;
         let offer = self.ask(&prepared, id, profile).await.map_err(Reason::Ask)?;
         offer::check(offer.clone())?;
+        // What is reviewed once must be what is served later, when it is asked again by another version of this host.
+        let again = self.ask(&prepared, id, profile).await.map_err(Reason::Ask)?;
+        if definitions(&again) != definitions(&offer) {
+            return Err(Reason::Fickle);
+        }
         let description = Description { inspection, offer };
         match serde_json::to_vec(&description) {
             Ok(text) => fresh.keep(digest.as_str(), text),

@@ -25,7 +25,7 @@ pub use beyond::Beyond;
 pub use catalog::{Catalog, CatalogError, Exposed};
 pub use current::CurrentCatalog;
 pub use load::{Examined, LoadError, Loader, Reason};
-pub use offer::{OfferError, definitions};
+pub use offer::{OfferError, Suspicion, definitions, plain, plain_object, suspicions};
 pub use plugin::{Plugin, PluginTemplate, PluginTool};
 pub use provided::Pieces;
 pub use reload::{Reloader, Reread, Wanted};

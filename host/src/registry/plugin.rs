@@ -1,6 +1,7 @@
 //! A loaded plugin: ready to be called, never changed.
 
 use super::gate::Traffic;
+use super::offer::Suspicion;
 use super::template::UriTemplate;
 use crate::abi::Prepared;
 use crate::imports::{Prompt, ResourceInfo, ResourceTemplate, Schema, Tool};
@@ -53,6 +54,8 @@ pub struct Plugin {
     pub definitions: Digest,
     /// Its counters.
     pub meter: Arc<Meter>,
+    /// What in its words may be meant for a model and not for a reader.
+    pub suspicions: Vec<Suspicion>,
     pub(super) prepared: Prepared,
     pub(super) traffic: Traffic,
 }

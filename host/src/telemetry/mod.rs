@@ -11,6 +11,10 @@ pub use meter::{Meter, Used};
 pub use metrics::{Levels, METRICS, Metric, Metrics, catch_up};
 pub use trace::{Active, Attribute, Place, Span, Tracer};
 
+mod characters;
+
+pub use characters::{hidden, is_unsafe};
+
 use std::borrow::Cow;
 use std::io::IsTerminal;
 use tracing_subscriber::EnvFilter;
@@ -30,26 +34,24 @@ pub fn init(filter: &str) -> Result<(), String> {
 /// Text from outside, fit for a log line or a terminal: control characters (which could forge records or drive the
 /// terminal) and invisible formatting characters are escaped.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_unsafe) {
+    let mut unsafe_ones = hidden(text).peekable();
+    if unsafe_ones.peek().is_none() {
         return Cow::Borrowed(text);
     }
     let mut safe = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
+    let mut done = 0;
+    for (at, c) in unsafe_ones {
+        safe.push_str(&text[done..at]);
         match c {
             '\n' => safe.push_str("\\n"),
             '\t' => safe.push_str("\\t"),
             '\r' => safe.push_str("\\r"),
-            c if is_unsafe(c) => safe.extend(c.escape_unicode()),
-            c => safe.push(c),
+            c => safe.extend(c.escape_unicode()),
         }
+        done = at + c.len_utf8();
     }
+    safe.push_str(&text[done..]);
     Cow::Owned(safe)
-}
-
-/// Control characters, and characters that change or hide what a reader sees.
-pub fn is_unsafe(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]

@@ -118,6 +118,7 @@ async fn stand(shared: &Arc<Shared>, linked: Linked<Ear>, live: &mut mpsc::Recei
 async fn list(shared: &Arc<Shared>, link: &Arc<Link>) -> Result<(), UpstreamError> {
     let has_tools = link.peer.peer_info().is_some_and(|info| info.capabilities.tools.is_some());
     let listed = if has_tools { tools::list(shared.name(), &link.peer).await? } else { Vec::new() };
+    let listed = shared.known.fit(shared.name(), shared.settings.definitions.as_ref(), listed);
     {
         let mut state = shared.state();
         (state.link, state.tools) = (Some(link.clone()), Arc::new(listed));

@@ -14,6 +14,7 @@ mod link;
 mod live;
 mod offer;
 mod open;
+mod pinned;
 mod questions;
 mod rounds;
 mod settings;
@@ -67,6 +68,7 @@ pub(super) struct Shared {
     clock: Arc<dyn Clock>,
     open: Arc<OpenCalls>,
     state: Mutex<State>,
+    known: pinned::Known,
     /// Counts changes of the tools, and of whether the server is there.
     changes: watch::Sender<u64>,
     /// The list of tools is to be asked for again.
@@ -171,6 +173,7 @@ impl Upstream {
             face,
             clock,
             open: OpenCalls::new(live),
+            known: pinned::Known::default(),
             state: Mutex::new(State { link: None, tools: Arc::default(), reason: None }),
             changes: watch::Sender::new(0),
             refresh: Notify::new(),

@@ -1,7 +1,7 @@
 //! Settings of one upstream server, as under `[upstream.NAME]`.
 
 use crate::outbound::Endpoint;
-use crate::policy::ToolPattern;
+use crate::policy::{Digest, ToolPattern};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -49,6 +49,8 @@ pub struct UpstreamSettings {
     pub private: bool,
     /// Which of its tools clients of this host see, by their own names; absent: all.
     pub expose: Option<Vec<String>>,
+    /// What it must say of its tools, all of them; absent: what it likes. When it says anything else they are hidden.
+    pub definitions: Option<Digest>,
     /// Which agent-side tools it may call, by their full names. None by default.
     pub offer: Vec<ToolPattern>,
     /// Patterns of `expose`, on full names.

@@ -3,7 +3,7 @@
 use super::UpstreamError;
 use super::open::shortened;
 use crate::imports::{Execution, Schema, Tool, ToolAnnotations};
-use crate::registry::PluginTool;
+use crate::registry::{PluginTool, plain, plain_object};
 use crate::telemetry::is_unsafe;
 use rmcp::model as m;
 use rmcp::service::{Peer, RoleClient};
@@ -67,19 +67,28 @@ fn fit(tool: m::Tool) -> Result<PluginTool, String> {
     if name.is_empty() || name.len() > MAX_NAME || name.chars().any(|c| c.is_whitespace() || is_unsafe(c)) {
         return Err(format!("its name is not 1 to {MAX_NAME} visible characters"));
     }
+    let hints = tool.annotations.unwrap_or_default();
+    let title = tool.title.or(hints.title).map(|title| clipped(&title, MAX_TITLE));
+    let description = clipped(tool.description.as_deref().unwrap_or_default(), MAX_DESCRIPTION);
+    for text in title.iter().chain([&description]) {
+        plain(text).map_err(|problem| format!("its title or description {problem}"))?;
+    }
     let mut schema = (*tool.input_schema).clone();
     schema.entry("type").or_insert_with(|| "object".into());
     let text = serde_json::Value::Object(schema).to_string();
     let input = Schema::compile(&text).map_err(|error| format!("its input schema is refused: {error}"))?;
+    plain_object(input.document()).map_err(|place| format!("its input schema is refused: {place}"))?;
     let output = tool.output_schema.map(|schema| serde_json::Value::Object((*schema).clone()).to_string());
     // A schema that we cannot read is no promise that we can pass on.
-    let output = output.and_then(|text| Some((Schema::compile(&text).ok()?, text)));
+    let fit = |text: String| {
+        let schema = Schema::compile(&text).ok()?;
+        plain_object(schema.document()).is_ok().then_some((schema, text))
+    };
+    let output = output.and_then(fit);
     let (output, output_schema) = output.map_or((None, None), |(schema, text)| (Some(schema), Some(text)));
-    let hints = tool.annotations.unwrap_or_default();
-    let title = tool.title.or(hints.title).map(|title| shown(&title, MAX_TITLE));
     let tool = Tool {
         title,
-        description: shown(tool.description.as_deref().unwrap_or_default(), MAX_DESCRIPTION),
+        description,
         input_schema: text,
         output_schema,
         annotations: ToolAnnotations {
@@ -95,10 +104,9 @@ fn fit(tool: m::Tool) -> Result<PluginTool, String> {
     Ok(PluginTool { tool, input, output })
 }
 
-/// Text of a server's without characters that hide or drive anything.
-fn shown(text: &str, most: usize) -> String {
-    let text = &text[..text.floor_char_boundary(most)];
-    text.chars().filter(|c| matches!(c, '\n' | '\t') || !is_unsafe(*c)).collect()
+/// As much of a server's text as is passed on, with line ends as everybody else has them.
+fn clipped(text: &str, most: usize) -> String {
+    text[..text.floor_char_boundary(most)].replace("\r\n", "\n")
 }
 
 #[cfg(test)]
@@ -124,10 +132,17 @@ mod tests {
 
     #[test]
     fn texts_are_bounded_and_hide_nothing() {
-        let tool = tool(|tool| tool["description"] = format!("a\u{1b}[2J\u{e0041}\n{}", "x".repeat(20_000)).into());
-        let text = tool.unwrap().tool.description;
-        assert!(text.len() <= MAX_DESCRIPTION && text.starts_with("a[2J\nxx"), "{}", &text[..20]);
-        let odd = super::tests::tool(|tool| tool["outputSchema"] = json!({ "type": "object", "$ref": "http://x/" }));
+        let long = tool(|tool| tool["description"] = format!("a\r\n{}", "x".repeat(20_000)).into());
+        let text = long.unwrap().tool.description;
+        assert!(text.len() <= MAX_DESCRIPTION && text.starts_with("a\nxx"), "{}", &text[..20]);
+        for hidden in ["a\u{1b}[2J", "a\u{e0041}", "a\u{202e}", "a\u{200b}"] {
+            assert!(tool(|tool| tool["description"] = hidden.into()).is_err(), "{hidden:?}");
+            assert!(tool(|tool| tool["title"] = hidden.into()).is_err(), "{hidden:?}");
+            let schema = json!({ "type": "object", "properties": { "x": { "enum": [hidden] } } });
+            assert!(tool(|tool| tool["inputSchema"] = schema.clone()).is_err(), "{hidden:?}");
+            assert!(tool(|tool| tool["outputSchema"] = schema).unwrap().output.is_none(), "{hidden:?}");
+        }
+        let odd = tool(|tool| tool["outputSchema"] = json!({ "type": "object", "$ref": "http://x/" }));
         assert!(odd.unwrap().output.is_none());
     }
 }

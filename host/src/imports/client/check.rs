@@ -2,14 +2,14 @@
 
 use super::{ClientError, SampleRequest};
 use crate::imports::Schema;
-use crate::telemetry::{is_unsafe, printable};
+use crate::telemetry::{hidden, printable};
 
 /// A message for a user, in bytes. Bounds what a client has to show.
 const MAX_MESSAGE: usize = 4 << 10;
 
 /// A guest's text that a person will read: no tricks with invisible characters, not endless.
 pub(super) fn message_ok(message: &str) -> Result<(), ClientError> {
-    let bad = message.chars().find(|&c| is_unsafe(c) && c != '\n' && c != '\t');
+    let bad = hidden(message).map(|(_, c)| c).find(|c| !matches!(c, '\n' | '\t'));
     if message.len() > MAX_MESSAGE {
         return Err(ClientError::Invalid(format!("the message is {} bytes, more than {MAX_MESSAGE}", message.len())));
     }

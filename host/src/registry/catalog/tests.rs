@@ -25,7 +25,8 @@ impl Made {
     /// A plugin; `code` tells one version of it from another.
     fn plugin(&self, name: &str, prefix: bool, code: &str, offer: Offer) -> Arc<Plugin> {
         let id = PluginId { side: Side::Server, name: name.into() };
-        let Offered { tools, resources, templates, prompts, completes, definitions } = offer::check(offer).unwrap();
+        let Offered { tools, resources, templates, prompts, completes, definitions, suspicions } =
+            offer::check(offer).unwrap();
         let metrics = Arc::new(crate::telemetry::Metrics::new());
         Arc::new(Plugin {
             meter: Arc::new(metrics.of_plugin(&id.table(), [""])),
@@ -48,6 +49,7 @@ impl Made {
             prompts,
             completes,
             definitions,
+            suspicions,
             prepared: self.0.prepare(&self.1).unwrap(),
             traffic: Default::default(),
         })
@@ -133,4 +135,37 @@ fn only_what_differs_is_told() {
     assert_eq!(swap(version("3", &["n:1", "n:2"], &["ask"])), [Change::Resources(None), updated("n:1")]);
     assert_eq!(swap(version("3", &["n:1", "n:2"], &["tell"])), [Change::Prompts(None)]);
     assert!(before.reader("n:2").is_none(), "who holds a catalog keeps what it was");
+}
+
+#[test]
+fn no_name_can_be_taken_for_another_plugins() {
+    let made = Made::new();
+    let tools = |names: &[&str]| {
+        let tools = names.iter().map(|name| crate::registry::offer::testing::tool(name)).collect();
+        Offer { tools, ..Offer::default() }
+    };
+    let plugin = |name: &str, prefix, names: &[&str]| made.plugin(name, prefix, "", tools(names));
+    let together = |a, b| Catalog::new(vec![a, b], vec![]).map(|_| ());
+    for lookalike in ["read_fi1e", "Read_File", "read-file", "READ_FILE", "read_fiIe"] {
+        let error =
+            together(plugin("a", false, &["read_file"]), plugin("b", false, &[lookalike])).unwrap_err().to_string();
+        assert!(
+            ["plugins.a", "plugins.b", "`read_file`", lookalike].iter().all(|word| error.contains(word)),
+            "{error}"
+        );
+        assert_eq!(together(plugin("a", true, &["read_file"]), plugin("b", true, &[lookalike])), Ok(()));
+    }
+    assert_eq!(together(plugin("a", false, &["get_1", "get_l"]), plugin("b", false, &["x"])), Ok(()), "its own");
+    let error = Catalog::new(vec![plugin("a", false, &["portcu11is_update"])], vec![]).map(|_| ()).unwrap_err();
+    assert!(matches!(error, CatalogError::Host { .. }));
+    let reserved = Catalog::beside(vec![plugin("a", false, &["Steer-Call"])], vec![], &["steer_call"]).map(|_| ());
+    assert!(matches!(reserved.unwrap_err(), CatalogError::Reserved { .. }));
+    let mut noted = tools(&["note"]);
+    noted.tools[0].description = "Run it and not read_file (or `note`).".into();
+    let catalog =
+        Catalog::new(vec![plugin("a", false, &["read_file"]), made.plugin("b", false, "", noted)], vec![]).unwrap();
+    assert_eq!(
+        catalog.mentions(),
+        ["[plugins.b] the description of `note` speaks of `read_file`, a tool of [plugins.a]"]
+    );
 }

@@ -3,6 +3,7 @@
 mod definitions;
 mod prompts;
 mod resources;
+mod suspicion;
 #[cfg(test)]
 pub(super) mod testing;
 mod tools;
@@ -15,10 +16,15 @@ use crate::policy::Digest;
 use words::MAX_NAME;
 
 pub use definitions::definitions;
-pub(super) use words::{is_name, plain};
+pub use suspicion::{Suspicion, suspicions};
+pub(super) use words::is_name;
+pub use words::{plain, plain_object};
 
 /// Bytes of all texts of one kind of offer: they are sent to every client and read by every model.
 const MAX_TEXT: usize = 256 << 10;
+
+/// Bytes of all titles and descriptions of a plugin together. Bounds what one plugin takes of every model's attention.
+const MAX_PROSE: usize = 64 << 10;
 
 /// An offer that is not accepted, and why.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -38,6 +44,10 @@ pub enum OfferError {
     Text { of: String, what: &'static str, problem: String },
     #[error("the {which} schema of tool `{tool}` is refused: {error}")]
     Schema { tool: String, which: &'static str, error: SchemaError },
+    #[error("the {which} schema of tool `{tool}` is refused: {place}")]
+    SchemaText { tool: String, which: &'static str, place: String },
+    #[error("its titles and descriptions are {size} bytes in all, more than {MAX_PROSE}")]
+    TooMuchProse { size: usize },
 }
 
 /// What a plugin offers, checked: each list sorted, so that lists never depend on a guest's mood.
@@ -49,11 +59,16 @@ pub(super) struct Offered {
     pub(super) prompts: Vec<Prompt>,
     pub(super) completes: bool,
     pub(super) definitions: Digest,
+    pub(super) suspicions: Vec<Suspicion>,
 }
 
 /// Checks and compiles what a component listed.
 pub(super) fn check(offer: Offer) -> Result<Offered, OfferError> {
-    let definitions = definitions(&offer);
+    match suspicion::texts(&offer).iter().map(|(_, text)| text.len()).sum() {
+        size if size > MAX_PROSE => return Err(OfferError::TooMuchProse { size }),
+        _ => {}
+    }
+    let (definitions, suspicions) = (definitions(&offer), suspicions(&offer));
     let Offer { tools, resources, templates, prompts, completes } = offer;
     if tools.is_empty() && resources.is_empty() && templates.is_empty() && prompts.is_empty() {
         return Err(OfferError::Nothing);
@@ -65,6 +80,7 @@ pub(super) fn check(offer: Offer) -> Result<Offered, OfferError> {
         prompts: prompts::check(prompts)?,
         completes,
         definitions,
+        suspicions,
     })
 }
 

@@ -23,7 +23,11 @@ pub(super) fn check(tools: Vec<Tool>) -> Result<Vec<PluginTool>, OfferError> {
 
 fn compile(tool: Tool) -> Result<PluginTool, OfferError> {
     let schema = |which, text: &str| {
-        Schema::compile(text).map_err(|error| OfferError::Schema { tool: tool.name.clone(), which, error })
+        let refused = |error| OfferError::Schema { tool: tool.name.clone(), which, error };
+        let schema = Schema::compile(text).map_err(refused)?;
+        let plain = words::plain_object(schema.document());
+        plain.map_err(|place| OfferError::SchemaText { tool: tool.name.clone(), which, place })?;
+        Ok(schema)
     };
     let input = schema("input", &tool.input_schema)?;
     let output = tool.output_schema.as_deref().map(|text| schema("output", text)).transpose()?;

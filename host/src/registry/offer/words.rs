@@ -2,7 +2,8 @@
 
 use super::OfferError;
 use crate::imports::{Annotations, Icon};
-use crate::telemetry::is_unsafe;
+use crate::telemetry::{hidden, printable};
+use serde_json::{Map, Value};
 
 /// Bytes of a name by which something is called.
 pub(super) const MAX_NAME: usize = 64;
@@ -23,10 +24,41 @@ pub(in crate::registry) fn is_name(name: &str) -> bool {
 }
 
 /// The first character of a text that drives a terminal or hides something from a reader.
-pub(in crate::registry) fn plain(text: &str) -> Result<(), String> {
-    match text.chars().find(|&c| is_unsafe(c) && c != '\n' && c != '\t') {
-        Some(c) => Err(format!("has the control or invisible character {}", c.escape_unicode())),
+pub fn plain(text: &str) -> Result<(), String> {
+    match hidden(text).find(|(_, c)| !matches!(c, '\n' | '\t')) {
+        Some((_, c)) => Err(format!("has the control or invisible character {}", c.escape_unicode())),
         None => Ok(()),
+    }
+}
+
+/// The same on one line.
+fn plain_line(text: &str) -> Result<(), String> {
+    match text.contains(['\n', '\t']) {
+        true => Err("has more than one line, or a tab".into()),
+        false => plain(text),
+    }
+}
+
+/// All texts of a schema: its descriptions, and just as well its titles, defaults, examples, enums and the names of its
+/// properties, which a model reads with the same eyes. Says where it is not so.
+pub fn plain_object(members: &Map<String, Value>) -> Result<(), String> {
+    members.iter().try_for_each(|(key, member)| {
+        let shown = printable(key).chars().take(80).collect::<String>();
+        plain_line(key).map_err(|problem| format!("/{shown}: the name {problem}"))?;
+        plain_value(member).map_err(|deeper| format!("/{shown}{deeper}"))
+    })
+}
+
+fn plain_value(value: &Value) -> Result<(), String> {
+    // Recursion is bounded: a schema is at most 32 deep.
+    match value {
+        Value::String(text) => plain(text).map_err(|problem| format!(": {problem}")),
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .try_for_each(|(at, item)| plain_value(item).map_err(|deeper| format!("/{at}{deeper}"))),
+        Value::Object(members) => plain_object(members),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
     }
 }
 
@@ -55,7 +87,7 @@ impl Words {
         if text.len() > limit {
             return Err(self.refuse(what, format!("is {} bytes, more than {limit}", text.len())));
         }
-        plain(text).map_err(|problem| self.refuse(what, problem))
+        plain_line(text).map_err(|problem| self.refuse(what, problem))
     }
 
     /// A name that is only shown.
@@ -71,7 +103,11 @@ impl Words {
     }
 
     pub(super) fn description(&self, text: Option<&String>) -> Result<(), OfferError> {
-        text.map_or(Ok(()), |text| self.text("description", text, MAX_DESCRIPTION))
+        let Some(text) = text else { return Ok(()) };
+        if text.len() > MAX_DESCRIPTION {
+            return Err(self.refuse("description", format!("is {} bytes, more than {MAX_DESCRIPTION}", text.len())));
+        }
+        plain(text).map_err(|problem| self.refuse("description", problem))
     }
 
     pub(super) fn media_type(&self, text: Option<&String>) -> Result<(), OfferError> {

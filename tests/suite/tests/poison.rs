@@ -1,0 +1,118 @@
+//! A bad plugin beside a good one: it is left alone, kept to its share, and does not slow the other down.
+
+use serde_json::json;
+use std::time::{Duration, Instant};
+use suite::{Client, agent, plugin};
+
+#[test]
+fn a_tool_that_keeps_failing_is_left_alone_and_tried_again() {
+    let breaker = "limits.breaker = { failures = 5, within = \"60s\", open = \"2s\", at-most = \"10s\" }";
+    let mut client = Client::of(&(plugin("unreachable", breaker) + &plugin("echo", "")));
+    for _ in 0..5 {
+        assert_eq!(client.run("unreachable", json!({})).code(), "trap");
+        assert!(!client.run("echo", json!({})).is_error());
+    }
+    let opened = Instant::now();
+    let refused = client.run("unreachable", json!({}));
+    assert_eq!(refused.code(), "plugin-failing", "{}", refused.result());
+    assert_eq!((refused.number("failures"), refused.error()["cause"].as_str()), (5, Some("trap")));
+    assert!((1..=2_000).contains(&refused.number("retryAfterMs")));
+    assert!(refused.text().contains("limits.breaker"), "{}", refused.text());
+    client.server.wait_for_log("keeps failing: left alone for 2s");
+    // All the while the neighbour is served, and the bad one tried once each period: after 2 s, then after 4 s more.
+    let (mut tried, mut refused) = (0, 0);
+    while opened.elapsed() < Duration::from_millis(4_500) {
+        match client.run("unreachable", json!({})).code() {
+            "trap" => tried += 1,
+            "plugin-failing" => refused += 1,
+            other => panic!("{other}"),
+        }
+        assert!(!client.run("echo", json!({})).is_error());
+    }
+    assert_eq!(tried, 1, "beside {refused} that were refused");
+    client.server.wait_for_log("keeps failing: left alone for 4s");
+}
+
+#[test]
+fn what_a_tool_answers_is_no_failure_of_it() {
+    let mut client = Client::of(&plugin("echo", "limits.breaker.failures = 1"));
+    for _ in 0..5 {
+        assert_eq!(client.run("echo", json!({"n": "many"})).code(), "invalid-arguments");
+    }
+    assert!(!client.run("echo", json!({})).is_error());
+    let mut off = Client::of(&plugin("unreachable", "limits.breaker.failures = 0"));
+    assert!((0..12).all(|_| off.run("unreachable", json!({})).code() == "trap"));
+}
+
+#[test]
+fn an_agent_side_tool_is_left_alone_too() {
+    let config = plugin("relay", "grants.agent-tools = [\"unreachable.*\"]")
+        + &agent("unreachable", "unreachable", "limits.breaker = { failures = 2, open = \"60s\" }");
+    let mut client = Client::of(&config);
+    let mut said = Vec::new();
+    for _ in 0..4 {
+        said.push(client.run("relay", json!({"path": "unreachable.run"})).text());
+    }
+    assert!(!said[1].contains("not called") && said[3].contains("not called: the tool failed 2 times"), "{said:?}");
+}
+
+#[test]
+fn calls_beyond_the_rate_and_beyond_the_line_are_refused_at_once() {
+    let mut client = Client::of(&plugin("echo", "limits.rate = \"3/h\""));
+    assert!((0..3).all(|_| !client.run("echo", json!({})).is_error()));
+    let refused = client.run("echo", json!({}));
+    assert_eq!(refused.code(), "rate-limited", "{}", refused.result());
+    assert_eq!(refused.error()["rate"], "3/h");
+    assert!(refused.number("retryAfterMs") > 1_000_000);
+
+    let server = "[server]\nper-principal = { rate = \"2/h\" }\n".to_owned();
+    let mut client = Client::of(&(server + &plugin("echo", "")));
+    assert!((0..2).all(|_| !client.run("echo", json!({})).is_error()));
+    assert_eq!(client.run("echo", json!({})).code(), "rate-limited");
+
+    let mut client = Client::of(&(plugin("spin", "limits.concurrent = 1\nlimits.queue = 1") + &plugin("echo", "")));
+    let (first, second) = (client.begin_call("spin__run", json!({})), client.begin_call("spin__run", json!({})));
+    let refused = client.run("spin", json!({}));
+    assert_eq!((refused.code(), refused.number("limit")), ("busy", 1), "{}", refused.result());
+    assert!(refused.text().contains("limits.queue"), "{}", refused.text());
+    client.check_alive();
+    assert!(!client.run("echo", json!({})).is_error());
+    client.cancel(second);
+    client.cancel(first);
+}
+
+/// Calls of the bad plugin at once.
+const MANY: usize = 64;
+/// Calls of the neighbour that are measured, before and meanwhile.
+const MEASURED: usize = 200;
+
+#[test]
+fn a_plugin_that_computes_for_ever_does_not_slow_its_neighbours() {
+    let limits = "limits.fuel = 1_000_000_000_000\nlimits.deadline = \"60s\"\nlimits.breaker.failures = 0";
+    let mut client = Client::of(&(plugin("spin", limits) + &plugin("echo", "")));
+    let quick = |client: &mut Client| {
+        let mut times: Vec<Duration> = (0..MEASURED)
+            .map(|_| {
+                let called = client.run("echo", json!({}));
+                assert!(!called.is_error());
+                called.0.elapsed()
+            })
+            .collect();
+        times.sort();
+        (times[MEASURED / 2], times[MEASURED * 99 / 100])
+    };
+    quick(&mut client);
+    let idle = quick(&mut client);
+    for _ in 0..MANY {
+        client.begin_call("spin__run", json!({}));
+    }
+    let before = client.server.cpu();
+    let computing = || (client.server.cpu() > before + Duration::from_secs(1)).then_some(());
+    suite::eventually(Duration::from_secs(20), computing).expect("they compute");
+    let busy = quick(&mut client);
+    println!("idle p50 {:?} p99 {:?}; beside {MANY} that compute p50 {:?} p99 {:?}", idle.0, idle.1, busy.0, busy.1);
+    // Twice, and what a machine that has other things to do adds to either.
+    let slack = Duration::from_millis(20);
+    assert!(busy.0 <= idle.0 * 2 + slack / 4, "half of the calls: {:?} became {:?}", idle.0, busy.0);
+    assert!(busy.1 <= idle.1 * 2 + slack, "the 99th of 100: {:?} became {:?}", idle.1, busy.1);
+}
