@@ -17,6 +17,7 @@ pub mod http;
 pub mod importer;
 pub mod issuer;
 pub mod lanes;
+pub mod mangle;
 pub mod paths;
 pub mod provider;
 pub mod scan;

@@ -23,6 +23,8 @@ mod floods;
 mod forged;
 mod giving_up;
 mod headers;
+#[cfg(target_arch = "x86_64")]
+mod hijacked;
 mod http;
 mod identity;
 mod imports;
@@ -33,6 +35,7 @@ mod live;
 mod live_calls;
 mod main_job;
 mod malformed;
+mod mangled;
 mod model;
 mod nested_chunks;
 mod offers;
