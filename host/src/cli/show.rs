@@ -12,7 +12,7 @@ use bytesize::ByteSize;
 /// A loaded plugin.
 pub(super) fn plugin(plugin: &Plugin) {
     println!("[{}] {}", plugin.id().table(), plugin.spec.source.display());
-    component(&plugin.digest, &plugin.definitions, &plugin.inspection);
+    component(&plugin.digest, Some(&plugin.definitions), &plugin.inspection);
     println!("\ngrants (what is also requested takes effect)");
     lines(&authority::granted(&plugin.spec.grants, plugin.authority.mounts()));
     for idle in plugin.authority.idle_grants() {
@@ -45,19 +45,17 @@ pub(super) fn offer(offer: &Offer) {
     prompts(offer.prompts.iter());
 }
 
-/// A component: identity, requests, imports.
-pub(super) fn component(digest: &Digest, definitions: &Digest, inspection: &Inspection) {
+/// A component: identity, requests, imports. What it offers is known only of one that was compiled.
+pub(super) fn component(digest: &Digest, definitions: Option<&Digest>, inspection: &Inspection) {
     if let Some(manifest) = &inspection.manifest {
         println!("{} {}", printable(&manifest.name), printable(&manifest.version));
         if let Some(description) = &manifest.description {
             println!("{}", printable(description));
         }
     }
-    println!(
-        "{digest}\ndefinitions {definitions}\n{} component, portcullis:plugin {}",
-        ByteSize(inspection.size),
-        crate::package::API_VERSION
-    );
+    println!("{digest}");
+    definitions.iter().for_each(|definitions| println!("definitions {definitions}"));
+    println!("{} component, portcullis:plugin {}", ByteSize(inspection.size), crate::package::API_VERSION);
     println!("\nrequests");
     match &inspection.manifest {
         None => println!("  nothing (it has no manifest)"),

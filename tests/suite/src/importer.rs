@@ -34,6 +34,16 @@ const SOURCES: &[(&str, &str, &str)] = &[
     ("udp-socket", "wasi:sockets/udp-create-socket", "create-udp-socket"),
 ];
 
+/// Texts that are more than any text, by the name of the parameter.
+const TEXTS: &[(&str, &str)] = &[
+    ("url", "https://example.com/"),
+    ("uri", "note:audit"),
+    ("schema", "{\"type\":\"object\",\"properties\":{}}"),
+    ("data", "{}"),
+    ("payload", "{}"),
+    ("name", "audit.run"),
+];
+
 /// A function of some interface.
 #[derive(Debug, Clone)]
 pub struct Import {
@@ -115,8 +125,12 @@ impl Universe {
         };
         let Writer { imports, before, .. } = writer;
         let (start, length) = (3072 + mark.len(), mark.len() as u32 + 2 * SEEN);
+        let text = |(at, (_, text)): (usize, &(&str, &str))| {
+            format!("(data (i32.const {}) \"{}\")", text_at(at), text.replace('"', "\\\""))
+        };
+        let texts: String = TEXTS.iter().enumerate().map(text).collect();
         let behaviour = format!(
-            r#"(data (i32.const 3072) "{mark}")
+            r#"(data (i32.const 3072) "{mark}") {texts}
             (func $digit (param $n i32) (result i32)
               (i32.add (local.get $n) (select (i32.const 48) (i32.const 87) (i32.lt_u (local.get $n) (i32.const 10)))))
             (func $run (local $at i32) (local $byte i32)
@@ -218,7 +232,7 @@ impl Writer<'_> {
         );
         let mut arguments: Vec<String> = match signature.indirect_params {
             true => vec![format!("(i32.const {ZEROS})")],
-            false => function.params.iter().flat_map(|param| self.arguments(&param.ty)).collect(),
+            false => function.params.iter().flat_map(|param| self.argument(&param.name, &param.ty)).collect(),
         };
         if signature.retptr {
             arguments.push(format!("(i32.const {BACK})"));
@@ -230,7 +244,16 @@ impl Writer<'_> {
         }
     }
 
-    /// Small and harmless values of a type, flattened.
+    /// The argument of that name, flattened: what would do something if it were allowed.
+    fn argument(&mut self, name: &str, ty: &Type) -> Vec<String> {
+        let text = TEXTS.iter().position(|(of, _)| *of == name).filter(|_| matches!(ty, Type::String));
+        match text {
+            Some(at) => vec![format!("(i32.const {})", text_at(at)), format!("(i32.const {})", TEXTS[at].1.len())],
+            None => self.arguments(ty),
+        }
+    }
+
+    /// Small values of a type, flattened.
     fn arguments(&mut self, ty: &Type) -> Vec<String> {
         let wit = &self.universe.wit;
         let name = match ty {
@@ -243,13 +266,15 @@ impl Writer<'_> {
             (Type::U64, _) => vec!["(i64.const 8)".into()],
             (Type::Char, _) => vec!["(i32.const 65)".into()],
             (_, Some(TypeDefKind::List(Type::U8))) => some_text(),
+            // One element, of zeros.
+            (_, Some(TypeDefKind::List(_))) => vec![format!("(i32.const {ZEROS})"), "(i32.const 1)".into()],
             (_, Some(TypeDefKind::Handle(Handle::Own(resource) | Handle::Borrow(resource)))) => {
                 let resource = *resource;
                 vec![self.handle(resource)]
             }
             (_, Some(TypeDefKind::Record(record))) => {
-                let fields: Vec<_> = record.fields.iter().map(|field| field.ty).collect();
-                fields.iter().flat_map(|ty| self.arguments(ty)).collect()
+                let fields: Vec<_> = record.fields.iter().map(|field| (field.name.clone(), field.ty)).collect();
+                fields.iter().flat_map(|(name, ty)| self.argument(name, ty)).collect()
             }
             (_, Some(TypeDefKind::Tuple(tuple))) => {
                 let types = tuple.types.clone();
@@ -313,6 +338,11 @@ impl Writer<'_> {
     fn place(&self, name: &str) -> usize {
         1536 + 4 * SOURCES.iter().position(|(of, ..)| *of == name).unwrap_or_default()
     }
+}
+
+/// Where a text of [`TEXTS`] stands.
+fn text_at(at: usize) -> usize {
+    3500 + 64 * at
 }
 
 fn flat(ty: WasmType) -> &'static str {

@@ -19,6 +19,7 @@ pub mod http;
 pub mod importer;
 pub mod issuer;
 pub mod lanes;
+pub mod mangle;
 pub mod minisign;
 pub mod paths;
 pub mod provider;

@@ -26,6 +26,8 @@ mod giving_up;
 mod granting;
 mod headers;
 mod hostile;
+#[cfg(target_arch = "x86_64")]
+mod hijacked;
 mod http;
 mod identity;
 mod imports;
@@ -38,6 +40,7 @@ mod live_calls;
 mod main_job;
 mod malformed;
 mod metadata;
+mod mangled;
 mod model;
 mod nested_chunks;
 mod offers;
