@@ -29,16 +29,20 @@ fn keeping_needs_a_grant() {
 fn what_is_kept_is_changed_listed_and_removed() {
     let mut client = Client::of(&plugin("keeper", "grants.state = {}"));
     assert_eq!(keep(&mut client, "get k").good(), "nothing");
-    assert_eq!(keep(&mut client, "swap k 1 v").text(), "Conflict");
+    assert_eq!(keep(&mut client, "swap k 1 v").text(), "StateError::Conflict");
     let version = keep(&mut client, "swap k - v").good();
-    assert_eq!(keep(&mut client, "swap k - w").text(), "Conflict");
+    assert_eq!(keep(&mut client, "swap k - w").text(), "StateError::Conflict");
     assert_eq!(keep(&mut client, "get k").good(), "v");
     keep(&mut client, &format!("swap k {version} w")).good();
-    assert_eq!(keep(&mut client, &format!("swap k {version} x")).text(), "Conflict");
+    assert_eq!(keep(&mut client, &format!("swap k {version} x")).text(), "StateError::Conflict");
     assert_eq!(keep(&mut client, "remove k").good(), "true");
     assert_eq!(keep(&mut client, "remove k").good(), "false");
     keep(&mut client, "set k again").good();
-    assert_eq!(keep(&mut client, &format!("swap k {version} x")).text(), "Conflict", "no version comes back");
+    assert_eq!(
+        keep(&mut client, &format!("swap k {version} x")).text(),
+        "StateError::Conflict",
+        "no version comes back"
+    );
     client.run("keeper", json!({"path": "many page/", "n": 130})).good();
     let page = |client: &mut Client, after: &str| keep(client, &format!("keys page/ {after}")).good();
     let first = page(&mut client, "");
@@ -46,7 +50,7 @@ fn what_is_kept_is_changed_listed_and_removed() {
     assert_eq!((names.len(), names[0], names[99]), (100, "page/0000", "page/0099"));
     assert_eq!(page(&mut client, names[99]).split(',').count(), 30);
     for bad in ["get ä", "set a%b v", "get "] {
-        assert!(keep(&mut client, bad).text().starts_with("Invalid"), "{bad}");
+        assert!(keep(&mut client, bad).text().starts_with("StateError::Invalid"), "{bad}");
     }
 }
 
