@@ -16,7 +16,9 @@ pub use bindings::exports::portcullis::plugin::tools::Guest;
 pub use bindings::portcullis::plugin::types::{
     CallContext, Content, ContentData, Execution, Role, Tool, ToolAnnotations, ToolError, ToolResult,
 };
-pub use bindings::portcullis::plugin::{agent_tools, client, connections, log, meter, output, progress, state, steering};
+pub use bindings::portcullis::plugin::{
+    agent_tools, client, connections, log, meter, output, progress, state, steering,
+};
 
 mod attempts;
 mod outcome;
