@@ -4,13 +4,18 @@
 //! the text it is, or by what it is about: a directory by its place in the guest, requests by their pattern, a secret by
 //! its name.
 
+use crate::policy::{Grants, Limits};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
 /// What a denial puts where the operator has to choose.
 const PLACEHOLDERS: [&str; 6] = ["<directory>", "<folder>", "<name>", "<host>", "<from>", "<to>"];
 
-/// One line, read. Not yet checked for what it means.
-pub struct Line(Table);
+/// One line, read.
+pub struct Line {
+    text: String,
+    grants: Table,
+    limits: Option<Table>,
+}
 
 impl Line {
     /// Reads a line such as `agent-tools = ["notes.add"]`; the error is a sentence.
@@ -24,11 +29,14 @@ impl Line {
         }
         let document: DocumentMut = text
             .parse()
-            .map_err(|error| format!("it is not a line of TOML, such as agent-tools = [\"notes.add\"]: {error}"))?;
-        if document.is_empty() {
+            .map_err(|error| format!("it is no line of TOML, such as agent-tools = [\"notes.add\"]: {error}"))?;
+        let mut grants = document.into_table();
+        if grants.is_empty() {
             return Err("it says nothing; write a line such as agent-tools = [\"notes.add\"]".into());
         }
-        Ok(Self(document.into_table()))
+        let limits = grants.remove("limits").map(Item::into_table).transpose();
+        let limits = limits.map_err(|_| "`limits` is a table, such as limits = { fuel = 1_000_000 }".to_owned())?;
+        Ok(Self { text: text.to_owned(), grants, limits })
     }
 
     /// A line as above, or the name of a key, such as `client.form`: all of it.
@@ -38,44 +46,80 @@ impl Line {
         if text.is_empty() || !text.split('.').all(|part| !part.is_empty() && part.chars().all(word)) {
             return Self::parse(text);
         }
-        Self::parse(&format!("{text} = {{}}"))
+        Ok(Self { text: text.to_owned(), ..Self::parse(&format!("{text} = {{}}"))? })
     }
 
-    /// Its first keys.
+    /// Whether it is something that can be granted at all.
+    pub fn check(&self) -> Result<(), String> {
+        let grants: Grants = toml::from_str(&self.grants.to_string()).map_err(|error| error.message().to_owned())?;
+        grants.check()?;
+        match &self.limits {
+            None => Ok(()),
+            Some(limits) => {
+                let limits: Limits = toml::from_str(&limits.to_string()).map_err(|error| error.message().to_owned())?;
+                limits.check().map_err(|error| error.to_string())
+            }
+        }
+    }
+
+    /// As it was written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Which grants it is about.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|(key, _)| key)
+        self.grants.iter().map(|(key, _)| key)
     }
 
-    /// Splits off what is under `limits`.
-    pub fn split(mut self) -> (Self, Option<Self>) {
-        let limits = self.0.remove("limits").and_then(|limits| limits.into_table().ok()).map(Self);
-        (self, limits)
+    /// Whether it is about limits.
+    pub fn has_limits(&self) -> bool {
+        self.limits.is_some()
     }
 
-    /// As text.
-    pub fn text(&self) -> String {
-        self.0.to_string().trim().replace('\n', "; ")
+    /// Adds what it says to a plugin's table.
+    pub fn add_to(&self, plugin: &mut dyn TableLike) -> Result<(), String> {
+        let parts = [("grants", Some(&self.grants)), ("limits", self.limits.as_ref())];
+        for (key, part) in parts {
+            if let Some(part) = part.filter(|part| !part.is_empty()) {
+                merge(table_in(plugin, key)?, part);
+            }
+        }
+        Ok(())
     }
 
-    /// Adds what the line says to a table.
-    pub fn add_to(&self, table: &mut dyn TableLike) {
-        merge(table, &self.0);
+    /// Takes what it says out of a plugin's table.
+    pub fn take_from(&self, plugin: &mut dyn TableLike) {
+        if let Some(grants) = plugin.get_mut("grants").and_then(Item::as_table_like_mut) {
+            take(grants, &self.grants);
+        }
+        let whole = self.limits.as_ref().is_some_and(Table::is_empty);
+        if whole {
+            plugin.remove("limits");
+        } else if let (Some(line), Some(limits)) =
+            (&self.limits, plugin.get_mut("limits").and_then(Item::as_table_like_mut))
+        {
+            take(limits, line);
+        }
     }
 
-    /// Takes what the line says out of a table; how much there was to take.
-    pub fn take_from(&self, table: &mut dyn TableLike) -> usize {
-        take(table, &self.0)
+    /// Adds what it says to a table of grants.
+    pub fn add_to_grants(&self, grants: &mut dyn TableLike) {
+        merge(grants, &self.grants);
+    }
+
+    /// Takes what it says out of a table of grants.
+    pub fn take_from_grants(&self, grants: &mut dyn TableLike) {
+        take(grants, &self.grants);
     }
 }
 
-/// The table `key` of a table, made when it is missing. None: something else is there.
-pub fn table_in<'a>(parent: &'a mut dyn TableLike, key: &str) -> Option<&'a mut dyn TableLike> {
-    if !parent.contains_key(key) {
-        let inline = parent.iter().all(|(_, item)| item.is_value()) && parent.is_dotted();
-        let made = if inline { Item::Value(InlineTable::new().into()) } else { Item::Table(Table::new()) };
-        parent.insert(key, made);
+/// The table `key` of a plugin's table, made when it is missing.
+fn table_in<'a>(plugin: &'a mut dyn TableLike, key: &str) -> Result<&'a mut dyn TableLike, String> {
+    if !plugin.contains_key(key) {
+        plugin.insert(key, Item::Table(Table::new()));
     }
-    parent.get_mut(key)?.as_table_like_mut()
+    plugin.get_mut(key).and_then(Item::as_table_like_mut).ok_or_else(|| format!("`{key}` is no table"))
 }
 
 fn merge(into: &mut dyn TableLike, from: &dyn TableLike) {
@@ -87,8 +131,10 @@ fn merge(into: &mut dyn TableLike, from: &dyn TableLike) {
             }
             continue;
         };
-        if let (Some(old), Some(new)) = (old.as_table_like_mut(), new.as_table_like()) {
-            merge(old, new);
+        if let (Some(table), Some(new)) = (old.as_inline_table_mut(), new.as_table_like()) {
+            merge_inline(table, new);
+        } else if let (Some(table), Some(new)) = (old.as_table_like_mut(), new.as_table_like()) {
+            merge(table, new);
         } else if let (Some(new), true) = (new.as_array(), old.is_array() || old.is_array_of_tables()) {
             new.iter().for_each(|entry| insert(key, old, entry));
         } else if let (Some(old), Some(new)) = (old.as_value_mut(), new.as_value()) {
@@ -99,34 +145,81 @@ fn merge(into: &mut dyn TableLike, from: &dyn TableLike) {
     }
 }
 
+/// The space before the closing brace stays there.
+fn merge_inline(into: &mut InlineTable, from: &dyn TableLike) {
+    let space = into.iter().last().and_then(|(_, last)| last.decor().suffix().cloned());
+    let before = into.len();
+    merge(into, from);
+    if let (Some(space), true) = (space, into.len() > before) {
+        let last = into.len() - 1;
+        for (at, (_, value)) in into.iter_mut().enumerate().filter(|(at, _)| *at + 1 >= before) {
+            if at == last {
+                value.decor_mut().set_suffix(space.clone());
+            } else {
+                value.decor_mut().set_suffix("");
+            }
+        }
+    }
+}
+
 /// Puts an entry into a list, unless it is there; one that is about the same is changed.
 fn insert(key: &str, list: &mut Item, entry: &Value) {
     if let Some(list) = list.as_array_of_tables_mut() {
         let Some(entry) = entry.as_inline_table() else { return };
-        match list.iter_mut().find(|old| about(key, *old) == about(key, entry)) {
+        let at = list.iter().position(|old| about(key, old) == about(key, entry));
+        match at.and_then(|at| list.get_mut(at)) {
             Some(old) => merge(old, entry),
             None => list.push(entry.clone().into_table()),
         }
     } else if let Some(list) = list.as_array_mut() {
-        match list.iter_mut().find(|old| same(key, old, entry)) {
-            Some(Value::InlineTable(old)) => entry.as_inline_table().into_iter().for_each(|entry| merge(old, entry)),
+        let at = list.iter().position(|old| same(key, old, entry));
+        match at.and_then(|at| list.get_mut(at)) {
+            Some(Value::InlineTable(old)) => {
+                entry.as_inline_table().into_iter().for_each(|entry| merge_inline(old, entry));
+            }
             Some(_) => {}
             None => push(list, entry),
         }
     }
 }
 
-/// At the end, laid out as the entry before it.
+/// At the end, laid out as the entry before it. A comment behind that one stays with it.
 fn push(list: &mut Array, entry: &Value) {
     let mut entry = entry.clone();
     plain(&mut entry);
-    let before = list.iter().next_back().and_then(|last| last.decor().prefix()?.as_str().map(str::to_owned));
-    match (before, list.is_empty()) {
-        (Some(before), false) => {
-            entry.decor_mut().set_prefix(if before.is_empty() { " ".to_owned() } else { before });
-            list.push_formatted(entry);
-        }
-        _ => list.push(entry),
+    let text = |raw: Option<&toml_edit::RawString>| raw.and_then(|raw| raw.as_str()).unwrap_or_default().to_owned();
+    let Some(at) = list.len().checked_sub(1) else { return list.push(entry) };
+    let Some(last) = list.get_mut(at) else { return };
+    let before = text(last.decor().prefix());
+    let Some((_, indent)) = before.rsplit_once('\n') else {
+        entry.decor_mut().set_prefix(" ");
+        return list.push_formatted(entry);
+    };
+    // Without a comma after it, what follows the entry is its own; with one, it is the list's.
+    let follows = text(last.decor().suffix());
+    let behind = if follows.contains('\n') { follows } else { text(Some(list.trailing())) };
+    let (comment, end) = behind.rsplit_once('\n').unwrap_or(("", &behind));
+    entry.decor_mut().set_prefix(format!("{comment}\n{indent}"));
+    if let Some(last) = list.get_mut(at) {
+        last.decor_mut().set_suffix("");
+    }
+    let end = format!("\n{end}");
+    list.push_formatted(entry);
+    list.set_trailing(end);
+}
+
+/// Takes an entry out; a comment behind the one before it stays.
+fn pull(list: &mut Array, at: usize) {
+    let gone = list.remove(at);
+    let before = gone.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default();
+    let Some((comment, _)) = before.rsplit_once('\n').filter(|(comment, _)| comment.contains('#')) else { return };
+    if let Some(next) = list.get_mut(at) {
+        let prefix = next.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default();
+        let prefix = format!("{comment}{prefix}");
+        next.decor_mut().set_prefix(prefix);
+    } else {
+        let trailing = format!("{comment}{}", list.trailing().as_str().unwrap_or_default());
+        list.set_trailing(trailing);
     }
 }
 
@@ -139,73 +232,59 @@ fn plain(value: &mut Value) {
     }
 }
 
-fn take(table: &mut dyn TableLike, line: &dyn TableLike) -> usize {
-    let mut taken = 0;
+fn take(table: &mut dyn TableLike, line: &dyn TableLike) {
     for (key, what) in line.iter() {
         let Some(item) = table.get_mut(key) else { continue };
         let whole = what.as_table_like().is_some_and(TableLike::is_empty);
         let is_list = item.is_array() || item.is_array_of_tables();
-        let emptied = if whole {
-            taken += 1;
-            true
-        } else if let (Some(inner), Some(what)) = (item.as_table_like_mut(), what.as_table_like()) {
-            taken += take(inner, what);
+        let emptied = if let (Some(inner), Some(what), false) = (item.as_table_like_mut(), what.as_table_like(), whole)
+        {
+            take(inner, what);
             inner.is_empty()
         } else if let (Some(entries), true) = (what.as_array(), is_list) {
-            taken += entries.iter().map(|entry| take_entry(key, item, entry)).sum::<usize>();
+            entries.iter().for_each(|entry| take_entry(key, item, entry));
             item.as_array().is_some_and(Array::is_empty) || item.as_array_of_tables().is_some_and(|it| it.is_empty())
         } else {
-            taken += 1;
             true
         };
         if emptied {
             table.remove(key);
         }
     }
-    taken
 }
 
 /// Takes an entry out of a list; of a secret, only the hosts that are named, if any are.
-fn take_entry(key: &str, list: &mut Item, entry: &Value) -> usize {
-    let hosts = entry.as_inline_table().and_then(|entry| entry.get("hosts")?.as_array());
-    let mut taken = 0;
-    let mut keep = |old: &mut dyn TableLike| {
-        if entry.as_inline_table().is_none_or(|entry| about(key, old) != about(key, entry)) {
+fn take_entry(key: &str, list: &mut Item, entry: &Value) {
+    let gone = entry.as_inline_table();
+    let hosts = gone.and_then(|gone| gone.get("hosts")?.as_array());
+    let stays = |old: &mut dyn TableLike| {
+        if gone.is_none_or(|gone| about(key, old) != about(key, gone)) {
             return true;
         }
         let (Some(hosts), Some(list)) = (hosts, old.get_mut("hosts").and_then(Item::as_array_mut)) else {
-            taken += 1;
             return false;
         };
-        let before = list.len();
         list.retain(|host| !hosts.iter().any(|gone| gone.as_str() == host.as_str()));
-        taken += before - list.len();
         !list.is_empty()
     };
     if let Some(list) = list.as_array_of_tables_mut() {
-        let mut at = 0;
-        while let Some(old) = list.get_mut(at) {
-            if keep(old) { at += 1 } else { list.remove(at) }
-        }
-    } else if let Some(list) = list.as_array_mut() {
-        let mut at = 0;
-        while let Some(old) = list.get_mut(at) {
-            let stays = match old {
-                Value::InlineTable(old) => keep(old),
-                old if same(key, old, entry) => {
-                    taken += 1;
-                    false
-                }
-                _ => true,
-            };
-            if stays {
-                at += 1;
-            } else {
+        for at in (0..list.len()).rev() {
+            if !list.get_mut(at).is_none_or(|old| stays(old)) {
                 list.remove(at);
             }
         }
+    } else if let Some(list) = list.as_array_mut() {
+        for at in (0..list.len()).rev() {
+            let kept = match list.get_mut(at) {
+                Some(Value::InlineTable(old)) => stays(old),
+                Some(old) => !same(key, old, entry),
+                None => true,
+            };
+            if !kept {
+                pull(list, at);
+            }
+        }
     }
-    taken
 }
 
 fn same(key: &str, a: &Value, b: &Value) -> bool {
@@ -226,83 +305,4 @@ fn about<'a>(key: &str, entry: &'a dyn TableLike) -> Option<&'a str> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn grants(text: &str) -> DocumentMut {
-        text.parse().unwrap()
-    }
-
-    fn granted(text: &str, line: &str) -> String {
-        let mut document = grants(text);
-        Line::parse(line).unwrap().add_to(document.as_table_mut());
-        document.to_string()
-    }
-
-    fn revoked(text: &str, line: &str) -> (usize, String) {
-        let mut document = grants(text);
-        let taken = Line::parse_or_key(line).unwrap().take_from(document.as_table_mut());
-        (taken, document.to_string())
-    }
-
-    #[test]
-    fn what_is_there_stays_as_it_is_written() {
-        let text = "# mine\nagent-tools = [ # these\n    \"a.b\",   # this one\n    \"c.d\",\n]\npublish  =  true\n";
-        let with = "# mine\nagent-tools = [ # these\n    \"a.b\",   # this one\n    \"c.d\",\n    \"e.f\",\n]\npublish  =  true\n";
-        assert_eq!(granted(text, r#"agent-tools = ["a.b", "e.f"]"#), with);
-        assert_eq!(granted(with, r#"agent-tools = ["e.f"]"#), with);
-        let (taken, without) = revoked(with, r#"agent-tools = ["e.f"]"#);
-        assert_eq!((taken, without.as_str()), (1, text));
-        assert_eq!(granted("", "publish = true"), "publish = true\n");
-        assert_eq!(granted("events = [\"a.b\"]\n", r#"events = ["c.d"]"#), "events = [\"a.b\", \"c.d\"]\n");
-    }
-
-    #[test]
-    fn entries_are_known_by_what_they_are_about() {
-        let read = r#"filesystem = [{ host = ".", guest = "/src", access = "read" }]"#;
-        let write = read.replace("read", "write");
-        assert_eq!(granted(&format!("{read}\n"), &write), format!("{write}\n"));
-        let http = "http = [{ allow = \"https://a.example\", private = false }]\n";
-        let more =
-            granted(http, r#"http = [{ allow = "https://a.example", requests = 5 }, { allow = "https://b.example" }]"#);
-        let expected = r#"http = [{ allow = "https://a.example", private = false, requests = 5 }, { allow = "https://b.example" }]"#;
-        assert_eq!(more.trim(), expected);
-        let secret = "secrets = [{ name = \"s\", hosts = [\"a.example\"] }]\n";
-        let told = granted(secret, r#"secrets = [{ name = "s", hosts = ["b.example"] }]"#);
-        assert_eq!(told, "secrets = [{ name = \"s\", hosts = [\"a.example\", \"b.example\"] }]\n");
-        assert_eq!(revoked(&told, r#"secrets = [{ name = "s", hosts = ["b.example"] }]"#), (1, secret.to_owned()));
-        assert_eq!(revoked(secret, r#"secrets = [{ name = "s" }]"#), (1, String::new()));
-        let tables = "[[http]]\nallow = \"https://a.example\"\n";
-        let more = granted(tables, r#"http = [{ allow = "https://b.example" }]"#);
-        assert_eq!(more, format!("{tables}\n[[http]]\nallow = \"https://b.example\"\n"));
-        assert_eq!(revoked(&more, r#"http = [{ allow = "https://b.example" }]"#).1, tables);
-    }
-
-    #[test]
-    fn tables_of_any_form_are_one_thing() {
-        for form in ["client.form = true\n", "client = { form = true }\n", "[client]\nform = true\n"] {
-            let both: toml::Table = granted(form, r#"client.url = ["a.example"]"#).parse().unwrap();
-            assert_eq!(both["client"]["url"][0].as_str(), Some("a.example"), "{form}");
-            assert_eq!(both["client"]["form"].as_bool(), Some(true), "{form}");
-            for gone in ["client", "client.form", "client.form = true"] {
-                let (taken, rest) = revoked(form, gone);
-                assert_eq!((taken, rest.parse::<toml::Table>().unwrap().is_empty()), (1, true), "{form} {gone}");
-            }
-        }
-        assert_eq!(granted("state = { keys = 5 }\n", "state = {}"), "state = { keys = 5 }\n");
-        assert_eq!(revoked("state = { keys = 5 }\n", "state = {}").1, "");
-        assert_eq!(revoked("publish = true\n", "events"), (0, "publish = true\n".to_owned()));
-    }
-
-    #[test]
-    fn what_is_no_line_is_said() {
-        for (bad, why) in [
-            ("", "says nothing"),
-            ("publish", "not a line of TOML"),
-            ("a = 1\nb = 2", "one line"),
-            (r#"filesystem = [{ host = "<directory>", guest = "/x", access = "read" }]"#, "<directory>"),
-        ] {
-            assert!(Line::parse(bad).err().unwrap().contains(why), "{bad}");
-        }
-    }
-}
+mod tests;

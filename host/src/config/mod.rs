@@ -1,9 +1,9 @@
 //! The configuration file, the environment and the flags, resolved into one value. Unknown keys are errors.
 
-//g mod edit;
+mod edit;
 mod file;
 
-//g pub use edit::{Line, table_in};
+pub use edit::{Line, table_in};
 pub use file::ConfigFile;
 
 use crate::agent::UpstreamSettings;
