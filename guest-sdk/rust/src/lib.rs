@@ -2,7 +2,7 @@
 //!
 //! # Where to look
 //! - [`plugin`] turns a module of functions into a plugin.
-//! - [`output`], [`progress`], [`log`], [`client`], [`agent_tools`], [`steering`], [`publish`], [`events`], [`connections`], [`state`], [`meter`]
+//! - [`output`], [`progress`], [`log`], [`client`], [`agent_tools`], [`steering`], [`publish`], [`events`], [`connections`], [`http`], [`state`], [`meter`]
 //!   and [`filesystem`] are what a tool may use while it runs, and so may a resource or a prompt.
 //! - [`Form`] and [`Choice`] make typed questions to the user.
 //! - [`Content`], [`ToolError`] and [`IntoToolResult`] shape what a tool returns, [`IntoResource`] and [`IntoPrompt`] what
@@ -25,6 +25,7 @@ mod error;
 pub mod events;
 pub mod filesystem;
 mod form;
+pub mod http;
 mod imports;
 pub mod log;
 pub mod meter;

@@ -19,6 +19,7 @@ use crate::policy::{HttpGrant, HttpTarget, PluginId, Reach};
 use crate::secrets::{Secret, Vault};
 use async_trait::async_trait;
 use body::{Answer, Counted};
+use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, Method, Request, Response};
 use http_body_util::{BodyExt, Empty};
 use inject::Injected;
@@ -138,6 +139,10 @@ impl Sender {
                 .cloned()
                 .ok_or_else(|| HttpError::Failed(format!("there is no secret `{name}`; it would be [secrets.{name}]")))
         })?;
+        let promised = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+        if promised.is_some_and(|length| length > grant.body.as_u64()) {
+            return Err(HttpError::RequestTooLarge(grant.body.as_u64()));
+        }
         let request = self.request(&target, &url, headers, &secrets)?;
         let (body, overrun) = Counted::new(body, grant.body.as_u64(), call.clone(), target.host.clone())?;
         let place = Place {

@@ -19,6 +19,7 @@ mod connections;
 mod demos;
 mod door;
 mod drain;
+mod egress;
 mod escapes;
 mod floods;
 mod forged;

@@ -37,7 +37,7 @@ use proc_macro::TokenStream;
 ///
 /// Options of `#[plugin(...)]`: `name`, `version`, `description` (default: those of the Cargo package) and
 /// `requests(filesystem = "read" | "write", agent_tools = ["notes.add"], client(form, url, sample, roots), publish,
-/// events = ["policy.*"], connections = ["github"])`.
+/// events = ["policy.*"], connections = ["github"], http = ["GET https://api.example.com/"], secrets = ["example"])`.
 ///
 /// Options of `#[tool(...)]`: `name`, `title`, `description`, the hints `read_only`, `destructive`, `idempotent`,
 /// `open_world` (alone, or `= true`/`= false`) and `execution = "inline" | "may-run-long" | "task-only"`.

@@ -21,6 +21,8 @@ pub(crate) struct Options {
     publish: bool,
     events: Vec<LitStr>,
     connections: Vec<LitStr>,
+    http: Vec<LitStr>,
+    secrets: Vec<LitStr>,
     env: Vec<LitStr>,
     state: bool,
     scratch: bool,
@@ -59,12 +61,14 @@ impl Options {
             Some("publish") => self.publish = true,
             Some("events") => self.events = list(meta, event)?,
             Some("connections") => self.connections = list(meta, connection)?,
+            Some("http") => self.http = list(meta, http)?,
+            Some("secrets") => self.secrets = list(meta, secret)?,
             Some("env") => self.env = list(meta, variable)?,
             Some("state") => self.state = true,
             Some("scratch") => self.scratch = true,
             _ => {
                 return Err(meta.error(
-                    "unknown request; known are filesystem, agent_tools, client(...), publish, events, connections, env, state and scratch",
+                    "unknown request; known are filesystem, agent_tools, client(...), publish, events, connections, http, secrets, env, state and scratch",
                 ));
             }
         }
@@ -97,6 +101,8 @@ impl Options {
             ("agent-tools", &self.agent_tools),
             ("events", &self.events),
             ("connections", &self.connections),
+            ("http", &self.http),
+            ("secrets", &self.secrets),
             ("env", &self.env),
         ];
         for (key, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
@@ -144,6 +150,21 @@ fn agent_tool(pattern: &LitStr) -> syn::Result<()> {
 
 fn event(pattern: &LitStr) -> syn::Result<()> {
     dotted(pattern, "names no event; write dotted words, such as \"policy.effective\" or \"policy.*\"")
+}
+
+fn http(pattern: &LitStr) -> syn::Result<()> {
+    let text = pattern.value();
+    let url = text.split_once(' ').map_or(text.as_str(), |(_, url)| url);
+    if url.starts_with("https://") || url.starts_with("http://") {
+        return Ok(());
+    }
+    let problem =
+        "is no request; write `[METHODS ]https://host[:port][/path]`, such as \"GET,POST https://api.example.com/v1/\"";
+    Err(syn::Error::new(pattern.span(), format!("\"{text}\" {problem}")))
+}
+
+fn secret(name: &LitStr) -> syn::Result<()> {
+    names::check(name, "secret")
 }
 
 fn connection(name: &LitStr) -> syn::Result<()> {

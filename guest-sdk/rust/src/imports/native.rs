@@ -7,6 +7,7 @@ pub(crate) use crate::testing::state::{
 pub(crate) use crate::testing::{
     client::{ask, ask_many, supported},
     connections::{connected, send},
+    http::send_http,
     published::{append_resource, emit_event, put_prompt, put_resource, remove_prompt, remove_resource},
     values::{get_state, remove_state, set_state, state_keys, swap_state},
 };

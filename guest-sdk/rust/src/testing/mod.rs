@@ -23,6 +23,7 @@
 pub(crate) mod client;
 pub(crate) mod connections;
 mod host;
+pub(crate) mod http;
 mod offers;
 pub(crate) mod published;
 mod scripted;
@@ -36,6 +37,7 @@ use crate::{Context, Plugin, Tool, ToolError, ToolResult};
 pub use client::{Asked, AskedQuestion, SampleRequest};
 pub use connections::Sent;
 pub use host::Host;
+pub use http::SentHttp;
 pub use offers::{complete_prompt, complete_template, prompt, prompt_in, read, read_in};
 pub use published::{Attributes, Event, PublishedMessage, PublishedPrompt, PublishedResource};
 pub use state::{AgentCall, LogRecord, Progress};

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::client::Asked;
 use super::connections::Sent;
 use super::host::Host;
+use super::http::SentHttp;
 use super::published::{Event, PublishedPrompt, PublishedResource};
 use super::state;
 use crate::ResourceBody;
@@ -85,6 +86,22 @@ impl Host {
         let server = Rc::new(RefCell::new(server));
         state::with(|state| state.connections.servers.insert(name.to_owned(), server));
         self
+    }
+
+    /// Grants requests to other servers, all of which answer by a closure.
+    #[must_use]
+    pub fn http(
+        self,
+        server: impl FnMut(&SentHttp) -> Result<crate::http::Response, crate::http::HttpError> + 'static,
+    ) -> Self {
+        let server = Rc::new(RefCell::new(server));
+        state::with(|state| state.http.server = Some(server));
+        self
+    }
+
+    /// The requests sent to other servers so far.
+    pub fn sent_http(&self) -> Vec<SentHttp> {
+        state::with(|state| state.http.sent.clone())
     }
 
     /// Disconnects an account, until a tool asks the user to connect it and the user agrees.

@@ -14,6 +14,7 @@ use crate::{Budget, Content, ContentData, Denial, Execution, Exhaustion, Tool, T
 
 use super::client::Client;
 use super::connections::Accounts;
+use super::http::Servers;
 use super::published::Shelf;
 use super::values::Values;
 
@@ -59,6 +60,7 @@ pub(super) struct State {
     pub(super) folders: Vec<PathBuf>,
     pub(super) client: Client,
     pub(super) connections: Accounts,
+    pub(super) http: Servers,
     pub(super) shelf: Shelf,
     pub(super) values: Values,
     /// Names of grants.
@@ -81,6 +83,7 @@ impl Default for State {
             folders: Vec::new(),
             client: Client::default(),
             connections: Accounts::default(),
+            http: Servers::default(),
             shelf: Shelf::default(),
             values: Values::default(),
             denied: Vec::new(),

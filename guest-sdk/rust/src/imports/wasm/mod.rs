@@ -3,6 +3,7 @@
 mod asking;
 mod keeping;
 mod publishing;
+mod sending;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,6 +17,7 @@ use crate::{Content, Tool};
 pub(crate) use asking::{ask, ask_many, connected, send, supported};
 pub(crate) use keeping::{get_state, remove_state, set_state, state_keys, swap_state};
 pub(crate) use publishing::{append_resource, emit_event, put_prompt, put_resource, remove_prompt, remove_resource};
+pub(crate) use sending::send_http;
 
 pub(crate) fn emit(content: Vec<Content>) -> Result<u64, OutputError> {
     wit::output::emit(&content).map_err(|error| match error {

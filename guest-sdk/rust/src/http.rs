@@ -1,0 +1,204 @@
+//! Requests to other servers, sent by the host to those that the operator granted.
+//!
+//! Needs a request in the manifest, `#[plugin(requests(http = ["GET https://api.example.com/v1/"]))]`, and a grant. A
+//! secret of the operator's is written by name into the value of a header, `{{secret:example}}`: the host puts it in on
+//! the way, for the hosts that may be told it, and the plugin never has it.
+//!
+//! ```no_run
+//! use portcullis_guest::{ToolError, http};
+//! use serde_json::Value;
+//!
+//! fn weather() -> Result<String, ToolError> {
+//!     let request = http::get("https://api.example.com/v1/weather").header("authorization", "Bearer {{secret:example}}");
+//!     let weather: Value = request.send()?.error_for_status()?.json()?;
+//!     Ok(weather["summary"].to_string())
+//! }
+//! ```
+//!
+//! Underneath is `wasi:http`, so what a crate or a language of your own sends over that is held to the same grants.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::{Denial, ToolError, imports};
+
+/// How much of a body is read when nothing else is said.
+const MAX_BODY: usize = 4 << 20;
+
+/// Why a request got no answer, or not the one that was wanted.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HttpError {
+    /// Not granted: the request, a redirect that it met, or a secret in it.
+    Denied(Denial),
+    /// The request cannot be sent as it is; says why.
+    Invalid(String),
+    /// No answer, or no end of it, in time.
+    Timeout,
+    /// A ceiling of the grant was reached; says which.
+    Exhausted(String),
+    /// The other server could not be reached or misbehaved; says how.
+    Failed(String),
+    /// The other server answered with this status; see [`Response::error_for_status`].
+    Status(u16),
+    /// The other server's answer is not what was expected; says why.
+    UnexpectedResponse(String),
+}
+
+/// A request to be sent.
+#[must_use = "nothing is sent before `send`"]
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    pub(crate) method: String,
+    pub(crate) url: String,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) max_body: usize,
+    /// Why the body could not be written; told by `send`, so that a chain of calls needs only one `?`.
+    broken: Option<String>,
+}
+
+/// An answer, whatever its status.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Response {
+    /// Such as 200.
+    pub status: u16,
+    /// Names in small letters, and values; bytes that are no text are replaced.
+    pub headers: Vec<(String, String)>,
+    /// The body, or its beginning.
+    pub body: Vec<u8>,
+    /// There is more of it than [`Request::max_body`] wanted.
+    pub truncated: bool,
+}
+
+/// Reads.
+pub fn get(url: impl Into<String>) -> Request {
+    Request::new("GET", url)
+}
+
+/// Creates or acts.
+pub fn post(url: impl Into<String>) -> Request {
+    Request::new("POST", url)
+}
+
+impl Request {
+    /// By any method that may be granted: GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS.
+    pub fn new(method: impl Into<String>, url: impl Into<String>) -> Self {
+        let (method, url) = (method.into(), url.into());
+        Self { method, url, headers: vec![], body: vec![], timeout: None, max_body: MAX_BODY, broken: None }
+    }
+
+    /// Adds a header. Those of the connection, such as `host`, are the host's to set.
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// Sets the body.
+    pub fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
+        self.body = body.into();
+        self
+    }
+
+    /// Sets a body of JSON, and the header that says so.
+    pub fn json(mut self, value: &impl Serialize) -> Self {
+        match serde_json::to_vec(value) {
+            Ok(body) => self.body = body,
+            Err(error) => self.broken = Some(format!("the body cannot be written as JSON: {error}")),
+        }
+        self.header("content-type", "application/json")
+    }
+
+    /// How long to wait for the connection, for the answer, and for each piece of it. The grant's own time is not
+    /// lengthened by it.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// How much of the answer's body to read; 4 MiB by default. What is more is left with the server.
+    pub fn max_body(mut self, bytes: usize) -> Self {
+        self.max_body = bytes;
+        self
+    }
+
+    /// Sends the request and reads the answer. Redirects are followed as far as they are granted.
+    ///
+    /// # Errors
+    /// See [`HttpError`]. An answer of any status is an answer.
+    pub fn send(self) -> Result<Response, HttpError> {
+        match self.broken {
+            Some(why) => Err(HttpError::Invalid(why)),
+            None => imports::send_http(self),
+        }
+    }
+
+    /// As grants are written.
+    pub(crate) fn target(&self) -> String {
+        let url = self.url.split(['?', '#']).next().unwrap_or_default();
+        format!("{} {url}", self.method)
+    }
+}
+
+impl Response {
+    /// The response, if its status is a success (200 to 299).
+    ///
+    /// # Errors
+    /// [`HttpError::Status`] for any other.
+    pub fn error_for_status(self) -> Result<Self, HttpError> {
+        match self.status {
+            200..=299 => Ok(self),
+            status => Err(HttpError::Status(status)),
+        }
+    }
+
+    /// The first header of this name, in capital or small letters.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// The body as text; what is not UTF-8 is replaced.
+    pub fn text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.body)
+    }
+
+    /// The body, read as JSON.
+    ///
+    /// # Errors
+    /// [`HttpError::UnexpectedResponse`] when it is not a `T`.
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, HttpError> {
+        serde_json::from_slice(&self.body).map_err(|error| HttpError::UnexpectedResponse(error.to_string()))
+    }
+}
+
+impl fmt::Display for HttpError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Denied(denial) => write!(f, "denied: {denial}"),
+            Self::Invalid(why) => write!(f, "the request cannot be sent: {why}"),
+            Self::Timeout => f.write_str("the other server did not answer in time"),
+            Self::Exhausted(what) => write!(f, "a limit was reached: {what}"),
+            Self::Failed(why) => write!(f, "the other server failed: {why}"),
+            Self::Status(status) => write!(f, "the other server answered with status {status}"),
+            Self::UnexpectedResponse(why) => {
+                write!(f, "the other server's answer is not what was expected: {why}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for HttpError {}
+
+impl From<HttpError> for ToolError {
+    fn from(error: HttpError) -> Self {
+        match error {
+            HttpError::Denied(denial) => Self::Denied(denial),
+            _ => Self::Failed(error.to_string()),
+        }
+    }
+}

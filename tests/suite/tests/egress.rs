@@ -1,0 +1,203 @@
+//! Requests of guests to other servers: what arrives there, what comes back, and what does neither.
+
+use serde_json::json;
+use std::time::Duration;
+use suite::web::{Reply, Seen, Web};
+use suite::{Called, Client, Home, PATIENCE, Server, eventually, paths, plugin, plugin_from};
+
+const CANARY: &str = "canary-b52f60d1c9e8";
+
+/// A server, and a host with the guest `fetcher` that may use it.
+struct World {
+    web: Web,
+    client: Client,
+}
+
+/// The guest with a manifest that asks for what the test needs, since a port is known only now.
+fn fetcher(home: &Home, requests: &serde_json::Value) -> std::path::PathBuf {
+    let mut component = std::fs::read(paths::guest("fetcher")).unwrap();
+    let manifest = json!({"name": "fetcher", "version": "0.1.0", "requests": requests}).to_string();
+    let name = "portcullis:manifest";
+    let mut section = vec![u8::try_from(name.len()).unwrap()];
+    section.extend(name.as_bytes());
+    section.extend(manifest.as_bytes());
+    component.push(0);
+    let mut size = section.len();
+    while size >= 0x80 {
+        component.push(0x80 | u8::try_from(size & 0x7f).unwrap());
+        size >>= 7;
+    }
+    component.push(u8::try_from(size).unwrap());
+    component.extend(section);
+    let path = home.path().join("fetcher.wasm");
+    std::fs::write(&path, component).unwrap();
+    path
+}
+
+impl World {
+    /// `grants` are lines of TOML, with PORT for the server's.
+    fn new(grants: &str, answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> Self {
+        let web = Web::serve(answer);
+        let port = web.address.port();
+        let home = Home::new();
+        let both = |host: &str| format!("GET,POST http://{host}:{port}");
+        let requests = json!({
+            "http": [both("127.0.0.1"), both("localhost"), "GET http://169.254.169.254", "GET https://*"],
+            "secrets": ["key"],
+        });
+        let source = fetcher(&home, &requests);
+        home.write("key.secret", CANARY);
+        let settings = format!("limits.deadline = \"5s\"\n{}", grants.replace("PORT", &port.to_string()));
+        let config = plugin_from("fetcher", &source, &settings) + "[secrets.key]\nfile = \"key.secret\"\n";
+        let client = Client::of_server(Server::start_in(home, &config));
+        Self { web, client }
+    }
+
+    fn run(&mut self, request: &str) -> Called {
+        self.send(request, 0)
+    }
+
+    fn send(&mut self, request: &str, bytes: u64) -> Called {
+        let request = request.replace("PORT", &self.web.address.port().to_string());
+        self.client.run("fetcher", json!({"path": request, "n": bytes}))
+    }
+}
+
+const OPEN: &str = r#"grants.http = [{ allow = "GET,POST http://127.0.0.1:PORT", private = true, body = "64 KiB", timeout = "2s", redirects = 1 }]"#;
+
+fn hello(seen: &Seen) -> Reply {
+    match seen.path() {
+        "/large" => Reply::new(200, vec![b'x'; 70_000]),
+        "/metadata" => Reply::redirect("http://169.254.169.254/latest/meta-data/"),
+        "/local" => {
+            Reply::redirect(&format!("http://localhost:{}/", seen.header("host").unwrap().rsplit(':').next().unwrap()))
+        }
+        "/echo" => Reply::new(200, seen.everything()).with("X-Echo", seen.header("authorization").unwrap_or("nothing")),
+        "/slow" => {
+            std::thread::sleep(Duration::from_millis(500));
+            Reply::new(200, "late")
+        }
+        _ => Reply::new(200, format!("hello {} {}", seen.method, seen.body.len())),
+    }
+}
+
+#[test]
+fn a_granted_request_is_sent_and_answered() {
+    let mut world = World::new(OPEN, hello);
+    assert!(world.run("GET http://127.0.0.1:PORT/a?b=c\nX-Mine: 1").good().ends_with("11 bytes: hello GET 0"));
+    let seen = world.web.seen();
+    assert_eq!((seen[0].target.as_str(), seen[0].header("x-mine")), ("/a?b=c", Some("1")));
+    assert!(seen[0].header("host").unwrap().starts_with("127.0.0.1:"));
+    let posted = world.send("POST http://127.0.0.1:PORT/\nContent-Length: 10000", 10_000).good();
+    assert!(posted.contains("hello POST 10000"), "{posted}");
+    // What is the host's to set, a guest cannot.
+    for header in
+        ["Host: evil.example", "Connection: upgrade", "Transfer-Encoding: chunked", "Proxy-Foo: 1", "Expect: x"]
+    {
+        let refused = world.run(&format!("GET http://127.0.0.1:PORT/\n{header}"));
+        assert!(refused.is_error() && refused.text().contains("Forbidden"), "{header}: {}", refused.text());
+    }
+}
+
+#[test]
+fn without_a_grant_nothing_is_sent() {
+    let mut world = World::new("", hello);
+    let denied = world.run("GET http://127.0.0.1:PORT/");
+    let text = denied.text();
+    assert!(denied.is_error() && text.contains("HttpRequestDenied"), "{text}");
+    assert!(text.contains("denied: http `GET http://127.0.0.1:") && text.contains("is not granted"), "{text}");
+    assert!(text.contains("http = ") || text.contains("portcullis grant"), "{text}");
+    assert_eq!(world.web.seen().len(), 0);
+    // A plugin that asks for it in no manifest gets nothing from a grant.
+    let settings = format!("{}\n", OPEN.replace("PORT", &world.web.address.port().to_string()));
+    let mut client = Client::of(&plugin("fetcher", &settings));
+    let path = world.web.url("/");
+    let denied = client.run("fetcher", json!({"path": format!("GET {path}")}));
+    assert!(denied.text().contains("is not requested by the plugin"), "{}", denied.text());
+    assert_eq!(world.web.seen().len(), 0);
+}
+
+#[test]
+fn this_machine_needs_a_word_of_its_own() {
+    let closed = r#"grants.http = [{ allow = "http://127.0.0.1:PORT" }, { allow = "http://localhost:PORT" }]"#;
+    let mut world = World::new(closed, hello);
+    for host in ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "127.1", "%31%32%37.0.0.1"] {
+        let denied = world.run(&format!("GET http://{host}:PORT/"));
+        assert!(denied.is_error(), "{host}: {}", denied.text());
+    }
+    let text = world.run("GET http://localhost:PORT/").text();
+    assert!(
+        text.contains("leads into a private network or to this machine") && text.contains("private = true"),
+        "{text}"
+    );
+    assert_eq!(world.web.seen().len(), 0);
+}
+
+#[test]
+fn a_redirect_is_a_request_of_its_own() {
+    let metadata = r#", { allow = "http://169.254.169.254" }]"#;
+    let mut world = World::new(&OPEN.replace(']', metadata), hello);
+    let text = world.run("GET http://127.0.0.1:PORT/metadata").text();
+    assert!(text.contains("HttpRequestDenied") && text.contains("no plugin may reach"), "{text}");
+    let text = world.run("GET http://127.0.0.1:PORT/local").text();
+    assert!(text.contains("denied: http `GET http://localhost:") && text.contains("is not granted"), "{text}");
+    assert_eq!((world.web.count("/"), world.web.count("/local")), (0, 1));
+}
+
+#[test]
+fn sizes_and_times_end() {
+    let mut world = World::new(OPEN, hello);
+    let text = world.run("GET http://127.0.0.1:PORT/large").text();
+    assert!(text.contains("HttpResponseBodySize(Some(65536))"), "{text}");
+    let text = world.send("POST http://127.0.0.1:PORT/\nContent-Length: 100000", 100_000).text();
+    assert!(text.contains("HttpRequestBodySize(Some(65536))"), "{text}");
+    let text = world.run("hurry\nGET http://127.0.0.1:PORT/slow").text();
+    assert!(text.contains("HttpResponseTimeout"), "{text}");
+    assert!(world.run("GET http://127.0.0.1:PORT/slow").good().contains("late"));
+    // A guest that goes away leaves nothing behind.
+    assert_eq!(world.run("leave\nGET http://127.0.0.1:PORT/slow").good(), "left");
+    assert!(world.run("hold\nGET http://127.0.0.1:PORT/").good().starts_with("200"));
+    let id = world.client.server.id();
+    let port = format!(":{:04X} ", world.web.address.port());
+    let gone = eventually(PATIENCE, || {
+        let sockets = std::fs::read_to_string(format!("/proc/{id}/net/tcp")).ok()?;
+        // State 01 is a connection that is open.
+        let open = sockets
+            .lines()
+            .filter(|line| line.split_whitespace().nth(2).is_some_and(|to| format!("{to} ").ends_with(&port)));
+        (open.filter(|line| line.split_whitespace().nth(3) == Some("01")).count() == 0).then_some(())
+    });
+    assert!(gone.is_some(), "a connection is still open");
+}
+
+#[test]
+fn a_secret_is_told_to_its_host_and_to_nobody_else() {
+    let grants = format!("{OPEN}\ngrants.secrets = [{{ name = \"key\", hosts = [\"HOST\"] }}]");
+    // A host that may be told it is a name.
+    let told = grants.replace("http://127.0.0.1", "http://localhost").replace("HOST", "localhost");
+    let mut world = World::new(&told, hello);
+    let said = world.run("GET http://localhost:PORT/echo\nAuthorization: Bearer {{secret:key}}").good();
+    assert_eq!(world.web.seen()[0].header("authorization"), Some(format!("Bearer {CANARY}").as_str()));
+    assert!(said.contains("Bearer ****") && !said.contains(CANARY), "{said}");
+    // Not in a URL, nor to a host that is not named.
+    world.run("GET http://localhost:PORT/echo?q={{secret:key}}");
+    let other = world.run("GET http://localhost:PORT/\nX-Key: {{secret:other}}").text();
+    assert!(other.contains("denied: secrets `other`"), "{other}");
+    let mut elsewhere = World::new(&grants.replace("HOST", "api.example.com"), hello);
+    let denied = elsewhere.run("GET http://127.0.0.1:PORT/\nX-Key: {{secret:key}}").text();
+    assert!(denied.contains("denied: secrets `key` is not granted for this host"), "{denied}");
+    assert_eq!(elsewhere.web.seen().len(), 0);
+    for world in [&world, &elsewhere] {
+        assert!(!world.client.server.log().contains(CANARY), "the log has the secret");
+    }
+    let arrived = world.web.seen().iter().filter(|seen| seen.everything().contains(CANARY)).count();
+    assert_eq!(arrived, 1);
+}
+
+#[test]
+fn a_secret_that_is_not_there_stops_the_start() {
+    let home = Home::new();
+    let file = home.write("portcullis.toml", "[secrets.key]\nfile = \"none.secret\"\n");
+    let ran = suite::portcullis(&home, &["serve", "--config", file.to_str().unwrap()]);
+    assert!(ran.refused().contains("[secrets.key] cannot read the file"), "{}", ran.refused());
+}
