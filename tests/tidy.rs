@@ -23,7 +23,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("abi", &["imports", "engine", "policy", "clock"]),
     ("registry", &["abi", "imports", "engine", "package", "policy", "clock", "changes", "telemetry", "audit"]),
     ("outbound", &["policy", "telemetry"]),
-    ("install", &["registry", "package", "outbound", "audit", "policy", "clock", "telemetry"]),
+    ("install", &["registry", "imports", "package", "outbound", "audit", "policy", "clock", "telemetry"]),
     ("identity", &["policy", "clock", "telemetry", "outbound"]),
     ("connections", &["imports", "storage", "outbound", "policy", "clock", "telemetry"]),
     ("model", &["imports", "policy", "clock", "telemetry", "outbound"]),

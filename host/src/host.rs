@@ -1,16 +1,19 @@
 //! The composition root: builds every part from a [`Config`] and wires traits to their implementations.
 
 use crate::agent::{LocalAgent, Nobody, Together, Upstream, gateway};
+use crate::audit::{Audit, FileJournal, JournalError};
 use crate::changes::Changes;
 use crate::clock::{Clock, SystemClock};
-use crate::config::Config;
+use crate::config::{Config, ConfigError};
 use crate::connections::{Broker, BrokerError};
 use crate::engine::{CacheError, CompileCache, CompileWorker, Compiler, Engines};
 use crate::imports::{Connections, Keepers, ModelProvider, NoConnections, ToolCaller};
 use crate::mcp::STEER_CALL;
 use crate::model::{ChatModel, ModelSetupError};
 use crate::policy::PluginSpec;
-use crate::registry::{Catalog, CatalogError, CurrentCatalog, FileWatch, LoadError, Loader, Plugin, Reloader, Runner};
+use crate::registry::{
+    Catalog, CatalogError, CurrentCatalog, FileWatch, LoadError, Loader, Plugin, Reloader, Runner, Wanted,
+};
 use crate::shelf::Shelf;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,6 +23,8 @@ use tokio::task::JoinSet;
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "each variant's sentence is that of the error inside")]
 pub enum StartError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     #[error(transparent)]
     Cache(#[from] CacheError),
     #[error("{}", .0.iter().map(|error| error.to_string()).collect::<Vec<_>>().join("\n"))]
@@ -34,6 +39,12 @@ pub enum StartError {
     Worker(std::io::Error),
     #[error(transparent)]
     Model(#[from] ModelSetupError),
+    #[error(transparent)]
+    Audit(#[from] JournalError),
+    #[error(
+        "server.audit.required needs a folder for the journal: set server.audit.folder, server.state or PORTCULLIS_STATE"
+    )]
+    NoJournal,
 }
 
 /// A running host: plugins loaded, ready for calls.
@@ -52,6 +63,8 @@ pub struct Host {
     pub clock: Arc<dyn Clock>,
     /// Servers behind this host.
     pub upstreams: Vec<Upstream>,
+    /// Where decisions are recorded.
+    pub audit: Audit,
     loader: Arc<Loader>,
     watch: FileWatch,
 }
@@ -65,6 +78,7 @@ impl Host {
             Some(broker) => broker,
             None => Arc::new(NoConnections),
         };
+        let audit = audit(config)?;
         let loader = Arc::new(loader(config, clock.clone())?);
         let specs: Vec<PluginSpec> = config.plugins.iter().chain(&config.agent).cloned().collect();
         let watch = FileWatch::new(specs.iter().map(|spec| spec.source.clone()));
@@ -77,22 +91,52 @@ impl Host {
         let reserved: &[&str] = if config.fallback_tools { &[STEER_CALL] } else { &[] };
         let catalog = Catalog::beside(plugins, agents, reserved)?;
         let catalog = Arc::new(CurrentCatalog::new(catalog, changes.clone()));
-        let runner = Arc::new(Runner::new(clock.clone(), keepers, connections).with_model(model));
+        let runner =
+            Arc::new(Runner::new(clock.clone(), keepers, connections).with_model(model).recorded_by(audit.clone()));
         let local = Arc::new(LocalAgent::new(runner.clone(), catalog.clone()));
         let agent = Arc::new(Together::new(vec![local]));
         let upstreams = gateway::connect(&config.upstreams, &agent, &catalog, clock.clone()).await;
-        Ok(Self { catalog, agent, runner, shelf, changes, clock, upstreams, loader, watch })
+        Ok(Self { catalog, agent, runner, shelf, changes, clock, upstreams, audit, loader, watch })
     }
 
-    /// Ends the connections to servers behind this host, and with them the programs that were started for it.
+    /// Ends the connections to servers behind this host, and with them the programs that were started for it; and sees
+    /// what was recorded to the disk.
     pub async fn close(&self) {
         futures::future::join_all(self.upstreams.iter().map(Upstream::close)).await;
+        let audit = self.audit.clone();
+        // Failing is logged where it happens.
+        let _ = tokio::task::spawn_blocking(move || audit.flush()).await;
     }
 
-    /// What takes up component files that change, for as long as it runs.
-    pub fn reloader(&self) -> Reloader {
-        Reloader::new(self.loader.clone(), self.catalog.clone(), self.watch.clone())
+    /// What takes up component files that change, and what is installed meanwhile, for as long as it runs.
+    pub fn reloader(&self, config: &Config) -> Reloader {
+        let lists = config.lock.iter().chain(&config.withdrawn_file).cloned().collect();
+        let config = config.clone();
+        let reread = move || {
+            let config = config.clone().with_installed()?;
+            let withdrawn = config.withdrawn()?;
+            Ok(Wanted { plugins: config.plugins, agents: config.agent, withdrawn })
+        };
+        let reread = Box::new(move || reread().map_err(|error: ConfigError| error.to_string()));
+        Reloader::new(self.loader.clone(), self.catalog.clone(), self.watch.clone(), lists, reread)
     }
+}
+
+/// The journal of what is decided: for a server, and for commands that decide something. Blocks.
+pub fn audit(config: &Config) -> Result<Audit, StartError> {
+    if config.audit.off {
+        return Ok(Audit::none());
+    }
+    let Some(folder) = &config.audit.folder else {
+        if config.audit.required {
+            return Err(StartError::NoJournal);
+        }
+        tracing::warn!("nothing is recorded: set server.audit.folder, server.state or PORTCULLIS_STATE");
+        return Ok(Audit::none());
+    };
+    let (journal, head) = FileJournal::open(folder, &config.audit, Arc::new(SystemClock))?;
+    tracing::debug!(%head, "audit journal");
+    Ok(Audit::new(Arc::new(journal)))
 }
 
 /// The broker of connected accounts, if there are any to connect. Blocks.
@@ -131,7 +175,9 @@ fn model(
 pub fn loader(config: &Config, clock: Arc<dyn Clock>) -> Result<Loader, StartError> {
     let cache = CompileCache::open(&config.cache)?;
     let worker = CompileWorker::new(worker_program()?);
-    Ok(Loader::new(Compiler::new(Arc::new(Engines::new()), cache, worker), clock, Arc::new(Nobody)))
+    let loader = Loader::new(Compiler::new(Arc::new(Engines::new()), cache, worker), clock, Arc::new(Nobody));
+    loader.refuse(config.withdrawn()?);
+    Ok(loader)
 }
 
 /// The compile worker is this very binary.

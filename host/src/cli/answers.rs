@@ -54,7 +54,8 @@ fn put(plugin: &str, asked: &Asked) -> Reply {
     }
 }
 
-fn line(prompt: &str) -> Option<String> {
+/// What is typed after this prompt; none: nobody types any more.
+pub(super) fn line(prompt: &str) -> Option<String> {
     let mut out = std::io::stderr();
     write!(out, "{prompt}").and_then(|()| out.flush()).ok()?;
     let mut said = String::new();

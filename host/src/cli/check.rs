@@ -3,8 +3,9 @@
 use super::{ConfigFile, show};
 use crate::clock::SystemClock;
 use crate::config::Config;
-use crate::host;
 use crate::install::{Source, Sources};
+use crate::registry::definitions;
+use crate::{host, package};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -23,24 +24,21 @@ impl Check {
         let loader = host::loader(&Config::empty()?, Arc::new(SystemClock))?;
         let path = Path::new(&self.reference);
         // A file of any name may be looked at.
-        let found = match path.is_file() {
-            true => {
-                let (digest, inspection, offer) = loader.examine(path).await?;
-                println!("{} is a plugin", path.display());
-                show::component(&digest, &inspection);
-                show::offer(&offer);
-                return Ok(ExitCode::SUCCESS);
+        let bytes = match path.is_file() {
+            true => package::read_file(path)?,
+            false => {
+                let found = Sources::new(self.file.or_none()?.sources).fetch(&self.reference).await?;
+                match &found.signer {
+                    Some(signer) => println!("{}\nsigned by {signer}", found.resolved),
+                    None => println!("{}\nsigned by nobody whom [sources] names", found.resolved),
+                }
+                found.bytes
             }
-            false => Sources::new(self.file.or_none()?.sources).fetch(&self.reference).await?,
         };
-        let (digest, inspection, offer) = loader.examine_bytes(Path::new(&self.reference), &found.bytes).await?;
-        println!("{} is a plugin", found.resolved);
-        match &found.signer {
-            Some(signer) => println!("signed by {signer}"),
-            None => println!("signed by nobody whom [sources] names"),
-        }
-        show::component(&digest, &inspection);
-        show::offer(&offer);
+        let seen = loader.examine(path, &bytes).await?;
+        println!("{} is a plugin", path.display());
+        show::component(&seen.digest, &definitions(&seen.offer), &seen.inspection);
+        show::offer(&seen.offer);
         Ok(ExitCode::SUCCESS)
     }
 }

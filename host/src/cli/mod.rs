@@ -9,9 +9,7 @@ mod check;
 mod config;
 mod forms;
 mod key;
-mod pack;
 mod plugin;
-mod push;
 mod serve;
 mod show;
 mod terminal;
@@ -40,7 +38,7 @@ impl ConfigFile {
     /// For commands that need no plugins: a file that nobody named and that is not there says nothing.
     fn or_none(&self) -> anyhow::Result<crate::config::Config> {
         let named = self.config.as_os_str() != crate::config::DEFAULT_FILE;
-        let found = if named || self.config.exists() { Config::load(&self.config) } else { Config::empty() };
+        let found = if named || self.config.exists() { Config::load_alone(&self.config) } else { Config::empty() };
         Ok(found?)
     }
 }

@@ -57,7 +57,7 @@ impl Serve {
         );
         drop(catalog);
         if config.reload {
-            tokio::spawn(stop.clone().run_until_cancelled_owned(host.reloader().run()));
+            tokio::spawn(stop.clone().run_until_cancelled_owned(host.reloader(&config).run()));
         }
         let ask = config.ask.as_deref().map(ask_tools).transpose()?.map(Arc::new);
         let lot = Lot::new(config.parked.clone(), Arc::new(SystemClock))?;

@@ -12,7 +12,7 @@ use bytesize::ByteSize;
 /// A loaded plugin.
 pub(super) fn plugin(plugin: &Plugin) {
     println!("[{}] {}", plugin.id().table(), plugin.spec.source.display());
-    component(&plugin.digest, &plugin.inspection);
+    component(&plugin.digest, &plugin.definitions, &plugin.inspection);
     println!("\ngrants (what is also requested takes effect)");
     lines(&authority::granted(&plugin.spec.grants, plugin.authority.mounts()));
     for idle in plugin.authority.idle_grants() {
@@ -44,14 +44,18 @@ pub(super) fn offer(offer: &Offer) {
 }
 
 /// A component: identity, requests, imports.
-pub(super) fn component(digest: &Digest, inspection: &Inspection) {
+pub(super) fn component(digest: &Digest, definitions: &Digest, inspection: &Inspection) {
     if let Some(manifest) = &inspection.manifest {
         println!("{} {}", printable(&manifest.name), printable(&manifest.version));
         if let Some(description) = &manifest.description {
             println!("{}", printable(description));
         }
     }
-    println!("{digest}\n{} component, portcullis:plugin {}", ByteSize(inspection.size), crate::package::API_VERSION);
+    println!(
+        "{digest}\ndefinitions {definitions}\n{} component, portcullis:plugin {}",
+        ByteSize(inspection.size),
+        crate::package::API_VERSION
+    );
     println!("\nrequests");
     match &inspection.manifest {
         None => println!("  nothing (it has no manifest)"),

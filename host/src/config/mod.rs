@@ -1,20 +1,25 @@
 //! The configuration file, the environment and the flags, resolved into one value. Unknown keys are errors.
 
+mod installed;
+mod upstreams;
+
 use crate::agent::UpstreamSettings;
+use crate::audit::AuditSettings;
 use crate::connections::ConnectionSettings;
 use crate::identity::AuthSettings;
-use crate::install::{SourceSettings, SourceTables};
+use crate::install::{LockError, SourceSettings, SourceTables};
 use crate::model::ModelSettings;
 use crate::outbound::Endpoint;
 use crate::policy::{Digest, Grants, Limits, ParkingLimits, PluginId, PluginSpec, Side};
 use bytesize::ByteSize;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+pub use upstreams::upstream;
 
 /// Every key with its default and meaning; what `portcullis config --example` prints.
 pub const EXAMPLE: &str = include_str!("example.toml");
@@ -36,6 +41,8 @@ pub enum ConfigError {
     Parse { path: PathBuf, message: String },
     #[error("{path}: [{table}] {message}")]
     Table { path: PathBuf, table: String, message: String },
+    #[error(transparent)]
+    Lock(#[from] LockError),
     #[error("{0}")]
     Environment(String),
 }
@@ -75,6 +82,7 @@ struct ServerTable {
     cache: Option<PathBuf>,
     state: Option<PathBuf>,
     public: Option<Endpoint>,
+    audit: AuditSettings,
     auth: AuthSettings,
     parked: ParkingLimits,
     max_body: Option<ByteSize>,
@@ -82,6 +90,8 @@ struct ServerTable {
     #[serde(with = "humantime_serde")]
     poll_after: Option<Duration>,
     fallback_tools: bool,
+    withdrawn: Vec<Digest>,
+    withdrawn_file: Option<PathBuf>,
 }
 
 #[derive(Deserialize)]
@@ -115,6 +125,8 @@ pub struct Config {
     /// Whether a component file that is replaced is taken up while the host runs. On by default: whoever can write the
     /// file decides what runs after the next start anyway.
     pub reload: bool,
+    /// How decisions are recorded.
+    pub audit: AuditSettings,
     /// How clients over HTTP say who they are.
     pub auth: AuthSettings,
     /// How many calls may wait for answers.
@@ -147,11 +159,17 @@ pub struct Config {
     pub upstreams: Vec<UpstreamSettings>,
     /// What holds for plugins by where they are published.
     pub sources: SourceTables,
+    /// The file of what is installed; none: there is no configuration file that it could belong to.
+    pub lock: Option<PathBuf>,
+    /// File of withdrawn components.
+    pub withdrawn_file: Option<PathBuf>,
+    /// Withdrawn components; [`Config::withdrawn`] has those of the file, too.
+    pub withdrawn: Vec<Digest>,
 }
 
 impl Config {
-    /// Reads a file.
-    pub fn load(path: &Path) -> Result<Self, ConfigError> {
+    /// Reads a configuration file, without what is installed.
+    pub fn load_alone(path: &Path) -> Result<Self, ConfigError> {
         let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Read {
             path: path.to_owned(),
             hint: match source.kind() {
@@ -163,7 +181,7 @@ impl Config {
             source,
         })?;
         let folder = std::path::absolute(path).ok().and_then(|p| p.parent().map(Path::to_owned)).unwrap_or_default();
-        Self::parse(&text, path, &folder)
+        Ok(Self { lock: installed::lock_of(path), ..Self::parse(&text, path, &folder)? })
     }
 
     /// Reads text; `path` is for messages, `folder` what relative paths are relative to.
@@ -176,7 +194,9 @@ impl Config {
                 .map(|(name, table)| plugin(side, name, table, path, folder))
                 .collect::<Result<Vec<_>, _>>()
         };
-        let upstreams = upstreams(&file, path, folder)?;
+        let upstreams = upstreams::all(&file, path, folder)?;
+        let state = file.server.state.map(|state| folder.join(home_expanded(&state))).or_else(default_state);
+        let audit = audit(file.server.audit, state.as_deref(), folder);
         let mut auth = file.server.auth;
         auth.check().map_err(|message| ConfigError::Table {
             path: path.to_owned(),
@@ -186,6 +206,7 @@ impl Config {
         auth.keys = auth.keys.map(|keys| folder.join(home_expanded(&keys)));
         let model = file.model.map(|model| checked_model(model, path, folder)).transpose()?;
         Ok(Self {
+            audit,
             auth,
             model,
             ask: file.ask.map(|ask| folder.join(home_expanded(&ask.tools))),
@@ -201,7 +222,7 @@ impl Config {
                 Some(cache) => folder.join(home_expanded(&cache)),
                 None => default_cache()?,
             },
-            state: file.server.state.map(|state| folder.join(home_expanded(&state))).or_else(default_state),
+            state,
             public: file.server.public,
             connections: connections(file.connections, path, folder)?,
             max_body: file.server.max_body.unwrap_or(MAX_BODY),
@@ -212,6 +233,9 @@ impl Config {
             agent: resolve(Side::Agent, file.agent)?,
             upstreams,
             sources: sources(file.sources, path, folder)?,
+            lock: None,
+            withdrawn_file: file.server.withdrawn_file.map(|list| folder.join(home_expanded(&list))),
+            withdrawn: file.server.withdrawn,
         })
     }
 
@@ -219,6 +243,15 @@ impl Config {
     pub fn empty() -> Result<Self, ConfigError> {
         Self::parse("", Path::new(""), Path::new(""))
     }
+}
+
+/// The journal is in the folder for state, unless it has one of its own.
+fn audit(mut settings: AuditSettings, state: Option<&Path>, folder: &Path) -> AuditSettings {
+    settings.folder = match settings.folder {
+        Some(own) => Some(folder.join(home_expanded(&own))),
+        None => state.map(|state| state.join("audit")),
+    };
+    settings
 }
 
 /// Whether a name can be a key that others name: part of tools' names, grants and addresses.
@@ -263,34 +296,6 @@ fn sources(tables: BTreeMap<String, SourceSettings>, path: &Path, folder: &Path)
     tables.into_iter().map(checked).collect::<Result<_, _>>().map(SourceTables::new)
 }
 
-/// Servers behind this host. Their names are part of tools' names, beside those of plugins.
-fn upstreams(file: &File, path: &Path, folder: &Path) -> Result<Vec<UpstreamSettings>, ConfigError> {
-    let checked = |(name, settings): (&String, &UpstreamSettings)| {
-        let fail =
-            |message: String| ConfigError::Table { path: path.to_owned(), table: format!("upstream.{name}"), message };
-        if !is_name(name) || name.contains("__") {
-            return Err(fail("the name must be 1 to 32 of A-Z a-z 0-9 - _, without `__`".into()));
-        }
-        if file.plugins.contains_key(name) || file.agent.contains_key(name) {
-            return Err(fail("a plugin has the same name; tools are told apart by it".into()));
-        }
-        upstream(name, settings.clone(), folder).map_err(fail)
-    };
-    file.upstream.iter().map(checked).collect()
-}
-
-/// A server to be a client of, with everything resolved: the error is a sentence. Paths are relative to `folder`.
-pub fn upstream(name: &str, mut settings: UpstreamSettings, folder: &Path) -> Result<UpstreamSettings, String> {
-    settings.key_file = settings.key_file.map(|file| folder.join(home_expanded(&file)));
-    settings.named(name, inherited())
-}
-
-/// What a program that is a server finds of our environment: what programs cannot do without, and none of our secrets.
-fn inherited() -> Vec<(String, OsString)> {
-    let names = ["HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"];
-    names.into_iter().filter_map(|name| Some((name.to_owned(), std::env::var_os(name)?))).collect()
-}
-
 fn checked_model(mut model: ModelSettings, path: &Path, folder: &Path) -> Result<ModelSettings, ConfigError> {
     model.check().map_err(|message| ConfigError::Table { path: path.to_owned(), table: "model".into(), message })?;
     model.key_file = model.key_file.map(|file| folder.join(home_expanded(&file)));
@@ -298,11 +303,11 @@ fn checked_model(mut model: ModelSettings, path: &Path, folder: &Path) -> Result
 }
 
 fn plugin(side: Side, name: String, table: PluginTable, path: &Path, folder: &Path) -> Result<PluginSpec, ConfigError> {
-    let id = PluginId { side, name };
-    let fail = |message: String| ConfigError::Table { path: path.to_owned(), table: id.table(), message };
-    if !is_name(&id.name) || id.name.contains("__") {
-        return Err(fail("the name must be 1 to 32 of A-Z a-z 0-9 - _, without `__`".into()));
-    }
+    let fail = |message: String| {
+        let table = format!("{}.{name}", side.table());
+        ConfigError::Table { path: path.to_owned(), table, message }
+    };
+    let id = PluginId::new(side, &name).map_err(fail)?;
     table.limits.check().map_err(|error| fail(error.to_string()))?;
     let mut grants = table.grants;
     for mount in &mut grants.filesystem {
@@ -317,6 +322,7 @@ fn plugin(side: Side, name: String, table: PluginTable, path: &Path, folder: &Pa
     Ok(PluginSpec {
         source: folder.join(home_expanded(&table.source)),
         digest: table.digest,
+        definitions: None,
         prefix: table.prefix,
         private: table.private,
         grants,

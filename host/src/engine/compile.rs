@@ -67,6 +67,12 @@ impl Compiler {
         }
     }
 
+    /// What was learned about the component with this digest when it was compiled, without loading its code.
+    pub fn described(&self, digest: &str, profile: Profile) -> Option<Vec<u8>> {
+        let fingerprint = self.engines.fingerprint(profile).ok()?;
+        self.cache.get(digest, fingerprint).map(|entry| entry.description)
+    }
+
     /// Compiles in the worker. `digest` need not be known: nothing is kept before [`Fresh::keep`].
     pub async fn compile(&self, component: &[u8], profile: Profile) -> Result<Fresh<'_>, CompileError> {
         let _slot = self.slots.acquire().await.map_err(|error| CompileError(error.to_string()))?;

@@ -15,6 +15,7 @@ mod keepers;
 mod log;
 mod offer;
 mod output;
+mod permit;
 mod progress;
 mod prompt;
 mod publish;
@@ -25,7 +26,9 @@ mod tool;
 pub mod wasi;
 
 pub use crate::policy::Origin;
-pub use agent_tools::{AgentError, AgentResult, AgentTool, AgentTools, CallOptions, Caller, ReverseCall, ToolCaller};
+pub use agent_tools::{
+    AgentError, AgentResult, AgentTool, AgentTools, CallOptions, Caller, Lane, ReverseCall, ToolCaller,
+};
 pub use client::{
     Abilities, Ability, Answer, Asked, Client, ClientCalls, ClientError, Decision, FormAnswer, FormSchema, Inquiry,
     ModelError, ModelPreferences, ModelProvider, NoClient, Question, Questions, Reply, Root, SampleAnswer,
@@ -40,6 +43,7 @@ pub use keepers::{Keepers, Provenance};
 pub use log::{GuestLog, Level, Stream};
 pub use offer::Offer;
 pub use output::{CallSink, Chunk, NoSink, Output, OutputError};
+pub use permit::Permit;
 pub use progress::{Progress, Report};
 pub use prompt::{Prompt, PromptArgument, PromptMessage, PromptResult};
 pub use publish::{Attributes, Publish, PublishError, PublishedPrompt, Publisher};
@@ -87,8 +91,8 @@ pub struct CallCtx {
     pub client: Client,
     /// `connections`.
     pub accounts: Accounts,
-    /// What is decided on the call's behalf.
-    pub trail: Trail,
+    /// What the call may do, and the records of what is decided on its behalf.
+    pub permit: Permit,
     /// The last path that the sandbox refused, for the error the user sees.
     pub refused_path: Option<wasi::RefusedPath>,
 }
@@ -103,7 +107,7 @@ impl CallCtx {
         client: Client,
         accounts: Accounts,
     ) -> Self {
-        let (authority, nobody) = (agent_tools.authority(), Keepers::none());
+        let (permit, nobody) = (agent_tools.permit().clone(), Keepers::none());
         let client = client.of_call(&context.id);
         Self {
             context,
@@ -111,19 +115,18 @@ impl CallCtx {
             progress: Progress::new(sink),
             agent_tools,
             steering: Steering::default(),
-            publish: Publish::new(authority.clone(), nobody.publisher),
-            events: Events::new(authority, nobody.events),
+            publish: Publish::new(permit.clone(), nobody.publisher),
+            events: Events::new(permit.clone(), nobody.events),
             client,
             accounts,
-            trail: Trail::default(),
+            permit,
             refused_path: None,
         }
     }
 
-    /// With records of what is decided.
-    pub fn recorded_by(mut self, trail: Trail) -> Self {
-        self.trail = trail;
-        self
+    /// Where what is decided on the call's behalf is recorded.
+    pub fn trail(&self) -> &Trail {
+        self.permit.trail()
     }
 
     /// To which somebody may say something.
@@ -134,9 +137,9 @@ impl CallCtx {
 
     /// With somebody who keeps what the call leaves behind; without, there is no room for anything.
     pub fn keep_with(mut self, keepers: &Keepers) -> Self {
-        let authority = self.agent_tools.authority();
-        self.publish = Publish::new(authority.clone(), keepers.publisher.clone());
-        self.events = Events::new(authority, keepers.events.clone());
+        let permit = &self.permit;
+        self.publish = Publish::new(permit.clone(), keepers.publisher.clone());
+        self.events = Events::new(permit.clone(), keepers.events.clone());
         self
     }
 }

@@ -2,6 +2,7 @@
 
 use super::inspect::Refusal;
 use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The largest component. Bounds memory and compile time before anything is known about the bytes.
@@ -26,6 +27,25 @@ pub enum PackageError {
         /// Why.
         refusal: Refusal,
     },
+}
+
+/// Reads a component that this host keeps for itself: no link, and nobody else can have written it.
+pub fn read_kept(path: &Path) -> Result<Vec<u8>, PackageError> {
+    let fail = |source| PackageError::Read { path: path.to_owned(), source };
+    let wrong = |why: &str| fail(std::io::Error::other(why));
+    let folder = path.parent().unwrap_or(path);
+    let around = std::fs::symlink_metadata(folder).map_err(fail)?;
+    if !around.is_dir() || around.mode() & 0o022 != 0 {
+        return Err(wrong("its folder must be a folder that only you can write to (chmod 700), and no link"));
+    }
+    let there = std::fs::symlink_metadata(path).map_err(fail)?;
+    if !there.is_file() {
+        return Err(wrong("it must be a regular file, and no link; remove it and install the plugin again"));
+    }
+    if there.mode() & 0o022 != 0 || there.uid() != around.uid() {
+        return Err(wrong("others can write to it; remove it and install the plugin again"));
+    }
+    read_file(path)
 }
 
 /// Reads a component file, refusing large ones before reading them.

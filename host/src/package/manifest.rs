@@ -39,6 +39,18 @@ impl Manifest {
                 return Err("a text in it has control characters".into());
             }
         }
+        let Requests { secrets, env, connections, agent_tools, events, .. } = &manifest.requests;
+        // An operator reads these, and puts them into a shell.
+        for name in [secrets, env, connections].into_iter().flatten() {
+            let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+            if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
+                return Err("a name that it requests is not 1 to 64 of A-Z a-z 0-9 . _ -".into());
+            }
+        }
+        let patterns = agent_tools.iter().chain(events);
+        if patterns.into_iter().any(|pattern| !pattern.as_str().bytes().all(|byte| byte.is_ascii_graphic())) {
+            return Err("a pattern that it requests has more than plain characters in it".into());
+        }
         Ok(manifest)
     }
 }
@@ -54,5 +66,11 @@ mod tests {
         assert!(Manifest::parse(br#"{"name":"a","version":"1","requests":{"network":true}}"#).is_err());
         assert!(Manifest::parse(br#"{"name":"a","version":"1","root":true}"#).is_err());
         assert!(Manifest::parse(b"{\"name\":\"a\\u001b[2J\",\"version\":\"1\"}").is_err());
+        for request in
+            [r#""env":["A B"]"#, r#""secrets":["a\u202e"]"#, r#""connections":[""]"#, r#""agent-tools":["a.\u200b"]"#]
+        {
+            let text = format!(r#"{{"name":"a","version":"1","requests":{{{request}}}}}"#);
+            assert!(Manifest::parse(text.as_bytes()).is_err(), "{request}");
+        }
     }
 }

@@ -6,7 +6,7 @@ mod inspect;
 mod manifest;
 
 pub use crate::policy::Digest;
-pub use file::{MAX_COMPONENT, PackageError, read_file};
+pub use file::{MAX_COMPONENT, PackageError, read_file, read_kept};
 pub use inspect::{Inspection, Refusal, TOOLS_INTERFACE, inspect};
 pub use manifest::Manifest;
 

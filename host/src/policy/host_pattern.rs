@@ -33,6 +33,15 @@ impl HostPattern {
         &self.0
     }
 
+    /// Whether whatever it covers is covered by the other one, too.
+    pub fn within(&self, other: &Self) -> bool {
+        match self.0.strip_prefix('*') {
+            // `*.a.b` is within `*.b`: each name below the one is below the other.
+            Some(end) => self == other || other.0.strip_prefix('*').is_some_and(|wide| end.ends_with(wide)),
+            None => other.covers(&self.0),
+        }
+    }
+
     /// Whether it covers this host, which is in lower case as URLs have it.
     pub fn covers(&self, host: &str) -> bool {
         match self.0.strip_prefix('*') {

@@ -121,6 +121,30 @@ impl HttpPattern {
             && (plain || self.path == "/")
     }
 
+    /// Whether whatever it covers is covered by the other one, too. Says no where that cannot be seen at once.
+    pub fn within(&self, other: &Self) -> bool {
+        let below = match other.path.strip_suffix('/') {
+            Some(folder) => self.path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')),
+            None => {
+                let rest = self.path.strip_prefix(&other.path);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            }
+        };
+        self.methods.iter().all(|method| other.methods.contains(method))
+            && self.secure == other.secure
+            && self.port == other.port
+            && self.host.within(&other.host)
+            && below
+    }
+
+    /// The host of what it covers over TLS, as a grant of a secret names it; none where any host is meant, or an address.
+    pub fn secret_host(&self) -> Option<String> {
+        match &self.host {
+            HttpHost::Named(pattern) if self.secure => Some(pattern.as_str().to_owned()),
+            HttpHost::Named(_) | HttpHost::Any | HttpHost::Address(_) => None,
+        }
+    }
+
     /// Whether it names one host, and no group of them.
     pub fn names_one_host(&self) -> bool {
         match &self.host {
@@ -150,6 +174,17 @@ impl HttpHost {
             return Err(format!("`{text}` looks like an address, but is none"));
         }
         HostPattern::new(text).map(Self::Named).map_err(|error| error.to_string())
+    }
+
+    fn within(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Any | Self::Named(_), Self::Any) => true,
+            (Self::Named(one), Self::Named(other)) => one.within(other),
+            (Self::Address(one), Self::Address(other)) => one == other,
+            (Self::Any, Self::Named(_) | Self::Address(_))
+            | (Self::Named(_), Self::Address(_))
+            | (Self::Address(_), Self::Any | Self::Named(_)) => false,
+        }
     }
 
     fn covers(&self, host: &str) -> bool {
@@ -230,6 +265,36 @@ mod tests {
 
     fn get(path: &str) -> HttpTarget {
         target("GET", true, "api.example.com", 443, path)
+    }
+
+    #[test]
+    fn narrower_patterns_lie_within_wider_ones() {
+        let within = |one, other| HttpPattern::new(one).unwrap().within(&HttpPattern::new(other).unwrap());
+        for (one, other) in [
+            ("https://a.example/", "https://a.example/"),
+            ("GET https://a.example/", "https://a.example/"),
+            ("https://a.example/v1/", "https://a.example/"),
+            ("https://a.example/v1/x", "https://a.example/v1"),
+            ("https://a.example", "https://*"),
+            ("https://*.b.a.example", "https://*.a.example"),
+            ("https://10.0.0.1", "https://10.0.0.1"),
+        ] {
+            assert!(within(one, other), "{one} in {other}");
+        }
+        for (one, other) in [
+            ("POST https://a.example/", "https://a.example/"),
+            ("https://a.example/", "https://a.example/v1/"),
+            ("https://a.example/v1", "https://a.example/v1/"),
+            ("https://a.example/v10", "https://a.example/v1"),
+            ("http://a.example/", "https://a.example/"),
+            ("https://a.example:8443/", "https://a.example/"),
+            ("https://*", "https://a.example/"),
+            ("https://*.a.example", "https://a.example"),
+            ("https://a.example", "https://*.a.example"),
+            ("https://10.0.0.1", "https://*"),
+        ] {
+            assert!(!within(one, other), "{one} in {other}");
+        }
     }
 
     #[test]

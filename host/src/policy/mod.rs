@@ -20,6 +20,7 @@ mod parking;
 mod pattern;
 mod plugin;
 mod principal;
+mod withdrawn;
 
 pub use address::Reach;
 pub use asking::{ClientGrants, ClientRequests, SampleGrant};
@@ -37,3 +38,4 @@ pub use parking::ParkingLimits;
 pub use pattern::{PatternError, ToolPattern};
 pub use plugin::{PluginId, PluginSpec, Side};
 pub use principal::Principal;
+pub use withdrawn::Withdrawn;

@@ -37,6 +37,12 @@ impl ToolPattern {
         self.matcher.is_match(name)
     }
 
+    /// Whether whatever it covers is covered by the other one, too. Says no where that cannot be seen at once.
+    pub fn within(&self, other: &Self) -> bool {
+        let literal = !self.text.contains(['*', '?', '[', ']', '{', '}', '\\', '!']);
+        self == other || (literal && other.covers(&self.text))
+    }
+
     /// The pattern as written.
     pub fn as_str(&self) -> &str {
         &self.text

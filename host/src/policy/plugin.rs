@@ -32,6 +32,15 @@ pub struct PluginId {
 }
 
 impl PluginId {
+    /// With a name that can be part of tools' names, grants and addresses; the error is a sentence.
+    pub fn new(side: Side, name: &str) -> Result<Self, String> {
+        let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+        if !plain || name.is_empty() || name.len() > 32 || name.contains("__") {
+            return Err("the name must be 1 to 32 of A-Z a-z 0-9 - _, without `__`".into());
+        }
+        Ok(Self { side, name: name.to_owned() })
+    }
+
     /// The configuration table of this plugin, such as `plugins.files`.
     pub fn table(&self) -> String {
         format!("{}.{}", self.side.table(), self.name)
@@ -45,7 +54,7 @@ impl std::fmt::Display for PluginId {
 }
 
 /// A plugin as configured.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PluginSpec {
     /// Side and name.
     pub id: PluginId,
@@ -53,6 +62,8 @@ pub struct PluginSpec {
     pub source: PathBuf,
     /// The only bytes that may be in that file; none: whatever is there, which is for one's own plugins.
     pub digest: Option<Digest>,
+    /// Of an installed plugin: of everything it said it offers when the operator agreed to it.
+    pub definitions: Option<Digest>,
     /// Whether its tools are exposed as `<plugin>__<tool>`.
     pub prefix: bool,
     /// Whether what an agent-side tool answers is for its caller and the caller's client only.
@@ -61,4 +72,11 @@ pub struct PluginSpec {
     pub grants: Grants,
     /// The ceilings of its calls.
     pub limits: Limits,
+}
+
+impl PluginSpec {
+    /// Whether `portcullis plugin install` brought it here: the host keeps its file, and the lock file names it.
+    pub fn is_installed(&self) -> bool {
+        self.definitions.is_some()
+    }
 }

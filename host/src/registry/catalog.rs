@@ -148,8 +148,13 @@ impl Catalog {
             let newest = |old: &Arc<Plugin>| newer.iter().find(|new| new.id() == old.id()).unwrap_or(old).clone();
             plugins.iter().map(newest).collect()
         };
-        let newer = Self::beside(replaced(&self.plugins), replaced(&self.agents), self.reserved)?;
-        Ok(newer.before(self.beyond.values().cloned().collect()))
+        self.of(replaced(&self.plugins), replaced(&self.agents))
+    }
+
+    /// These plugins in place of all there are, beside and before the same as before.
+    pub fn of(&self, plugins: Vec<Arc<Plugin>>, agents: Vec<Arc<Plugin>>) -> Result<Self, CatalogError> {
+        let other = Self::beside(plugins, agents, self.reserved)?;
+        Ok(other.before(self.beyond.values().cloned().collect()))
     }
 
     /// The same plugins, before these tools of servers behind this host.

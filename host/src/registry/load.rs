@@ -10,10 +10,11 @@ use crate::imports::{
     wasi,
 };
 use crate::package::{self, Digest, Inspection, PackageError};
-use crate::policy::{Authority, Budget, Limits, Lineage, Metering, PluginId, PluginSpec};
+use crate::policy::{Authority, Budget, Limits, Lineage, Metering, PluginId, PluginSpec, Side, Withdrawn};
+use crate::telemetry::printable;
 use serde::{Deserialize, Serialize};
-use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use tokio_util::sync::CancellationToken;
 
 /// A plugin that could not be loaded: which, and why.
@@ -42,6 +43,22 @@ pub enum Reason {
     Offer(#[from] OfferError),
     #[error(transparent)]
     Mount(#[from] wasi::MountError),
+    #[error(
+        "{} is {found}, but the lock file names {pinned}: it was changed without being asked for. `portcullis plugin update {name}` brings what is published now, `portcullis plugin remove {name}` forgets it",
+        path.display()
+    )]
+    Changed { path: PathBuf, found: Digest, pinned: Digest, name: String },
+    #[error(
+        "{} is {found}, but `digest` names {pinned}: only those bytes are loaded. If the change is yours, write the new digest",
+        path.display()
+    )]
+    NotPinned { path: PathBuf, found: Digest, pinned: Digest },
+    #[error(
+        "what it says of its tools is not what you agreed to (it is {found}, agreed was {agreed}); remove it, or install it again and read what it says"
+    )]
+    Redefined { found: Digest, agreed: Digest },
+    #[error("{digest} is withdrawn, {why}: it is not loaded. `portcullis plugin update` looks for another version")]
+    Withdrawn { digest: Digest, why: String },
 }
 
 /// Loads plugins.
@@ -51,6 +68,17 @@ pub struct Loader {
     agent: Arc<dyn ToolCaller>,
     fuel: OnceLock<Abi>,
     ticks: OnceLock<Abi>,
+    withdrawn: RwLock<Arc<Withdrawn>>,
+}
+
+/// What a component turned out to be, without any configuration.
+pub struct Examined {
+    /// Of its bytes.
+    pub digest: Digest,
+    /// What it says of itself, imports and exports.
+    pub inspection: Inspection,
+    /// What it offers.
+    pub offer: Offer,
 }
 
 /// What the cache remembers of a component, so that a warm start runs no guest code.
@@ -63,7 +91,26 @@ struct Description {
 impl Loader {
     /// Over a compiler. `nobody` answers reverse calls while a component is asked what it offers.
     pub fn new(compiler: Compiler, clock: Arc<dyn Clock>, nobody: Arc<dyn ToolCaller>) -> Self {
-        Self { compiler, clock, agent: nobody, fuel: OnceLock::new(), ticks: OnceLock::new() }
+        let (fuel, ticks) = (OnceLock::new(), OnceLock::new());
+        Self { compiler, clock, agent: nobody, fuel, ticks, withdrawn: RwLock::default() }
+    }
+
+    /// From now on these are refused, too. What is loaded stays.
+    pub fn refuse(&self, withdrawn: Withdrawn) {
+        *self.withdrawn.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(withdrawn);
+    }
+
+    /// Whether a component may be loaded at all.
+    pub fn allows(&self, id: &PluginId, digest: &Digest) -> Result<(), LoadError> {
+        self.not_withdrawn(digest).map_err(|reason| LoadError { table: id.table(), reason })
+    }
+
+    fn not_withdrawn(&self, digest: &Digest) -> Result<(), Reason> {
+        let list = self.withdrawn.read().unwrap_or_else(PoisonError::into_inner).clone();
+        match list.reason(digest) {
+            None => Ok(()),
+            Some(why) => Err(Reason::Withdrawn { digest: digest.clone(), why: printable(why).into_owned() }),
+        }
     }
 
     /// Loads one plugin.
@@ -75,7 +122,7 @@ impl Loader {
     /// Loads what now is in the file of a plugin that is loaded already; none when that is the same.
     pub async fn newer(&self, old: &Plugin) -> Result<Option<Plugin>, LoadError> {
         let fail = |reason| LoadError { table: old.id().table(), reason };
-        let bytes = package::read_file(&old.spec.source).map_err(|error| fail(error.into()))?;
+        let bytes = read(&old.spec).map_err(|error| fail(error.into()))?;
         if Digest::of(&bytes) == old.digest {
             return Ok(None);
         }
@@ -83,8 +130,10 @@ impl Loader {
     }
 
     async fn try_load(&self, spec: PluginSpec) -> Result<Plugin, Reason> {
-        let bytes = package::read_file(&spec.source)?;
+        let bytes = read(&spec)?;
         let digest = Digest::of(&bytes);
+        pinned(&spec, &digest)?;
+        self.not_withdrawn(&digest)?;
         let profile = spec.limits.metering;
         let (prepared, description) = match self.compiler.cached(digest.as_str(), profile)? {
             Some(cached) => match serde_json::from_slice::<Description>(&cached.description) {
@@ -94,6 +143,9 @@ impl Loader {
             None => self.install(&spec.source, &spec.id, &bytes, &digest, profile).await?,
         };
         let offered = offer::check(description.offer)?;
+        if let Some(agreed) = spec.definitions.as_ref().filter(|agreed| **agreed != offered.definitions) {
+            return Err(Reason::Redefined { found: offered.definitions, agreed: agreed.clone() });
+        }
         let requests = description.inspection.manifest.as_ref().map(|m| m.requests.clone()).unwrap_or_default();
         let authority = Arc::new(Authority::new(spec.id.clone(), &requests, &spec.grants));
         for idle in authority.idle_grants() {
@@ -112,6 +164,7 @@ impl Loader {
             templates: offered.templates,
             prompts: offered.prompts,
             completes: offered.completes,
+            definitions: offered.definitions,
             prepared,
         })
     }
@@ -173,18 +226,59 @@ impl Loader {
         prepared.describe(setup).await.result
     }
 
-    /// Inspects, compiles and asks a component file without any configuration: what `portcullis check` does.
-    pub async fn examine(&self, source: &Path) -> Result<(Digest, Inspection, Offer), LoadError> {
-        let fail = |error: PackageError| LoadError { table: source.display().to_string(), reason: error.into() };
-        self.examine_bytes(source, &package::read_file(source).map_err(fail)?).await
+    /// Inspects, compiles and asks a component without any configuration. `name` is what it is called in messages.
+    pub async fn examine(&self, name: &Path, bytes: &[u8]) -> Result<Examined, LoadError> {
+        let id = PluginId { side: Side::Server, name: "check".into() };
+        let examined = async {
+            let digest = Digest::of(bytes);
+            self.not_withdrawn(&digest)?;
+            let description = match self.described(&digest) {
+                Some(description) => description,
+                None => self.install(name, &id, bytes, &digest, Metering::Fuel).await?.1,
+            };
+            Ok(Examined { digest, inspection: description.inspection, offer: description.offer })
+        };
+        examined.await.map_err(|reason| LoadError { table: name.display().to_string(), reason })
     }
 
-    /// The same with bytes that were brought from elsewhere; `source` says from where.
-    pub async fn examine_bytes(&self, source: &Path, bytes: &[u8]) -> Result<(Digest, Inspection, Offer), LoadError> {
-        let id = PluginId { side: crate::policy::Side::Server, name: "check".into() };
-        let digest = Digest::of(bytes);
-        let examined = self.install(source, &id, bytes, &digest, Metering::Fuel).await;
-        let fail = |reason| LoadError { table: source.display().to_string(), reason };
-        examined.map(|(_, found)| (digest, found.inspection, found.offer)).map_err(fail)
+    /// What is known of a component without compiling it: what an earlier run learned, or what its bytes say. An offer is
+    /// known only of what was compiled.
+    pub fn glance(&self, spec: &PluginSpec) -> Result<(Digest, Inspection, Option<Offer>), LoadError> {
+        let glanced = || {
+            let bytes = read(spec)?;
+            let digest = Digest::of(&bytes);
+            pinned(spec, &digest)?;
+            self.not_withdrawn(&digest)?;
+            if let Some(Description { inspection, offer }) = self.described(&digest) {
+                return Ok((digest, inspection, Some(offer)));
+            }
+            let refused = |refusal| PackageError::Refused { path: spec.source.clone(), refusal };
+            Ok((digest, package::inspect(&bytes).map_err(refused)?, None))
+        };
+        glanced().map_err(|reason| LoadError { table: spec.id.table(), reason })
+    }
+
+    /// What an earlier run learned of a component.
+    fn described(&self, digest: &Digest) -> Option<Description> {
+        let known = |profile| self.compiler.described(digest.as_str(), profile);
+        let text = known(Metering::Fuel).or_else(|| known(Metering::Ticks))?;
+        serde_json::from_slice(&text).ok()
+    }
+}
+
+/// The bytes of a plugin's file. Of one that was installed, nobody else can have written it.
+fn read(spec: &PluginSpec) -> Result<Vec<u8>, PackageError> {
+    if spec.is_installed() { package::read_kept(&spec.source) } else { package::read_file(&spec.source) }
+}
+
+/// Whether these are the bytes that the operator agreed to.
+fn pinned(spec: &PluginSpec, found: &Digest) -> Result<(), Reason> {
+    let (path, found) = (spec.source.clone(), found.clone());
+    match spec.digest.clone() {
+        Some(pinned) if pinned != found && spec.is_installed() => {
+            Err(Reason::Changed { path, found, pinned, name: spec.id.name.clone() })
+        }
+        Some(pinned) if pinned != found => Err(Reason::NotPinned { path, found, pinned }),
+        Some(_) | None => Ok(()),
     }
 }

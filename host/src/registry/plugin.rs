@@ -47,6 +47,8 @@ pub struct Plugin {
     pub prompts: Vec<Prompt>,
     /// Whether it suggests values for arguments.
     pub completes: bool,
+    /// Of all that: a version that says the same of itself has the same.
+    pub definitions: Digest,
     pub(super) prepared: Prepared,
 }
 

@@ -6,10 +6,23 @@ use super::current::CurrentCatalog;
 use super::load::Loader;
 use super::plugin::Plugin;
 use super::watch::FileWatch;
-use crate::policy::PluginId;
+use crate::policy::{PluginId, PluginSpec, Withdrawn};
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// Everything that should be loaded.
+pub struct Wanted {
+    /// Exposed plugins, in order.
+    pub plugins: Vec<PluginSpec>,
+    /// Agent-side ones.
+    pub agents: Vec<PluginSpec>,
+    /// What must not be.
+    pub withdrawn: Withdrawn,
+}
+
+/// Says what should be loaded now; the error is a sentence.
+pub type Reread = Box<dyn Fn() -> Result<Wanted, String> + Send + Sync>;
 
 /// Reloads plugins whose files change.
 pub struct Reloader {
@@ -19,20 +32,80 @@ pub struct Reloader {
     /// Plugins whose file is newer than what runs, because it could not be taken up. Tried again with the next change:
     /// what was in the way may be gone then.
     behind: HashSet<PluginId>,
+    /// The files that say what should be loaded, and who reads them.
+    lists: Vec<PathBuf>,
+    reread: Reread,
 }
 
 impl Reloader {
-    /// For all plugins of a catalog; `watch` has their files.
-    pub fn new(loader: Arc<Loader>, catalog: Arc<CurrentCatalog>, watch: FileWatch) -> Self {
-        Self { loader, catalog, watch, behind: HashSet::new() }
+    /// For all plugins of a catalog; `watch` has their files. When one of `lists` changes, `reread` says what should be
+    /// loaded from then on.
+    pub fn new(
+        loader: Arc<Loader>,
+        catalog: Arc<CurrentCatalog>,
+        mut watch: FileWatch,
+        lists: Vec<PathBuf>,
+        reread: Reread,
+    ) -> Self {
+        watch.follow(lists.iter().cloned());
+        Self { loader, catalog, watch, behind: HashSet::new(), lists, reread }
     }
 
     /// Until it is dropped.
     pub async fn run(mut self) {
+        // The lists may have changed since they were read.
+        self.refit().await;
         loop {
             let changed = self.watch.changed().await;
+            if self.lists.iter().any(|list| changed.contains(list)) {
+                self.refit().await;
+            }
             self.reload(&changed).await;
         }
+    }
+
+    /// Loads what is new in the lists, and lets go of what is not there any more. A plugin whose line has changed and that
+    /// cannot be loaded is let go, too: what it was granted may have been taken from it.
+    async fn refit(&mut self) {
+        let wanted = match (self.reread)() {
+            Ok(wanted) => wanted,
+            Err(why) => {
+                return tracing::error!("what is installed has changed but cannot be read, all stays as it was: {why}");
+            }
+        };
+        self.loader.refuse(wanted.withdrawn);
+        let now = self.catalog.now();
+        self.watch.follow(wanted.plugins.iter().chain(&wanted.agents).map(|spec| spec.source.clone()));
+        let plugins = self.fitted(wanted.plugins, now.plugins()).await;
+        let agents = self.fitted(wanted.agents, now.agents()).await;
+        let same = |new: &[Arc<Plugin>], old: &[Arc<Plugin>]| {
+            new.len() == old.len() && new.iter().zip(old).all(|(new, old)| Arc::ptr_eq(new, old))
+        };
+        if same(&plugins, now.plugins()) && same(&agents, now.agents()) {
+            return;
+        }
+        let names = |plugins: &[Arc<Plugin>]| plugins.iter().map(|it| it.id().table()).collect::<Vec<_>>().join(", ");
+        let (exposed, behind) = (names(&plugins), names(&agents));
+        match self.catalog.update(|now| now.of(plugins, agents)) {
+            Ok(()) => tracing::info!("reloaded: what is installed has changed; plugins: {exposed}; agent: {behind}"),
+            Err(error) => tracing::error!("what is installed has changed, but all stays as it was: {error}"),
+        }
+    }
+
+    async fn fitted(&self, specs: Vec<PluginSpec>, old: &[Arc<Plugin>]) -> Vec<Arc<Plugin>> {
+        let mut fitted = Vec::new();
+        for spec in specs {
+            let id = spec.id.clone();
+            let loaded = match old.iter().find(|old| old.spec == spec) {
+                Some(old) => self.loader.allows(&id, &old.digest).map(|()| old.clone()),
+                None => self.loader.load(spec).await.map(Arc::new),
+            };
+            match loaded {
+                Ok(plugin) => fitted.push(plugin),
+                Err(error) => tracing::error!(plugin = %id, "it is not loaded: {error}"),
+            }
+        }
+        fitted
     }
 
     async fn reload(&mut self, changed: &[PathBuf]) {

@@ -71,6 +71,15 @@ impl FileWatch {
         Self(watched.collect())
     }
 
+    /// Watches these from now on, too.
+    pub fn follow(&mut self, paths: impl IntoIterator<Item = PathBuf>) {
+        for path in paths {
+            if !self.0.iter().any(|watched| watched.path == path) {
+                self.0.extend(Self::new([path]).0);
+            }
+        }
+    }
+
     /// Waits until files have changed and come to rest, and says which.
     pub async fn changed(&mut self) -> Vec<PathBuf> {
         loop {

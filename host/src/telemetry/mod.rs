@@ -1,4 +1,15 @@
-//! What the host says about itself: logs, to stderr only, since stdout is the MCP wire.
+//! What the host says about itself: logs, to stderr only, since stdout is the MCP wire; counters; spans.
+
+mod log;
+mod meter;
+mod metrics;
+pub mod otlp;
+mod trace;
+
+pub use log::{LogFormat, log_as};
+pub use meter::{Meter, Used};
+pub use metrics::{Levels, METRICS, Metric, Metrics, catch_up};
+pub use trace::{Active, Attribute, Place, Span, Tracer};
 
 use std::borrow::Cow;
 use std::io::IsTerminal;
@@ -11,6 +22,7 @@ pub fn init(filter: &str) -> Result<(), String> {
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
+        .event_format(log::Chosen::default())
         .try_init()
         .map_err(|error| error.to_string())
 }

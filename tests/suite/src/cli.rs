@@ -41,6 +41,7 @@ impl Ran {
 pub fn portcullis(home: &Home, arguments: &[&str]) -> Ran {
     let mut command = Command::new(paths::binary());
     command.args(arguments).current_dir(home.path()).env("PORTCULLIS_CACHE", paths::cache());
+    command.env("PORTCULLIS_STATE", home.path().join("state"));
     run(command)
 }
 

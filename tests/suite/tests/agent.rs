@@ -57,7 +57,7 @@ impl Agent {
         let server = format!("[server]\ncache = {:?}\nstate = {:?}\n\n", paths::cache(), folder("server-state"));
         let file = home.write("server.toml", server + &plugins());
         // Everything is compiled by then: an agent does not wait for that.
-        portcullis(&home, &["plugin", "list", "--config", &file.display().to_string()]).good();
+        portcullis(&home, &["plugin", "list", "--load", "--config", &file.display().to_string()]).good();
         let address = format!("'{}' serve --config '{}'", paths::binary().display(), file.display());
         Self { home, address, _server: None }
     }

@@ -3,7 +3,7 @@
 
 use super::super::{CallContext, NoConnections};
 use super::*;
-use crate::policy::{Lineage, Side};
+use crate::policy::{Authority, Lineage, Side};
 use serde_json::json;
 use std::sync::Mutex;
 

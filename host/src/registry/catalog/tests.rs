@@ -25,13 +25,14 @@ impl Made {
     /// A plugin; `code` tells one version of it from another.
     fn plugin(&self, name: &str, prefix: bool, code: &str, offer: Offer) -> Arc<Plugin> {
         let id = PluginId { side: Side::Server, name: name.into() };
-        let Offered { tools, resources, templates, prompts, completes } = offer::check(offer).unwrap();
+        let Offered { tools, resources, templates, prompts, completes, definitions } = offer::check(offer).unwrap();
         Arc::new(Plugin {
             authority: Arc::new(Authority::none(id.clone())),
             spec: PluginSpec {
                 id,
                 source: "x".into(),
                 digest: None,
+                definitions: None,
                 prefix,
                 private: false,
                 grants: Grants::default(),
@@ -44,6 +45,7 @@ impl Made {
             templates,
             prompts,
             completes,
+            definitions,
             prepared: self.0.prepare(&self.1).unwrap(),
         })
     }

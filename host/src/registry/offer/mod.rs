@@ -1,5 +1,6 @@
 //! What a component says it offers, checked before any client sees it. A guest wrote these texts, a model will read them.
 
+mod definitions;
 mod prompts;
 mod resources;
 #[cfg(test)]
@@ -10,8 +11,10 @@ mod words;
 use super::plugin::{PluginTemplate, PluginTool};
 
 use crate::imports::{Offer, Prompt, ResourceInfo, SchemaError};
+use crate::policy::Digest;
 use words::MAX_NAME;
 
+pub use definitions::definitions;
 pub(super) use words::{is_name, plain};
 
 /// Bytes of all texts of one kind of offer: they are sent to every client and read by every model.
@@ -38,17 +41,19 @@ pub enum OfferError {
 }
 
 /// What a plugin offers, checked: each list sorted, so that lists never depend on a guest's mood.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Offered {
     pub(super) tools: Vec<PluginTool>,
     pub(super) resources: Vec<ResourceInfo>,
     pub(super) templates: Vec<PluginTemplate>,
     pub(super) prompts: Vec<Prompt>,
     pub(super) completes: bool,
+    pub(super) definitions: Digest,
 }
 
 /// Checks and compiles what a component listed.
 pub(super) fn check(offer: Offer) -> Result<Offered, OfferError> {
+    let definitions = definitions(&offer);
     let Offer { tools, resources, templates, prompts, completes } = offer;
     if tools.is_empty() && resources.is_empty() && templates.is_empty() && prompts.is_empty() {
         return Err(OfferError::Nothing);
@@ -59,6 +64,7 @@ pub(super) fn check(offer: Offer) -> Result<Offered, OfferError> {
         templates: resources::check_templates(templates)?,
         prompts: prompts::check(prompts)?,
         completes,
+        definitions,
     })
 }
 

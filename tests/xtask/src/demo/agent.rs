@@ -22,7 +22,7 @@ pub(crate) fn run(repo: &Repo) -> Result<()> {
     // Before the session: nobody enjoys watching a compiler.
     step("compiling the plugins", || {
         for config in ["demo-office.toml", "demo-agent.toml"] {
-            let args = ["plugin", "list", "--config"];
+            let args = ["plugin", "list", "--load", "--config"];
             let out = repo.portcullis().args(args).arg(repo.clients().join(config)).output();
             let out = out.context("cannot start portcullis")?;
             anyhow::ensure!(out.status.success(), "{config}: {}", String::from_utf8_lossy(&out.stderr));

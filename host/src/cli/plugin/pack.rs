@@ -1,18 +1,19 @@
 //! `portcullis plugin pack`.
 
+use super::consent::quoted;
 use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::host;
 use crate::install::{pack, trusted_comment};
 use crate::package;
-use crate::telemetry::printable;
+use crate::registry::Examined;
 use anyhow::Context;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 #[derive(clap::Args)]
-pub(super) struct Pack {
+pub(in crate::cli) struct Pack {
     /// The component file. It is looked at as if it were to be loaded, and kept as it is.
     component: PathBuf,
     /// Where the artefact goes: a new or empty folder, which becomes an OCI image layout.
@@ -24,7 +25,7 @@ impl Pack {
     pub(super) async fn run(&self) -> anyhow::Result<ExitCode> {
         let loader = host::loader(&Config::empty()?, Arc::new(SystemClock))?;
         let bytes = package::read_file(&self.component)?;
-        let (digest, inspection, _) = loader.examine_bytes(&self.component, &bytes).await?;
+        let Examined { digest, inspection, .. } = loader.examine(&self.component, &bytes).await?;
         let folder = self.out.clone().unwrap_or_else(|| self.component.with_extension("oci"));
         if std::fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_some()) {
             anyhow::bail!("{} is not empty; name another folder with --out", folder.display());
@@ -34,8 +35,9 @@ impl Pack {
         println!("artefact  {artefact}");
         println!("written to {}", folder.display());
         if let Some(manifest) = &inspection.manifest {
-            let comment = trusted_comment(&printable(&manifest.name), &printable(&manifest.version), &digest);
-            println!("to sign it: minisign -Sm {} -t '{comment}'", self.component.display());
+            // The plugin chose its name: it must stay one word of a shell.
+            let comment = quoted(&trusted_comment(&manifest.name, &manifest.version, &digest));
+            println!("to sign it: minisign -Sm {} -t {comment}", quoted(&self.component.display().to_string()));
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -1,18 +1,19 @@
 //! `portcullis plugin push`.
 
-use super::ConfigFile;
+use super::super::ConfigFile;
 use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::host;
 use crate::install::{Reference, Sources, signature_file};
 use crate::package;
+use crate::registry::Examined;
 use anyhow::Context;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 #[derive(clap::Args)]
-pub(super) struct Push {
+pub(in crate::cli) struct Push {
     /// The component file. It is looked at as if it were to be loaded.
     component: PathBuf,
     /// Where to: oci://registry/repository:tag.
@@ -36,7 +37,7 @@ impl Push {
         let sources = Sources::new(self.file.or_none()?.sources);
         let loader = host::loader(&Config::empty()?, Arc::new(SystemClock))?;
         let bytes = package::read_file(&self.component)?;
-        let (digest, inspection, _) = loader.examine_bytes(&self.component, &bytes).await?;
+        let Examined { digest, inspection, .. } = loader.examine(&self.component, &bytes).await?;
         let pushed = sources.push(&name, bytes, &inspection, signatures).await?;
         println!("component {digest}");
         println!("published as {pushed}");

@@ -1,0 +1,94 @@
+//! `portcullis plugin list`.
+
+use super::super::{ConfigFile, printable_lines};
+use crate::clock::SystemClock;
+use crate::config::Config;
+use crate::host::{self, Host};
+use crate::imports::Offer;
+use crate::install::{Entry, Lock};
+use crate::package::Inspection;
+use crate::policy::{Digest, PluginSpec};
+use crate::registry::{LoadError, Loader, Reason};
+use crate::telemetry::printable;
+use bytesize::ByteSize;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+#[derive(clap::Args)]
+pub(in crate::cli) struct List {
+    /// Load each of them, too: what does not load is an error. Otherwise nothing is compiled, run or connected to.
+    #[arg(long)]
+    load: bool,
+    #[command(flatten)]
+    file: ConfigFile,
+}
+
+impl List {
+    pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
+        let config = Config::load(&self.file.config)?;
+        if self.load {
+            let host = Host::start(&Config { upstreams: Vec::new(), ..config.clone() }, None).await?;
+            host.close().await;
+        }
+        let loader = host::loader(&config, Arc::new(SystemClock))?;
+        println!("{:<28} {:<16} {:<10} {:>9}  {:<19}  TOOLS", "PLUGIN", "STATE", "VERSION", "SIZE", "DIGEST");
+        for spec in config.plugins.iter().chain(&config.agent).filter(|spec| !spec.is_installed()) {
+            line(&loader, spec, "enabled");
+        }
+        if let Some(path) = &config.lock {
+            for (id, entry) in Lock::load(path)?.iter() {
+                line(&loader, &config.installed(path, &id, entry)?, state(entry));
+            }
+        }
+        for upstream in &config.upstreams {
+            let name = format!("upstream.{}", upstream.name);
+            println!("{name:<28} {:<16} {:<10} {:>9}  {:<19}  -", "a server", "-", "-", "-");
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn state(entry: &Entry) -> &'static str {
+    match (entry.enabled, &entry.staged) {
+        (true, None) => "enabled",
+        (true, Some(_)) => "enabled, staged",
+        (false, None) => "disabled",
+        (false, Some(_)) => "disabled, staged",
+    }
+}
+
+/// One plugin; what is wrong with it goes to stderr.
+fn line(loader: &Loader, spec: &PluginSpec, state: &str) {
+    match loader.glance(spec) {
+        Ok((digest, inspection, offer)) => print(spec, state, &digest, &inspection, offer.as_ref()),
+        Err(error) => {
+            println!("{:<28} {:<16} {:<10} {:>9}  {:<19}  -", spec.id.table(), wrong(&error), "-", "-", "-");
+            eprintln!("{}", printable_lines(&error.to_string()));
+        }
+    }
+}
+
+/// What is wrong, in a word.
+fn wrong(error: &LoadError) -> &'static str {
+    match error.reason {
+        Reason::Changed { .. } | Reason::NotPinned { .. } => "changed",
+        Reason::Withdrawn { .. } => "withdrawn",
+        _ => "cannot be loaded",
+    }
+}
+
+fn print(spec: &PluginSpec, state: &str, digest: &Digest, inspection: &Inspection, offer: Option<&Offer>) {
+    let version = inspection.manifest.as_ref().map_or("-", |manifest| manifest.version.as_str());
+    let mut tools: Vec<_> = offer.into_iter().flat_map(|offer| &offer.tools).map(|tool| tool.name.as_str()).collect();
+    tools.sort_unstable();
+    // Of what was never compiled nobody knows its tools.
+    let tools = if offer.is_none() { "?".to_owned() } else { tools.join(", ") };
+    let (version, tools) = (printable(version), printable(&tools));
+    let size = ByteSize(inspection.size).to_string();
+    println!("{:<28} {state:<16} {version:<10} {size:>9}  {}  {tools}", spec.id.table(), short(digest));
+}
+
+/// Enough of a digest to be told from others.
+pub(super) fn short(digest: &Digest) -> &str {
+    digest.as_str().get(..19).unwrap_or_default()
+}

@@ -1,0 +1,40 @@
+//! `portcullis plugin remove`.
+
+use super::super::ConfigFile;
+use super::super::{answers::line, forms::yes};
+use super::ground::{Ground, RUNNING};
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+#[derive(clap::Args)]
+pub(in crate::cli) struct Remove {
+    /// The plugin's name.
+    name: String,
+    /// Ask nothing.
+    #[arg(long, short)]
+    yes: bool,
+    #[command(flatten)]
+    file: ConfigFile,
+}
+
+impl Remove {
+    pub(super) fn run(self) -> anyhow::Result<ExitCode> {
+        let ground = Ground::open(&self.file)?;
+        let id = ground.find(&ground.plugins.now()?, &self.name)?;
+        if !self.yes {
+            let command = format!("portcullis plugin remove {} --yes{}", id.table(), ground.config_option());
+            anyhow::ensure!(
+                std::io::stdin().is_terminal(),
+                "nobody sits at the terminal to be asked, so nothing was changed; if you are sure: {command}"
+            );
+            let said = line(&format!("Remove [{}], with its grants? (yes / no) ", id.table()));
+            if said.as_deref().and_then(yes) != Some(true) {
+                println!("Nothing was removed.");
+                return Ok(ExitCode::FAILURE);
+            }
+        }
+        ground.plugins.remove(&id)?;
+        println!("[{}] is removed. {RUNNING}", id.table());
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,244 @@
+//! What a call did, as spans of W3C Trace Context: one for the call, one for each thing it had done outside itself.
+//!
+//! Without a collector there are no spans: nothing is made, and nothing asks for the time.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::sync::mpsc;
+
+/// Spans that wait to be sent. Bounds the memory that a slow collector takes.
+const QUEUE: usize = 4 << 10;
+/// Attributes of one span.
+const MAX_ATTRIBUTES: usize = 32;
+
+/// A span that has ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Span {
+    /// Where it stands.
+    pub place: Place,
+    /// The span above it; 0 for none.
+    pub parent: u64,
+    /// What was done.
+    pub name: &'static str,
+    /// Whether it waited for somebody outside this process.
+    pub outward: bool,
+    /// Since 1970.
+    pub start: Duration,
+    /// Likewise.
+    pub end: Duration,
+    /// Why it failed, if it did.
+    pub failed: Option<&'static str>,
+    /// What is known of it.
+    pub attributes: Vec<(&'static str, Attribute)>,
+}
+
+/// The value of an attribute.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Attribute {
+    /// Text.
+    Text(String),
+    /// A number.
+    Number(i64),
+}
+
+impl From<&str> for Attribute {
+    fn from(text: &str) -> Self {
+        Self::Text(text.chars().take(256).collect())
+    }
+}
+
+impl From<u64> for Attribute {
+    fn from(number: u64) -> Self {
+        Self::Number(i64::try_from(number).unwrap_or(i64::MAX))
+    }
+}
+
+/// A span's place: its trace and itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The trace.
+    pub trace: u128,
+    /// The span.
+    pub span: u64,
+}
+
+impl Place {
+    /// Of a `traceparent`, and whether its sender records; none when it is not one.
+    pub fn parse(text: &str) -> Option<(Self, bool)> {
+        let mut parts = text.split('-');
+        let mut next = |digits: usize| {
+            let plain = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+            parts.next().filter(|part| part.len() == digits && part.bytes().all(plain))
+        };
+        let (version, trace, span, flags) = (next(2)?, next(32)?, next(16)?, next(2)?);
+        let trace = u128::from_str_radix(trace, 16).ok().filter(|id| *id != 0)?;
+        let span = u64::from_str_radix(span, 16).ok().filter(|id| *id != 0)?;
+        let sampled = u8::from_str_radix(flags, 16).ok()? & 1 == 1;
+        // Later versions may say more; the first says no more.
+        let ends = parts.next().is_none();
+        (version != "ff" && (version != "00" || ends)).then_some((Self { trace, span }, sampled))
+    }
+
+    /// As `traceparent`.
+    pub fn traceparent(&self) -> String {
+        format!("00-{:032x}-{:016x}-01", self.trace, self.span)
+    }
+}
+
+/// Makes spans. Clones are the same; the default makes none.
+#[derive(Clone, Default)]
+pub struct Tracer(Option<Arc<Inner>>);
+
+struct Inner {
+    now: Box<dyn Fn() -> Duration + Send + Sync>,
+    queue: mpsc::Sender<Span>,
+    lost: AtomicU64,
+}
+
+impl Tracer {
+    /// With a clock that says the time since 1970, and what has ended.
+    pub fn new(now: impl Fn() -> Duration + Send + Sync + 'static) -> (Self, mpsc::Receiver<Span>) {
+        let (queue, ended) = mpsc::channel(QUEUE);
+        (Self(Some(Arc::new(Inner { now: Box::new(now), queue, lost: AtomicU64::new(0) }))), ended)
+    }
+
+    /// Begins a span below whatever the caller says it stands in. None: nobody collects, or the caller does not record.
+    pub fn begin(&self, name: &'static str, traceparent: Option<&str>) -> Option<Active> {
+        self.0.as_ref()?;
+        match traceparent.and_then(Place::parse) {
+            Some((_, false)) => None,
+            Some((above, true)) => self.below(name, above),
+            None => {
+                let trace = (u128::from(random()) << 64) | u128::from(random());
+                self.span(name, trace, 0)
+            }
+        }
+    }
+
+    /// Begins a span below another.
+    pub fn below(&self, name: &'static str, above: Place) -> Option<Active> {
+        self.span(name, above.trace, above.span)
+    }
+
+    fn span(&self, name: &'static str, trace: u128, parent: u64) -> Option<Active> {
+        let inner = self.0.as_ref()?;
+        let (start, place) = ((inner.now)(), Place { trace, span: random() });
+        let (attributes, failed, outward) = (Vec::new(), None, false);
+        let span = Span { place, parent, name, outward, start, end: start, failed, attributes };
+        Some(Active { tracer: self.clone(), span: Some(span) })
+    }
+
+    /// So many spans were not sent.
+    pub fn count_lost(&self, spans: usize) {
+        if let Some(inner) = &self.0 {
+            inner.lost.fetch_add(spans as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// Spans that were not sent.
+    pub fn lost(&self) -> u64 {
+        self.0.as_ref().map_or(0, |inner| inner.lost.load(Ordering::Relaxed))
+    }
+}
+
+/// Never 0, which stands for none.
+fn random() -> u64 {
+    let mut bytes = [0; 8];
+    // Without randomness ids repeat, which confuses a picture and nothing else.
+    let _ = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
+    u64::from_le_bytes(bytes).max(1)
+}
+
+/// A span that has begun; it ends when this is dropped.
+pub struct Active {
+    tracer: Tracer,
+    span: Option<Span>,
+}
+
+impl Active {
+    /// Where it stands, for what is done below it.
+    pub fn place(&self) -> Option<Place> {
+        self.span.as_ref().map(|span| span.place)
+    }
+
+    /// Something is known of it.
+    pub fn set(&mut self, name: &'static str, value: impl Into<Attribute>) {
+        if let Some(span) = self.span.as_mut().filter(|span| span.attributes.len() < MAX_ATTRIBUTES) {
+            span.attributes.push((name, value.into()));
+        }
+    }
+
+    /// It waits for somebody outside this process.
+    pub fn outward(mut self) -> Self {
+        if let Some(span) = &mut self.span {
+            span.outward = true;
+        }
+        self
+    }
+
+    /// It has failed, for this reason.
+    pub fn failed(&mut self, why: &'static str) {
+        if let Some(span) = &mut self.span {
+            span.failed = Some(why);
+        }
+    }
+}
+
+impl Drop for Active {
+    fn drop(&mut self) {
+        let (Some(mut span), Some(inner)) = (self.span.take(), &self.tracer.0) else { return };
+        span.end = (inner.now)();
+        if inner.queue.try_send(span).is_err() {
+            self.tracer.count_lost(1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_traceparent_is_read_and_written_exactly() {
+        let text = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+        let (place, sampled) = Place::parse(text).unwrap();
+        assert!(sampled && place.traceparent() == text);
+        assert!(!Place::parse(&text.replace("-01", "-00")).unwrap().1);
+        assert!(Place::parse(&text.replacen("00-", "cc-", 1).replace("-01", "-01-what-comes")).is_some());
+        for bad in [
+            "",
+            "00",
+            "ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+            "00-00000000000000000000000000000000-b7ad6b7169203331-01",
+            "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
+            "00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01",
+            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-x",
+            "00-+af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+        ] {
+            assert!(Place::parse(bad).is_none(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn spans_stand_where_they_belong_and_are_counted_when_nobody_takes_them() {
+        let (tracer, mut ended) = Tracer::new(|| Duration::from_secs(7));
+        let above = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+        let call = tracer.begin("call", Some(above)).unwrap();
+        let place = call.place().unwrap();
+        let mut inner = tracer.below("question", place).unwrap().outward();
+        inner.set("kind", "form");
+        inner.failed("timeout");
+        drop(inner);
+        drop(call);
+        let (inner, call) = (ended.try_recv().unwrap(), ended.try_recv().unwrap());
+        assert_eq!((call.place.trace, call.parent), (0x0af7651916cd43dd8448eb211c80319c, 0xb7ad6b7169203331));
+        assert_eq!((inner.place.trace, inner.parent, inner.outward), (place.trace, place.span, true));
+        assert!(tracer.begin("call", Some(&above.replace("-01", "-00"))).is_none(), "the caller does not record");
+        assert!(Tracer::default().begin("call", None).is_none());
+        for _ in 0..QUEUE + 3 {
+            tracer.begin("call", None);
+        }
+        assert_eq!(tracer.lost(), 3);
+    }
+}

@@ -1,0 +1,294 @@
+//! Plugins that are installed: looked at, agreed to, pinned, updated, taken away.
+
+use crate::reload::{edition, replace};
+use serde_json::json;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use suite::{Client, Era, Home, Ran, Server, eventually, paths, portcullis};
+
+pub(crate) const CONFIG: &str = "[server]\nstate = \"state\"\n";
+const GRANT: &str = r#"filesystem = [{ host = "work", guest = "/work", access = "read" }]"#;
+
+/// A home with an empty configuration, and the guest's first edition where it is published.
+pub(crate) fn home() -> Home {
+    let home = Home::new();
+    home.write("portcullis.toml", CONFIG);
+    publish(&home, &edition("AAAA"));
+    home
+}
+
+/// Puts these bytes where the plugin is published.
+fn publish(home: &Home, bytes: &[u8]) {
+    replace(&home.path().join("edition.wasm"), bytes);
+}
+
+pub(crate) fn plugin(home: &Home, arguments: &[&str]) -> Ran {
+    portcullis(home, &[&["plugin"], arguments].concat())
+}
+
+pub(crate) fn install(home: &Home) {
+    plugin(home, &["install", "./edition.wasm", "--yes", "--yes-grant", GRANT]).good();
+}
+
+/// The kept component; there is one.
+pub(crate) fn kept(home: &Home) -> Vec<PathBuf> {
+    let Ok(folder) = std::fs::read_dir(home.path().join("state/components")) else { return vec![] };
+    let paths = folder.map(|entry| entry.unwrap().path());
+    paths.filter(|path| path.extension() == Some("wasm".as_ref())).collect()
+}
+
+pub(crate) fn lock(home: &Home) -> String {
+    std::fs::read_to_string(home.path().join("portcullis.lock")).unwrap_or_default()
+}
+
+/// Bytes with another text wherever one is, padded with spaces.
+fn rewritten(mut bytes: Vec<u8>, from: &str, to: &str) -> Vec<u8> {
+    let to = format!("{to:<width$}", width = from.len());
+    let there = |bytes: &[u8]| bytes.windows(from.len()).position(|window| window == from.as_bytes());
+    assert!(there(&bytes).is_some(), "{from} is not there");
+    while let Some(at) = there(&bytes) {
+        bytes[at..at + from.len()].copy_from_slice(to.as_bytes());
+    }
+    bytes
+}
+
+fn called(home: &Home) -> Ran {
+    portcullis(home, &["call", "edition", "run"])
+}
+
+#[test]
+fn what_is_installed_is_served() {
+    let home = home();
+    let said = plugin(&home, &["install", "./edition.wasm", "--yes", "--yes-grant", GRANT]);
+    for words in
+        ["reads all files of the directories that you name", "tool=A", "signed  by nobody", "sha256:", "wasi:io/poll@"]
+    {
+        assert!(said.good().contains(words), "{words} is not said: {}", said.stdout);
+    }
+    // Where it came from is not needed any more.
+    std::fs::remove_file(home.path().join("edition.wasm")).unwrap();
+    assert!(plugin(&home, &["list"]).good().contains("plugins.edition              enabled"));
+    let shown = plugin(&home, &["show", "edition"]);
+    for words in ["edition.wasm", "signed by nobody", "/work (read)", "approved"] {
+        assert!(shown.good().contains(words), "{words} is not shown: {}", shown.stdout);
+    }
+    std::fs::write(home.work().join("go"), "").unwrap();
+    let mut client = Client::new(Server::start_in(home, CONFIG), Era::Modern, false);
+    assert_eq!(client.run("edition", json!({"path": "/work/go"})).good(), "edition=A");
+}
+
+#[test]
+fn where_nobody_can_be_asked_nothing_is_agreed_to() {
+    let home = home();
+    let ran = plugin(&home, &["install", "./edition.wasm"]);
+    let said = ran.refused();
+    for words in
+        ["nobody sits at the terminal", "--digest sha256:", "--yes-grant 'filesystem = [", "You choose DIRECTORY"]
+    {
+        assert!(said.contains(words), "{words} is not said: {said}");
+    }
+    assert_eq!((lock(&home), kept(&home).len()), (String::new(), 0));
+    install(&home);
+    let before = lock(&home);
+    assert!(plugin(&home, &["remove", "edition"]).refused().contains("remove plugins.edition --yes"));
+    assert_eq!(lock(&home), before);
+    plugin(&home, &["remove", "edition", "--yes"]).good();
+    assert!(!lock(&home).contains("edition") && kept(&home).is_empty());
+}
+
+#[test]
+fn what_cannot_be_agreed_to_is_said() {
+    let home = home();
+    let other = format!("sha256:{:064}", 1);
+    home.write("broken.wasm", b"\x7fELF");
+    for (arguments, words) in [
+        (vec!["install", "./edition.wasm", "--yes", "--yes-grant", "env = [\"TZ\"]"], "`env` would have no effect"),
+        (vec!["install", "./edition.wasm", "--yes", "--yes-grant", "network = true"], "unknown field `network`"),
+        (vec!["install", "./edition.wasm", "--yes", "--digest", &other], "look at it again"),
+        (vec!["install", "./edition.wasm", "--yes", "--name", "a__b"], "the name must be"),
+        (vec!["install", "./missing.wasm", "--yes"], "missing.wasm"),
+        (vec!["install", "./broken.wasm", "--yes"], "machine code"),
+        (vec!["install", "ftp://a.example/a.wasm", "--yes"], "nothing is fetched by `ftp`"),
+        (vec!["update", "edition"], "no plugin `edition` is installed"),
+        (vec!["accept", "edition"], "no plugin `edition` is installed"),
+    ] {
+        let ran = plugin(&home, &arguments);
+        assert!(ran.refused().contains(words), "{arguments:?}: {}", ran.stderr);
+    }
+    assert_eq!((lock(&home), kept(&home).len()), (String::new(), 0));
+    install(&home);
+    let twice = plugin(&home, &["install", "./edition.wasm", "--yes"]);
+    assert!(twice.refused().contains("installed already"), "{}", twice.stderr);
+    plugin(&home, &["install", "./edition.wasm", "--yes", "--name", "again"]).good();
+    assert!(plugin(&home, &["accept", "again", "--yes"]).refused().contains("nothing waits"));
+}
+
+#[test]
+fn updates_come_in_or_wait() {
+    let home = home();
+    install(&home);
+    assert!(plugin(&home, &["update"]).good().contains("up to date"));
+    // Nothing but its code.
+    publish(&home, &edition("BAAA"));
+    assert!(plugin(&home, &["outdated"]).good().contains("plugins.edition"));
+    assert!(plugin(&home, &["update"]).good().contains("is updated"));
+    assert_eq!(called(&home).good().trim(), "edition=B");
+    // Fewer requests.
+    publish(&home, &rewritten(edition("CAAA"), r#""filesystem":"read""#, ""));
+    assert!(plugin(&home, &["update"]).good().contains("- filesystem read"));
+    assert_eq!(called(&home).good().trim(), "edition=C");
+    // Another description.
+    publish(&home, &edition("DBAA"));
+    let ran = plugin(&home, &["update", "edition"]);
+    let said = ran.good();
+    for words in
+        ["waits for you", "- tool run description: tool=A", "+ tool run description: tool=B", "+ filesystem read"]
+    {
+        assert!(said.contains(words), "{words} is not said: {said}");
+    }
+    assert_eq!(called(&home).good().trim(), "edition=C");
+    assert!(plugin(&home, &["list"]).good().contains("enabled, staged"));
+    let asked = plugin(&home, &["accept", "edition"]);
+    assert!(asked.refused().contains("accept plugins.edition --digest sha256:"), "{}", asked.stderr);
+    assert_eq!(called(&home).good().trim(), "edition=C");
+    plugin(&home, &["update", "--discard", "edition"]).good();
+    assert!(plugin(&home, &["accept", "edition", "--yes"]).refused().contains("nothing waits"));
+    plugin(&home, &["update"]).good();
+    plugin(&home, &["accept", "edition", "--yes"]).good();
+    assert_eq!(called(&home).good().trim(), "edition=D");
+    // More than was asked for before.
+    publish(&home, &rewritten(edition("EBAA"), r#""filesystem":"read""#, r#""state":true"#));
+    assert!(plugin(&home, &["update"]).good().contains("! + state: keeps values from call to call"));
+    assert_eq!(called(&home).good().trim(), "edition=D");
+    // Lower than what was here.
+    publish(&home, &rewritten(edition("FBAA"), r#""version":"0.1.0""#, r#""version":"0.0.9""#));
+    let lower = plugin(&home, &["update"]);
+    assert!(lower.refused().contains("--allow-downgrade"), "{}", lower.stderr);
+    assert!(plugin(&home, &["update", "--allow-downgrade"]).good().contains("waits for you"));
+    assert_eq!(called(&home).good().trim(), "edition=D");
+}
+
+#[test]
+fn a_staged_version_that_was_changed_is_not_accepted() {
+    let home = home();
+    install(&home);
+    let before = kept(&home);
+    publish(&home, &edition("BBAA"));
+    plugin(&home, &["update"]).good();
+    let staged = kept(&home).into_iter().find(|path| !before.contains(path)).unwrap();
+    replace(&staged, &edition("CBAA"));
+    let ran = plugin(&home, &["accept", "edition", "--yes"]);
+    assert!(ran.refused().contains("it was changed after it was fetched"), "{}", ran.stderr);
+    assert_eq!(called(&home).good().trim(), "edition=A");
+}
+
+#[test]
+fn a_component_that_was_changed_is_refused_until_it_is_repaired() {
+    let home = home();
+    install(&home);
+    let path = kept(&home).remove(0);
+    replace(&path, &edition("BAAA"));
+    let ran = called(&home);
+    let digest = path.file_stem().unwrap().to_string_lossy().replace('-', ":");
+    for words in [&digest, "it was changed without being asked for", "plugin update edition"] {
+        assert!(ran.refused().contains(words), "{words} is not said: {}", ran.stderr);
+    }
+    let listed = plugin(&home, &["list"]);
+    assert!(listed.good().contains("plugins.edition              changed"), "{listed:?}");
+    assert!(plugin(&home, &["update"]).good().contains("is back as you agreed to it"));
+    assert_eq!(called(&home).good().trim(), "edition=A");
+}
+
+#[test]
+fn a_running_server_takes_up_what_is_installed() {
+    let home = home();
+    let mut client = Client::new(Server::start_in(home, CONFIG), Era::Modern, false);
+    let names = |client: &mut Client| client.tools().iter().map(|tool| tool["name"].clone()).collect::<Vec<_>>();
+    assert!(names(&mut client).is_empty());
+    install(&client.server.home);
+    client.server.wait_for_log("plugins: plugins.edition");
+    assert_eq!(client.run("edition", json!({})).good(), "edition=A");
+    publish(&client.server.home, &edition("BAAA"));
+    plugin(&client.server.home, &["update"]).good();
+    eventually(suite::PATIENCE, || (client.run("edition", json!({})).good() == "edition=B").then_some(())).unwrap();
+    // What is changed behind the host's back is not taken up, and what runs goes on.
+    replace(&kept(&client.server.home).remove(0), &edition("CAAA"));
+    replace(&kept(&client.server.home).remove(1), &edition("CAAA"));
+    client.server.wait_for_log("the old version stays");
+    assert_eq!(client.run("edition", json!({})).good(), "edition=B");
+    plugin(&client.server.home, &["disable", "edition"]).good();
+    eventually(suite::PATIENCE, || names(&mut client).is_empty().then_some(())).unwrap();
+}
+
+#[test]
+fn what_is_withdrawn_is_neither_installed_nor_loaded() {
+    let home = home();
+    install(&home);
+    let digest = kept(&home)[0].file_stem().unwrap().to_string_lossy().replace('-', ":");
+    let listed = format!("{CONFIG}withdrawn = [{digest:?}]\n");
+    home.write("portcullis.toml", &listed);
+    for ran in [called(&home), plugin(&home, &["install", "./edition.wasm", "--yes", "--name", "other"])] {
+        assert!(ran.refused().contains("is withdrawn"), "{}", ran.stderr);
+    }
+    assert!(plugin(&home, &["list"]).good().contains("withdrawn"));
+    // A list in a file is read again while the host runs.
+    home.write("withdrawn.txt", "# nothing yet\n");
+    let config = format!("{CONFIG}withdrawn-file = \"withdrawn.txt\"\n");
+    let mut client = Client::new(Server::start_in(home, &config), Era::Modern, false);
+    assert_eq!(client.run("edition", json!({})).good(), "edition=A");
+    client.server.home.write("new.txt", format!("{digest} it steals tokens\n"));
+    std::fs::rename(client.server.home.path().join("new.txt"), client.server.home.path().join("withdrawn.txt"))
+        .unwrap();
+    let line = client.server.wait_for_log("it steals tokens");
+    assert!(line.contains("plugins.edition"), "{line}");
+    eventually(suite::PATIENCE, || client.tools().is_empty().then_some(())).unwrap();
+}
+
+#[test]
+fn own_plugins_can_be_pinned_too() {
+    let home = home();
+    let digest = |home: &Home| {
+        let said = portcullis(home, &["check", "edition.wasm"]).good().to_owned();
+        said.lines().find_map(|line| line.find("sha256:").map(|at| line[at..at + 71].to_owned())).unwrap()
+    };
+    let pinned = digest(&home);
+    let config = format!("{CONFIG}[plugins.edition]\nsource = \"edition.wasm\"\ndigest = {pinned:?}\n");
+    home.write("portcullis.toml", &config);
+    assert_eq!(called(&home).good().trim(), "edition=A");
+    assert!(plugin(&home, &["disable", "edition"]).refused().contains("stands in portcullis.toml"));
+    publish(&home, &edition("BAAA"));
+    let ran = called(&home);
+    assert!(ran.refused().contains(&pinned) && ran.stderr.contains("`digest` names"), "{}", ran.stderr);
+    publish(&home, &edition("AAAA"));
+    let mut client = Client::new(Server::start_in(home, &config), Era::Modern, false);
+    assert_eq!(client.run("edition", json!({})).good(), "edition=A");
+    publish(&client.server.home, &edition("BAAA"));
+    client.server.wait_for_log("the old version stays");
+    assert_eq!(client.run("edition", json!({})).good(), "edition=A");
+}
+
+/// Killed as soon as there is the first sign of each step, and at once: what is there then is whole.
+#[test]
+fn an_install_that_is_killed_leaves_nothing_half() {
+    for sign in ["", "state/components", "state/components/users", "state/components/sha256", "portcullis.lock"] {
+        let home = home();
+        let mut command = Command::new(paths::binary());
+        command.args(["plugin", "install", "./edition.wasm", "--yes"]).current_dir(home.path());
+        command.env("PORTCULLIS_CACHE", paths::cache()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let there = || match sign.strip_suffix("/sha256") {
+            Some(_) => !kept(&home).is_empty(),
+            None => home.path().join(sign).exists(),
+        };
+        eventually(suite::PATIENCE, || there().then_some(())).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let listed = plugin(&home, &["list", "--load"]);
+        let installed = listed.good().contains("plugins.edition");
+        assert_eq!(installed, lock(&home).contains("plugins.edition"), "{sign}: {listed:?}");
+        if !installed {
+            install(&home);
+        }
+        assert_eq!(called(&home).good().trim(), "edition=A", "{sign}");
+    }
+}
