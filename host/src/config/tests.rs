@@ -24,6 +24,7 @@ fn the_example_is_the_default_and_names_every_key() {
         ("[model]\nx=1", "model"),
         ("[ask]\nx=1", "ask"),
         ("[upstream.a]\nx=1", "upstream"),
+        ("[sources.a]\nx=1", "sources"),
         ("[plugins.a.limits]\nx=1", "limits"),
         ("[plugins.a.grants]\nx=1", "grants"),
     ] {
@@ -49,6 +50,9 @@ fn the_rest_of_the_example_is_right_too() {
     assert_eq!(config.auth.oauth.unwrap().required_scopes, ["tools"]);
     let (model, least) = (config.model.unwrap(), parse("[model]\nurl = \"http://[::1]\"\nname = \"m\"").unwrap());
     assert_eq!(model.key_file.as_deref(), Some(Path::new("/base/model.key")));
+    let source = config.sources.of("registry.example.com/acme/files");
+    assert_eq!(source.password_file.as_deref(), Some(Path::new("/base/registry.password")));
+    assert_eq!(source.trusted_root.as_deref(), Some(Path::new("/base/trusted-root.json")));
     let [search, tracker] = &config.upstreams[..] else { panic!("not two servers") };
     assert_eq!(
         (search.patience(), search.exposes("find_x"), search.exposes("x")),
@@ -96,6 +100,8 @@ fn mistakes_are_named() {
         ("[model]\nurl = \"https://a.example\"\nname = \"m\"\nmax-tokens = 0", "[model] max-tokens"),
         ("[model]\nurl = \"https://a.example\"\nname = \"m\"\ncalls-per-minute = 0", "[model] calls-per-minute"),
         ("[model]\nurl = \"https://a.example\"\nname = \"m\"\ntimeout = \"2h\"", "[model] timeout"),
+        ("[sources.\"r.example\"]\nsignature = \"required\"", "[sources.\"r.example\"] signature"),
+        ("[sources.\"https://r.example\"]\nprivate = true", "name a host"),
         ("[plugins.a]\n", "missing field `source`"),
     ] {
         let message = parse(text).unwrap_err().to_string();

@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn tables_that_promise_nothing_are_refused() {
-        let key = "RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3";
+        let key = "RWQHBwcHBwcHB+pKbGPinFIKvvVQexMuxfmVR3auvr57kkIe6mkURtIs";
         for (text, words) in [
             ("user = \"a\"", "user goes with"),
             ("password-file = \"p\"", "user goes with"),

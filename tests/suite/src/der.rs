@@ -1,7 +1,7 @@
 //! Just enough DER to make certificates.
 
 /// A value of this tag.
-pub fn tlv(tag: u8, content: &[u8]) -> Vec<u8> {
+pub(crate) fn tlv(tag: u8, content: &[u8]) -> Vec<u8> {
     let length = content.len();
     let mut bytes = vec![tag];
     match u8::try_from(length) {
@@ -14,12 +14,12 @@ pub fn tlv(tag: u8, content: &[u8]) -> Vec<u8> {
 }
 
 /// A sequence of values.
-pub fn sequence(parts: &[Vec<u8>]) -> Vec<u8> {
+pub(crate) fn sequence(parts: &[Vec<u8>]) -> Vec<u8> {
     tlv(0x30, &parts.concat())
 }
 
 /// An object identifier.
-pub fn oid(numbers: &[u64]) -> Vec<u8> {
+pub(crate) fn oid(numbers: &[u64]) -> Vec<u8> {
     let mut content = vec![u8::try_from(numbers[0] * 40 + numbers[1]).expect("the first two numbers are small")];
     for number in &numbers[2..] {
         let groups = (0..9).rev().map(|group| (number >> (7 * group)) & 0x7f).skip_while(|bits| *bits == 0);
@@ -34,12 +34,12 @@ pub fn oid(numbers: &[u64]) -> Vec<u8> {
 }
 
 /// Bits, all of them used.
-pub fn bits(content: &[u8]) -> Vec<u8> {
+pub(crate) fn bits(content: &[u8]) -> Vec<u8> {
     tlv(3, &[&[0], content].concat())
 }
 
 /// An extension of a certificate.
-pub fn extension(id: &[u64], critical: bool, value: &[u8]) -> Vec<u8> {
+pub(crate) fn extension(id: &[u64], critical: bool, value: &[u8]) -> Vec<u8> {
     let critical = if critical { tlv(1, &[0xff]) } else { vec![] };
     sequence(&[oid(id), critical, tlv(4, value)])
 }

@@ -73,7 +73,7 @@ impl Registry {
 
     /// The manifest of a component, whose blobs are kept.
     pub fn manifest(&self, component: &[u8]) -> Value {
-        let config = json!({"architecture": "wasm", "os": "wasip2", "layerDigests": [digest(component)]}).to_string();
+        let config = json!({"architecture": "wasm", "os": "wasip2", "layerDigests": [sha256(component)]}).to_string();
         let (config, layer) = (self.blob(CONFIG, config.as_bytes()), self.blob(WASM, component));
         json!({"schemaVersion": 2, "mediaType": IMAGE, "config": config, "layers": [layer]})
     }

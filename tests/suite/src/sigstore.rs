@@ -8,6 +8,7 @@ use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use std::sync::Arc;
 
 const ECDSA_SHA256: &[u64] = &[1, 2, 840, 10045, 4, 3, 2];
 const EMBEDDED_SCTS: &[u64] = &[1, 3, 6, 1, 4, 1, 11129, 2, 4, 2];
@@ -55,19 +56,36 @@ impl Key {
 }
 
 /// The instance.
+#[derive(Clone)]
 pub struct Sigstore {
-    authority: Key,
-    certificates: Key,
-    signatures: Key,
+    authority: Arc<Key>,
+    certificates: Arc<Key>,
+    signatures: Arc<Key>,
 }
 
 impl Default for Sigstore {
     fn default() -> Self {
-        Self { authority: Key::new(), certificates: Key::new(), signatures: Key::new() }
+        let key = || Arc::new(Key::new());
+        Self { authority: key(), certificates: key(), signatures: key() }
     }
 }
 
 impl Sigstore {
+    /// The same with a false authority.
+    pub fn false_authority(&self) -> Self {
+        Self { authority: Self::default().authority, ..self.clone() }
+    }
+
+    /// The same with a false log of certificates.
+    pub fn false_certificates(&self) -> Self {
+        Self { certificates: Self::default().certificates, ..self.clone() }
+    }
+
+    /// The same with a false log of signatures.
+    pub fn false_signatures(&self) -> Self {
+        Self { signatures: Self::default().signatures, ..self.clone() }
+    }
+
     /// The file of its roots.
     pub fn trusted_root(&self) -> String {
         let root = json!({

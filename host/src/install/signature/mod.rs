@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_matters_only_where_it_is_demanded() {
-        let key = "RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3".to_owned();
+        let key = "RWQHBwcHBwcHB+pKbGPinFIKvvVQexMuxfmVR3auvr57kkIe6mkURtIs".to_owned();
         let settings =
             |signature, keys: &[String]| SourceSettings { signature, keys: keys.into(), ..Default::default() };
         let junk = [Evidence::guess("junk".into()), Evidence::guess(" {}".into())];

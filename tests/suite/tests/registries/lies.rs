@@ -25,7 +25,7 @@ const LIES: &[Lie] = &[
     ("md5 digest", |stage| redigest(stage, "md5:d41d8cd98f00b204e9800998ecf8427e"), "is not a digest"),
     ("short digest", |stage| redigest(stage, "sha256:e3b0c442"), "is not a digest"),
     ("digest that is a path", |stage| redigest(stage, "sha256:../../../etc/passwd"), "is not a digest"),
-    ("two layers", |stage| stage.republish(|m| double(m)), "it has 2 layers"),
+    ("two layers", |stage| stage.republish(double), "it has 2 layers"),
     ("zero layers", |stage| stage.republish(|m| m["layers"] = json!([])), "it has 0 layers"),
     ("a list in a list", |stage| list(stage, INDEX), "0 manifests for wasm"),
     ("a list in a list, called a manifest", |stage| list(stage, IMAGE), "a list inside a list"),
@@ -96,6 +96,38 @@ fn lies_are_refused_and_leave_nothing_behind() {
         assert!(!format!("{ran:?}").contains("canary-of-the-registry"), "{name}");
         let after: Vec<_> = tree(stage.home.path()).into_iter().filter(|(path, _)| !path.ends_with(".toml")).collect();
         assert_eq!(before, after, "{name}");
+    }
+}
+
+/// A new version that is not what it should be is not even staged: the lock file and the store stay as they are.
+#[test]
+fn what_is_installed_stays_as_it_is() {
+    let mut stage = Stage::new();
+    stage.home.write("portcullis.toml", "[server]\nstate = \"state\"\n");
+    let plugin = |stage: &Stage, arguments: &[&str]| suite::portcullis(&stage.home, &[&["plugin"], arguments].concat());
+    plugin(&stage, &["install", &stage.reference, "--yes"]).good();
+    let lock = |stage: &Stage| std::fs::read(stage.home.path().join("portcullis.lock")).unwrap();
+    let (before, kept) = (lock(&stage), tree(&stage.home.path().join("state/components")));
+    let other = std::fs::read(suite::paths::guest("burn")).unwrap();
+    let lies: [fn(&mut Stage); 6] = [
+        |stage| swap(stage, "layer"),
+        |stage| swap(stage, "config"),
+        |stage| resize(stage, 1),
+        |stage| on(stage, "/blobs/", || Reply::new(200, "x".repeat(100)).cut()),
+        |stage| on(stage, "/manifests/", html),
+        |stage| on(stage, "/v2/", || Reply::new(500, "")),
+    ];
+    for lie in lies {
+        stage.registry.lie(|_| None);
+        stage.serve(&other);
+        lie(&mut stage);
+        let ran = plugin(&stage, &["update"]);
+        assert!(!ran.stderr.contains("panicked"), "{ran:?}");
+        assert_eq!(
+            (lock(&stage), tree(&stage.home.path().join("state/components"))),
+            (before.clone(), kept.clone()),
+            "{ran:?}"
+        );
     }
 }
 

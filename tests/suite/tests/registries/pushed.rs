@@ -57,10 +57,11 @@ fn what_is_pushed_is_what_is_pulled() {
             "user = \"author\"\npassword-file = \"password\"\nsignature = \"required\"\nkeys = [\"{}\"]",
             key.public()
         );
-        stage.home.write("echo.minisig", &key.sign(&stage.component, "anything"));
+        stage.home.write("echo.minisig", key.sign(&stage.component, "anything"));
         stage.reference = stage.registry.reference("acme/new:2.0.0");
         assert!(stage.check().refused().contains("no manifest"));
-        let push = ["plugin", "push", &guest(), &stage.reference, "--signature", "echo.minisig"];
+        let (file, to) = (guest(), stage.reference.clone());
+        let push = ["plugin", "push", &file, &to, "--signature", "echo.minisig"];
         let ran = portcullis(&stage.home, &push);
         let pinned = ran.good().lines().find_map(|line| line.strip_prefix("published as ")).unwrap().to_owned();
         assert!(stage.registry.kept("acme/new", "2.0.0").is_some());
@@ -119,7 +120,7 @@ fn a_registry_that_nobody_here_wrote() {
     let key = Minisign::key(3);
     let table = format!("[sources.\"{free}\"]\nsignature = \"required\"\nkeys = [\"{}\"]\n", key.public());
     home.write("portcullis.toml", &table);
-    home.write("echo.minisig", &key.sign(&std::fs::read(guest()).unwrap(), "anything"));
+    home.write("echo.minisig", key.sign(&std::fs::read(guest()).unwrap(), "anything"));
     let reference = format!("oci://{free}/acme/echo:1.0.0");
     let pushed = portcullis(&home, &["plugin", "push", &guest(), &reference, "--signature", "echo.minisig"]);
     let checked = portcullis(&home, &["check", &reference]);

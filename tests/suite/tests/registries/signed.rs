@@ -15,7 +15,7 @@ const SUBJECT: &str = "https://forge.example/acme/echo/.forge/release.yml@refs/h
 /// A registry whose plugin must be signed by key 1 or by the one identity.
 fn demanding(sigstore: &Sigstore) -> Stage {
     let mut stage = Stage::new();
-    stage.home.write("root.json", &sigstore.trusted_root());
+    stage.home.write("root.json", sigstore.trusted_root());
     stage.settings = format!(
         "signature = \"required\"\nkeys = [\"{}\"]\ntrusted-root = \"root.json\"\nidentities = [{{ issuer = \"{ISSUER}\", subject = \"{SUBJECT}\" }}]",
         Minisign::key(1).public()
@@ -104,34 +104,50 @@ const BAD: &[Case] = &[
     (
         "bundle for other bytes",
         |sigstore, stage| bundle(stage, &sigstore.sign(b"other", ISSUER, SUBJECT)),
-        "none of its signatures is good",
+        "artifact mismatch",
     ),
     (
         "other identity",
         |sigstore, stage| bundle(stage, &sigstore.sign(&stage.component, ISSUER, "https://evil.example/x")),
-        "none of its signatures is good",
+        "identity mismatch",
     ),
     (
         "identity with more behind",
         |sigstore, stage| bundle(stage, &sigstore.sign(&stage.component, ISSUER, &format!("{SUBJECT}-evil"))),
-        "none of its signatures is good",
+        "identity mismatch",
     ),
     (
         "same identity, other issuer",
         |sigstore, stage| bundle(stage, &sigstore.sign(&stage.component, "https://evil.example", SUBJECT)),
-        "none of its signatures is good",
+        "issuer mismatch",
     ),
     (
         "another instance's word",
         |_, stage| bundle(stage, &Sigstore::default().sign(&stage.component, ISSUER, SUBJECT)),
-        "none of its signatures is good",
+        "inclusion promise",
     ),
+    (
+        "certificate of a false authority",
+        |sigstore, stage| bundle(stage, &sigstore.false_authority().sign(&stage.component, ISSUER, SUBJECT)),
+        "certificate chain is invalid",
+    ),
+    (
+        "certificate that no log promised",
+        |sigstore, stage| bundle(stage, &sigstore.false_certificates().sign(&stage.component, ISSUER, SUBJECT)),
+        "signed certificate timestamp",
+    ),
+    (
+        "signature that no log holds",
+        |sigstore, stage| bundle(stage, &sigstore.false_signatures().sign(&stage.component, ISSUER, SUBJECT)),
+        "inclusion promise",
+    ),
+    ("checkpoint that nobody signed", false_checkpoint, "checkpoint"),
     (
         "certificate that had expired",
         |sigstore, stage| {
             bundle(stage, &sigstore.sign_in(&stage.component, ISSUER, SUBJECT, ["240101000000Z", "240201000000Z"]))
         },
-        "none of its signatures is good",
+        "certificate",
     ),
     (
         "expired certificate without proof",
@@ -155,7 +171,7 @@ const BAD: &[Case] = &[
             let other = entry(&mut sigstore.sign(b"other", ISSUER, SUBJECT)).clone();
             altered(sigstore, stage, |made| *entry(made) = other);
         },
-        "none of its signatures is good",
+        "mismatch for hashedrekord entry",
     ),
     (
         "root that nobody signed",
@@ -170,7 +186,7 @@ const BAD: &[Case] = &[
     (
         "signed at another time",
         |sigstore, stage| altered(sigstore, stage, |made| entry(made)["integratedTime"] = json!("1750000001")),
-        "none of its signatures is good",
+        "inclusion promise",
     ),
     (
         "older format",
@@ -231,9 +247,9 @@ fn files_have_their_signatures_beside_them() {
     home.write("portcullis.toml", &table);
     let check = || portcullis(&home, &["check", "file:echo.wasm"]);
     assert!(check().refused().contains("it is not signed"));
-    home.write("echo.wasm.minisig", &Minisign::key(2).sign(&component, "x"));
+    home.write("echo.wasm.minisig", Minisign::key(2).sign(&component, "x"));
     assert!(check().refused().contains("no key of [sources]"));
-    home.write("echo.wasm.minisig", &Minisign::key(1).sign(&component, "x"));
+    home.write("echo.wasm.minisig", Minisign::key(1).sign(&component, "x"));
     assert!(check().good().contains("signed by minisign:"));
     std::fs::remove_file(home.path().join("echo.wasm.minisig")).unwrap();
     std::fs::create_dir(home.path().join("echo.wasm.minisig")).unwrap();
@@ -280,4 +296,43 @@ fn fallback(stage: &Stage, digest: &str, size: usize) {
     let entry = json!({"mediaType": suite::registry::IMAGE, "digest": digest, "size": size, "artifactType": MINISIGN});
     let list = json!({"schemaVersion": 2, "mediaType": INDEX, "manifests": [entry]});
     stage.registry.publish("acme/echo", &stage.digest.replace(':', "-"), &list);
+}
+
+/// The right tree, signed by another log.
+fn false_checkpoint(sigstore: &Sigstore, stage: &Stage) {
+    let mut other = sigstore.false_signatures().sign(&stage.component, ISSUER, SUBJECT);
+    let theirs = entry(&mut other)["inclusionProof"]["checkpoint"]["envelope"].clone();
+    altered(sigstore, stage, |made| {
+        let envelope = &mut entry(made)["inclusionProof"]["checkpoint"]["envelope"];
+        let (note, signature) = (envelope.as_str().unwrap(), theirs.as_str().unwrap());
+        let (note, signature) = (note.split_once("\n\n").unwrap().0, signature.split_once("\n\n").unwrap().1);
+        *envelope = json!(format!("{note}\n\n{signature}"));
+    });
+}
+
+#[test]
+fn addresses_have_their_signatures_beside_them() {
+    let component = std::fs::read(paths::guest("echo")).unwrap();
+    let good = Minisign::key(1).sign(&component, "x");
+    for (status, signature, words) in [
+        (200, good.clone(), None),
+        (200, Minisign::key(2).sign(&component, "x"), Some("no key of [sources]")),
+        (404, String::new(), Some("it is not signed")),
+        (500, String::new(), Some("cannot be fetched: the server answers 500")),
+    ] {
+        let served = component.clone();
+        let web = suite::web::Web::serve(move |seen| match seen.path() {
+            "/echo.wasm" => Reply::new(200, served.clone()),
+            "/echo.wasm.minisig" => Reply::new(status, signature.clone()),
+            _ => Reply::new(404, ""),
+        });
+        let home = Home::new();
+        let (at, key) = (web.address, Minisign::key(1).public());
+        home.write("portcullis.toml", format!("[sources.\"{at}\"]\nsignature = \"required\"\nkeys = [\"{key}\"]\n"));
+        let ran = portcullis(&home, &["check", &web.url("/echo.wasm")]);
+        match words {
+            None => assert!(ran.good().contains("signed by minisign:"), "{ran:?}"),
+            Some(words) => assert!(ran.refused().contains(words), "{ran:?}"),
+        }
+    }
 }
