@@ -1,12 +1,12 @@
 //! `portcullis plugin pack`.
 
+use super::consent::quoted;
 use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::host;
 use crate::install::{pack, trusted_comment};
 use crate::package;
 use crate::registry::Examined;
-use crate::telemetry::printable;
 use anyhow::Context;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -35,8 +35,9 @@ impl Pack {
         println!("artefact  {artefact}");
         println!("written to {}", folder.display());
         if let Some(manifest) = &inspection.manifest {
-            let comment = trusted_comment(&printable(&manifest.name), &printable(&manifest.version), &digest);
-            println!("to sign it: minisign -Sm {} -t '{comment}'", self.component.display());
+            // The plugin chose its name: it must stay one word of a shell.
+            let comment = quoted(&trusted_comment(&manifest.name, &manifest.version, &digest));
+            println!("to sign it: minisign -Sm {} -t {comment}", quoted(&self.component.display().to_string()));
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -61,6 +61,14 @@ impl Update {
         if newest == entry.installed.digest {
             return repair(ground, sources, id, entry).await;
         }
+        if entry.staged.as_ref().is_some_and(|staged| staged.digest == newest) {
+            println!(
+                "[{id}] {newest} waits for you already: portcullis plugin accept {}{}",
+                id.table(),
+                ground.config_option()
+            );
+            return Ok(());
+        }
         let found = sources.fetch(&entry.reference).await?;
         let new = review(loader, ground.clock.as_ref(), found).await?;
         let seen = &entry.installed.digest;

@@ -99,6 +99,38 @@ fn lies_are_refused_and_leave_nothing_behind() {
     }
 }
 
+/// A new version that is not what it should be is not even staged: the lock file and the store stay as they are.
+#[test]
+fn what_is_installed_stays_as_it_is() {
+    let mut stage = Stage::new();
+    stage.home.write("portcullis.toml", "[server]\nstate = \"state\"\n");
+    let plugin = |stage: &Stage, arguments: &[&str]| suite::portcullis(&stage.home, &[&["plugin"], arguments].concat());
+    plugin(&stage, &["install", &stage.reference, "--yes"]).good();
+    let lock = |stage: &Stage| std::fs::read(stage.home.path().join("portcullis.lock")).unwrap();
+    let (before, kept) = (lock(&stage), tree(&stage.home.path().join("state/components")));
+    let other = std::fs::read(suite::paths::guest("burn")).unwrap();
+    let lies: [fn(&mut Stage); 6] = [
+        |stage| swap(stage, "layer"),
+        |stage| swap(stage, "config"),
+        |stage| resize(stage, 1),
+        |stage| on(stage, "/blobs/", || Reply::new(200, "x".repeat(100)).cut()),
+        |stage| on(stage, "/manifests/", html),
+        |stage| on(stage, "/v2/", || Reply::new(500, "")),
+    ];
+    for lie in lies {
+        stage.registry.lie(|_| None);
+        stage.serve(&other);
+        lie(&mut stage);
+        let ran = plugin(&stage, &["update"]);
+        assert!(!ran.stderr.contains("panicked"), "{ran:?}");
+        assert_eq!(
+            (lock(&stage), tree(&stage.home.path().join("state/components"))),
+            (before.clone(), kept.clone()),
+            "{ran:?}"
+        );
+    }
+}
+
 /// The password is for the registry, and nobody whom it names gets a connection.
 #[test]
 fn nobody_else_is_connected_to() {
