@@ -61,5 +61,6 @@ fn a_tool_that_looks_like_anothers_is_not_served_beside_it() {
     for word in ["plugins.one", "plugins.other", "`run`", "`RUN`", "prefix = true"] {
         assert!(ran.refused().contains(word), "{word}: {}", ran.stderr);
     }
-    Client::of(&both("")).check_alive();
+    let names: Vec<_> = Client::of(&both("")).tools().iter().map(|tool| tool["name"].clone()).collect();
+    assert_eq!(names, ["one__run", "other__RUN"]);
 }
