@@ -55,13 +55,13 @@ impl Serving {
         let Self { config, confined } = self;
         crate::telemetry::log_as(config.telemetry.log);
         match confined {
-            Some(InForce { landlock: None, syscalls: None }) => {
+            Some(InForce { files: None, syscalls: None }) => {
                 tracing::warn!("not confined: the kernel offers no means")
             }
             Some(in_force) => tracing::info!("confined: {in_force}"),
             None => tracing::warn!("not confined, as it was asked for: it keeps all rights of its user"),
         }
-        if confined.is_some_and(|in_force| in_force.landlock.is_none()) && config.starts_programs() {
+        if confined.is_some_and(|in_force| in_force.files.is_none()) && config.starts_programs() {
             tracing::warn!("files are not confined: the programs of [upstream] would be, too");
         }
         let (stop, hurry) = stop_signals()?;

@@ -31,14 +31,14 @@ pub struct Needs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct InForce {
     /// Version of Landlock's interface that is used; none: files are as open as the user's rights are.
-    pub landlock: Option<i32>,
+    pub files: Option<i32>,
     /// System calls that are refused; none: the kernel has no filters.
     pub syscalls: Option<usize>,
 }
 
 impl fmt::Display for InForce {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.landlock {
+        match self.files {
             Some(version) => write!(f, "landlock ABI {version}")?,
             None => f.write_str("no landlock")?,
         }
@@ -65,16 +65,16 @@ pub fn server(needs: &Needs) -> Result<InForce, ConfineError> {
     let core = getrlimit(Resource::Core);
     setrlimit(Resource::Core, Rlimit { current: Some(0), ..core }).map_err(fail)?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(fail)?;
-    let landlock = if needs.programs { None } else { files::allow_only(needs)? };
-    Ok(InForce { landlock, syscalls: filter::refuse(needs)? })
+    let files = if needs.programs { None } else { files::allow_only(needs)? };
+    Ok(InForce { files, syscalls: filter::refuse(needs)? })
 }
 
 /// Confines a compile worker to its pipes: no file, no network, no other process, no code made executable. A system call
 /// that compiling does not need ends it.
 #[cfg(target_os = "linux")]
 pub fn worker() -> Result<InForce, ConfineError> {
-    let landlock = files::allow_none()?;
-    Ok(InForce { landlock, syscalls: filter::allow_compiling()? })
+    let files = files::allow_none()?;
+    Ok(InForce { files, syscalls: filter::allow_compiling()? })
 }
 
 /// Confines a server, where that can be done.
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn says_what_is_in_force() {
-        let all = InForce { landlock: Some(5), syscalls: Some(31) };
+        let all = InForce { files: Some(5), syscalls: Some(31) };
         assert_eq!(all.to_string(), "landlock ABI 5, seccomp 31 syscalls");
         assert_eq!(InForce::default().to_string(), "no landlock, no seccomp");
     }

@@ -69,8 +69,12 @@ fn bombs() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         format!("(type $t0 (tuple u64 u64)) {}", pieces(40, |at| format!("(type $t{} (tuple $t{at} $t{at}))", at + 1)));
     let memory = "(memory 1)";
     vec![
-        ("a function of a megabyte", plugin(straight(150_000)), ""),
-        ("a function of seven megabytes", plugin(straight(700_000)), "not a valid component"),
+        ("a function of a megabyte", plugin(straight(80_000)), ""),
+        (
+            "a function of seven megabytes",
+            plugin(format!("(func $run {})", "i64.const 0x7fffffffffffffff drop ".repeat(660_000))),
+            "not a valid component",
+        ),
         ("fifty thousand locals", plugin(locals(49_000, 2_000)), ""),
         ("more locals than there may be", plugin(locals(51_000, 1)), "not a valid component"),
         (
@@ -81,7 +85,7 @@ fn bombs() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         ("blocks inside blocks", plugin(blocks), ""),
         ("loops inside loops", plugin(loops), ""),
         ("a chain of choices", plugin(format!("(func $run (local i32) i32.const 1 {selects} drop)")), ""),
-        ("a quarter of a million functions", plugin(format!("(func $run) {}", "(func)".repeat(250_000))), "functions"),
+        ("two hundred thousand functions", plugin(format!("(func $run) {}", "(func)".repeat(210_000))), "functions"),
         ("two thousand modules", component("(core module)".repeat(2_000)), "nested modules"),
         ("a thousand components inside one another", nested(1_000), "nested modules"),
         ("a hundred thousand imports", component(pieces(100_000, |at| format!("(import \"i{at}\" (func))"))), "export"),
@@ -96,20 +100,16 @@ fn bombs() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         ("types inside types", component(lists), "export"),
         ("types that double", component(doubling), "export"),
         (
-            "a million types of functions",
+            "a hundred thousand types of functions",
             plugin(format!(
                 "(func $run) {}",
-                pieces(400_000, |at| format!("(type (func (param{})))", " i32".repeat(at % 3)))
+                pieces(100_000, |at| format!("(type (func (param{})))", " i32".repeat(at % 3)))
             )),
             "",
         ),
         ("a hundred thousand data segments", plugin(format!("(func $run) {}", "(data \"x\")".repeat(100_000))), ""),
-        ("ten thousand element segments", plugin(format!("(func $run) {}", "(elem func $run)".repeat(100_000))), ""),
-        (
-            "a hundred thousand globals",
-            plugin(format!("(func $run) {}", "(global i64 (i64.const 1))".repeat(100_000))),
-            "",
-        ),
+        ("fifty thousand element segments", plugin(format!("(func $run) {}", "(elem func $run)".repeat(50_000))), ""),
+        ("fifty thousand globals", plugin(format!("(func $run) {}", "(global i64 (i64.const 1))".repeat(50_000))), ""),
         ("a thousand memories", plugin(format!("(func $run) {}", memory.repeat(1_000))), "not a valid component"),
         ("ten megabytes beside the code", with_section(0, &[&leb(1, 0)[..], b"x", &vec![0; 10 << 20]].concat()), ""),
         ("a name of a megabyte", with_section(0, &[leb(1 << 20, 0), vec![b'n'; 1 << 20]].concat()), ""),
