@@ -71,7 +71,7 @@ fn run(ground: &Ground, rows: &[&Row]) -> Vec<String> {
         let took = began.elapsed();
         let right = is_right(outcome, &seen) && took < BOUND;
         let mark = if right { "ok" } else { "WRONG" };
-        let shown: String = if right { outcome } else { &seen }.chars().take(60).collect();
+        let shown: String = if right { *outcome } else { seen.as_str() }.chars().take(60).collect();
         println!("{id:<6} {what:<66} {shown:<44} {:>6} ms  {mark}", took.as_millis());
         if !right {
             wrong.push(format!("{id}: {what}: {seen:?} instead of {outcome:?}, after {took:?}"));
