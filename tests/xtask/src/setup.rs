@@ -36,9 +36,9 @@ pub(crate) fn for_clients(repo: &Repo, guests: &[&str]) -> Result<()> {
     rmcp::client(repo)
 }
 
-/// What attacks need: the Rust plugins and all guests.
+/// What attacks need: all guests.
 pub(crate) fn for_hostile(repo: &Repo) -> Result<()> {
-    rust_plugins(repo)?;
+    wasm::add_target(repo)?;
     wasm::guests(repo)
 }
 

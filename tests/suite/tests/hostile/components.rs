@@ -169,8 +169,8 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         id: "W8.5",
-        what: "100,000 imports",
-        outcome: "refused: ",
+        what: "100,000 imports, and nothing else",
+        outcome: "refused: does not export",
         run: |g| {
             let mut imports = forge::number(100_000);
             for number in 0..100_000 {
@@ -218,10 +218,15 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         id: "W3.5",
         what: "a memory of a gigabyte from the start",
-        outcome: "refused: ",
+        outcome: "refused: exceeds the limit of",
         run: |g| forged(g, "huge-memory"),
     },
-    Row { id: "W3.6", what: "fifty memories", outcome: "refused: ", run: |g| forged(g, "many-memories") },
+    Row {
+        id: "W3.6",
+        what: "fifty memories",
+        outcome: "refused: memories count of 51",
+        run: |g| forged(g, "many-memories"),
+    },
     Row {
         id: "W3.7",
         what: "shared memory",
@@ -237,16 +242,16 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         id: "W3.9",
         what: "100 instances with a memory each",
-        outcome: "refused: ",
+        outcome: "refused: 101 core module instances",
         run: |g| g.check(&forge::repeated(&forge::plugin("(func $run)"), 100)),
     },
     Row {
         id: "W4.6",
         what: "a table of ten million elements from the start",
-        outcome: "refused: ",
+        outcome: "refused: minimum element size of 10000000",
         run: |g| forged(g, "huge-table"),
     },
-    Row { id: "W4.7", what: "fifty tables", outcome: "refused: ", run: |g| forged(g, "many-tables") },
+    Row { id: "W4.7", what: "fifty tables", outcome: "refused: tables count of 50", run: |g| forged(g, "many-tables") },
     Row {
         id: "W2.5",
         what: "a loop in the start function",
@@ -288,8 +293,8 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         id: "W22.5",
-        what: "an import that the host does not have",
-        outcome: "refused: ",
+        what: "an import that the host does not have, passed on as the tools",
+        outcome: "refused: reexport of an imported function",
         run: |g| {
             text(
                 g,
@@ -356,19 +361,19 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         id: "M19.5",
-        what: "a schema 5,000 levels deep",
-        outcome: "refused: ",
+        what: "a schema 100 levels deep",
+        outcome: "refused: nested more than 32 deep",
         run: |g| {
             with_schema(
                 g,
-                &format!("{}{{\"type\":\"object\"}}{}", r#"{"type":"object","not":"#.repeat(5_000), "}".repeat(5_000)),
+                &format!("{}{{\"type\":\"object\"}}{}", r#"{"type":"object","not":"#.repeat(100), "}".repeat(100)),
             )
         },
     },
     Row {
         id: "M19.6",
         what: "a schema of 100 KiB",
-        outcome: "refused: ",
+        outcome: "refused: more than 65536",
         run: |g| with_schema(g, &format!(r#"{{"type":"object","description":"{}"}}"#, "x".repeat(100 << 10))),
     },
 ];

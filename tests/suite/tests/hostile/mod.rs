@@ -54,7 +54,7 @@ const GROUPS: [(&str, &[Row], bool); 7] = [
 
 fn is_right(expected: &str, seen: &str) -> bool {
     match (expected.strip_prefix("refused: "), seen.strip_prefix("refused: ")) {
-        (Some(words), Some(said)) => said.contains(words),
+        (Some(words), Some(said)) => !words.is_empty() && said.contains(words),
         _ => expected == seen,
     }
 }
@@ -71,7 +71,7 @@ fn run(ground: &Ground, rows: &[&Row]) -> Vec<String> {
         let took = began.elapsed();
         let right = is_right(outcome, &seen) && took < BOUND;
         let mark = if right { "ok" } else { "WRONG" };
-        let shown: String = if right { outcome } else { &*seen }.chars().take(60).collect();
+        let shown: String = if right { *outcome } else { seen.as_str() }.chars().take(60).collect();
         println!("{id:<6} {what:<66} {shown:<44} {:>6} ms  {mark}", took.as_millis());
         if !right {
             wrong.push(format!("{id}: {what}: {seen:?} instead of {outcome:?}, after {took:?}"));

@@ -54,7 +54,7 @@ const ABSOLUTE: [&str; 14] = [
 const KERNEL: [&str; 12] = [
     "/proc/self/fd",
     "/proc/self/fd/0",
-    "/proc/self/root/etc/passwd",
+    "/proc/self/cwd/secret.txt",
     "/proc/self/cwd",
     "/proc/self/environ",
     "/proc/self/exe",

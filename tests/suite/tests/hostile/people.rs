@@ -198,12 +198,12 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         id: "M3.4",
-        what: "300 names of sessions and states, guessed from each other",
+        what: "140 names of sessions and states, guessed from each other",
         outcome: "no two alike in 8 bytes",
         run: |g| {
             let mut seen = HashSet::new();
-            let states = (0..260).map(|_| URL_SAFE_NO_PAD.decode(abandoned(g).1).unwrap());
-            let ids = (0..20).flat_map(|_| BOTH).map(|who| {
+            let states = (0..120).map(|_| URL_SAFE_NO_PAD.decode(abandoned(g).1).unwrap());
+            let ids = (0..10).flat_map(|_| BOTH).map(|who| {
                 let session = session(g, who);
                 legacy(g.address, &session, "DELETE", &[], "");
                 session.iter().find(|(name, _)| name == "Mcp-Session-Id").unwrap().1.clone().into_bytes()
@@ -220,7 +220,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         id: "M3.5",
-        what: "50 people's calls at once, each with words of its own",
+        what: "20 clients at once, each with words of its own",
         outcome: "each got its own",
         run: |g| {
             let mixed: Vec<_> = std::thread::scope(|scope| {
@@ -233,10 +233,10 @@ pub(super) const ROWS: &[Row] = &[
                             let answer = g.ask(who, "tools/call", params)["result"]["structuredContent"].clone();
                             (answer != json!({"n": round, "path": words})).then_some(answer)
                         };
-                        (0..20).filter_map(own).collect::<Vec<_>>()
+                        (0..10).filter_map(own).collect::<Vec<_>>()
                     }
                 };
-                let people: Vec<_> = (0..50).map(|person| scope.spawn(one(person))).collect();
+                let people: Vec<_> = (0..20).map(|person| scope.spawn(one(person))).collect();
                 people.into_iter().flat_map(|person| person.join().unwrap()).collect()
             });
             if mixed.is_empty() { "each got its own".to_owned() } else { format!("{mixed:?}") }
