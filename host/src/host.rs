@@ -123,7 +123,11 @@ impl Host {
                 .traced_by(tracer.clone()),
         );
         let (counted, recorded) = (Arc::downgrade(&runner), audit.clone());
+        let (loaded, now) = (catalog.clone(), clock.clone());
         metrics.on_scrape(move |levels| {
+            for plugin in loaded.now().all() {
+                plugin.meter.left_alone(plugin.left_alone(now.as_ref()).len());
+            }
             if let Some(runner) = counted.upgrade() {
                 runner.count(levels);
             }

@@ -412,7 +412,7 @@ fn default_cache() -> Result<PathBuf, ConfigError> {
 }
 
 /// A variable of this process's environment that an operator named.
-pub fn variable(name: &str) -> Option<OsString> {
+pub fn variable(name: &str) -> Option<std::ffi::OsString> {
     std::env::var_os(name)
 }
 

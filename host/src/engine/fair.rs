@@ -97,8 +97,13 @@ impl Fair {
 
     /// Whether every place is free.
     pub fn is_idle(&self) -> bool {
+        self.taken() == 0
+    }
+
+    /// How many places are not free.
+    pub fn taken(&self) -> u32 {
         let lines = self.lines();
-        lines.free == lines.places.all
+        lines.places.all.saturating_sub(lines.free)
     }
 
     /// A place, as soon as it is this one's turn; who stops waiting has left the line.

@@ -269,6 +269,8 @@ pub(super) fn outcome<T>(result: &Result<T, CallError>, limits: &Limits) -> Outc
         | CallError::Busy { .. }
         | CallError::TooOften { .. }
         | CallError::PluginFailing { .. }
+        | CallError::ScratchExceeded { .. }
+        | CallError::Unrecorded
         | CallError::Internal => false,
     };
     if own { Outcome::Broke(error.code()) } else { Outcome::Unknown }

@@ -150,7 +150,7 @@ impl Runner {
         let taken = |all: usize, places: &Semaphore| {
             i64::try_from(all.saturating_sub(places.available_permits())).unwrap_or(i64::MAX)
         };
-        levels.root_calls.set(taken(ROOT_CALLS, &self.roots));
+        levels.root_calls.set(self.gate.places.taken().into());
         levels.waiting_calls.set(taken(MAX_WAITING as usize, &self.waiting));
         levels.ready_instances.set(taken(READY_INSTANCES, &self.ready));
     }

@@ -37,7 +37,7 @@ pub struct Meter {
     chunks: Counter,
     output: Counter,
     secrets: Counter,
-    breaker: Gauge,
+    left_alone: Gauge,
 }
 
 struct Tool {
@@ -67,7 +67,7 @@ impl Meter {
             chunks: families.chunks.get_or_create_owned(&of),
             output: families.output_bytes.get_or_create_owned(&of),
             secrets: families.secrets_used.get_or_create_owned(&of),
-            breaker: families.breaker_state.get_or_create_owned(&of),
+            left_alone: families.tools_left_alone.get_or_create_owned(&of),
             plugin,
             metrics,
         }
@@ -135,9 +135,9 @@ impl Meter {
         self.secrets.inc();
     }
 
-    /// Its circuit breaker: 0 closed, 1 half open, 2 open.
-    pub fn breaker(&self, state: u8) {
-        self.breaker.set(state.into());
+    /// How many of its tools are not called at the moment, because they kept failing.
+    pub fn left_alone(&self, tools: usize) {
+        self.left_alone.set(i64::try_from(tools).unwrap_or(i64::MAX));
     }
 
     fn label(&self) -> (&'static str, Word) {

@@ -47,7 +47,7 @@ pub const METRICS: &[Metric] = &[
     metric("questions", "counter", &["plugin", "kind", "outcome"], "Questions put to the user or a model"),
     metric("http_requests", "counter", &["plugin", "status"], "Requests of plugins to other servers; status: 2xx to 5xx, or none"),
     metric("secrets_used", "counter", &["plugin"], "Requests that a secret was put into"),
-    metric("breaker_state", "gauge", &["plugin"], "Circuit breaker: 0 closed, 1 half open, 2 open"),
+    metric("tools_left_alone", "gauge", &["plugin"], "Tools that are not called for a while because they kept failing, by principal and caller"),
     metric("root_calls", "gauge", &[], "Calls of clients that have a place now"),
     metric("waiting_calls", "gauge", &[], "Calls that wait for somebody outside now"),
     metric("parked_calls", "gauge", &[], "Calls that wait for a client to come back now"),
@@ -117,7 +117,7 @@ pub(super) struct Families {
     pub(super) questions: Family<Labels<3>, Counter>,
     pub(super) http_requests: Family<Labels<2>, Counter>,
     pub(super) secrets_used: Family<Labels<1>, Counter>,
-    pub(super) breaker_state: Family<Labels<1>, Gauge>,
+    pub(super) tools_left_alone: Family<Labels<1>, Gauge>,
 }
 
 /// Registers a metric under a name of the list.
@@ -155,7 +155,7 @@ impl Metrics {
             questions: add(to, "questions", Family::default()),
             http_requests: add(to, "http_requests", Family::default()),
             secrets_used: add(to, "secrets_used", Family::default()),
-            breaker_state: add(to, "breaker_state", Family::default()),
+            tools_left_alone: add(to, "tools_left_alone", Family::default()),
         };
         let levels = Levels {
             root_calls: add(to, "root_calls", Gauge::default()),
@@ -224,7 +224,7 @@ mod tests {
         meter.asked("form", "accept");
         meter.requested(Some(204));
         meter.used_secret();
-        meter.breaker(2);
+        meter.left_alone(2);
         let text = metrics.text();
         for Metric { name, kind, labels, help } in METRICS {
             assert!(text.contains(&format!("# TYPE portcullis_{name} {kind}\n")), "{name} is no {kind}");
