@@ -105,7 +105,7 @@ fn what_is_installed_stays_as_it_is() {
     let mut stage = Stage::new();
     stage.home.write("portcullis.toml", "[server]\nstate = \"state\"\n");
     let plugin = |stage: &Stage, arguments: &[&str]| suite::portcullis(&stage.home, &[&["plugin"], arguments].concat());
-    plugin(&stage, &["install", &stage.reference, "--yes"]).good();
+    plugin(&stage, &["install", &stage.reference, "--name", "echo", "--yes"]).good();
     let lock = |stage: &Stage| std::fs::read(stage.home.path().join("portcullis.lock")).unwrap();
     let (before, kept) = (lock(&stage), tree(&stage.home.path().join("state/components")));
     let other = std::fs::read(suite::paths::guest("burn")).unwrap();

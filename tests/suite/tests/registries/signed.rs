@@ -336,3 +336,29 @@ fn addresses_have_their_signatures_beside_them() {
         }
     }
 }
+
+/// What `plugin pack` says how to sign is taken, and the same words about another version are not.
+#[test]
+fn a_comment_of_our_form_must_be_true() {
+    let home = Home::new();
+    let guest = paths::guest("relay");
+    let component = std::fs::read(&guest).unwrap();
+    std::fs::write(home.path().join("relay.wasm"), &component).unwrap();
+    let packed = portcullis(&home, &["plugin", "pack", "relay.wasm"]);
+    let comment = packed.good().split_once("-t '").unwrap().1.split('\'').next().unwrap().to_owned();
+    let digest = suite::registry::sha256(&component);
+    assert!(comment.starts_with("portcullis name=") && comment.ends_with(&digest), "{comment}");
+    home.write(
+        "portcullis.toml",
+        format!("[sources.\"*\"]\nsignature = \"required\"\nkeys = [\"{}\"]\n", Minisign::key(1).public()),
+    );
+    let older = comment.replace("version=", "version=0.");
+    for (comment, good) in [(&comment, true), (&older, false)] {
+        home.write("relay.wasm.minisig", Minisign::key(1).sign(&component, comment));
+        let ran = portcullis(&home, &["check", "file:relay.wasm"]);
+        match good {
+            true => assert!(ran.good().contains("signed by minisign:"), "{ran:?}"),
+            false => assert!(ran.refused().contains("another plugin or version"), "{ran:?}"),
+        }
+    }
+}
