@@ -69,9 +69,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         _ => crate::config::log_filter(),
     };
     crate::telemetry::init(&filter).map_err(anyhow::Error::msg)?;
-    // One thread more than there are turns for guests that compute for long: the short ones, and the wire, find it free.
-    let threads = std::thread::available_parallelism().map_or(2, |processors| processors.get() + 1);
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         match cli.command {
             Command::Serve(command) => command.run().await,
