@@ -110,9 +110,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
 
 fn block_on(log: &str, work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
     crate::telemetry::init(log).map_err(anyhow::Error::msg)?;
-    // One thread more than there are turns for guests that compute for long: the short ones, and the wire, find it free.
-    let threads = std::thread::available_parallelism().map_or(2, |processors| processors.get() + 1);
-    tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()?.block_on(work)
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(work)
 }
 
 /// Text from outside for a person: line breaks are kept, everything that could drive the terminal is escaped.

@@ -15,7 +15,6 @@ mod standstill;
 mod store;
 mod ticker;
 mod trap;
-mod turns;
 mod worker;
 
 pub use cache::{CacheError, CompileCache};
@@ -25,6 +24,5 @@ pub use fair::{Fair, Full, Held, Places, Seeker};
 pub use profile::{Engines, MAX_INSTANCES, MAX_WAITING, Profile};
 pub use standstill::{Standstill, Still};
 pub use store::{Allowance, Cost, Supervised, Supervision, arm, new_store, supervise};
-pub use turns::Seat;
 pub use wasmtime::component::Component;
 pub use worker::{CompileWorker, WORKER_COMMAND, run_worker};

@@ -5,7 +5,6 @@ use super::error::CallError;
 use super::limiter::Limiter;
 use super::standstill::Standstill;
 use super::trap;
-use super::turns::{InTurn, Seat};
 use crate::clock::Clock;
 use crate::policy::{Budget, Limits, Metering, Spent};
 use futures::future::BoxFuture;
@@ -30,8 +29,6 @@ pub struct Allowance {
     pub standstill: Standstill,
     /// Memory held by the calls above this one, in bytes.
     pub held_above: u64,
-    /// Where it waits for processors; none: a nested call, which computes in its root's turns, and the host's own work.
-    pub seat: Option<Seat>,
 }
 
 /// What one call took.
@@ -162,10 +159,10 @@ where
 {
     let supervision = store.data_mut().supervision();
     let cpu = supervision.cpu.clone();
-    let Allowance { limits, budget, cancel, standstill, seat, .. } = supervision.allowance.clone();
+    let Allowance { limits, budget, cancel, standstill, .. } = supervision.allowance.clone();
     let stood_before = supervision.stood_before;
     let ended = {
-        let running = InTurn::new(cpu.measure(guest(store)), cpu.clone(), seat);
+        let running = cpu.measure(guest(store));
         // In this order: a call that ends at its first poll never registers a timer, which would wake another thread. A
         // guest that is still running has yielded, so the other two are looked at after every tick.
         tokio::select! {

@@ -4,25 +4,20 @@ use super::breaker::{self, Breaker, Circuit, Pass};
 use super::plugin::Plugin;
 use super::waiting::Place;
 use crate::clock::Clock;
-use crate::engine::{CallError, Caller, Crowd, Fair, Full, Held, Places, Seat, Seeker};
+use crate::engine::{CallError, Caller, Crowd, Fair, Full, Held, Places, Seeker};
 use crate::policy::{Bucket, Limits, Principal, PrincipalLimits};
 use crate::telemetry::printable;
 use std::collections::HashMap;
-use std::num::NonZero;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// Principals whose rate is remembered at least; beyond, those are forgotten whose rate is as good as new.
 const KEPT: usize = 1_024;
-/// Nobody gives up a turn on a processor because many others want one: the calls that may are bounded already.
-const NO_BOUND: u32 = u32::MAX;
 
 /// Of all calls.
 pub(super) struct Gate {
     pub(super) places: Fair,
-    /// Turns on the processors, for calls that compute for long.
-    turns: Fair,
     clock: Arc<dyn Clock>,
     limits: PrincipalLimits,
     rates: Mutex<HashMap<Principal, Bucket>>,
@@ -49,10 +44,7 @@ impl Gate {
     pub(super) fn new(clock: Arc<dyn Clock>, limits: PrincipalLimits) -> Self {
         let all = PrincipalLimits::ALL;
         let places = Places { all, per_principal: limits.concurrent, queue: limits.queue };
-        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
-        let processors = u32::try_from(processors).unwrap_or(1);
-        let turns = Places { all: processors, per_principal: processors, queue: NO_BOUND };
-        Self { places: Fair::new(places), turns: Fair::new(turns), clock, limits, rates: Mutex::default() }
+        Self { places: Fair::new(places), clock, limits, rates: Mutex::default() }
     }
 
     /// Whether nobody is called too often and the tool is not left alone. Takes no place and costs nobody anything.
@@ -100,11 +92,6 @@ impl Gate {
     pub(super) fn admit(&self, plugin: &Arc<Plugin>, circuit: Circuit) -> Result<Admitted, CallError> {
         let pass = Some(plugin.traffic.breaker.enter(&circuit, self.clock.now())?);
         Ok(Admitted { plugin: plugin.clone(), circuit, pass, clock: self.clock.clone(), place: None })
-    }
-
-    /// Its seat in the line for processors.
-    pub(super) fn seat(&self, seeker: Seeker) -> Seat {
-        Seat::new(self.turns.clone(), Seeker { concurrent: NO_BOUND, queue: NO_BOUND, ..seeker })
     }
 }
 

@@ -258,7 +258,7 @@ impl Loader {
         let call = CallCtx::new(context, &limits, Arc::new(NoSink), agent_tools, client, accounts);
         let budget = Budget::root(&limits, self.clock.now());
         let (cancel, standstill) = (CancellationToken::new(), Standstill::new(self.clock.clone()));
-        let allowance = Allowance { limits, budget, cancel, standstill, held_above: 0, seat: None };
+        let allowance = Allowance { limits, budget, cancel, standstill, held_above: 0 };
         let setup = CallSetup { tool: "describe".to_owned(), allowance, call, authority, clock: self.clock.clone() };
         prepared.describe(setup).await.result
     }

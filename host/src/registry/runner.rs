@@ -275,7 +275,6 @@ impl Runner {
         let limits = &plugin.spec.limits;
         let principal = &request.context.principal;
         let mut place = None;
-        let mut seat = None;
         let mut admitted;
         let ((lineage, budget, standstill, held), client) = match request.parent {
             Some(Parent::Here { lineage, budget, standstill, held }) => {
@@ -305,7 +304,6 @@ impl Runner {
                 let left = purse.as_ref().map(|purse| purse.take(now));
                 let budget = left.map_or_else(|| Budget::root(limits, now), |left| left.nested(limits, now));
                 let standstill = Standstill::new(self.clock.clone());
-                seat = Some(self.gate.seat(seeker.clone()));
                 let place = place.insert(Place::new(self.gate.places.clone(), seeker, held, purse)).clone();
                 let (waiting, model) = (self.waiting.clone(), self.model.clone());
                 let client = Waiting { client: request.client, model, place, standstill: standstill.clone(), waiting };
@@ -322,7 +320,7 @@ impl Runner {
             .steered_by(request.steering)
             .keep_with(&self.keepers);
         let (limits, cancel) = (limits.clone(), request.cancel);
-        let allowance = Allowance { limits, budget, cancel, standstill, held_above: held, seat };
+        let allowance = Allowance { limits, budget, cancel, standstill, held_above: held };
         let (authority, clock) = (plugin.authority.clone(), self.clock.clone());
         admitted.place = place;
         Ok((CallSetup { tool: called.to_owned(), allowance, call, authority, clock }, admitted))
@@ -372,7 +370,7 @@ impl Runner {
                 let budget = Budget::root(&limits, clock.now());
                 let standstill = Standstill::new(clock.clone());
                 let cancel = CancellationToken::new();
-                let allowance = Allowance { limits, budget, cancel, standstill, held_above: 0, seat: None };
+                let allowance = Allowance { limits, budget, cancel, standstill, held_above: 0 };
                 plugin.prepared.make_ready(&plugin.authority, allowance, clock, slot).await;
             }
         });
