@@ -55,7 +55,7 @@ pub struct Import {
 
 #[derive(Debug, Clone)]
 enum Target {
-    Function(Function),
+    Function(Box<Function>),
     Drop(TypeId),
 }
 
@@ -97,7 +97,7 @@ impl Universe {
             let interface = interface.split('@').next().unwrap_or_default();
             let of = |function, name: &str| Import { key: key.clone(), function, name: format!("{interface} {name}") };
             for (name, function) in &self.wit.interfaces[*id].functions {
-                imports.push(of(Target::Function(function.clone()), name));
+                imports.push(of(Target::Function(Box::new(function.clone())), name));
             }
             for (name, ty) in &self.wit.interfaces[*id].types {
                 if matches!(self.wit.types[*ty].kind, TypeDefKind::Resource) {
@@ -156,7 +156,8 @@ impl Universe {
         let bytes: Vec<u8> = (0..back.len() / 2)
             .map(|at| u8::from_str_radix(&back[2 * at..2 * at + 2], 16).unwrap_or_default())
             .collect();
-        let Target::Function(Function { result: Some(ty), .. }) = &import.function else { return "returns".into() };
+        let Target::Function(function) = &import.function else { return "returns".into() };
+        let Some(ty) = &function.result else { return "returns".into() };
         let Some(kind) = self.kind(ty) else { return "value".into() };
         let byte = |at: usize| bytes.get(at).copied().unwrap_or_default();
         match kind {

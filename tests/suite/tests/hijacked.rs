@@ -85,9 +85,11 @@ fn a_hijacked_worker_can_do_nothing() {
         ("mprotect of code", sys::SYS_mprotect, vec![0, 4096, 5], None),
     ];
     for attempt in &attempts {
-        let child = worker();
+        let mut child = worker();
         let outcome = make(&mut Hijacked::take(child.id()).expect("a child may be traced"), attempt);
         assert_eq!(outcome, Outcome::Ended(Signal::SIGSYS), "{}", attempt.0);
+        // Its end was seen already, by whoever held it.
+        let _ = child.wait();
     }
     // The way of the attack is open: what compiling needs can be called.
     let mut child = worker();

@@ -1,5 +1,6 @@
 //! End-to-end tests: the real program with real guests, driven from outside. One topic per file.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::print_stdout, reason = "a test of an attack prints its figure")]
 
 mod abuse;
 mod adapters;
