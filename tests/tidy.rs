@@ -19,7 +19,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("audit", &["policy", "clock", "telemetry", "storage"]),
     ("storage", &["clock"]),
     ("secrets", &[]),
-    ("egress", &["imports", "outbound", "secrets", "policy"]),
+    ("egress", &["imports", "outbound", "secrets", "policy", "audit"]),
     ("state", &["imports", "storage", "policy"]),
     ("imports", &["policy", "engine", "telemetry", "clock", "audit"]),
     ("shelf", &["imports", "changes", "policy", "clock"]),

@@ -1,6 +1,7 @@
 //! The composition root: builds every part from a [`Config`] and wires traits to their implementations.
 
 use crate::agent::{LocalAgent, Nobody, Together, Upstream, gateway};
+use crate::audit::{Audit, FileJournal, JournalError};
 use crate::changes::Changes;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
@@ -45,6 +46,12 @@ pub enum StartError {
     State(#[from] StorageError),
     #[error(transparent)]
     Task(tokio::task::JoinError),
+    #[error(transparent)]
+    Audit(#[from] JournalError),
+    #[error(
+        "server.audit.required needs a folder for the journal: set server.audit.folder, server.state or PORTCULLIS_STATE"
+    )]
+    NoJournal,
 }
 
 /// A running host: plugins loaded, ready for calls.
@@ -63,6 +70,8 @@ pub struct Host {
     pub clock: Arc<dyn Clock>,
     /// Servers behind this host.
     pub upstreams: Vec<Upstream>,
+    /// Where decisions are recorded.
+    pub audit: Audit,
     loader: Arc<Loader>,
     watch: FileWatch,
 }
@@ -76,6 +85,7 @@ impl Host {
             Some(broker) => broker,
             None => Arc::new(NoConnections),
         };
+        let audit = audit(config)?;
         let loader = Arc::new(loader(config, clock.clone())?);
         let specs: Vec<PluginSpec> = config.plugins.iter().chain(&config.agent).cloned().collect();
         let watch = FileWatch::new(specs.iter().map(|spec| spec.source.clone()));
@@ -91,22 +101,43 @@ impl Host {
         let catalog = Arc::new(CurrentCatalog::new(catalog, changes.clone()));
         let egress = egress(config)?;
         let runner = Runner::new(clock.clone(), keepers, connections).with_model(model).with_egress(egress);
-        let runner = Arc::new(runner);
+        let runner = Arc::new(runner.recorded_by(audit.clone()));
         let local = Arc::new(LocalAgent::new(runner.clone(), catalog.clone()));
         let agent = Arc::new(Together::new(vec![local]));
         let upstreams = gateway::connect(&config.upstreams, &agent, &catalog, clock.clone()).await;
-        Ok(Self { catalog, agent, runner, shelf, changes, clock, upstreams, loader, watch })
+        Ok(Self { catalog, agent, runner, shelf, changes, clock, upstreams, audit, loader, watch })
     }
 
-    /// Ends the connections to servers behind this host, and with them the programs that were started for it.
+    /// Ends the connections to servers behind this host, and with them the programs that were started for it; and sees
+    /// what was recorded to the disk.
     pub async fn close(&self) {
         futures::future::join_all(self.upstreams.iter().map(Upstream::close)).await;
+        let audit = self.audit.clone();
+        // Failing is logged where it happens.
+        let _ = tokio::task::spawn_blocking(move || audit.flush()).await;
     }
 
     /// What takes up component files that change, for as long as it runs.
     pub fn reloader(&self) -> Reloader {
         Reloader::new(self.loader.clone(), self.catalog.clone(), self.watch.clone())
     }
+}
+
+/// The journal of what is decided: for a server, and for commands that decide something. Blocks.
+pub fn audit(config: &Config) -> Result<Audit, StartError> {
+    if config.audit.off {
+        return Ok(Audit::none());
+    }
+    let Some(folder) = &config.audit.folder else {
+        if config.audit.required {
+            return Err(StartError::NoJournal);
+        }
+        tracing::warn!("nothing is recorded: set server.audit.folder, server.state or PORTCULLIS_STATE");
+        return Ok(Audit::none());
+    };
+    let (journal, head) = FileJournal::open(folder, &config.audit, Arc::new(SystemClock))?;
+    tracing::debug!(%head, "audit journal");
+    Ok(Audit::new(Arc::new(journal)))
 }
 
 /// The broker of connected accounts, if there are any to connect. Blocks.

@@ -103,6 +103,7 @@ impl WasiHttpView for Guest {
 impl Refusals for Guest {
     fn refused(&mut self, path: RefusedPath) {
         if let Some(call) = &mut self.call {
+            call.trail().record((&call.permit.path_refused(&path.path, path.access)).into());
             call.refused_path = Some(path);
         }
     }

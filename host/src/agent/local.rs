@@ -45,6 +45,7 @@ impl ToolCaller for LocalAgent {
     }
 
     async fn call(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, Spent) {
+        call.lane.take("local");
         let free = |error| (Err(error), Spent::default());
         let catalog = self.catalog.now();
         let Some((plugin, tool)) = catalog.agent_tool(&call.name) else {

@@ -1,11 +1,12 @@
 //! Requests and grants in lines, one per capability. The patterns name every field, so none can be forgotten.
 
 use crate::policy::{
-    ClientGrants, ClientRequests, Grants, HostPattern, HttpGrant, Mount, Requests, SampleGrant, ScratchGrant,
-    SecretGrant, StateGrant, ToolPattern,
+    ClientGrants, ClientRequests, FilesystemGrant, Grants, HostPattern, HttpGrant, Mount, Requests, SampleGrant,
+    ScratchGrant, SecretGrant, StateGrant, ToolPattern,
 };
 
-type Lines = Vec<(&'static str, String)>;
+/// Keys of grants, with what is said of each.
+pub(super) type Lines = Vec<(&'static str, String)>;
 
 /// What a manifest asks for.
 pub(super) fn requested(requests: &Requests) -> Lines {
@@ -29,6 +30,15 @@ pub(super) fn requested(requests: &Requests) -> Lines {
     lines
 }
 
+/// What an operator gave, whether or not the plugin asks for it.
+pub(super) fn given(grants: &Grants) -> Lines {
+    let mount = |grant: &FilesystemGrant| {
+        let FilesystemGrant { host, guest, access } = grant.clone();
+        Mount { host, guest, access }
+    };
+    granted(grants, &grants.filesystem.iter().map(mount).collect::<Vec<_>>())
+}
+
 /// What an operator gave. Of directories, those that the plugin really gets.
 pub(super) fn granted(grants: &Grants, mounts: &[Mount]) -> Lines {
     let Grants {
@@ -47,7 +57,8 @@ pub(super) fn granted(grants: &Grants, mounts: &[Mount]) -> Lines {
     } = grants;
     let ClientGrants { form, url, sample, roots } = client;
     let mount = |it: &Mount| ("filesystem", format!("{} -> {} ({})", it.host.display(), it.guest, it.access));
-    let mut lines: Lines = mounts.iter().map(mount).collect();
+    let own = |it: &&Mount| scratch.as_ref().is_some_and(|scratch| scratch.guest == it.guest);
+    let mut lines: Lines = mounts.iter().filter(|it| !own(it)).map(mount).collect();
     lines.extend(patterns("agent-tools", agent_tools));
     lines.extend(flag("client.form", *form));
     lines.extend(url.iter().map(|host| ("client.url", host.as_str().to_owned())));
@@ -71,7 +82,10 @@ pub(super) fn granted(grants: &Grants, mounts: &[Mount]) -> Lines {
     }));
     lines.extend(env.iter().map(|name| ("env", name.clone())));
     lines.extend(state.iter().map(|StateGrant { size, keys }| ("state", format!("{size}, {keys} keys a principal"))));
-    lines.extend(scratch.iter().map(|ScratchGrant { guest, size }| ("scratch", format!("{guest} ({size})"))));
+    lines.extend(scratch.iter().map(|ScratchGrant { guest, size }| {
+        let here = mounts.iter().find(|it| it.guest == *guest).map(|it| format!("{} -> ", it.host.display()));
+        ("scratch", format!("{}{guest} ({size})", here.unwrap_or_default()))
+    }));
     lines.extend(flows.iter().map(|flow| ("flows", flow.as_str().to_owned())));
     lines
 }

@@ -8,10 +8,13 @@ mod call;
 mod check;
 mod config;
 mod forms;
+mod grant;
 mod key;
 mod plugin;
+mod policy;
 mod serve;
 mod show;
+mod subject;
 mod terminal;
 
 use clap::{Parser, Subcommand};
@@ -44,6 +47,13 @@ enum Command {
     /// Look at the configured plugins.
     #[command(subcommand)]
     Plugin(plugin::Plugin),
+    /// Give a plugin something: add a line to its grants.
+    Grant(grant::Grant),
+    /// Take something away from a plugin again.
+    Revoke(grant::Revoke),
+    /// What plugins may do: shown, or asked.
+    #[command(subcommand)]
+    Policy(policy::Policy),
     /// Look at a component file: is it a plugin, and what does it want?
     Check(check::Check),
     /// Make API keys for clients over HTTP.
@@ -76,6 +86,9 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             Command::Call(command) => command.run().await,
             Command::Agent(command) => command.run().await,
             Command::Plugin(command) => command.run().await,
+            Command::Grant(command) => command.run(),
+            Command::Revoke(command) => command.run(),
+            Command::Policy(command) => command.run(),
             Command::Check(command) => command.run().await,
             Command::Key(command) => command.run(),
             Command::Config(command) => command.run(),

@@ -3,10 +3,11 @@
 mod edit;
 mod file;
 
-pub use edit::{Line, table_in};
+pub use edit::Line;
 pub use file::ConfigFile;
 
 use crate::agent::UpstreamSettings;
+use crate::audit::AuditSettings;
 use crate::connections::ConnectionSettings;
 use crate::identity::AuthSettings;
 use crate::install::{SourceSettings, SourceTables};
@@ -84,6 +85,7 @@ struct ServerTable {
     cache: Option<PathBuf>,
     state: Option<PathBuf>,
     public: Option<Endpoint>,
+    audit: AuditSettings,
     auth: AuthSettings,
     parked: ParkingLimits,
     max_body: Option<ByteSize>,
@@ -124,6 +126,8 @@ pub struct Config {
     /// Whether a component file that is replaced is taken up while the host runs. On by default: whoever can write the
     /// file decides what runs after the next start anyway.
     pub reload: bool,
+    /// How decisions are recorded.
+    pub audit: AuditSettings,
     /// How clients over HTTP say who they are.
     pub auth: AuthSettings,
     /// How many calls may wait for answers.
@@ -188,6 +192,8 @@ impl Config {
                 .collect::<Result<Vec<_>, _>>()
         };
         let upstreams = upstreams(&file, path, folder)?;
+        let state = file.server.state.map(|state| folder.join(home_expanded(&state))).or_else(default_state);
+        let audit = audit(file.server.audit, state.as_deref(), folder);
         let mut auth = file.server.auth;
         auth.check().map_err(|message| ConfigError::Table {
             path: path.to_owned(),
@@ -197,6 +203,7 @@ impl Config {
         auth.keys = auth.keys.map(|keys| folder.join(home_expanded(&keys)));
         let model = file.model.map(|model| checked_model(model, path, folder)).transpose()?;
         Ok(Self {
+            audit,
             auth,
             model,
             ask: file.ask.map(|ask| folder.join(home_expanded(&ask.tools))),
@@ -212,7 +219,7 @@ impl Config {
                 Some(cache) => folder.join(home_expanded(&cache)),
                 None => default_cache()?,
             },
-            state: file.server.state.map(|state| folder.join(home_expanded(&state))).or_else(default_state),
+            state,
             public: file.server.public,
             connections: connections(file.connections, path, folder)?,
             secrets: secrets(file.secrets, path, folder)?,
@@ -238,6 +245,15 @@ impl Config {
     pub fn empty() -> Result<Self, ConfigError> {
         Self::parse("", Path::new(""), Path::new(""))
     }
+}
+
+/// The journal is in the folder for state, unless it has one of its own.
+fn audit(mut settings: AuditSettings, state: Option<&Path>, folder: &Path) -> AuditSettings {
+    settings.folder = match settings.folder {
+        Some(own) => Some(folder.join(home_expanded(&own))),
+        None => state.map(|state| state.join("audit")),
+    };
+    settings
 }
 
 /// Whether a name can be a key that others name: part of tools' names, grants and addresses.

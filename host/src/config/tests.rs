@@ -17,6 +17,7 @@ fn the_example_is_the_default_and_names_every_key() {
     // Serde knows all keys of a table: a wrong one makes it list them.
     for (text, table) in [
         ("[server]\nx=1", "server"),
+        ("[server.audit]\nx=1", "server.audit"),
         ("[server.auth]\nx=1", "server.auth"),
         ("[server.auth.oauth]\nx=1", "server.auth.oauth"),
         ("[connections.a]\nx=1", "connections"),

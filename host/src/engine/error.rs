@@ -75,6 +75,11 @@ pub enum CallError {
     /// Every instance slot is taken.
     #[error("busy: all {limit} instances of the host are in use; try again")]
     Busy { limit: u32 },
+    /// The operator wants every call recorded.
+    #[error(
+        "refused: the audit journal cannot be kept at this moment, and server.audit.required does not let calls run without it; the host's log says why"
+    )]
+    Unrecorded,
     /// Our fault; details are in the host's log.
     #[error("the host failed; its log has the details")]
     Internal,
@@ -111,6 +116,7 @@ impl CallError {
             CallError::Unsupported { .. } => "unsupported",
             CallError::Cancelled => "cancelled",
             CallError::Busy { .. } => "busy",
+            CallError::Unrecorded => "unrecorded",
             CallError::Internal => "internal",
         }
     }

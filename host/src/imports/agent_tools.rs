@@ -1,17 +1,18 @@
 //! `agent-tools`: reverse calls. Authority and lineage are checked here, before anything leaves the call.
 
 use super::{
-    Budgeted, CallContext, CallSink, ClientCalls, Content, Exhaustion, GuestDenial, NoSink, Output, Questions, Tool,
-    ToolResult,
+    Budgeted, CallContext, CallSink, ClientCalls, Content, Exhaustion, GuestDenial, NoSink, Output, Permit, Questions,
+    Tool, ToolResult,
 };
+use crate::audit::{Event, Trail};
 use crate::engine::Standstill;
-use crate::policy::{Authority, Budget, Denial, Hearer, Lineage, LineageError, Origin, Spent};
+use crate::policy::{Budget, Denial, Hearer, Lineage, LineageError, Origin, Spent};
 use crate::telemetry::printable;
 use async_trait::async_trait;
 use futures::StreamExt;
 use futures::stream;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -124,6 +125,27 @@ pub struct ReverseCall {
     pub timeout: Option<Duration>,
     /// How long somebody outside may be waited for at most, with the deadline standing still.
     pub answer: Duration,
+    /// Which way it takes, for the record.
+    pub lane: Lane,
+    /// Where that is recorded.
+    pub trail: Trail,
+}
+
+/// The way that a reverse call takes; said by whoever decides. Clones are the same.
+#[derive(Debug, Clone, Default)]
+pub struct Lane(Arc<OnceLock<&'static str>>);
+
+impl Lane {
+    /// It takes this one.
+    pub fn take(&self, lane: &'static str) {
+        // Whoever decides later has decided within the first one's way.
+        let _ = self.0.set(lane);
+    }
+
+    /// Its name; `none` for a call that came nowhere.
+    pub fn name(&self) -> &'static str {
+        self.0.get().copied().unwrap_or("none")
+    }
 }
 
 /// Reaches tools of the agent's side. Implemented by `agent` for those that this host reaches itself, and by `mcp` for the
@@ -144,7 +166,7 @@ pub trait ToolCaller: Send + Sync {
 
 /// One call's way to the agent's tools.
 pub struct AgentTools {
-    authority: Arc<Authority>,
+    permit: Permit,
     lineage: Lineage,
     caller: Arc<dyn ToolCaller>,
     answer: Duration,
@@ -175,9 +197,9 @@ pub struct Caller<'a> {
 
 impl AgentTools {
     /// For a call at the end of `lineage`.
-    pub fn new(authority: Arc<Authority>, lineage: Lineage, caller: Arc<dyn ToolCaller>) -> Self {
+    pub fn new(permit: impl Into<Permit>, lineage: Lineage, caller: Arc<dyn ToolCaller>) -> Self {
         let answer = crate::policy::Limits::default().answer;
-        Self { authority, lineage, caller, answer, lacked: AtomicBool::new(false) }
+        Self { permit: permit.into(), lineage, caller, answer, lacked: AtomicBool::new(false) }
     }
 
     /// Waiting at most this long for an answer from outside.
@@ -186,8 +208,9 @@ impl AgentTools {
         self
     }
 
-    pub(super) fn authority(&self) -> Arc<Authority> {
-        self.authority.clone()
+    /// What the call may do.
+    pub fn permit(&self) -> &Permit {
+        &self.permit
     }
 
     /// What the calls under this root share.
@@ -197,7 +220,7 @@ impl AgentTools {
 
     /// What may be called.
     pub fn list(&self) -> Vec<Tool> {
-        let granted = |found: &AgentTool| self.authority.agent_tool(&found.tool.name).is_ok();
+        let granted = |found: &AgentTool| self.permit.agent_tool(&found.tool.name).is_ok();
         self.caller.tools().into_iter().filter(granted).map(|found| found.tool).collect()
     }
 
@@ -219,16 +242,22 @@ impl AgentTools {
         options: &CallOptions,
         caller: Caller<'_>,
     ) -> Result<ReverseCall, AgentError> {
-        self.allowed(self.authority.agent_tool(&name))?;
+        let refused = |outcome: &'static str| {
+            let (tool, outcome) = (name.clone(), outcome.to_owned());
+            self.permit.trail().record(Event::ReverseCall { tool, lane: "none", outcome });
+        };
+        self.allowed(self.permit.agent_tool(&name))?;
         let origin = self.caller.find(&name).inspect_err(|error| {
             if matches!(error, AgentError::NotSupported(_)) && self.caller.lacks_declaration() {
                 self.lacked.store(true, Ordering::Relaxed);
             }
+            refused(error.name());
         })?;
-        self.allowed(self.authority.flow(&self.lineage.secrets(), &Hearer::Origin(origin)))?;
-        let lineage = self.lineage.descend(&name, arguments.len() as u64)?;
+        self.allowed(self.permit.flow(&self.lineage.secrets(), &Hearer::Origin(origin)))?;
+        let lineage = self.lineage.descend(&name, arguments.len() as u64).map_err(AgentError::from);
+        let lineage = lineage.inspect_err(|error| refused(error.name()))?;
         let purpose = options.purpose.as_deref().map(printable).unwrap_or_default();
-        tracing::debug!(plugin = %self.authority.plugin(), chain = lineage.path(), %purpose, "reverse call");
+        tracing::debug!(plugin = %self.permit.plugin(), chain = lineage.path(), %purpose, "reverse call");
         let mut budget = caller.budget;
         if let Some(timeout) = options.timeout {
             budget.deadline = budget.deadline.min(caller.now + timeout.min(Duration::from_secs(86_400)));
@@ -236,7 +265,7 @@ impl AgentTools {
         let Caller { context, output, cancel, client, questions, standstill, held, .. } = caller;
         let sink = if options.chunks { output.forward(&name) } else { Arc::new(NoSink) };
         let (parent, context) = (context.id.clone(), context.nested());
-        let (purpose, agent, plugin) = (options.purpose.clone(), self.caller.clone(), self.authority.plugin().clone());
+        let (purpose, agent, plugin) = (options.purpose.clone(), self.caller.clone(), self.permit.plugin().clone());
         Ok(ReverseCall {
             name,
             arguments,
@@ -255,6 +284,8 @@ impl AgentTools {
             held,
             timeout: options.timeout,
             answer: self.answer,
+            lane: Lane::default(),
+            trail: self.permit.trail().clone(),
         })
     }
 
@@ -274,10 +305,7 @@ impl AgentTools {
     }
 
     fn allowed(&self, decision: Result<(), Denial>) -> Result<(), AgentError> {
-        decision.map_err(|denial| {
-            tracing::warn!(plugin = %self.authority.plugin(), "{}", printable(&denial.to_string()));
-            AgentError::Denied((&denial).into())
-        })
+        self.permit.decided(decision).map_err(AgentError::Denied)
     }
 }
 
@@ -285,6 +313,8 @@ impl ReverseCall {
     /// Makes the call. What comes back is counted, and from then on the chain knows what is private in it.
     pub async fn make(self) -> (Result<AgentResult, AgentError>, Spent) {
         let (agent, lineage) = (self.agent.clone(), self.lineage.clone());
+        let mut going =
+            Going { trail: self.trail.clone(), lane: self.lane.clone(), tool: self.name.clone(), outcome: "cancelled" };
         let (answer, spent) = agent.call(self).await;
         if let Ok(result) = &answer
             && result.private
@@ -297,7 +327,42 @@ impl ReverseCall {
             Err(_) => 0,
         };
         let answer = lineage.learn(bytes).map_err(AgentError::from).and(answer);
+        going.outcome = answer.as_ref().map_or_else(AgentError::name, |_| "ok");
         (answer, spent)
+    }
+}
+
+/// A call that is under way: recorded when it is over, and when it is dropped.
+struct Going {
+    trail: Trail,
+    lane: Lane,
+    tool: String,
+    outcome: &'static str,
+}
+
+impl Drop for Going {
+    fn drop(&mut self) {
+        let (tool, lane) = (std::mem::take(&mut self.tool), self.lane.name());
+        self.trail.record(Event::ReverseCall { tool, lane, outcome: self.outcome.to_owned() });
+    }
+}
+
+impl AgentError {
+    /// A stable name of the kind of failure.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::UnknownTool(_) => "unknown-tool",
+            Self::NotSupported(_) => "not-supported",
+            Self::Declined(_) => "declined",
+            Self::Denied(_) => "denied",
+            Self::Cycle(_) => "cycle",
+            Self::Timeout(_) => "timeout",
+            Self::Exhausted(_) => "exhausted",
+            Self::Cancelled => "cancelled",
+            Self::InvalidArguments(_) => "invalid-arguments",
+            Self::ToolError(_) => "tool-error",
+            Self::Failed(_) => "failed",
+        }
     }
 }
 

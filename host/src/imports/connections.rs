@@ -1,8 +1,8 @@
 //! `connections`: accounts that users have connected. The host holds the credentials; a guest names an account and says
 //! what to send, and never sees what makes the other server believe it.
 
-use super::{Budgeted, CallContext, Exhaustion, GuestDenial};
-use crate::policy::{Authority, Denial, Hearer, Limits, Lineage, PluginId, Principal};
+use super::{Budgeted, CallContext, Exhaustion, GuestDenial, Permit};
+use crate::policy::{Hearer, Limits, Lineage, PluginId, Principal};
 use crate::telemetry::printable;
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -124,7 +124,7 @@ impl Connections for NoConnections {
 /// One call's way to the accounts of its principal.
 #[derive(Clone)]
 pub struct Accounts {
-    authority: Arc<Authority>,
+    permit: Permit,
     principal: Principal,
     connections: Arc<dyn Connections>,
     lineage: Lineage,
@@ -135,20 +135,20 @@ pub struct Accounts {
 impl Accounts {
     /// For a call under this authority and these limits, at the end of `lineage`.
     pub fn new(
-        authority: Arc<Authority>,
+        permit: impl Into<Permit>,
         limits: &Limits,
         call: &CallContext,
         lineage: Lineage,
         connections: Arc<dyn Connections>,
     ) -> Self {
         let (principal, limit) = (call.principal.clone(), limits.calls);
-        Self { authority, principal, connections, lineage, limit, sent: Arc::default() }
+        Self { permit: permit.into(), principal, connections, lineage, limit, sent: Arc::default() }
     }
 
     /// The page on which the call's user connects an account.
     pub fn page(&self, name: &str) -> Result<String, ConnectionError> {
         self.granted(name)?;
-        self.connections.page(&self.principal, self.authority.plugin(), name)
+        self.connections.page(&self.principal, self.permit.plugin(), name)
     }
 
     /// Whether the call's user has connected an account.
@@ -177,25 +177,18 @@ impl Accounts {
 
     /// Whether somebody outside may be told what the call knows.
     pub(super) fn may_tell(&self, hearer: &Hearer) -> Result<(), GuestDenial> {
-        self.logged(self.authority.flow(&self.lineage.secrets(), hearer))
+        self.permit.decided(self.permit.flow(&self.lineage.secrets(), hearer))
     }
 
     fn granted(&self, name: &str) -> Result<(), ConnectionError> {
-        self.logged(self.authority.connection(name)).map_err(ConnectionError::Denied)
-    }
-
-    fn logged(&self, decision: Result<(), Denial>) -> Result<(), GuestDenial> {
-        decision.map_err(|denial| {
-            tracing::warn!(plugin = %self.authority.plugin(), "{}", printable(&denial.to_string()));
-            (&denial).into()
-        })
+        self.permit.decided(self.permit.connection(name)).map_err(ConnectionError::Denied)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::{Grants, Requests, Side};
+    use crate::policy::{Authority, Grants, Requests, Side};
 
     /// Says yes to everything; what it is asked has passed the checks.
     struct Yes;

@@ -1,8 +1,7 @@
 //! `events`: news for the principal. Name and payload are checked here; who keeps them counts and remembers.
 
-use super::{Budgeted, CallContext, Exhaustion, GuestDenial, Provenance};
-use crate::policy::{Authority, Principal};
-use crate::telemetry::printable;
+use super::{Budgeted, CallContext, Exhaustion, GuestDenial, Permit, Provenance};
+use crate::policy::Principal;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -43,13 +42,13 @@ pub trait EventSink: Send + Sync {
 
 /// One call's way to the inbox.
 pub struct Events {
-    authority: Arc<Authority>,
+    permit: Permit,
     sink: Arc<dyn EventSink>,
 }
 
 impl Events {
-    pub(super) fn new(authority: Arc<Authority>, sink: Arc<dyn EventSink>) -> Self {
-        Self { authority, sink }
+    pub(super) fn new(permit: Permit, sink: Arc<dyn EventSink>) -> Self {
+        Self { permit, sink }
     }
 
     /// Adds an event; false when it was there already.
@@ -61,10 +60,7 @@ impl Events {
         dedupe_key: Option<String>,
     ) -> Result<bool, EventError> {
         check_name(&name).map_err(EventError::Invalid)?;
-        if let Err(denial) = self.authority.event(&name) {
-            tracing::warn!(plugin = %self.authority.plugin(), "{}", printable(&denial.to_string()));
-            return Err(EventError::Denied((&denial).into()));
-        }
+        self.permit.decided(self.permit.event(&name)).map_err(EventError::Denied)?;
         if payload.len() > MAX_PAYLOAD {
             return Err(EventError::Exhausted(Exhaustion { budget: Budgeted::Stored, limit: MAX_PAYLOAD as u64 }));
         }
@@ -75,7 +71,7 @@ impl Events {
         let payload = serde_json::from_str::<Value>(payload)
             .map_err(|error| EventError::Invalid(format!("the payload is not JSON: {error}")))?
             .to_string();
-        let source = Provenance::of(self.authority.plugin(), call);
+        let source = Provenance::of(self.permit.plugin(), call);
         self.sink.emit(&call.principal, source, Event { name, payload, dedupe_key })
     }
 }
@@ -96,7 +92,7 @@ fn check_name(name: &str) -> Result<(), String> {
 mod tests {
     use super::*;
     use crate::imports::Keepers;
-    use crate::policy::{Grants, PluginId, Requests, Side};
+    use crate::policy::{Authority, Grants, PluginId, Requests, Side};
 
     #[test]
     fn only_granted_names_and_json_pass() {
@@ -104,7 +100,7 @@ mod tests {
         let requests: Requests = toml::from_str(r#"events = ["policy.*", "trip.*"]"#).unwrap();
         let grants: Grants = toml::from_str(r#"events = ["policy.*"]"#).unwrap();
         let authority = Arc::new(Authority::new(plugin, &requests, &grants));
-        let events = Events::new(authority, Keepers::none().events);
+        let events = Events::new(authority.into(), Keepers::none().events);
         let call = CallContext::new("local");
         let emit = |name: &str, payload: &str| events.emit(&call, name.into(), payload, None).unwrap_err();
         for bad in ["", "policy", "policy.", ".x", "policy..x", "policy x.y", &format!("policy.{}", "x".repeat(64))] {

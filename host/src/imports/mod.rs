@@ -17,6 +17,7 @@ mod keepers;
 mod log;
 mod offer;
 mod output;
+mod permit;
 mod progress;
 mod prompt;
 mod publish;
@@ -28,7 +29,9 @@ mod tool;
 pub mod wasi;
 
 pub use crate::policy::Origin;
-pub use agent_tools::{AgentError, AgentResult, AgentTool, AgentTools, CallOptions, Caller, ReverseCall, ToolCaller};
+pub use agent_tools::{
+    AgentError, AgentResult, AgentTool, AgentTools, CallOptions, Caller, Lane, ReverseCall, ToolCaller,
+};
 pub use client::{
     Abilities, Ability, Answer, Asked, Client, ClientCalls, ClientError, Decision, FormAnswer, FormSchema, Inquiry,
     ModelError, ModelPreferences, ModelProvider, NoClient, Question, Questions, Reply, Root, SampleAnswer,
@@ -47,6 +50,7 @@ pub use keepers::{Keepers, Provenance};
 pub use log::{GuestLog, Level, Stream};
 pub use offer::Offer;
 pub use output::{CallSink, Chunk, NoSink, Output, OutputError};
+pub use permit::Permit;
 pub use progress::{Progress, Report};
 pub use prompt::{Prompt, PromptArgument, PromptMessage, PromptResult};
 pub use publish::{Attributes, Publish, PublishError, PublishedPrompt, Publisher};
@@ -101,8 +105,8 @@ pub struct CallCtx {
     pub accounts: Accounts,
     /// `wasi:http`.
     pub http: Http,
-    /// What is decided on the call's behalf.
-    pub trail: Trail,
+    /// What the call may do, and the records of what is decided on its behalf.
+    pub permit: Permit,
     /// The last path that the sandbox refused, for the error the user sees.
     pub refused_path: Option<wasi::RefusedPath>,
 }
@@ -117,38 +121,36 @@ impl CallCtx {
         client: Client,
         accounts: Accounts,
     ) -> Self {
-        let (authority, nobody) = (agent_tools.authority(), Keepers::none());
+        let (permit, nobody) = (agent_tools.permit().clone(), Keepers::none());
         let client = client.of_call(&context.id);
         let lineage = agent_tools.lineage().clone();
-        let http = Http::new(authority.clone(), &context, lineage, Trail::default(), Arc::new(NoEgress));
-        let state = State::new(authority.clone(), agent_tools.lineage().clone(), &context, nobody.state);
+        let http = Http::new(permit.clone(), lineage, Arc::new(NoEgress));
+        let state = State::new(permit.clone(), agent_tools.lineage().clone(), &context, nobody.state);
         Self {
             context,
             output: Output::new(limits, sink.clone()),
             progress: Progress::new(sink),
             agent_tools,
             steering: Steering::default(),
-            publish: Publish::new(authority.clone(), nobody.publisher),
-            events: Events::new(authority, nobody.events),
+            publish: Publish::new(permit.clone(), nobody.publisher),
+            events: Events::new(permit.clone(), nobody.events),
             state,
             client,
             accounts,
             http,
-            trail: Trail::default(),
+            permit,
             refused_path: None,
         }
     }
 
-    /// With records of what is decided.
-    pub fn recorded_by(mut self, trail: Trail) -> Self {
-        self.trail = trail;
-        self
+    /// Where what is decided on the call's behalf is recorded.
+    pub fn trail(&self) -> &Trail {
+        self.permit.trail()
     }
 
-    /// With a way to other servers; without, whatever is granted is not sent. After [`Self::recorded_by`].
+    /// With a way to other servers; without, whatever is granted is not sent.
     pub fn sending_by(mut self, egress: Arc<dyn Egress>) -> Self {
-        let (authority, lineage) = (self.agent_tools.authority(), self.agent_tools.lineage().clone());
-        self.http = Http::new(authority, &self.context, lineage, self.trail.clone(), egress);
+        self.http = Http::new(self.permit.clone(), self.agent_tools.lineage().clone(), egress);
         self
     }
 
@@ -160,11 +162,11 @@ impl CallCtx {
 
     /// With somebody who keeps what the call leaves behind; without, there is no room for anything.
     pub fn keep_with(mut self, keepers: &Keepers) -> Self {
-        let authority = self.agent_tools.authority();
-        self.publish = Publish::new(authority.clone(), keepers.publisher.clone());
-        self.events = Events::new(authority.clone(), keepers.events.clone());
+        let permit = &self.permit;
+        self.publish = Publish::new(permit.clone(), keepers.publisher.clone());
+        self.events = Events::new(permit.clone(), keepers.events.clone());
         let lineage = self.agent_tools.lineage().clone();
-        self.state = State::new(authority, lineage, &self.context, keepers.state.clone());
+        self.state = State::new(permit.clone(), lineage, &self.context, keepers.state.clone());
         self
     }
 }

@@ -1,8 +1,7 @@
 //! `publish`: resources and prompts made at run time. What may be kept at all is checked here; how much, by who keeps it.
 
-use super::{Annotations, CallContext, Exhaustion, GuestDenial, Provenance, ResourceBody, Role};
-use crate::policy::{Authority, Principal};
-use crate::telemetry::printable;
+use super::{Annotations, CallContext, Exhaustion, GuestDenial, Permit, Provenance, ResourceBody, Role};
+use crate::policy::Principal;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -93,13 +92,13 @@ pub trait Publisher: Send + Sync {
 
 /// One call's way to publish.
 pub struct Publish {
-    authority: Arc<Authority>,
+    permit: Permit,
     publisher: Arc<dyn Publisher>,
 }
 
 impl Publish {
-    pub(super) fn new(authority: Arc<Authority>, publisher: Arc<dyn Publisher>) -> Self {
-        Self { authority, publisher }
+    pub(super) fn new(permit: Permit, publisher: Arc<dyn Publisher>) -> Self {
+        Self { permit, publisher }
     }
 
     /// Creates or replaces a resource.
@@ -142,14 +141,11 @@ impl Publish {
     }
 
     fn allowed(&self) -> Result<(), PublishError> {
-        self.authority.publish().map_err(|denial| {
-            tracing::warn!(plugin = %self.authority.plugin(), "{}", printable(&denial.to_string()));
-            PublishError::Denied((&denial).into())
-        })
+        self.permit.decided(self.permit.publish()).map_err(PublishError::Denied)
     }
 
     fn source(&self, call: &CallContext) -> Provenance {
-        Provenance::of(self.authority.plugin(), call)
+        Provenance::of(self.permit.plugin(), call)
     }
 }
 

@@ -4,9 +4,8 @@
 //! A value remembers whose private results its call knew when it was kept, and whoever reads it knows them from then on:
 //! keeping something for later is no way around the rule that private results are not passed on.
 
-use super::{Budgeted, CallContext, Exhaustion, GuestDenial};
-use crate::policy::{Authority, Lineage, PluginId, Principal, Secrets, StateGrant};
-use crate::telemetry::printable;
+use super::{Budgeted, CallContext, Exhaustion, GuestDenial, Permit};
+use crate::policy::{Lineage, PluginId, Principal, Secrets, StateGrant};
 use async_trait::async_trait;
 use std::sync::Arc;
 
@@ -124,21 +123,16 @@ impl StateStore for NoState {
 
 /// One call's way to what its plugin keeps for its principal.
 pub struct State {
-    authority: Arc<Authority>,
+    permit: Permit,
     lineage: Lineage,
     owner: StateOwner,
     store: Arc<dyn StateStore>,
 }
 
 impl State {
-    pub(super) fn new(
-        authority: Arc<Authority>,
-        lineage: Lineage,
-        call: &CallContext,
-        store: Arc<dyn StateStore>,
-    ) -> Self {
-        let owner = StateOwner { plugin: authority.plugin().clone(), principal: call.principal.clone() };
-        Self { authority, lineage, owner, store }
+    pub(super) fn new(permit: Permit, lineage: Lineage, call: &CallContext, store: Arc<dyn StateStore>) -> Self {
+        let owner = StateOwner { plugin: permit.plugin().clone(), principal: call.principal.clone() };
+        Self { permit, lineage, owner, store }
     }
 
     /// The value under a key.
@@ -184,10 +178,7 @@ impl State {
     }
 
     fn granted(&self) -> Result<StateGrant, StateError> {
-        self.authority.state().map_err(|denial| {
-            tracing::warn!(plugin = %self.authority.plugin(), "{}", printable(&denial.to_string()));
-            StateError::Denied((&denial).into())
-        })
+        self.permit.decided(self.permit.state()).map_err(StateError::Denied)
     }
 }
 
@@ -203,7 +194,7 @@ fn check_key(key: &str) -> Result<(), StateError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::{Limits, Origin, Side};
+    use crate::policy::{Authority, Limits, Origin, Side};
     use std::sync::Mutex;
 
     /// Keeps one value.
@@ -248,7 +239,7 @@ mod tests {
         let plugin = PluginId { side: Side::Server, name: "p".into() };
         let authority = Authority::new(plugin, &toml::from_str(requests).unwrap(), &toml::from_str(grants).unwrap());
         let lineage = Lineage::root("plugins.p.x".into(), &Limits::default());
-        State::new(Arc::new(authority), lineage, &CallContext::new("local"), store.clone())
+        State::new(Arc::new(authority).into(), lineage, &CallContext::new("local"), store.clone())
     }
 
     #[tokio::test]

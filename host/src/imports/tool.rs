@@ -67,6 +67,8 @@ pub struct CallContext {
     pub id: String,
     /// On whose behalf.
     pub principal: Principal,
+    /// The call that it is nested in; not told to the guest.
+    pub parent: Option<String>,
     /// Chosen by the client.
     pub correlation_id: Option<String>,
     /// Equal for repetitions of one intended call.
@@ -82,12 +84,13 @@ impl CallContext {
         // Without randomness ids would repeat; the zero id is as good as any then, since nothing trusts an id to be secret.
         let _ = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
         let id = format!("{:032x}", u128::from_le_bytes(bytes));
-        Self { id, principal: principal.into(), correlation_id: None, idempotency_key: None, traceparent: None }
+        let principal = principal.into();
+        Self { id, principal, parent: None, correlation_id: None, idempotency_key: None, traceparent: None }
     }
 
     /// The same for a call made on behalf of this one.
     pub fn nested(&self) -> Self {
-        Self { id: Self::new("").id, ..self.clone() }
+        Self { id: Self::new("").id, parent: Some(self.id.clone()), ..self.clone() }
     }
 }
 

@@ -97,6 +97,7 @@ fn typed(error: &CallError) -> Value {
         CallError::Lineage(LineageError::Cycle(..))
         | CallError::StackOverflow
         | CallError::Cancelled
+        | CallError::Unrecorded
         | CallError::Internal => {
             json!({})
         }

@@ -9,6 +9,7 @@ mod asking;
 mod authority;
 mod budget;
 mod ceilings;
+mod decide;
 mod denial;
 mod digest;
 mod flow;

@@ -3,8 +3,11 @@
 use super::answer::{Answer, Finished, Structured, Usage};
 use super::plugin::PluginTool;
 use super::runner::{CallRequest, Runner};
+use super::witness::{Witness, scope};
 use crate::engine::{CallError, Standstill};
-use crate::imports::{Abilities, AgentError, AgentResult, Content, Questions, ReverseCall, ToolCaller, ToolResult};
+use crate::imports::{
+    Abilities, AgentError, AgentResult, Content, Lane, Questions, ReverseCall, ToolCaller, ToolResult,
+};
 use crate::policy::{Budget, Limits, Lineage, PluginId, Side};
 use crate::telemetry::printable;
 use serde_json::Value;
@@ -52,8 +55,13 @@ impl Runner {
         text: String,
         request: CallRequest,
     ) -> Finished {
+        let scope = scope(&request.context, &beyond.id, None);
+        let witness = Witness::of(self.audit(), scope, &beyond.tool.tool.name, Some(&text));
         if let Err(reason) = beyond.tool.input.check(arguments) {
-            return Finished::not_begun(Err(CallError::InvalidArguments { reason }));
+            return witness.refused(CallError::InvalidArguments { reason });
+        }
+        if self.audit().refuses_calls() {
+            return witness.refused(CallError::Unrecorded);
         }
         let clock = self.clock();
         let (limits, began) = (Limits { deadline: LONGEST, ..Limits::default() }, clock.now());
@@ -77,6 +85,8 @@ impl Runner {
             held: 0,
             timeout: None,
             answer: limits.answer,
+            lane: Lane::default(),
+            trail: witness.trail().clone(),
         };
         let (parent, lineage) = (call.parent.clone(), call.lineage.clone());
         let (answered, spent) = beyond.caller.call(call).await;
@@ -98,7 +108,8 @@ impl Runner {
             questions: questions.asked(),
             ..Usage::default()
         };
-        Finished { result, usage, lacked: Abilities::default(), lacked_tools: false }
+        let finished = Finished { result, usage, lacked: Abilities::default(), lacked_tools: false };
+        witness.saw(finished, |answer| answer.is_error)
     }
 }
 

@@ -16,6 +16,7 @@ mod template;
 mod uri;
 mod waiting;
 mod watch;
+mod witness;
 
 pub use answer::{Answer, Finished, Structured, Usage};
 pub use beyond::Beyond;

@@ -6,13 +6,14 @@ use super::plugin::{Plugin, PluginTool};
 use super::provided::{self, Pieces};
 use super::scratch;
 use super::waiting::{Place, Waiting};
+use super::witness::{Witness, scope};
 use crate::abi::{CallSetup, Ended, Remains};
-use crate::audit::{Audit, Trail};
+use crate::audit::Audit;
 use crate::clock::Clock;
 use crate::engine::{Allowance, CallError, MAX_INSTANCES, MAX_WAITING, Standstill};
 use crate::imports::{
     Accounts, AgentTools, CallContext, CallCtx, CallSink, Client, ClientCalls, Completion, CompletionQuery,
-    Connections, Egress, Keepers, ModelProvider, NoEgress, PromptResult, Steering, ToolCaller,
+    Connections, Egress, Keepers, ModelProvider, NoEgress, Permit, PromptResult, Steering, ToolCaller,
 };
 use crate::policy::{Budget, Lineage, PluginId, Side, Spent};
 use serde_json::Value;
@@ -126,6 +127,11 @@ impl Runner {
         self
     }
 
+    /// Where decisions are recorded.
+    pub fn audit(&self) -> &Audit {
+        &self.audit
+    }
+
     /// The time that calls run by.
     pub fn clock(&self) -> Arc<dyn Clock> {
         self.clock.clone()
@@ -140,31 +146,33 @@ impl Runner {
         text: String,
         request: CallRequest,
     ) -> Finished {
-        if let Err(reason) = tool.input.check(arguments) {
-            return Finished::not_begun(Err(CallError::InvalidArguments { reason }));
-        }
         let name = &tool.tool.name;
-        let (setup, place) = match self.begin(plugin, name, request).await {
+        let witness = self.witness(plugin, name, &request, Some(&text));
+        if let Err(reason) = tool.input.check(arguments) {
+            return witness.refused(CallError::InvalidArguments { reason });
+        }
+        let (setup, place) = match self.begin(plugin, name, request, &witness).await {
             Ok(begun) => begun,
-            Err(error) => return Finished::not_begun(Err(error)),
+            Err(error) => return witness.refused(error),
         };
         let ended = plugin.prepared.call_tool(setup, name.clone(), text).await;
         match self.end(plugin, name, place, ended) {
-            Ok(given) => given.finish(tool_answer(tool)),
-            Err(error) => Finished::not_begun(Err(error)),
+            Ok(given) => witness.saw(given.finish(tool_answer(tool)), |answer| answer.is_error),
+            Err(error) => witness.refused(error),
         }
     }
 
     /// Reads a resource that the plugin answers for.
     pub async fn read(&self, plugin: &Arc<Plugin>, uri: &str, request: CallRequest) -> Finished<Pieces> {
-        let (setup, place) = match self.begin(plugin, "read-resource", request).await {
+        let witness = self.witness(plugin, "read-resource", &request, None);
+        let (setup, place) = match self.begin(plugin, "read-resource", request, &witness).await {
             Ok(begun) => begun,
-            Err(error) => return Finished::not_begun(Err(error)),
+            Err(error) => return witness.refused(error),
         };
         let ended = plugin.prepared.read_resource(setup, uri.to_owned()).await;
         match self.end(plugin, "read-resource", place, ended) {
-            Ok(given) => given.finish(provided::pieces(uri)),
-            Err(error) => Finished::not_begun(Err(error)),
+            Ok(given) => witness.saw(given.finish(provided::pieces(uri)), |_| false),
+            Err(error) => witness.refused(error),
         }
     }
 
@@ -176,14 +184,15 @@ impl Runner {
         arguments: Vec<(String, String)>,
         request: CallRequest,
     ) -> Finished<PromptResult> {
-        let (setup, place) = match self.begin(plugin, "get-prompt", request).await {
+        let witness = self.witness(plugin, "get-prompt", &request, None);
+        let (setup, place) = match self.begin(plugin, "get-prompt", request, &witness).await {
             Ok(begun) => begun,
-            Err(error) => return Finished::not_begun(Err(error)),
+            Err(error) => return witness.refused(error),
         };
         let ended = plugin.prepared.get_prompt(setup, name.to_owned(), arguments).await;
         match self.end(plugin, "get-prompt", place, ended) {
-            Ok(given) => given.finish(provided::prompt),
-            Err(error) => Finished::not_begun(Err(error)),
+            Ok(given) => witness.saw(given.finish(provided::prompt), |_| false),
+            Err(error) => witness.refused(error),
         }
     }
 
@@ -197,15 +206,21 @@ impl Runner {
         if !plugin.completes {
             return Finished::not_begun(Ok(Completion::default()));
         }
-        let (setup, place) = match self.begin(plugin, "complete", request).await {
+        let witness = self.witness(plugin, "complete", &request, None);
+        let (setup, place) = match self.begin(plugin, "complete", request, &witness).await {
             Ok(begun) => begun,
-            Err(error) => return Finished::not_begun(Err(error)),
+            Err(error) => return witness.refused(error),
         };
         let ended = plugin.prepared.complete(setup, query).await;
         match self.end(plugin, "complete", place, ended) {
-            Ok(given) => given.finish(provided::suggestions),
-            Err(error) => Finished::not_begun(Err(error)),
+            Ok(given) => witness.saw(given.finish(provided::suggestions), |_| false),
+            Err(error) => witness.refused(error),
         }
+    }
+
+    fn witness(&self, plugin: &Plugin, called: &str, request: &CallRequest, arguments: Option<&str>) -> Witness {
+        let scope = scope(&request.context, plugin.id(), Some(&plugin.digest));
+        Witness::of(&self.audit, scope, called, arguments)
     }
 
     /// What every call begins with: its place in line, what it may use and what it may ask for.
@@ -214,7 +229,11 @@ impl Runner {
         plugin: &Arc<Plugin>,
         called: &str,
         request: CallRequest,
+        witness: &Witness,
     ) -> Result<(CallSetup, Option<Arc<Place>>), CallError> {
+        if self.audit.refuses_calls() {
+            return Err(CallError::Unrecorded);
+        }
         scratch::admit(&plugin.authority).await?;
         let limits = &plugin.spec.limits;
         let mut place = None;
@@ -250,16 +269,12 @@ impl Runner {
                 ((lineage, budget, standstill, 0), Arc::new(client) as Arc<dyn ClientCalls>)
             }
         };
-        let authority = || plugin.authority.clone();
+        let permit = Permit::new(plugin.authority.clone(), witness.trail().clone());
         let (lines, connections) = (lineage.clone(), self.connections.clone());
-        let accounts = Accounts::new(authority(), limits, &request.context, lines, connections);
-        let client = Client::new(authority(), limits, client, accounts.clone());
-        let agent_tools = AgentTools::new(authority(), lineage, request.agent).waiting_at_most(limits.answer);
-        let (context, audit) = (&request.context, self.audit.clone());
-        let (digest, id) = (plugin.digest.clone(), context.id.clone());
-        let trail = Trail::new(audit, context.principal.clone(), plugin.id().clone(), digest, id);
+        let accounts = Accounts::new(permit.clone(), limits, &request.context, lines, connections);
+        let client = Client::new(permit.clone(), limits, client, accounts.clone());
+        let agent_tools = AgentTools::new(permit, lineage, request.agent).waiting_at_most(limits.answer);
         let call = CallCtx::new(request.context, limits, request.sink, agent_tools, client, accounts)
-            .recorded_by(trail)
             .sending_by(self.egress.clone())
             .steered_by(request.steering)
             .keep_with(&self.keepers);

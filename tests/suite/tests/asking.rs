@@ -140,7 +140,7 @@ fn ungranted_questions_never_leave() {
     let mut client = Client::able(Server::start(&plugin("ask", "")), Era::Modern, false, all());
     let called = client.run("ask", json!({"path": "form"}));
     assert_eq!(called.code(), "denied");
-    assert!(called.text().contains("put this under [plugins.ask.grants]: client.form = true"), "{}", called.text());
+    assert!(called.text().contains("To allow it: portcullis grant ask 'client.form = true'"), "{}", called.text());
     for (path, word) in [("secret", "elicit-url"), ("nested", "flat")] {
         let mut client = Client::able(Server::start(&config()), Era::Modern, false, all());
         let called = client.run("ask", json!({"path": path}));

@@ -34,7 +34,7 @@ fn a_call_that_fails_has_status_1_and_says_why() {
     let config = plugin("relay", r#"grants.agent-tools = ["echo.run"]"#) + &agent("echo", "echo", "");
     let ran = run(&config, &["call", "relay", "run", r#"{"path": "notes.add"}"#]);
     assert_eq!(ran.status, Some(1));
-    assert!(ran.stderr.contains("[plugins.relay.grants]") || ran.stdout.contains("[plugins.relay.grants]"), "{ran:?}");
+    assert!(ran.stderr.contains("portcullis grant relay") || ran.stdout.contains("portcullis grant relay"), "{ran:?}");
 }
 
 #[test]

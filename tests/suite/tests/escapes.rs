@@ -63,7 +63,7 @@ fn a_refused_path_is_told_with_the_line_that_would_allow_it() {
     let called = contained("escape-dotdot", READ);
     let told = called.text();
     assert!(told.contains("denied: filesystem") && told.contains(".."), "{told}");
-    assert!(told.contains("[plugins.escape-dotdot.grants]") && told.contains("filesystem = ["), "{told}");
+    assert!(told.contains("portcullis grant escape-dotdot 'filesystem = ["), "{told}");
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn without_the_grant_the_survey_says_what_is_missing() {
     assert_eq!(note["status"], "not-saved");
     let reason = note["reason"].as_str().unwrap();
     assert!(
-        reason.contains("[plugins.survey.grants]") && reason.contains(r#"agent-tools = ["notes.add"]"#),
+        reason.contains("portcullis grant survey '") && reason.contains(r#"agent-tools = ["notes.add"]"#),
         "{reason}"
     );
     assert!(fs::read_dir(client.server.home.path().join("notes")).unwrap().next().is_none());
@@ -111,7 +111,7 @@ fn files_outside_or_granted_for_reading_only_are_denied() {
         let called = client.call(tool, arguments.clone());
         assert_eq!(called.code(), "denied", "{arguments}: {}", called.result());
         assert_eq!(called.error()["capability"], "filesystem");
-        assert!(called.text().contains("[plugins.files.grants]"), "{arguments}: {}", called.text());
+        assert!(called.text().contains("portcullis grant files 'filesystem = ["), "{arguments}: {}", called.text());
     }
     assert!(!client.server.home.path().join("tree/new.txt").exists());
     let mut client = files("write");

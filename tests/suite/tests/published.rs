@@ -16,7 +16,7 @@ fn publishing_needs_a_grant() {
     for what in ["put", "append", "escape", "large", "prompt", "nothing", "no-prompt"] {
         assert!(told(&text, what).contains("Denied"), "{text}");
     }
-    assert!(told(&text, "put").contains("put this under [plugins.publish-all.grants]: publish = true"), "{text}");
+    assert!(told(&text, "put").contains("portcullis grant publish-all 'publish = true'"), "{text}");
     client.server.wait_for_log("denied: publish");
 }
 

@@ -43,7 +43,7 @@ fn a_tool_that_is_not_granted_is_denied_with_the_line_that_would_grant_it() {
     assert_eq!(called.error()["capability"], "agent-tools");
     assert_eq!(called.error()["target"], "notes.add");
     for text in [called.text(), called.error()["remedy"].as_str().unwrap().to_owned()] {
-        assert!(text.contains("[plugins.ungranted-agent-tool.grants]"), "{text}");
+        assert!(text.contains("portcullis grant ungranted-agent-tool"), "{text}");
         assert!(text.contains(r#"agent-tools = ["notes.add"]"#), "{text}");
     }
     assert_eq!(called.usage()["calls"], 0, "the call went nowhere");

@@ -47,6 +47,7 @@ impl ToolCaller for UpstreamTools {
 
 impl UpstreamTools {
     async fn called(&self, reverse: ReverseCall) -> Result<AgentResult, AgentError> {
+        reverse.lane.take("upstream");
         let Some(bare) = self.bare(&reverse.name) else { return Err(AgentError::UnknownTool(reverse.name)) };
         let arguments = match serde_json::from_str(&reverse.arguments) {
             Ok(Value::Object(arguments)) => arguments,

@@ -2,10 +2,11 @@
 
 use super::open::OpenCall;
 use crate::agent::{Asker, ToolRequest, Verdict};
+use crate::audit::Trail;
 use crate::clock::Clock;
 use crate::engine::Standstill;
 use crate::imports::{
-    AgentError, AgentResult, AgentTool, CallContext, NoSink, ReverseCall, Schema, Tool, ToolCaller, ToolResult,
+    AgentError, AgentResult, AgentTool, CallContext, Lane, NoSink, ReverseCall, Schema, Tool, ToolCaller, ToolResult,
 };
 use crate::mcp;
 use crate::policy::{Budget, Limits, Lineage, PluginId, Principal, Side, Spent, ToolPattern};
@@ -293,6 +294,8 @@ async fn run(open: &Arc<OpenCall>, wanted: Wanted) -> Result<Value, AgentError> 
         held: chain.held,
         timeout: None,
         answer: offer.limits.answer,
+        lane: Lane::default(),
+        trail: Trail::default(),
     };
     let (answer, spent) = call.make().await;
     open.offered.pay(spent);

@@ -2,10 +2,10 @@
 //! those servers: a good one, and one that nobody may ever reach.
 
 use super::super::Sender;
-use crate::audit::{Audit, Event, Journal, Record, Trail};
-use crate::imports::{CallContext, Egress, Http, HttpBody, HttpError, HttpRequest, Patience};
+use crate::audit::{Audit, Event, Journal, Record, Scope, Trail};
+use crate::imports::{CallContext, Egress, Http, HttpBody, HttpError, HttpRequest, NoEgress, Patience, Permit};
 use crate::outbound::Network;
-use crate::policy::{Authority, Digest, Limits, Lineage, PluginId, Side};
+use crate::policy::{Authority, Limits, Lineage, PluginId, Side};
 use crate::secrets::{SecretSource, Vault};
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -193,8 +193,10 @@ impl World {
         let authority = Arc::new(Authority::new(plugin.clone(), &requests, &grants));
         let (context, lineage) = (CallContext::new("local"), Lineage::root("plugins.p.x".into(), &Limits::default()));
         let audit = Audit::new(self.records.clone());
-        let trail = Trail::new(audit, context.principal.clone(), plugin, Digest::of(b"x"), context.id.clone());
-        let http = Http::new(authority, &context, lineage.clone(), trail, Arc::new(crate::imports::NoEgress));
+        let (principal, id) = (context.principal.clone(), context.id.clone());
+        let scope = Scope { principal, plugin, digest: None, call: id, parent: None };
+        let trail = Trail::new(audit, scope);
+        let http = Http::new(Permit::new(authority, trail), lineage.clone(), Arc::new(NoEgress));
         Call { http, lineage }
     }
 

@@ -8,6 +8,7 @@ mod count;
 mod form;
 mod model;
 mod question;
+mod recorded;
 
 pub use count::Questions;
 pub use form::FormSchema;
@@ -17,13 +18,14 @@ pub use question::{
     SampleContent, SampleMessage, SampleRequest, SampleTool, ToolChoice, ToolOutcome, ToolUse, UrlTarget,
 };
 
-use super::{Accounts, Budgeted, Exhaustion, GuestDenial};
-use crate::policy::{Authority, Denial, Hearer, Limits, PluginId};
+use super::{Accounts, Budgeted, Exhaustion, GuestDenial, Permit};
+use crate::policy::{Denial, Hearer, Limits, PluginId};
 use crate::telemetry::{is_unsafe, printable};
 use accept::{Unanswered, accept, complained};
 use async_trait::async_trait;
 use check::{checked_url, message_ok, sample_ok};
 use futures::future::BoxFuture;
+use recorded::Putting;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -115,7 +117,7 @@ impl ClientCalls for NoClient {
 
 /// One call's way to its client.
 pub struct Client {
-    authority: Arc<Authority>,
+    permit: Permit,
     calls: Arc<dyn ClientCalls>,
     accounts: Accounts,
     limits: Ceilings,
@@ -147,10 +149,11 @@ struct Ceilings {
 
 impl Client {
     /// For a call under this authority and these limits.
-    pub fn new(authority: Arc<Authority>, limits: &Limits, calls: Arc<dyn ClientCalls>, accounts: Accounts) -> Self {
+    pub fn new(permit: impl Into<Permit>, limits: &Limits, calls: Arc<dyn ClientCalls>, accounts: Accounts) -> Self {
+        let permit = permit.into();
         let (limits, questions) = (Ceilings { patience: limits.answer }, Questions::new(limits.questions));
         let (used, lacked, call) = (Tokens::default(), Abilities::default(), String::new());
-        Self { authority, calls, accounts, limits, questions, sampled: 0, tokens: 0, used, lacked, call }
+        Self { permit, calls, accounts, limits, questions, sampled: 0, tokens: 0, used, lacked, call }
     }
 
     /// The same, for the call of this id.
@@ -162,7 +165,7 @@ impl Client {
     /// What can be asked now.
     pub fn abilities(&self) -> Abilities {
         let abilities = self.calls.abilities();
-        let fallback = self.authority.sample().is_ok_and(|grant| grant.fallback);
+        let fallback = self.permit.sample().is_ok_and(|grant| grant.fallback);
         if fallback && self.own_model() { abilities.with(Ability::SampleTools) } else { abilities }
     }
 
@@ -203,8 +206,17 @@ impl Client {
         questions: Vec<(Option<String>, Question)>,
         held: u64,
     ) -> Result<Vec<Answer>, ClientError> {
-        let mut answers: Vec<Option<Answer>> = questions.iter().map(|_| None).collect();
-        let Checked { to_client: mut open, to_model } = self.check(questions).await?;
+        let checked = self.check(questions).await?;
+        let putting = Putting::new(self.permit.trail().clone(), &checked);
+        let result = self.put(checked, held).await;
+        putting.answered(&result);
+        result
+    }
+
+    /// Puts questions that may be put.
+    async fn put(&mut self, checked: Checked, held: u64) -> Result<Vec<Answer>, ClientError> {
+        let Checked { to_client: mut open, to_model } = checked;
+        let mut answers: Vec<Option<Answer>> = vec![None; open.len() + to_model.len()];
         // First, so that nobody is bothered for a call that cannot go on.
         if !to_model.is_empty() {
             self.ask_model(to_model, &mut answers).await?;
@@ -216,7 +228,7 @@ impl Client {
             }
             self.count(open.len())?;
             let questions = open.iter().map(|(_, key, asked)| (key.clone(), asked.clone())).collect();
-            let plugin = self.authority.plugin().clone();
+            let plugin = self.permit.plugin().clone();
             let inquiry = Inquiry { plugin, questions, held, patience: self.limits.patience };
             let replies = self.calls.ask(inquiry).await?;
             let mut again = Vec::new();
@@ -253,7 +265,7 @@ impl Client {
         let (places, requests): (Vec<usize>, Vec<SampleRequest>) = asked.into_iter().unzip();
         let mut failed = None;
         for (at, result) in places.into_iter().zip(self.calls.ask_model(&requests, self.limits.patience).await?) {
-            let (plugin, call) = (self.authority.plugin(), &self.call);
+            let (plugin, call) = (self.permit.plugin(), &self.call);
             match result {
                 Ok(Sampled { answer, tokens }) => {
                     let (model, Tokens { input, output }) = (printable(&answer.model), tokens);
@@ -299,7 +311,7 @@ impl Client {
     async fn allow(&mut self, question: Question) -> Result<Way, ClientError> {
         let asked = match question {
             Question::Form { message, schema } => {
-                self.granted(self.authority.form())?;
+                self.granted(self.permit.form())?;
                 message_ok(&message)?;
                 let schema = FormSchema::new(&schema).map_err(ClientError::Invalid)?;
                 self.able(Ability::Form)?;
@@ -310,12 +322,12 @@ impl Client {
                 let (url, connect) = match target {
                     UrlTarget::Address(address) => {
                         let url = checked_url(&address)?;
-                        self.granted(self.authority.url(url.host_str().unwrap_or_default()))?;
+                        self.granted(self.permit.url(url.host_str().unwrap_or_default()))?;
                         self.able(Ability::Url)?;
                         (url.into(), None)
                     }
                     UrlTarget::Connect(connection) => {
-                        self.granted(self.authority.connection(&connection))?;
+                        self.granted(self.permit.connection(&connection))?;
                         self.able(Ability::Url)?;
                         (self.accounts.page(&connection)?, Some(connection))
                     }
@@ -323,7 +335,7 @@ impl Client {
                 Asked::Url { message, url, connect }
             }
             Question::Sample(request) => {
-                let grant = self.authority.sample();
+                let grant = self.permit.sample();
                 self.granted(grant.as_ref().map(|_| ()).map_err(Clone::clone))?;
                 let grant = grant.unwrap_or_default();
                 sample_ok(&request)?;
@@ -347,7 +359,7 @@ impl Client {
                 Asked::Sample(request)
             }
             Question::Roots => {
-                self.granted(self.authority.roots())?;
+                self.granted(self.permit.roots())?;
                 self.able(Ability::Roots)?;
                 Asked::Roots
             }
@@ -356,10 +368,7 @@ impl Client {
     }
 
     fn granted(&self, verdict: Result<(), Denial>) -> Result<(), ClientError> {
-        verdict.map_err(|denial| {
-            tracing::warn!(plugin = %self.authority.plugin(), "{}", printable(&denial.to_string()));
-            ClientError::Denied((&denial).into())
-        })
+        self.permit.decided(verdict).map_err(ClientError::Denied)
     }
 
     fn able(&mut self, ability: Ability) -> Result<(), ClientError> {

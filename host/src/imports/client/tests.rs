@@ -3,7 +3,7 @@
 
 use super::super::{CallContext, NoConnections};
 use super::*;
-use crate::policy::{Lineage, Side};
+use crate::policy::{Authority, Lineage, Side};
 use serde_json::json;
 use std::sync::Mutex;
 
@@ -90,7 +90,7 @@ async fn nothing_is_asked_without_grant_or_ability() {
     let mut ungranted = client(&script, "client.form = true", "");
     let error = ungranted.ask(vec![(None, name_form())], 0).await.unwrap_err();
     let ClientError::Denied(denial) = error else { panic!("{error:?}") };
-    assert!(denial.remedy.ends_with("client.form = true"), "{}", denial.remedy);
+    assert!(denial.remedy.ends_with("grant p 'client.form = true'"), "{}", denial.remedy);
     let mut unable = client(&script, "client.form = true", "client.form = true");
     let error = unable.ask(vec![(None, name_form())], 0).await.unwrap_err();
     assert_eq!(error, ClientError::Unsupported(Ability::Form));

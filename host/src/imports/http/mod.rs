@@ -9,9 +9,9 @@ pub use error::HttpError;
 pub use receipt::Receipt;
 pub use wasi::{Outlet, add_to_linker, is_ours};
 
-use super::tool::CallContext;
-use crate::audit::{Event, Trail};
-use crate::policy::{Authority, Denial, Hearer, HttpGrant, HttpTarget, Lineage, PluginId, Reach};
+use super::Permit;
+use crate::audit::Event;
+use crate::policy::{Denial, Hearer, HttpGrant, HttpTarget, Lineage, PluginId, Reach};
 use crate::telemetry::printable;
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -79,10 +79,8 @@ impl Egress for NoEgress {
 pub struct Http(Arc<Outgoing>);
 
 struct Outgoing {
-    authority: Arc<Authority>,
+    permit: Permit,
     lineage: Lineage,
-    trail: Trail,
-    call: String,
     egress: Arc<dyn Egress>,
     places: Arc<Semaphore>,
     over: CancellationToken,
@@ -91,19 +89,11 @@ struct Outgoing {
 }
 
 impl Http {
-    /// For a call under this authority, at the end of `lineage`.
-    pub fn new(
-        authority: Arc<Authority>,
-        call: &CallContext,
-        lineage: Lineage,
-        trail: Trail,
-        egress: Arc<dyn Egress>,
-    ) -> Self {
+    /// For a call with this permit, at the end of `lineage`.
+    pub fn new(permit: Permit, lineage: Lineage, egress: Arc<dyn Egress>) -> Self {
         Self(Arc::new(Outgoing {
-            authority,
+            permit,
             lineage,
-            trail,
-            call: call.id.clone(),
             egress,
             places: Arc::new(Semaphore::new(AT_ONCE)),
             over: CancellationToken::new(),
@@ -114,12 +104,12 @@ impl Http {
 
     /// Whose requests these are.
     pub fn plugin(&self) -> &PluginId {
-        self.0.authority.plugin()
+        self.0.permit.plugin()
     }
 
     /// Whether this may be sent, and how; a yes is counted.
     pub fn decide(&self, target: &HttpTarget) -> Result<&HttpGrant, HttpError> {
-        let grant = self.0.authority.http(target).map_err(|denial| self.refuse(denial))?;
+        let grant = self.0.permit.http(target).map_err(|denial| self.refuse(denial))?;
         self.may_tell(&target.host)?;
         if !self.0.lineage.request(grant.requests) {
             return Err(HttpError::TooMany(grant.requests));
@@ -134,7 +124,7 @@ impl Http {
         if secrets.is_empty() {
             return Ok(());
         }
-        let flow = self.0.authority.flow(&secrets, &Hearer::Http(host.to_owned()));
+        let flow = self.0.permit.flow(&secrets, &Hearer::Http(host.to_owned()));
         flow.map_err(|denial| self.refuse(denial))
     }
 
@@ -146,11 +136,11 @@ impl Http {
     /// Whether a secret may be told to this host; `private` says whether nobody in between can listen.
     pub fn tell_secret(&self, name: &str, target: &HttpTarget, private: bool) -> Result<(), HttpError> {
         let host = &target.host;
-        self.0.authority.secret(name, host).map_err(|denial| self.refuse(denial))?;
+        self.0.permit.secret(name, host).map_err(|denial| self.refuse(denial))?;
         if !private {
             return Err(self.refuse(Denial::in_the_clear(name, host)));
         }
-        self.0.trail.record(Event::Secret { name: name.to_owned(), host: host.clone() });
+        self.0.permit.trail().record(Event::Secret { name: name.to_owned(), host: host.clone() });
         Ok(())
     }
 
@@ -161,7 +151,7 @@ impl Http {
 
     /// Begins the record of one exchange.
     pub fn receipt(&self, target: &HttpTarget) -> Arc<Receipt> {
-        let receipt = Arc::new(Receipt::new(self.0.trail.clone(), target.to_string()));
+        let receipt = Arc::new(Receipt::new(self.0.permit.trail().clone(), target.to_string()));
         let mut open = self.0.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|receipt| receipt.strong_count() > 0);
         open.push(Arc::downgrade(&receipt));
@@ -192,15 +182,13 @@ impl Http {
         let sent = egress.send(request, self.clone()).await;
         if let Err(error) = &sent {
             let words = error.to_string();
-            tracing::debug!(plugin = %self.plugin(), call = self.0.call, "no answer: {}", printable(&words));
+            tracing::debug!(plugin = %self.plugin(), "no answer: {}", printable(&words));
         }
         sent
     }
 
     fn refuse(&self, denial: Denial) -> HttpError {
-        let call = &self.0.call;
-        tracing::warn!(plugin = %self.plugin(), call, "{}", printable(&denial.to_string()));
-        self.0.trail.record(Event::from(&denial));
+        self.0.permit.refused(&denial);
         *self.0.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(denial);
         HttpError::Denied
     }

@@ -190,6 +190,11 @@ impl Lanes {
 
     async fn called(&self, call: ReverseCall, chain: &str) -> Result<AgentResult, AgentError> {
         let (declared, lane) = self.of_client(&call.name)?;
+        call.lane.take(match (&lane, self.stateless) {
+            (Lane::Live(_), _) => "live",
+            (Lane::Round, true) => "retry",
+            (Lane::Round, false) => "request",
+        });
         let Some(tool) = declared.tool(&call.name) else { return Err(AgentError::UnknownTool(call.name)) };
         let arguments = checked(&call.arguments, tool)?;
         self.counted.count(&declared, tool, call.arguments.len())?;
@@ -244,6 +249,7 @@ impl Lanes {
 
     /// Has somebody on the client's side stand in.
     async fn call_stand_in(&self, ask: &AskTools, call: ReverseCall) -> Result<AgentResult, AgentError> {
+        call.lane.take("ask");
         let left = call.lineage.patience()?.min(call.answer);
         let patience = call.timeout.map_or(left, |timeout| timeout.min(left));
         let key = format!("tool-{}", self.keys.fetch_add(1, Ordering::Relaxed));

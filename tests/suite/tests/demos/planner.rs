@@ -73,7 +73,7 @@ fn every_end_of_a_call_is_told_in_a_line() {
     let told = seen.called.result()["structuredContent"]["mishaps"].as_array().unwrap().clone();
     let ended: Vec<&str> = told.iter().map(|mishap| mishap["ended"].as_str().unwrap()).collect();
     let begins = [
-        "denied: agent-tools does not allow `mail.send`. To allow it, put this under [plugins.planner.grants]:",
+        "denied: agent-tools does not allow `mail.send`. To allow it: portcullis grant planner",
         "agent tools are not supported: this host has no tool `calendar.burn`, and the client of this call declared none",
         "invalid arguments: ",
         // What was left of 200 ms when the call was on its way.

@@ -1,0 +1,171 @@
+//! `portcullis policy`: what a plugin may do, asked without starting it.
+
+use super::authority::requested;
+use super::subject::Subject;
+use crate::config::Config;
+use crate::policy::{Authority, Capability, Machine, Requests};
+use crate::telemetry::printable;
+use bytesize::ByteSize;
+use std::process::ExitCode;
+
+#[derive(clap::Subcommand)]
+pub(super) enum Policy {
+    /// What plugins request, what they are granted, where that stands, and what comes of both.
+    Show {
+        /// The plugin; absent: all of them.
+        plugin: Option<String>,
+        #[command(flatten)]
+        file: super::ConfigFile,
+    },
+    /// Whether a plugin would be allowed something, and by which line. Exits with 0 if it would, with 1 if not.
+    ///
+    /// QUESTION is one of: http METHOD URL, filesystem read|write PATH, agent-tools NAME, client.form, client.url HOST,
+    /// client.sample, client.roots, publish, events NAME, connections NAME, secrets NAME HOST, env NAME, state, scratch,
+    /// flows 'FROM -> TO'.
+    Test {
+        /// The plugin: its name in the configuration, agent.NAME for an agent-side one.
+        plugin: String,
+        /// What it would do, such as 'http GET https://api.example.com/'.
+        #[arg(required = true)]
+        question: Vec<String>,
+        #[command(flatten)]
+        file: super::ConfigFile,
+    },
+}
+
+impl Policy {
+    pub(super) fn run(self) -> anyhow::Result<ExitCode> {
+        match self {
+            Self::Show { plugin, file } => {
+                let config = Config::load(&file.config)?;
+                let subjects = match plugin {
+                    Some(name) => vec![Subject::find(&file.config, &config, &name)?],
+                    None => Subject::all(&file.config, &config)?,
+                };
+                let machine = config.machine();
+                for (at, subject) in subjects.iter().enumerate() {
+                    if at > 0 {
+                        println!();
+                    }
+                    show(subject, &machine)?;
+                }
+                Ok(ExitCode::SUCCESS)
+            }
+            Self::Test { plugin, question, file } => {
+                let config = Config::load(&file.config)?;
+                let subject = Subject::find(&file.config, &config, &plugin)?;
+                let capability = Capability::parse(&question.join(" ")).map_err(anyhow::Error::msg)?;
+                Ok(test(&subject, &subject.authority(&config.machine())?, &capability))
+            }
+        }
+    }
+}
+
+fn test(subject: &Subject, authority: &Authority, capability: &Capability) -> ExitCode {
+    let (key, what) = (capability.key(), printable(capability.target()).into_owned());
+    if let Err(denial) = authority.decide(capability) {
+        println!("{}", printable(&denial.to_string()));
+        return ExitCode::FAILURE;
+    }
+    let place = subject.place(key, subject.grants.entry(capability));
+    let by = place.map(|place| format!(", by {place}")).unwrap_or_default();
+    println!("allowed: {key} `{what}`{by}");
+    if let Some(note) = later(capability) {
+        println!("note: {note}");
+    }
+    ExitCode::SUCCESS
+}
+
+/// What is decided only when it happens.
+fn later(capability: &Capability) -> Option<&'static str> {
+    match capability {
+        Capability::Filesystem { .. } => Some("a link that leads out of the directory is refused when it is opened"),
+        Capability::Http { .. } => Some("the addresses behind the name are checked when the request is sent"),
+        Capability::Form | Capability::Url { .. } | Capability::Sample | Capability::Roots => {
+            Some("the client must offer it as well, on each request")
+        }
+        Capability::Connections { .. } => Some("the user must have connected the account"),
+        Capability::AgentTools { .. }
+        | Capability::Publish
+        | Capability::Events { .. }
+        | Capability::Secrets { .. }
+        | Capability::Env { .. }
+        | Capability::State
+        | Capability::Scratch
+        | Capability::Flow { .. } => None,
+    }
+}
+
+fn show(subject: &Subject, machine: &Machine) -> anyhow::Result<()> {
+    println!("[{}] {}", subject.id, subject.source.display());
+    let (requests, known) = match &subject.requests {
+        Ok(requests) => (requests.clone(), true),
+        Err(why) => {
+            println!("  what it requests is not known, so nothing below is certain: {}", printable(why));
+            (Requests::default(), false)
+        }
+    };
+    let authority = Authority::new(subject.id.clone(), &requests, &subject.grants).on(machine);
+    let (wanted, given) = (requested(&requests), subject.lines());
+    let mut keys: Vec<&str> = wanted.iter().chain(&given).map(|(key, _)| *key).collect();
+    keys.dedup();
+    let mut seen = Vec::new();
+    for key in keys {
+        if seen.contains(&key) {
+            continue;
+        }
+        seen.push(key);
+        let of = |lines: &[(&'static str, String)]| -> Vec<String> {
+            lines.iter().filter(|(own, _)| *own == key).map(|(_, what)| printable(what).into_owned()).collect()
+        };
+        let (wanted, given) = (of(&wanted), of(&given));
+        println!("  {key}");
+        if wanted.is_empty() && key != "flows" {
+            println!("    requested  nothing");
+        }
+        for what in &wanted {
+            println!("    requested  {what}");
+        }
+        for (at, what) in given.iter().enumerate() {
+            let place = subject.place(key, (given.len() > 1).then_some(at)).unwrap_or_default();
+            println!("    granted    {what}  ({place})");
+        }
+        let so = match (wanted.is_empty(), given.is_empty()) {
+            _ if !known => continue,
+            (_, true) => "no, since nothing is granted".to_owned(),
+            (true, false) if key != "flows" => "no, since the plugin does not request it".to_owned(),
+            _ => effective(key, &authority),
+        };
+        println!("    effective  {so}");
+    }
+    if seen.is_empty() {
+        println!("  nothing is requested and nothing is granted: it computes, and no more");
+    }
+    Ok(())
+}
+
+/// What comes of a request and a grant, in words.
+fn effective(key: &str, authority: &Authority) -> String {
+    match key {
+        "filesystem" => {
+            let own = authority.scratch_folder().map(|(folder, _)| folder);
+            let mounts = authority.mounts().iter().filter(|mount| Some(mount.host.as_path()) != own);
+            let mounts: Vec<_> = mounts.map(|it| format!("{} {}", it.access, printable(&it.guest))).collect();
+            mounts.join(", ")
+        }
+        "scratch" => match authority.scratch_folder() {
+            Some((folder, size)) => format!("{}, up to {} before a call", folder.display(), ByteSize(size)),
+            None => "no: there is no state folder".to_owned(),
+        },
+        "env" => {
+            let seen: Vec<_> = authority.environment().iter().map(|(name, _)| name.as_str()).collect();
+            let missing = authority.env().filter(|name| !seen.contains(name)).collect::<Vec<_>>().join(", ");
+            let seen = if seen.is_empty() { "nothing".to_owned() } else { seen.join(", ") };
+            if missing.is_empty() { seen } else { format!("{seen}; not set here: {missing}") }
+        }
+        "agent-tools" | "events" | "connections" | "http" | "secrets" => {
+            "what both lines cover; `portcullis policy test` says of anything whether it is".to_owned()
+        }
+        _ => "yes".to_owned(),
+    }
+}

@@ -1,0 +1,124 @@
+//! `portcullis grant`, `revoke` and `policy`: an operator's way from a denial to a grant, and back.
+
+use serde_json::json;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use suite::{Client, Home, Ran, Server, agent, plugin, portcullis};
+
+/// A folder with this configuration.
+fn home(config: &str) -> Home {
+    let home = Home::new();
+    home.write("portcullis.toml", config);
+    home
+}
+
+fn text(home: &Home) -> String {
+    fs::read_to_string(home.path().join("portcullis.toml")).unwrap()
+}
+
+fn asked(home: &Home, plugin: &str, question: &str) -> Ran {
+    portcullis(home, &["policy", "test", plugin, question])
+}
+
+/// The command in a denial, as a shell would take it apart.
+fn command(denial: &str) -> Vec<String> {
+    let (_, command) = denial.split_once("To allow it: portcullis ").unwrap();
+    let (words, line) = command.split_once(" '").unwrap();
+    let line = line.split('\'').next().unwrap();
+    words.split(' ').chain([line]).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_denial_is_turned_into_a_grant_by_its_own_command() {
+    let config = plugin("keeper", "") + &plugin("relay", "") + &agent("echo", "echo", "");
+    let mut client = Client::of(&config);
+    for (name, arguments) in [("keeper", json!({"path": "set k v"})), ("relay", json!({"path": "echo.run"}))] {
+        let denied = client.run(name, arguments);
+        let command = command(&denied.text());
+        let words: Vec<_> = command.iter().map(String::as_str).collect();
+        let granted = portcullis(&client.server.home, &words);
+        assert!(granted.good().contains("  + ") && granted.stdout.contains("started again"), "{granted:?}");
+    }
+    assert!(text(&client.server.home).contains("state = {}"), "{}", text(&client.server.home));
+    let (home, config) = (Home::new(), text(&client.server.home));
+    let mut client = Client::of_server(Server::start_in(home, &config));
+    client.run("keeper", json!({"path": "set k v"})).good();
+    client.run("relay", json!({"path": "echo.run"})).good();
+}
+
+#[test]
+fn the_rest_of_the_file_stays_as_it_is() {
+    let source = suite::paths::guest("relay");
+    let config = format!(
+        "# mine\n[plugins.relay]   # the relay\nsource = {:?}\n\n[plugins.relay.grants]\n# tools\nagent-tools = [\n    \"a.b\", # one\n]\n\n[server]\nreload = false\n",
+        source.display().to_string()
+    );
+    let home = home(&config);
+    let file = home.path().join("portcullis.toml");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+    portcullis(&home, &["grant", "relay", r#"agent-tools = ["c.d", "a.b"]"#]).good();
+    assert_eq!(text(&home), config.replace("\"a.b\", # one\n", "\"a.b\", # one\n    \"c.d\",\n"));
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
+    let again = portcullis(&home, &["grant", "relay", r#"agent-tools = ["c.d"]"#]);
+    assert!(again.good().contains("nothing is changed"), "{again:?}");
+    portcullis(&home, &["revoke", "relay", r#"agent-tools = ["c.d"]"#]).good();
+    assert_eq!(text(&home), config);
+    portcullis(&home, &["revoke", "relay", "agent-tools"]).good();
+    assert!(!text(&home).contains("agent-tools"), "{}", text(&home));
+    portcullis(&home, &["grant", "relay", "limits = { fuel = 5_000_000 }"]).good();
+    assert!(text(&home).contains("fuel = 5_000_000"), "{}", text(&home));
+}
+
+#[test]
+fn what_makes_no_sense_changes_nothing() {
+    let config = plugin("relay", "") + &agent("echo", "echo", "");
+    let home = home(&config);
+    for (words, why) in [
+        (vec!["grant", "relay", "network = true"], "network"),
+        (vec!["grant", "relay", "agent-tools = [\"*\"]"], "no `.` between"),
+        (vec!["grant", "relay", "agent-tools = 1"], "agent-tools"),
+        (vec!["grant", "relay", "limits.memory = \"2 GiB\""], "outside what the host allows"),
+        (vec!["grant", "relay", "env = [\"PORTCULLIS_LOG\"]"], "configures this host"),
+        (vec!["grant", "relay", "env = [\"GITHUB_TOKEN\"]"], "looks like a secret"),
+        (
+            vec!["grant", "relay", r#"filesystem = [{ host = "<directory>", guest = "/x", access = "read" }]"#],
+            "<directory>",
+        ),
+        (vec!["grant", "relay", "state = {}\npublish = true"], "one line"),
+        (vec!["grant", "nobody", "state = {}"], "there are: relay, agent.echo"),
+        (vec!["revoke", "relay", "publish"], "has no such grant"),
+    ] {
+        let ran = portcullis(&home, &words);
+        assert!(ran.refused().contains(why), "{words:?}: {ran:?}");
+        assert_eq!(text(&home), config, "{words:?}");
+    }
+    let idle = portcullis(&home, &["grant", "agent.echo", "state = {}"]);
+    assert!(idle.good().contains("`state` has no effect"), "{idle:?}");
+}
+
+#[test]
+fn a_question_is_answered_as_the_guest_would_be() {
+    let grants = r#"grants.agent-tools = ["echo.*"]"#;
+    let home = home(&(plugin("relay", grants) + &agent("echo", "echo", "") + &plugin("keeper", "grants.state = {}")));
+    let yes = asked(&home, "relay", "agent-tools echo.run");
+    assert!(yes.good().contains("allowed: agent-tools `echo.run`, by portcullis.toml:3"), "{yes:?}");
+    let no = asked(&home, "relay", "agent-tools notes.add");
+    assert_eq!(no.status, Some(1));
+    assert!(no.stdout.contains("To allow it: portcullis grant relay 'agent-tools = [\"notes.add\"]'"), "{no:?}");
+    asked(&home, "keeper", "state").good();
+    assert_eq!(asked(&home, "keeper", "scratch").status, Some(1));
+    assert_eq!(asked(&home, "agent.echo", "http GET https://example.com/").status, Some(1));
+    assert!(asked(&home, "keeper", "sing").refused().contains("is no question"));
+    let shown = portcullis(&home, &["policy", "show"]);
+    for part in [
+        "[plugins.relay]",
+        "requested",
+        "granted    echo.*  (portcullis.toml:3)",
+        "[agent.echo]",
+        "nothing is granted: it computes",
+    ] {
+        assert!(shown.good().contains(part), "{part}: {}", shown.stdout);
+    }
+    let one = portcullis(&home, &["policy", "show", "keeper"]);
+    assert!(one.good().contains("state") && !one.stdout.contains("relay"), "{one:?}");
+}

@@ -1,0 +1,187 @@
+//! What a plugin keeps from call to call: values, each principal's apart, and a directory of its own.
+
+use serde_json::{Value, json};
+use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
+use std::time::Instant;
+use suite::client::modern_meta;
+use suite::http::{self, request};
+use suite::{Called, Client, Home, Server, plugin};
+
+/// Asks `keeper` something; `path` says what.
+fn keep(client: &mut Client, path: &str) -> Called {
+    client.run("keeper", json!({ "path": path }))
+}
+
+#[test]
+fn keeping_needs_a_grant() {
+    let mut client = Client::of(&plugin("keeper", ""));
+    for path in ["get k", "set k v", "swap k - v", "remove k", "keys k"] {
+        let called = keep(&mut client, path);
+        assert_eq!(called.code(), "denied", "{path}: {}", called.result());
+        assert!(called.text().contains("To allow it: portcullis grant keeper 'state = {}'"), "{}", called.text());
+    }
+    client.server.wait_for_log("denied: state");
+    assert!(!client.server.home.path().join("state/values.db").exists(), "nothing is made for nobody");
+}
+
+#[test]
+fn what_is_kept_is_changed_listed_and_removed() {
+    let mut client = Client::of(&plugin("keeper", "grants.state = {}"));
+    assert_eq!(keep(&mut client, "get k").good(), "nothing");
+    assert_eq!(keep(&mut client, "swap k 1 v").text(), "Conflict");
+    let version = keep(&mut client, "swap k - v").good();
+    assert_eq!(keep(&mut client, "swap k - w").text(), "Conflict");
+    assert_eq!(keep(&mut client, "get k").good(), "v");
+    keep(&mut client, &format!("swap k {version} w")).good();
+    assert_eq!(keep(&mut client, &format!("swap k {version} x")).text(), "Conflict");
+    assert_eq!(keep(&mut client, "remove k").good(), "true");
+    assert_eq!(keep(&mut client, "remove k").good(), "false");
+    keep(&mut client, "set k again").good();
+    assert_eq!(keep(&mut client, &format!("swap k {version} x")).text(), "Conflict", "no version comes back");
+    client.run("keeper", json!({"path": "many page/", "n": 130})).good();
+    let page = |client: &mut Client, after: &str| keep(client, &format!("keys page/ {after}")).good();
+    let first = page(&mut client, "");
+    let names: Vec<_> = first.split(',').collect();
+    assert_eq!((names.len(), names[0], names[99]), (100, "page/0000", "page/0099"));
+    assert_eq!(page(&mut client, names[99]).split(',').count(), 30);
+    for bad in ["get ä", "set a%b v", "get "] {
+        assert!(keep(&mut client, bad).text().starts_with("Invalid"), "{bad}");
+    }
+}
+
+#[test]
+fn there_is_room_for_what_was_granted() {
+    let mut client = Client::of(&plugin("keeper", r#"grants.state = { size = "1 KiB", keys = 3 }"#));
+    let fill = |client: &mut Client, n: u64| client.run("keeper", json!({"path": "fill k", "n": n}));
+    fill(&mut client, 1023).good();
+    for (path, n) in [("fill k", 1024), ("fill other", 1), ("fill k", 1 << 22)] {
+        let called = client.run("keeper", json!({"path": path, "n": n}));
+        assert!(called.is_error() && called.text().contains("1024"), "{path} {n}: {}", called.result());
+    }
+    fill(&mut client, 1).good();
+    keep(&mut client, "set a v").good();
+    keep(&mut client, "set b v").good();
+    assert!(keep(&mut client, "set c v").is_error(), "three keys were granted");
+    keep(&mut client, "remove a").good();
+    keep(&mut client, "set c v").good();
+}
+
+/// A call with an API key.
+fn call(address: SocketAddr, key: &str, path: &str) -> Called {
+    let params = json!({"name": "keeper__run", "arguments": {"path": path}, "_meta": modern_meta(false)});
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let bearer = format!("Bearer {key}");
+    let headers = [
+        ("MCP-Protocol-Version", "2026-07-28"),
+        ("Mcp-Method", "tools/call"),
+        ("Mcp-Name", "keeper__run"),
+        ("Authorization", bearer.as_str()),
+    ];
+    Called(request(address, "POST", &headers, &body.to_string()).answer(1, Instant::now()))
+}
+
+#[test]
+fn each_principal_has_its_own() {
+    let home = Home::new();
+    let [alice, bob] = home.keys(["alice", "bob"]);
+    let source = suite::paths::guest("keeper");
+    let config = plugin("keeper", "grants.state = { keys = 1 }")
+        + &suite::plugin_from("other", &source, "grants.state = {}")
+        + "[server.auth]\nkeys = \"keys.toml\"\n";
+    let (_server, address) = Server::start_http_in(home, &config);
+    call(address, &alice, "set k hers").good();
+    assert_eq!(call(address, &bob, "get k").good(), "nothing");
+    assert_eq!(call(address, &bob, "keys k").good(), "");
+    assert_eq!(call(address, &bob, "remove k").good(), "false");
+    call(address, &bob, "set k his").good();
+    assert_eq!(call(address, &alice, "get k").good(), "hers", "one key each, under one name");
+    assert!(call(address, &alice, "set another v").is_error());
+}
+
+#[test]
+fn what_was_answered_survives_a_kill() {
+    let (mut server, mut address) = Server::start_http(&plugin("keeper", "grants.state = {}"));
+    for round in 1..=5 {
+        let called = http::call(address, "keeper__run", json!({"path": "count k"}), false);
+        assert_eq!(called.good(), round.to_string());
+        address = server.restart();
+    }
+}
+
+#[test]
+fn parallel_calls_lose_nothing() {
+    let (_server, address) = Server::start_http(&plugin("keeper", "grants.state = {}"));
+    let count = || http::call(address, "keeper__run", json!({"path": "count k"}), false).good();
+    std::thread::scope(|scope| {
+        let callers: Vec<_> = (0..8).map(|_| scope.spawn(|| (0..5).map(|_| count()).collect::<Vec<_>>())).collect();
+        let mut seen: Vec<u32> =
+            callers.into_iter().flat_map(|it| it.join().unwrap()).map(|number| number.parse().unwrap()).collect();
+        seen.sort_unstable();
+        assert_eq!(seen, (1..=40).collect::<Vec<_>>(), "each saw a number of its own");
+    });
+}
+
+#[test]
+fn without_a_folder_nothing_is_kept() {
+    let server = Server::spawn(Home::new(), &plugin("keeper", "grants.state = {}"), &[], |command| {
+        command.env_remove("PORTCULLIS_STATE").env_remove("XDG_STATE_HOME").env_remove("HOME");
+    });
+    let mut client = Client::of_server(server);
+    let said = keep(&mut client, "set k v").text();
+    assert!(said.contains("no state folder"), "{said}");
+    client.server.wait_for_log("set PORTCULLIS_STATE or server.state");
+}
+
+/// Asks `own-folder` something.
+fn own(client: &mut Client, path: &str, n: u64) -> Called {
+    client.run("own-folder", json!({"path": path, "n": n}))
+}
+
+const OWN: &str = r#"grants.scratch = { guest = "/own", size = "64 KiB" }"#;
+
+#[test]
+fn a_directory_of_its_own_is_kept_and_bounded() {
+    let source = suite::paths::guest("own-folder");
+    let mut client = Client::of(&(plugin("own-folder", OWN) + &suite::plugin_from("neighbour", &source, OWN)));
+    own(&mut client, "write a", 10).good();
+    assert_eq!(own(&mut client, "read a", 0).good(), "10");
+    assert_eq!(client.run("neighbour", json!({"path": "list"})).good(), "");
+    let folder = client.server.home.path().join("state/scratch");
+    let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&folder.join("plugins.own-folder")), 0o700);
+    for out in ["/own/../plugins.neighbour/x", "/own/../../values.db", "/etc/passwd", "../x"] {
+        assert!(own(&mut client, &format!("out {out}"), 0).is_error(), "{out}");
+    }
+    std::os::unix::fs::symlink("/etc", folder.join("plugins.own-folder/link")).unwrap();
+    assert!(own(&mut client, "read link/passwd", 0).is_error());
+    own(&mut client, "write large", 100_000).good();
+    let full = own(&mut client, "list", 0);
+    assert_eq!((full.code(), full.number("limit")), ("scratch-exceeded", 64 << 10));
+    assert!(full.text().contains("portcullis grant own-folder 'scratch = { size = "), "{}", full.text());
+    std::fs::remove_file(folder.join("plugins.own-folder/large")).unwrap();
+    assert_eq!(own(&mut client, "list", 0).good(), "a,link");
+}
+
+#[test]
+fn a_directory_of_its_own_needs_a_grant_and_a_place() {
+    let mut client = Client::of(&plugin("own-folder", ""));
+    assert!(own(&mut client, "list", 0).is_error());
+    let home = Home::new();
+    home.write("portcullis.toml", plugin("own-folder", r#"grants.scratch = { guest = "own" }"#));
+    let said = suite::portcullis(&home, &["plugin", "list"]);
+    assert!(said.refused().contains("grants.scratch: guest = \"own\" must be an absolute path"), "{said:?}");
+}
+
+#[test]
+fn a_guest_sees_the_variables_that_are_granted_and_requested() {
+    let grants = r#"grants.env = ["PEEK_ONE", "PEEK_UNSET", "PEEK_THREE"]"#;
+    let server = Server::spawn(Home::new(), &plugin("env-peek", grants), &[], |command| {
+        command.env("PEEK_ONE", "1").env("PEEK_TWO", "2").env("PEEK_THREE", "3");
+    });
+    let mut client = Client::of_server(server);
+    let called = client.run("env-peek", json!({}));
+    let found: &Value = &called.result()["structuredContent"];
+    assert_eq!(found["env"], json!([["PEEK_ONE", "1"]]), "{found}");
+    client.server.wait_for_log("`PEEK_UNSET` is granted, but not set");
+}
