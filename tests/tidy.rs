@@ -72,7 +72,7 @@ const ONLY: &[Only] = &[
     Only { words: &["rmcp"], places: &["mcp/", "agent/"], why: "no other part knows the protocol's types" },
     Only { words: &["rusqlite"], places: &["storage/"], why: "one place knows how things are kept" },
     Only {
-        words: &["reqwest", "rustls", "hyper", "tokio_rustls", "rustls_platform_verifier", "lookup_host", "TcpStream"],
+        words: &["reqwest", "rustls", "hyper", "tokio_rustls", "rustls_platform_verifier", "lookup_host"],
         places: &["outbound/"],
         why: "one place decides how others are asked",
     },

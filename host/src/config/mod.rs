@@ -1,9 +1,12 @@
 //! The configuration file, the environment and the flags, resolved into one value. Unknown keys are errors.
 
 mod edit;
+mod environment;
 mod file;
+mod secrets;
 
 pub use edit::Line;
+pub use environment::variable;
 pub use file::ConfigFile;
 
 use crate::agent::UpstreamSettings;
@@ -18,7 +21,6 @@ use crate::secrets::SecretSource;
 use bytesize::ByteSize;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -222,7 +224,7 @@ impl Config {
             state,
             public: file.server.public,
             connections: connections(file.connections, path, folder)?,
-            secrets: secrets(file.secrets, path, folder)?,
+            secrets: secrets::checked(file.secrets, path, folder)?,
             max_body: file.server.max_body.unwrap_or(MAX_BODY),
             max_sessions: file.server.max_sessions.map_or(MAX_SESSIONS, NonZeroU32::get),
             poll_after: file.server.poll_after,
@@ -282,21 +284,6 @@ fn connections(
     Ok(tables)
 }
 
-fn secrets(
-    tables: BTreeMap<String, SecretSource>,
-    path: &Path,
-    folder: &Path,
-) -> Result<BTreeMap<String, SecretSource>, ConfigError> {
-    let checked = |(name, source): (String, SecretSource)| {
-        if !is_name(&name) {
-            let message = "the name must be 1 to 32 of A-Z a-z 0-9 - _".into();
-            return Err(ConfigError::Table { path: path.to_owned(), table: format!("secrets.{name}"), message });
-        }
-        Ok((name, source.resolved(|file| folder.join(home_expanded(file)))))
-    };
-    tables.into_iter().map(checked).collect()
-}
-
 fn sources(tables: BTreeMap<String, SourceSettings>, path: &Path, folder: &Path) -> Result<SourceTables, ConfigError> {
     let checked = |(name, settings): (String, SourceSettings)| {
         let fail =
@@ -332,13 +319,7 @@ fn upstreams(file: &File, path: &Path, folder: &Path) -> Result<Vec<UpstreamSett
 /// A server to be a client of, with everything resolved: the error is a sentence. Paths are relative to `folder`.
 pub fn upstream(name: &str, mut settings: UpstreamSettings, folder: &Path) -> Result<UpstreamSettings, String> {
     settings.key_file = settings.key_file.map(|file| folder.join(home_expanded(&file)));
-    settings.named(name, inherited())
-}
-
-/// What a program that is a server finds of our environment: what programs cannot do without, and none of our secrets.
-fn inherited() -> Vec<(String, OsString)> {
-    let names = ["HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"];
-    names.into_iter().filter_map(|name| Some((name.to_owned(), std::env::var_os(name)?))).collect()
+    settings.named(name, environment::inherited())
 }
 
 fn checked_model(mut model: ModelSettings, path: &Path, folder: &Path) -> Result<ModelSettings, ConfigError> {
@@ -394,11 +375,6 @@ fn default_cache() -> Result<PathBuf, ConfigError> {
         .or_else(|| folder("XDG_CACHE_HOME").map(|cache| cache.join("portcullis")))
         .or_else(|| folder("HOME").map(|home| home.join(".cache/portcullis")))
         .ok_or_else(|| ConfigError::Environment("no cache folder: set PORTCULLIS_CACHE or server.cache".into()))
-}
-
-/// A variable of this process's environment that an operator named.
-pub fn variable(name: &str) -> Option<OsString> {
-    std::env::var_os(name)
 }
 
 /// The user's editor.
