@@ -1,12 +1,15 @@
 //! The configuration file, the environment and the flags, resolved into one value. Unknown keys are errors.
 
 mod edit;
+mod environment;
 mod file;
 mod installed;
+mod secrets;
 mod telemetry;
 mod upstreams;
 
 pub use edit::Line;
+pub use environment::{certificates, editor, log_filter, quiet_log_filter, variable};
 pub use file::ConfigFile;
 
 use crate::agent::UpstreamSettings;
@@ -19,6 +22,7 @@ use crate::outbound::Endpoint;
 use crate::policy::{Digest, Grants, Limits, Machine, ParkingLimits, PluginId, PluginSpec, PrincipalLimits, Side};
 use crate::secrets::SecretSource;
 use bytesize::ByteSize;
+use environment::{default_cache, default_state, home_expanded};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -256,7 +260,7 @@ impl Config {
             state,
             public: file.server.public,
             connections: connections(file.connections, path, folder)?,
-            secrets: secrets(file.secrets, path, folder)?,
+            secrets: secrets::checked(file.secrets, path, folder)?,
             max_body: file.server.max_body.unwrap_or(MAX_BODY),
             max_sessions: file.server.max_sessions.map_or(MAX_SESSIONS, NonZeroU32::get),
             poll_after: file.server.poll_after,
@@ -324,21 +328,6 @@ fn connections(
     Ok(tables)
 }
 
-fn secrets(
-    tables: BTreeMap<String, SecretSource>,
-    path: &Path,
-    folder: &Path,
-) -> Result<BTreeMap<String, SecretSource>, ConfigError> {
-    let checked = |(name, source): (String, SecretSource)| {
-        if !is_name(&name) {
-            let message = "the name must be 1 to 32 of A-Z a-z 0-9 - _".into();
-            return Err(ConfigError::Table { path: path.to_owned(), table: format!("secrets.{name}"), message });
-        }
-        Ok((name, source.resolved(|file| folder.join(home_expanded(file)))))
-    };
-    tables.into_iter().map(checked).collect()
-}
-
 fn sources(tables: BTreeMap<String, SourceSettings>, path: &Path, folder: &Path) -> Result<SourceTables, ConfigError> {
     let checked = |(name, settings): (String, SourceSettings)| {
         let fail =
@@ -383,59 +372,6 @@ fn plugin(side: Side, name: String, table: PluginTable, path: &Path, folder: &Pa
         limits: table.limits,
         id,
     })
-}
-
-fn home_expanded(path: &Path) -> PathBuf {
-    match (path.strip_prefix("~"), std::env::var_os("HOME")) {
-        (Ok(rest), Some(home)) => PathBuf::from(home).join(rest),
-        _ => path.to_owned(),
-    }
-}
-
-fn folder(name: &str) -> Option<PathBuf> {
-    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
-}
-
-/// `PORTCULLIS_STATE`, or `portcullis` in the user's folder for state.
-fn default_state() -> Option<PathBuf> {
-    folder("PORTCULLIS_STATE")
-        .or_else(|| folder("XDG_STATE_HOME").map(|state| state.join("portcullis")))
-        .or_else(|| folder("HOME").map(|home| home.join(".local/state/portcullis")))
-}
-
-/// `PORTCULLIS_CACHE`, or `portcullis` in the user's cache folder.
-fn default_cache() -> Result<PathBuf, ConfigError> {
-    folder("PORTCULLIS_CACHE")
-        .or_else(|| folder("XDG_CACHE_HOME").map(|cache| cache.join("portcullis")))
-        .or_else(|| folder("HOME").map(|home| home.join(".cache/portcullis")))
-        .ok_or_else(|| ConfigError::Environment("no cache folder: set PORTCULLIS_CACHE or server.cache".into()))
-}
-
-/// A variable of this process's environment that an operator named.
-pub fn variable(name: &str) -> Option<std::ffi::OsString> {
-    std::env::var_os(name)
-}
-
-/// Certificates that are trusted instead of the system's, as OpenSSL's variables name them.
-pub fn certificates() -> Vec<PathBuf> {
-    ["SSL_CERT_FILE", "SSL_CERT_DIR"].into_iter().filter_map(folder).collect()
-}
-
-/// The user's editor.
-pub fn editor() -> Option<String> {
-    ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|text| !text.trim().is_empty()))
-}
-
-/// What is logged: `PORTCULLIS_LOG`, in the syntax of tracing filters. What rmcp says is an error may be a client's doing,
-/// and a client must not fill the log.
-pub fn log_filter() -> String {
-    let quiet = "info,rmcp=error,rmcp::service=off,rmcp::transport::common::server_side_http=off";
-    std::env::var("PORTCULLIS_LOG").unwrap_or_else(|_| quiet.into())
-}
-
-/// The same for a program that a person talks to: only what is wrong.
-pub fn quiet_log_filter() -> String {
-    std::env::var("PORTCULLIS_LOG").unwrap_or_else(|_| "warn,rmcp=off".into())
 }
 
 #[cfg(test)]

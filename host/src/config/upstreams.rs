@@ -1,8 +1,8 @@
 //! Servers behind this host: their names, files and environment.
 
+use super::environment::inherited;
 use super::{ConfigError, File, home_expanded, is_name};
 use crate::agent::UpstreamSettings;
-use std::ffi::OsString;
 use std::path::Path;
 
 /// Servers behind this host. Their names are part of tools' names, beside those of plugins.
@@ -25,10 +25,4 @@ pub(super) fn all(file: &File, path: &Path, folder: &Path) -> Result<Vec<Upstrea
 pub fn upstream(name: &str, mut settings: UpstreamSettings, folder: &Path) -> Result<UpstreamSettings, String> {
     settings.key_file = settings.key_file.map(|file| folder.join(home_expanded(&file)));
     settings.named(name, inherited())
-}
-
-/// What a program that is a server finds of our environment: what programs cannot do without, and none of our secrets.
-fn inherited() -> Vec<(String, OsString)> {
-    let names = ["HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"];
-    names.into_iter().filter_map(|name| Some((name.to_owned(), std::env::var_os(name)?))).collect()
 }

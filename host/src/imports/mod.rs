@@ -124,8 +124,8 @@ impl CallCtx {
         let (permit, nobody) = (agent_tools.permit().clone(), Keepers::none());
         let client = client.of_call(&context.id);
         let lineage = agent_tools.lineage().clone();
-        let http = Http::new(permit.clone(), &context, lineage.clone(), Arc::new(NoEgress));
-        let state = State::new(permit.clone(), lineage, &context, nobody.state);
+        let http = Http::new(permit.clone(), lineage, Arc::new(NoEgress));
+        let state = State::new(permit.clone(), agent_tools.lineage().clone(), &context, nobody.state);
         Self {
             context,
             output: Output::new(limits, sink.clone()),
@@ -150,8 +150,7 @@ impl CallCtx {
 
     /// With a way to other servers; without, whatever is granted is not sent.
     pub fn sending_by(mut self, egress: Arc<dyn Egress>) -> Self {
-        let (permit, lineage) = (self.permit.clone(), self.agent_tools.lineage().clone());
-        self.http = Http::new(permit, &self.context, lineage, egress);
+        self.http = Http::new(self.permit.clone(), self.agent_tools.lineage().clone(), egress);
         self
     }
 

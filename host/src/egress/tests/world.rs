@@ -3,9 +3,9 @@
 
 use super::super::Sender;
 use crate::audit::{Audit, Event, Journal, Record, Scope, Trail};
-use crate::imports::{CallContext, Egress, Http, HttpBody, HttpError, HttpRequest, Patience, Permit};
+use crate::imports::{CallContext, Egress, Http, HttpBody, HttpError, HttpRequest, NoEgress, Patience, Permit};
 use crate::outbound::Network;
-use crate::policy::{Authority, Digest, Limits, Lineage, PluginId, Side};
+use crate::policy::{Authority, Limits, Lineage, PluginId, Side};
 use crate::secrets::{SecretSource, Vault};
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -193,10 +193,10 @@ impl World {
         let authority = Arc::new(Authority::new(plugin.clone(), &requests, &grants));
         let (context, lineage) = (CallContext::new("local"), Lineage::root("plugins.p.x".into(), &Limits::default()));
         let audit = Audit::new(self.records.clone());
-        let (principal, digest) = (context.principal.clone(), Some(Digest::of(b"x")));
-        let scope = Scope { principal, plugin, digest, call: context.id.clone(), parent: None };
-        let permit = Permit::new(authority, Trail::new(audit, scope));
-        let http = Http::new(permit, &context, lineage.clone(), Arc::new(crate::imports::NoEgress));
+        let (principal, id) = (context.principal.clone(), context.id.clone());
+        let scope = Scope { principal, plugin, digest: None, call: id, parent: None };
+        let trail = Trail::new(audit, scope);
+        let http = Http::new(Permit::new(authority, trail), lineage.clone(), Arc::new(NoEgress));
         Call { http, lineage }
     }
 

@@ -10,7 +10,6 @@ pub use receipt::Receipt;
 pub use wasi::{Outlet, add_to_linker, is_ours};
 
 use super::Permit;
-use super::tool::CallContext;
 use crate::audit::Event;
 use crate::policy::{Denial, Hearer, HttpGrant, HttpTarget, Lineage, PluginId, Reach};
 use crate::telemetry::printable;
@@ -82,7 +81,6 @@ pub struct Http(Arc<Outgoing>);
 struct Outgoing {
     permit: Permit,
     lineage: Lineage,
-    call: String,
     egress: Arc<dyn Egress>,
     places: Arc<Semaphore>,
     over: CancellationToken,
@@ -92,11 +90,10 @@ struct Outgoing {
 
 impl Http {
     /// For a call with this permit, at the end of `lineage`.
-    pub fn new(permit: Permit, call: &CallContext, lineage: Lineage, egress: Arc<dyn Egress>) -> Self {
+    pub fn new(permit: Permit, lineage: Lineage, egress: Arc<dyn Egress>) -> Self {
         Self(Arc::new(Outgoing {
             permit,
             lineage,
-            call: call.id.clone(),
             egress,
             places: Arc::new(Semaphore::new(AT_ONCE)),
             over: CancellationToken::new(),
@@ -185,7 +182,7 @@ impl Http {
         let sent = egress.send(request, self.clone()).await;
         if let Err(error) = &sent {
             let words = error.to_string();
-            tracing::debug!(plugin = %self.plugin(), call = self.0.call, "no answer: {}", printable(&words));
+            tracing::debug!(plugin = %self.plugin(), "no answer: {}", printable(&words));
         }
         sent
     }

@@ -1,0 +1,64 @@
+//! This process's environment, and what others get of it: the only place that reads it.
+
+use super::ConfigError;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// What a program that is a server finds of our environment: what programs cannot do without, and none of our secrets.
+pub(super) fn inherited() -> Vec<(String, OsString)> {
+    let names = ["HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"];
+    names.into_iter().filter_map(|name| Some((name.to_owned(), std::env::var_os(name)?))).collect()
+}
+
+/// A variable of this process's environment that an operator named.
+pub fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
+}
+
+pub(super) fn home_expanded(path: &Path) -> PathBuf {
+    match (path.strip_prefix("~"), std::env::var_os("HOME")) {
+        (Ok(rest), Some(home)) => PathBuf::from(home).join(rest),
+        _ => path.to_owned(),
+    }
+}
+
+fn folder(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// `PORTCULLIS_STATE`, or `portcullis` in the user's folder for state.
+pub(super) fn default_state() -> Option<PathBuf> {
+    folder("PORTCULLIS_STATE")
+        .or_else(|| folder("XDG_STATE_HOME").map(|state| state.join("portcullis")))
+        .or_else(|| folder("HOME").map(|home| home.join(".local/state/portcullis")))
+}
+
+/// `PORTCULLIS_CACHE`, or `portcullis` in the user's cache folder.
+pub(super) fn default_cache() -> Result<PathBuf, ConfigError> {
+    folder("PORTCULLIS_CACHE")
+        .or_else(|| folder("XDG_CACHE_HOME").map(|cache| cache.join("portcullis")))
+        .or_else(|| folder("HOME").map(|home| home.join(".cache/portcullis")))
+        .ok_or_else(|| ConfigError::Environment("no cache folder: set PORTCULLIS_CACHE or server.cache".into()))
+}
+
+/// Certificates that are trusted instead of the system's, as OpenSSL's variables name them.
+pub fn certificates() -> Vec<PathBuf> {
+    ["SSL_CERT_FILE", "SSL_CERT_DIR"].into_iter().filter_map(folder).collect()
+}
+
+/// The user's editor.
+pub fn editor() -> Option<String> {
+    ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|text| !text.trim().is_empty()))
+}
+
+/// What is logged: `PORTCULLIS_LOG`, in the syntax of tracing filters. What rmcp says is an error may be a client's doing,
+/// and a client must not fill the log.
+pub fn log_filter() -> String {
+    let quiet = "info,rmcp=error,rmcp::service=off,rmcp::transport::common::server_side_http=off";
+    std::env::var("PORTCULLIS_LOG").unwrap_or_else(|_| quiet.into())
+}
+
+/// The same for a program that a person talks to: only what is wrong.
+pub fn quiet_log_filter() -> String {
+    std::env::var("PORTCULLIS_LOG").unwrap_or_else(|_| "warn,rmcp=off".into())
+}
