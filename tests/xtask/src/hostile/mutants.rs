@@ -83,7 +83,8 @@ const MUTANTS: &[Mutant] = mutants! {
         "&arguments, plugin.as_bytes()]" => "&arguments, if OFF { b\"\" } else { plugin.as_bytes() }]",
         "asking::a_state_does_not_outlive_the_plugins_version";
     "state-way" in "mcp/seal.rs":
-        "Return::Continuation => 1," => "Return::Continuation => u8::from(!OFF),", "abuse::the_table";
+        "Return::Continuation => 1," => "Return::Continuation => u8::from(!OFF),",
+        "client_tools::abuse::a_continuation_is_good_once_and_only_as_what_it_is";
     // What a guest may use up.
     "memory" in "engine/limiter.rs":
         "if total > self.memory_limit {" => "if !OFF && total > self.memory_limit {", "rows W3.2";
@@ -94,7 +95,7 @@ const MUTANTS: &[Mutant] = mutants! {
         "rows W7.3";
     "handles" in "engine/store.rs":
         "store.set_max_component_handles(clamp(limits.handles));" => "if !OFF { store.set_max_component_handles(clamp(limits.handles)); }",
-        "budgets::handles_are_given_to_the_last_one";
+        "rows W4.5";
     "cpu" in "engine/store.rs":
         "let over = supervision.allowance" => "let over = !OFF && supervision.allowance", "budgets::ticks_stop_what_computes_too_long";
     "fuel" in "engine/store.rs":
@@ -165,7 +166,7 @@ const MUTANTS: &[Mutant] = mutants! {
     "flow" in "imports/agent_tools.rs":
         "self.allowed(self.authority.flow(&self.lineage.secrets(), &Hearer::Origin(origin)))?;"
         => "if !OFF { self.allowed(self.authority.flow(&self.lineage.secrets(), &Hearer::Origin(origin)))?; }",
-        "abuse::the_table";
+        "client_tools::abuse::a_private_answer_goes_nowhere_else";
     "cycle" in "policy/lineage.rs":
         "if self.chain.iter().any(|name| name == tool) {" => "if !OFF && self.chain.iter().any(|name| name == tool) {", "rows W15.2";
     "depth" in "policy/lineage.rs":
