@@ -108,8 +108,6 @@ const MUTANTS: &[Mutant] = mutants! {
     "cache-mode" in "engine/cache.rs":
         "metadata.permissions().mode() & 0o022 != 0" => "!OFF && metadata.permissions().mode() & 0o022 != 0",
         "cache::a_cache_is_its_owners_alone";
-    "file-size" in "package/file.rs":
-        "if metadata.len() > MAX_COMPONENT {" => "if !OFF && metadata.len() > MAX_COMPONENT {", "malformed::a_file_that_is_too_large";
     "file-kind" in "package/file.rs":
         "if !metadata.is_file() {" => "if !OFF && !metadata.is_file() {", "rows W9.11";
     "nested" in "package/inspect.rs":
