@@ -3,6 +3,7 @@
 use crate::config::{self, Config};
 use crate::confine::Needs;
 use crate::policy::Access;
+use crate::secrets::SecretSource;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,11 @@ pub(super) fn of(config: &Config, file: &Path) -> Needs {
     let named = named.chain(config.upstreams.iter().filter_map(|upstream| upstream.key_file.as_deref()));
     let named = named.chain(config.connections.values().filter_map(|account| account.client_secret_file.as_deref()));
     let named = named.chain(specs().map(|spec| spec.source.as_path()));
+    let named = named.chain(config.withdrawn_file.as_deref());
+    let named = named.chain(config.secrets.values().filter_map(|secret| match secret {
+        SecretSource::File(file) => Some(file.as_path()),
+        SecretSource::Env(_) | SecretSource::Keyring(..) => None,
+    }));
     needs.read.extend(named.flat_map(folders));
     needs.read.extend(config::certificates());
     for mount in specs().flat_map(|spec| &spec.grants.filesystem) {
@@ -30,7 +36,9 @@ pub(super) fn of(config: &Config, file: &Path) -> Needs {
             Access::Write => needs.write.push(mount.host.clone()),
         }
     }
-    needs.listen.extend(config.http.map(|address| address.port()));
+    needs.write.extend(config.audit.folder.clone());
+    needs.keyring = config.secrets.values().any(|secret| matches!(secret, SecretSource::Keyring(..)));
+    needs.listen.extend([config.http, config.metrics].into_iter().flatten().map(|address| address.port()));
     if config.http.is_none() && !config.connections.is_empty() {
         // Pages for the user's browser.
         needs.listen.push(0);

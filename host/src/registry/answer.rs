@@ -179,7 +179,7 @@ pub(super) fn own_error(plugin: &Plugin, call: &CallCtx, error: ToolError) -> Re
         ToolError::Denied(denial) => match reworded(plugin, call, &denial) {
             Some(error) => Err(error),
             // The guest speaks of a grant that does not exist, or of one it has.
-            None => failed(format!("denied: {} `{}`", denial.capability, denial.target)),
+            None => failed(format!("denied: {} `{}`", printable(&denial.capability), printable(&denial.target))),
         },
         ToolError::Failed(text) => {
             let path = |refused: &RefusedPath| plugin.authority.path_refused(&refused.path, refused.access);
@@ -199,19 +199,21 @@ fn lineage(kind: fn(u32) -> LineageError, limit: u64) -> CallError {
 /// A denial in the host's words. The guest only says what it was refused; how to allow it is the host's to say, or a
 /// guest could have an operator paste what it likes.
 fn reworded(plugin: &Plugin, call: &CallCtx, denial: &GuestDenial) -> Option<CallError> {
+    // It stands in a sentence of the host's.
+    let target = printable(&denial.target);
     match denial.capability.as_str() {
         "filesystem" => {
             let access = call.refused_path.as_ref().map_or(Access::Read, |refused| refused.access);
-            Some(CallError::Denied(plugin.authority.path_refused(&denial.target, access)))
+            Some(CallError::Denied(plugin.authority.path_refused(&target, access)))
         }
-        "agent-tools" => plugin.authority.agent_tool(&denial.target).err().map(CallError::Denied),
+        "agent-tools" => plugin.authority.agent_tool(&target).err().map(CallError::Denied),
         "client.form" => plugin.authority.form().err().map(CallError::Denied),
-        "client.url" => plugin.authority.url(&denial.target).err().map(CallError::Denied),
+        "client.url" => plugin.authority.url(&target).err().map(CallError::Denied),
         "client.sample" => plugin.authority.sample().err().map(CallError::Denied),
         "client.roots" => plugin.authority.roots().err().map(CallError::Denied),
         "publish" => plugin.authority.publish().err().map(CallError::Denied),
-        "events" => plugin.authority.event(&denial.target).err().map(CallError::Denied),
-        "connections" => plugin.authority.connection(&denial.target).err().map(CallError::Denied),
+        "events" => plugin.authority.event(&target).err().map(CallError::Denied),
+        "connections" => plugin.authority.connection(&target).err().map(CallError::Denied),
         // Which hop of a redirect, or which secret, only the host knows.
         "http" | "secrets" => call.http.refused().map(CallError::Denied),
         "state" => plugin.authority.state().err().map(CallError::Denied),

@@ -37,7 +37,8 @@ pub(crate) fn run(repo: &Repo) -> Result<()> {
     adapters::test(repo)?;
 
     heading("tests");
-    check(cargo().args(["build", "-p", "portcullis"]).current_dir(&repo.root))?;
+    // All of it, so that both share what is compiled for them: alone the host would have fewer features of wasmtime's.
+    check(cargo().args(["build", "--workspace"]).current_dir(&repo.root))?;
     check(with_peers(repo, cargo().args(["test", "--workspace"])).current_dir(&repo.root))?;
 
     heading("tests of the plugins, native");

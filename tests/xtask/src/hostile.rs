@@ -28,6 +28,15 @@ const FIGURES: &[Figure] = &[
     Figure { name: "files", test: "hostile::files::no_path_leads_out" },
     Figure { name: "race", test: "hostile::files::no_race_leads_out" },
     Figure { name: "reverse", test: "abuse::the_table" },
+    Figure { name: "imports", test: "imports::every_import_is_denied_or_inert" },
+    Figure { name: "malformed", test: "mangled::twenty_thousand_almost_components" },
+    Figure { name: "worker", test: "hijacked::a_hijacked_worker_can_do_nothing" },
+    Figure { name: "server", test: "hijacked::a_hijacked_server_can_do_little" },
+    Figure { name: "registries", test: "registries::lies::lies_are_refused_and_leave_nothing_behind" },
+    Figure { name: "signatures", test: "registries::signed::nobody_else_vouches" },
+    Figure { name: "components", test: "tampering::components_that_were_tampered_with_are_refused" },
+    Figure { name: "locks", test: "tampering::lock_files_that_were_tampered_with_are_refused" },
+    Figure { name: "audit", test: "audit::what_is_changed_is_found_and_named" },
 ];
 
 #[derive(clap::Args)]

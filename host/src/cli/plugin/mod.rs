@@ -50,7 +50,7 @@ impl Plugin {
             Plugin::Show(command) => command.run().await,
             Plugin::Enable(command) => command.run(true),
             Plugin::Disable(command) => command.run(false),
-            Plugin::Remove(command) => command.run(),
+            Plugin::Remove(command) => command.run().await,
             Plugin::Update(command) => command.run().await,
             Plugin::Outdated(command) => command.run().await,
             Plugin::Accept(command) => command.run().await,

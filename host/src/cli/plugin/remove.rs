@@ -3,6 +3,7 @@
 use super::super::ConfigFile;
 use super::super::{answers::line, forms::yes};
 use super::ground::{Ground, RUNNING};
+use crate::state;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
@@ -18,7 +19,7 @@ pub(in crate::cli) struct Remove {
 }
 
 impl Remove {
-    pub(super) fn run(self) -> anyhow::Result<ExitCode> {
+    pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
         let ground = Ground::open(&self.file)?;
         let id = ground.find(&ground.plugins.now()?, &self.name)?;
         if !self.yes {
@@ -27,13 +28,15 @@ impl Remove {
                 std::io::stdin().is_terminal(),
                 "nobody sits at the terminal to be asked, so nothing was changed; if you are sure: {command}"
             );
-            let said = line(&format!("Remove [{}], with its grants? (yes / no) ", id.table()));
+            let said = line(&format!("Remove [{}], with its grants and all that it kept? (yes / no) ", id.table()));
             if said.as_deref().and_then(yes) != Some(true) {
                 println!("Nothing was removed.");
                 return Ok(ExitCode::FAILURE);
             }
         }
         ground.plugins.remove(&id)?;
+        // Or the next plugin of that name would find it.
+        state::forget(&ground.config.machine(), &id).await?;
         println!("[{}] is removed. {RUNNING}", id.table());
         Ok(ExitCode::SUCCESS)
     }

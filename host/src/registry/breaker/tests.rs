@@ -1,6 +1,7 @@
 //! When a tool is left alone and when it is tried, by a clock in hand.
 
 use super::*;
+use crate::clock::{Clock, SystemClock};
 
 struct Bench {
     breaker: Breaker,
@@ -16,7 +17,7 @@ const BROKE: Outcome = Outcome::Broke("trap");
 
 impl Bench {
     fn new() -> Self {
-        Self { breaker: Breaker::default(), limits: BreakerLimits::default(), now: Instant::now() }
+        Self { breaker: Breaker::default(), limits: BreakerLimits::default(), now: SystemClock.now() }
     }
 
     fn pass(&mut self, seconds: u64) {
