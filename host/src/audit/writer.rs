@@ -58,7 +58,7 @@ struct State {
 }
 
 enum Job {
-    Keep(Duration, Record),
+    Keep(Duration, Box<Record>),
     Flush(SyncSender<bool>),
 }
 
@@ -83,7 +83,7 @@ impl FileJournal {
 
 impl Journal for FileJournal {
     fn keep(&self, record: Record) {
-        let job = Job::Keep(self.clock.unix(), record);
+        let job = Job::Keep(self.clock.unix(), Box::new(record));
         let kept = self.jobs.as_ref().is_some_and(|jobs| jobs.try_send(job).is_ok());
         if !kept {
             self.state.lost.fetch_add(1, Ordering::Relaxed);
@@ -166,7 +166,7 @@ fn run(chain: &mut Chain, queue: &Receiver<Job>, state: &State, clock: &dyn Cloc
 
 fn sort(job: Job, waiting: &mut Vec<(Duration, Record)>, flushes: &mut Vec<SyncSender<bool>>) {
     match job {
-        Job::Keep(unix, record) => waiting.push((unix, record)),
+        Job::Keep(unix, record) => waiting.push((unix, *record)),
         Job::Flush(done) => flushes.push(done),
     }
 }

@@ -114,14 +114,16 @@ impl Tail {
         let print = |entry: &Entry| println!("{}", if self.json { entry.line.clone() } else { words(entry) });
         entries.iter().for_each(print);
         let mut look = tokio::time::interval(LOOK);
-        while self.follow {
+        if !self.follow {
+            return Ok(());
+        }
+        loop {
             tokio::select! {
                 _ = look.tick() => {}
-                _ = tokio::signal::ctrl_c() => break,
+                _ = tokio::signal::ctrl_c() => return Ok(()),
             }
             follower.more()?.iter().filter(|entry| filter.admits(entry)).for_each(print);
         }
-        Ok(())
     }
 }
 

@@ -137,7 +137,7 @@ impl Answer {
             return Some(HttpError::Timeout(self.time));
         }
         let (time, sleep) = self.between.as_mut()?;
-        sleep.as_mut().poll(context).is_ready().then(|| HttpError::Timeout(*time))
+        sleep.as_mut().poll(context).is_ready().then_some(HttpError::Timeout(*time))
     }
 
     fn piece(&mut self, data: Bytes) -> Result<Bytes, HttpError> {

@@ -32,6 +32,8 @@ pub use signature::{Evidence, SignatureError, trusted_comment};
 pub use sources::{Sources, pack, signature_file};
 pub use store::{Store, StoreError};
 
+/// What a signature's text becomes.
+type Kind = fn(String) -> Evidence;
+
 /// The endings of signatures that lie beside a component.
-const BESIDE: [(&str, fn(String) -> Evidence); 2] =
-    [(".minisig", Evidence::Minisign), (".sigstore.json", Evidence::Bundle)];
+const BESIDE: [(&str, Kind); 2] = [(".minisig", Evidence::Minisign), (".sigstore.json", Evidence::Bundle)];

@@ -96,7 +96,7 @@ fn a_spinning_guest_does_not_keep_others_waiting() {
 
 #[test]
 fn more_calls_at_once_than_there_are_instances() {
-    let wait = plugin("wait-forever", "limits.deadline = \"3s\"");
+    let wait = plugin("wait-forever", "limits.deadline = \"3s\"\nlimits.breaker.failures = 0");
     let mut client = Client::of(&(wait + &plugin("echo", "")));
     client.check_alive();
     let started = std::time::Instant::now();

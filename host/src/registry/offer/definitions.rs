@@ -124,7 +124,8 @@ mod tests {
             assert_ne!(text, offer.tools[0].input_schema);
             offer.tools[0].input_schema = text;
         };
-        let mutations: Vec<(&str, Box<dyn Fn(&mut Offer)>)> = vec![
+        type Mutation = (&'static str, Box<dyn Fn(&mut Offer)>);
+        let mutations: Vec<Mutation> = vec![
             ("a space", Box::new(|o| o.tools[0].description.push(' '))),
             ("another name", Box::new(|o| o.tools[0].name = "read2".into())),
             ("a title", Box::new(|o| o.tools[0].title = Some("Read".into()))),

@@ -134,12 +134,17 @@ fn go_on(browser: &mut Browser, page: &Url, key: &str) -> Arrived {
 /// Nothing of a token is in the log, nor readable in the host's files.
 pub(crate) fn check_secrecy(server: &Server) {
     assert!(!server.log().contains(CANARY), "{}", server.log());
+    let mut folders = vec![server.home.path().join("state")];
     let file = |path: &Path| {
         let bytes = fs::read(path).unwrap();
         assert!(!bytes.windows(CANARY.len()).any(|part| part == CANARY.as_bytes()), "{}", path.display());
         assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o077, 0, "{}", path.display());
     };
-    fs::read_dir(server.home.path().join("state")).unwrap().for_each(|entry| file(&entry.unwrap().path()));
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() { folders.push(path) } else { file(&path) }
+        }
+    }
 }
 
 /// No page and no redirect ever holds a token.
