@@ -92,6 +92,8 @@ impl Server {
         let mut command = Command::new(paths::binary());
         command.arg("serve").arg("--config").arg(file).args(arguments).current_dir(home.path());
         command.env("PORTCULLIS_CACHE", paths::cache()).env("PORTCULLIS_STATE", home.path().join("state"));
+        // With it every trap has the host's own symbols read, which takes more memory than any guest here may.
+        command.env_remove("RUST_BACKTRACE");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         adjust(&mut command);
         let (child, stdin, lines, log) = run(&mut command);
