@@ -83,6 +83,7 @@ impl Call {
             }
         };
         eprintln!("{}", usage_line(&finished.usage));
+        host.close().await;
         Ok(code)
     }
 }

@@ -92,7 +92,11 @@ impl Agent {
         let roots = roots(self.roots.iter().chain(rules.roots()))?;
         let person = !scripted && !self.unattended;
         let (desk, told) = Desk::new(DeskParts { rules, memory: memory.clone(), person, model, roots });
-        let components = components(&config).await?;
+        let host = components(&config).await?;
+        let components: Arc<dyn ToolCaller> = match &host {
+            Some(host) => host.agent.clone(),
+            None => Arc::new(crate::agent::Nobody),
+        };
         let browser = self.browser.as_deref().map(links::split).transpose().map_err(anyhow::Error::msg)?;
         let era = if self.legacy { Era::Legacy } else { Era::Auto };
         let links = Links::new(Circle::new(desk.clone(), components, clock.clone()), era, browser.unwrap_or_default());
@@ -106,7 +110,7 @@ impl Agent {
             if scripted { None } else { Some(repl::open(&screen, history.as_ref()).map_err(anyhow::Error::msg)?) };
         session.attend(told);
         self.connect_all(&session, &config, scripted).await;
-        match lines {
+        let code = match lines {
             Some(lines) => {
                 greet(&session);
                 let talking = session.clone();
@@ -114,14 +118,18 @@ impl Agent {
                 session.links.close().await;
                 screen.flush();
                 talked.map_err(anyhow::Error::msg)?;
-                Ok(ExitCode::SUCCESS)
+                ExitCode::SUCCESS
             }
             None => {
                 follow(&session, self.script.as_deref()).await?;
                 session.links.close().await;
-                Ok(if session.has_failed() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+                if session.has_failed() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
             }
+        };
+        if let Some(host) = host {
+            host.close().await;
         }
+        Ok(code)
     }
 
     fn memory(&self, state: Option<&Path>) -> anyhow::Result<MemoryFile> {
@@ -154,13 +162,13 @@ impl Agent {
 }
 
 /// The agent-side components of a configuration, under their grants. Its other plugins are not started.
-async fn components(config: &Config) -> anyhow::Result<Arc<dyn ToolCaller>> {
+async fn components(config: &Config) -> anyhow::Result<Option<Host>> {
     if config.agent.is_empty() {
-        return Ok(Arc::new(crate::agent::Nobody));
+        return Ok(None);
     }
     let config = Config { plugins: Vec::new(), upstreams: Vec::new(), ..config.clone() };
     let broker = crate::host::broker(&config)?;
-    Ok(Host::start(&config, broker).await?.agent)
+    Ok(Some(Host::start(&config, broker).await?))
 }
 
 fn roots<'a>(folders: impl Iterator<Item = &'a PathBuf>) -> anyhow::Result<Vec<Root>> {
