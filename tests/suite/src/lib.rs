@@ -33,7 +33,7 @@ mod watch;
 pub mod web;
 
 pub use called::{Answer, Called};
-pub use cli::{Ran, portcullis};
+pub use cli::{Ran, patiently, portcullis};
 pub use client::{Client, Era, modern_meta};
 pub use config::{agent, agent_from, plugin, plugin_from};
 pub use digest::digest;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use suite::mangle::{WAYS, Way, mangled};
-use suite::{Home, forge, paths, portcullis};
+use suite::{Home, forge, paths, patiently};
 
 const ALL: usize = 20_000;
 /// Looked at by one process.
@@ -52,7 +52,7 @@ fn twenty_thousand_almost_components() {
         }
         let arguments: Vec<&str> =
             ["check", "--no-compile"].into_iter().chain(names.iter().map(String::as_str)).collect();
-        let ran = portcullis(&home, &arguments);
+        let ran = patiently(&home, &arguments);
         assert!(matches!(ran.status, Some(0 | 1)), "batch {batch}: the host failed: {ran:?}");
         assert!(!ran.stderr.contains("panicked"), "batch {batch}: {}", ran.stderr);
         let accepted: Vec<&str> =
@@ -67,7 +67,7 @@ fn twenty_thousand_almost_components() {
         let step = accepted.len().div_ceil(COMPILED).max(1);
         let sample: Vec<&str> = accepted.into_iter().step_by(step).collect();
         compiled += sample.len();
-        let ran = portcullis(&home, &["check"].into_iter().chain(sample.iter().copied()).collect::<Vec<_>>());
+        let ran = patiently(&home, &["check"].into_iter().chain(sample.iter().copied()).collect::<Vec<_>>());
         assert!(matches!(ran.status, Some(0 | 1)), "batch {batch}: the host failed: {ran:?}");
         let ours = ["panicked at host/", "panicked at /", "(signal", "was stopped"]
             .iter()
