@@ -62,7 +62,7 @@ pub(crate) fn run(repo: &Repo, options: &Options) -> Result<()> {
         bail!("there is no such figure; there are {}", names.join(", "));
     }
     step("building the host", || {
-        check(cargo().args(["build", "--quiet", "-p", "portcullis"]).current_dir(&repo.root))
+        check(cargo().args(["build", "--quiet", "--workspace"]).current_dir(&repo.root))
     })?;
     let suite = Suite::build(repo)?;
     let mut failed = vec![];

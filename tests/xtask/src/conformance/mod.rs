@@ -56,7 +56,7 @@ pub(crate) fn run(repo: &Repo, options: &Options) -> Result<()> {
     wasm::add_target(repo)?;
     wasm::conformance(repo)?;
     step("building the host", || {
-        check(cargo().args(["build", "--quiet", "-p", "portcullis"]).current_dir(&repo.root))
+        check(cargo().args(["build", "--quiet", "--workspace"]).current_dir(&repo.root))
     })?;
     scratch::reset(&places.built)?;
 
