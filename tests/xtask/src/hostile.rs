@@ -61,9 +61,7 @@ pub(crate) fn run(repo: &Repo, options: &Options) -> Result<()> {
         let names: Vec<_> = FIGURES.iter().map(|figure| figure.name).collect();
         bail!("there is no such figure; there are {}", names.join(", "));
     }
-    step("building the host", || {
-        check(cargo().args(["build", "--quiet", "--workspace"]).current_dir(&repo.root))
-    })?;
+    step("building the host", || check(cargo().args(["build", "--quiet", "--workspace"]).current_dir(&repo.root)))?;
     let suite = Suite::build(repo)?;
     let mut failed = vec![];
     println!("\n{:<10} {:<92} {:>7}  verdict", "figure", "", "seconds");

@@ -55,9 +55,7 @@ pub(crate) fn run(repo: &Repo, options: &Options) -> Result<()> {
     node::install(&places.source, &places.built.join("suite"), "installing the conformance suite")?;
     wasm::add_target(repo)?;
     wasm::conformance(repo)?;
-    step("building the host", || {
-        check(cargo().args(["build", "--quiet", "--workspace"]).current_dir(&repo.root))
-    })?;
+    step("building the host", || check(cargo().args(["build", "--quiet", "--workspace"]).current_dir(&repo.root)))?;
     scratch::reset(&places.built)?;
 
     let suite = Suite::find(&places.built.join("suite"))?;
