@@ -34,13 +34,13 @@ impl CpuTime {
         Self::new(self.clock.clone())
     }
 
-    fn elapsed(&self) -> u64 {
-        u64::try_from(self.clock.now().saturating_duration_since(self.start).as_nanos()).unwrap_or(u64::MAX)
+    /// What the clock says.
+    pub(super) fn now(&self) -> Instant {
+        self.clock.now()
     }
 
-    /// Wall-clock time since the call began.
-    pub(super) fn since_start(&self) -> Duration {
-        Duration::from_nanos(self.elapsed())
+    fn elapsed(&self) -> u64 {
+        u64::try_from(self.now().saturating_duration_since(self.start).as_nanos()).unwrap_or(u64::MAX)
     }
 
     /// Counts time that was spent on the call's behalf, but not while it was polled.

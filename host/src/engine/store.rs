@@ -185,8 +185,9 @@ where
             Err(trap::classify(&error, store.data_mut().supervision(), spent))
         }
     };
-    let cost =
-        Cost { spent, wall: cpu.since_start(), peak_memory: store.data_mut().supervision().limiter.peak_memory() };
+    let peak_memory = store.data_mut().supervision().limiter.peak_memory();
+    // From the moment that its deadline is counted from, so that a call which met it has taken that long.
+    let cost = Cost { spent, wall: cpu.now().saturating_duration_since(budget.begun()), peak_memory };
     (result, cost)
 }
 
