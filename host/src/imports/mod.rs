@@ -25,6 +25,7 @@ mod resource;
 mod schema;
 mod state;
 mod steering;
+mod time;
 mod tool;
 pub mod wasi;
 

@@ -2,6 +2,7 @@
 //! granted directories and variables; stdout and stderr into the log.
 
 use super::log::{GuestLog, Stream};
+use super::time::Coarse;
 use crate::policy::{Access, Authority};
 use bytes::Bytes;
 use std::future::Future;
@@ -10,6 +11,7 @@ use tokio::io::AsyncWrite;
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, Resource};
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
+use wasmtime_wasi::clocks::{MonotonicClock, WallClock};
 use wasmtime_wasi::filesystem::WasiFilesystemView;
 use wasmtime_wasi::p2::bindings::filesystem::types::{
     Descriptor, DescriptorFlags, ErrorCode, HostDescriptor, OpenFlags, PathFlags,
@@ -43,6 +45,8 @@ pub struct MountError {
 pub fn context(authority: &Authority, log: &GuestLog) -> Result<WasiCtx, MountError> {
     let mut builder = WasiCtxBuilder::new();
     builder.max_random_size(MAX_RANDOM);
+    builder.monotonic_clock(Coarse(MonotonicClock::new()));
+    builder.wall_clock(Coarse(WallClock::new()));
     builder.stdout(Output { log: log.clone(), error: false });
     builder.stderr(Output { log: log.clone(), error: true });
     builder.envs(authority.environment());
