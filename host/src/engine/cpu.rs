@@ -1,4 +1,5 @@
-//! CPU time of one call: how long its future was being polled.
+//! CPU time of one call: what threads spend on it while they poll its future. A thread that has to stand back meanwhile,
+//! because there is more to do than there are processors, spends nothing.
 
 use crate::clock::Clock;
 use std::future::Future;
@@ -19,7 +20,7 @@ pub(super) struct CpuTime {
     done: Arc<AtomicU64>,
     /// Nanoseconds that others spent on the call's behalf; part of `done`.
     elsewhere: Arc<AtomicU64>,
-    /// When the running poll began: nanoseconds since `start`.
+    /// When the running poll began: nanoseconds of CPU time that its thread had had.
     since: Arc<AtomicU64>,
 }
 
@@ -34,13 +35,14 @@ impl CpuTime {
         Self::new(self.clock.clone())
     }
 
-    fn elapsed(&self) -> u64 {
-        u64::try_from(self.clock.now().saturating_duration_since(self.start).as_nanos()).unwrap_or(u64::MAX)
+    /// CPU time of this thread in nanoseconds.
+    fn thread(&self) -> u64 {
+        u64::try_from(self.clock.cpu().as_nanos()).unwrap_or(u64::MAX)
     }
 
     /// Wall-clock time since the call began.
     pub(super) fn since_start(&self) -> Duration {
-        Duration::from_nanos(self.elapsed())
+        self.clock.now().saturating_duration_since(self.start)
     }
 
     /// Counts time that was spent on the call's behalf, but not while it was polled.
@@ -62,7 +64,7 @@ impl CpuTime {
 
     /// CPU time up to now, asked from inside a poll.
     pub(super) fn so_far(&self) -> Duration {
-        self.total() + Duration::from_nanos(self.elapsed().saturating_sub(self.since.load(Ordering::Relaxed)))
+        self.total() + Duration::from_nanos(self.thread().saturating_sub(self.since.load(Ordering::Relaxed)))
     }
 
     /// Measures every poll of `future`.
@@ -81,10 +83,10 @@ impl<F: Future + Unpin> Future for Measured<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        let begin = self.cpu.elapsed();
+        let begin = self.cpu.thread();
         self.cpu.since.store(begin, Ordering::Relaxed);
         let polled = Pin::new(&mut self.future).poll(cx);
-        let spent = self.cpu.elapsed().saturating_sub(begin);
+        let spent = self.cpu.thread().saturating_sub(begin);
         self.cpu.done.fetch_add(spent, Ordering::Relaxed);
         polled
     }
