@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 ///
 /// A guest yields at every epoch tick, so a poll lasts about a tick; the sum is exact to that.
 #[derive(Clone)]
-pub(super) struct CpuTime {
+pub struct CpuTime {
     clock: Arc<dyn Clock>,
     start: Instant,
     /// Nanoseconds of finished polls.
@@ -55,6 +55,11 @@ impl CpuTime {
     /// The part of the total that was added.
     pub(super) fn elsewhere(&self) -> Duration {
         Duration::from_nanos(self.elsewhere.load(Ordering::Relaxed))
+    }
+
+    /// CPU time of finished polls alone.
+    pub(super) fn own(&self) -> Duration {
+        self.total().saturating_sub(self.elsewhere())
     }
 
     /// CPU time of finished polls, and what was added.
