@@ -25,10 +25,10 @@ use tokio::runtime::Handle;
 
 /// CPU time of a turn: a tick's, or that of many short polls.
 const TURN: Duration = Duration::from_millis(5);
-/// How far the lane's threads stand back, as `nice` counts. With it the kernel gives a main thread that wakes up the
-/// processor at once, and most of it as long as there is work for both.
+/// How far the lane's threads stand back, as `nice` counts. Enough for the kernel to give a main thread that wakes up the
+/// processor at once; more would have guests starve beside other programs of this user, of whose time they get a third.
 #[cfg(target_os = "linux")]
-const NICE: i32 = 10;
+const NICE: i32 = 5;
 /// How long the end of the program waits for the turns that are being taken.
 const PATIENCE: Duration = Duration::from_secs(1);
 

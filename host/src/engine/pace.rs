@@ -99,3 +99,72 @@ impl Pace {
 fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Clock;
+    use crate::engine::is_slow;
+    use crate::policy::{PluginId, Side};
+    use futures::FutureExt as _;
+    use futures::future::join_all;
+    use std::time::Instant;
+
+    /// Threads compute as long as they are said to.
+    #[derive(Default)]
+    struct Hand(AtomicU64);
+
+    impl Clock for Hand {
+        fn now(&self) -> Instant {
+            crate::clock::SystemClock.now()
+        }
+
+        fn cpu(&self) -> Duration {
+            Duration::from_nanos(self.0.load(Ordering::Relaxed))
+        }
+    }
+
+    /// A call that computes so long in so many steps; says at which steps it was in the lane.
+    async fn call(pace: &Pace, step: Duration, steps: usize) -> Vec<bool> {
+        let hand = Arc::new(Hand::default());
+        let cpu = CpuTime::new(hand.clone());
+        let computing = async move {
+            let mut slow = vec![];
+            for _ in 0..steps {
+                hand.0.fetch_add(nanos(step), Ordering::Relaxed);
+                slow.push(is_slow());
+                tokio::task::yield_now().await;
+            }
+            slow
+        };
+        let measured = cpu.measure(Box::pin(computing)).boxed();
+        pace.run(("ann".into(), PluginId { side: Side::Server, name: "p".into() }), cpu, measured).await
+    }
+
+    #[tokio::test]
+    async fn short_calls_stay_and_long_ones_go() {
+        let (pace, short) = (Pace::default(), SLICE / 100);
+        assert_eq!(call(&pace, short, 3).await, [false; 3]);
+        let crowd = join_all((0..90).map(|_| call(&pace, short, 1))).await;
+        assert!(crowd.concat().iter().all(|slow| !slow), "a crowd of short ones is no burden");
+        assert_eq!(call(&pace, SLICE * 2, 3).await, [false, true, true], "the first slice is for everybody");
+        assert_eq!(pace.0.first.load(Ordering::Relaxed), 0);
+    }
+
+    #[tokio::test]
+    async fn of_a_crowd_of_long_ones_few_begin_on_the_main_threads() {
+        let (pace, long) = (Pace::default(), SLICE - SLICE / 10);
+        for _ in 0..4 * LAST {
+            assert_eq!(call(&pace, long, 1).await, [false], "a lone one begins at once");
+        }
+        let crowd = join_all((0..64).map(|_| call(&pace, long, 1))).await.concat();
+        assert_eq!(crowd.iter().filter(|slow| !**slow).count(), 1);
+        // What is past is forgotten.
+        for _ in 0..8 * LAST {
+            call(&pace, SLICE / 1_000, 1).await;
+        }
+        let crowd = join_all((0..64).map(|_| call(&pace, SLICE / 1_000, 1))).await.concat();
+        assert!(crowd.iter().all(|slow| !slow));
+        assert_eq!(pace.0.first.load(Ordering::Relaxed), 0);
+    }
+}

@@ -83,7 +83,13 @@ impl Abi {
         let sentence = |error: wasmtime::Error| format!("{error:#}");
         let pre = self.linker.instantiate_pre(component).map_err(sentence)?;
         let exports = Arc::new(Exports::find(&pre).map_err(sentence)?);
-        Ok(Prepared { engine: self.linker.engine().clone(), pre, exports, ready: Ready::default(), pace: Pace::default() })
+        Ok(Prepared {
+            engine: self.linker.engine().clone(),
+            pre,
+            exports,
+            ready: Ready::default(),
+            pace: Pace::default(),
+        })
     }
 }
 
