@@ -25,6 +25,8 @@ pub struct CallSetup {
     pub authority: Arc<Authority>,
     /// Its time.
     pub clock: Arc<dyn Clock>,
+    /// Whether it belongs to another call of this host, and computes where that one does.
+    pub nested: bool,
 }
 
 /// The state of an instance, and of its one call once that has begun.

@@ -110,7 +110,10 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
 
 fn block_on(log: &str, work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
     crate::telemetry::init(log).map_err(anyhow::Error::msg)?;
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(work)
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let code = runtime.block_on(work);
+    crate::engine::close_lane();
+    code
 }
 
 /// Text from outside for a person: line breaks are kept, everything that could drive the terminal is escaped.

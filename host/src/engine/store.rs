@@ -68,6 +68,11 @@ impl Supervision {
         self.allowance = allowance;
     }
 
+    /// The time the call that has begun spends on processors.
+    pub fn cpu(&self) -> CpuTime {
+        self.cpu.clone()
+    }
+
     /// What the call may use.
     pub fn allowance(&self) -> &Allowance {
         &self.allowance

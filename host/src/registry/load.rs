@@ -259,7 +259,8 @@ impl Loader {
         let budget = Budget::root(&limits, self.clock.now());
         let (cancel, standstill) = (CancellationToken::new(), Standstill::new(self.clock.clone()));
         let allowance = Allowance { limits, budget, cancel, standstill, held_above: 0 };
-        let setup = CallSetup { tool: "describe".to_owned(), allowance, call, authority, clock: self.clock.clone() };
+        let (tool, clock) = ("describe".to_owned(), self.clock.clone());
+        let setup = CallSetup { tool, allowance, call, authority, clock, nested: false };
         prepared.describe(setup).await.result
     }
 

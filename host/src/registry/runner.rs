@@ -322,8 +322,9 @@ impl Runner {
         let (limits, cancel) = (limits.clone(), request.cancel);
         let allowance = Allowance { limits, budget, cancel, standstill, held_above: held };
         let (authority, clock) = (plugin.authority.clone(), self.clock.clone());
+        let nested = place.is_none();
         admitted.place = place;
-        Ok((CallSetup { tool: called.to_owned(), allowance, call, authority, clock }, admitted))
+        Ok((CallSetup { tool: called.to_owned(), allowance, call, authority, clock, nested }, admitted))
     }
 
     /// What every call ends with, whatever came of it.

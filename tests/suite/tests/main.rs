@@ -44,6 +44,7 @@ mod malformed;
 mod mangled;
 mod metadata;
 mod model;
+mod neighbours;
 mod nested_chunks;
 mod offers;
 mod overflow;
