@@ -5,6 +5,7 @@
 
 mod artifact;
 mod cache;
+mod caught;
 mod compile;
 mod cpu;
 mod error;
@@ -18,6 +19,7 @@ mod trap;
 mod worker;
 
 pub use cache::{CacheError, CompileCache};
+pub use caught::caught;
 pub use compile::{Cached, CompileError, Compiler, Fresh};
 pub use error::{CallError, Caller, Crowd};
 pub use fair::{Fair, Full, Held, Places, Seeker};
