@@ -32,17 +32,19 @@ static SHARED: Mutex<u32> = Mutex::new(0);
 
 fn linker(engine: &Engine) -> Linker<Data> {
     let mut linker = Linker::new(engine);
-    let boom = |_: wasmtime::StoreContextMut<'_, Data>, (how,): (u32,)| {
-        Box::new(async move {
-            if how == 2 {
-                tokio::task::yield_now().await;
-            }
-            let _held = SHARED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            assert_eq!(how, 0, "of the host");
-            Ok(())
-        }) as Box<dyn Future<Output = wasmtime::Result<()>> + Send>
-    };
-    linker.root().func_wrap_async("boom", boom).unwrap();
+    linker
+        .root()
+        .func_wrap_async("boom", |_: wasmtime::StoreContextMut<'_, Data>, (how,): (u32,)| {
+            Box::new(async move {
+                if how == 2 {
+                    tokio::task::yield_now().await;
+                }
+                let _held = SHARED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                assert_eq!(how, 0, "of the host");
+                Ok(())
+            })
+        })
+        .unwrap();
     linker
 }
 
