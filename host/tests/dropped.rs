@@ -178,8 +178,7 @@ impl World {
 async fn a_call_that_is_given_up_anywhere_leaves_nothing() {
     let world = World::new().await;
     world.works().await;
-    let nothing =
-        json!({"instances": 0, "calls": 0, "places": 0, "waiting": 0, "client": 1, "files": 0});
+    let nothing = json!({"instances": 0, "calls": 0, "places": 0, "waiting": 0, "client": 1, "files": 0});
     let mut made = 1;
     for end in [End::Dropped, End::Cancelled] {
         let mut at = 0;
@@ -209,7 +208,9 @@ async fn a_call_that_is_given_up_anywhere_leaves_nothing() {
     let mut verdicts: Vec<Value> = std::fs::read_dir(world.home.path().join("state/audit"))
         .unwrap()
         .flatten()
-        .flat_map(|file| std::fs::read_to_string(file.path()).unwrap_or_default().lines().map(str::to_owned).collect::<Vec<_>>())
+        .flat_map(|file| {
+            std::fs::read_to_string(file.path()).unwrap_or_default().lines().map(str::to_owned).collect::<Vec<_>>()
+        })
         .filter_map(|line| serde_json::from_str::<Value>(&line).ok())
         .filter(|record| record["event"] == "verdict" && record["plugin"] == "plugins.everything")
         .map(|record| record["call"].clone())

@@ -57,7 +57,9 @@ impl Engines {
     /// Instances there are now, those that wait for a call included.
     pub fn instances(&self) -> u64 {
         let made = [&self.fuel, &self.ticks].into_iter().filter_map(|engine| engine.get()?.as_ref().ok());
-        made.filter_map(|running| running.engine.pooling_allocator_metrics()).map(|pool| pool.component_instances()).sum()
+        made.filter_map(|running| running.engine.pooling_allocator_metrics())
+            .map(|pool| pool.component_instances())
+            .sum()
     }
 
     /// What compiled code depends on besides the component: wasmtime's version, target and settings. Hexadecimal.

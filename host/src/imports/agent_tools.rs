@@ -3,8 +3,8 @@
 mod going;
 
 use super::{
-    Budgeted, CallContext, CallSink, ClientCalls, Content, Doing, Exhaustion, GuestDenial, NoSink, Output, Permit, Questions,
-    Tool, ToolResult,
+    Budgeted, CallContext, CallSink, ClientCalls, Content, Doing, Exhaustion, GuestDenial, NoSink, Output, Permit,
+    Questions, Tool, ToolResult,
 };
 use crate::audit::{Event, Trail};
 use crate::engine::Standstill;

@@ -7,7 +7,9 @@ use guests::{Outcome, failed};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 
-guests::manifest!(r#"{"name":"own-folder","version":"0.1.0","description":"","requests":{"scratch":true,"filesystem":"write"}}"#);
+guests::manifest!(
+    r#"{"name":"own-folder","version":"0.1.0","description":"","requests":{"scratch":true,"filesystem":"write"}}"#
+);
 
 guests::guest! {
     fn run(args) {

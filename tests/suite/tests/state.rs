@@ -223,7 +223,8 @@ fn calls_at_once_have_no_more_room_than_one() {
 
 #[test]
 fn a_call_makes_granted_directories_grow_only_so_much() {
-    let grants = "grants.filesystem = [{ host = \"work\", guest = \"/own\", access = \"write\" }]\nlimits.growth = \"64 KiB\"";
+    let grants =
+        "grants.filesystem = [{ host = \"work\", guest = \"/own\", access = \"write\" }]\nlimits.growth = \"64 KiB\"";
     let mut client = Client::of(&plugin("own-folder", grants));
     own(&mut client, "write a", 50_000).good();
     own(&mut client, "write b", 50_000).good();

@@ -70,7 +70,7 @@ async fn call(engine: &Engine, component: &Component, how: u32) -> (Result<(), C
 async fn a_panicking_function_of_the_host_costs_one_call() {
     let engines = Engines::new();
     let engine = engines.get(Metering::Fuel).unwrap();
-    let component = Component::new(engine, CALLER).unwrap();
+    let component = Component::new(engine, wat::parse_str(CALLER).unwrap()).unwrap();
     // The lock is poisoned by the first; more calls than the pool has slots show that each gives its own back.
     for number in 0..1_400 {
         let how = 1 + number % 2;

@@ -91,15 +91,18 @@ struct Outgoing {
 impl Http {
     /// For a call with this permit, at the end of `lineage`.
     pub fn new(permit: Permit, lineage: Lineage, egress: Arc<dyn Egress>) -> Self {
-        Self(Arc::new(Outgoing {
-            permit,
-            lineage,
-            egress,
-            places: Arc::new(Semaphore::new(AT_ONCE)),
-            over: CancellationToken::new(),
-            open: Mutex::default(),
-            refused: Mutex::default(),
-        }), None)
+        Self(
+            Arc::new(Outgoing {
+                permit,
+                lineage,
+                egress,
+                places: Arc::new(Semaphore::new(AT_ONCE)),
+                over: CancellationToken::new(),
+                open: Mutex::default(),
+                refused: Mutex::default(),
+            }),
+            None,
+        )
     }
 
     /// Whose requests these are.
