@@ -123,7 +123,7 @@ impl Host {
                 .traced_by(tracer.clone()),
         );
         let (counted, recorded) = (Arc::downgrade(&runner), audit.clone());
-        let (loaded, now) = (catalog.clone(), clock.clone());
+        let (loaded, now, engines) = (catalog.clone(), clock.clone(), loader.clone());
         metrics.on_scrape(move |levels| {
             for plugin in loaded.now().all() {
                 plugin.meter.left_alone(plugin.left_alone(now.as_ref()).len());
@@ -131,6 +131,7 @@ impl Host {
             if let Some(runner) = counted.upgrade() {
                 runner.count(levels);
             }
+            levels.instances.set(i64::try_from(engines.instances()).unwrap_or(i64::MAX));
             catch_up(&levels.audit_lost_records, recorded.lost());
             catch_up(&levels.trace_lost_spans, tracer.lost());
         });

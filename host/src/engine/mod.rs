@@ -5,6 +5,7 @@
 
 mod artifact;
 mod cache;
+mod caught;
 mod compile;
 mod cpu;
 mod error;
@@ -21,6 +22,7 @@ mod trap;
 mod worker;
 
 pub use cache::{CacheError, CompileCache};
+pub use caught::caught;
 pub use compile::{Cached, CompileError, Compiler, Fresh};
 pub use cpu::CpuTime;
 pub use error::{CallError, Caller, Crowd};

@@ -1,5 +1,6 @@
 //! One Store, one call: limits set before the guest runs its first instruction, and somebody watching until it ends.
 
+use super::caught::caught;
 use super::cpu::CpuTime;
 use super::error::CallError;
 use super::limiter::Limiter;
@@ -167,12 +168,12 @@ where
     let Allowance { limits, budget, cancel, standstill, .. } = supervision.allowance.clone();
     let stood_before = supervision.stood_before;
     let ended = {
-        let running = cpu.measure(guest(store));
+        let running = cpu.measure(caught(guest(store)));
         // In this order: a call that ends at its first poll never registers a timer, which would wake another thread. A
         // guest that is still running has yielded, so the other two are looked at after every tick.
         tokio::select! {
             biased;
-            result = running => Ok(result),
+            result = running => result,
             () = cancel.cancelled() => Err(CallError::Cancelled),
             () = standstill.deadline(budget, stood_before) => {
                 Err(CallError::DeadlineExceeded { limit: budget.time })
@@ -203,3 +204,6 @@ fn bytes(size: bytesize::ByteSize) -> usize {
 fn clamp(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
+
+#[cfg(test)]
+mod tests;

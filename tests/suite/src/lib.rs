@@ -35,7 +35,7 @@ pub mod web;
 pub use called::{Answer, Called};
 pub use cli::{Ran, patiently, portcullis};
 pub use client::{Client, Era, modern_meta};
-pub use config::{agent, agent_from, plugin, plugin_from};
+pub use config::{agent, agent_from, plugin, plugin_from, with_manifest};
 pub use digest::digest;
 pub use home::Home;
 pub use server::Server;

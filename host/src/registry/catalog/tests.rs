@@ -52,6 +52,7 @@ impl Made {
             suspicions,
             prepared: self.0.prepare(&self.1).unwrap(),
             traffic: Default::default(),
+            room: None,
         })
     }
 }
