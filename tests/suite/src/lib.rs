@@ -28,12 +28,14 @@ pub mod scan;
 mod server;
 pub mod sigstore;
 mod speaker;
+pub mod tls;
 pub mod transcripts;
 mod watch;
 pub mod web;
+mod x509;
 
 pub use called::{Answer, Called};
-pub use cli::{Ran, patiently, portcullis};
+pub use cli::{Ran, patiently, portcullis, portcullis_with};
 pub use client::{Client, Era, modern_meta};
 pub use config::{agent, agent_from, plugin, plugin_from};
 pub use digest::digest;
