@@ -9,6 +9,7 @@ pub mod canary;
 pub mod cli;
 pub mod client;
 mod config;
+pub mod cosign;
 mod der;
 mod digest;
 pub mod forge;

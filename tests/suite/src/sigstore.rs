@@ -1,6 +1,7 @@
 //! A sigstore instance of our own: an authority that gives certificates, a log of those and a log of signatures, small
 //! enough that every log has one entry.
 
+use crate::cosign::{Verifier, statement};
 use crate::der::{extension, oid, sequence, tlv};
 use crate::x509::{self, Key, pem};
 use base64::Engine;
@@ -105,7 +106,7 @@ impl Sigstore {
             "mediaType": "application/vnd.dev.sigstore.bundle.v0.3+json",
             "verificationMaterial": {
                 "certificate": {"rawBytes": STANDARD.encode(&certificate)},
-                "tlogEntries": [self.entry(body.to_string().as_bytes())],
+                "tlogEntries": [self.entry("hashedrekord", "0.0.1", &body)],
             },
             "messageSignature": {
                 "messageDigest": {"algorithm": "SHA2_256", "digest": STANDARD.encode(digest)},
@@ -114,18 +115,30 @@ impl Sigstore {
         })
     }
 
+    /// A bundle with a statement of this type about these bytes, by somebody to whom `issuer` vouched for `subject`; in
+    /// the log as its first or second version has it.
+    pub fn state(&self, bytes: &[u8], kind: &str, [issuer, subject]: [&str; 2], version: u8) -> Value {
+        let key = Key::new();
+        let certificate = self.leaf(&key, issuer, subject, ["250101000000Z", "260101000000Z"]);
+        let raw = json!({"rawBytes": STANDARD.encode(&certificate)});
+        let verifier = Verifier { pem: pem("CERTIFICATE", &certificate), raw: json!({"x509Certificate": raw}) };
+        let (content, entry) = verifier.stated(&key, &statement(bytes, kind), version);
+        Verifier::bundle(json!({"certificate": raw}), content, vec![self.entry(entry.0, entry.1, &entry.2)])
+    }
+
     /// The one entry of the log of signatures, with the proof that it is there.
-    fn entry(&self, body: &[u8]) -> Value {
-        let (log, encoded) = (&self.signatures, STANDARD.encode(body));
-        let root = Sha256::digest([&[0], body].concat());
+    pub(crate) fn entry(&self, kind: &str, version: &str, body: &Value) -> Value {
+        let body = body.to_string();
+        let (log, encoded) = (&self.signatures, STANDARD.encode(&body));
+        let root = Sha256::digest([&[0], body.as_bytes()].concat());
         let note = format!("log.example - 1\n1\n{}\n", STANDARD.encode(root));
         let signed = STANDARD.encode([&log.id()[..4], &log.sign(note.as_bytes())].concat());
         let id: String = log.id().iter().map(|byte| format!("{byte:02x}")).collect();
         let promise = json!({"body": encoded, "integratedTime": SIGNED_AT, "logID": id, "logIndex": 0});
-        json!({
+        let mut entry = json!({
             "logIndex": "0",
             "logId": {"keyId": STANDARD.encode(log.id())},
-            "kindVersion": {"kind": "hashedrekord", "version": "0.0.1"},
+            "kindVersion": {"kind": kind, "version": version},
             "integratedTime": SIGNED_AT.to_string(),
             "inclusionPromise": {"signedEntryTimestamp": STANDARD.encode(log.sign(promise.to_string().as_bytes()))},
             "inclusionProof": {
@@ -136,7 +149,14 @@ impl Sigstore {
                 "checkpoint": {"envelope": format!("{note}\n\u{2014} log.example {signed}\n")},
             },
             "canonicalizedBody": encoded,
-        })
+        });
+        // The second version of the log promises nothing, and keeps no time.
+        if version == "0.0.2" {
+            for part in ["integratedTime", "inclusionPromise"] {
+                entry.as_object_mut().expect("an object").remove(part);
+            }
+        }
+        entry
     }
 
     /// A certificate for minutes, with the promise of the log of certificates in it.
