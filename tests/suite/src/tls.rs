@@ -38,19 +38,17 @@ pub struct Manner {
     pub versions: &'static [&'static SupportedProtocolVersion],
 }
 
-impl Default for Manner {
+impl Manner {
     /// A good one for `localhost`.
-    fn default() -> Self {
-        Self {
-            names: &["localhost"],
-            addresses: &[],
-            common_name: "a server",
-            good: GOOD,
-            purpose: SERVERS,
-            protocols: &[],
-            versions: rustls::ALL_VERSIONS,
-        }
-    }
+    pub const GOOD: Self = Self {
+        names: &["localhost"],
+        addresses: &[],
+        common_name: "a server",
+        good: GOOD,
+        purpose: SERVERS,
+        protocols: &[],
+        versions: rustls::ALL_VERSIONS,
+    };
 }
 
 /// An authority.

@@ -104,16 +104,30 @@ pub struct Web {
 impl Web {
     /// Serves on a free port of the loopback.
     pub fn serve(answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> Self {
-        Self::listen(None, answer)
+        Self::listen(free(), None, answer)
     }
 
     /// The same over TLS.
     pub fn serve_tls(tls: Arc<ServerConfig>, answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> Self {
-        Self::listen(Some(tls), answer)
+        Self::listen(free(), Some(tls), answer)
     }
 
-    fn listen(tls: Option<Arc<ServerConfig>>, answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    /// The same at this address, as soon as nobody else has it.
+    pub fn serve_tls_at(
+        at: SocketAddr,
+        tls: Arc<ServerConfig>,
+        answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static,
+    ) -> Self {
+        let listener = crate::eventually(crate::PATIENCE, || TcpListener::bind(at).ok());
+        let listener = listener.unwrap_or_else(|| panic!("{at} is in use, and this test needs it"));
+        Self::listen(listener, Some(tls), answer)
+    }
+
+    fn listen(
+        listener: TcpListener,
+        tls: Option<Arc<ServerConfig>>,
+        answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static,
+    ) -> Self {
         let address = listener.local_addr().expect("the address of a listener");
         let (seen, stop) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
         let heard = Arc::new(AtomicU64::new(0));
@@ -170,6 +184,10 @@ impl Drop for Web {
         self.stop.store(true, Ordering::Relaxed);
         let _ = TcpStream::connect(self.address);
     }
+}
+
+fn free() -> TcpListener {
+    TcpListener::bind("127.0.0.1:0").expect("a free port")
 }
 
 /// A stream, and how much has come over it.

@@ -8,7 +8,7 @@ mod bundle;
 mod cosign;
 mod minisign;
 
-pub(super) use cosign::Simple;
+pub use cosign::Simple;
 pub use minisign::trusted_comment;
 
 use super::found::Signer;
