@@ -21,6 +21,8 @@ pub struct Found {
 pub enum Signer {
     /// The holder of a minisign key, by its identifier.
     Key(String),
+    /// The holder of a key of cosign's, by the digest of the public key.
+    PublicKey(Digest),
     /// Somebody to whom an issuer gave a short-lived certificate.
     Identity {
         /// Such as an OIDC issuer's URL.
@@ -34,6 +36,7 @@ impl std::fmt::Display for Signer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Key(id) => write!(f, "minisign:{id}"),
+            Self::PublicKey(digest) => write!(f, "cosign:{digest}"),
             Self::Identity { issuer, subject } => write!(f, "sigstore:{subject} ({issuer})"),
         }
     }

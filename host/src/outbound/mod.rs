@@ -8,6 +8,7 @@ mod collector;
 mod exchange;
 mod guarded;
 mod network;
+mod trust;
 
 pub use exchange::{ExchangeError, Exchanged, Exchanger, Place, Streamed};
 pub use hyper::body::{Body, Frame, SizeHint};
@@ -212,8 +213,11 @@ fn place(url: &Url) -> String {
     url.origin().ascii_serialization()
 }
 
-/// An error with its causes, in one line.
-fn reasons(error: &dyn std::error::Error) -> String {
+/// An error with its causes, in one line; what is wrong with TLS alone, if it is that.
+fn reasons(error: &(dyn std::error::Error + 'static)) -> String {
+    if let Some(reason) = trust::reason(error) {
+        return reason;
+    }
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

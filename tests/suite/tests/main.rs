@@ -65,6 +65,7 @@ mod steering;
 mod streaming;
 mod subscriptions;
 mod tampering;
+mod tls;
 mod transcripts;
 mod upstream;
 mod watching;

@@ -19,6 +19,7 @@ mod server;
 mod setup;
 mod stamp;
 mod wasm;
+mod wit;
 
 use std::process::ExitCode;
 

@@ -187,8 +187,14 @@ impl Http {
         let sent = egress.send(request, below).await;
         doing.ended(sent.as_ref().map_or_else(Outcome::outcome, |_| "ok"));
         if let Err(error) = &sent {
-            let words = error.to_string();
-            tracing::debug!(plugin = %self.plugin(), "no answer: {}", printable(&words));
+            let (plugin, words) = (self.plugin(), error.to_string());
+            match error {
+                // The guest has no words for these, and only the operator can do something about them.
+                HttpError::Certificate(..) | HttpError::Tls(..) | HttpError::Handshake(..) => {
+                    tracing::warn!(%plugin, "no answer: {}", printable(&words));
+                }
+                _ => tracing::debug!(%plugin, "no answer: {}", printable(&words)),
+            }
         }
         sent
     }

@@ -80,6 +80,11 @@ impl Descriptor {
         Digest::parse(&self.digest).map_err(|error| OciError::Manifest(error.to_string()))
     }
 
+    /// One of its notes.
+    pub(super) fn annotation(&self, name: &str) -> Option<&str> {
+        self.annotations.get(name).map(String::as_str)
+    }
+
     /// Refuses what could lead elsewhere or is too large.
     pub(super) fn check(&self, what: &str, limit: u64) -> Result<(), OciError> {
         self.digest()?;

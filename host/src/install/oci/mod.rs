@@ -51,7 +51,7 @@ pub(super) async fn pull(
     check_config(&config, &digest)?;
     // Before the bytes, which are larger.
     let evidence = match signatures {
-        true => referrers::evidence(&registry, &found.top).await?,
+        true => referrers::evidence(&registry, settings, &found.top).await?,
         false => vec![],
     };
     let bytes = registry.blob(&found.layer, "the component").await?;
