@@ -11,6 +11,7 @@ mod config;
 mod forms;
 mod grant;
 mod key;
+mod layout;
 mod needs;
 mod plugin;
 mod policy;
@@ -97,8 +98,8 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         }
         Command::Agent(command) => block_on(&crate::config::quiet_log_filter(), command.run()),
         Command::Call(command) => block_on(&crate::config::log_filter(), command.run()),
-        Command::Plugin(command) => block_on(&crate::config::log_filter(), command.run()),
-        Command::Check(command) => block_on(&crate::config::log_filter(), command.run()),
+        Command::Plugin(command) => block_on(&crate::config::quiet_log_filter(), command.run()),
+        Command::Check(command) => block_on(&crate::config::quiet_log_filter(), command.run()),
         Command::Grant(command) => command.run(),
         Command::Revoke(command) => command.run(),
         Command::Policy(command) => command.run(),

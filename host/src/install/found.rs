@@ -1,5 +1,6 @@
 //! What comes of looking for a plugin where it is published.
 
+use crate::package::Claims;
 use crate::policy::Digest;
 use async_trait::async_trait;
 
@@ -14,6 +15,8 @@ pub struct Found {
     pub resolved: String,
     /// Who vouches for them, by the source's policy; none where it asks for nobody.
     pub signer: Option<Signer>,
+    /// What is claimed of them where they are, beside what they say themselves. Nobody has checked it.
+    pub claims: Claims,
 }
 
 /// Who vouches for some bytes, by a signature that was verified.

@@ -5,6 +5,7 @@
 //! exchange is bounded in time and size. Where a secret goes must be an [`Endpoint`].
 
 mod collector;
+mod credential;
 mod exchange;
 mod guarded;
 mod network;
@@ -19,6 +20,7 @@ use std::time::Duration;
 use url::Url;
 
 pub use collector::Collector;
+pub use credential::credential;
 pub use guarded::{Guarded, Near, Visit, VisitError};
 pub use reqwest::Method;
 pub use reqwest::header;

@@ -1,5 +1,6 @@
 //! Looking at a component without running it: is it one, is it ours, what does it want.
 
+use super::claims::Claims;
 use super::manifest::Manifest;
 use super::{API_VERSION, MAX_COMPONENT};
 use serde::{Deserialize, Serialize};
@@ -41,7 +42,7 @@ pub enum Refusal {
 }
 
 /// What a component turned out to be.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Inspection {
     /// What it says of itself, if it does.
     pub manifest: Option<Manifest>,
@@ -51,6 +52,8 @@ pub struct Inspection {
     pub exports: Vec<String>,
     /// Bytes.
     pub size: u64,
+    /// Who made it and under which licence, if one were to believe it.
+    pub claims: Claims,
 }
 
 /// Looks at bytes; cheap refusals first, then full validation.
@@ -79,7 +82,7 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Refusal> {
     let features =
         WasmFeatures::default() & !WasmFeatures::MEMORY64 & !WasmFeatures::THREADS & !WasmFeatures::RELAXED_SIMD;
     Validator::new_with_features(features).validate_all(bytes).map_err(|error| Refusal::Invalid(error.to_string()))?;
-    Ok(Inspection { manifest, imports: found.imports, exports: found.exports, size })
+    Ok(Inspection { manifest, imports: found.imports, exports: found.exports, size, claims: found.claims })
 }
 
 fn magic(bytes: &[u8]) -> Result<(), Refusal> {
@@ -100,6 +103,7 @@ struct Found {
     manifest: Option<Vec<u8>>,
     imports: Vec<String>,
     exports: Vec<String>,
+    claims: Claims,
 }
 
 impl Found {
@@ -165,7 +169,10 @@ fn walk(bytes: &[u8]) -> Result<Found, Refusal> {
                     found.exports.push(export.map_err(invalid)?.name.name.to_owned());
                 }
             }
-            Payload::CustomSection(section) => found.section(section.name(), section.data())?,
+            Payload::CustomSection(section) => {
+                found.claims.section(section.name(), section.data(), &section.as_known(), outer.is_empty());
+                found.section(section.name(), section.data())?;
+            }
             Payload::End(_) => match outer.pop() {
                 Some(next) => parser = next,
                 None if rest.is_empty() => return Ok(found),

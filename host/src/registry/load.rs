@@ -75,7 +75,7 @@ pub struct Loader {
     compiler: Compiler,
     clock: Arc<dyn Clock>,
     agent: Arc<dyn ToolCaller>,
-    machine: Machine,
+    machine: RwLock<Arc<Machine>>,
     fuel: OnceLock<Abi>,
     ticks: OnceLock<Abi>,
     metrics: Arc<Metrics>,
@@ -107,14 +107,13 @@ impl Loader {
     /// Over a compiler. `nobody` answers reverse calls while a component is asked what it offers.
     pub fn new(compiler: Compiler, clock: Arc<dyn Clock>, nobody: Arc<dyn ToolCaller>) -> Self {
         let (fuel, ticks) = (OnceLock::new(), OnceLock::new());
-        let (machine, withdrawn, metrics) = (Machine::default(), RwLock::default(), Arc::default());
+        let (machine, withdrawn, metrics) = (RwLock::default(), RwLock::default(), Arc::default());
         Self { compiler, clock, agent: nobody, machine, fuel, ticks, metrics, withdrawn, flights: Flights::default() }
     }
 
-    /// With what this machine has for grants that only name it.
-    pub fn on(mut self, machine: Machine) -> Self {
-        self.machine = machine;
-        self
+    /// From now on with what this machine has for grants that only name it. What is loaded stays.
+    pub fn on(&self, machine: Machine) {
+        *self.machine.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(machine);
     }
 
     /// With counters of what plugins do.
@@ -177,11 +176,12 @@ impl Loader {
             return Err(Reason::Redefined { found: offered.definitions, agreed: agreed.clone() });
         }
         let requests = description.inspection.manifest.as_ref().map(|m| m.requests.clone()).unwrap_or_default();
-        let authority = Arc::new(Authority::new(spec.id.clone(), &requests, &spec.grants).on(&self.machine));
+        let machine = self.machine.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let authority = Arc::new(Authority::new(spec.id.clone(), &requests, &spec.grants).on(&machine));
         for idle in authority.idle_grants() {
             tracing::warn!(plugin = %spec.id, "the grant `{idle}` has no effect: the plugin's manifest does not request it");
         }
-        for name in authority.env().filter(|name| !self.machine.environment.contains_key(*name)) {
+        for name in authority.env().filter(|name| !machine.environment.contains_key(*name)) {
             tracing::warn!(plugin = %spec.id, "the variable `{name}` is granted, but not set where this host was started");
         }
         let room = scratch::prepare(&authority)?;

@@ -2,7 +2,7 @@
 //! refused before anything of it is fetched.
 
 use super::error::OciError;
-use crate::package::MAX_COMPONENT;
+use crate::package::{Claims, MAX_COMPONENT};
 use crate::policy::Digest;
 use crate::telemetry::printable;
 use serde::{Deserialize, Serialize};
@@ -129,6 +129,9 @@ pub(super) struct Document {
     /// What it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) subject: Option<Descriptor>,
+    /// Notes, among them who made it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) annotations: BTreeMap<String, String>,
 }
 
 /// What a reference turned out to mean.
@@ -140,6 +143,8 @@ pub(super) enum Meaning {
         config: Descriptor,
         /// Itself.
         layer: Descriptor,
+        /// What is claimed of it.
+        claims: Claims,
     },
     /// A list with one manifest for us.
     Index(Descriptor),
@@ -194,7 +199,7 @@ impl Document {
             }
         }
         layer.check("the component", MAX_COMPONENT)?;
-        Ok(Meaning::Component { config, layer })
+        Ok(Meaning::Component { config, layer, claims: Claims::of_annotations(&self.annotations) })
     }
 }
 

@@ -106,6 +106,7 @@ async fn list(registry: &Registry<'_>, about: &Digest, signature: &Artefact, kin
         layers: None,
         manifests: Some(manifests),
         subject: None,
+        annotations: Default::default(),
     };
     manifest(registry, &text(&index), INDEX, &referrers::fallback_tag(about)).await.map(|_| ())
 }
