@@ -4,6 +4,7 @@
 mod file;
 mod inspect;
 mod manifest;
+mod walk;
 
 pub use crate::policy::Digest;
 pub use file::{MAX_COMPONENT, PackageError, read_file, read_kept};

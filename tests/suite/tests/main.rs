@@ -57,6 +57,7 @@ mod registries;
 mod reload;
 mod resume;
 mod reverse;
+mod schemas;
 mod sessions;
 mod standing_in;
 mod state;
