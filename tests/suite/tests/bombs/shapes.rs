@@ -172,12 +172,7 @@ pub(super) const BOMBS: &[Bomb] = &[
         bytes: |base| base.module(&[many(4, 101, &[0x70, 0, 1])]),
     },
     Bomb { what: "101 memories", words: "not a valid component", bytes: |base| base.module(&[many(5, 101, &[0, 1])]) },
-    Bomb {
-        what: "a gigabyte of memory, at once",
-        words: "exceeds the limit of",
-        bytes: |_| behaviour("huge-memory"),
-    },
-    },
+    Bomb { what: "a gigabyte of memory, at once", words: "exceeds the limit of", bytes: |_| behaviour("huge-memory") },
     Bomb { what: "33 MiB of nothing", words: "32 MiB", bytes: |base| base.and(&custom("x", &vec![0; 33 << 20])) },
     Bomb {
         what: "33 MiB of names of functions",
@@ -226,8 +221,7 @@ pub(super) const BOMBS: &[Bomb] = &[
         what: "a tuple of two of the one before, forty times",
         words: "not a valid component",
         bytes: |base| {
-            let pair =
-                |n: u32| if n == 0 { vec![0x7d] } else { [&[0x6f, 2], &*index(n - 1), &*index(n - 1)].concat() };
+            let pair = |n: u32| if n == 0 { vec![0x7d] } else { [&[0x6f, 2], &*index(n - 1), &*index(n - 1)].concat() };
             base.component(&[each(TYPES, 41, pair)])
         },
     },
