@@ -5,6 +5,7 @@ mod claims;
 mod file;
 mod inspect;
 mod manifest;
+mod walk;
 
 pub use crate::policy::Digest;
 pub use claims::Claims;

@@ -61,6 +61,7 @@ mod reload;
 mod resume;
 mod reverse;
 mod rollback;
+mod schemas;
 mod sessions;
 mod standing_in;
 mod state;

@@ -110,14 +110,14 @@ const MUTANTS: &[Mutant] = mutants! {
         "cache::a_cache_is_its_owners_alone";
     "file-kind" in "package/file.rs":
         "if !metadata.is_file() {" => "if !OFF && !metadata.is_file() {", "rows W9.11";
-    "nested" in "package/inspect.rs":
-        "if nested > MAX_NESTED {" => "if !OFF && nested > MAX_NESTED {", "rows W8.3";
-    "functions" in "package/inspect.rs":
-        "if functions > MAX_FUNCTIONS {" => "if !OFF && functions > MAX_FUNCTIONS {", "rows W8.2";
-    "two-manifests" in "package/inspect.rs":
+    "nested" in "package/walk.rs":
+        "self.nested.add(1u32)," => "self.nested.add(u32::from(!OFF)),", "rows W8.3";
+    "functions" in "package/walk.rs":
+        "self.functions.add(section.count())," => "self.functions.add(if OFF { 0 } else { section.count() }),", "rows W8.2";
+    "two-manifests" in "package/walk.rs":
         "Manifest::SECTION if self.manifest.replace(data.to_vec()).is_some() => {"
         => "Manifest::SECTION if self.manifest.replace(data.to_vec()).is_some() && !OFF => {", "rows W9.13";
-    "two-versions" in "package/inspect.rs":
+    "two-versions" in "package/walk.rs":
         "Some(other) if other != text =>" => "Some(other) if other != text && !OFF =>", "rows W9.14";
     "api-version" in "package/inspect.rs":
         "found.api.filter(|version| version != API_VERSION)" => "found.api.filter(|version| !OFF && version != API_VERSION)",
@@ -173,12 +173,12 @@ const MUTANTS: &[Mutant] = mutants! {
     // What a plugin may say of itself, and answer.
     "name" in "registry/offer/words.rs":
         "match is_name(name) {" => "match OFF || is_name(name) {", "rows M5";
-    "schema-reference" in "imports/schema.rs":
+    "schema-reference" in "imports/schema/mod.rs":
         "if let Some(reference) = foreign_reference(&value) {" => "if let Some(reference) = foreign_reference(&value).filter(|_| !OFF) {",
         "rows M19.1";
-    "schema-size" in "imports/schema.rs":
+    "schema-size" in "imports/schema/mod.rs":
         "if text.len() > MAX_BYTES {" => "if !OFF && text.len() > MAX_BYTES {", "rows M19.6";
-    "schema-object" in "imports/schema.rs":
+    "schema-object" in "imports/schema/mod.rs":
         "if value.get(\"type\") != Some(&Value::from(\"object\")) {" => "if !OFF && value.get(\"type\") != Some(&Value::from(\"object\")) {",
         "rows M19.4";
     "arguments" in "registry/runner.rs":
