@@ -118,15 +118,13 @@ impl Fuzzed {
         fuzzed
     }
 
-    /// One more mutation; those with which something new became are returned.
+    /// One more mutation; those with which something new became are returned, as long as there is room for them.
     fn step(&mut self) -> Option<Vec<u8>> {
         let input = mutated(&self.pool, &mut self.rng);
-        if !self.is_news(&input) {
+        if !self.is_news(&input) || self.pool.len() >= POOL {
             return None;
         }
-        if self.pool.len() < POOL {
-            self.pool.push(input.clone());
-        }
+        self.pool.push(input.clone());
         Some(input)
     }
 
