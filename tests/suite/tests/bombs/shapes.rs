@@ -193,12 +193,12 @@ pub(super) const BOMBS: &[Bomb] = &[
         bytes: |base| base.and(&section(1, &MEMORY[..8]).repeat(300)),
     },
     Bomb {
-        what: "a hundred million instances, in instances of instances",
-        words: "compiling",
+        what: "ten thousand instances, in instances of instances",
+        words: "core module instances",
         bytes: |base| {
             let inside = sections(&base.0).into_iter().filter(|kind| *kind == COMPONENT).count();
             let times = many(5, 100, &[0, inside as u8, 0]);
-            base.and(&[section(COMPONENT, &multiplied(3, 100)), times].concat())
+            base.and(&[section(COMPONENT, &multiplied(1, 100)), times].concat())
         },
     },
     Bomb {
