@@ -132,10 +132,10 @@ impl Fuzzed {
         let (name, target) = self.target;
         let began = SystemClock.now();
         let Ok(became) = catch_unwind(AssertUnwindSafe(|| target(input))) else {
-            panic!("{name} fails with {:?}", String::from_utf8_lossy(input));
+            panic!("{name} fails with {}", input.escape_ascii());
         };
         let took = SystemClock.now().saturating_duration_since(began);
-        assert!(took < SLOW, "{name} takes {took:?} for {:?}", String::from_utf8_lossy(input));
+        assert!(took < SLOW, "{name} takes {took:?} for {}", input.escape_ascii());
         self.seen.insert(plain(&became))
     }
 }
