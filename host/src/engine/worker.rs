@@ -87,6 +87,10 @@ impl CompileWorker {
                     MEMORY >> 30,
                     cpu_seconds(component.len()),
                 ),
+                // The words of whoever was refused an allocation; its size says nothing.
+                _ if complaint.contains("memory allocation of") && status.signal() == Some(Signal::ABORT.as_raw()) => {
+                    format!("compiling needed more than {} GiB of memory and was stopped", MEMORY >> 30)
+                }
                 _ => complaint.to_owned(),
             });
         }

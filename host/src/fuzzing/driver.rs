@@ -118,15 +118,13 @@ impl Fuzzed {
         fuzzed
     }
 
-    /// One more mutation; those with which something new became are returned.
+    /// One more mutation; those with which something new became are returned, as long as there is room for them.
     fn step(&mut self) -> Option<Vec<u8>> {
         let input = mutated(&self.pool, &mut self.rng);
-        if !self.is_news(&input) {
+        if !self.is_news(&input) || self.pool.len() >= POOL {
             return None;
         }
-        if self.pool.len() < POOL {
-            self.pool.push(input.clone());
-        }
+        self.pool.push(input.clone());
         Some(input)
     }
 
@@ -134,10 +132,10 @@ impl Fuzzed {
         let (name, target) = self.target;
         let began = SystemClock.now();
         let Ok(became) = catch_unwind(AssertUnwindSafe(|| target(input))) else {
-            panic!("{name} fails with {:?}", String::from_utf8_lossy(input));
+            panic!("{name} fails with {}", input.escape_ascii());
         };
         let took = SystemClock.now().saturating_duration_since(began);
-        assert!(took < SLOW, "{name} takes {took:?} for {:?}", String::from_utf8_lossy(input));
+        assert!(took < SLOW, "{name} takes {took:?} for {}", input.escape_ascii());
         self.seen.insert(plain(&became))
     }
 }

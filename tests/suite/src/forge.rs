@@ -101,7 +101,7 @@ pub fn custom(name: &str, content: &[u8]) -> Vec<u8> {
 }
 
 /// The kinds of a component's sections, in their order.
-fn sections(component: &[u8]) -> Vec<u8> {
+pub fn sections(component: &[u8]) -> Vec<u8> {
     let (mut rest, mut kinds) = (component.get(8..).unwrap_or_default(), vec![]);
     while let Some((id, after)) = rest.split_first() {
         let width = after.iter().take_while(|byte| **byte & 0x80 != 0).count() + 1;

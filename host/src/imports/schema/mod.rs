@@ -20,7 +20,7 @@ const MAX_DEPTH: usize = 32;
 /// Objects in it, schemas all of them or nearly. Bounds what compiling it costs.
 const MAX_OBJECTS: usize = 4_096;
 /// Places inside one another in a value, times subschemas inside one another at each. Bounds the stack.
-const MAX_LEVELS: usize = 1_024;
+const MAX_LEVELS: usize = 512;
 /// A pattern's size when it is compiled, in bytes, and what a byte of text costs with patterns of this size. Bounds
 /// patterns that are short to write and large to compile, such as `(a{1,1000}){1,1000}`, and those that take as many
 /// steps for each character as they are large.

@@ -1,6 +1,6 @@
 //! What is small to send and large to validate, compile or start: each with the words in which it is refused.
 
-use suite::forge::{behaviour, custom, number, plugin, repeated, section};
+use suite::forge::{behaviour, custom, number, plugin, repeated, section, sections};
 
 /// A bomb: what it is, what the refusal says, and the bytes.
 pub(super) struct Bomb {
@@ -128,7 +128,7 @@ pub(super) const BOMBS: &[Bomb] = &[
     },
     Bomb {
         what: "a quarter of a million functions",
-        words: "250000 functions",
+        words: "functions, more than",
         bytes: |base| base.module(&[many(1, 1, NOTHING), many(3, 250_000, &[0]), many(10, 250_000, &[2, 0, END])]),
     },
     Bomb {
@@ -193,9 +193,13 @@ pub(super) const BOMBS: &[Bomb] = &[
         bytes: |base| base.and(&section(1, &MEMORY[..8]).repeat(300)),
     },
     Bomb {
-        what: "a hundred million instances, in instances of instances",
-        words: "compiling",
-        bytes: |base| base.component(&[section(COMPONENT, &multiplied(3, 100)), many(5, 100, &[0, 0, 0])]),
+        what: "ten thousand instances, in instances of instances",
+        words: "core module instances",
+        bytes: |base| {
+            let inside = sections(&base.0).into_iter().filter(|kind| *kind == COMPONENT).count();
+            let times = many(5, 100, &[0, inside as u8, 0]);
+            base.and(&[section(COMPONENT, &multiplied(1, 100)), times].concat())
+        },
     },
     Bomb {
         what: "100 instances with a memory each",
