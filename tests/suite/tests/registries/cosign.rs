@@ -121,7 +121,11 @@ const BAD: &[(&str, Tell, &str)] = &[
         },
         "DSSE signature verification failed",
     ),
-    ("a signature over something else", |_, key, stage| put(stage, &key.sign(b"other", None)), "none of its signatures"),
+    (
+        "a signature over something else",
+        |_, key, stage| put(stage, &key.sign(b"other", None)),
+        "none of its signatures",
+    ),
     (
         "another log's entry",
         |log, key, stage| {
