@@ -92,7 +92,9 @@ impl SourceSettings {
             return Err("user must not be empty or contain `:`".into());
         }
         if self.signature == SignaturePolicy::Required && !self.names_signers() {
-            return Err("signature = \"required\" needs keys, cosign-keys or identities: nobody else's signature counts".into());
+            return Err(
+                "signature = \"required\" needs keys, cosign-keys or identities: nobody else's signature counts".into(),
+            );
         }
         if self.signature == SignaturePolicy::Off && self.names_signers() {
             return Err("signature = \"off\" looks at no keys or identities; remove them, or write \"required\"".into());

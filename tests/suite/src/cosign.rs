@@ -54,8 +54,7 @@ impl Cosign {
     pub fn sign(&self, bytes: &[u8], log: Option<(&Sigstore, u8)>) -> Value {
         let signature = self.0.sign(bytes);
         let digest = json!({"algorithm": "SHA2_256", "digest": STANDARD.encode(Sha256::digest(bytes))});
-        let content =
-            json!({"messageSignature": {"messageDigest": digest, "signature": STANDARD.encode(&signature)}});
+        let content = json!({"messageSignature": {"messageDigest": digest, "signature": STANDARD.encode(&signature)}});
         let entries = log.map(|(log, version)| {
             let (entry, at, body) = self.verifier().hashed(bytes, &signature, version);
             log.entry(entry, at, &body)
@@ -107,8 +106,7 @@ impl Verifier {
         let framed = format!("DSSEv1 {} {IN_TOTO} {} {statement}", IN_TOTO.len(), statement.len());
         let signature = key.sign(framed.as_bytes());
         let signatures = json!([{"sig": STANDARD.encode(&signature), "keyid": ""}]);
-        let envelope =
-            json!({"payload": STANDARD.encode(statement), "payloadType": IN_TOTO, "signatures": signatures});
+        let envelope = json!({"payload": STANDARD.encode(statement), "payloadType": IN_TOTO, "signatures": signatures});
         let entry = match version {
             1 => {
                 let hash = |text: &str| {
@@ -133,7 +131,8 @@ impl Verifier {
         let (digest, content) = (Sha256::digest(bytes), STANDARD.encode(signature));
         let (at, spec) = match version {
             1 => {
-                let hash = json!({"algorithm": "sha256", "value": crate::registry::sha256(bytes).replace("sha256:", "")});
+                let hash =
+                    json!({"algorithm": "sha256", "value": crate::registry::sha256(bytes).replace("sha256:", "")});
                 let public = json!({"content": STANDARD.encode(&self.pem)});
                 ("0.0.1", json!({"data": {"hash": hash}, "signature": {"content": content, "publicKey": public}}))
             }

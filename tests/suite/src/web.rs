@@ -241,12 +241,7 @@ fn one<S: Read + Write>(
     Some(stream)
 }
 
-fn send<S: Read + Write>(
-    stream: &mut S,
-    control: &TcpStream,
-    reply: &Reply,
-    head_only: bool,
-) -> std::io::Result<()> {
+fn send<S: Read + Write>(stream: &mut S, control: &TcpStream, reply: &Reply, head_only: bool) -> std::io::Result<()> {
     let mut head = format!("HTTP/1.1 {} X\r\nConnection: close\r\n", reply.status);
     if reply.manner != Manner::Endless {
         head += &format!("Content-Length: {}\r\n", reply.body.len());

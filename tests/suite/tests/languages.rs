@@ -48,7 +48,8 @@ fn every_language_asks_others_under_its_grant() {
         .map(|name| {
             let limits = "limits.memory = \"128 MiB\"\nlimits.fuel = 10_000_000_000\n";
             let source = paths::real_plugin(name);
-            let named = |end: &str, grants: &str| plugin_from(&format!("{name}{end}"), &source, &format!("{limits}{grants}"));
+            let named =
+                |end: &str, grants: &str| plugin_from(&format!("{name}{end}"), &source, &format!("{limits}{grants}"));
             named("", GRANT) + &named("-without", "")
         })
         .collect();

@@ -28,7 +28,11 @@ fn granted(at: &SocketAddr) -> Vec<String> {
 }
 
 impl World {
-    fn new(ca: &Authority, servers: &[SocketAddr], trust: impl FnOnce(&Home, &Authority) -> (&'static str, String)) -> Self {
+    fn new(
+        ca: &Authority,
+        servers: &[SocketAddr],
+        trust: impl FnOnce(&Home, &Authority) -> (&'static str, String),
+    ) -> Self {
         let home = Home::new();
         let variable = trust(&home, ca);
         home.write("key.secret", CANARY);

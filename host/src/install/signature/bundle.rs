@@ -32,7 +32,7 @@ pub(super) fn verify(
         Err(reason) => return Ok(Err(reason)),
     };
     let signers = match bundle.verification_material.content {
-        VerificationMaterialContent::PublicKey(_) => by_key(settings, &bundle)?,
+        VerificationMaterialContent::PublicKey(_) => by_key(settings)?,
         _ => by_identity(settings),
     };
     if signers.is_empty() {
@@ -68,13 +68,10 @@ fn by_identity(settings: &SourceSettings) -> Vec<Candidate> {
     settings.identities.iter().map(candidate).collect()
 }
 
-/// A key needs no log, as minisign's do not: the operator knows it. What there is of a log must be right all the same.
-fn by_key(settings: &SourceSettings, bundle: &Bundle) -> Result<Vec<Candidate>, SignatureError> {
-    let logged = !bundle.verification_material.tlog_entries.is_empty();
-    let candidate = |key: cosign::Key| -> Candidate {
-        let policy = PublicKeyVerificationPolicy::new(key.public);
-        (key.signer, Box::new(if logged { policy } else { policy.skip_tlog_unsafe() }))
-    };
+/// The same without certificates: the key itself is the operator's.
+fn by_key(settings: &SourceSettings) -> Result<Vec<Candidate>, SignatureError> {
+    let candidate =
+        |key: cosign::Key| -> Candidate { (key.signer, Box::new(PublicKeyVerificationPolicy::new(key.public))) };
     Ok(cosign::keys(settings)?.into_iter().map(candidate).collect())
 }
 
@@ -87,11 +84,9 @@ fn read(text: &str) -> Result<Bundle, String> {
              sign it with a cosign that writes version 0.3"
             .into());
     }
-    let material = &bundle.verification_material;
-    let keyed = matches!(material.content, VerificationMaterialContent::PublicKey(_));
-    let proven = material.tlog_entries.iter().all(|entry| entry.inclusion_proof.is_some());
-    if !proven || (material.tlog_entries.is_empty() && !keyed) {
-        return Err("it has no proof that it was logged (inclusion proof)".into());
+    let entries = &bundle.verification_material.tlog_entries;
+    if entries.is_empty() || entries.iter().any(|entry| entry.inclusion_proof.is_none()) {
+        return Err("it has no proof that it was logged (inclusion proof); sign it with a log, or with minisign".into());
     }
     if let SignatureContent::DsseEnvelope(envelope) = &bundle.content {
         #[derive(Deserialize)]

@@ -75,9 +75,11 @@ pub(super) fn verify(
 ) -> Result<Result<Signer, String>, SignatureError> {
     let keys = keys(settings)?;
     if keys.is_empty() {
-        return Ok(Err("it is signed by cosign in its older form, which is taken from the cosign-keys of [sources] alone; \
+        return Ok(Err(
+            "it is signed by cosign in its older form, which is taken from the cosign-keys of [sources] alone; \
              sign it with a key of those, or with a cosign that writes sigstore bundles"
-            .into()));
+                .into(),
+        ));
     }
     Ok(about(&keys, simple).and_then(|(signer, digest)| match manifest.map(Digest::of) {
         Some(manifest) if manifest.as_str() == digest => Ok(signer),
@@ -94,7 +96,8 @@ fn about(keys: &[Key], simple: &Simple) -> Result<(Signer, String), String> {
         scheme.is_ok_and(|scheme| verify_signature(&key.public, &simple.payload, &signature, scheme).is_ok())
     };
     let key = keys.iter().find(signed).ok_or("it was made by no key of cosign-keys in [sources]")?;
-    let payload: Payload = serde_json::from_slice(&simple.payload).map_err(|_| "what it signs is not of cosign's form")?;
+    let payload: Payload =
+        serde_json::from_slice(&simple.payload).map_err(|_| "what it signs is not of cosign's form")?;
     if payload.critical.kind != "cosign container image signature" {
         return Err("what it signs is no signature of an artefact".into());
     }

@@ -53,13 +53,13 @@ const GOOD: &[(&str, Tell)] = &[
     ("a statement in the log's second version", |log, key, stage| {
         put(stage, &key.state(&manifest(stage), SIGNED, Some((log, 2))))
     }),
-    ("a statement that is in no log", |_, key, stage| put(stage, &key.state(&manifest(stage), SIGNED, None))),
-    ("a statement about the component", |_, key, stage| put(stage, &key.state(&stage.component, SIGNED, None))),
+    ("a statement about the component", |log, key, stage| {
+        put(stage, &key.state(&stage.component, SIGNED, Some((log, 1))))
+    }),
     ("a signature, logged", |log, key, stage| put(stage, &key.sign(&manifest(stage), Some((log, 1))))),
     ("a signature in the log's second version", |log, key, stage| {
         put(stage, &key.sign(&stage.component, Some((log, 2))))
     }),
-    ("a signature that is in no log", |_, key, stage| put(stage, &key.sign(&stage.component, None))),
     ("the older form", |_, key, stage| {
         let text = payload(&stage.digest).to_string();
         simple(stage, text.as_bytes(), &key.simple(text.as_bytes()));
@@ -91,37 +91,42 @@ const BAD: &[(&str, Tell, &str)] = &[
     ("unsigned", |_, _, _| {}, "it is not signed"),
     (
         "another key",
-        |_, _, stage| put(stage, &Cosign::default().state(&manifest(stage), SIGNED, None)),
+        |log, _, stage| put(stage, &Cosign::default().state(&manifest(stage), SIGNED, Some((log, 1)))),
         "signature verification failed",
     ),
     (
         "another key over the component",
-        |_, _, stage| put(stage, &Cosign::default().sign(&stage.component, None)),
+        |log, _, stage| put(stage, &Cosign::default().sign(&stage.component, Some((log, 2)))),
         "signature verification failed",
     ),
     (
         "a statement about something else",
-        |_, key, stage| put(stage, &key.state(b"other", SIGNED, None)),
+        |log, key, stage| put(stage, &key.state(b"other", SIGNED, Some((log, 1)))),
         "does not match any subject",
     ),
     (
         "a statement that vouches for nothing",
-        |_, key, stage| {
-            put(stage, &key.state(&manifest(stage), "https://cosign.sigstore.dev/attestation/vuln/v1", None))
+        |log, key, stage| {
+            let kind = "https://cosign.sigstore.dev/attestation/vuln/v1";
+            put(stage, &key.state(&manifest(stage), kind, Some((log, 1))));
         },
         "vouches for nothing",
     ),
     (
         "a statement whose text was changed",
-        |_, key, stage| {
-            let mut other = key.state(b"other", SIGNED, None);
+        |log, key, stage| {
+            let mut other = key.state(b"other", SIGNED, Some((log, 1)));
             other["dsseEnvelope"]["payload"] =
                 key.state(&manifest(stage), SIGNED, None)["dsseEnvelope"]["payload"].clone();
             put(stage, &other);
         },
         "DSSE signature verification failed",
     ),
-    ("a signature over something else", |_, key, stage| put(stage, &key.sign(b"other", None)), "none of its signatures"),
+    (
+        "a signature over something else",
+        |_, key, stage| put(stage, &key.sign(b"other", None)),
+        "none of its signatures",
+    ),
     (
         "another log's entry",
         |log, key, stage| {
@@ -145,6 +150,16 @@ const BAD: &[(&str, Tell, &str)] = &[
         "mismatch",
     ),
     (
+        "in no log",
+        |_, key, stage| put(stage, &key.sign(&stage.component, None)),
+        "sign it with a log, or with minisign",
+    ),
+    (
+        "a statement in no log",
+        |_, key, stage| put(stage, &key.state(&manifest(stage), SIGNED, None)),
+        "no proof that it was logged",
+    ),
+    (
         "an entry without its proof",
         |log, key, stage| {
             let mut made = key.sign(&stage.component, Some((log, 1)));
@@ -156,8 +171,8 @@ const BAD: &[(&str, Tell, &str)] = &[
     ),
     (
         "a bundle of an older version",
-        |_, key, stage| {
-            let mut made = key.sign(&stage.component, None);
+        |log, key, stage| {
+            let mut made = key.sign(&stage.component, Some((log, 1)));
             made["mediaType"] = json!("application/vnd.dev.sigstore.bundle+json;version=0.2");
             put(stage, &made);
         },
@@ -225,7 +240,7 @@ fn what_is_not_supported_says_so() {
         ),
         (
             "a key where an identity is wanted",
-            |_, key, stage| put(stage, &key.state(&manifest(stage), SIGNED, None)),
+            |log, key, stage| put(stage, &key.state(&manifest(stage), SIGNED, Some((log, 1)))),
             "[sources] names no cosign-keys",
         ),
         (
@@ -247,8 +262,9 @@ fn what_is_not_supported_says_so() {
 
 #[test]
 fn a_key_that_is_none_is_named() {
-    let stage = demanding(&Sigstore::default(), &Cosign::default());
-    put(&stage, &Cosign::default().sign(&stage.component, None));
+    let sigstore = Sigstore::default();
+    let stage = demanding(&sigstore, &Cosign::default());
+    put(&stage, &Cosign::default().sign(&stage.component, Some((&sigstore, 1))));
     for (text, words) in [("", "cosign.pub: it is no public key in PEM"), ("RWQx", "it is no public key in PEM")] {
         stage.home.write("cosign.pub", text);
         assert!(stage.check().refused().contains(words), "{text}");
