@@ -82,10 +82,14 @@ fn plugins_come_go_and_change_with_the_file() {
 fn a_file_that_is_wrong_changes_nothing_and_says_so() {
     let mut client = Client::of(&(plugin("relay", r#"grants.agent-tools = ["echo.*"]"#) + &agent("echo", "echo", "")));
     let good = config(&client.server.home);
-    for wrong in
-        [good.replace("agent-tools", "agent-tolls"), "[plugins".to_owned(), good.replace("\"echo.*\"", "\"*\"")]
-    {
+    client.run("relay", json!({"path": "echo.run"})).good();
+    for (wrong, why) in [
+        (good.replace("agent-tools", "agent-tolls"), "unknown field `agent-tolls`"),
+        ("[plugins".to_owned(), "TOML parse error"),
+        (good.replace("\"echo.*\"", "\"*\""), "no `.` between"),
+    ] {
         rewrite(&client.server.home, &wrong);
+        client.server.wait_for_log(why);
         client.server.wait_for_log("all stays as it was until this is put right");
         client.run("relay", json!({"path": "echo.run"})).good();
     }
@@ -124,6 +128,7 @@ fn a_plugin_that_cannot_be_loaded_any_more_keeps_nothing_that_was_taken_from_it(
     let path = home.write("edition.wasm", edition("AAAA"));
     let config = plugin_from("edition", &path, READ) + &plugin("keeper", "");
     let mut client = Client::new(Server::start_in(home, &config), Era::Modern, false);
+    assert_eq!(client.run("edition", json!({})).good(), "edition=A");
     replace(&path, b"no component any more");
     client.server.wait_for_log("the old version stays");
     portcullis(&client.server.home, &["grant", "edition", "publish = true"]).good();

@@ -43,7 +43,7 @@ pub(crate) fn lock(home: &Home) -> String {
 
 /// Bytes with another text wherever one is, padded with spaces.
 pub(crate) fn rewritten(mut bytes: Vec<u8>, from: &str, to: &str) -> Vec<u8> {
-    let to = format!("{to:<width$}", width = from.len());
+    let to = to.to_owned() + &" ".repeat(from.len() - to.len());
     let there = |bytes: &[u8]| bytes.windows(from.len()).position(|window| window == from.as_bytes());
     assert!(there(&bytes).is_some(), "{from} is not there");
     while let Some(at) = there(&bytes) {
