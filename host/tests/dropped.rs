@@ -1,6 +1,7 @@
 //! A call that is given up at any of its polls leaves nothing behind: whoever waited is gone, or has cancelled it, while it
 //! computes, writes a file, asks, calls another tool, waits for a server or sleeps.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::print_stdout, reason = "a test of an attack prints its figure")]
 
 use async_trait::async_trait;
 use portcullis::config::Config;
