@@ -22,6 +22,21 @@ fn both_keys_are_needed() {
     assert!(authority(tools, r#"agent-tools = ["notes.add"]"#).agent_tool("notes.search").is_err());
 }
 
+/// A grant without a request gives nothing, however wide it is.
+#[test]
+fn requests_bound_what_is_granted() {
+    let grants = r#"http = [{ allow = "https://*" }]
+        secrets = [{ name = "key", hosts = ["a.example"] }]"#;
+    let target = HttpTarget::read("GET", "https://a.example/v1").unwrap().0;
+    let may = |requests: &str| {
+        let authority = authority(requests, grants);
+        (authority.http(&target).is_ok(), authority.secret("key", "a.example").is_ok())
+    };
+    assert_eq!(may(""), (false, false));
+    assert_eq!(may(r#"http = ["https://b.example"]"#), (false, false));
+    assert_eq!(may("http = [\"https://a.example\"]\nsecrets = [\"key\"]"), (true, true));
+}
+
 #[test]
 fn the_lesser_access_counts() {
     assert_eq!(authority(r#"filesystem = "read""#, SRC).mounts()[0].access, Access::Read);

@@ -333,6 +333,12 @@ pub(super) const ROWS: &[Row] = &[
         outcome: "refused: the host's own",
         run: |g| guest(g, "bad-uri"),
     },
+    Row {
+        id: "M25.1",
+        what: "a picture that is a script",
+        outcome: "refused: neither https: nor data:",
+        run: |g| guest(g, "bad-icon"),
+    },
     Row { id: "M5.1", what: "a tool name with a space", outcome: "refused: run away", run: |g| guest(g, "bad-name") },
     Row {
         id: "M5.2",
