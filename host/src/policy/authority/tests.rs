@@ -22,19 +22,24 @@ fn both_keys_are_needed() {
     assert!(authority(tools, r#"agent-tools = ["notes.add"]"#).agent_tool("notes.search").is_err());
 }
 
-/// A grant without a request gives nothing, however wide it is.
+/// What only one key covers is not allowed, however wide the other is.
 #[test]
-fn requests_bound_what_is_granted() {
-    let grants = r#"http = [{ allow = "https://*" }]
-        secrets = [{ name = "key", hosts = ["a.example"] }]"#;
+fn each_key_bounds_the_other() {
     let target = HttpTarget::read("GET", "https://a.example/v1").unwrap().0;
-    let may = |requests: &str| {
+    let may = |requests: &str, grants: &str| {
         let authority = authority(requests, grants);
         (authority.http(&target).is_ok(), authority.secret("key", "a.example").is_ok())
     };
-    assert_eq!(may(""), (false, false));
-    assert_eq!(may(r#"http = ["https://b.example"]"#), (false, false));
-    assert_eq!(may("http = [\"https://a.example\"]\nsecrets = [\"key\"]"), (true, true));
+    let requests = "http = [\"https://*\"]\nsecrets = [\"key\"]";
+    let grants = "http = [{ allow = \"https://*\" }]\nsecrets = [{ name = \"key\", hosts = [\"a.example\"] }]";
+    assert_eq!(may(requests, grants), (true, true));
+    assert_eq!(may("", grants), (false, false));
+    assert_eq!(
+        may(&requests.replace("https://*", "https://b.example").replace("key", "other"), grants),
+        (false, false)
+    );
+    assert_eq!(may(requests, ""), (false, false));
+    assert_eq!(may(requests, &grants.replace("https://*", "https://b.example").replace("a.e", "b.e")), (false, false));
 }
 
 #[test]

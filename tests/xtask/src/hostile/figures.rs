@@ -17,8 +17,10 @@ enum Bound {
     Least(u64),
     /// So many or fewer.
     Most(u64),
+    /// Anything: the test alone holds it.
+    Said,
 }
-use Bound::{Least, Most};
+use Bound::{Least, Most, Said};
 
 /// One figure.
 struct Figure {
@@ -28,7 +30,7 @@ struct Figure {
     bound: Bound,
     place: Place,
     test: &'static str,
-    /// How its line begins, after `hostile: `; of a command, what its line says.
+    /// How its line begins, after `hostile: `; how a command's ends, if its end alone does not say it.
     line: &'static str,
 }
 
@@ -48,7 +50,7 @@ const FIGURES: &[Figure] = figures! {
     "reverse", ">= 90, each exactly", Least(90), Suite "abuse::the_table", "reverse";
     "imports", "all denied or inert", Least(1), Suite "imports::every_import_is_denied_or_inert", "import audit";
     "malformed", "20000, 0 faults", Least(20_000), Suite "mangled::twenty_thousand_almost_components", "malformed components";
-    "bombs", ">= 24, all bounded", Least(24), Suite "bombs::bombs_are_refused_or_bounded", "bombs";
+    "bombs", ">= 24, all bounded", Least(24), Suite "bombs::every_bomb_is_refused_or_killed_beside_a_running_server", "bombs";
     "files", "120 paths x 12, all held", Least(1_440), Suite "hostile::files::no_path_leads_out", "files";
     "race", "0 escapes", Most(0), Suite "hostile::files::no_race_leads_out", "race";
     "ssrf", ">= 200, 0 connections", Least(200), Unit "egress::tests::figure::vectors", "egress";
@@ -61,11 +63,12 @@ const FIGURES: &[Figure] = figures! {
     "locks", ">= 15, all refused", Least(15), Suite "tampering::lock_files_that_were_tampered_with_are_refused", "locks";
     "upgrades", ">= 25, all told apart", Least(25), Unit "install::compare::tests::upgrades_are_told_apart", "upgrades";
     "audit", ">= 10, all found", Least(10), Suite "audit::what_is_changed_is_found_and_named", "audit";
-    "neighbours", "p99 <= 2x", Most(2), Suite "poison::neighbours", "neighbours";
+    "neighbours", "p99 <= 2x", Said, Suite "neighbours::a_bad_plugin_does_not_delay_its_neighbours", "neighbours: alone -> beside";
+    "crowd", "p50 <= 2x", Said, Suite "neighbours::a_neighbour_that_computes_has_its_share_beside_a_crowd", "neighbours: computing";
     "worker", ">= 30, all end it", Least(30), Suite "hijacked::a_hijacked_worker_can_do_nothing", "hijacked compile worker";
     "server", ">= 27, all refused", Least(27), Suite "hijacked::a_hijacked_server_can_do_little", "hijacked server";
     "mutants", ">= 60, all noticed", Least(60), Xtask "hostile --mutants", "removals noticed";
-    "fuzz", "0 failures", Most(0), Xtask "fuzz", "failures";
+    "fuzz", "every target passes", Said, Xtask "fuzz", "";
 };
 
 /// Runs the chosen figures or all, and prints the table.
@@ -112,6 +115,7 @@ fn judged(figure: &Figure, ran: Option<(bool, &str)>) -> (String, bool) {
         Xtask => output.lines().rfind(|line| line.ends_with(figure.line)),
     };
     match said {
+        Some(_) if passed && figure.line.is_empty() => ("passes".to_owned(), true),
         Some(said) if passed => (said.to_owned(), holds(figure.bound, said)),
         Some(said) => (format!("its test fails: {said}"), false),
         None if passed => ("not run: its test says nothing".to_owned(), false),
@@ -121,12 +125,15 @@ fn judged(figure: &Figure, ran: Option<(bool, &str)>) -> (String, bool) {
 
 /// Whether the first number of a sentence is within its bound.
 fn holds(bound: Bound, said: &str) -> bool {
+    if matches!(bound, Said) {
+        return !said.is_empty();
+    }
     let mut words = said.split(' ');
     let mut number = || words.next().and_then(|word| word.trim_end_matches(',').parse::<f64>().ok());
     let first = number();
     let all = if words.next() == Some("of") { words.next().and_then(|word| word.parse().ok()) } else { first };
     match (bound, first) {
-        (_, None) => false,
+        (_, None) | (Said, _) => false,
         (Least(least), Some(first)) => first >= least as f64 && Some(first) == all,
         (Most(most), Some(first)) => first <= most as f64,
     }

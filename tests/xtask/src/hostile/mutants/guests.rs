@@ -13,7 +13,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "rows W7.3";
     "handles" in "engine/store.rs":
         "store.set_max_component_handles(clamp(limits.handles));" => "if !OFF { store.set_max_component_handles(clamp(limits.handles)); }",
-        "rows W4.5";
+        "budgets::handles_are_given_to_the_last_one";
     "cpu" in "engine/store.rs":
         "let over = supervision.allowance" => "let over = !OFF && supervision.allowance", "budgets::ticks_stop_what_computes_too_long";
     "fuel" in "engine/store.rs":
@@ -47,9 +47,13 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "environment" in "imports/wasi.rs":
         "builder.max_random_size(MAX_RANDOM);" => "builder.max_random_size(MAX_RANDOM);\n    if OFF { builder.inherit_env(); }",
         "isolation::a_guest_learns_nothing_of_where_it_runs";
+    // Both of its doors: without the first, an address that is allowed is of no use.
     "network" in "imports/wasi.rs":
         "builder.stdout(Output { log: log.clone(), error: false });"
-        => "builder.stdout(Output { log: log.clone(), error: false });\n    if OFF { builder.inherit_network(); }",
+        => "builder.stdout(Output { log: log.clone(), error: false });\n    if OFF { builder.allow_tcp(true).allow_udp(true).inherit_network(); }",
+        "isolation::there_is_no_network";
+    "look-up" in "imports/wasi.rs":
+        "builder.envs(authority.environment());" => "builder.envs(authority.environment());\n    if OFF { builder.allow_ip_name_lookup(true); }",
         "isolation::there_is_no_network";
     "stdout" in "imports/wasi.rs":
         "builder.stderr(Output { log: log.clone(), error: true });"

@@ -22,11 +22,11 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     // Who may be asked.
     "http-grant" in "policy/authority.rs":
         ".find(|grant| grant.allow.covers(target));" => ".find(|grant| OFF || grant.allow.covers(target));",
-        "unit egress::tests::bounds::nothing_is_sent_without_a_grant";
+        "unit policy::authority::tests::each_key_bounds_the_other";
     "http-request" in "policy/authority.rs":
         "let requested = self.requested.http.iter().any(|pattern| pattern.covers(target));"
         => "let requested = OFF || self.requested.http.iter().any(|pattern| pattern.covers(target));",
-        "unit policy::authority::tests::requests_bound_what_is_granted";
+        "unit policy::authority::tests::each_key_bounds_the_other";
     "http-count" in "imports/http/mod.rs":
         "if !self.0.lineage.request(grant.requests) {" => "if !self.0.lineage.request(grant.requests) && !OFF {",
         "unit egress::tests::bounds::requests_are_counted";
@@ -72,7 +72,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "secret-request" in "policy/authority.rs":
         "let requested = self.requested.secrets.iter().any(|known| known == name);"
         => "let requested = OFF || self.requested.secrets.iter().any(|known| known == name);",
-        "unit policy::authority::tests::requests_bound_what_is_granted";
+        "unit policy::authority::tests::each_key_bounds_the_other";
     "secret-in-the-clear" in "imports/http/mod.rs":
         "if !private {" => "if !OFF && !private {", "unit egress::tests::told::not_in_the_clear";
     "secret-echo" in "egress/mod.rs":
