@@ -47,7 +47,7 @@ const FIGURES: &[Figure] = figures! {
     "control", "p99 <= 250 ms", Most(250), Suite "hostile::table", "control";
     "memory", "<= 8192 KiB left", Most(8192), Suite "hostile::table", "memory";
     "canaries", "0 told", Most(0), Suite "hostile::table", "secrets";
-    "reverse", ">= 90, each exactly", Least(90), Suite "abuse::the_table", "reverse";
+    "reverse", ">= 100, each exactly", Least(100), Suite "abuse::the_table", "reverse";
     "imports", "all denied or inert", Least(1), Suite "imports::every_import_is_denied_or_inert", "import audit";
     "malformed", "20000, 0 faults", Least(20_000), Suite "mangled::twenty_thousand_almost_components", "malformed components";
     "bombs", ">= 24, all bounded", Least(24), Suite "bombs::every_bomb_is_refused_or_killed_beside_a_running_server", "bombs";
@@ -71,6 +71,9 @@ const FIGURES: &[Figure] = figures! {
     "fuzz", "every target passes", Said, Xtask "fuzz", "";
 };
 
+/// How secrets of tests begin, which nobody may tell.
+const CANARY: &str = "canary-";
+
 /// Runs the chosen figures or all, and prints the table.
 pub(super) fn run(repo: &Repo, only: &[String]) -> Result<()> {
     let names: Vec<_> = FIGURES.iter().map(|figure| figure.name).collect();
@@ -82,6 +85,10 @@ pub(super) fn run(repo: &Repo, only: &[String]) -> Result<()> {
     let programs = Programs::build(repo, &chosen.iter().map(|figure| figure.place).collect::<Vec<_>>())?;
     let (mut known, mut missed, began) = (BTreeMap::<_, Option<Ran>>::new(), vec![], Instant::now());
     println!("\n{:<11} {:<24} {:<100} {:>7}  verdict", "figure", "wanted", "got", "seconds");
+    let row = |name: &str, wanted: &str, got: &str, took: Duration, good: bool| {
+        let verdict = if good { "pass" } else { "FAIL" };
+        println!("{name:<11} {wanted:<24} {got:<100} {:>7.1}  {verdict}", took.as_secs_f32());
+    };
     for figure in &chosen {
         // Some figures come from the same test.
         let key = (figure.place, figure.test);
@@ -91,9 +98,8 @@ pub(super) fn run(repo: &Repo, only: &[String]) -> Result<()> {
         }
         let ran = known[&key].as_ref();
         let (got, good) = judged(figure, ran.map(|ran| (ran.passed, &*ran.output)));
-        let took = if first { ran.map(|ran| ran.took).unwrap_or_default() } else { Duration::ZERO };
-        let verdict = if good { "pass" } else { "FAIL" };
-        println!("{:<11} {:<24} {got:<100} {:>7.1}  {verdict}", figure.name, figure.wanted, took.as_secs_f32());
+        let took = ran.filter(|_| first).map(|ran| ran.took).unwrap_or_default();
+        row(figure.name, figure.wanted, &got, took, good);
         if !good {
             missed.push(figure.name);
             if let Some(ran) = ran.filter(|ran| first && !ran.passed) {
@@ -101,8 +107,24 @@ pub(super) fn run(repo: &Repo, only: &[String]) -> Result<()> {
             }
         }
     }
-    println!("{} of {} figures, in {} s", chosen.len() - missed.len(), chosen.len(), began.elapsed().as_secs());
+    let (got, good) = told(known.values().flatten().map(|ran| &*ran.output));
+    row("output", "0 told", &got, Duration::ZERO, good);
+    if !good {
+        missed.push("output");
+    }
+    let number = chosen.len() + 1;
+    println!("{} of {number} figures, in {} s", number - missed.len(), began.elapsed().as_secs());
     if missed.is_empty() { Ok(()) } else { bail!("not as it must be: {}", missed.join(", ")) }
+}
+
+/// How often a secret of a test stands in what all of them printed.
+fn told<'a>(outputs: impl Iterator<Item = &'a str>) -> (String, bool) {
+    let (mut hits, mut size, mut tests) = (0, 0, 0);
+    for output in outputs {
+        hits += output.to_ascii_lowercase().matches(CANARY).count();
+        (size, tests) = (size + output.len(), tests + 1);
+    }
+    (format!("{hits} secrets in {} KiB that {tests} tests printed", size >> 10), hits == 0)
 }
 
 /// What came of a figure, by whether its test passed and what it said; none: it was not run.
@@ -164,6 +186,13 @@ mod tests {
         {
             assert!(!judged(figure, ran).1, "{ran:?}");
         }
+    }
+
+    #[test]
+    fn a_secret_that_was_told_is_counted() {
+        let told = |texts: &[&str]| told(texts.iter().copied());
+        assert!(told(&["a", "canaries"]).1);
+        assert_eq!(told(&["a", "x canary-1 CANARY-2"]), ("2 secrets in 0 KiB that 2 tests printed".to_owned(), false));
     }
 
     #[test]
