@@ -58,6 +58,7 @@ const FIGURES: &[Figure] = figures! {
     "spellings", "10000, 0 connections", Least(10_000), Unit "egress::tests::figure::spellings", "egress";
     "legitimate", "50, all answered", Least(50), Unit "egress::tests::figure::legitimate", "egress";
     "registries", ">= 40, all refused", Least(40), Suite "registries::lies::lies_are_refused_and_leave_nothing_behind", "registries";
+    "debian", "3 exchanges", Least(3), Suite "registries::pushed::a_registry_that_nobody_here_wrote", "docker-registry";
     "signatures", ">= 30, all refused", Least(30), Suite "registries::signed::nobody_else_vouches", "signatures";
     "components", ">= 15, all refused", Least(15), Suite "tampering::components_that_were_tampered_with_are_refused", "components";
     "locks", ">= 15, all refused", Least(15), Suite "tampering::lock_files_that_were_tampered_with_are_refused", "locks";
