@@ -99,8 +99,8 @@ const ONLY: &[Only] = &[
     Only { words: &["print!", "println!"], places: &["cli/"], why: "stdout is the MCP wire" },
     Only {
         words: &["env::var", "env::var_os", "env::vars"],
-        places: &["config.rs", "config/"],
-        why: "one resolved configuration",
+        places: &["config.rs", "config/", "fuzzing/driver.rs"],
+        why: "one resolved configuration, and a test that is told how long to run",
     },
     Only { words: &["Instant::now", "SystemTime::now"], places: &["clock.rs"], why: "time is an input, or tests wait" },
     Only { words: &["process::exit"], places: &[], why: "it skips every destructor; return an exit code from main" },

@@ -17,6 +17,25 @@ pub trait Clock: Send + Sync + 'static {
     fn unix(&self) -> Duration {
         self.wall().duration_since(UNIX_EPOCH).unwrap_or_default()
     }
+
+    /// CPU time that the calling thread has had. Only the difference of two answers on one thread means anything.
+    fn cpu(&self) -> Duration {
+        thread_time(self)
+    }
+}
+
+#[cfg(unix)]
+fn thread_time(_: &(impl Clock + ?Sized)) -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::try_from(time).unwrap_or_default()
+}
+
+/// Where threads have no such clock, all time that passes is counted.
+#[cfg(not(unix))]
+fn thread_time(clock: &(impl Clock + ?Sized)) -> Duration {
+    static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+    let now = clock.now();
+    now.saturating_duration_since(*START.get_or_init(|| now))
 }
 
 /// The machine's clock.
@@ -26,5 +45,22 @@ pub struct SystemClock;
 impl Clock for SystemClock {
     fn now(&self) -> Instant {
         Instant::now()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_waits_has_no_cpu_time() {
+        let (clock, wait) = (SystemClock, Duration::from_millis(50));
+        let (cpu, wall) = (clock.cpu(), clock.now());
+        std::thread::sleep(wait);
+        assert!(clock.now() - wall >= wait && (!cfg!(unix) || clock.cpu() - cpu < wait / 2));
+        let cpu = clock.cpu();
+        while clock.cpu() - cpu < Duration::from_millis(5) {
+            std::hint::spin_loop();
+        }
     }
 }

@@ -1,10 +1,13 @@
 //! The composition root: builds every part from a [`Config`] and wires traits to their implementations.
 
+mod followed;
+
 use crate::agent::{LocalAgent, Nobody, Together, Upstream, gateway};
 use crate::audit::{Audit, FileJournal, JournalError};
 use crate::changes::Changes;
 use crate::clock::{Clock, SystemClock};
 use crate::config::{Config, ConfigError};
+use crate::confine::Needs;
 use crate::connections::{Broker, BrokerError};
 use crate::egress::Sender;
 use crate::engine::{CacheError, CompileCache, CompileWorker, Compiler, Engines};
@@ -13,14 +16,13 @@ use crate::mcp::STEER_CALL;
 use crate::model::{ChatModel, ModelSetupError};
 use crate::outbound::{Collector, Outbound, OutboundError, SystemNetwork};
 use crate::policy::PluginSpec;
-use crate::registry::{
-    Catalog, CatalogError, CurrentCatalog, FileWatch, LoadError, Loader, Plugin, Reloader, Runner, Wanted,
-};
+use crate::registry::{Catalog, CatalogError, CurrentCatalog, FileWatch, LoadError, Loader, Plugin, Reloader, Runner};
 use crate::secrets::{SecretError, Vault};
 use crate::shelf::Shelf;
 use crate::state::State;
 use crate::storage::StorageError;
 use crate::telemetry::{Metrics, Tracer, catch_up};
+use followed::Followed;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::task::JoinSet;
@@ -123,7 +125,7 @@ impl Host {
                 .traced_by(tracer.clone()),
         );
         let (counted, recorded) = (Arc::downgrade(&runner), audit.clone());
-        let (loaded, now) = (catalog.clone(), clock.clone());
+        let (loaded, now, engines) = (catalog.clone(), clock.clone(), loader.clone());
         metrics.on_scrape(move |levels| {
             for plugin in loaded.now().all() {
                 plugin.meter.left_alone(plugin.left_alone(now.as_ref()).len());
@@ -131,6 +133,7 @@ impl Host {
             if let Some(runner) = counted.upgrade() {
                 runner.count(levels);
             }
+            levels.instances.set(i64::try_from(engines.instances()).unwrap_or(i64::MAX));
             catch_up(&levels.audit_lost_records, recorded.lost());
             catch_up(&levels.trace_lost_spans, tracer.lost());
         });
@@ -152,17 +155,13 @@ impl Host {
         let _ = tokio::task::spawn_blocking(move || audit.flush()).await;
     }
 
-    /// What takes up component files that change, and what is installed meanwhile, for as long as it runs.
-    pub fn reloader(&self, config: &Config) -> Reloader {
-        let lists = config.lock.iter().chain(&config.withdrawn_file).cloned().collect();
-        let config = config.clone();
-        let reread = move || {
-            let config = config.clone().with_installed()?;
-            let withdrawn = config.withdrawn()?;
-            Ok(Wanted { plugins: config.plugins, agents: config.agent, withdrawn })
-        };
-        let reread = Box::new(move || reread().map_err(|error: ConfigError| error.to_string()));
-        Reloader::new(self.loader.clone(), self.catalog.clone(), self.watch.clone(), lists, reread)
+    /// What takes up component files that change, and what is configured and installed meanwhile, for as long as it runs.
+    /// `confined` are the folders that a confined server is left with; none: it reaches what its user reaches.
+    pub fn reloader(&self, config: &Config, confined: Option<&Needs>) -> Reloader {
+        let files = config.file.iter().chain(&config.lock).chain(&config.withdrawn_file).cloned().collect();
+        let mut followed = Followed::new(config.clone(), confined);
+        let reread = Box::new(move || followed.again().map_err(|error: ConfigError| error.to_string()));
+        Reloader::new(self.loader.clone(), self.catalog.clone(), self.watch.clone(), files, reread)
     }
 }
 
@@ -220,7 +219,7 @@ fn egress(config: &Config) -> Result<Arc<Sender>, StartError> {
 
 /// Where plugins' values are kept, if any plugin may keep some.
 async fn state(config: &Config) -> Result<Option<Arc<dyn StateStore>>, StartError> {
-    if !config.plugins.iter().chain(&config.agent).any(|spec| spec.grants.state.is_some()) {
+    if !config.keeps_state() {
         return Ok(None);
     }
     let Some(folder) = config.state.clone() else {
@@ -254,7 +253,8 @@ pub fn loader(config: &Config, clock: Arc<dyn Clock>) -> Result<Loader, StartErr
     let cache = CompileCache::open(&config.cache)?;
     let worker = CompileWorker::new(worker_program()?);
     let compiler = Compiler::new(Arc::new(Engines::new()), cache, worker);
-    let loader = Loader::new(compiler, clock, Arc::new(Nobody)).on(config.machine());
+    let loader = Loader::new(compiler, clock, Arc::new(Nobody));
+    loader.on(config.machine());
     loader.refuse(config.withdrawn()?);
     Ok(loader)
 }

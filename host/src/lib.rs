@@ -14,8 +14,8 @@ pub mod confine;
 pub mod connections;
 pub mod egress;
 pub mod engine;
-#[cfg(any(test, fuzzing))]
-pub mod fuzzing;
+#[cfg(test)]
+mod fuzzing;
 pub mod host;
 pub mod identity;
 pub mod imports;

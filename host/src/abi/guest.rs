@@ -2,8 +2,8 @@
 
 use crate::clock::Clock;
 use crate::engine::{Allowance, Supervised, Supervision};
-use crate::imports::wasi::{self, MountError, Refusals, RefusedPath};
-use crate::imports::{CallCtx, GuestLog, Outlet};
+use crate::imports::wasi::{self, Files, MountError, RefusedPath, Watched};
+use crate::imports::{CallCtx, Doing, GuestLog, Outlet};
 use crate::policy::Authority;
 use std::sync::Arc;
 use wasmtime::component::ResourceTable;
@@ -25,6 +25,8 @@ pub struct CallSetup {
     pub authority: Arc<Authority>,
     /// Its time.
     pub clock: Arc<dyn Clock>,
+    /// Whether it belongs to another call of this host, and computes where that one does.
+    pub nested: bool,
 }
 
 /// The state of an instance, and of its one call once that has begun.
@@ -100,7 +102,17 @@ impl WasiHttpView for Guest {
     }
 }
 
-impl Refusals for Guest {
+impl Watched for Guest {
+    fn files(&mut self) -> wasmtime::Result<(&mut Files, Option<String>)> {
+        let call = self.call()?;
+        let own = call.permit.scratch().ok().map(|grant| grant.guest.clone());
+        Ok((&mut call.files, own))
+    }
+
+    fn doing(&mut self, name: &'static str) -> wasmtime::Result<Doing> {
+        Ok(self.call()?.doing(name, 0))
+    }
+
     fn refused(&mut self, path: RefusedPath) {
         if let Some(call) = &mut self.call {
             call.trail().record((&call.permit.path_refused(&path.path, path.access)).into());

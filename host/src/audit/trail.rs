@@ -9,6 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Denials of one call that have records of their own; the others are counted in its verdict. Bounds what a plugin can
 /// write to the disk by asking again and again for what it has not got.
 const MAX_DENIALS: u64 = 256;
+/// Things of one call that have spans of their own; the others are counted in the call's span. Bounds what a plugin can
+/// send to the collector, and whose spans it can crowd out there, by asking for something small again and again.
+const MAX_SPANS: u64 = 256;
 
 /// What all records of a call have in common.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,6 +47,7 @@ struct Inner {
     audit: Audit,
     scope: Scope,
     denials: AtomicU64,
+    spans: AtomicU64,
     observed: Observed,
 }
 
@@ -55,13 +59,31 @@ impl Trail {
 
     /// Of a call that is counted and traced.
     pub fn observed(audit: Audit, scope: Scope, observed: Observed) -> Self {
-        Self(Some(Arc::new(Inner { audit, scope, denials: AtomicU64::new(0), observed })))
+        Self(Some(Arc::new(Inner { audit, scope, denials: AtomicU64::new(0), spans: AtomicU64::new(0), observed })))
     }
 
-    /// Begins a span below the call's; none when it is not traced. It ends when it is dropped.
+    /// Begins a span below the call's; none when it is not traced, or has as many as it may have. It ends when it is
+    /// dropped.
     pub fn span(&self, name: &'static str) -> Option<Active> {
-        let observed = &self.0.as_deref()?.observed;
-        observed.tracer.below(name, observed.place?)
+        let place = self.0.as_deref()?.observed.place?;
+        self.span_below(name, place)
+    }
+
+    /// Begins a span below one of the call's.
+    pub fn span_below(&self, name: &'static str, above: Place) -> Option<Active> {
+        let inner = self.0.as_deref()?;
+        let another = inner.spans.fetch_add(1, Ordering::Relaxed) < MAX_SPANS;
+        another.then(|| inner.observed.tracer.below(name, above)).flatten()
+    }
+
+    /// What the call had done that has no span of its own, since there are so many.
+    pub fn spans_left_out(&self) -> u64 {
+        self.0.as_deref().map_or(0, |inner| inner.spans.load(Ordering::Relaxed).saturating_sub(MAX_SPANS))
+    }
+
+    /// Refusals until now.
+    pub fn denials(&self) -> u64 {
+        self.0.as_deref().map_or(0, |inner| inner.denials.load(Ordering::Relaxed))
     }
 
     /// Keeps what was decided.
@@ -79,8 +101,7 @@ impl Trail {
     /// Keeps how the call ended.
     pub fn verdict(&self, tool: &str, outcome: &'static str, arguments: Option<Arguments>, cost: Cost) {
         if let Some(inner) = self.0.as_deref() {
-            let denials = inner.denials.load(Ordering::Relaxed);
-            let tool = tool.to_owned();
+            let (denials, tool) = (self.denials(), tool.to_owned());
             inner.keep(Event::Verdict { tool, outcome, arguments, denials, cost });
         }
     }

@@ -59,6 +59,23 @@ pub(super) fn line(prompt: &str) -> Option<String> {
     let mut out = std::io::stderr();
     write!(out, "{prompt}").and_then(|()| out.flush()).ok()?;
     let mut said = String::new();
-    let read = std::io::stdin().lock().read_line(&mut said).ok()?;
-    (read > 0).then(|| said.trim().to_owned())
+    let read = std::io::stdin().lock().read_line(&mut said).unwrap_or_default();
+    if read == 0 {
+        // The cursor stands behind the prompt.
+        let _ = writeln!(out);
+        return None;
+    }
+    Some(said.trim().to_owned())
+}
+
+/// Whether it is agreed to; saying nothing is saying no. None: nobody types any more.
+pub(super) fn agreed(question: &str) -> Option<bool> {
+    loop {
+        let said = line(&format!("{question} [y/N] "))?;
+        match forms::yes(&said) {
+            Some(yes) => return Some(yes),
+            None if said.is_empty() => return Some(false),
+            None => eprintln!("  y or n; Enter means no."),
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! `portcullis grant` and `portcullis revoke`.
 
+use super::plugin::RUNNING;
 use super::subject::Subject;
 use crate::audit::{Event, Record};
 use crate::config::{Config, ConfigFile, Line};
@@ -76,7 +77,7 @@ impl Change {
         println!("[{}] in {}", before.id, before.file.display());
         lines.iter().for_each(|line| println!("  {}", printable(line)));
         warn_of_idle(&after, &self.line);
-        println!("a server that is running takes this up when it is started again");
+        println!("{RUNNING} Calls that run already end with what they began with.");
         let audit = host::audit(&config)?;
         let event = Event::Grant { given: self.given, line: self.line.text().to_owned() };
         audit.record(Record::of_operator(Some(before.id.clone()), None, event));

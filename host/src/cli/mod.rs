@@ -11,6 +11,7 @@ mod config;
 mod forms;
 mod grant;
 mod key;
+mod layout;
 mod needs;
 mod plugin;
 mod policy;
@@ -97,8 +98,8 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         }
         Command::Agent(command) => block_on(&crate::config::quiet_log_filter(), command.run()),
         Command::Call(command) => block_on(&crate::config::log_filter(), command.run()),
-        Command::Plugin(command) => block_on(&crate::config::log_filter(), command.run()),
-        Command::Check(command) => block_on(&crate::config::log_filter(), command.run()),
+        Command::Plugin(command) => block_on(&crate::config::quiet_log_filter(), command.run()),
+        Command::Check(command) => block_on(&crate::config::quiet_log_filter(), command.run()),
         Command::Grant(command) => command.run(),
         Command::Revoke(command) => command.run(),
         Command::Policy(command) => command.run(),
@@ -110,7 +111,10 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
 
 fn block_on(log: &str, work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
     crate::telemetry::init(log).map_err(anyhow::Error::msg)?;
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(work)
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let code = runtime.block_on(work);
+    crate::engine::close_lane();
+    code
 }
 
 /// Text from outside for a person: line breaks are kept, everything that could drive the terminal is escaped.

@@ -3,7 +3,7 @@
 use super::{ConfigFile, needs};
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
-use crate::confine::{self, InForce};
+use crate::confine::{self, InForce, Needs};
 use crate::connections::Broker;
 use crate::host::{self, Host};
 use crate::identity::Authenticator;
@@ -35,6 +35,8 @@ pub(super) struct Serve {
 pub(super) struct Serving {
     config: Config,
     confined: Option<InForce>,
+    /// What it is left with of the machine's files, where they are confined.
+    needs: Option<Needs>,
 }
 
 impl Serve {
@@ -43,16 +45,17 @@ impl Serve {
         let mut config = Config::load(&self.file.config)?;
         config.http = self.http.or(config.http);
         config.confine &= !self.no_confine;
-        let needs = || needs::of(&config, &self.file.config);
-        let confined = config.confine.then(|| confine::server(&needs())).transpose();
+        let needs = config.confine.then(|| needs::of(&config, &self.file.config));
+        let confined = needs.as_ref().map(confine::server).transpose();
         let confined = confined.context("start it with --no-confine, or set `confine = false` under [server]")?;
-        Ok(Serving { config, confined })
+        let needs = needs.filter(|_| confined.is_some_and(|in_force| in_force.files.is_some()));
+        Ok(Serving { config, confined, needs })
     }
 }
 
 impl Serving {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
-        let Self { config, confined } = self;
+        let Self { config, confined, needs } = self;
         crate::telemetry::log_as(config.telemetry.log);
         match confined {
             Some(InForce { files: None, syscalls: None }) => {
@@ -91,7 +94,7 @@ impl Serving {
         );
         drop(catalog);
         if config.reload {
-            tokio::spawn(stop.clone().run_until_cancelled_owned(host.reloader(&config).run()));
+            tokio::spawn(stop.clone().run_until_cancelled_owned(host.reloader(&config, needs.as_ref()).run()));
         }
         let ask = config.ask.as_deref().map(ask_tools).transpose()?.map(Arc::new);
         let lot = Lot::new(config.parked.clone(), Arc::new(SystemClock))?;

@@ -1,9 +1,9 @@
 //! A plugin in words: what it is, what it offers, what it wants and what it gets.
 
-use super::authority;
 use super::terminal::grouped;
+use super::{authority, layout};
 use crate::imports::{Offer, Prompt, ResourceInfo, ResourceTemplate, Tool};
-use crate::package::{Digest, Inspection};
+use crate::package::{Claims, Digest, Inspection};
 use crate::policy::Metering;
 use crate::registry::{Plugin, Suspicion, suspicions};
 use crate::telemetry::printable;
@@ -39,6 +39,11 @@ pub(super) fn plugin(plugin: &Plugin) {
 /// Everything a component offers.
 pub(super) fn offer(offer: &Offer) {
     odd(&suspicions(offer));
+    things(offer);
+}
+
+/// The same without pointing at anything.
+pub(super) fn things(offer: &Offer) {
     tools(offer.tools.iter());
     resources(offer.resources.iter());
     templates(offer.templates.iter());
@@ -56,6 +61,7 @@ pub(super) fn component(digest: &Digest, definitions: Option<&Digest>, inspectio
     println!("{digest}");
     definitions.iter().for_each(|definitions| println!("definitions {definitions}"));
     println!("{} component, portcullis:plugin {}", ByteSize(inspection.size), crate::package::API_VERSION);
+    claims(&inspection.claims, &Claims::default());
     println!("\nrequests");
     match &inspection.manifest {
         None => println!("  nothing (it has no manifest)"),
@@ -67,10 +73,28 @@ pub(super) fn component(digest: &Digest, definitions: Option<&Digest>, inspectio
     }
 }
 
+/// What is claimed of a component, by itself and where it is published. Where the two differ, both are shown.
+pub(super) fn claims(own: &Claims, published: &Claims) {
+    if own.is_empty() && published.is_empty() {
+        return;
+    }
+    println!("\nclaims (nobody has checked them)");
+    let row = |key: &str, text: &str, by: &str| println!("  {key:<12}  {}{by}", printable(text));
+    for (key, text) in own.iter() {
+        match published.get(key) {
+            Some(other) if other != text => row(key, text, " (says the component)"),
+            _ => row(key, text, ""),
+        }
+    }
+    for (key, text) in published.iter().filter(|(key, text)| own.get(key) != Some(*text)) {
+        row(key, text, " (says the registry)");
+    }
+}
+
 /// Words that a reviewer should look at twice.
-fn odd(suspicions: &[Suspicion]) {
+pub(super) fn odd(suspicions: &[Suspicion]) {
     under("look twice (a hint, not a proof: the words below are what models will read)", suspicions.iter(), |odd| {
-        println!("  {odd}");
+        println!("! {odd}");
     });
 }
 
@@ -137,10 +161,10 @@ fn tool(tool: &Tool) {
     ];
     let hints: Vec<_> = hints.iter().filter(|(hint, _)| *hint == Some(true)).map(|(_, name)| *name).collect();
     let hints = if hints.is_empty() { String::new() } else { format!(" ({})", hints.join(", ")) };
-    println!("  {}{hints}", tool.name);
+    println!("  {}{hints}", printable(&tool.name));
     words(Some(&tool.description));
-    println!("    input  {}", printable(&tool.input_schema));
+    println!("{}", layout::json("input ", &printable(&tool.input_schema), 4));
     if let Some(schema) = &tool.output_schema {
-        println!("    output {}", printable(schema));
+        println!("{}", layout::json("output", &printable(schema), 4));
     }
 }

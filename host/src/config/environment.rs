@@ -41,9 +41,12 @@ pub(super) fn default_cache() -> Result<PathBuf, ConfigError> {
         .ok_or_else(|| ConfigError::Environment("no cache folder: set PORTCULLIS_CACHE or server.cache".into()))
 }
 
-/// Certificates that are trusted instead of the system's, as OpenSSL's variables name them.
+/// Certificates that are trusted instead of the system's, as OpenSSL's variables name them: a file, and folders with a
+/// colon between them.
 pub fn certificates() -> Vec<PathBuf> {
-    ["SSL_CERT_FILE", "SSL_CERT_DIR"].into_iter().filter_map(folder).collect()
+    let folders = std::env::var_os("SSL_CERT_DIR").unwrap_or_default();
+    let folders = std::env::split_paths(&folders).filter(|folder| !folder.as_os_str().is_empty());
+    folder("SSL_CERT_FILE").into_iter().chain(folders).collect()
 }
 
 /// The user's editor.

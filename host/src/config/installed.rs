@@ -1,7 +1,7 @@
 //! Plugins that were installed, beside those of the configuration file: what the lock file has.
 
 use super::{Config, ConfigError, PluginTable, plugin};
-use crate::install::{Entry, Lock, Store, lock_path};
+use crate::install::{Entry, Lock, Store};
 use crate::policy::{PluginId, PluginSpec, Side, Withdrawn};
 use std::path::Path;
 
@@ -68,9 +68,4 @@ impl Config {
             .map_err(|error| fail(format!("server.withdrawn-file cannot be read: {error}")))?;
         list.and(&text).map_err(fail)
     }
-}
-
-/// The lock file of a configuration file, as an absolute path.
-pub(super) fn lock_of(path: &Path) -> Option<std::path::PathBuf> {
-    std::path::absolute(path).ok().map(|path| lock_path(&path))
 }

@@ -3,6 +3,7 @@
 mod edit;
 mod environment;
 mod file;
+mod fixed;
 mod installed;
 mod secrets;
 mod telemetry;
@@ -11,12 +12,13 @@ mod upstreams;
 pub use edit::Line;
 pub use environment::{certificates, editor, log_filter, quiet_log_filter, variable};
 pub use file::ConfigFile;
+pub use fixed::Fixed;
 
 use crate::agent::UpstreamSettings;
 use crate::audit::AuditSettings;
 use crate::connections::ConnectionSettings;
 use crate::identity::AuthSettings;
-use crate::install::{LockError, SourceSettings, SourceTables};
+use crate::install::{LockError, SourceSettings, SourceTables, lock_path};
 use crate::model::ModelSettings;
 use crate::outbound::Endpoint;
 use crate::policy::{Digest, Grants, Limits, Machine, ParkingLimits, PluginId, PluginSpec, PrincipalLimits, Side};
@@ -188,6 +190,10 @@ pub struct Config {
     pub upstreams: Vec<UpstreamSettings>,
     /// What holds for plugins by where they are published.
     pub sources: SourceTables,
+    /// Where it was read, as an absolute path; none: it is no file's.
+    pub file: Option<PathBuf>,
+    /// What of it holds until the host is started again.
+    pub fixed: Fixed,
     /// The file of what is installed; none: there is no configuration file that it could belong to.
     pub lock: Option<PathBuf>,
     /// File of withdrawn components.
@@ -209,8 +215,10 @@ impl Config {
             },
             source,
         })?;
-        let folder = std::path::absolute(path).ok().and_then(|p| p.parent().map(Path::to_owned)).unwrap_or_default();
-        Ok(Self { lock: installed::lock_of(path), ..Self::parse(&text, path, &folder)? })
+        let file = std::path::absolute(path).ok();
+        let folder = file.as_deref().and_then(Path::parent).map(Path::to_owned).unwrap_or_default();
+        let lock = file.as_deref().map(lock_path);
+        Ok(Self { file, lock, ..Self::parse(&text, path, &folder)? })
     }
 
     /// Reads text; `path` is for messages, `folder` what relative paths are relative to.
@@ -269,6 +277,8 @@ impl Config {
             agent: resolve(Side::Agent, file.agent)?,
             upstreams,
             sources: sources(file.sources, path, folder)?,
+            file: None,
+            fixed: Fixed::of(text),
             lock: None,
             withdrawn_file: file.server.withdrawn_file.map(|list| folder.join(home_expanded(&list))),
             withdrawn: file.server.withdrawn,
@@ -280,6 +290,11 @@ impl Config {
         let names = self.plugins.iter().chain(&self.agent).flat_map(|spec| &spec.grants.env);
         let environment = names.filter_map(|name| Some((name.clone(), std::env::var(name).ok()?))).collect();
         Machine { environment, state: self.state.clone() }
+    }
+
+    /// Whether any plugin may keep values from call to call.
+    pub fn keeps_state(&self) -> bool {
+        self.plugins.iter().chain(&self.agent).any(|spec| spec.grants.state.is_some())
     }
 
     /// Whether it starts programs of the operator's: servers behind this one, on their stdin and stdout.

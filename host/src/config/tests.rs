@@ -57,6 +57,7 @@ fn the_rest_of_the_example_is_right_too() {
     let source = config.sources.of("registry.example.com/acme/files");
     assert_eq!(source.password_file.as_deref(), Some(Path::new("/base/registry.password")));
     assert_eq!(source.trusted_root.as_deref(), Some(Path::new("/base/trusted-root.json")));
+    assert_eq!(source.cosign_keys, [Path::new("/base/cosign.pub")]);
     let [search, tracker] = &config.upstreams[..] else { panic!("not two servers") };
     assert_eq!(
         (search.patience(), search.exposes("find_x"), search.exposes("x")),

@@ -293,8 +293,9 @@ fn nothing() -> HttpBody {
 fn failure(error: ExchangeError) -> HttpError {
     match error {
         ExchangeError::Connect => HttpError::Connect,
-        ExchangeError::Certificate(why) => HttpError::Certificate(why),
-        ExchangeError::Tls(why) => HttpError::Tls(why),
+        ExchangeError::Certificate(at, why) => HttpError::Certificate(at, why),
+        ExchangeError::Tls(at, why) => HttpError::Tls(at, why),
+        ExchangeError::Handshake(at, time) => HttpError::Handshake(at, time),
         ExchangeError::Headers => HttpError::AnswerHeaders,
         ExchangeError::Incomplete => HttpError::Incomplete,
         ExchangeError::Protocol(why) => HttpError::Protocol(why),

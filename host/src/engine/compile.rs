@@ -53,6 +53,11 @@ impl Compiler {
         self.engines.get(profile).map_err(CompileError)
     }
 
+    /// Instances there are now of all that was compiled here.
+    pub fn instances(&self) -> u64 {
+        self.engines.instances()
+    }
+
     /// The component with this digest, if an earlier run compiled it for this engine.
     pub fn cached(&self, digest: &str, profile: Profile) -> Result<Option<Cached>, CompileError> {
         let engine = self.engine(profile)?;

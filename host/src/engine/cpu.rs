@@ -1,4 +1,5 @@
-//! CPU time of one call: how long its future was being polled.
+//! CPU time of one call: what threads spend on it while they poll its future. A thread that has to stand back meanwhile,
+//! because there is more to do than there are processors, spends nothing.
 
 use crate::clock::Clock;
 use std::future::Future;
@@ -12,21 +13,19 @@ use std::time::{Duration, Instant};
 ///
 /// A guest yields at every epoch tick, so a poll lasts about a tick; the sum is exact to that.
 #[derive(Clone)]
-pub(super) struct CpuTime {
+pub struct CpuTime {
     clock: Arc<dyn Clock>,
-    start: Instant,
     /// Nanoseconds of finished polls.
     done: Arc<AtomicU64>,
     /// Nanoseconds that others spent on the call's behalf; part of `done`.
     elsewhere: Arc<AtomicU64>,
-    /// When the running poll began: nanoseconds since `start`.
+    /// When the running poll began: nanoseconds of CPU time that its thread had had.
     since: Arc<AtomicU64>,
 }
 
 impl CpuTime {
     pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
-        let start = clock.now();
-        Self { clock, start, done: Arc::default(), elsewhere: Arc::default(), since: Arc::default() }
+        Self { clock, done: Arc::default(), elsewhere: Arc::default(), since: Arc::default() }
     }
 
     /// The same clock, counting from now.
@@ -34,13 +33,14 @@ impl CpuTime {
         Self::new(self.clock.clone())
     }
 
-    fn elapsed(&self) -> u64 {
-        u64::try_from(self.clock.now().saturating_duration_since(self.start).as_nanos()).unwrap_or(u64::MAX)
+    /// What the clock says.
+    pub(super) fn now(&self) -> Instant {
+        self.clock.now()
     }
 
-    /// Wall-clock time since the call began.
-    pub(super) fn since_start(&self) -> Duration {
-        Duration::from_nanos(self.elapsed())
+    /// CPU time of this thread in nanoseconds.
+    fn thread(&self) -> u64 {
+        u64::try_from(self.clock.cpu().as_nanos()).unwrap_or(u64::MAX)
     }
 
     /// Counts time that was spent on the call's behalf, but not while it was polled.
@@ -55,6 +55,11 @@ impl CpuTime {
         Duration::from_nanos(self.elsewhere.load(Ordering::Relaxed))
     }
 
+    /// CPU time of finished polls alone.
+    pub(super) fn own(&self) -> Duration {
+        self.total().saturating_sub(self.elsewhere())
+    }
+
     /// CPU time of finished polls, and what was added.
     pub(super) fn total(&self) -> Duration {
         Duration::from_nanos(self.done.load(Ordering::Relaxed))
@@ -62,7 +67,7 @@ impl CpuTime {
 
     /// CPU time up to now, asked from inside a poll.
     pub(super) fn so_far(&self) -> Duration {
-        self.total() + Duration::from_nanos(self.elapsed().saturating_sub(self.since.load(Ordering::Relaxed)))
+        self.total() + Duration::from_nanos(self.thread().saturating_sub(self.since.load(Ordering::Relaxed)))
     }
 
     /// Measures every poll of `future`.
@@ -81,10 +86,10 @@ impl<F: Future + Unpin> Future for Measured<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        let begin = self.cpu.elapsed();
+        let begin = self.cpu.thread();
         self.cpu.since.store(begin, Ordering::Relaxed);
         let polled = Pin::new(&mut self.future).poll(cx);
-        let spent = self.cpu.elapsed().saturating_sub(begin);
+        let spent = self.cpu.thread().saturating_sub(begin);
         self.cpu.done.fetch_add(spent, Ordering::Relaxed);
         polled
     }

@@ -1,12 +1,12 @@
 //! Who gets the next place, where there are fewer places than want one.
 //!
-//! Places go round: from principal to principal, since nobody may pay for another's haste, and of one principal from
-//! plugin to plugin, so that a plugin with many calls delays itself and not its neighbours. Within one plugin of one
-//! principal, who came first goes first. A plugin and a principal each have a ceiling below the number of places, so that
-//! even calls which never end leave some to others, and a line that is full refuses at once instead of hoarding requests.
+//! Places go round as turns do in a [`Line`]. A plugin and a principal each have a ceiling below the number of places, so
+//! that even calls which never end leave some to others, and a line that is full refuses at once instead of hoarding
+//! requests.
 
+use super::line::Line;
 use crate::policy::{PluginId, Principal};
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
@@ -57,25 +57,15 @@ struct Lines {
     free: u32,
     /// Names of those who wait: a number each, never used twice.
     next: u64,
-    principals: HashMap<Principal, Share>,
+    principals: HashMap<Principal, Count>,
     plugins: HashMap<PluginId, Count>,
-    /// Principals with somebody in line, in the order of their turns.
-    turns: VecDeque<Principal>,
+    line: Line<Waiter>,
 }
 
 #[derive(Default)]
 struct Count {
     running: u32,
     waiting: u32,
-}
-
-/// What one principal has, and the lines of its plugins.
-#[derive(Default)]
-struct Share {
-    count: Count,
-    lines: HashMap<PluginId, VecDeque<Waiter>>,
-    /// Plugins with somebody in line, in the order of their turns.
-    turns: VecDeque<PluginId>,
 }
 
 struct Waiter {
@@ -87,8 +77,8 @@ struct Waiter {
 impl Fair {
     /// So many places.
     pub fn new(places: Places) -> Self {
-        let (principals, plugins, turns) = Default::default();
-        Self(Arc::new(Mutex::new(Lines { places, free: places.all, next: 0, principals, plugins, turns })))
+        let (principals, plugins, line) = Default::default();
+        Self(Arc::new(Mutex::new(Lines { places, free: places.all, next: 0, principals, plugins, line })))
     }
 
     fn lines(&self) -> MutexGuard<'_, Lines> {
@@ -166,7 +156,7 @@ impl Lines {
     /// Takes a place that is free. If one is, whoever waits is waiting for a ceiling and not for a place.
     fn take(&mut self, seeker: &Seeker) -> bool {
         let held = |count: Option<&Count>| count.map_or(0, |count| count.running);
-        let all = held(self.principals.get(&seeker.principal).map(|share| &share.count));
+        let all = held(self.principals.get(&seeker.principal));
         let below = all < self.places.per_principal && held(self.plugins.get(&seeker.plugin)) < seeker.concurrent;
         let taken = self.free > 0 && below;
         if taken {
@@ -177,13 +167,13 @@ impl Lines {
 
     fn begin(&mut self, principal: &Principal, plugin: &PluginId) {
         self.free -= 1;
-        self.share(principal).count.running += 1;
+        self.of(principal).running += 1;
         self.count(plugin).running += 1;
     }
 
     fn leave(&mut self, seeker: &Seeker) {
         self.free += 1;
-        self.share(&seeker.principal).count.running -= 1;
+        self.of(&seeker.principal).running -= 1;
         self.count(&seeker.plugin).running -= 1;
         self.forget(&seeker.principal, &seeker.plugin);
     }
@@ -195,50 +185,31 @@ impl Lines {
         if !again && waiting(plugin) >= seeker.queue {
             return Err(Full::Plugin(seeker.queue));
         }
-        if !again && waiting(principal.map(|share| &share.count)) >= self.places.queue {
+        if !again && waiting(principal) >= self.places.queue {
             return Err(Full::Principal(self.places.queue));
         }
         self.next += 1;
         let (call, called) = oneshot::channel();
         let waiter = Waiter { name: self.next, concurrent: seeker.concurrent, call };
         self.count(&seeker.plugin).waiting += 1;
-        let share = self.share(&seeker.principal);
-        share.count.waiting += 1;
-        let first_of_all = share.turns.is_empty();
-        let line = share.lines.entry(seeker.plugin.clone()).or_default();
-        if line.is_empty() {
-            share.turns.push_back(seeker.plugin.clone());
-        }
+        self.of(&seeker.principal).waiting += 1;
         match again {
-            true => line.push_front(waiter),
-            false => line.push_back(waiter),
-        }
-        if first_of_all {
-            self.turns.push_back(seeker.principal.clone());
+            true => self.line.join_first(&seeker.principal, &seeker.plugin, waiter),
+            false => self.line.join(&seeker.principal, &seeker.plugin, waiter),
         }
         Ok((self.next, called))
     }
 
     /// Leaves the line; nothing when it was called already.
     fn quit(&mut self, seeker: &Seeker, name: u64) {
-        let Some(share) = self.principals.get_mut(&seeker.principal) else { return };
-        let Some(line) = share.lines.get_mut(&seeker.plugin) else { return };
-        let Some(at) = line.iter().position(|waiter| waiter.name == name) else { return };
-        line.remove(at);
-        if line.is_empty() {
-            share.lines.remove(&seeker.plugin);
-            share.turns.retain(|plugin| *plugin != seeker.plugin);
+        if self.line.quit(&seeker.principal, &seeker.plugin, |waiter| waiter.name == name).is_some() {
+            self.waits_no_more(&seeker.principal, &seeker.plugin);
         }
-        self.waits_no_more(&seeker.principal, &seeker.plugin);
     }
 
     fn waits_no_more(&mut self, principal: &Principal, plugin: &PluginId) {
         self.count(plugin).waiting -= 1;
-        let share = self.share(principal);
-        share.count.waiting -= 1;
-        if share.turns.is_empty() {
-            self.turns.retain(|turn| turn != principal);
-        }
+        self.of(principal).waiting -= 1;
         self.forget(principal, plugin);
     }
 
@@ -261,21 +232,14 @@ impl Lines {
 
     /// Whose turn it is among those who are below their ceilings.
     fn next(&mut self) -> Option<(Principal, PluginId, Waiter)> {
-        for _ in 0..self.turns.len() {
-            let principal = self.turns.pop_front()?;
-            let called = match self.principals.get_mut(&principal) {
-                Some(share) if share.count.running < self.places.per_principal => share.next(&self.plugins),
-                _ => None,
-            };
-            self.turns.push_back(principal.clone());
-            if let Some((plugin, waiter)) = called {
-                return Some((principal, plugin, waiter));
-            }
-        }
-        None
+        let (places, principals, plugins) = (&self.places, &self.principals, &self.plugins);
+        self.line.next(
+            |principal| principals.get(principal).is_none_or(|count| count.running < places.per_principal),
+            |plugin, waiter| plugins.get(plugin).is_none_or(|count| count.running < waiter.concurrent),
+        )
     }
 
-    fn share(&mut self, principal: &Principal) -> &mut Share {
+    fn of(&mut self, principal: &Principal) -> &mut Count {
         self.principals.entry(principal.clone()).or_default()
     }
 
@@ -286,31 +250,12 @@ impl Lines {
     /// Keeps nothing of those who have nothing.
     fn forget(&mut self, principal: &Principal, plugin: &PluginId) {
         let nothing = |count: &Count| count.running == 0 && count.waiting == 0;
-        if self.principals.get(principal).is_some_and(|share| nothing(&share.count)) {
+        if self.principals.get(principal).is_some_and(nothing) {
             self.principals.remove(principal);
         }
         if self.plugins.get(plugin).is_some_and(nothing) {
             self.plugins.remove(plugin);
         }
-    }
-}
-
-impl Share {
-    fn next(&mut self, plugins: &HashMap<PluginId, Count>) -> Option<(PluginId, Waiter)> {
-        for _ in 0..self.turns.len() {
-            let plugin = self.turns.pop_front()?;
-            let running = plugins.get(&plugin).map_or(0, |count| count.running);
-            let line = self.lines.get_mut(&plugin);
-            let called = line.and_then(|line| line.pop_front_if(|waiter| running < waiter.concurrent));
-            match self.lines.get(&plugin).is_some_and(|line| !line.is_empty()) {
-                true => self.turns.push_back(plugin.clone()),
-                false => drop(self.lines.remove(&plugin)),
-            }
-            if let Some(waiter) = called {
-                return Some((plugin, waiter));
-            }
-        }
-        None
     }
 }
 

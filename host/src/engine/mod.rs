@@ -5,11 +5,15 @@
 
 mod artifact;
 mod cache;
+mod caught;
 mod compile;
 mod cpu;
 mod error;
 mod fair;
+mod lane;
 mod limiter;
+mod line;
+mod pace;
 mod profile;
 mod standstill;
 mod store;
@@ -18,9 +22,13 @@ mod trap;
 mod worker;
 
 pub use cache::{CacheError, CompileCache};
+pub use caught::caught;
 pub use compile::{Cached, CompileError, Compiler, Fresh};
+pub use cpu::CpuTime;
 pub use error::{CallError, Caller, Crowd};
 pub use fair::{Fair, Full, Held, Places, Seeker};
+pub use lane::{close_lane, is_slow};
+pub use pace::Pace;
 pub use profile::{Engines, MAX_INSTANCES, MAX_WAITING, Profile};
 pub use standstill::{Standstill, Still};
 pub use store::{Allowance, Cost, Supervised, Supervision, arm, new_store, supervise};

@@ -54,6 +54,14 @@ impl Engines {
         self.running(profile).map(|running| &running.engine)
     }
 
+    /// Instances there are now, those that wait for a call included.
+    pub fn instances(&self) -> u64 {
+        let made = [&self.fuel, &self.ticks].into_iter().filter_map(|engine| engine.get()?.as_ref().ok());
+        made.filter_map(|running| running.engine.pooling_allocator_metrics())
+            .map(|pool| pool.component_instances())
+            .sum()
+    }
+
     /// What compiled code depends on besides the component: wasmtime's version, target and settings. Hexadecimal.
     pub fn fingerprint(&self, profile: Profile) -> Result<&str, String> {
         self.running(profile).map(|running| running.fingerprint.as_str())

@@ -1,5 +1,6 @@
 //! One Store, one call: limits set before the guest runs its first instruction, and somebody watching until it ends.
 
+use super::caught::caught;
 use super::cpu::CpuTime;
 use super::error::CallError;
 use super::limiter::Limiter;
@@ -66,6 +67,11 @@ impl Supervision {
         self.cpu = self.cpu.restarted();
         self.stood_before = allowance.standstill.total();
         self.allowance = allowance;
+    }
+
+    /// The time the call that has begun spends on processors.
+    pub fn cpu(&self) -> CpuTime {
+        self.cpu.clone()
     }
 
     /// What the call may use.
@@ -162,12 +168,12 @@ where
     let Allowance { limits, budget, cancel, standstill, .. } = supervision.allowance.clone();
     let stood_before = supervision.stood_before;
     let ended = {
-        let running = cpu.measure(guest(store));
+        let running = cpu.measure(caught(guest(store)));
         // In this order: a call that ends at its first poll never registers a timer, which would wake another thread. A
         // guest that is still running has yielded, so the other two are looked at after every tick.
         tokio::select! {
             biased;
-            result = running => Ok(result),
+            result = running => result,
             () = cancel.cancelled() => Err(CallError::Cancelled),
             () = standstill.deadline(budget, stood_before) => {
                 Err(CallError::DeadlineExceeded { limit: budget.time })
@@ -185,8 +191,9 @@ where
             Err(trap::classify(&error, store.data_mut().supervision(), spent))
         }
     };
-    let cost =
-        Cost { spent, wall: cpu.since_start(), peak_memory: store.data_mut().supervision().limiter.peak_memory() };
+    let peak_memory = store.data_mut().supervision().limiter.peak_memory();
+    // From the moment that its deadline is counted from, so that a call which met it has taken that long.
+    let cost = Cost { spent, wall: cpu.now().saturating_duration_since(budget.begun()), peak_memory };
     (result, cost)
 }
 
@@ -197,3 +204,6 @@ fn bytes(size: bytesize::ByteSize) -> usize {
 fn clamp(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,8 +1,8 @@
-//! What strangers' bytes reach first, each as one function of bytes: what fuzzers call, and the tests with fixed seeds.
-//! Beyond not failing, each says what must hold for every input.
+//! What strangers' bytes reach first, each as one function of bytes: what is fuzzed, for a moment with every test run and
+//! for as long as one likes by `cargo xtask fuzz`. Beyond not failing, each says what must hold for every input.
 //!
-//! Only there under test and under `--cfg fuzzing`, which `cargo fuzz` sets. The targets are in `tests/fuzz`.
-#![allow(clippy::unwrap_used, reason = "what must hold is unwrapped")]
+//! A target returns what became of its input, in words: an input with which something else becomes of it is worth
+//! changing further, which is how mutations find their way in.
 
 use crate::config::Config;
 use crate::imports::Schema;
@@ -14,14 +14,13 @@ use serde_json::Value;
 use std::path::Path;
 use std::sync::OnceLock;
 
-#[cfg(test)]
 mod driver;
 
-/// A target: its name, which is its folder's and its program's too, and what it does with bytes.
-pub type Target = (&'static str, fn(&[u8]));
+/// A target: its name, which is its folder's in `tests/fuzz/corpus` too, and what it does with bytes.
+type Target = (&'static str, fn(&[u8]) -> String);
 
 /// All of them.
-pub const TARGETS: &[Target] = &[
+const TARGETS: &[Target] = &[
     ("component", component),
     ("manifest", manifest),
     ("policy", policy),
@@ -32,23 +31,31 @@ pub const TARGETS: &[Target] = &[
 ];
 
 /// A component as it comes from outside, before anything compiles it.
-pub fn component(data: &[u8]) {
-    if let Ok(inspection) = package::inspect(data) {
-        assert_eq!(inspection.size, data.len() as u64);
+fn component(data: &[u8]) -> String {
+    match package::inspect(data) {
+        Ok(inspection) => {
+            assert_eq!(inspection.size, data.len() as u64);
+            format!("{} imports", inspection.imports.len())
+        }
+        Err(refusal) => refusal.to_string(),
     }
 }
 
 /// A manifest: what is accepted says the same when it is written and read again.
-pub fn manifest(data: &[u8]) {
-    if let Ok(manifest) = Manifest::parse(data) {
-        let again = serde_json::to_vec(&manifest).unwrap();
-        assert_eq!(Manifest::parse(&again).unwrap(), manifest);
+fn manifest(data: &[u8]) -> String {
+    match Manifest::parse(data) {
+        Ok(manifest) => {
+            let again = serde_json::to_vec(&manifest).unwrap();
+            assert_eq!(Manifest::parse(&again).unwrap(), manifest);
+            String::from_utf8(again).unwrap().split('"').step_by(2).collect()
+        }
+        Err(why) => why,
     }
 }
 
 /// Requests, grants and a use of them, with a zero byte between: nothing is allowed that only one of the two names, and
 /// nothing at all without grants.
-pub fn policy(data: &[u8]) {
+fn policy(data: &[u8]) -> String {
     let mut parts = data.splitn(3, |byte| *byte == 0).map(String::from_utf8_lossy);
     let mut part = || parts.next().unwrap_or_default();
     let requests = toml::from_str::<Requests>(&part()).unwrap_or_default();
@@ -81,13 +88,15 @@ pub fn policy(data: &[u8]) {
     for authority in &without {
         assert!(uses(authority).iter().all(|allowed| !allowed), "one key was enough");
     }
-    uses(&both);
+    let mut became = format!("{:?}", uses(&both));
     if let Err(denial) = both.http(&target) {
         assert!(!denial.to_string().chars().any(char::is_control), "{denial}");
     }
-    if let Ok(pattern) = HttpPattern::new(&named) {
-        assert_eq!(HttpPattern::new(&pattern.to_string()).unwrap(), pattern);
+    match HttpPattern::new(&named) {
+        Ok(pattern) => assert_eq!(HttpPattern::new(&pattern.to_string()).unwrap(), pattern),
+        Err(why) => became += &why.to_string(),
     }
+    became
 }
 
 /// A request in its last form, however odd its parts.
@@ -106,42 +115,51 @@ fn target(text: &str) -> HttpTarget {
 }
 
 /// A reference to a plugin: what is accepted means the same when it is written and read again.
-pub fn reference(data: &[u8]) {
-    let Ok(text) = std::str::from_utf8(data) else { return };
+fn reference(data: &[u8]) -> String {
+    let Ok(text) = std::str::from_utf8(data) else { return String::new() };
     match Reference::parse(text) {
         Ok(reference) => {
             assert_eq!(Reference::parse(&reference.to_string()).unwrap(), reference, "{text:?}");
             assert!(!reference.place().is_empty() || text.starts_with("file:"), "{text:?}");
+            text.chars().filter(|c| !c.is_alphanumeric()).take(8).collect()
         }
-        Err(error) => assert!(!error.to_string().chars().any(char::is_control), "{error}"),
+        Err(error) => {
+            let why = error.to_string();
+            assert!(!why.chars().any(char::is_control), "{why}");
+            why
+        }
     }
 }
 
 /// A configuration file.
-pub fn config(data: &[u8]) {
-    let Ok(text) = std::str::from_utf8(data) else { return };
+fn config(data: &[u8]) -> String {
+    let Ok(text) = std::str::from_utf8(data) else { return String::new() };
     // What it refers to is below a folder that is nowhere.
-    let _ = Config::parse(text, Path::new("/nowhere/p.toml"), Path::new("/nowhere"));
+    let parsed = Config::parse(text, Path::new("/nowhere/p.toml"), Path::new("/nowhere"));
+    parsed.err().map(|why| why.to_string()).unwrap_or_default()
 }
 
 /// A tool's schema and a call's arguments, with a zero byte between.
-pub fn arguments(data: &[u8]) {
+fn arguments(data: &[u8]) -> String {
     let mut parts = data.splitn(2, |byte| *byte == 0).map(String::from_utf8_lossy);
     let (schema, value) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-    let Ok(schema) = Schema::compile(&schema) else { return };
-    if let Ok(value) = serde_json::from_str::<Value>(&value)
-        && let Err(complaint) = schema.check(&value)
-    {
-        assert!(complaint.len() < 4 << 10, "{} bytes of complaint", complaint.len());
-    }
+    let schema = match Schema::compile(&schema) {
+        Ok(schema) => schema,
+        Err(why) => return why.to_string(),
+    };
+    let Ok(value) = serde_json::from_str::<Value>(&value) else { return "no value".into() };
+    let complaint = schema.check(&value).err().unwrap_or_default();
+    assert!(complaint.len() < 4 << 10, "{} bytes of complaint", complaint.len());
+    complaint
 }
 
 /// A state that a client brings back: nothing opens that was not sealed here for this very request.
-pub fn request_state(data: &[u8]) {
+fn request_state(data: &[u8]) -> String {
     static STATE: OnceLock<ForeignState> = OnceLock::new();
     let state = STATE.get_or_init(ForeignState::new);
     if let Ok(text) = std::str::from_utf8(data) {
         assert!(!state.opens(text), "{text:?} opens");
     }
     assert!(!state.opens_when_changed(data), "{data:?} changes nothing that matters");
+    String::new()
 }

@@ -3,8 +3,8 @@
 mod going;
 
 use super::{
-    Budgeted, CallContext, CallSink, ClientCalls, Content, Exhaustion, GuestDenial, NoSink, Output, Permit, Questions,
-    Tool, ToolResult,
+    Budgeted, CallContext, CallSink, ClientCalls, Content, Doing, Exhaustion, GuestDenial, NoSink, Output, Permit,
+    Questions, Tool, ToolResult,
 };
 use crate::audit::{Event, Trail};
 use crate::engine::Standstill;
@@ -270,9 +270,12 @@ impl AgentTools {
         let Caller { context, output, cancel, client, questions, standstill, held, .. } = caller;
         let sink = if options.chunks { output.forward(&name) } else { Arc::new(NoSink) };
         let (parent, mut context) = (context.id.clone(), context.nested());
-        let mut span = self.permit.trail().span("reverse call").map(Active::outward);
+        // Its name is that of a tool that is there, and granted.
+        let mut span = self.permit.trail().span("tools/call").map(|span| span.outward().of(&name));
         if let Some(span) = &mut span {
-            span.set("portcullis.tool", &*name);
+            span.set("mcp.method.name", "tools/call");
+            span.set("gen_ai.tool.name", &*name);
+            span.set("portcullis.request.size", arguments.len() as u64);
             context.traceparent = span.place().map(|place| place.traceparent());
         }
         let (purpose, agent, plugin) = (options.purpose.clone(), self.caller.clone(), self.permit.plugin().clone());
@@ -309,7 +312,10 @@ impl AgentTools {
         let made = calls.into_iter().map(|call| async {
             match call {
                 Ok(call) => call.make().await,
-                Err(error) => (Err(error), Spent::default()),
+                Err(error) => {
+                    Doing::begin(self.permit.trail(), "tools/call").outward().ended(error.name());
+                    (Err(error), Spent::default())
+                }
             }
         });
         stream::iter(made).buffered(parallel).collect().await
@@ -325,7 +331,7 @@ impl ReverseCall {
     pub async fn make(mut self) -> (Result<AgentResult, AgentError>, Spent) {
         let (agent, lineage) = (self.agent.clone(), self.lineage.clone());
         let (trail, lane, tool) = (self.trail.clone(), self.lane.clone(), self.name.clone());
-        let mut going = Going { trail, lane, tool, outcome: "cancelled", span: self.span.take() };
+        let mut going = Going { trail, lane, tool, outcome: "cancelled", bytes: 0, span: self.span.take() };
         let (answer, spent) = agent.call(self).await;
         if let Ok(result) = &answer
             && result.private
@@ -337,6 +343,7 @@ impl ReverseCall {
             Err(AgentError::ToolError(result)) => size(&result.content, result.structured.as_deref()),
             Err(_) => 0,
         };
+        going.bytes = bytes;
         let answer = lineage.learn(bytes).map_err(AgentError::from).and(answer);
         going.outcome = answer.as_ref().map_or_else(AgentError::name, |_| "ok");
         (answer, spent)

@@ -3,7 +3,7 @@
 
 use super::{Budgeted, CallContext, Exhaustion, GuestDenial, Permit};
 use crate::policy::{Hearer, Limits, Lineage, PluginId, Principal};
-use crate::telemetry::{Active, printable};
+use crate::telemetry::printable;
 use async_trait::async_trait;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -172,7 +172,6 @@ impl Accounts {
             let limit = self.limit.into();
             return Err(ConnectionError::Exhausted(Exhaustion { budget: Budgeted::Calls, limit }));
         }
-        let _span = self.permit.trail().span("connection").map(Active::outward);
         self.connections.send(&self.principal, name, request).await
     }
 

@@ -1,5 +1,6 @@
 //! Pieces of output, as in WIT `types`.
 
+use crate::telemetry::is_unsafe;
 use serde::{Deserialize, Serialize};
 
 /// Whom a piece is for.
@@ -140,12 +141,55 @@ impl Content {
                 Err(format!("{:?} is not the media type of audio", blob.mime_type))
             }
             ContentData::ResourceLink(ResourceLink { uri, .. })
-            | ContentData::Resource(EmbeddedResource { uri, .. })
-                if !uri.contains(':') =>
-            {
-                Err(format!("{uri:?} is not a URI"))
-            }
-            _ => Ok(()),
+            | ContentData::Resource(EmbeddedResource { uri, .. }) => link(uri),
+            ContentData::Text(_) | ContentData::Image(_) | ContentData::Audio(_) => Ok(()),
+        }
+    }
+}
+
+/// Schemes whose links are programs: who clicks on one in a client's window lets the plugin act there as that person.
+const PROGRAMS: [&str; 2] = ["javascript", "vbscript"];
+
+/// Whether a client may be shown this as a place to go to.
+fn link(uri: &str) -> Result<(), String> {
+    let scheme = uri.split_once(':').map(|(scheme, _)| scheme).filter(|scheme| {
+        let rest = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && scheme.chars().all(rest)
+    });
+    let Some(scheme) = scheme else { return Err(format!("{uri:?} is not a URI")) };
+    if uri.chars().any(|c| c.is_whitespace() || is_unsafe(c)) {
+        return Err(format!("{uri:?} has a character that no URI has"));
+    }
+    match PROGRAMS.iter().find(|program| scheme.eq_ignore_ascii_case(program)) {
+        Some(program) => Err(format!("{uri:?} is a program and not a link: `{program}:` is run by who follows it")),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_leads_somewhere_and_runs_nothing() {
+        let check = |uri: &str| {
+            let resource = EmbeddedResource { uri: uri.into(), mime_type: None, body: ResourceBody::Text("a".into()) };
+            Content { data: ContentData::Resource(resource), annotations: None }.check()
+        };
+        for good in [
+            "https://a.example/b?c=d#e",
+            "file:///a",
+            "notes:1",
+            "urn:isbn:1",
+            "x-a+b.c:javascript:",
+            "https://é.example/日本",
+        ] {
+            assert_eq!(check(good), Ok(()), "{good}");
+        }
+        let bad =
+            ["", "a", ":a", "1:a", "a b:c", "https://a b", "java\nscript:a", "\u{1}javascript:a", "https://a\u{202e}b"];
+        for bad in bad.into_iter().chain(["javascript:alert(1)", "JavaScript:alert(1)", "VBSCRIPT:a"]) {
+            assert!(check(bad).is_err(), "{bad:?}");
         }
     }
 }

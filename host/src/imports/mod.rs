@@ -11,6 +11,7 @@ mod client;
 mod completion;
 mod connections;
 mod content;
+mod doing;
 mod events;
 mod http;
 mod keepers;
@@ -22,9 +23,11 @@ mod progress;
 mod prompt;
 mod publish;
 mod resource;
+mod room;
 mod schema;
 mod state;
 mod steering;
+mod time;
 mod tool;
 pub mod wasi;
 
@@ -41,6 +44,7 @@ pub use client::{
 pub use completion::{Completing, Completion, CompletionQuery};
 pub use connections::{Accounts, ConnectionError, ConnectionRequest, ConnectionResponse, Connections, NoConnections};
 pub use content::{Annotations, Blob, Content, ContentData, EmbeddedResource, ResourceBody, ResourceLink, Role};
+pub use doing::{Doing, Outcome};
 pub use events::{Event, EventError, EventSink, Events};
 pub use http::{
     Egress, Http, HttpBody, HttpError, HttpRequest, NoEgress, Outlet, Patience, Receipt,
@@ -55,6 +59,7 @@ pub use progress::{Progress, Report};
 pub use prompt::{Prompt, PromptArgument, PromptMessage, PromptResult};
 pub use publish::{Attributes, Publish, PublishError, PublishedPrompt, Publisher};
 pub use resource::{ReadError, ResourceInfo, ResourceTemplate};
+pub use room::{ENTRY, Room, Share};
 pub use schema::{Schema, SchemaError};
 pub use state::{Expectation, State, StateEntry, StateError, StateOwner, StateStore};
 pub use steering::{MAX_MESSAGE as MAX_STEERING_MESSAGE, Steering, SteeringError};
@@ -105,6 +110,8 @@ pub struct CallCtx {
     pub accounts: Accounts,
     /// `wasi:http`.
     pub http: Http,
+    /// Its files, and how much they may grow.
+    pub files: wasi::Files,
     /// What the call may do, and the records of what is decided on its behalf.
     pub permit: Permit,
     /// The last path that the sandbox refused, for the error the user sees.
@@ -138,6 +145,7 @@ impl CallCtx {
             client,
             accounts,
             http,
+            files: wasi::Files::new(limits.growth.as_u64(), &permit),
             permit,
             refused_path: None,
         }
@@ -148,9 +156,20 @@ impl CallCtx {
         self.permit.trail()
     }
 
+    /// Begins something that the guest asked for, by interface and function; `bytes` is what it gave.
+    pub fn doing(&self, name: &'static str, bytes: usize) -> Doing {
+        Doing::begin(self.trail(), name).taking(bytes as u64)
+    }
+
     /// With a way to other servers; without, whatever is granted is not sent.
     pub fn sending_by(mut self, egress: Arc<dyn Egress>) -> Self {
         self.http = Http::new(self.permit.clone(), self.agent_tools.lineage().clone(), egress);
+        self
+    }
+
+    /// With a directory of the plugin's own, which all its calls share.
+    pub fn at_home_in(mut self, room: Option<&Arc<Room>>) -> Self {
+        self.files.share(room, &self.permit);
         self
     }
 

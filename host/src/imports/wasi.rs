@@ -1,21 +1,22 @@
 //! WASI 0.2 as a guest gets it: nothing but what was granted. No arguments, stdin or network; clocks and randomness; the
 //! granted directories and variables; stdout and stderr into the log.
 
+mod files;
+mod growing;
+
+pub use files::{Files, Watched};
+
 use super::log::{GuestLog, Stream};
+use super::time::Coarse;
 use crate::policy::{Access, Authority};
 use bytes::Bytes;
-use std::future::Future;
 use std::path::PathBuf;
 use tokio::io::AsyncWrite;
-use wasmtime::StoreContextMut;
-use wasmtime::component::{Linker, Resource};
+use wasmtime::component::Linker;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
-use wasmtime_wasi::filesystem::WasiFilesystemView;
-use wasmtime_wasi::p2::bindings::filesystem::types::{
-    Descriptor, DescriptorFlags, ErrorCode, HostDescriptor, OpenFlags, PathFlags,
-};
+use wasmtime_wasi::clocks::{MonotonicClock, WallClock};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
-use wasmtime_wasi::{FsPerms, WasiCtx, WasiCtxBuilder, WasiView};
+use wasmtime_wasi::{FsPerms, WasiCtx, WasiCtxBuilder};
 
 /// What one `get-random-bytes` may return. Bounds a host allocation that the guest sizes.
 const MAX_RANDOM: u64 = 64 << 10;
@@ -43,6 +44,8 @@ pub struct MountError {
 pub fn context(authority: &Authority, log: &GuestLog) -> Result<WasiCtx, MountError> {
     let mut builder = WasiCtxBuilder::new();
     builder.max_random_size(MAX_RANDOM);
+    builder.monotonic_clock(Coarse(MonotonicClock::new()));
+    builder.wall_clock(Coarse(WallClock::new()));
     builder.stdout(Output { log: log.clone(), error: false });
     builder.stderr(Output { log: log.clone(), error: true });
     builder.envs(authority.environment());
@@ -58,44 +61,10 @@ pub fn context(authority: &Authority, log: &GuestLog) -> Result<WasiCtx, MountEr
     Ok(builder.build())
 }
 
-/// Data of a Store whose refused paths are remembered.
-pub trait Refusals: WasiView + 'static {
-    /// Called with each refusal.
-    fn refused(&mut self, path: RefusedPath);
-}
-
 /// Puts WASI into a linker.
-pub fn add_to_linker<T: Refusals>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+pub fn add_to_linker<T: Watched>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     wasmtime_wasi::p2::add_to_linker_async(linker)?;
-    // The sandbox tells a guest only "not permitted"; the operator should hear which path, so `open-at` is watched.
-    linker.allow_shadowing(true);
-    linker.instance("wasi:filesystem/types@0.2.12")?.func_wrap_async("[method]descriptor.open-at", watched_open_at)?;
-    linker.allow_shadowing(false);
-    Ok(())
-}
-
-type OpenAt = (Resource<Descriptor>, PathFlags, String, OpenFlags, DescriptorFlags);
-type Opened = (Result<Resource<Descriptor>, ErrorCode>,);
-
-fn watched_open_at<'a, T: Refusals>(
-    mut store: StoreContextMut<'a, T>,
-    (directory, path_flags, path, open_flags, flags): OpenAt,
-) -> Box<dyn Future<Output = wasmtime::Result<Opened>> + Send + 'a> {
-    Box::new(async move {
-        let writes = flags.intersects(DescriptorFlags::WRITE | DescriptorFlags::MUTATE_DIRECTORY)
-            || open_flags.intersects(OpenFlags::CREATE | OpenFlags::TRUNCATE);
-        let opened =
-            store.data_mut().filesystem().open_at(directory, path_flags, path.clone(), open_flags, flags).await;
-        let error = match opened {
-            Ok(descriptor) => return Ok((Ok(descriptor),)),
-            Err(error) => error.downcast()?,
-        };
-        if matches!(error, ErrorCode::NotPermitted | ErrorCode::ReadOnly) {
-            let access = if writes { Access::Write } else { Access::Read };
-            store.data_mut().refused(RefusedPath { path, access });
-        }
-        Ok((Err(error),))
-    })
+    files::add_to_linker(linker)
 }
 
 struct Output {

@@ -50,6 +50,7 @@ pub fn changes(old: &Version, new: &Version) -> Vec<Change> {
     changes.extend(signer(old, new));
     changes.extend(requests(&old.requests, &new.requests));
     changes.extend(imports(&old.imports, &new.imports));
+    changes.extend(claims(old, new));
     if old.definitions != new.definitions {
         let line = "what it says of its tools, resources and prompts has changed".to_owned();
         changes.push(Change { line, needs_consent: true });
@@ -87,6 +88,19 @@ fn signer(old: &Version, new: &Version) -> Option<Change> {
     let shown = |version: &Version| version.signer.clone().unwrap_or_else(|| "nobody".to_owned());
     (old.signer != new.signer)
         .then(|| Change { line: format!("signed by {} -> {}", shown(old), shown(new)), needs_consent: true })
+}
+
+/// Claims that a reader of a licence or a source wants to know of. Nobody checks them, so nothing depends on them.
+fn claims(old: &Version, new: &Version) -> Vec<Change> {
+    let said = |version: &Version, key| {
+        let own = version.claims.get(key).or(version.published_claims.get(key));
+        own.unwrap_or("nothing").to_owned()
+    };
+    let told = |key| {
+        let (before, now) = (said(old, key), said(new, key));
+        (before != now).then(|| Change { line: format!("claims {key}: {before} -> {now}"), needs_consent: false })
+    };
+    ["licenses", "source", "authors"].into_iter().filter_map(told).collect()
 }
 
 /// What is asked for now and was not, or not so far; and what is not asked for any more.

@@ -1,10 +1,9 @@
 //! Who we are to a source: read when it is needed, sent to that source alone, shown to nobody.
 
 use super::settings::SourceSettings;
+use crate::outbound::credential;
 use crate::outbound::header::HeaderValue;
 use base64::Engine;
-use std::io::Read;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use zeroize::Zeroizing;
 
@@ -43,19 +42,8 @@ pub(super) fn read(settings: &SourceSettings) -> Result<Option<Credentials>, Str
 }
 
 fn file(path: &Path) -> Result<Zeroizing<String>, String> {
-    let unreadable = |error: std::io::Error| format!("password-file {} cannot be read: {error}", path.display());
-    let file = std::fs::File::open(path).map_err(unreadable)?;
-    let mode = file.metadata().map_err(unreadable)?.permissions().mode();
-    if mode & 0o077 != 0 {
-        tracing::warn!(
-            path = %path.display(),
-            mode = format!("{:o}", mode & 0o777),
-            "the password of a source can be used by others on this machine: chmod 600 it"
-        );
-    }
-    let mut text = Zeroizing::new(String::new());
-    file.take(LONGEST + 1).read_to_string(&mut text).map_err(unreadable)?;
-    Ok(text)
+    credential(path, "the password of a source", LONGEST)
+        .map_err(|error| format!("password-file {} cannot be read: {error}", path.display()))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What comes of looking for a plugin where it is published.
 
+use crate::package::Claims;
 use crate::policy::Digest;
 use async_trait::async_trait;
 
@@ -14,6 +15,8 @@ pub struct Found {
     pub resolved: String,
     /// Who vouches for them, by the source's policy; none where it asks for nobody.
     pub signer: Option<Signer>,
+    /// What is claimed of them where they are, beside what they say themselves. Nobody has checked it.
+    pub claims: Claims,
 }
 
 /// Who vouches for some bytes, by a signature that was verified.
@@ -21,6 +24,8 @@ pub struct Found {
 pub enum Signer {
     /// The holder of a minisign key, by its identifier.
     Key(String),
+    /// The holder of a key of cosign's, by the digest of the public key.
+    PublicKey(Digest),
     /// Somebody to whom an issuer gave a short-lived certificate.
     Identity {
         /// Such as an OIDC issuer's URL.
@@ -34,6 +39,7 @@ impl std::fmt::Display for Signer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Key(id) => write!(f, "minisign:{id}"),
+            Self::PublicKey(digest) => write!(f, "cosign:{digest}"),
             Self::Identity { issuer, subject } => write!(f, "sigstore:{subject} ({issuer})"),
         }
     }

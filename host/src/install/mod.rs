@@ -28,7 +28,7 @@ pub use proposal::{Proposal, news, proposals};
 pub use reference::{OciName, Reference, ReferenceError};
 pub use review::{Candidate, review, texts};
 pub use settings::{Identity, SignaturePolicy, SourceSettings, SourceTables};
-pub use signature::{Evidence, SignatureError, trusted_comment};
+pub use signature::{Evidence, SignatureError, Simple, trusted_comment};
 pub use sources::{Sources, pack, signature_file};
 pub use store::{Store, StoreError};
 

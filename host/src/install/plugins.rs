@@ -1,11 +1,13 @@
 //! Installing, updating, switching and removing: each a change of the lock file that happens as a whole or not at all.
 
 use super::compare::{self, Verdict};
+use super::lines as grant_lines;
 use super::lock::{Entry, Held, Lock, LockError, Version};
 use super::review::Candidate;
 use super::store::{Store, StoreError};
 use crate::audit::{Audit, Event, Record};
 use crate::clock::Clock;
+use crate::package;
 use crate::policy::{Authority, Digest, PluginId};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -29,6 +31,12 @@ pub enum InstallError {
         "[{table}] nothing of it waits to be accepted; `portcullis plugin update {name}` looks for something newer"
     )]
     NothingStaged { table: String, name: String },
+    #[error("[{0}] there is no version before this one to go back to: one is kept from each update to the next")]
+    NothingBefore(String),
+    #[error(
+        "[{table}] the version before is not in the store any more as it was ({why}); nothing was changed. It was {resolved}"
+    )]
+    Gone { table: String, why: String, resolved: String },
     #[error("[{0}] {1}")]
     Grant(String, String),
     #[error(
@@ -79,7 +87,7 @@ impl Plugins {
             }
             let mut entry = Entry::new(reference.to_owned(), new.version.clone(), approved);
             give(id, &mut entry, grants)?;
-            let lines = lines(entry.grants_table());
+            let lines = grant_lines::each(entry.grants_table());
             lock.insert(id, entry);
             Ok(lines)
         })?;
@@ -136,11 +144,11 @@ impl Plugins {
             let entry = found(lock, id)?;
             match entry.staged.take() {
                 Some(version) if version.digest == *staged => {
-                    let before = lines(entry.grants_table());
+                    let before = grant_lines::each(entry.grants_table());
                     swap(entry, version.clone());
                     give(id, entry, grants)?;
                     entry.approved = approved;
-                    let mut given = lines(entry.grants_table());
+                    let mut given = grant_lines::each(entry.grants_table());
                     given.retain(|line| !before.contains(line));
                     Ok((version, entry.reference.clone(), given))
                 }
@@ -153,6 +161,40 @@ impl Plugins {
             self.audited(id, &version.digest, Event::Grant { given: true, line });
         }
         Ok(())
+    }
+
+    /// Goes back to the version before, which must have this digest and still be in the store as it was. It has the
+    /// grants that stand today and stood when it was left; what it left waits to be accepted again.
+    pub fn roll_back(&self, id: &PluginId, to: &Digest) -> Result<Vec<String>, InstallError> {
+        let approved = self.clock.wall();
+        let (version, reference, less) = self.change(None, |lock| {
+            let entry = found(lock, id)?;
+            let previous = match entry.previous.clone() {
+                None => return Err(InstallError::NothingBefore(id.table())),
+                Some(previous) if previous.digest != *to => return Err(InstallError::Moved(id.table())),
+                Some(previous) => previous,
+            };
+            // While the store is held: nobody throws it away any more.
+            let path = self.store.path(to);
+            let bytes = package::read_kept(&path).map_err(|error| gone(id, &previous, error.to_string()))?;
+            if Digest::of(&bytes) != *to {
+                let why = format!("{} is {} now, it was changed", path.display(), Digest::of(&bytes));
+                return Err(gone(id, &previous, why));
+            }
+            let fail = |message: String| InstallError::Grant(id.table(), message);
+            let before = grant_lines::each(entry.grants_table());
+            let grants = grant_lines::shared(entry.grants_table(), entry.previous_grants_table()).map_err(fail)?;
+            entry.swap_back(previous.clone(), grants).map_err(fail)?;
+            entry.approved = approved;
+            let now = grant_lines::each(entry.grants_table());
+            let less: Vec<_> = before.into_iter().filter(|line| !now.contains(line)).collect();
+            Ok((previous, entry.reference.clone(), less))
+        })?;
+        self.record(id, "rolled back", &reference, &version);
+        for line in &less {
+            self.audited(id, &version.digest, Event::Grant { given: false, line: line.clone() });
+        }
+        Ok(less)
     }
 
     /// Forgets the staged version.
@@ -233,6 +275,10 @@ impl Plugins {
     }
 }
 
+fn gone(id: &PluginId, version: &Version, why: String) -> InstallError {
+    InstallError::Gone { table: id.table(), why, resolved: version.resolved.clone() }
+}
+
 fn found<'a>(lock: &'a mut Lock, id: &PluginId) -> Result<&'a mut Entry, InstallError> {
     lock.get_mut(id).ok_or_else(|| InstallError::NotInstalled(id.table()))
 }
@@ -241,8 +287,7 @@ fn swap(entry: &mut Entry, new: Version) {
     if compare::is_higher(new.version.as_deref(), entry.highest.as_deref()) {
         entry.highest.clone_from(&new.version);
     }
-    entry.staged = None;
-    entry.previous = Some(std::mem::replace(&mut entry.installed, new));
+    entry.swap(new);
 }
 
 /// Grants that would have no effect are a slip of the pen, and are said to be.
@@ -255,17 +300,6 @@ fn give(id: &PluginId, entry: &mut Entry, grants: Table) -> Result<(), InstallEr
         Some(idle) => Err(fail(format!("the grant `{idle}` would have no effect: the plugin does not request it"))),
         None => Ok(()),
     }
-}
-
-/// A grant a line, as an audit has them.
-fn lines(grants: &Table) -> Vec<String> {
-    grants
-        .to_string()
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        .map(str::to_owned)
-        .collect()
 }
 
 #[cfg(test)]

@@ -36,6 +36,8 @@ pub async fn review(loader: &Loader, clock: &dyn Clock, found: Found) -> Result<
         definitions: definitions(&examined.offer),
         imports,
         requests: manifest.map(|manifest| manifest.requests.clone()).unwrap_or_default(),
+        claims: examined.inspection.claims.clone(),
+        published_claims: found.claims,
     };
     Ok(Candidate { version, bytes: found.bytes, examined })
 }

@@ -51,6 +51,8 @@ pub struct SourceSettings {
     pub signature: SignaturePolicy,
     /// minisign's public keys, as it prints them.
     pub keys: Vec<String>,
+    /// Files with public keys of cosign's, in PEM.
+    pub cosign_keys: Vec<PathBuf>,
     /// Signers by sigstore.
     pub identities: Vec<Identity>,
     /// File of sigstore's keys and certificates; none: those of the public instance that came with this program.
@@ -73,6 +75,7 @@ impl std::fmt::Debug for SourceSettings {
             .field("user", &self.user)
             .field("signature", &self.signature)
             .field("keys", &self.keys)
+            .field("cosign_keys", &self.cosign_keys)
             .field("identities", &self.identities)
             .finish_non_exhaustive()
     }
@@ -88,16 +91,18 @@ impl SourceSettings {
         if self.user.as_ref().is_some_and(|user| user.is_empty() || user.contains([':', '\n', '\r'])) {
             return Err("user must not be empty or contain `:`".into());
         }
-        let nobody = self.keys.is_empty() && self.identities.is_empty();
-        if self.signature == SignaturePolicy::Required && nobody {
-            return Err("signature = \"required\" needs keys or identities: nobody else's signature counts".into());
+        if self.signature == SignaturePolicy::Required && !self.names_signers() {
+            return Err("signature = \"required\" needs keys, cosign-keys or identities: nobody else's signature counts".into());
         }
-        if self.signature == SignaturePolicy::Off && !nobody {
+        if self.signature == SignaturePolicy::Off && self.names_signers() {
             return Err("signature = \"off\" looks at no keys or identities; remove them, or write \"required\"".into());
         }
         if let Some(key) = self.keys.iter().find(|key| minisign_verify::PublicKey::from_base64(key).is_err()) {
             let key = crate::telemetry::printable(key);
-            return Err(format!("keys: `{key}` is not a public key of minisign; it is one word that begins with RW"));
+            return Err(format!(
+                "keys: `{key}` is not a public key of minisign, which is one word that begins with RW; a file with one of \
+                 cosign's belongs into cosign-keys"
+            ));
         }
         if self.identities.iter().any(|identity| identity.issuer.is_empty() || identity.subject.is_empty()) {
             return Err("identities: issuer and subject are compared exactly, so neither may be empty".into());
@@ -113,10 +118,16 @@ impl SourceSettings {
         Ok(())
     }
 
+    /// Whether somebody is named whose signature counts.
+    pub fn names_signers(&self) -> bool {
+        !(self.keys.is_empty() && self.cosign_keys.is_empty() && self.identities.is_empty())
+    }
+
     /// With paths made absolute.
     pub fn resolved(mut self, resolve: impl Fn(&Path) -> PathBuf) -> Self {
         self.password_file = self.password_file.as_deref().map(&resolve);
         self.trusted_root = self.trusted_root.as_deref().map(&resolve);
+        self.cosign_keys = self.cosign_keys.iter().map(|path| resolve(path)).collect();
         self
     }
 }
@@ -190,6 +201,8 @@ mod tests {
             ("signature = \"required\"", "needs keys"),
             ("signature = \"off\"\nidentities = [{ issuer = \"i\", subject = \"s\" }]", "looks at no keys"),
             ("keys = [\"RWQx\"]", "not a public key"),
+            ("keys = [\"cosign.pub\"]", "belongs into cosign-keys"),
+            ("signature = \"off\"\ncosign-keys = [\"cosign.pub\"]", "looks at no keys"),
             ("identities = [{ issuer = \"i\", subject = \"\" }]", "compared exactly"),
             ("realms = [\"https://auth.example.com\"]", "not a host"),
             ("realms = [\"*.example.com\"]", "not a host"),

@@ -7,7 +7,7 @@ use super::settings::{SourceSettings, SourceTables};
 use super::signature::{Evidence, judge, wanted};
 use super::{file, web};
 use crate::outbound::Guarded;
-use crate::package::Inspection;
+use crate::package::{Claims, Inspection};
 use crate::policy::Digest;
 use async_trait::async_trait;
 use std::path::Path;
@@ -70,7 +70,7 @@ impl Sources {
                 let pulled = pulled.map_err(|error| error.to_string())?;
                 let signer = signer(settings, &pulled.bytes, Some(&pulled.manifest), &pulled.evidence)?;
                 let (bytes, digest, resolved) = (pulled.bytes, pulled.digest, pulled.pinned.to_string());
-                Ok(Found { bytes, digest, resolved, signer })
+                Ok(Found { bytes, digest, resolved, signer, claims: pulled.claims })
             }
         }
     }
@@ -119,7 +119,7 @@ pub fn signature_file(path: &Path) -> std::io::Result<Evidence> {
 }
 
 fn found(bytes: Vec<u8>, resolved: Reference, signer: Option<Signer>) -> Found {
-    Found { digest: Digest::of(&bytes), bytes, resolved: resolved.to_string(), signer }
+    Found { digest: Digest::of(&bytes), bytes, resolved: resolved.to_string(), signer, claims: Claims::default() }
 }
 
 fn signer(

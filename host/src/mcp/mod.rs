@@ -39,7 +39,7 @@ mod wire;
 pub use lot::Lot;
 pub use reverse::AskTools;
 pub(crate) use reverse::EXTENSION as CLIENT_TOOLS;
-#[cfg(any(test, fuzzing))]
+#[cfg(test)]
 pub(crate) use seal::ForeignState;
 pub use server::{Parts, Server};
 pub use steer::STEER_CALL;

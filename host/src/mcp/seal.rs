@@ -123,14 +123,14 @@ impl Sealer {
 }
 
 /// A state that somebody else brings, for those who try.
-#[cfg(any(test, fuzzing))]
+#[cfg(test)]
 pub(crate) struct ForeignState {
     sealer: Sealer,
     binding: Binding,
     sealed: Vec<u8>,
 }
 
-#[cfg(any(test, fuzzing))]
+#[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 impl ForeignState {
     pub(crate) fn new() -> Self {

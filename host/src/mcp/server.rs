@@ -9,6 +9,7 @@ use super::steer::{Running, STEERING};
 use super::updates::Updates;
 use super::{CALL, CLIENT_TOOLS, CORRELATION, PARTIAL_RESULTS, completion, listen, prompts, resources, tools, vendor};
 use crate::changes::Changes;
+use crate::engine::{CallError, caught};
 use crate::imports::{CallContext, ToolCaller};
 use crate::policy::Principal;
 use crate::registry::{CurrentCatalog, Runner};
@@ -183,6 +184,13 @@ impl Shared {
     }
 }
 
+/// A request of which the handling panics is answered with an error: rmcp's task would die of it and leave the client
+/// waiting for ever.
+async fn steady<R>(handling: impl Future<Output = Result<R, ErrorData>>) -> Result<R, ErrorData> {
+    let failed = |error: CallError| Err(ErrorData::internal_error(error.to_string(), None));
+    caught(handling).await.unwrap_or_else(failed)
+}
+
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         self.shared.config.clone()
@@ -197,7 +205,7 @@ impl ServerHandler for Server {
         page: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        tools::list(&self.shared, page)
+        steady(async { tools::list(&self.shared, page) }).await
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -211,7 +219,7 @@ impl ServerHandler for Server {
         mut context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         context.extensions.insert(self.session.clone());
-        tools::call(&self.shared, request, context).await
+        steady(tools::call(&self.shared, request, context)).await
     }
 
     async fn on_custom_request(
@@ -219,7 +227,7 @@ impl ServerHandler for Server {
         request: CustomRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        vendor::call(&self.shared, request, context).await
+        steady(vendor::call(&self.shared, request, context)).await
     }
 
     async fn set_level(
@@ -236,7 +244,7 @@ impl ServerHandler for Server {
         page: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        resources::list(&self.shared, &self.shared.principal(&context), page)
+        steady(async { resources::list(&self.shared, &self.shared.principal(&context), page) }).await
     }
 
     async fn list_resource_templates(
@@ -244,7 +252,7 @@ impl ServerHandler for Server {
         page: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        resources::templates(&self.shared, page)
+        steady(async { resources::templates(&self.shared, page) }).await
     }
 
     async fn read_resource(
@@ -253,7 +261,7 @@ impl ServerHandler for Server {
         mut context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         context.extensions.insert(self.session.clone());
-        resources::read(&self.shared, request, context).await
+        steady(resources::read(&self.shared, request, context)).await
     }
 
     async fn subscribe(
@@ -261,7 +269,7 @@ impl ServerHandler for Server {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.updates(&context.extensions, &context.peer).subscribe(request.uri)
+        steady(async { self.updates(&context.extensions, &context.peer).subscribe(request.uri) }).await
     }
 
     async fn unsubscribe(
@@ -278,7 +286,7 @@ impl ServerHandler for Server {
         page: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        prompts::list(&self.shared, &self.shared.principal(&context), page)
+        steady(async { prompts::list(&self.shared, &self.shared.principal(&context), page) }).await
     }
 
     async fn get_prompt(
@@ -287,7 +295,7 @@ impl ServerHandler for Server {
         mut context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         context.extensions.insert(self.session.clone());
-        prompts::get(&self.shared, request, context).await
+        steady(prompts::get(&self.shared, request, context)).await
     }
 
     async fn complete(
@@ -295,7 +303,7 @@ impl ServerHandler for Server {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        completion::complete(&self.shared, request, context).await
+        steady(completion::complete(&self.shared, request, context)).await
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
@@ -305,6 +313,19 @@ impl ServerHandler for Server {
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let changes = self.session.opened().unwrap_or_else(|| self.shared.changes.subscribe());
-        listen::run(&self.shared, context, changes).await
+        steady(listen::run(&self.shared, context, changes)).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_answered() {
+        let broken = steady(async { panic!("of the host") });
+        let answer: Result<(), ErrorData> = broken.await;
+        assert!(answer.unwrap_err().message.contains("the host failed"), "nothing of the panic is told");
+        assert_eq!(steady(async { Ok(7) }).await.unwrap(), 7);
     }
 }

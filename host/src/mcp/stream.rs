@@ -153,6 +153,8 @@ impl Stream {
                     self.from.close();
                     return (self, None);
                 }
+                // However much there is to say, others have their turn after each piece of it.
+                tokio::task::yield_now().await;
             }
             if let Some(end) = to.0.form.end(self.record.given()) {
                 // Whoever misses it reads the same in the result.

@@ -1,8 +1,7 @@
 //! The endpoint's key: read once, sent to the endpoint, shown to nobody.
 
+use crate::outbound::credential;
 use crate::outbound::header::HeaderValue;
-use std::io::Read;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// The longest key, in bytes.
@@ -19,18 +18,8 @@ pub struct KeyError {
 /// The header that carries the key.
 pub(super) fn read(path: &Path) -> Result<HeaderValue, KeyError> {
     let fail = |reason: String| KeyError { path: path.to_owned(), reason };
-    let unreadable = |error: std::io::Error| fail(format!("it cannot be read: {error}"));
-    let file = std::fs::File::open(path).map_err(unreadable)?;
-    let mode = file.metadata().map_err(unreadable)?.permissions().mode();
-    if mode & 0o077 != 0 {
-        tracing::warn!(
-            path = %path.display(),
-            mode = format!("{:o}", mode & 0o777),
-            "the file of the model's key can be used by others on this machine: chmod 600 it"
-        );
-    }
-    let mut text = String::new();
-    file.take(LONGEST + 1).read_to_string(&mut text).map_err(unreadable)?;
+    let text = credential(path, "the file of the model's key", LONGEST)
+        .map_err(|error| fail(format!("it cannot be read: {error}")))?;
     let key = text.trim();
     if key.is_empty() || text.len() as u64 > LONGEST || !key.bytes().all(|c| c.is_ascii_graphic()) {
         return Err(fail("it must hold the key and nothing else, in one line without spaces".into()));

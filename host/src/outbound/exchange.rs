@@ -4,6 +4,7 @@
 //! A connection that two calls shared would be a way from one to the other.
 
 use super::network::Network;
+use super::trust;
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::BodyExt;
@@ -11,9 +12,6 @@ use http_body_util::combinators::UnsyncBoxBody;
 use hyper::body::{Body, Incoming};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
-use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
-use rustls_platform_verifier::BuilderVerifierExt;
 use std::error::Error;
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
@@ -42,10 +40,12 @@ const MAX_HEADER_BYTES: usize = 64 << 10;
 pub enum ExchangeError {
     #[error("no connection could be made")]
     Connect,
-    #[error("the certificate is not trusted: {0}")]
-    Certificate(String),
-    #[error("TLS failed: {0}")]
-    Tls(String),
+    #[error("`{0}` is not trusted: {1}")]
+    Certificate(String, String),
+    #[error("TLS with `{0}` failed: {1}")]
+    Tls(String, String),
+    #[error("TLS with `{0}` was not agreed upon within {t}", t = humantime::format_duration(*.1))]
+    Handshake(String, Duration),
     #[error("the headers are too many or too large")]
     Headers,
     #[error("the connection ended before the answer did")]
@@ -94,7 +94,7 @@ impl Exchanger {
     }
 
     /// Sends one request and waits for the beginning of its answer. `connected` hears of the connection, before anything
-    /// is sent over it.
+    /// is sent over it. Over TLS nothing of the request is sent before the server's certificate was found good.
     /// The connection is closed when `unwanted` says so, whoever still holds the answer.
     pub async fn exchange<B>(
         &self,
@@ -113,10 +113,12 @@ impl Exchanger {
         let response = match place.name {
             None => speak(stream, request, unwanted).await?,
             Some(name) => {
-                let name = server_name(name)?;
-                let tls = self.tls().await?;
-                let shaken = tokio::time::timeout(patience, tls.connect(name, stream)).await;
-                speak(shaken.map_err(|_| ExchangeError::Connect)?.map_err(tls_error)?, request, unwanted).await?
+                let at = || format!("{name}:{}", place.port);
+                let named = trust::server_name(name).map_err(|why| ExchangeError::Tls(at(), why))?;
+                let tls = self.tls().await.map_err(|why| ExchangeError::Tls(at(), why))?;
+                let shaken = tokio::time::timeout(patience, tls.connect(named, stream)).await;
+                let shaken = shaken.map_err(|_| ExchangeError::Handshake(at(), patience))?;
+                speak(shaken.map_err(|error| trust::failed(at(), &error))?, request, unwanted).await?
             }
         };
         Ok(Exchanged { response, address })
@@ -134,36 +136,11 @@ impl Exchanger {
         Err(ExchangeError::Connect)
     }
 
-    async fn tls(&self) -> Result<&TlsConnector, ExchangeError> {
+    async fn tls(&self) -> Result<&TlsConnector, String> {
         let made = self.tls.get_or_try_init(|| async {
-            let made = tokio::task::spawn_blocking(trusting_this_machine).await;
-            made.map_err(|error| ExchangeError::Tls(error.to_string()))?
+            tokio::task::spawn_blocking(trust::connector).await.map_err(|error| error.to_string())?
         });
         made.await
-    }
-}
-
-/// TLS by the certificates that this machine trusts.
-fn trusting_this_machine() -> Result<TlsConnector, ExchangeError> {
-    let words = |error: rustls::Error| ExchangeError::Tls(error.to_string());
-    let builder = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()));
-    let builder = builder.with_safe_default_protocol_versions().map_err(words)?;
-    let mut config = builder.with_platform_verifier().map_err(words)?.with_no_client_auth();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(TlsConnector::from(Arc::new(config)))
-}
-
-fn server_name(name: &str) -> Result<ServerName<'static>, ExchangeError> {
-    let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
-    let name = ServerName::try_from(bare.to_owned());
-    name.map_err(|_| ExchangeError::Tls("the host's name is none that a certificate could be for".into()))
-}
-
-fn tls_error(error: std::io::Error) -> ExchangeError {
-    match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-        Some(rustls::Error::InvalidCertificate(why)) => ExchangeError::Certificate(why.to_string()),
-        Some(other) => ExchangeError::Tls(other.to_string()),
-        None => ExchangeError::Incomplete,
     }
 }
 

@@ -5,9 +5,11 @@
 //! exchange is bounded in time and size. Where a secret goes must be an [`Endpoint`].
 
 mod collector;
+mod credential;
 mod exchange;
 mod guarded;
 mod network;
+mod trust;
 
 pub use exchange::{ExchangeError, Exchanged, Exchanger, Place, Streamed};
 pub use hyper::body::{Body, Frame, SizeHint};
@@ -18,6 +20,7 @@ use std::time::Duration;
 use url::Url;
 
 pub use collector::Collector;
+pub use credential::credential;
 pub use guarded::{Guarded, Near, Visit, VisitError};
 pub use reqwest::Method;
 pub use reqwest::header;
@@ -212,8 +215,11 @@ fn place(url: &Url) -> String {
     url.origin().ascii_serialization()
 }
 
-/// An error with its causes, in one line.
-fn reasons(error: &dyn std::error::Error) -> String {
+/// An error with its causes, in one line; what is wrong with TLS alone, if it is that.
+fn reasons(error: &(dyn std::error::Error + 'static)) -> String {
+    if let Some(reason) = trust::reason(error) {
+        return reason;
+    }
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -1,18 +1,16 @@
 //! Looking at a component without running it: is it one, is it ours, what does it want.
 
+use super::claims::Claims;
 use super::manifest::Manifest;
 use super::{API_VERSION, MAX_COMPONENT};
 use serde::{Deserialize, Serialize};
-use wasmparser::{Chunk, Encoding, Parser, Payload, Validator, WasmFeatures};
+use super::walk::walk;
+use wasmparser::{Validator, WasmFeatures};
 
 /// The export that makes a component a plugin with tools.
 pub const TOOLS_INTERFACE: &str = "portcullis:plugin/tools@0.1.0";
 /// Exports that make it a plugin without any.
 const OTHER_INTERFACES: [&str; 2] = ["portcullis:plugin/resources@0.1.0", "portcullis:plugin/prompts@0.1.0"];
-/// Nested modules and components. Bounds compile time and the depth of our own walk.
-const MAX_NESTED: usize = 256;
-/// Functions in all. Bounds compile time.
-const MAX_FUNCTIONS: u32 = 200_000;
 
 /// Why bytes are no plugin for this host.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -41,7 +39,7 @@ pub enum Refusal {
 }
 
 /// What a component turned out to be.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Inspection {
     /// What it says of itself, if it does.
     pub manifest: Option<Manifest>,
@@ -51,6 +49,8 @@ pub struct Inspection {
     pub exports: Vec<String>,
     /// Bytes.
     pub size: u64,
+    /// Who made it and under which licence, if one were to believe it.
+    pub claims: Claims,
 }
 
 /// Looks at bytes; cheap refusals first, then full validation.
@@ -79,7 +79,7 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Refusal> {
     let features =
         WasmFeatures::default() & !WasmFeatures::MEMORY64 & !WasmFeatures::THREADS & !WasmFeatures::RELAXED_SIMD;
     Validator::new_with_features(features).validate_all(bytes).map_err(|error| Refusal::Invalid(error.to_string()))?;
-    Ok(Inspection { manifest, imports: found.imports, exports: found.exports, size })
+    Ok(Inspection { manifest, imports: found.imports, exports: found.exports, size, claims: found.claims })
 }
 
 fn magic(bytes: &[u8]) -> Result<(), Refusal> {
@@ -94,90 +94,8 @@ fn magic(bytes: &[u8]) -> Result<(), Refusal> {
     }
 }
 
-#[derive(Default)]
-struct Found {
-    api: Option<String>,
-    manifest: Option<Vec<u8>>,
-    imports: Vec<String>,
-    exports: Vec<String>,
-}
-
-impl Found {
-    /// Takes a custom section, if it is one of ours.
-    fn section(&mut self, name: &str, data: &[u8]) -> Result<(), Refusal> {
-        match name {
-            Manifest::SECTION if self.manifest.replace(data.to_vec()).is_some() => {
-                Err(Refusal::Manifest("there are two of them".into()))
-            }
-            Manifest::API_SECTION => {
-                let text = printable(&String::from_utf8_lossy(data));
-                match self.api.replace(text.clone()) {
-                    Some(other) if other != text => Err(Refusal::Manifest("it names two API versions".into())),
-                    _ => Ok(()),
-                }
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-/// One pass over all sections, nested ones included: the SDK's sections are in the core module inside the component.
-fn walk(bytes: &[u8]) -> Result<Found, Refusal> {
-    let invalid = |error: wasmparser::BinaryReaderError| Refusal::Invalid(error.to_string());
-    let mut found = Found::default();
-    let (mut nested, mut functions) = (0usize, 0u32);
-    let mut outer: Vec<Parser> = Vec::new();
-    let mut parser = Parser::new(0);
-    let mut rest = bytes;
-    loop {
-        let (payload, consumed) = match parser.parse(rest, true).map_err(invalid)? {
-            Chunk::Parsed { payload, consumed } => (payload, consumed),
-            Chunk::NeedMoreData(_) => return Err(Refusal::Invalid("unexpected end of file".into())),
-        };
-        rest = &rest[consumed..];
-        match payload {
-            Payload::Version { encoding: Encoding::Module, .. } if outer.is_empty() => return Err(Refusal::CoreModule),
-            Payload::ModuleSection { parser: inner, .. } | Payload::ComponentSection { parser: inner, .. } => {
-                nested += 1;
-                if nested > MAX_NESTED {
-                    let (count, limit) = (nested as u64, MAX_NESTED as u64);
-                    return Err(Refusal::TooMany { what: "nested modules and components", count, limit });
-                }
-                outer.push(std::mem::replace(&mut parser, inner));
-            }
-            Payload::FunctionSection(section) => {
-                functions = functions.saturating_add(section.count());
-                if functions > MAX_FUNCTIONS {
-                    return Err(Refusal::TooMany {
-                        what: "functions",
-                        count: functions.into(),
-                        limit: MAX_FUNCTIONS.into(),
-                    });
-                }
-            }
-            Payload::ComponentImportSection(section) if outer.is_empty() => {
-                for import in section {
-                    found.imports.push(import.map_err(invalid)?.name.name.to_owned());
-                }
-            }
-            Payload::ComponentExportSection(section) if outer.is_empty() => {
-                for export in section {
-                    found.exports.push(export.map_err(invalid)?.name.name.to_owned());
-                }
-            }
-            Payload::CustomSection(section) => found.section(section.name(), section.data())?,
-            Payload::End(_) => match outer.pop() {
-                Some(next) => parser = next,
-                None if rest.is_empty() => return Ok(found),
-                None => return Err(Refusal::Invalid("there are bytes after its end".into())),
-            },
-            _ => {}
-        }
-    }
-}
-
 /// Text from the file, fit to be shown: short, and without control characters.
-fn printable(text: &str) -> String {
+pub(super) fn printable(text: &str) -> String {
     text.chars().take(300).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 

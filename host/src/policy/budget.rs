@@ -46,6 +46,11 @@ impl Budget {
         Self::within(limits, now, Some(self))
     }
 
+    /// When the call began.
+    pub fn begun(&self) -> Instant {
+        self.deadline.checked_sub(self.time).unwrap_or(self.deadline)
+    }
+
     /// The share of each of so many calls at once.
     pub fn shared_by(self, calls: usize) -> Self {
         let calls = u32::try_from(calls.max(1)).unwrap_or(u32::MAX);

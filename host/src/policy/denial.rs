@@ -1,6 +1,7 @@
 //! Refusals: what was refused and the exact configuration that would allow it.
 
 use super::{Access, PluginId, Reach};
+use bytesize::ByteSize;
 
 /// A use of authority, as it was attempted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -194,6 +195,20 @@ impl Denial {
         let remedy =
             "A secret is sent over TLS only, or to this machine: have the plugin ask for an https URL".to_owned();
         Self { capability, reason: "would be sent unencrypted", remedy }
+    }
+
+    /// The plugin's own directory would hold more than `limit` bytes.
+    pub fn scratch_full(plugin: &PluginId, limit: u64) -> Self {
+        let more = ByteSize(limit.saturating_mul(2));
+        let remedy = to_allow(plugin, &format!("scratch = {{ size = \"{more}\" }}"));
+        Self { capability: Capability::Scratch, reason: "is full", remedy }
+    }
+
+    /// The call has made files in directories that were granted for writing grow by `limit` bytes.
+    pub fn written_enough(plugin: &PluginId, limit: u64) -> Self {
+        let capability = Capability::Filesystem { path: "granted directories".to_owned(), access: Access::Write };
+        let remedy = format!("A call gets {}; limits.growth under [{}] sets it", ByteSize(limit), plugin.table());
+        Self { capability, reason: "would grow by more than a call may write", remedy }
     }
 
     /// The operator granted it, but the plugin's manifest never asked for it.

@@ -194,7 +194,8 @@ impl Default for StateGrant {
 pub struct ScratchGrant {
     /// Where the guest sees it; absolute.
     pub guest: String,
-    /// All files together; a call that begins with more is refused until somebody has made room. Bounds the disk.
+    /// All files together: what would make them more fails, and a call that begins with more is refused until somebody
+    /// has made room. Bounds the disk.
     pub size: ByteSize,
 }
 

@@ -82,6 +82,9 @@ pub struct Limits {
     /// nobody answers holds its memory.
     #[serde(with = "humantime_serde")]
     pub answer: Duration,
+    /// By how much a call may make files in granted directories grow; a new entry counts as 4 KiB. Bounds a guest that
+    /// fills the operator's disk.
+    pub growth: ByteSize,
     /// Log bytes. Bounds a guest that fills the operator's disk.
     pub log: ByteSize,
     /// Log lines. As `log`, for empty lines.
@@ -122,6 +125,7 @@ impl Default for Limits {
             waiting: Duration::from_secs(1800),
             questions: 32,
             answer: Duration::from_secs(600),
+            growth: ByteSize::mib(256),
             log: ByteSize::kib(256),
             log_lines: 1_000,
             handles: 4_096,
@@ -175,6 +179,7 @@ impl Limits {
         time("waiting", self.waiting, Duration::from_secs(86_400))?;
         count("questions", self.questions.into(), 0, 10_000)?;
         time("answer", self.answer, Duration::from_secs(86_400))?;
+        size("growth", self.growth, ByteSize::b(0), ByteSize::gib(64))?;
         size("log", self.log, ByteSize::b(0), ByteSize::mib(64))?;
         count("log-lines", self.log_lines, 0, 1_000_000)?;
         count("handles", self.handles, 16, 100_000)?;

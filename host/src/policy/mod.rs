@@ -25,6 +25,7 @@ mod plugin;
 mod principal;
 mod sharing;
 mod withdrawn;
+mod within;
 
 pub use address::Reach;
 pub use asking::{ClientGrants, ClientRequests, SampleGrant};

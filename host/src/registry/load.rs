@@ -1,5 +1,6 @@
 //! From configuration to a loaded plugin: read, inspect, compile, ask what it offers, check that. All or nothing.
 
+use super::flight::Flights;
 use super::gate::Traffic;
 use super::offer::{self, OfferError, definitions};
 use super::plugin::Plugin;
@@ -43,6 +44,8 @@ pub enum Reason {
     Ask(CallError),
     #[error("asked twice what it offers, it says two things; what it offers must not depend on time or chance")]
     Fickle,
+    #[error("{0}")]
+    Shared(Arc<Reason>),
     #[error(transparent)]
     Offer(#[from] OfferError),
     #[error(transparent)]
@@ -72,12 +75,16 @@ pub struct Loader {
     compiler: Compiler,
     clock: Arc<dyn Clock>,
     agent: Arc<dyn ToolCaller>,
-    machine: Machine,
+    machine: RwLock<Arc<Machine>>,
     fuel: OnceLock<Abi>,
     ticks: OnceLock<Abi>,
     metrics: Arc<Metrics>,
     withdrawn: RwLock<Arc<Withdrawn>>,
+    flights: Flights<(Digest, Profile), Learned>,
 }
+
+/// What is learned of a component by compiling and asking it, by all who want to know it at that moment.
+type Learned = Result<(Component, Arc<Description>), Arc<Reason>>;
 
 /// What a component turned out to be, without any configuration.
 pub struct Examined {
@@ -90,7 +97,7 @@ pub struct Examined {
 }
 
 /// What the cache remembers of a component, so that a warm start runs no guest code.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Description {
     inspection: Inspection,
     offer: Offer,
@@ -100,14 +107,13 @@ impl Loader {
     /// Over a compiler. `nobody` answers reverse calls while a component is asked what it offers.
     pub fn new(compiler: Compiler, clock: Arc<dyn Clock>, nobody: Arc<dyn ToolCaller>) -> Self {
         let (fuel, ticks) = (OnceLock::new(), OnceLock::new());
-        let (machine, withdrawn, metrics) = (Machine::default(), RwLock::default(), Arc::default());
-        Self { compiler, clock, agent: nobody, machine, fuel, ticks, metrics, withdrawn }
+        let (machine, withdrawn, metrics) = (RwLock::default(), RwLock::default(), Arc::default());
+        Self { compiler, clock, agent: nobody, machine, fuel, ticks, metrics, withdrawn, flights: Flights::default() }
     }
 
-    /// With what this machine has for grants that only name it.
-    pub fn on(mut self, machine: Machine) -> Self {
-        self.machine = machine;
-        self
+    /// From now on with what this machine has for grants that only name it. What is loaded stays.
+    pub fn on(&self, machine: Machine) {
+        *self.machine.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(machine);
     }
 
     /// With counters of what plugins do.
@@ -119,6 +125,11 @@ impl Loader {
     /// From now on these are refused, too. What is loaded stays.
     pub fn refuse(&self, withdrawn: Withdrawn) {
         *self.withdrawn.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(withdrawn);
+    }
+
+    /// Instances there are now of what was loaded.
+    pub fn instances(&self) -> u64 {
+        self.compiler.instances()
     }
 
     /// Whether a component may be loaded at all.
@@ -156,11 +167,8 @@ impl Loader {
         pinned(&spec, &digest)?;
         self.not_withdrawn(&digest)?;
         let profile = spec.limits.metering;
-        let (prepared, description) = match self.compiler.cached(digest.as_str(), profile)? {
-            Some(cached) => match serde_json::from_slice::<Description>(&cached.description) {
-                Ok(description) => (self.prepare(profile, &cached.component)?, description),
-                Err(_) => self.install(&spec.source, &spec.id, &bytes, &digest, profile).await?,
-            },
+        let (prepared, description) = match self.known(&digest, profile)? {
+            Some((component, description)) => (self.prepare(profile, &component)?, description),
             None => self.install(&spec.source, &spec.id, &bytes, &digest, profile).await?,
         };
         let offered = offer::check(description.offer)?;
@@ -168,14 +176,15 @@ impl Loader {
             return Err(Reason::Redefined { found: offered.definitions, agreed: agreed.clone() });
         }
         let requests = description.inspection.manifest.as_ref().map(|m| m.requests.clone()).unwrap_or_default();
-        let authority = Arc::new(Authority::new(spec.id.clone(), &requests, &spec.grants).on(&self.machine));
+        let machine = self.machine.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let authority = Arc::new(Authority::new(spec.id.clone(), &requests, &spec.grants).on(&machine));
         for idle in authority.idle_grants() {
             tracing::warn!(plugin = %spec.id, "the grant `{idle}` has no effect: the plugin's manifest does not request it");
         }
-        for name in authority.env().filter(|name| !self.machine.environment.contains_key(*name)) {
+        for name in authority.env().filter(|name| !machine.environment.contains_key(*name)) {
             tracing::warn!(plugin = %spec.id, "the variable `{name}` is granted, but not set where this host was started");
         }
-        scratch::prepare(&authority)?;
+        let room = scratch::prepare(&authority)?;
         // A directory that is not there is better found now than in the first call.
         let log = GuestLog::new(spec.id.clone(), "", "", &spec.limits);
         wasi::context(&authority, &log)?;
@@ -196,7 +205,16 @@ impl Loader {
             suspicions: offered.suspicions,
             prepared,
             traffic: Traffic::default(),
+            room,
         })
+    }
+
+    /// What the cache has of a component.
+    fn known(&self, digest: &Digest, profile: Profile) -> Result<Option<(Component, Description)>, CompileError> {
+        let Some(cached) = self.compiler.cached(digest.as_str(), profile)? else { return Ok(None) };
+        // An entry of another version of this host may say other things.
+        let description = serde_json::from_slice(&cached.description).ok();
+        Ok(description.map(|description| (cached.component, description)))
     }
 
     /// What is done once per component and engine: everything that looks at untrusted bytes or runs untrusted code.
@@ -210,11 +228,42 @@ impl Loader {
     ) -> Result<(Prepared, Description), Reason> {
         let inspection =
             package::inspect(bytes).map_err(|refusal| PackageError::Refused { path: source.to_owned(), refusal })?;
+        let key = (digest.clone(), profile);
+        let learn = self.learn(inspection, id, bytes, digest, profile);
+        let (component, description) = self.flights.join(key, learn).await.map_err(Reason::Shared)?;
+        Ok((self.prepare(profile, &component)?, Arc::unwrap_or_clone(description)))
+    }
+
+    /// Compiles a component and asks it what it offers; both are kept.
+    async fn learn(
+        &self,
+        inspection: Inspection,
+        id: &PluginId,
+        bytes: &[u8],
+        digest: &Digest,
+        profile: Profile,
+    ) -> Learned {
+        self.try_learn(inspection, id, bytes, digest, profile).await.map_err(Arc::new)
+    }
+
+    async fn try_learn(
+        &self,
+        inspection: Inspection,
+        id: &PluginId,
+        bytes: &[u8],
+        digest: &Digest,
+        profile: Profile,
+    ) -> Result<(Component, Arc<Description>), Reason> {
+        // Somebody may have been done with it just now.
+        if let Some((component, description)) = self.known(digest, profile)? {
+            return Ok((component, Arc::new(description)));
+        }
         tracing::info!(plugin = %id, %digest, "compiling");
         let began = self.clock.now();
         let fresh = self.compiler.compile(bytes, profile).await?;
         self.metrics.compiled(self.clock.now().saturating_duration_since(began));
-        let prepared = self.prepare(profile, &fresh.component)?;
+        let component = fresh.component.clone();
+        let prepared = self.prepare(profile, &component)?;
         let offer = self.ask(&prepared, id, profile).await.map_err(Reason::Ask)?;
         offer::check(offer.clone())?;
         // What is reviewed once must be what is served later, when it is asked again by another version of this host.
@@ -227,7 +276,7 @@ impl Loader {
             Ok(text) => fresh.keep(digest.as_str(), text),
             Err(error) => tracing::warn!(%error, "cannot describe a component for the cache"),
         }
-        Ok((prepared, description))
+        Ok((component, Arc::new(description)))
     }
 
     fn prepare(&self, profile: Profile, component: &Component) -> Result<Prepared, Reason> {
@@ -259,7 +308,8 @@ impl Loader {
         let budget = Budget::root(&limits, self.clock.now());
         let (cancel, standstill) = (CancellationToken::new(), Standstill::new(self.clock.clone()));
         let allowance = Allowance { limits, budget, cancel, standstill, held_above: 0 };
-        let setup = CallSetup { tool: "describe".to_owned(), allowance, call, authority, clock: self.clock.clone() };
+        let (tool, clock) = ("describe".to_owned(), self.clock.clone());
+        let setup = CallSetup { tool, allowance, call, authority, clock, nested: false };
         prepared.describe(setup).await.result
     }
 

@@ -5,6 +5,7 @@ mod beyond;
 mod breaker;
 mod catalog;
 mod current;
+mod flight;
 mod gate;
 mod idle;
 mod load;

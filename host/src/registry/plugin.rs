@@ -4,7 +4,7 @@ use super::gate::Traffic;
 use super::offer::Suspicion;
 use super::template::UriTemplate;
 use crate::abi::Prepared;
-use crate::imports::{Prompt, ResourceInfo, ResourceTemplate, Schema, Tool};
+use crate::imports::{Prompt, ResourceInfo, ResourceTemplate, Room, Schema, Tool};
 use crate::package::{Digest, Inspection};
 use crate::policy::{Authority, PluginId, PluginSpec};
 use crate::telemetry::Meter;
@@ -58,6 +58,9 @@ pub struct Plugin {
     pub suspicions: Vec<Suspicion>,
     pub(super) prepared: Prepared,
     pub(super) traffic: Traffic,
+    /// Of a directory of its own. A version that takes this one's place has another, while calls of both may run; what
+    /// they write is then seen when the next call begins.
+    pub(super) room: Option<Arc<Room>>,
 }
 
 impl Plugin {

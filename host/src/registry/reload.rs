@@ -1,12 +1,14 @@
-//! Taking up a component file that was replaced: build the new version beside the old, swap, let the old one run out.
+//! Taking up a component file that was replaced, and what the files say now that name plugins and their grants: build the
+//! new version beside the old, swap, let the old one run out.
 //!
-//! One reload at a time. A version that cannot be loaded changes nothing: the old one stays, and the reason is logged.
+//! One reload at a time. A version that cannot be loaded changes nothing: the old one stays, and the reason is logged. But
+//! what was taken away from a plugin is never left with it: if it cannot be loaded with less, it goes.
 
 use super::current::CurrentCatalog;
 use super::load::Loader;
 use super::plugin::Plugin;
 use super::watch::FileWatch;
-use crate::policy::{PluginId, PluginSpec, Withdrawn};
+use crate::policy::{Machine, PluginId, PluginSpec, Withdrawn};
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,10 +21,12 @@ pub struct Wanted {
     pub agents: Vec<PluginSpec>,
     /// What must not be.
     pub withdrawn: Withdrawn,
+    /// What this machine has for their grants.
+    pub machine: Machine,
 }
 
 /// Says what should be loaded now; the error is a sentence.
-pub type Reread = Box<dyn Fn() -> Result<Wanted, String> + Send + Sync>;
+pub type Reread = Box<dyn FnMut() -> Result<Wanted, String> + Send + Sync>;
 
 /// Reloads plugins whose files change.
 pub struct Reloader {
@@ -64,16 +68,18 @@ impl Reloader {
         }
     }
 
-    /// Loads what is new in the lists, and lets go of what is not there any more. A plugin whose line has changed and that
-    /// cannot be loaded is let go, too: what it was granted may have been taken from it.
+    /// Loads what is new in the lists, and lets go of what is not there any more.
     async fn refit(&mut self) {
         let wanted = match (self.reread)() {
             Ok(wanted) => wanted,
             Err(why) => {
-                return tracing::error!("what is installed has changed but cannot be read, all stays as it was: {why}");
+                return tracing::error!(
+                    "the configuration or what is installed has changed, but all stays as it was until this is put right: {why}"
+                );
             }
         };
         self.loader.refuse(wanted.withdrawn);
+        self.loader.on(wanted.machine);
         let now = self.catalog.now();
         self.watch.follow(wanted.plugins.iter().chain(&wanted.agents).map(|spec| spec.source.clone()));
         let plugins = self.fitted(wanted.plugins, now.plugins()).await;
@@ -87,8 +93,10 @@ impl Reloader {
         let names = |plugins: &[Arc<Plugin>]| plugins.iter().map(|it| it.id().table()).collect::<Vec<_>>().join(", ");
         let (exposed, behind) = (names(&plugins), names(&agents));
         match self.catalog.update(|now| now.of(plugins, agents)) {
-            Ok(()) => tracing::info!("reloaded: what is installed has changed; plugins: {exposed}; agent: {behind}"),
-            Err(error) => tracing::error!("what is installed has changed, but all stays as it was: {error}"),
+            Ok(()) => {
+                tracing::info!("reloaded: new calls have what is granted now; plugins: {exposed}; agent: {behind}")
+            }
+            Err(error) => tracing::error!("what should be loaded has changed, but all stays as it was: {error}"),
         }
     }
 
@@ -96,16 +104,32 @@ impl Reloader {
         let mut fitted = Vec::new();
         for spec in specs {
             let id = spec.id.clone();
-            let loaded = match old.iter().find(|old| old.spec == spec) {
+            let before = old.iter().find(|old| *old.id() == id);
+            let loaded = match before.filter(|old| old.spec == spec) {
                 Some(old) => self.loader.allows(&id, &old.digest).map(|()| old.clone()),
-                None => self.loader.load(spec).await.map(Arc::new),
+                None => self.loader.load(spec.clone()).await.map(Arc::new),
             };
             match loaded {
                 Ok(plugin) => fitted.push(plugin),
-                Err(error) => tracing::error!(plugin = %id, "it is not loaded: {error}"),
+                Err(error) => match before.filter(|old| self.may_stay(old, &spec)) {
+                    Some(old) => {
+                        tracing::error!(plugin = %id, "it stays as it was, what was given to it cannot be taken up: {error}");
+                        fitted.push(old.clone());
+                    }
+                    None => tracing::error!(plugin = %id, "it is not loaded: {error}"),
+                },
             }
         }
         fitted
+    }
+
+    /// Whether a plugin that cannot be loaded as its line says now may go on as it is: only where that takes nothing away
+    /// from it. Anything else fails closed: whoever revokes something wants it gone, whatever else is wrong.
+    fn may_stay(&self, old: &Plugin, wanted: &PluginSpec) -> bool {
+        let as_before = PluginSpec { grants: old.spec.grants.clone(), ..wanted.clone() };
+        as_before == old.spec
+            && old.spec.grants.within(&wanted.grants)
+            && self.loader.allows(old.id(), &old.digest).is_ok()
     }
 
     async fn reload(&mut self, changed: &[PathBuf]) {

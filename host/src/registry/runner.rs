@@ -268,7 +268,7 @@ impl Runner {
         if self.audit.refuses_calls() {
             return Err(CallError::Unrecorded);
         }
-        scratch::admit(&plugin.authority).await?;
+        scratch::admit(&plugin.authority, plugin.room.as_ref()).await?;
         if let Some(inside) = witness.traceparent() {
             request.context.traceparent = Some(inside);
         }
@@ -318,12 +318,14 @@ impl Runner {
         let call = CallCtx::new(request.context, limits, request.sink, agent_tools, client, accounts)
             .sending_by(self.egress.clone())
             .steered_by(request.steering)
+            .at_home_in(plugin.room.as_ref())
             .keep_with(&self.keepers);
         let (limits, cancel) = (limits.clone(), request.cancel);
         let allowance = Allowance { limits, budget, cancel, standstill, held_above: held };
         let (authority, clock) = (plugin.authority.clone(), self.clock.clone());
+        let nested = place.is_none();
         admitted.place = place;
-        Ok((CallSetup { tool: called.to_owned(), allowance, call, authority, clock }, admitted))
+        Ok((CallSetup { tool: called.to_owned(), allowance, call, authority, clock, nested }, admitted))
     }
 
     /// What every call ends with, whatever came of it.

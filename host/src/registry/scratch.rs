@@ -1,17 +1,16 @@
 //! A directory of a plugin's own: made when the plugin is loaded, and looked at before each of its calls.
 //!
-//! What is in it was written by a guest, so it is never opened here, only counted. How much one call may add is bounded
-//! by its deadline alone; the next one does not begin before somebody has made room.
+//! What is in it was written by a guest, so it is never opened here, only counted. How much a call may add is counted
+//! while it writes (`imports/room`); what this process has not seen being written is seen here.
 
 use crate::engine::CallError;
+use crate::imports::{ENTRY, Room};
 use crate::policy::{Authority, grant_command};
 use bytesize::ByteSize;
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-
-/// What an entry takes besides its content. Bounds the number of empty files, and so the work of counting.
-const ENTRY: u64 = 4 << 10;
+use std::sync::Arc;
 
 /// A directory that cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -25,10 +24,10 @@ pub enum ScratchError {
     Folder { path: PathBuf, problem: String },
 }
 
-/// Makes the directory, for this user only.
-pub(super) fn prepare(authority: &Authority) -> Result<(), ScratchError> {
-    let Some((folder, _)) = authority.scratch_folder() else {
-        return authority.scratch().map_or(Ok(()), |_| Err(ScratchError::NoState));
+/// Makes the directory, for this user only, and says how much room it has.
+pub(super) fn prepare(authority: &Authority) -> Result<Option<Arc<Room>>, ScratchError> {
+    let Some((folder, limit)) = authority.scratch_folder() else {
+        return authority.scratch().map_or(Ok(None), |_| Err(ScratchError::NoState));
     };
     let unusable = |error: std::io::Error| ScratchError::Folder { path: folder.to_owned(), problem: error.to_string() };
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(unusable)?;
@@ -40,15 +39,16 @@ pub(super) fn prepare(authority: &Authority) -> Result<(), ScratchError> {
     if found.permissions().mode() & 0o077 != 0 {
         fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).map_err(unusable)?;
     }
-    Ok(())
+    Ok(Some(Arc::new(Room::new(limit))))
 }
 
-/// Refuses a call of a plugin whose directory holds more than was granted.
-pub(super) async fn admit(authority: &Authority) -> Result<(), CallError> {
-    let Some((folder, limit)) = authority.scratch_folder() else { return Ok(()) };
-    let path = folder.to_owned();
-    let within = tokio::task::spawn_blocking(move || fits(&path, limit)).await.map_err(CallError::internal)?;
-    if within {
+/// Refuses a call of a plugin whose directory holds more than was granted, and tells its room how much that is.
+pub(super) async fn admit(authority: &Authority, room: Option<&Arc<Room>>) -> Result<(), CallError> {
+    let (Some((folder, _)), Some(room)) = (authority.scratch_folder(), room) else { return Ok(()) };
+    let (path, limit, since) = (folder.to_owned(), room.limit(), room.now());
+    let found = tokio::task::spawn_blocking(move || size(&path, limit)).await.map_err(CallError::internal)?;
+    room.measured(since, found);
+    if found <= limit {
         return Ok(());
     }
     let more = ByteSize(limit.saturating_mul(2));
@@ -57,23 +57,26 @@ pub(super) async fn admit(authority: &Authority) -> Result<(), CallError> {
     Err(CallError::ScratchExceeded { limit, remedy })
 }
 
-/// Whether everything below a directory is at most so large. Stops as soon as it is not. Links are counted, not followed.
-fn fits(folder: &Path, limit: u64) -> bool {
-    let mut left = limit;
+/// What everything below a directory takes. Stops as soon as that is more than `limit`. Links are counted, not followed.
+fn size(folder: &Path, limit: u64) -> u64 {
+    let mut whole: u64 = 0;
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
         // What cannot be read is not the guest's doing, and will fail in the call.
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let Ok(metadata) = entry.metadata() else { continue };
-            // Blocks, since a file with holes is smaller than it looks.
-            let Some(rest) = left.checked_sub(ENTRY.max(metadata.blocks().saturating_mul(512))) else { return false };
-            left = rest;
+            // Holes too: to fill them later makes no file longer.
+            let size = metadata.len().max(metadata.blocks().saturating_mul(512));
+            whole = whole.saturating_add(ENTRY.max(size));
+            if whole > limit {
+                return whole;
+            }
             if metadata.is_dir() {
                 folders.push(entry.path());
             }
         }
     }
-    true
+    whole
 }
 
 #[cfg(test)]
@@ -94,22 +97,26 @@ mod tests {
     async fn a_full_directory_admits_nobody() {
         let state = tempfile::tempdir().unwrap();
         let authority = authority(Some(state.path()));
-        prepare(&authority).unwrap();
+        let room = prepare(&authority).unwrap();
+        let admit = || admit(&authority, room.as_ref());
         let folder = state.path().join("scratch/agent.p");
         assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
-        admit(&authority).await.unwrap();
+        admit().await.unwrap();
         fs::create_dir(folder.join("below")).unwrap();
         symlink("/usr", folder.join("link")).unwrap();
+        admit().await.unwrap();
         fs::File::create(folder.join("holes")).unwrap().set_len(1 << 30).unwrap();
-        admit(&authority).await.unwrap();
+        assert!(admit().await.is_err(), "holes can be filled");
+        fs::remove_file(folder.join("holes")).unwrap();
+        admit().await.unwrap();
         fs::write(folder.join("below/large"), vec![1; 64 << 10]).unwrap();
-        let said = admit(&authority).await.unwrap_err().to_string();
+        let said = admit().await.unwrap_err().to_string();
         assert!(said.contains("portcullis grant agent.p 'scratch = { size = \"128.0 KiB\" }'"), "{said}");
         fs::remove_dir_all(folder.join("below")).unwrap();
         for number in 0..20 {
             fs::write(folder.join(number.to_string()), "").unwrap();
         }
-        assert!(admit(&authority).await.is_err(), "empty files take room too");
+        assert!(admit().await.is_err(), "empty files take room too");
     }
 
     #[test]

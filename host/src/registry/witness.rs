@@ -29,17 +29,26 @@ pub(super) struct Eyes<'a> {
 impl Witness {
     /// Of a call that is about to begin. `arguments` is a JSON text.
     pub(super) fn of(audit: &Audit, scope: Scope, tool: &str, arguments: Option<&str>, eyes: Eyes<'_>) -> Self {
-        let arguments = arguments.and_then(|text| audit.arguments(text));
         let Eyes { meter, tracer, above } = eyes;
-        let mut span = tracer.begin("call", above);
+        // Only tools have arguments that are kept, and only they may be named as they like.
+        let mut span = match (arguments, tool) {
+            (None, "read-resource") => tracer.begin("resources/read", above),
+            (None, "get-prompt") => tracer.begin("prompts/get", above),
+            (None, _) => tracer.begin("completion/complete", above),
+            (Some(_), tool) => tracer.begin("execute_tool", above).map(|span| span.of(tool)),
+        };
         if let Some(span) = &mut span {
+            if arguments.is_some() {
+                span.set("gen_ai.operation.name", "execute_tool");
+                span.set("gen_ai.tool.name", tool);
+            }
             span.set("portcullis.plugin", &*scope.plugin.to_string());
-            span.set("portcullis.tool", tool);
             span.set("portcullis.call", &*scope.call);
         }
         if let Some(meter) = &meter {
             meter.begun();
         }
+        let arguments = arguments.and_then(|text| audit.arguments(text));
         let place = span.as_ref().and_then(Active::place);
         let observed = Observed { meter: meter.clone(), tracer: tracer.clone(), place };
         let trail = Trail::observed(audit.clone(), scope, observed);
@@ -92,7 +101,16 @@ impl Witness {
             if let Some(fuel) = cost.fuel {
                 span.set("portcullis.fuel", fuel);
             }
-            span.set("portcullis.memory", cost.memory);
+            let counted = [
+                ("portcullis.memory", cost.memory),
+                ("portcullis.chunks", cost.chunks),
+                ("portcullis.response.size", cost.output),
+                ("portcullis.denials", self.trail.denials()),
+                ("portcullis.spans_left_out", self.trail.spans_left_out()),
+            ];
+            for (name, number) in counted {
+                span.set(name, number);
+            }
             if outcome != "ok" {
                 span.failed(outcome);
             }

@@ -52,6 +52,7 @@ pub const METRICS: &[Metric] = &[
     metric("waiting_calls", "gauge", &[], "Calls that wait for somebody outside now"),
     metric("parked_calls", "gauge", &[], "Calls that wait for a client to come back now"),
     metric("ready_instances", "gauge", &[], "Instances that were made ahead and wait for a call"),
+    metric("instances", "gauge", &[], "Instances of plugins that there are now, nested calls' and those made ahead too"),
     metric("compile_seconds", "histogram", &[], "Time to compile a component"),
     metric("audit_lost_records", "counter", &[], "Audit records that could not be kept"),
     metric("trace_lost_spans", "counter", &[], "Spans that the collector did not take in time"),
@@ -87,6 +88,7 @@ pub struct Levels {
     pub waiting_calls: Gauge,
     pub parked_calls: Gauge,
     pub ready_instances: Gauge,
+    pub instances: Gauge,
     pub audit_lost_records: Counter,
     pub trace_lost_spans: Counter,
 }
@@ -162,6 +164,7 @@ impl Metrics {
             waiting_calls: add(to, "waiting_calls", Gauge::default()),
             parked_calls: add(to, "parked_calls", Gauge::default()),
             ready_instances: add(to, "ready_instances", Gauge::default()),
+            instances: add(to, "instances", Gauge::default()),
             audit_lost_records: add(to, "audit_lost_records", Counter::default()),
             trace_lost_spans: add(to, "trace_lost_spans", Counter::default()),
         };

@@ -28,7 +28,14 @@ pub fn init(filter: &str) -> Result<(), String> {
         .with_ansi(std::io::stderr().is_terminal())
         .event_format(log::Chosen::default())
         .try_init()
-        .map_err(|error| error.to_string())
+        .map_err(|error| error.to_string())?;
+    // The default one writes text of anybody's as it is.
+    std::panic::set_hook(Box::new(|panic| {
+        let words = panic.payload_as_str().unwrap_or("without a word");
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        tracing::error!("the host panicked at {place}: {}", printable(words));
+    }));
+    Ok(())
 }
 
 /// Text from outside, fit for a log line or a terminal: control characters (which could forge records or drive the

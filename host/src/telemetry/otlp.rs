@@ -24,7 +24,9 @@ const CLIENT: u8 = 3;
 const ERROR: u8 = 2;
 
 fn span(span: &Span) -> Value {
-    let attributes: Vec<Value> = span.attributes.iter().map(|(name, value)| attribute(name, value.clone())).collect();
+    let why = span.failed.map(|why| attribute("error.type", why.into()));
+    let known = span.attributes.iter().map(|(name, value)| attribute(name, value.clone()));
+    let attributes: Vec<Value> = known.chain(why).collect();
     let mut said = json!({
         "traceId": format!("{:032x}", span.place.trace),
         "spanId": format!("{:016x}", span.place.span),

@@ -1,7 +1,9 @@
-//! What a call did, as spans of W3C Trace Context: one for the call, one for each thing it had done outside itself.
+//! What a call did, as spans of W3C Trace Context: one for the call, one for each thing it had done outside itself. Names
+//! and attributes are those of OpenTelemetry's conventions where it has some, and begin with `portcullis.` where not.
 //!
 //! Without a collector there are no spans: nothing is made, and nothing asks for the time.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -19,8 +21,8 @@ pub struct Span {
     pub place: Place,
     /// The span above it; 0 for none.
     pub parent: u64,
-    /// What was done.
-    pub name: &'static str,
+    /// What was done. Like the label of a metric, never a word that a client makes up.
+    pub name: Cow<'static, str>,
     /// Whether it waited for somebody outside this process.
     pub outward: bool,
     /// Since 1970.
@@ -125,6 +127,7 @@ impl Tracer {
         let inner = self.0.as_ref()?;
         let (start, place) = ((inner.now)(), Place { trace, span: random() });
         let (attributes, failed, outward) = (Vec::new(), None, false);
+        let name = Cow::Borrowed(name);
         let span = Span { place, parent, name, outward, start, end: start, failed, attributes };
         Some(Active { tracer: self.clone(), span: Some(span) })
     }
@@ -167,6 +170,14 @@ impl Active {
         if let Some(span) = self.span.as_mut().filter(|span| span.attributes.len() < MAX_ATTRIBUTES) {
             span.attributes.push((name, value.into()));
         }
+    }
+
+    /// What it is done to, for its name: a word of the configuration or of a loaded plugin.
+    pub fn of(mut self, subject: &str) -> Self {
+        if let Some(span) = &mut self.span {
+            span.name = format!("{} {subject}", span.name).into();
+        }
+        self
     }
 
     /// It waits for somebody outside this process.

@@ -1,6 +1,7 @@
 //! Sends requests over `wasi:http`, as an author without our SDK would. `path` is a method, a URL and headers, one in each
 //! line (`GET http://host/` and `Name: value`); `n` bytes go in the body. What comes back is said in full. A first line
-//! `leave` goes away without waiting for the answer, `hold` with the answer begun and not read.
+//! `leave` goes away without waiting for the answer, `hold` with the answer begun and not read; `hurry` does not wait long for
+//! the answer to begin, `brief` for the connection.
 
 use guests::{Outcome, failed};
 use wasip2::http::outgoing_handler::handle;
@@ -13,7 +14,7 @@ guests::guest! {
         let mut lines = path.lines();
         let mut first = lines.next().unwrap_or_default();
         let how = first;
-        if matches!(how, "leave" | "hold" | "hurry") {
+        if matches!(how, "leave" | "hold" | "hurry" | "brief") {
             first = lines.next().unwrap_or_default();
         }
         let (method, url) = first.split_once(' ').unwrap_or(("GET", first));
@@ -40,9 +41,12 @@ guests::guest! {
             return Err(failed("the request cannot even be made"));
         }
         let body = (args.n_or(0) > 0).then(|| request.body().expect("the first body"));
-        let options = (how == "hurry").then(|| {
+        let options = matches!(how, "hurry" | "brief").then(|| {
             let options = RequestOptions::new();
-            let _ = options.set_first_byte_timeout(Some(50_000_000));
+            let _ = match how {
+                "hurry" => options.set_first_byte_timeout(Some(50_000_000)),
+                _ => options.set_connect_timeout(Some(200_000_000)),
+            };
             options
         });
         let answer = handle(request, options).map_err(|code| failed(format!("{code:?}")))?;

@@ -42,6 +42,13 @@ pub fn portcullis(home: &Home, arguments: &[&str]) -> Ran {
     command_of(Command::new(paths::binary()), home, arguments)
 }
 
+/// The same with one more variable in its environment.
+pub fn portcullis_with(home: &Home, variable: (&str, &str), arguments: &[&str]) -> Ran {
+    let mut command = Command::new(paths::binary());
+    command.env(variable.0, variable.1);
+    command_of(command, home, arguments)
+}
+
 /// The same for what computes for long: whoever measures time beside it comes first.
 pub fn patiently(home: &Home, arguments: &[&str]) -> Ran {
     let mut nice = Command::new("nice");

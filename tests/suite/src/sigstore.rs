@@ -1,58 +1,36 @@
 //! A sigstore instance of our own: an authority that gives certificates, a log of those and a log of signatures, small
 //! enough that every log has one entry.
 
-use crate::der::{bits, extension, oid, sequence, tlv};
+use crate::cosign::{Verifier, statement};
+use crate::der::{extension, oid, sequence, tlv};
+use crate::x509::{self, Key, pem};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use ring::rand::SystemRandom;
-use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
-const ECDSA_SHA256: &[u64] = &[1, 2, 840, 10045, 4, 3, 2];
 const EMBEDDED_SCTS: &[u64] = &[1, 3, 6, 1, 4, 1, 11129, 2, 4, 2];
 const ISSUER: &[u64] = &[1, 3, 6, 1, 4, 1, 57264, 1, 8];
+
+/// What the authority calls itself.
+const NAME: &str = "suite";
 
 /// When everything here was signed: in the middle of the year in which the certificates are good.
 const SIGNED_AT: u64 = 1_750_000_000;
 
-struct Key(EcdsaKeyPair);
-
-impl Key {
-    fn new() -> Self {
-        let random = SystemRandom::new();
-        let made = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &random).expect("making a key");
-        let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, made.as_ref(), &random);
-        Self(key.expect("a key that was just made"))
-    }
-
-    fn sign(&self, bytes: &[u8]) -> Vec<u8> {
-        self.0.sign(&SystemRandom::new(), bytes).expect("signing").as_ref().to_vec()
-    }
-
-    fn public(&self) -> Vec<u8> {
-        let kind = sequence(&[oid(&[1, 2, 840, 10045, 2, 1]), oid(&[1, 2, 840, 10045, 3, 1, 7])]);
-        sequence(&[kind, bits(self.0.public_key().as_ref())])
-    }
-
-    /// What logs call it.
-    fn id(&self) -> Vec<u8> {
-        Sha256::digest(self.public()).to_vec()
-    }
-
-    fn trusted(&self) -> Value {
-        json!({
-            "baseUrl": "https://log.example",
-            "hashAlgorithm": "SHA2_256",
-            "publicKey": {
-                "rawBytes": STANDARD.encode(self.public()),
-                "keyDetails": "PKIX_ECDSA_P256_SHA_256",
-                "validFor": {"start": "2020-01-01T00:00:00Z"},
-            },
-            "logId": {"keyId": STANDARD.encode(self.id())},
-        })
-    }
+/// What a file of roots says of a log with this key.
+fn trusted(key: &Key) -> Value {
+    json!({
+        "baseUrl": "https://log.example",
+        "hashAlgorithm": "SHA2_256",
+        "publicKey": {
+            "rawBytes": STANDARD.encode(key.public()),
+            "keyDetails": "PKIX_ECDSA_P256_SHA_256",
+            "validFor": {"start": "2020-01-01T00:00:00Z"},
+        },
+        "logId": {"keyId": STANDARD.encode(key.id())},
+    })
 }
 
 /// The instance.
@@ -90,12 +68,12 @@ impl Sigstore {
     pub fn trusted_root(&self) -> String {
         let root = json!({
             "mediaType": "application/vnd.dev.sigstore.trustedroot+json;version=0.1",
-            "tlogs": [self.signatures.trusted()],
-            "ctlogs": [self.certificates.trusted()],
+            "tlogs": [trusted(&self.signatures)],
+            "ctlogs": [trusted(&self.certificates)],
             "certificateAuthorities": [{
                 "subject": {"organization": "suite", "commonName": "suite"},
                 "uri": "https://authority.example",
-                "certChain": {"certificates": [{"rawBytes": STANDARD.encode(self.root())}]},
+                "certChain": {"certificates": [{"rawBytes": STANDARD.encode(x509::authority(NAME, &self.authority))}]},
                 "validFor": {"start": "2020-01-01T00:00:00Z"},
             }],
             "timestampAuthorities": [],
@@ -114,9 +92,7 @@ impl Sigstore {
         let certificate = self.leaf(&key, issuer, subject, good);
         let (digest, signature) = (Sha256::digest(bytes), STANDARD.encode(key.sign(bytes)));
         let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-        let wrapped = STANDARD.encode(&certificate).into_bytes();
-        let lines: Vec<_> = wrapped.chunks(64).map(|line| String::from_utf8_lossy(line).into_owned()).collect();
-        let pem = format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", lines.join("\n"));
+        let pem = pem("CERTIFICATE", &certificate);
         // Keys in the order of the alphabet, as the log has them signed.
         let body = json!({
             "apiVersion": "0.0.1",
@@ -130,7 +106,7 @@ impl Sigstore {
             "mediaType": "application/vnd.dev.sigstore.bundle.v0.3+json",
             "verificationMaterial": {
                 "certificate": {"rawBytes": STANDARD.encode(&certificate)},
-                "tlogEntries": [self.entry(body.to_string().as_bytes())],
+                "tlogEntries": [self.entry("hashedrekord", "0.0.1", &body)],
             },
             "messageSignature": {
                 "messageDigest": {"algorithm": "SHA2_256", "digest": STANDARD.encode(digest)},
@@ -139,18 +115,30 @@ impl Sigstore {
         })
     }
 
+    /// A bundle with a statement of this type about these bytes, by somebody to whom `issuer` vouched for `subject`; in
+    /// the log as its first or second version has it.
+    pub fn state(&self, bytes: &[u8], kind: &str, [issuer, subject]: [&str; 2], version: u8) -> Value {
+        let key = Key::new();
+        let certificate = self.leaf(&key, issuer, subject, ["250101000000Z", "260101000000Z"]);
+        let raw = json!({"rawBytes": STANDARD.encode(&certificate)});
+        let verifier = Verifier { pem: pem("CERTIFICATE", &certificate), raw: json!({"x509Certificate": raw}) };
+        let (content, entry) = verifier.stated(&key, &statement(bytes, kind), version);
+        Verifier::bundle(json!({"certificate": raw}), content, vec![self.entry(entry.0, entry.1, &entry.2)])
+    }
+
     /// The one entry of the log of signatures, with the proof that it is there.
-    fn entry(&self, body: &[u8]) -> Value {
-        let (log, encoded) = (&self.signatures, STANDARD.encode(body));
-        let root = Sha256::digest([&[0], body].concat());
+    pub(crate) fn entry(&self, kind: &str, version: &str, body: &Value) -> Value {
+        let body = body.to_string();
+        let (log, encoded) = (&self.signatures, STANDARD.encode(&body));
+        let root = Sha256::digest([&[0], body.as_bytes()].concat());
         let note = format!("log.example - 1\n1\n{}\n", STANDARD.encode(root));
         let signed = STANDARD.encode([&log.id()[..4], &log.sign(note.as_bytes())].concat());
         let id: String = log.id().iter().map(|byte| format!("{byte:02x}")).collect();
         let promise = json!({"body": encoded, "integratedTime": SIGNED_AT, "logID": id, "logIndex": 0});
-        json!({
+        let mut entry = json!({
             "logIndex": "0",
             "logId": {"keyId": STANDARD.encode(log.id())},
-            "kindVersion": {"kind": "hashedrekord", "version": "0.0.1"},
+            "kindVersion": {"kind": kind, "version": version},
             "integratedTime": SIGNED_AT.to_string(),
             "inclusionPromise": {"signedEntryTimestamp": STANDARD.encode(log.sign(promise.to_string().as_bytes()))},
             "inclusionProof": {
@@ -161,16 +149,14 @@ impl Sigstore {
                 "checkpoint": {"envelope": format!("{note}\n\u{2014} log.example {signed}\n")},
             },
             "canonicalizedBody": encoded,
-        })
-    }
-
-    fn root(&self) -> Vec<u8> {
-        let extensions = [
-            extension(&[2, 5, 29, 19], true, &sequence(&[tlv(1, &[0xff])])),
-            extension(&[2, 5, 29, 15], true, &tlv(3, &[1, 0b0000_0110])),
-        ];
-        let body = certificate(1, ["200101000000Z", "400101000000Z"], &name("suite"), &self.authority, &extensions);
-        self.certify(&body)
+        });
+        // The second version of the log promises nothing, and keeps no time.
+        if version == "0.0.2" {
+            for part in ["integratedTime", "inclusionPromise"] {
+                entry.as_object_mut().expect("an object").remove(part);
+            }
+        }
+        entry
     }
 
     /// A certificate for minutes, with the promise of the log of certificates in it.
@@ -181,9 +167,9 @@ impl Sigstore {
             extension(&[2, 5, 29, 17], true, &sequence(&[tlv(0x86, subject.as_bytes())])),
             extension(ISSUER, false, &tlv(0x0c, issuer.as_bytes())),
         ];
-        let without = certificate(2, good, &sequence(&[]), key, &extensions);
+        let without = x509::body(2, NAME, good, &sequence(&[]), key, &extensions);
         extensions.push(extension(EMBEDDED_SCTS, false, &tlv(4, &self.promise(&without))));
-        self.certify(&certificate(2, good, &sequence(&[]), key, &extensions))
+        x509::signed(&x509::body(2, NAME, good, &sequence(&[]), key, &extensions), &self.authority)
     }
 
     /// What the log of certificates says of one without that promise (RFC 6962).
@@ -199,27 +185,4 @@ impl Sigstore {
         let entry = [&length(&promise)[..], &promise].concat();
         [&length(&entry)[..], &entry].concat()
     }
-
-    fn certify(&self, body: &[u8]) -> Vec<u8> {
-        sequence(&[body.to_vec(), sequence(&[oid(ECDSA_SHA256)]), bits(&self.authority.sign(body))])
-    }
-}
-
-fn name(text: &str) -> Vec<u8> {
-    let attribute = sequence(&[oid(&[2, 5, 4, 3]), tlv(0x0c, text.as_bytes())]);
-    sequence(&[tlv(0x31, &attribute)])
-}
-
-/// What of a certificate is signed.
-fn certificate(serial: u8, good: [&str; 2], subject: &[u8], key: &Key, extensions: &[Vec<u8>]) -> Vec<u8> {
-    sequence(&[
-        tlv(0xa0, &tlv(2, &[2])),
-        tlv(2, &[serial]),
-        sequence(&[oid(ECDSA_SHA256)]),
-        name("suite"),
-        sequence(&good.map(|moment| tlv(0x17, moment.as_bytes()))),
-        subject.to_vec(),
-        key.public(),
-        tlv(0xa3, &sequence(extensions)),
-    ])
 }

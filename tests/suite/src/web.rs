@@ -1,8 +1,9 @@
 //! A small web server of the suite, for what the program talks to: issuers, services. One thread a connection.
 
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A request that came.
@@ -96,26 +97,70 @@ pub struct Web {
     /// Where it listens.
     pub address: SocketAddr,
     seen: Arc<Mutex<Vec<Seen>>>,
+    heard: Arc<AtomicU64>,
     stop: Arc<AtomicBool>,
 }
 
 impl Web {
     /// Serves on a free port of the loopback.
     pub fn serve(answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        Self::listen(free(), None, answer)
+    }
+
+    /// The same over TLS.
+    pub fn serve_tls(tls: Arc<ServerConfig>, answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> Self {
+        Self::listen(free(), Some(tls), answer)
+    }
+
+    /// The same at this address, as soon as nobody else has it.
+    pub fn serve_tls_at(
+        at: SocketAddr,
+        tls: Arc<ServerConfig>,
+        answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static,
+    ) -> Self {
+        let listener = crate::eventually(crate::PATIENCE, || TcpListener::bind(at).ok());
+        let listener = listener.unwrap_or_else(|| panic!("{at} is in use, and this test needs it"));
+        Self::listen(listener, Some(tls), answer)
+    }
+
+    fn listen(
+        listener: TcpListener,
+        tls: Option<Arc<ServerConfig>>,
+        answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static,
+    ) -> Self {
         let address = listener.local_addr().expect("the address of a listener");
         let (seen, stop) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
-        let (kept, stopped, answer) = (seen.clone(), stop.clone(), Arc::new(answer));
+        let heard = Arc::new(AtomicU64::new(0));
+        let (kept, counted, stopped, answer) = (seen.clone(), heard.clone(), stop.clone(), Arc::new(answer));
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 if stopped.load(Ordering::Relaxed) {
                     break;
                 }
                 let (Ok(stream), kept, answer) = (stream, kept.clone(), answer.clone()) else { continue };
-                std::thread::spawn(move || one(stream, &kept, &*answer));
+                let (counted, tls) = (counted.clone(), tls.clone());
+                std::thread::spawn(move || {
+                    let Ok(control) = stream.try_clone() else { return };
+                    match tls.map(ServerConnection::new) {
+                        None => drop(one(Counting(stream, &counted), &control, &kept, &*answer)),
+                        Some(Ok(tls)) => {
+                            let stream = Counting(StreamOwned::new(tls, stream), &counted);
+                            if let Some(mut stream) = one(stream, &control, &kept, &*answer) {
+                                stream.0.conn.send_close_notify();
+                                let _ = stream.flush();
+                            }
+                        }
+                        Some(Err(error)) => panic!("no TLS with this configuration: {error}"),
+                    }
+                });
             }
         });
-        Self { address, seen, stop }
+        Self { address, seen, heard, stop }
+    }
+
+    /// Bytes of requests that came, whole or not; those of TLS itself do not count.
+    pub fn heard(&self) -> u64 {
+        self.heard.load(Ordering::Relaxed)
     }
 
     /// `http://127.0.0.1:PORT` and a path.
@@ -141,31 +186,67 @@ impl Drop for Web {
     }
 }
 
-/// One request and its answer; a peer that goes away in between is no failure of the test.
-fn one(stream: TcpStream, kept: &Mutex<Vec<Seen>>, answer: &(dyn Fn(&Seen) -> Reply + Send + Sync)) {
+fn free() -> TcpListener {
+    TcpListener::bind("127.0.0.1:0").expect("a free port")
+}
+
+/// A stream, and how much has come over it.
+struct Counting<'a, S>(S, &'a AtomicU64);
+
+impl<S: Read> Read for Counting<'_, S> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.0.read(into)?;
+        self.1.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
+impl<S: Write> Write for Counting<'_, S> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// One request and its answer, and the stream when both are done; a peer that goes away in between is no failure of the
+/// test. `control` is the connection below.
+fn one<S: Read + Write>(
+    stream: S,
+    control: &TcpStream,
+    kept: &Mutex<Vec<Seen>>,
+    answer: &(dyn Fn(&Seen) -> Reply + Send + Sync),
+) -> Option<S> {
     let mut reader = BufReader::new(stream);
     let mut line = || {
         let mut line = String::new();
         reader.read_line(&mut line).is_ok_and(|read| read > 0).then(|| line.trim_end().to_owned())
     };
-    let Some(first) = line() else { return };
+    let first = line()?;
     let mut words = first.split(' ').map(str::to_owned);
-    let (Some(method), Some(target)) = (words.next(), words.next()) else { return };
+    let (method, target) = (words.next()?, words.next()?);
     let mut headers = Vec::new();
     while let Some((name, value)) = line().as_deref().and_then(|line| line.split_once(':')) {
         headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
     }
     let length = headers.iter().find(|(name, _)| name == "content-length").and_then(|(_, value)| value.parse().ok());
     let mut body = vec![0; length.unwrap_or(0)];
-    if reader.read_exact(&mut body).is_err() {
-        return;
-    }
+    reader.read_exact(&mut body).ok()?;
     let seen = Seen { method, target, headers, body: String::from_utf8_lossy(&body).into_owned(), bytes: body };
     kept.lock().unwrap_or_else(PoisonError::into_inner).push(seen.clone());
-    let _ = send(reader.into_inner(), &answer(&seen), seen.method == "HEAD");
+    let mut stream = reader.into_inner();
+    send(&mut stream, control, &answer(&seen), seen.method == "HEAD").ok()?;
+    Some(stream)
 }
 
-fn send(mut stream: TcpStream, reply: &Reply, head_only: bool) -> std::io::Result<()> {
+fn send<S: Read + Write>(
+    stream: &mut S,
+    control: &TcpStream,
+    reply: &Reply,
+    head_only: bool,
+) -> std::io::Result<()> {
     let mut head = format!("HTTP/1.1 {} X\r\nConnection: close\r\n", reply.status);
     if reply.manner != Manner::Endless {
         head += &format!("Content-Length: {}\r\n", reply.body.len());
@@ -183,7 +264,7 @@ fn send(mut stream: TcpStream, reply: &Reply, head_only: bool) -> std::io::Resul
         },
         Manner::Dripping => {
             // What waits here for a byte that does not come is the drip.
-            stream.set_read_timeout(Some(std::time::Duration::from_millis(500)))?;
+            control.set_read_timeout(Some(std::time::Duration::from_millis(500)))?;
             for byte in &reply.body {
                 stream.write_all(&[*byte])?;
                 if let Ok(0) = stream.read(&mut [0]) {

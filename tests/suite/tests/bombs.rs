@@ -1,8 +1,21 @@
 //! Components that are small to send and large to compile: refused, or compiled in bounded time, never a crash.
 
+#[path = "bombs/shapes.rs"]
+mod shapes;
+
+use crate::install::{CONFIG, plugin};
+use crate::reload::replace;
+use serde_json::json;
+use shapes::{BOMBS, Base};
 use std::fmt::Write as _;
-use std::time::Duration;
-use suite::{Home, Ran, forge, portcullis};
+use std::fs;
+use std::time::{Duration, Instant};
+use suite::{Client, Era, Home, Ran, Server, eventually, forge, paths, plugin_from, portcullis};
+
+/// More than this of memory no bomb may leave behind in the server.
+const LEFT: u64 = 16 << 20;
+/// How long until the server has said something of a bomb: what the compiler may take and waiting for its turn.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The compiler's own limit is 30 s; the rest is for starting it.
 const BOUND: Duration = Duration::from_secs(45);
@@ -68,4 +81,79 @@ fn a_hundred_thousand_functions() {
         functions.push_str("(func)");
     }
     assert!(check(&forge::plugin(&functions)).refused().contains("functions"), "functions are counted");
+}
+
+/// What the server said of files that changed: one line each.
+fn said(server: &Server) -> Vec<String> {
+    let log = server.log();
+    let about = |line: &&str| line.contains("the old version stays") || line.contains(" reloaded: ");
+    log.lines().filter(about).map(str::to_owned).collect()
+}
+
+/// Processes that this one has started and that still run.
+fn children(parent: u32) -> usize {
+    let started_by = |status: String| status.lines().any(|line| line == format!("PPid:\t{parent}"));
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    processes
+        .filter_map(|entry| fs::read_to_string(entry.path().join("status")).ok())
+        .filter(|s| started_by(s.clone()))
+        .count()
+}
+
+/// Tries to install all of them, one after the other; how long the longest took.
+fn install_all() -> Duration {
+    let (home, base) = (Home::new(), Base::new());
+    home.write("portcullis.toml", CONFIG);
+    let mut longest = Duration::ZERO;
+    for bomb in BOMBS {
+        fs::write(home.path().join("bomb.wasm"), (bomb.bytes)(&base)).unwrap();
+        let ran = plugin(&home, &["install", "./bomb.wasm", "--yes"]);
+        assert!(ran.refused().contains(bomb.words), "install: {}: {}", bomb.what, ran.stderr);
+        assert!(!home.path().join("portcullis.lock").exists(), "{}: something was installed", bomb.what);
+        longest = longest.max(ran.took);
+    }
+    longest
+}
+
+#[test]
+fn every_bomb_is_refused_or_killed_beside_a_running_server() {
+    assert!(BOMBS.len() >= 24);
+    let (home, base) = (Home::new(), Base::new());
+    let file = home.write("bomb.wasm", forge::plugin("(func $run (local i32))"));
+    let config = plugin_from("echo", &paths::guest("echo"), "") + &plugin_from("bomb", &file, "");
+    let mut client = Client::new(Server::start_in(home, &config), Era::Modern, false);
+    let control = |client: &mut Client| client.run("echo", json!({})).good().to_owned();
+    let first = control(&mut client);
+    let installing = std::thread::spawn(install_all);
+    let (mut before, mut longest) = (client.server.memory(), Duration::ZERO);
+    for (number, bomb) in BOMBS.iter().enumerate() {
+        let began = Instant::now();
+        replace(&file, &(bomb.bytes)(&base));
+        let line = eventually(PATIENCE, || said(&client.server).get(number).cloned());
+        let line = line.unwrap_or_else(|| panic!("{}: nothing was said\n{}", bomb.what, client.server.log()));
+        longest = longest.max(began.elapsed());
+        assert!(line.contains("the old version stays") && line.contains(bomb.words), "{}: {line}", bomb.what);
+        assert_eq!(control(&mut client), first, "{}", bomb.what);
+        // What the first refusal needs is kept for the next ones.
+        if number == 0 {
+            before = before.max(client.server.memory());
+        }
+    }
+    // The version before all of them still serves.
+    client.call("bomb__run", json!({})).result();
+    longest = longest.max(installing.join().unwrap());
+    let id = client.server.id();
+    assert!(eventually(PATIENCE, || (children(id) == 0).then_some(())).is_some(), "a worker is left behind");
+    let more = || client.server.memory().saturating_sub(before);
+    assert!(
+        eventually(Duration::from_secs(10), || (more() <= LEFT).then_some(())).is_some(),
+        "{} MiB more",
+        more() >> 20
+    );
+    println!(
+        "hostile: bombs: {0} of {0} refused or killed, by reload and by install, memory +{1} MiB, longest {2} s",
+        BOMBS.len(),
+        more().div_ceil(1 << 20),
+        longest.as_secs()
+    );
 }

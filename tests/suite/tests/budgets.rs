@@ -131,10 +131,8 @@ fn a_deadline_ends_waiting_under_either_meter() {
         let called = client.run(name, json!({}));
         assert_eq!(called.code(), "deadline-exceeded", "{name}");
         let wall = called.usage()["wallMs"].as_f64().unwrap();
-        // On a machine that is busy with other tests, too. The deadline is set a moment before the call is begun.
-        assert!((290.0..3000.0).contains(&wall), "{name}: {wall} ms for a deadline of 300 ms");
-        let cpu = called.usage()["cpuMs"].as_f64().unwrap();
-        assert!(cpu < wall / 2.0, "waiting is not computing: {}", called.usage());
+        assert!((300.0..1000.0).contains(&wall), "{name}: {wall} ms for a deadline of 300 ms");
+        assert!(called.usage()["cpuMs"].as_f64().unwrap() < 100.0, "waiting is not computing: {}", called.usage());
     }
 }
 

@@ -37,6 +37,21 @@ fn a_second_start_compiles_nothing() {
 }
 
 #[test]
+fn plugins_of_the_same_bytes_are_compiled_once() {
+    let (folder, home) = (tempfile::tempdir().unwrap(), Home::new());
+    let source = suite::paths::guest("echo");
+    let config: String = (0..10).map(|number| suite::plugin_from(&format!("p{number}"), &source, "")).collect();
+    let server = Server::spawn(home, &config, &[], |command| {
+        command.env("PORTCULLIS_CACHE", folder.path().join("cache")).env("PORTCULLIS_LOG", "info");
+    });
+    let mut client = Client::new(server, Era::Modern, false);
+    assert_eq!(client.tools().len(), 10);
+    client.call("p7__run", json!({"n": 1})).good();
+    assert!(client.server.end().success());
+    assert_eq!(client.server.log().matches("compiling").count(), 1, "{}", client.server.log());
+}
+
+#[test]
 fn a_cache_is_its_owners_alone() {
     let folder = tempfile::tempdir().unwrap();
     let cache = folder.path().join("cache");

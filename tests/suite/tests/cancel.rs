@@ -7,7 +7,7 @@ use suite::{Client, Era, Server, Watch, agent, plugin};
 const ENDLESS: &str = "limits.fuel = 1_000_000_000_000_000\nlimits.deadline = \"1h\"";
 const ENDLESS_TICKS: &str = "limits.metering = \"ticks\"\nlimits.cpu = \"1h\"\nlimits.deadline = \"1h\"";
 /// What a guest may still compute after it was cancelled.
-const LATE: Duration = Duration::from_millis(150);
+const LATE: Duration = Duration::from_millis(60);
 
 #[test]
 fn cancelling_stops_a_spinning_guest() {

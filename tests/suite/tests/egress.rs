@@ -3,7 +3,7 @@
 use serde_json::json;
 use std::time::Duration;
 use suite::web::{Reply, Seen, Web};
-use suite::{Called, Client, Home, PATIENCE, Server, eventually, paths, plugin, plugin_from};
+use suite::{Called, Client, Home, PATIENCE, Server, eventually, paths, plugin, plugin_from, with_manifest};
 
 const CANARY: &str = "canary-b52f60d1c9e8";
 
@@ -15,20 +15,8 @@ struct World {
 
 /// The guest with a manifest that asks for what the test needs, since a port is known only now.
 fn fetcher(home: &Home, requests: &serde_json::Value) -> std::path::PathBuf {
-    let mut component = std::fs::read(paths::guest("fetcher")).unwrap();
-    let manifest = json!({"name": "fetcher", "version": "0.1.0", "requests": requests}).to_string();
-    let name = "portcullis:manifest";
-    let mut section = vec![u8::try_from(name.len()).unwrap()];
-    section.extend(name.as_bytes());
-    section.extend(manifest.as_bytes());
-    component.push(0);
-    let mut size = section.len();
-    while size >= 0x80 {
-        component.push(0x80 | u8::try_from(size & 0x7f).unwrap());
-        size >>= 7;
-    }
-    component.push(u8::try_from(size).unwrap());
-    component.extend(section);
+    let manifest = json!({"name": "fetcher", "version": "0.1.0", "requests": requests});
+    let component = with_manifest(std::fs::read(paths::guest("fetcher")).unwrap(), &manifest);
     let path = home.path().join("fetcher.wasm");
     std::fs::write(&path, component).unwrap();
     path

@@ -7,7 +7,7 @@ use suite::{Called, Client, Era, Server, Watch, eventually, plugin};
 
 const ENDLESS: &str = "limits.fuel = 1_000_000_000_000_000\nlimits.deadline = \"1h\"\n";
 /// What a guest may still compute after it was cancelled.
-const LATE: Duration = Duration::from_millis(150);
+const LATE: Duration = Duration::from_millis(60);
 
 /// A client of a server whose guest may ask; `settings` are further lines of the guest's table.
 fn client(era: Era, settings: &str) -> Client {

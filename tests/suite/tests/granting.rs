@@ -37,7 +37,7 @@ fn a_denial_is_turned_into_a_grant_by_its_own_command() {
         let command = command(&denied.text());
         let words: Vec<_> = command.iter().map(String::as_str).collect();
         let granted = portcullis(&client.server.home, &words);
-        assert!(granted.good().contains("  + ") && granted.stdout.contains("started again"), "{granted:?}");
+        assert!(granted.good().contains("  + ") && granted.stdout.contains("takes this up by itself"), "{granted:?}");
     }
     assert!(text(&client.server.home).contains("state = {}"), "{}", text(&client.server.home));
     let (home, config) = (Home::new(), text(&client.server.home));

@@ -18,7 +18,7 @@ pub(crate) fn home() -> Home {
 }
 
 /// Puts these bytes where the plugin is published.
-fn publish(home: &Home, bytes: &[u8]) {
+pub(crate) fn publish(home: &Home, bytes: &[u8]) {
     replace(&home.path().join("edition.wasm"), bytes);
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn lock(home: &Home) -> String {
 }
 
 /// Bytes with another text wherever one is, padded with spaces.
-fn rewritten(mut bytes: Vec<u8>, from: &str, to: &str) -> Vec<u8> {
+pub(crate) fn rewritten(mut bytes: Vec<u8>, from: &str, to: &str) -> Vec<u8> {
     let to = format!("{to:<width$}", width = from.len());
     let there = |bytes: &[u8]| bytes.windows(from.len()).position(|window| window == from.as_bytes());
     assert!(there(&bytes).is_some(), "{from} is not there");

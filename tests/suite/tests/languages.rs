@@ -1,7 +1,10 @@
-//! `hello` in three languages is one plugin to its callers.
+//! `hello` in three languages is one plugin to its callers, and requests leave from any language under the same grants.
 
 use serde_json::json;
-use suite::{Client, Era, Server, paths, plugin_from};
+use std::net::{Ipv4Addr, SocketAddr};
+use suite::tls::{Authority, Manner};
+use suite::web::{Reply, Web};
+use suite::{Client, Era, Home, Server, paths, plugin_from};
 
 const LANGUAGES: [&str; 3] = ["hello", "hello-python", "hello-javascript"];
 
@@ -27,5 +30,43 @@ fn hello_answers_alike() {
         assert_eq!(called.usage()["chunks"], called.chunks().len(), "{name}");
         let called = client.call(&format!("{name}__greet"), json!({}));
         assert_eq!(called.code(), "invalid-arguments", "{name}: {}", called.result());
+    }
+}
+
+/// Guests without our SDK, on `wasi:http` as their tool chains bind it. Their manifests name this port, since another
+/// manifest would make another component, and compiling CPython takes minutes.
+#[test]
+fn every_language_asks_others_under_its_grant() {
+    let (home, ca) = (Home::new(), Authority::new("the operator's"));
+    let file = home.write("ca.pem", ca.pem());
+    let tls = ca.server(&Manner::GOOD);
+    let at = SocketAddr::from((Ipv4Addr::LOCALHOST, 8443));
+    let web = Web::serve_tls_at(at, tls, |seen| Reply::new(200, format!("page {}", seen.target)));
+    const GRANT: &str = "grants.http = [{ allow = \"GET https://localhost:8443/open/\", private = true }]";
+    let config: String = LANGUAGES[1..]
+        .iter()
+        .map(|name| {
+            let limits = "limits.memory = \"128 MiB\"\nlimits.fuel = 10_000_000_000\n";
+            let source = paths::real_plugin(name);
+            let named = |end: &str, grants: &str| plugin_from(&format!("{name}{end}"), &source, &format!("{limits}{grants}"));
+            named("", GRANT) + &named("-without", "")
+        })
+        .collect();
+    let server = Server::spawn(home, &config, &[], |command| drop(command.env("SSL_CERT_FILE", &file)));
+    let mut client = Client::of_server(server);
+    for name in &LANGUAGES[1..] {
+        let mut fetch = |end: &str, path: &str| {
+            client.call(&format!("{name}{end}__fetch"), json!({"url": format!("https://localhost:8443{path}")}))
+        };
+        assert_eq!(fetch("", "/open/a?b").good(), "200 page /open/a?b", "{name}");
+        let before = web.seen().len();
+        for (end, path) in [("", "/closed"), ("-without", "/open/a")] {
+            let refused = fetch(end, path);
+            let text = refused.text().to_lowercase().replace('-', "");
+            assert!(refused.is_error() && text.contains("httprequestdenied"), "{name}{end}: {text}");
+        }
+        assert_eq!(web.seen().len(), before, "{name}: a request was sent without a grant");
+        let said = client.server.wait_for_log(&format!("plugin=plugins.{name}-without"));
+        assert!(said.contains("is not granted") && said.contains("portcullis grant"), "{said}");
     }
 }

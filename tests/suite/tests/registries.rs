@@ -1,5 +1,6 @@
 //! Where plugins are published: what a registry may do, and forty things that it may not.
 
+mod cosign;
 mod lies;
 mod pushed;
 mod signed;

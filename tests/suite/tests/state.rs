@@ -159,12 +159,77 @@ fn a_directory_of_its_own_is_kept_and_bounded() {
     }
     std::os::unix::fs::symlink("/etc", folder.join("plugins.own-folder/link")).unwrap();
     assert!(own(&mut client, "read link/passwd", 0).is_error());
-    own(&mut client, "write large", 100_000).good();
+    std::fs::write(folder.join("plugins.own-folder/large"), [0; 100_000]).unwrap();
     let full = own(&mut client, "list", 0);
     assert_eq!((full.code(), full.number("limit")), ("scratch-exceeded", 64 << 10));
     assert!(full.text().contains("portcullis grant own-folder 'scratch = { size = "), "{}", full.text());
     std::fs::remove_file(folder.join("plugins.own-folder/large")).unwrap();
     assert_eq!(own(&mut client, "list", 0).good(), "a,link");
+}
+
+/// Each fills, or tries to fill, the 64 KiB in another way; what is there afterwards is counted from outside.
+#[test]
+fn nothing_makes_a_directory_of_its_own_larger_than_it_may_be() {
+    let mut client = Client::of(&(String::from("[server]\nmetrics = \"127.0.0.1:0\"\n") + &plugin("own-folder", OWN)));
+    let folder = client.server.home.path().join("state/scratch/plugins.own-folder");
+    for (way, n, expected) in [
+        // The guest's standard library says that of whatever goes wrong in a stream.
+        ("write large", 100_000, "I/O error"),
+        ("far away", 1 << 40, "I/O error"),
+        ("hole large", 1 << 40, "No space left on device"),
+        ("hole small", 60_000, "made"),
+        ("over again", 1_000, "written"),
+        ("files", 0, "16 Some(StorageFull)"),
+        ("folders", 0, "16 Some(StorageFull)"),
+        ("links", 0, "15 Some(StorageFull)"),
+        ("removed", 20_000, "2 Some("),
+    ] {
+        let called = own(&mut client, way, n);
+        assert!(called.text().contains(expected), "{way}: {}", called.text());
+        let sizes = |entry: std::fs::DirEntry| entry.metadata().unwrap().len().max(4096);
+        let whole: u64 = std::fs::read_dir(&folder).unwrap().map(|entry| sizes(entry.unwrap())).sum();
+        assert!(whole <= 64 << 10, "{way}: {whole}");
+        std::fs::remove_dir_all(&folder).unwrap();
+        std::fs::create_dir(&folder).unwrap();
+    }
+    client.server.wait_for_log("denied: scratch `a directory of its own` is full");
+    let journal = client.server.home.path().join("state/audit");
+    let recorded = || {
+        let files = std::fs::read_dir(&journal).unwrap().flatten();
+        let text: String = files.filter_map(|file| std::fs::read_to_string(file.path()).ok()).collect();
+        // Seven ways were too much, and each call says so once.
+        (text.matches("\"reason\":\"is full\"").count() >= 7).then_some(text.matches("\"reason\":\"is full\"").count())
+    };
+    assert_eq!(suite::eventually(suite::PATIENCE, recorded), Some(7));
+}
+
+#[test]
+fn calls_at_once_have_no_more_room_than_one() {
+    let (server, address) = Server::start_http(&plugin("own-folder", OWN));
+    let calls: Vec<_> = (0..8)
+        .map(|number| {
+            std::thread::spawn(move || {
+                let arguments = json!({"path": format!("write file{number}"), "n": 20_000});
+                suite::http::call(address, "own-folder__run", arguments, false).is_error()
+            })
+        })
+        .collect();
+    let failed = calls.into_iter().map(|call| call.join().unwrap()).filter(|failed| *failed).count();
+    let folder = server.home.path().join("state/scratch/plugins.own-folder");
+    let whole: u64 = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len()).sum();
+    assert!(whole <= 64 << 10, "{whole}");
+    assert!((5..8).contains(&failed), "{failed} of 8 had no room for 20,000 bytes in 64 KiB");
+}
+
+#[test]
+fn a_call_makes_granted_directories_grow_only_so_much() {
+    let grants =
+        "grants.filesystem = [{ host = \"work\", guest = \"/own\", access = \"write\" }]\nlimits.growth = \"64 KiB\"";
+    let mut client = Client::of(&plugin("own-folder", grants));
+    own(&mut client, "write a", 50_000).good();
+    own(&mut client, "write b", 50_000).good();
+    assert!(own(&mut client, "write c", 100_000).text().contains("I/O error"));
+    client.server.wait_for_log("limits.growth under [plugins.own-folder] sets it");
 }
 
 #[test]

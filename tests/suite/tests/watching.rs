@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use std::net::SocketAddr;
 use suite::http::request_at;
 use suite::web::{Reply, Web};
-use suite::{Client, Server, agent, plugin};
+use suite::{Client, Home, Server, agent, paths, plugin, plugin_from, with_manifest};
 
 fn config(head: &str) -> String {
     head.to_owned()
@@ -60,7 +60,7 @@ fn a_call_and_what_it_does_are_one_trace() {
     assert!(exports.iter().all(|seen| seen.path() == "/v1/traces"), "{}", exports[0].path());
     let spans: Vec<Value> = exports.iter().flat_map(spans).collect();
     let named = |name: &str| spans.iter().filter(|span| span["name"] == name).cloned().collect::<Vec<_>>();
-    let (calls, reverse) = (named("call"), named("reverse call"));
+    let (calls, reverse) = (named("execute_tool run"), named("tools/call echo.run"));
     assert_eq!((calls.len(), reverse.len(), spans.len()), (2, 1, 3), "{spans:?}");
     let root = calls.iter().find(|span| span["parentSpanId"] == above).expect("a call below the client's span");
     assert_eq!(reverse[0]["parentSpanId"], root["spanId"]);
@@ -69,6 +69,93 @@ fn a_call_and_what_it_does_are_one_trace() {
     assert!(spans.iter().all(|span| span["traceId"] == trace));
     let attributes = root["attributes"].to_string();
     assert!(attributes.contains("plugins.relay") && attributes.contains("portcullis.outcome"), "{attributes}");
+}
+
+/// What `everything` may do, with a server that knows what it must not see in a span.
+fn everything(home: &Home, web: &Web) -> String {
+    let url = format!("GET http://127.0.0.1:{}/", web.address.port());
+    let requests = json!({
+        "scratch": true, "state": true, "publish": true, "events": ["done.*"], "agent-tools": ["*.*"],
+        "client": {"form": true}, "http": [url],
+    });
+    let manifest = json!({"name": "everything", "version": "0.1.0", "requests": requests});
+    let component = with_manifest(std::fs::read(paths::guest("everything")).unwrap(), &manifest);
+    let file = home.write("everything.wasm", component);
+    let grants = format!(
+        "grants = {{ scratch = {{ guest = \"/own\" }}, state = {{}}, publish = true, events = [\"done.*\"], \
+         agent-tools = [\"echo.run\"], http = [{{ allow = \"{url}\", private = true }}] }}"
+    );
+    plugin_from("everything", &file, &grants) + &agent("echo", "echo", "")
+}
+
+#[test]
+fn every_import_that_does_something_has_a_span() {
+    let collector = Web::serve(|_| Reply::json(json!({})));
+    let web = Web::serve(|_| Reply::json(json!({"some": "answer"})));
+    let home = Home::new();
+    let config = format!("[telemetry]\notlp = \"{}\"\n", collector.url("")) + &everything(&home, &web);
+    let mut client = Client::of_server(Server::start_in(home, &config));
+    let said = client.run("everything", json!({"path": web.address.to_string()})).good().to_owned();
+    assert_eq!(said, "13 worked; not: ask", "the question is not granted");
+    assert!(client.server.end().success());
+    let spans: Vec<Value> = collector.seen().iter().flat_map(spans).collect();
+    let root = spans.iter().find(|span| span["parentSpanId"].is_null()).expect("a span that stands alone");
+    let said = |span: &Value, key: &str| {
+        let attributes = span["attributes"].as_array().unwrap();
+        let found = attributes.iter().find(|attribute| attribute["key"] == key)?;
+        let value = &found["value"];
+        value["stringValue"].as_str().or(value["intValue"].as_str()).map(str::to_owned)
+    };
+    let below: Vec<_> = spans.iter().filter(|span| span["parentSpanId"] == root["spanId"]).collect();
+    let mut names: Vec<_> = below.iter().map(|span| span["name"].as_str().unwrap()).collect();
+    names.dedup();
+    let expected = [
+        "state.set",
+        "state.get",
+        "state.keys",
+        "events.emit",
+        "publish.put-resource",
+        "publish.append-resource",
+        "client.ask",
+        "tools/call echo.run",
+        "filesystem.open-at",
+        "filesystem.create-directory-at",
+        "filesystem.open-at",
+        "wasi:http.handle",
+        "publish.remove-resource",
+        "state.remove",
+    ];
+    assert_eq!(names, expected, "{spans:#?}");
+    for span in &below {
+        let outcome = said(span, "portcullis.outcome");
+        let expected = if span["name"] == "client.ask" { "denied" } else { "ok" };
+        assert_eq!(outcome.as_deref(), Some(expected), "{span}");
+        assert_eq!(said(span, "error.type").as_deref(), (expected == "denied").then_some("denied"), "{span}");
+    }
+    let handle = below.iter().find(|span| span["name"] == "wasi:http.handle").unwrap();
+    let hop = spans.iter().find(|span| span["parentSpanId"] == handle["spanId"]).expect("a span of the exchange");
+    assert_eq!((hop["name"].as_str(), hop["kind"].as_u64()), (Some("GET"), Some(3)));
+    let of_hop = ["server.address", "http.response.status_code", "portcullis.response.size"].map(|key| said(hop, key));
+    assert_eq!(of_hop, ["127.0.0.1", "200", "17"].map(|value| Some(value.to_owned())));
+    assert_eq!(said(root, "portcullis.chunks").as_deref(), Some("1"), "chunks are counted, not drawn");
+    let everything = format!("{spans:?}");
+    for private in ["/private", "of=mine", "report", "text", "Who?", "some"] {
+        assert!(!everything.contains(private), "{private} is in a span");
+    }
+}
+
+#[test]
+fn a_plugin_cannot_flood_the_collector() {
+    let collector = Web::serve(|_| Reply::json(json!({})));
+    let config = format!("[telemetry]\notlp = \"{}\"\n", collector.url("")) + &plugin("keeper", "grants.state = {}");
+    let mut client = Client::of(&config);
+    client.run("keeper", json!({"path": "many k", "n": 300})).good();
+    assert!(client.server.end().success());
+    let spans: Vec<Value> = collector.seen().iter().flat_map(spans).collect();
+    assert_eq!(spans.len(), 257, "the call's own, and 256 below it");
+    let root = spans.iter().find(|span| span["name"] == "execute_tool run").unwrap();
+    let left_out = json!({"key": "portcullis.spans_left_out", "value": {"intValue": "44"}});
+    assert!(root["attributes"].as_array().unwrap().contains(&left_out), "{root}");
 }
 
 fn spans(seen: &suite::web::Seen) -> Vec<Value> {

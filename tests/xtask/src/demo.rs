@@ -1,7 +1,8 @@
-//! `cargo xtask demo`: the main job, first through a real MCP client, then from the command line without one; and
-//! `demo agent`, the agent's side of reverse calls.
+//! `cargo xtask demo`: the main job, first through a real MCP client, then from the command line without one, then a
+//! stranger's plugin and its next version; and `demo agent`, the agent's side of reverse calls.
 
 mod agent;
+mod install;
 
 use std::fs;
 use std::io::IsTerminal;
@@ -25,8 +26,10 @@ const HEAD: usize = 6;
 /// What can be shown.
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum Demo {
-    /// A sandboxed tool over this repository's own tree.
+    /// A sandboxed tool over this repository's own tree, and a plugin that is installed.
     Tools,
+    /// The end of that alone: a plugin is installed at a terminal, and its next version wants more.
+    Install,
     /// `portcullis agent` at a terminal: a server's tool calls our calendar back, and an event makes us call.
     Agent,
 }
@@ -35,6 +38,7 @@ pub(crate) enum Demo {
 pub(crate) fn run(repo: &Repo, demo: Demo) -> Result<()> {
     match demo {
         Demo::Tools => tools(repo),
+        Demo::Install => install::run(repo),
         Demo::Agent => agent::run(repo),
     }
 }
@@ -54,7 +58,11 @@ fn tools(repo: &Repo) -> Result<()> {
         bail!("{error:#}\nThe server's log ({}) ends with:\n{}", repo.show(&server.log), server.last_words());
     }
     drop(server);
-    without_client(repo, &config)
+    without_client(repo, &config)?;
+    install::show(repo)?;
+    let portcullis = repo.binary("debug", "portcullis");
+    println!("To look further: {} --help; the configuration: {}", repo.show(&portcullis), repo.show(&config));
+    Ok(())
 }
 
 /// A fresh folder for the notes, so that the note shown is this run's.
@@ -94,8 +102,6 @@ fn without_client(repo: &Repo, config: &Path) -> Result<()> {
     }
     let usage = stderr.lines().rev().find(|line| line.contains("fuel")).context("no usage line on stderr")?;
     println!("  {}", usage.trim());
-    let portcullis = repo.binary("debug", "portcullis");
-    println!("\nTo look further: {} --help; the configuration: {}", repo.show(&portcullis), repo.show(config));
     Ok(())
 }
 

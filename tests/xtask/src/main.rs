@@ -19,6 +19,7 @@ mod server;
 mod setup;
 mod stamp;
 mod wasm;
+mod wit;
 
 use std::process::ExitCode;
 
@@ -52,7 +53,7 @@ enum Task {
     Clients,
     /// Runs the official MCP conformance suite, with fixtures that are components.
     Conformance(conformance::Options),
-    /// Fuzzes what strangers' bytes reach first, by coverage.
+    /// Fuzzes what strangers' bytes reach first.
     Fuzz(fuzz::Options),
     /// Measures the host beside a native server, in release builds.
     Bench {

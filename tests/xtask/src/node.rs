@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 use crate::command::{output, quiet, step};
 use crate::repo::Repo;
 use crate::stamp::{copy_if_changed, unless_fresh};
+use crate::wit;
 
 /// Makes `target/node` from `tests/clients/package.json` and its lock file.
 pub(crate) fn packages(repo: &Repo) -> Result<()> {
@@ -36,21 +37,50 @@ pub(crate) fn install(from: &Path, to: &Path, what: &str) -> Result<()> {
 /// Builds `target/plugins/hello-javascript.wasm`.
 pub(crate) fn plugin(repo: &Repo) -> Result<()> {
     let component = repo.plugins().join("hello-javascript.wasm");
-    let source = repo.root.join("plugins/hello-javascript/hello.js");
-    let inputs = [source.clone(), repo.wit(), repo.clients().join("package-lock.json")];
+    let folder = repo.root.join("plugins/hello-javascript");
+    let [source, world, manifest] = ["hello.js", "world.wit", "manifest.json"].map(|name| folder.join(name));
+    let wasi = wit::wasi(repo)?;
+    let lock = repo.clients().join("package-lock.json");
+    let inputs = [source.clone(), world.clone(), manifest.clone(), repo.wit(), wasi.clone(), lock];
     let work = repo.target.join("hello-javascript");
     unless_fresh(&work.join("stamp"), &inputs, &component, || {
         step("building plugins/hello-javascript", || {
-            fs::create_dir_all(&work)?;
+            let (bound, script) = (work.join("wit"), work.join("hello.js"));
+            wit::gather(repo, &world, &wasi, &bound, strange)?;
+            fs::write(&script, strange(fs::read_to_string(&source)?))?;
             let built = work.join("hello-javascript.wasm");
             let mut build = Command::new(repo.node_modules().join(".bin/componentize-qjs"));
-            build.arg("--wit").arg(repo.wit()).args(["--world", "plugin", "--js"]).arg(&source);
+            build.arg("--wit").arg(&bound).args(["--world", "hello", "--js"]).arg(&script);
             // --sync: the interfaces are sync-typed, and the host runs without the component model's async part.
             quiet(build.args(["--sync", "--opt-size", "--output"]).arg(&built))?;
-            copy_if_changed(&built, &component)?;
+            familiar(&built)?;
+            wit::with_manifest(&built, &manifest, &component)?;
             Ok(fs::remove_file(built)?)
         })
     })
+}
+
+/// A name as long as `wasi:`, and a version that the runtime inside does not use.
+const STRANGE: &str = "wasx:";
+const OLDER: &str = "0.2.8";
+
+/// componentize-qjs runs what it builds once, with WASI's own streams and with traps for what it does not know, `wasi:http`
+/// among them: then a stream of the one is none of the other, and it gives up. Under a name that it does not know at all,
+/// everything is a trap, and fits together. The version is another than that of its own imports, since a component imports
+/// each name once.
+fn strange(text: String) -> String {
+    text.replace("wasi:", STRANGE).replace("0.2.12", OLDER)
+}
+
+/// Gives the names back, in place.
+fn familiar(component: &Path) -> Result<()> {
+    let mut bytes = fs::read(component)?;
+    let (strange, wasi) = (STRANGE.as_bytes(), b"wasi:");
+    let found = bytes.windows(strange.len()).enumerate().filter(|(_, part)| *part == strange);
+    for at in found.map(|(at, _)| at).collect::<Vec<_>>() {
+        bytes[at..at + wasi.len()].copy_from_slice(wasi);
+    }
+    fs::write(component, bytes).with_context(|| format!("cannot write {}", component.display()))
 }
 
 fn check_version() -> Result<()> {

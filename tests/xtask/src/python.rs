@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 use crate::command::{output, quiet, step};
 use crate::repo::Repo;
 use crate::stamp::{copy_if_changed, unless_fresh};
+use crate::wit;
 
 /// Makes `target/venv` from `tests/clients/requirements.txt`.
 pub(crate) fn packages(repo: &Repo) -> Result<()> {
@@ -32,18 +33,22 @@ pub(crate) fn packages(repo: &Repo) -> Result<()> {
 /// Builds `target/plugins/hello-python.wasm`.
 pub(crate) fn plugin(repo: &Repo) -> Result<()> {
     let component = repo.plugins().join("hello-python.wasm");
-    let source = repo.root.join("plugins/hello-python/hello.py");
-    let inputs = [source.clone(), repo.wit(), repo.clients().join("requirements.txt")];
+    let folder = repo.root.join("plugins/hello-python");
+    let [source, world, manifest] = ["hello.py", "world.wit", "manifest.json"].map(|name| folder.join(name));
+    let wasi = wit::wasi(repo)?;
+    let requirements = repo.clients().join("requirements.txt");
+    let inputs = [source.clone(), world.clone(), manifest.clone(), repo.wit(), wasi.clone(), requirements];
     let work = repo.target.join("hello-python");
     unless_fresh(&work.join("stamp"), &inputs, &component, || {
         step("building plugins/hello-python", || {
             // From a copy: Python leaves its bytecode beside the source it loads.
             copy_if_changed(&source, &work.join("hello.py"))?;
-            let built = work.join("hello-python.wasm");
+            let (bound, built) = (work.join("wit"), work.join("hello-python.wasm"));
+            wit::gather(repo, &world, &wasi, &bound, |text| text)?;
             let mut build = Command::new(repo.target.join("venv/bin/componentize-py"));
-            build.arg("--quiet").arg("--wit-path").arg(repo.wit()).args(["--world", "plugin", "componentize"]);
+            build.arg("--quiet").arg("--wit-path").arg(&bound).args(["--world", "hello", "componentize"]);
             quiet(build.arg("--python-path").arg(&work).args(["hello", "--output"]).arg(&built))?;
-            copy_if_changed(&built, &component)?;
+            wit::with_manifest(&built, &manifest, &component)?;
             Ok(fs::remove_file(built)?)
         })
     })

@@ -4,7 +4,7 @@ use super::super::guest::Guest;
 use super::bindings::portcullis::plugin::connections as w;
 use super::convert::{denial_to_guest, exhaustion_to_guest};
 use super::link::{Store, charge};
-use crate::imports::{ConnectionError, ConnectionRequest, ConnectionResponse, price};
+use crate::imports::{ConnectionError, ConnectionRequest, ConnectionResponse, Doing, price};
 use wasmtime::component::Linker;
 
 pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
@@ -12,9 +12,10 @@ pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> 
     connections.func_wrap_async("connected", |mut store: Store<'_>, (name,): (String,)| {
         Box::new(async move {
             charge(&mut store, price::CALL + (name.len() as u64).saturating_mul(price::BYTE))?;
-            let answer: Result<bool, w::ConnectionError> =
-                store.data_mut().call()?.accounts.connected(&name).await.map_err(error_to_guest);
-            Ok((answer,))
+            let call = store.data_mut().call()?;
+            let doing = call.doing("connections.connected", name.len());
+            let answer = doing.gave(call.accounts.connected(&name).await, |_| 0);
+            Ok((answer.map_err(error_to_guest),))
         })
     })?;
     connections.func_wrap_async("send", |mut store: Store<'_>, (name, request): (String, w::Request)| {
@@ -22,7 +23,13 @@ pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> 
             let w::Request { method, path, headers, body } = request;
             let request = ConnectionRequest { method, path, headers, body };
             charge(&mut store, price::OUTBOUND.saturating_add(request.size().saturating_mul(price::BYTE)))?;
-            let answer = store.data_mut().call()?.accounts.send(&name, request).await;
+            let call = store.data_mut().call()?;
+            let mut doing = Doing::begin(call.trail(), "connections.send").outward().taking(request.size());
+            let answer = call.accounts.send(&name, request).await;
+            if let Ok(response) = &answer {
+                doing.set("http.response.status_code", u64::from(response.status));
+            }
+            let answer = doing.gave(answer, ConnectionResponse::size);
             let size = answer.as_ref().map_or(0, ConnectionResponse::size);
             charge(&mut store, size.saturating_mul(price::BYTE))?;
             let answer: Result<w::Response, w::ConnectionError> = match answer {

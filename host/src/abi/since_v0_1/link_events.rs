@@ -14,8 +14,9 @@ pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> 
         let bytes = name.len() + payload.len() + dedupe_key.as_ref().map_or(0, String::len);
         charge(&mut store, price::CALL + (bytes as u64).saturating_mul(price::BYTE))?;
         let call = store.data_mut().call()?;
+        let doing = call.doing("events.emit", bytes);
         let added = call.events.emit(&call.context, name, &payload, dedupe_key);
-        Ok((added.map_err(error_to_guest),))
+        Ok((doing.gave(added, |_| 0).map_err(error_to_guest),))
     })
 }
 

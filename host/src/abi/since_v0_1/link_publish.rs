@@ -16,34 +16,46 @@ pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> 
         |mut store: Store<'_>, (path, body, attributes): (String, w::ResourceBody, wp::Attributes)| {
             let words = [&attributes.title, &attributes.description, &attributes.mime_type];
             let words: usize = words.into_iter().flatten().map(String::len).sum();
-            pay(&mut store, path.len() + words + size(&body))?;
+            let given = path.len() + words + size(&body);
+            pay(&mut store, given)?;
             let call = store.data_mut().call()?;
+            let doing = call.doing("publish.put-resource", given);
             let put = call.publish.put_resource(&call.context, &path, body_of(body), attributes_of(attributes));
-            Ok((put.map_err(error_to_guest),))
+            Ok((doing.gave(put, |uri| uri.len() as u64).map_err(error_to_guest),))
         },
     )?;
     publish.func_wrap("append-resource", |mut store: Store<'_>, (path, body): (String, w::ResourceBody)| {
-        pay(&mut store, path.len() + size(&body))?;
+        let given = path.len() + size(&body);
+        pay(&mut store, given)?;
         let call = store.data_mut().call()?;
-        Ok((call.publish.append_resource(&call.context, &path, body_of(body)).map_err(error_to_guest),))
+        let doing = call.doing("publish.append-resource", given);
+        let put = call.publish.append_resource(&call.context, &path, body_of(body));
+        Ok((doing.gave(put, |uri| uri.len() as u64).map_err(error_to_guest),))
     })?;
     publish.func_wrap("remove-resource", |mut store: Store<'_>, (path,): (String,)| {
         pay(&mut store, path.len())?;
         let call = store.data_mut().call()?;
-        Ok((call.publish.remove_resource(&call.context, &path).map_err(error_to_guest),))
+        let doing = call.doing("publish.remove-resource", path.len());
+        let removed = call.publish.remove_resource(&call.context, &path);
+        Ok((doing.gave(removed, |()| 0).map_err(error_to_guest),))
     })?;
     publish.func_wrap("put-prompt", |mut store: Store<'_>, (prompt,): (wp::PublishedPrompt,)| {
         let words: usize = [&prompt.title, &prompt.description].into_iter().flatten().map(String::len).sum();
         let arguments: usize = prompt.arguments.iter().map(String::len).sum();
         let messages: usize = prompt.messages.iter().map(|message| message.text.len()).sum();
-        pay(&mut store, prompt.name.len() + words + arguments + messages)?;
+        let given = prompt.name.len() + words + arguments + messages;
+        pay(&mut store, given)?;
         let call = store.data_mut().call()?;
-        Ok((call.publish.put_prompt(&call.context, prompt_of(prompt)).map_err(error_to_guest),))
+        let doing = call.doing("publish.put-prompt", given);
+        let put = call.publish.put_prompt(&call.context, prompt_of(prompt));
+        Ok((doing.gave(put, |()| 0).map_err(error_to_guest),))
     })?;
     publish.func_wrap("remove-prompt", |mut store: Store<'_>, (name,): (String,)| {
         pay(&mut store, name.len())?;
         let call = store.data_mut().call()?;
-        Ok((call.publish.remove_prompt(&call.context, &name).map_err(error_to_guest),))
+        let doing = call.doing("publish.remove-prompt", name.len());
+        let removed = call.publish.remove_prompt(&call.context, &name);
+        Ok((doing.gave(removed, |()| 0).map_err(error_to_guest),))
     })
 }
 

@@ -15,7 +15,7 @@ mod ready;
 
 use super::guest::{CallSetup, Guest};
 use crate::clock::Clock;
-use crate::engine::{Allowance, CallError, Cost, arm, new_store, supervise};
+use crate::engine::{Allowance, CallError, Cost, Pace, Supervised as _, arm, is_slow, new_store, supervise};
 use crate::imports::{
     CallCtx, Completion, CompletionQuery, EmbeddedResource, Offer, PromptResult, ReadError, ToolError, ToolResult,
 };
@@ -50,6 +50,7 @@ pub struct Prepared {
     pre: InstancePre<Guest>,
     exports: Arc<Exports>,
     ready: Ready,
+    pace: Pace,
 }
 
 /// How a call ended: the tool's answer or own error, or the reason there is none; its price; what is left of its state.
@@ -82,7 +83,13 @@ impl Abi {
         let sentence = |error: wasmtime::Error| format!("{error:#}");
         let pre = self.linker.instantiate_pre(component).map_err(sentence)?;
         let exports = Arc::new(Exports::find(&pre).map_err(sentence)?);
-        Ok(Prepared { engine: self.linker.engine().clone(), pre, exports, ready: Ready::default() })
+        Ok(Prepared {
+            engine: self.linker.engine().clone(),
+            pre,
+            exports,
+            ready: Ready::default(),
+            pace: Pace::default(),
+        })
     }
 }
 
@@ -189,7 +196,7 @@ impl Prepared {
     /// Runs one call in an instance of its own: the one that is ready, or a new one.
     async fn run<R, F>(&self, setup: CallSetup, call: F) -> Ended<R>
     where
-        R: Send,
+        R: Send + 'static,
         F: for<'a> FnOnce(&'a mut Store<Guest>, component::Instance, CallContext) -> BoxFuture<'a, wasmtime::Result<R>>
             + Send
             + 'static,
@@ -203,20 +210,31 @@ impl Prepared {
         };
         let deadline = setup.allowance.budget.deadline.saturating_duration_since(setup.clock.now());
         let context = convert::context_to_guest(&setup.call.context, deadline);
+        let who = (setup.call.context.principal.clone(), setup.authority.plugin().clone());
         store.data_mut().begin(&setup.tool, setup.allowance, setup.call);
         arm(&mut store, spent);
+        let cpu = store.data_mut().supervision().cpu();
         let pre = self.pre.clone();
-        let (result, cost) = supervise(&mut store, move |store| {
-            Box::pin(async move {
-                let instance = match made {
-                    Some(instance) => instance,
-                    None => pre.instantiate_async(&mut *store).await?,
-                };
-                call(store, instance, context).await
+        let running = async move {
+            let (result, cost) = supervise(&mut store, move |store| {
+                Box::pin(async move {
+                    let instance = match made {
+                        Some(instance) => instance,
+                        None => pre.instantiate_async(&mut *store).await?,
+                    };
+                    call(store, instance, context).await
+                })
             })
-        })
-        .await;
-        Ended { result, cost, call: store.data_mut().end(), remains: Remains(Some(store)) }
+            .await;
+            let call = store.data_mut().end();
+            // What took long may hold much, and giving that back delays nobody here.
+            let remains = Remains(if is_slow() { None } else { Some(store) });
+            Ended { result, cost, call, remains }
+        };
+        match setup.nested {
+            true => running.await,
+            false => self.pace.run(who, cpu, Box::pin(running)).await,
+        }
     }
 
     /// Makes an instance for the next call, unless one is ready or the component cannot be instantiated outside a call.
@@ -230,9 +248,14 @@ impl Prepared {
     ) {
         let Ok(guest) = Guest::new(authority, allowance, clock) else { return };
         let mut store = new_store(&self.engine, guest);
+        let cpu = store.data_mut().supervision().cpu();
         let pre = self.pre.clone();
-        let made =
-            supervise(&mut store, move |store| Box::pin(async move { pre.instantiate_async(store).await })).await;
+        let making = async move {
+            let made = supervise(&mut store, move |store| Box::pin(async move { pre.instantiate_async(store).await }));
+            (made.await, store)
+        };
+        let who = ("host".into(), authority.plugin().clone());
+        let (made, store) = self.pace.run(who, cpu, Box::pin(making)).await;
         match made {
             (Ok(instance), cost) => {
                 self.ready.put(Instance { spent: cost.spent.fuel.unwrap_or(0), store, instance, _slot: slot });

@@ -1,7 +1,7 @@
 //! `portcullis plugin accept`.
 
 use super::super::ConfigFile;
-use super::consent::Consent;
+use super::consent::{Ask, Consent};
 use super::ground::{Ground, RUNNING};
 use super::update::difference;
 use crate::install::{changes, news};
@@ -39,12 +39,13 @@ impl Accept {
         let loader = ground.loader()?;
         let seen = ground.same(&loader, &staged.digest, &staged.definitions).await?;
         println!("[{id}] {} -> {}", entry.installed.digest, staged.digest);
-        difference(&ground, &loader, entry, &changes(&entry.installed, staged), &seen.offer).await;
+        let mind = difference(&ground, &loader, entry, &changes(&entry.installed, staged), &seen.offer).await;
         let command =
             format!("portcullis plugin accept {} --digest {}{}", id.table(), staged.digest, ground.config_option());
-        let asked = news(&entry.installed.requests, &staged.requests);
-        let grants = entry.grants_table().clone();
-        let Some(grants) = self.consent.get(grants, &asked, "Take it up?", &command)? else {
+        let news = news(&entry.installed.requests, &staged.requests);
+        let (requested, question) = (&staged.requests, "Take it up?");
+        let ask = Ask { id: &id, requested, news: &news, mind, question, command: &command };
+        let Some(grants) = self.consent.get(entry.grants_table().clone(), &ask)? else {
             println!("The old version stays; `portcullis plugin update --discard {}` forgets the new one.", id.name);
             return Ok(ExitCode::FAILURE);
         };

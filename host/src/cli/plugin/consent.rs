@@ -1,9 +1,9 @@
 //! Asking whoever sits at the terminal what a plugin may do. Where nobody sits there, nothing is agreed to.
 
-use super::super::answers::line;
+use super::super::answers::{agreed, line};
 use super::super::forms::yes;
 use crate::install::{Proposal, lines, proposals};
-use crate::policy::Requests;
+use crate::policy::{Authority, PluginId, Requests};
 use crate::telemetry::printable;
 use anyhow::Context;
 use std::io::IsTerminal;
@@ -19,76 +19,106 @@ pub(in crate::cli) struct Consent {
     yes_grant: Vec<String>,
 }
 
+/// What is asked.
+pub(super) struct Ask<'a> {
+    /// Whose grants they are.
+    pub(super) id: &'a PluginId,
+    /// Everything that the plugin asks for.
+    pub(super) requested: &'a Requests,
+    /// What of it is asked about.
+    pub(super) news: &'a Requests,
+    /// What should not be overlooked, a line each.
+    pub(super) mind: Vec<String>,
+    /// The last question.
+    pub(super) question: &'a str,
+    /// What would do the same without a terminal.
+    pub(super) command: &'a str,
+}
+
 impl Consent {
-    /// What is granted in the end, `grants` included; none: it was refused. `requests` are what is asked about, `question`
-    /// is put last, and `command` is what would do the same without a terminal.
-    pub(super) fn get(
-        &self,
-        mut grants: Table,
-        requests: &Requests,
-        question: &str,
-        command: &str,
-    ) -> anyhow::Result<Option<Table>> {
+    /// What is granted in the end, `grants` included; none: it was refused.
+    pub(super) fn get(&self, mut grants: Table, ask: &Ask<'_>) -> anyhow::Result<Option<Table>> {
         for line in &self.yes_grant {
             lines::add(&mut grants, line).map_err(anyhow::Error::msg)?;
         }
         if self.yes {
             return Ok(Some(grants));
         }
-        let proposals = proposals(requests);
+        let proposals = proposals(ask.news);
         if !std::io::stdin().is_terminal() {
-            anyhow::bail!("{}", unattended(&self.yes_grant, &proposals, command));
+            anyhow::bail!("{}", unattended(&self.yes_grant, &proposals, ask.command));
         }
         if !proposals.is_empty() {
             println!("\nWhat of it do you grant? What you leave out is refused when the plugin tries it.");
         }
-        for proposal in proposals {
-            ask(&mut grants, &proposal).context("nobody answers any more: nothing was changed")?;
+        let count = proposals.len();
+        for (at, proposal) in proposals.into_iter().enumerate() {
+            println!("\n({} of {count}) It {}:", at + 1, proposal.want.means);
+            ask.one(&mut grants, &proposal).context("nobody answers any more: nothing was changed")?;
         }
-        let given = grants.to_string();
-        println!("\ngrants\n{}", if given.trim().is_empty() { "nothing".into() } else { escaped(given.trim()) });
-        loop {
-            match line(&format!("{question} (yes / no) ")).as_deref().map(yes) {
-                Some(Some(true)) => return Ok(Some(grants)),
-                Some(None) => {}
-                Some(Some(false)) | None => return Ok(None),
-            }
+        println!("\nIt gets");
+        let lines = lines::each(&grants);
+        lines.iter().for_each(|line| println!("  {}", printable(line)));
+        if lines.is_empty() {
+            println!("  nothing: it computes, and that is all");
         }
+        ask.mind.iter().for_each(|line| println!("! {}", printable(line)));
+        Ok((agreed(ask.question) == Some(true)).then_some(grants))
     }
 }
 
-/// One line: agreed to, written anew or left out. None: the terminal is gone.
-fn ask(grants: &mut Table, proposal: &Proposal) -> Option<()> {
-    let Proposal { want, line: proposed, choose } = proposal;
-    println!("\n  It {}.\n  {}", want.means, printable(proposed));
-    let prompt = match choose {
-        None => "  Grant this? (yes / no / edit) ",
-        Some(what) => {
-            println!("  You choose {what}.");
-            "  Grant it? (no / edit) "
-        }
-    };
-    loop {
-        let said = line(prompt)?;
-        match yes(&said) {
-            Some(false) => return Some(()),
-            Some(true) if choose.is_none() => {
-                if lines::add(grants, proposed).is_ok() {
-                    return Some(());
-                }
+impl Ask<'_> {
+    /// One line: agreed to, written anew or left out. None: the terminal is gone.
+    fn one(&self, grants: &mut Table, proposal: &Proposal) -> Option<()> {
+        let Proposal { line: proposed, choose, .. } = proposal;
+        println!("  {}", printable(proposed));
+        let prompt = match choose {
+            None => "  Grant this? [y/N/edit] ",
+            Some(what) => {
+                println!("  You choose {what}.");
+                "  Grant it? [N/edit] "
             }
-            _ if said.eq_ignore_ascii_case("edit") || said.eq_ignore_ascii_case("e") => {
-                let edited = line("  The line, or nothing to leave it out: ")?;
-                if edited.is_empty() {
-                    return Some(());
-                }
-                match lines::add(grants, &edited) {
-                    Ok(()) => return Some(()),
-                    Err(why) => println!("  {}", escaped(&why)),
-                }
+        };
+        loop {
+            let said = line(prompt)?;
+            match (said.to_ascii_lowercase().as_str(), yes(&said)) {
+                ("", _) | (_, Some(false)) => return Some(()),
+                ("e" | "edit", _) => match line("  The line, or nothing to leave it out: ")? {
+                    edited if edited.is_empty() => return Some(()),
+                    edited if self.add(grants, &edited) => return Some(()),
+                    _ => {}
+                },
+                (_, Some(true)) if choose.is_none() && self.add(grants, proposed) => return Some(()),
+                (_, Some(true)) => println!("  There is something for you to choose: say edit, or no."),
+                (_, None) => println!(
+                    "  Say {}, or edit to write the line yourself.",
+                    match choose {
+                        None => "y or n",
+                        Some(_) => "n",
+                    }
+                ),
             }
-            Some(true) | None => {}
         }
+    }
+
+    /// Whether the line could be added; if not, why not is said.
+    fn add(&self, grants: &mut Table, line: &str) -> bool {
+        let idle = |grants: &Table| -> Vec<&'static str> {
+            let grants = toml::from_str(&grants.to_string()).unwrap_or_default();
+            Authority::new(self.id.clone(), self.requested, &grants).idle_grants().to_vec()
+        };
+        let mut more = grants.clone();
+        if let Err(why) = lines::add(&mut more, line) {
+            println!("{}", escaped(&why));
+            return false;
+        }
+        let before = idle(grants);
+        if let Some(vain) = idle(&more).iter().find(|it| !before.contains(it)) {
+            println!("  `{vain}` would have no effect: the plugin does not ask for it.");
+            return false;
+        }
+        *grants = more;
+        true
     }
 }
 

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// How a running server learns of a change.
-pub(super) const RUNNING: &str =
+pub(in crate::cli) const RUNNING: &str =
     "A running `portcullis serve` takes this up by itself, unless its `server.reload` is false.";
 
 pub(super) struct Ground {

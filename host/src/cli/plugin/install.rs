@@ -1,7 +1,7 @@
 //! `portcullis plugin install`.
 
 use super::super::ConfigFile;
-use super::consent::{Consent, quoted};
+use super::consent::{Ask, Consent, quoted};
 use super::ground::{Ground, RUNNING};
 use super::report;
 use crate::install::{Reference, Source, review};
@@ -52,8 +52,10 @@ impl Install {
         let config = ground.config_option();
         let command =
             format!("portcullis plugin install {quoted_reference} --name {name}{side} --digest {digest}{config}");
-        let question = format!("Install it as [{}]?", id.table());
-        let Some(grants) = self.consent.get(Table::new(), &new.version.requests, &question, &command)? else {
+        let (requested, mind) = (&new.version.requests, report::mind(&new));
+        let question = &format!("Install it as [{}]?", id.table());
+        let ask = Ask { id: &id, requested, news: requested, mind, question, command: &command };
+        let Some(grants) = self.consent.get(Table::new(), &ask)? else {
             println!("Nothing was installed.");
             return Ok(ExitCode::FAILURE);
         };

@@ -10,9 +10,12 @@ mod pack;
 mod push;
 mod remove;
 mod report;
+mod rollback;
 mod show;
 mod switch;
 mod update;
+
+pub(super) use ground::RUNNING;
 
 use std::process::ExitCode;
 
@@ -34,6 +37,8 @@ pub(super) enum Plugin {
     Update(update::Update),
     /// Say which installed plugins have newer versions.
     Outdated(outdated::Outdated),
+    /// Go back to the version before, with no more grants than it had then and has today.
+    Rollback(rollback::Rollback),
     /// Agree to a version that waits: shows what is different, and asks.
     Accept(accept::Accept),
     /// Make an artefact of a component, as a folder that tools for registries understand.
@@ -53,6 +58,7 @@ impl Plugin {
             Plugin::Remove(command) => command.run().await,
             Plugin::Update(command) => command.run().await,
             Plugin::Outdated(command) => command.run().await,
+            Plugin::Rollback(command) => command.run().await,
             Plugin::Accept(command) => command.run().await,
             Plugin::Pack(command) => command.run().await,
             Plugin::Push(command) => command.run().await,

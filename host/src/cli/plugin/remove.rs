@@ -1,7 +1,7 @@
 //! `portcullis plugin remove`.
 
 use super::super::ConfigFile;
-use super::super::{answers::line, forms::yes};
+use super::super::answers::agreed;
 use super::ground::{Ground, RUNNING};
 use crate::state;
 use std::io::IsTerminal;
@@ -28,8 +28,7 @@ impl Remove {
                 std::io::stdin().is_terminal(),
                 "nobody sits at the terminal to be asked, so nothing was changed; if you are sure: {command}"
             );
-            let said = line(&format!("Remove [{}], with its grants and all that it kept? (yes / no) ", id.table()));
-            if said.as_deref().and_then(yes) != Some(true) {
+            if agreed(&format!("Remove [{}], with its grants and all that it kept?", id.table())) != Some(true) {
                 println!("Nothing was removed.");
                 return Ok(ExitCode::FAILURE);
             }

@@ -3,6 +3,7 @@
 use super::super::{ConfigFile, printable_lines};
 use super::ground::{Ground, RUNNING};
 use super::report;
+use crate::imports::Offer;
 use crate::install::{Change, Entry, Source, Sources, Updated, review};
 use crate::policy::{Digest, PluginId};
 use crate::registry::Loader;
@@ -87,22 +88,25 @@ impl Update {
     }
 }
 
-/// What differs, its words about itself included as far as the old ones can still be had.
+/// Shows what differs, its words about itself included as far as the old ones can still be had; what of it should not be
+/// overlooked.
 pub(super) async fn difference(
     ground: &Ground,
     loader: &Loader,
     entry: &Entry,
     changes: &[Change],
-    new: &crate::imports::Offer,
-) {
+    new: &Offer,
+) -> Vec<String> {
     report::changes(changes);
-    match ground.kept(loader, &entry.installed.digest).await {
-        Ok((_, old)) => report::words_changed(&old.offer, new),
+    let old = match ground.kept(loader, &entry.installed.digest).await {
+        Ok((_, old)) => old.offer,
         Err(error) => {
             println!("      (what it said before cannot be shown: {})", printable_lines(&error.to_string()));
-            report::words_changed(&crate::imports::Offer::default(), new);
+            Offer::default()
         }
-    }
+    };
+    report::words_changed(&old, new);
+    report::newly_odd(&old, new)
 }
 
 /// Nothing is newer; a component that is gone or was changed is put back.

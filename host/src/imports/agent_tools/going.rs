@@ -10,6 +10,8 @@ pub(super) struct Going {
     pub(super) lane: Lane,
     pub(super) tool: String,
     pub(super) outcome: &'static str,
+    /// Of the answer.
+    pub(super) bytes: u64,
     pub(super) span: Option<Active>,
 }
 
@@ -18,6 +20,8 @@ impl Drop for Going {
         let (tool, lane) = (std::mem::take(&mut self.tool), self.lane.name());
         if let Some(span) = &mut self.span {
             span.set("portcullis.lane", lane);
+            span.set("portcullis.outcome", self.outcome);
+            span.set("portcullis.response.size", self.bytes);
             if self.outcome != "ok" {
                 span.failed(self.outcome);
             }

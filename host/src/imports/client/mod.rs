@@ -18,7 +18,7 @@ pub use question::{
     SampleContent, SampleMessage, SampleRequest, SampleTool, ToolChoice, ToolOutcome, ToolUse, UrlTarget,
 };
 
-use super::{Accounts, Budgeted, Exhaustion, GuestDenial, Permit};
+use super::{Accounts, Budgeted, Doing, Exhaustion, GuestDenial, Permit};
 use crate::policy::{Denial, Hearer, Limits, PluginId};
 use crate::telemetry::{is_unsafe, printable};
 use accept::{Unanswered, accept, complained};
@@ -206,7 +206,9 @@ impl Client {
         questions: Vec<(Option<String>, Question)>,
         held: u64,
     ) -> Result<Vec<Answer>, ClientError> {
-        let checked = self.check(questions).await?;
+        let checked = self.check(questions).await;
+        let refused = |error: &ClientError| Doing::begin(self.permit.trail(), "client.ask").ended(error.name());
+        let checked = checked.inspect_err(refused)?;
         let putting = Putting::new(self.permit.trail().clone(), &checked);
         let result = self.put(checked, held).await;
         putting.answered(&result);

@@ -2,14 +2,14 @@
 
 use super::{Answer, Asked, Checked, ClientError, Decision, FormAnswer};
 use crate::audit::{Event, Trail};
-use crate::telemetry::Active;
+use crate::imports::Doing;
 
 /// Questions that are being put together: recorded when they are answered, and when nobody waits any more.
 pub(super) struct Putting {
     trail: Trail,
     kinds: Vec<&'static str>,
     outcomes: Vec<&'static str>,
-    _span: Option<Active>,
+    doing: Option<Doing>,
 }
 
 impl Putting {
@@ -18,12 +18,15 @@ impl Putting {
         let of_model = checked.to_model.iter().map(|(at, _)| (*at, "sample"));
         let mut kinds: Vec<_> = asked.chain(of_model).collect();
         kinds.sort_by_key(|(at, _)| *at);
-        let mut span = trail.span("question").map(Active::outward);
-        if let (Some(span), Some((_, kind))) = (&mut span, kinds.first()) {
-            span.set("portcullis.kind", *kind);
-            span.set("portcullis.questions", kinds.len() as u64);
-        }
-        Self { trail, kinds: kinds.into_iter().map(|(_, kind)| kind).collect(), outcomes: Vec::new(), _span: span }
+        let doing = kinds.first().map(|(_, kind)| {
+            let method = method(kind);
+            Doing::begin(&trail, method)
+                .outward()
+                .say("mcp.method.name", method)
+                .say("portcullis.kind", *kind)
+                .say("portcullis.questions", kinds.len() as u64)
+        });
+        Self { trail, kinds: kinds.into_iter().map(|(_, kind)| kind).collect(), outcomes: Vec::new(), doing }
     }
 
     /// This came of them.
@@ -32,6 +35,10 @@ impl Putting {
             Ok(answers) => answers.iter().map(Answer::outcome).collect(),
             Err(error) => vec![error.name(); self.kinds.len()],
         };
+        if let Some(doing) = self.doing.take() {
+            // That somebody said no is an answer.
+            doing.ended(result.as_ref().map_or_else(ClientError::name, |_| "ok"));
+        }
     }
 }
 
@@ -41,6 +48,15 @@ impl Drop for Putting {
         for (kind, outcome) in self.kinds.iter().zip(outcomes) {
             self.trail.record(Event::Question { kind, outcome });
         }
+    }
+}
+
+/// What a question is in MCP.
+fn method(kind: &str) -> &'static str {
+    match kind {
+        "sample" => "sampling/createMessage",
+        "roots" => "roots/list",
+        _ => "elicitation/create",
     }
 }
 

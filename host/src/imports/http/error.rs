@@ -27,10 +27,12 @@ pub enum HttpError {
     Dns,
     #[error("no connection could be made")]
     Connect,
-    #[error("the server's certificate is not trusted for this name: {0}")]
-    Certificate(String),
-    #[error("TLS failed: {0}")]
-    Tls(String),
+    #[error("`{0}` is not trusted: {1}")]
+    Certificate(String, String),
+    #[error("TLS with `{0}` failed: {1}")]
+    Tls(String, String),
+    #[error("TLS with `{0}` was not agreed upon within {t}", t = humantime::format_duration(*.1))]
+    Handshake(String, Duration),
     #[error("there was no answer, or no end of it, within {t}", t = humantime::format_duration(*.0))]
     Timeout(Duration),
     #[error("the connection ended before the answer did")]

@@ -9,10 +9,10 @@ pub use error::HttpError;
 pub use receipt::Receipt;
 pub use wasi::{Outlet, add_to_linker, is_ours};
 
-use super::Permit;
+use super::{Doing, Outcome, Permit};
 use crate::audit::Event;
 use crate::policy::{Denial, Hearer, HttpGrant, HttpTarget, Lineage, PluginId, Reach};
-use crate::telemetry::printable;
+use crate::telemetry::{Place, printable};
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::HeaderMap;
@@ -76,7 +76,7 @@ impl Egress for NoEgress {
 
 /// One call's way to other servers. Clones are the same.
 #[derive(Clone)]
-pub struct Http(Arc<Outgoing>);
+pub struct Http(Arc<Outgoing>, Option<Place>);
 
 struct Outgoing {
     permit: Permit,
@@ -91,15 +91,18 @@ struct Outgoing {
 impl Http {
     /// For a call with this permit, at the end of `lineage`.
     pub fn new(permit: Permit, lineage: Lineage, egress: Arc<dyn Egress>) -> Self {
-        Self(Arc::new(Outgoing {
-            permit,
-            lineage,
-            egress,
-            places: Arc::new(Semaphore::new(AT_ONCE)),
-            over: CancellationToken::new(),
-            open: Mutex::default(),
-            refused: Mutex::default(),
-        }))
+        Self(
+            Arc::new(Outgoing {
+                permit,
+                lineage,
+                egress,
+                places: Arc::new(Semaphore::new(AT_ONCE)),
+                over: CancellationToken::new(),
+                open: Mutex::default(),
+                refused: Mutex::default(),
+            }),
+            None,
+        )
     }
 
     /// Whose requests these are.
@@ -151,7 +154,7 @@ impl Http {
 
     /// Begins the record of one exchange.
     pub fn receipt(&self, target: &HttpTarget) -> Arc<Receipt> {
-        let receipt = Arc::new(Receipt::new(self.0.permit.trail().clone(), target.to_string()));
+        let receipt = Arc::new(Receipt::new(self.0.permit.trail().clone(), target, self.1));
         let mut open = self.0.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|receipt| receipt.strong_count() > 0);
         open.push(Arc::downgrade(&receipt));
@@ -179,10 +182,19 @@ impl Http {
 
     async fn send(self, request: HttpRequest) -> Result<http::Response<HttpBody>, HttpError> {
         let egress = self.0.egress.clone();
-        let sent = egress.send(request, self.clone()).await;
+        let doing = Doing::begin(self.0.permit.trail(), "wasi:http.handle");
+        let below = Self(self.0.clone(), doing.place());
+        let sent = egress.send(request, below).await;
+        doing.ended(sent.as_ref().map_or_else(Outcome::outcome, |_| "ok"));
         if let Err(error) = &sent {
-            let words = error.to_string();
-            tracing::debug!(plugin = %self.plugin(), "no answer: {}", printable(&words));
+            let (plugin, words) = (self.plugin(), error.to_string());
+            match error {
+                // The guest has no words for these, and only the operator can do something about them.
+                HttpError::Certificate(..) | HttpError::Tls(..) | HttpError::Handshake(..) => {
+                    tracing::warn!(%plugin, "no answer: {}", printable(&words));
+                }
+                _ => tracing::debug!(%plugin, "no answer: {}", printable(&words)),
+            }
         }
         sent
     }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use super::*;
+use crate::package::Claims;
 use crate::policy::Digest;
 use std::time::UNIX_EPOCH;
 
@@ -28,6 +29,8 @@ fn version() -> Version {
             .map(String::from)
             .into(),
         requests: toml::from_str(BASE).unwrap(),
+        claims: Claims::default(),
+        published_claims: Claims::default(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! One installed plugin, as the lock file has it.
 
+use crate::package::Claims;
 use crate::policy::{Digest, Grants, Limits, Requests};
 use serde::{Deserialize, Serialize};
 use std::time::SystemTime;
@@ -31,73 +32,63 @@ pub struct Version {
     /// What its manifest asks for.
     #[serde(default)]
     pub requests: Requests,
+    /// What the component claims of itself: licence, source and the like. Nobody has checked it.
+    #[serde(default, skip_serializing_if = "Claims::is_empty")]
+    pub claims: Claims,
+    /// The same, as it is claimed where the component is published.
+    #[serde(default, skip_serializing_if = "Claims::is_empty")]
+    pub published_claims: Claims,
 }
 
 /// One installed plugin.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Entry {
     /// Where it is looked for, as the operator said it.
     pub reference: String,
     /// Whether it is loaded.
     pub enabled: bool,
     /// Whether its tools are exposed as `<plugin>__<tool>`.
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
     pub prefix: bool,
     /// Whether what an agent-side tool answers is for its caller and the caller's client only.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub private: bool,
     /// The highest version that was ever here; nothing below it comes in by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub highest: Option<String>,
     /// When the operator agreed to what is installed.
+    #[serde(with = "humantime_serde")]
     pub approved: SystemTime,
     /// What is loaded.
+    #[serde(skip_serializing)]
     pub installed: Version,
     /// What waits for the operator's consent.
+    #[serde(skip_serializing)]
     pub staged: Option<Version>,
     /// What was loaded before.
+    #[serde(skip_serializing)]
     pub previous: Option<Version>,
     /// What the operator gave to what is installed.
+    #[serde(default, skip_serializing)]
     pub grants: Grants,
+    /// What had been given to the version before, when it was left.
+    #[serde(default, skip_serializing)]
+    pub previous_grants: Grants,
     /// The ceilings of its calls.
+    #[serde(default, skip_serializing)]
     pub limits: Limits,
-    /// The same two as they were written: comments and units are the operator's.
-    pub(super) grants_table: Table,
-    pub(super) limits_table: Table,
+    /// Grants and limits as they are written, which are the operator's words.
+    #[serde(skip)]
+    pub(super) texts: Texts,
 }
 
-/// What an entry is in the file.
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) struct Read {
-    reference: String,
-    enabled: bool,
-    #[serde(default = "yes")]
-    prefix: bool,
-    #[serde(default)]
-    private: bool,
-    highest: Option<String>,
-    #[serde(with = "humantime_serde")]
-    approved: SystemTime,
-    installed: Version,
-    staged: Option<Version>,
-    previous: Option<Version>,
-    #[serde(default)]
-    grants: Grants,
-    #[serde(default)]
-    limits: Limits,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "kebab-case")]
-struct Written<'a> {
-    reference: &'a str,
-    enabled: bool,
-    #[serde(skip_serializing_if = "is_true")]
-    prefix: bool,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    private: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    highest: Option<&'a str>,
-    #[serde(with = "humantime_serde")]
-    approved: SystemTime,
+/// Tables of an entry that are kept as they were written.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Texts {
+    pub(super) grants: Table,
+    pub(super) previous_grants: Table,
+    pub(super) limits: Table,
 }
 
 fn yes() -> bool {
@@ -107,40 +98,6 @@ fn yes() -> bool {
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_true(value: &bool) -> bool {
     *value
-}
-
-impl Read {
-    /// With its grants and limits as they were written.
-    pub(super) fn with(self, grants_table: Table, limits_table: Table) -> Entry {
-        let Self {
-            reference,
-            enabled,
-            prefix,
-            private,
-            highest,
-            approved,
-            installed,
-            staged,
-            previous,
-            grants,
-            limits,
-        } = self;
-        Entry {
-            reference,
-            enabled,
-            prefix,
-            private,
-            highest,
-            approved,
-            installed,
-            staged,
-            previous,
-            grants,
-            limits,
-            grants_table,
-            limits_table,
-        }
-    }
 }
 
 impl Entry {
@@ -157,9 +114,9 @@ impl Entry {
             staged: None,
             previous: None,
             grants: Grants::default(),
+            previous_grants: Grants::default(),
             limits: Limits::default(),
-            grants_table: Table::new(),
-            limits_table: Table::new(),
+            texts: Texts::default(),
         }
     }
 
@@ -170,27 +127,44 @@ impl Entry {
 
     /// The grants as they are written.
     pub fn grants_table(&self) -> &Table {
-        &self.grants_table
+        &self.texts.grants
+    }
+
+    /// Those that had been given to the version before.
+    pub fn previous_grants_table(&self) -> &Table {
+        &self.texts.previous_grants
     }
 
     /// Puts other grants in the place of these; the error is a sentence, and nothing is changed then.
     pub fn set_grants(&mut self, table: Table) -> Result<(), String> {
         self.grants = toml::from_str(&table.to_string()).map_err(|error| error.to_string())?;
-        self.grants_table = table;
+        self.texts.grants = table;
+        Ok(())
+    }
+
+    /// Puts a version in the place of what is installed, which becomes the one before, with the grants it had.
+    pub(crate) fn swap(&mut self, new: Version) {
+        self.staged = None;
+        self.previous = Some(std::mem::replace(&mut self.installed, new));
+        self.previous_grants = self.grants.clone();
+        self.texts.previous_grants = self.texts.grants.clone();
+    }
+
+    /// Puts the version before in the place of what is installed, which waits from then on, unless something newer does;
+    /// `grants` are given to it. The error is a sentence, and nothing is changed then.
+    pub(crate) fn swap_back(&mut self, previous: Version, grants: Table) -> Result<(), String> {
+        self.set_grants(grants)?;
+        let left = std::mem::replace(&mut self.installed, previous);
+        self.staged.get_or_insert(left);
+        self.previous = None;
+        self.previous_grants = Grants::default();
+        self.texts.previous_grants = Table::new();
         Ok(())
     }
 
     /// What stands in the file.
     pub(super) fn table(&self) -> Result<Table, toml_edit::ser::Error> {
-        let head = Written {
-            reference: &self.reference,
-            enabled: self.enabled,
-            prefix: self.prefix,
-            private: self.private,
-            highest: self.highest.as_deref(),
-            approved: self.approved,
-        };
-        let mut table = toml_edit::ser::to_document(&head)?.into_table();
+        let mut table = toml_edit::ser::to_document(self)?.into_table();
         let versions = [
             ("installed", Some(&self.installed)),
             ("staged", self.staged.as_ref()),
@@ -208,7 +182,8 @@ impl Entry {
                 table.insert(key, Item::Table(version));
             }
         }
-        for (key, part) in [("grants", &self.grants_table), ("limits", &self.limits_table)] {
+        let Texts { grants, previous_grants, limits } = &self.texts;
+        for (key, part) in [("grants", grants), ("previous-grants", previous_grants), ("limits", limits)] {
             if !part.is_empty() {
                 let mut part = part.clone();
                 part.set_implicit(false);

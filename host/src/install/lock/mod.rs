@@ -11,6 +11,7 @@ pub use entry::{Entry, Version};
 
 use super::disk::{self, Step};
 use crate::policy::{PluginId, Side};
+use entry::Texts;
 use rustix::fs::{FlockOperation, OFlags, flock};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -51,9 +52,9 @@ pub struct Lock {
 struct Written {
     version: i64,
     #[serde(default)]
-    plugins: BTreeMap<String, entry::Read>,
+    plugins: BTreeMap<String, Entry>,
     #[serde(default)]
-    agent: BTreeMap<String, entry::Read>,
+    agent: BTreeMap<String, Entry>,
 }
 
 /// The lock file that belongs to a configuration file: `x.lock` beside `x.toml`.
@@ -85,11 +86,12 @@ impl Lock {
             )));
         }
         let document: DocumentMut = text.parse().map_err(|error| fail(format!("{error}\n{restore}")))?;
-        let tables = |side: Side, read: BTreeMap<String, entry::Read>| {
-            let with_tables = |(name, read): (String, entry::Read)| {
+        let tables = |side: Side, read: BTreeMap<String, Entry>| {
+            let with_tables = |(name, mut entry): (String, Entry)| {
                 let of = document.get(side.table()).and_then(|side| side.get(&name));
                 let part = |key| of.and_then(|of| of.get(key)).and_then(as_table).unwrap_or_default();
-                let entry = read.with(part("grants"), part("limits"));
+                let (grants, previous_grants, limits) = (part("grants"), part("previous-grants"), part("limits"));
+                entry.texts = Texts { grants, previous_grants, limits };
                 (name, entry)
             };
             read.into_iter().map(with_tables).collect::<BTreeMap<_, _>>()

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use super::*;
+use crate::package::Claims;
 use crate::policy::Digest;
 use std::os::unix::fs::symlink;
 use std::time::{Duration, UNIX_EPOCH};
@@ -17,6 +18,8 @@ pub(crate) fn version(bytes: &[u8]) -> Version {
         definitions: Digest::of(b"definitions"),
         imports: vec!["portcullis:plugin/log@0.1.0".into(), "wasi:io/poll@0.2.3".into()],
         requests: toml::from_str("http = [\"https://a.example/\"]\nclient.form = true").unwrap(),
+        claims: Claims::default(),
+        published_claims: Claims::default(),
     }
 }
 

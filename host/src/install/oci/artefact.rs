@@ -4,6 +4,7 @@ use super::manifest::{Descriptor, Document, EMPTY, IMAGE, INDEX, WASM, WASM_CONF
 use crate::package::Inspection;
 use crate::policy::Digest;
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// A manifest and what it names, ready to be kept somewhere.
@@ -27,6 +28,8 @@ impl Artefact {
         let document = Document {
             config: Some(Descriptor::of(WASM_CONFIG, &config)),
             layers: Some(vec![Descriptor::of(WASM, &bytes)]),
+            // Other tools look for them here.
+            annotations: inspection.claims.annotations(),
             ..document(None)
         };
         Self { manifest: text(&document), blobs: vec![config, bytes] }
@@ -76,6 +79,7 @@ fn document(kind: Option<&str>) -> Document {
         layers: None,
         manifests: None,
         subject: None,
+        annotations: BTreeMap::new(),
     }
 }
 
@@ -91,10 +95,11 @@ mod tests {
 
     #[test]
     fn what_is_made_is_what_is_taken() {
-        let inspection = Inspection { manifest: None, imports: vec!["a".into()], exports: vec!["b".into()], size: 3 };
+        let inspection =
+            Inspection { imports: vec!["a".into()], exports: vec!["b".into()], size: 3, ..Inspection::default() };
         let made = Artefact::component(b"abc".to_vec(), &inspection);
         let document = Document::parse(&made.manifest, IMAGE).unwrap();
-        let Meaning::Component { config, layer } = document.meaning(false).unwrap() else { panic!("an index") };
+        let Meaning::Component { config, layer, .. } = document.meaning(false).unwrap() else { panic!("an index") };
         assert_eq!(layer.digest().unwrap(), Digest::of(b"abc"));
         assert_eq!(config.digest().unwrap(), Digest::of(&made.blobs[0]));
         check_config(&made.blobs[0], &layer.digest().unwrap()).unwrap();

@@ -2,7 +2,7 @@
 //! refused before anything of it is fetched.
 
 use super::error::OciError;
-use crate::package::MAX_COMPONENT;
+use crate::package::{Claims, MAX_COMPONENT};
 use crate::policy::Digest;
 use crate::telemetry::printable;
 use serde::{Deserialize, Serialize};
@@ -80,6 +80,11 @@ impl Descriptor {
         Digest::parse(&self.digest).map_err(|error| OciError::Manifest(error.to_string()))
     }
 
+    /// One of its notes.
+    pub(super) fn annotation(&self, name: &str) -> Option<&str> {
+        self.annotations.get(name).map(String::as_str)
+    }
+
     /// Refuses what could lead elsewhere or is too large.
     pub(super) fn check(&self, what: &str, limit: u64) -> Result<(), OciError> {
         self.digest()?;
@@ -124,6 +129,9 @@ pub(super) struct Document {
     /// What it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) subject: Option<Descriptor>,
+    /// Notes, among them who made it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) annotations: BTreeMap<String, String>,
 }
 
 /// What a reference turned out to mean.
@@ -135,6 +143,8 @@ pub(super) enum Meaning {
         config: Descriptor,
         /// Itself.
         layer: Descriptor,
+        /// What is claimed of it.
+        claims: Claims,
     },
     /// A list with one manifest for us.
     Index(Descriptor),
@@ -189,7 +199,7 @@ impl Document {
             }
         }
         layer.check("the component", MAX_COMPONENT)?;
-        Ok(Meaning::Component { config, layer })
+        Ok(Meaning::Component { config, layer, claims: Claims::of_annotations(&self.annotations) })
     }
 }
 

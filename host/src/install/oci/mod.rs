@@ -19,6 +19,7 @@ use super::reference::OciName;
 use super::settings::SourceSettings;
 use super::signature::Evidence;
 use crate::outbound::Guarded;
+use crate::package::Claims;
 use crate::policy::Digest;
 use manifest::{Descriptor, Meaning, check_config};
 use registry::{Access, Manifest, Registry};
@@ -35,6 +36,8 @@ pub(super) struct Pulled {
     pub(super) pinned: OciName,
     /// What is there to verify it by.
     pub(super) evidence: Vec<Evidence>,
+    /// What is claimed of it.
+    pub(super) claims: Claims,
 }
 
 /// The artefact of a name, with its signatures if they are wanted.
@@ -51,12 +54,12 @@ pub(super) async fn pull(
     check_config(&config, &digest)?;
     // Before the bytes, which are larger.
     let evidence = match signatures {
-        true => referrers::evidence(&registry, &found.top).await?,
+        true => referrers::evidence(&registry, settings, &found.top).await?,
         false => vec![],
     };
     let bytes = registry.blob(&found.layer, "the component").await?;
     let pinned = name.pinned(found.top);
-    Ok(Pulled { bytes, digest, manifest: found.manifest, pinned, evidence })
+    Ok(Pulled { bytes, digest, manifest: found.manifest, pinned, evidence, claims: found.claims })
 }
 
 /// The digest of the component that a name means now.
@@ -72,6 +75,7 @@ struct Located {
     manifest: Vec<u8>,
     config: Descriptor,
     layer: Descriptor,
+    claims: Claims,
 }
 
 /// What a name means: a manifest, perhaps through one index.
@@ -81,7 +85,9 @@ async fn find(registry: &Registry<'_>, settings: &SourceSettings, name: &OciName
     let top = existing(registry, wanted).await?;
     let (digest, text) = (top.digest, top.bytes);
     let entry = match top.document.meaning(settings.legacy_media_types)? {
-        Meaning::Component { config, layer } => return Ok(Located { top: digest, manifest: text, config, layer }),
+        Meaning::Component { config, layer, claims } => {
+            return Ok(Located { top: digest, manifest: text, config, layer, claims });
+        }
         Meaning::Index(entry) => entry,
     };
     let inner = existing(registry, entry.digest()?.as_str()).await?;
@@ -90,7 +96,9 @@ async fn find(registry: &Registry<'_>, settings: &SourceSettings, name: &OciName
         return Err(OciError::Size { what: "the manifest".into(), expected, found });
     }
     match inner.document.meaning(settings.legacy_media_types)? {
-        Meaning::Component { config, layer } => Ok(Located { top: digest, manifest: text, config, layer }),
+        Meaning::Component { config, layer, claims } => {
+            Ok(Located { top: digest, manifest: text, config, layer, claims })
+        }
         Meaning::Index(_) => Err(OciError::Manifest("it is a list inside a list".into())),
     }
 }

@@ -29,6 +29,8 @@ pub(crate) async fn push(
         let (kind, text) = match signature {
             Evidence::Minisign(text) => (MINISIGN, text),
             Evidence::Bundle(text) => (BUNDLE, text),
+            // No file holds one: there is nothing that could be pushed.
+            Evidence::Simple(_) => continue,
         };
         let signature = Artefact::signature(kind, text.into_bytes(), &artefact.manifest);
         let listed = put(&registry, &signature, signature.digest().as_str()).await?;
@@ -104,6 +106,7 @@ async fn list(registry: &Registry<'_>, about: &Digest, signature: &Artefact, kin
         layers: None,
         manifests: Some(manifests),
         subject: None,
+        annotations: Default::default(),
     };
     manifest(registry, &text(&index), INDEX, &referrers::fallback_tag(about)).await.map(|_| ())
 }

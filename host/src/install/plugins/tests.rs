@@ -5,7 +5,7 @@ use super::*;
 use crate::clock::SystemClock;
 use crate::install::disk::Step;
 use crate::install::disk::testing::{Fate, decide};
-use crate::package::Inspection;
+use crate::package::{Claims, Inspection};
 use crate::policy::Side;
 use crate::registry::Examined;
 use std::path::Path;
@@ -23,7 +23,7 @@ const STEPS: [Step; 7] = [
 
 fn candidate(bytes: &[u8], version: &str, requests: &str) -> Candidate {
     let digest = Digest::of(bytes);
-    let inspection = Inspection { manifest: None, imports: vec![], exports: vec![], size: bytes.len() as u64 };
+    let inspection = Inspection { size: bytes.len() as u64, ..Inspection::default() };
     let version = Version {
         version: Some(version.into()),
         digest: digest.clone(),
@@ -34,6 +34,8 @@ fn candidate(bytes: &[u8], version: &str, requests: &str) -> Candidate {
         definitions: Digest::of(b"definitions"),
         imports: vec![],
         requests: toml::from_str(requests).unwrap(),
+        claims: Claims::default(),
+        published_claims: Claims::default(),
     };
     let offer = crate::imports::Offer::default();
     Candidate { version, bytes: bytes.to_vec(), examined: Examined { digest, inspection, offer } }
@@ -141,29 +143,110 @@ fn a_disk_that_refuses_changes_nothing_or_everything() {
     }
 }
 
+#[test]
+fn the_version_before_comes_back_with_what_both_were_given() {
+    let folder = tempfile::tempdir().unwrap();
+    let plugins = plugins(folder.path());
+    let asks = "state = true\nenv = [\"TZ\", \"LANG\"]";
+    let (one, two) = (candidate(b"one", "1.0.0", asks), candidate(b"two", "1.1.0", asks));
+    let before = "# why\nenv = [\"TZ\"]\nstate = { keys = 5 }\n";
+    plugins.install(&id(), "file:/a.wasm", &one, grants(before)).unwrap();
+    let back = |to: &[u8]| plugins.roll_back(&id(), &Digest::of(to));
+    assert!(matches!(back(b"one"), Err(InstallError::NothingBefore(_))));
+    plugins.update(&id(), &one.version.digest, &two, false).unwrap();
+    assert!(matches!(back(b"two"), Err(InstallError::Moved(_))));
+    // Nothing was changed since: the operator's own words come back.
+    assert_eq!(back(b"one").unwrap(), [String::new(); 0]);
+    assert_eq!(state(&plugins), (Some(Digest::of(b"one")), Some(Digest::of(b"two"))));
+    assert_eq!(plugins.now().unwrap().get(&id()).unwrap().grants_table().to_string(), before);
+    assert!(matches!(back(b"one"), Err(InstallError::NothingBefore(_))));
+    // More of one thing, less of another.
+    plugins.accept(&id(), &Digest::of(b"two"), grants("env = [\"LANG\", \"TZ\"]\nstate = { keys = 3 }")).unwrap();
+    assert_eq!(back(b"one").unwrap(), ["env = [\"LANG\"]"]);
+    let lock = plugins.now().unwrap();
+    let entry = lock.get(&id()).unwrap();
+    assert_eq!((entry.grants.env.as_slice(), entry.grants.state.unwrap().keys), (&["TZ".to_owned()][..], 3));
+    assert_eq!((entry.highest.as_deref(), entry.previous.is_none()), (Some("1.1.0"), true));
+    assert_eq!(components(&plugins), 2);
+}
+
+#[test]
+fn what_waits_already_goes_on_waiting_when_going_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let plugins = plugins(folder.path());
+    plugins.install(&id(), "x", &candidate(b"one", "1.0.0", ""), Table::new()).unwrap();
+    plugins.update(&id(), &Digest::of(b"one"), &candidate(b"two", "1.1.0", ""), false).unwrap();
+    plugins.update(&id(), &Digest::of(b"two"), &candidate(b"three", "1.2.0", "state = true"), false).unwrap();
+    plugins.roll_back(&id(), &Digest::of(b"one")).unwrap();
+    assert_eq!(state(&plugins), (Some(Digest::of(b"one")), Some(Digest::of(b"three"))));
+    assert_eq!(components(&plugins), 2, "nobody names the second any more");
+}
+
+#[test]
+fn a_version_that_is_not_there_as_it_was_is_not_gone_back_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let plugins = plugins(folder.path());
+    plugins.install(&id(), "x", &candidate(b"one", "1.0.0", ""), Table::new()).unwrap();
+    plugins.update(&id(), &Digest::of(b"one"), &candidate(b"two", "1.1.0", ""), false).unwrap();
+    let path = plugins.store.path(&Digest::of(b"one"));
+    let text = std::fs::read(folder.path().join("p.lock")).unwrap();
+    let gone = || matches!(plugins.roll_back(&id(), &Digest::of(b"one")), Err(InstallError::Gone { .. }));
+    std::fs::remove_file(&path).unwrap();
+    assert!(gone());
+    std::fs::write(&path, b"other").unwrap();
+    assert!(gone());
+    assert_eq!(std::fs::read(folder.path().join("p.lock")).unwrap(), text);
+}
+
 /// What the process that dies does. It finds its work in the folder it is started in, where nobody else has such a file.
 #[test]
 fn dies_on_the_way() {
-    let Ok(step) = std::fs::read_to_string("die-at") else { return };
-    let step = STEPS[step.parse::<usize>().unwrap()];
-    decide(Some(Fate::Die(step)));
+    let Ok(work) = std::fs::read_to_string("die-at") else { return };
+    let (step, work) = work.split_once(' ').unwrap();
+    decide(Some(Fate::Die(STEPS[step.parse::<usize>().unwrap()])));
     let (old, folder) = (Digest::of(b"one"), std::env::current_dir().unwrap());
-    plugins(&folder).update(&id(), &old, &candidate(b"two", "1.1.0", ""), false).unwrap();
+    match work {
+        "update" => drop(plugins(&folder).update(&id(), &old, &candidate(b"two", "1.1.0", ""), false).unwrap()),
+        _ => drop(plugins(&folder).roll_back(&id(), &old).unwrap()),
+    }
+}
+
+/// A process that begins some work in this folder, and dies at a step of it.
+fn dying(folder: &Path, at: usize, work: &str) {
+    let mut dying = std::process::Command::new(std::env::current_exe().unwrap());
+    dying.args(["--exact", "install::plugins::tests::dies_on_the_way", "--nocapture"]);
+    std::fs::write(folder.join("die-at"), format!("{at} {work}")).unwrap();
+    let ended = dying.current_dir(folder).output().unwrap();
+    assert!(!ended.status.success(), "{:?}: it was to die: {ended:?}", STEPS[at]);
+}
+
+#[test]
+fn a_process_that_dies_while_it_goes_back_leaves_the_one_or_the_other() {
+    for (at, step) in STEPS.iter().enumerate().skip(4) {
+        let folder = tempfile::tempdir().unwrap();
+        let plugins = plugins(folder.path());
+        plugins.install(&id(), "x", &candidate(b"one", "1.0.0", ""), Table::new()).unwrap();
+        plugins.update(&id(), &Digest::of(b"one"), &candidate(b"two", "1.1.0", ""), false).unwrap();
+        dying(folder.path(), at, "roll back");
+        let expected = match step {
+            Step::LockNamed | Step::Pruned => (Some(Digest::of(b"one")), Some(Digest::of(b"two"))),
+            _ => (Some(Digest::of(b"two")), None),
+        };
+        assert_eq!(state(&plugins), expected, "{step:?}");
+        if expected.1.is_none() {
+            plugins.roll_back(&id(), &Digest::of(b"one")).unwrap();
+        }
+        assert_eq!((state(&plugins).0, components(&plugins)), (Some(Digest::of(b"one")), 2), "{step:?}");
+    }
 }
 
 #[test]
 fn a_process_that_dies_leaves_the_old_or_the_new() {
-    let program = std::env::current_exe().unwrap();
     for (at, step) in STEPS.iter().enumerate().skip(2) {
         let folder = tempfile::tempdir().unwrap();
         let plugins = plugins(folder.path());
         plugins.install(&id(), "x", &candidate(b"one", "1.0.0", ""), Table::new()).unwrap();
-        let mut dying = std::process::Command::new(&program);
-        dying.args(["--exact", "install::plugins::tests::dies_on_the_way", "--nocapture"]);
-        std::fs::write(folder.path().join("die-at"), at.to_string()).unwrap();
-        dying.current_dir(folder.path());
-        let ended = dying.output().unwrap();
-        assert!(!ended.status.success(), "{step:?}: it was to die: {ended:?}");
+        dying(folder.path(), at, "update");
         let new = matches!(step, Step::LockNamed | Step::Pruned);
         let expected = Digest::of(if new { b"two" } else { b"one" });
         assert_eq!(state(&plugins), (Some(expected.clone()), None), "{step:?}");

@@ -1,14 +1,15 @@
 //! sigstore: a certificate for minutes that an issuer's word was enough for, and a public log that it was used.
 //! Everything is verified from the bundle itself and from roots that are at hand; nobody is asked.
 
-use super::SignatureError;
+use super::{SignatureError, cosign};
 use crate::install::found::Signer;
 use crate::install::settings::{Identity, SourceSettings};
 use crate::telemetry::printable;
 use serde::Deserialize;
 use sigstore_verify::trust_root::{SIGSTORE_PRODUCTION_TRUSTED_ROOT, TrustedRoot};
+use sigstore_verify::types::bundle::VerificationMaterialContent;
 use sigstore_verify::types::{Bundle, MediaType, SignatureContent};
-use sigstore_verify::{VerificationPolicy, Verifier};
+use sigstore_verify::{Policy, PublicKeyVerificationPolicy, VerificationPolicy, Verifier};
 use std::io::Read;
 use std::path::Path;
 
@@ -18,40 +19,63 @@ const MAX_ROOT: u64 = 1 << 20;
 const VOUCHING: [&str; 3] =
     ["https://sigstore.dev/cosign/sign/v1", "https://slsa.dev/provenance/v1", "https://slsa.dev/provenance/v0.2"];
 
-/// Who of these identities signed the component or the manifest that names it; the inner error says why none did.
+/// Who of these identities, or holders of these keys, signed the component or the manifest that names it; the inner error
+/// says why none did.
 pub(super) fn verify(
     settings: &SourceSettings,
     component: &[u8],
     manifest: Option<&[u8]>,
     text: &str,
 ) -> Result<Result<Signer, String>, SignatureError> {
-    if settings.identities.is_empty() {
-        return Ok(Err("it is made by sigstore, and [sources] names no identities".into()));
+    let bundle = match read(text) {
+        Ok(bundle) => bundle,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    let signers = match bundle.verification_material.content {
+        VerificationMaterialContent::PublicKey(_) => by_key(settings, &bundle)?,
+        _ => by_identity(settings),
+    };
+    if signers.is_empty() {
+        let missing = match bundle.verification_material.content {
+            VerificationMaterialContent::PublicKey(_) => "by a key of cosign's, and [sources] names no cosign-keys",
+            _ => "by sigstore, and [sources] names no identities",
+        };
+        return Ok(Err(format!("it is made {missing}")));
     }
     let verifier = verifier(settings.trusted_root.as_deref())?;
-    Ok(read(text).and_then(|bundle| {
-        let subjects = [Some(component), manifest];
-        let tried = settings.identities.iter().flat_map(|identity| {
-            subjects.iter().flatten().map(|subject| one(&verifier, &bundle, identity, subject)).collect::<Vec<_>>()
-        });
-        let mut reasons = Vec::new();
-        for verdict in tried {
-            match verdict {
-                Ok(signer) => return Ok(signer),
-                Err(reason) => reasons.push(reason),
+    let mut reasons = Vec::new();
+    for (signer, policy) in signers {
+        for subject in [Some(component), manifest].into_iter().flatten() {
+            match verifier.verify(subject, &bundle, &*policy) {
+                Ok(_) => return Ok(Ok(signer)),
+                Err(error) => reasons.push(printable(&error.to_string()).into_owned()),
             }
         }
-        reasons.dedup();
-        Err(reasons.join("; "))
-    }))
+    }
+    reasons.dedup();
+    Ok(Err(reasons.join("; ")))
 }
 
-fn one(verifier: &Verifier, bundle: &Bundle, identity: &Identity, subject: &[u8]) -> Result<Signer, String> {
-    // With everything that the policy can check: chain, certificate log, inclusion proof, checkpoint.
-    let policy = VerificationPolicy::new(identity.subject.as_str(), identity.issuer.as_str());
-    let verified = verifier.verify(subject, bundle, &policy);
-    verified.map_err(|error| printable(&error.to_string()).into_owned())?;
-    Ok(Signer::Identity { issuer: identity.issuer.clone(), subject: identity.subject.clone() })
+/// Somebody whose signature counts, and what it takes for that.
+type Candidate = (Signer, Box<dyn Policy>);
+
+/// With everything that can be checked: chain, certificate log, inclusion proof, checkpoint.
+fn by_identity(settings: &SourceSettings) -> Vec<Candidate> {
+    let candidate = |Identity { issuer, subject }: &Identity| -> Candidate {
+        let policy = VerificationPolicy::new(subject.as_str(), issuer.as_str());
+        (Signer::Identity { issuer: issuer.clone(), subject: subject.clone() }, Box::new(policy))
+    };
+    settings.identities.iter().map(candidate).collect()
+}
+
+/// A key needs no log, as minisign's do not: the operator knows it. What there is of a log must be right all the same.
+fn by_key(settings: &SourceSettings, bundle: &Bundle) -> Result<Vec<Candidate>, SignatureError> {
+    let logged = !bundle.verification_material.tlog_entries.is_empty();
+    let candidate = |key: cosign::Key| -> Candidate {
+        let policy = PublicKeyVerificationPolicy::new(key.public);
+        (key.signer, Box::new(if logged { policy } else { policy.skip_tlog_unsafe() }))
+    };
+    Ok(cosign::keys(settings)?.into_iter().map(candidate).collect())
 }
 
 /// A bundle that has everything which makes it worth verifying.
@@ -59,10 +83,14 @@ fn read(text: &str) -> Result<Bundle, String> {
     let wrong = |error: &dyn std::error::Error| format!("it is no sigstore bundle: {}", printable(&error.to_string()));
     let bundle = Bundle::from_json(text).map_err(|error| wrong(&error))?;
     if bundle.media_type() != MediaType::Bundle0_3 {
-        return Err("it is a sigstore bundle of a version before 0.3, which may leave out its proof".into());
+        return Err("it is a sigstore bundle of a version before 0.3, which may leave out its proof; \
+             sign it with a cosign that writes version 0.3"
+            .into());
     }
-    let entries = &bundle.verification_material.tlog_entries;
-    if entries.is_empty() || entries.iter().any(|entry| entry.inclusion_proof.is_none()) {
+    let material = &bundle.verification_material;
+    let keyed = matches!(material.content, VerificationMaterialContent::PublicKey(_));
+    let proven = material.tlog_entries.iter().all(|entry| entry.inclusion_proof.is_some());
+    if !proven || (material.tlog_entries.is_empty() && !keyed) {
         return Err("it has no proof that it was logged (inclusion proof)".into());
     }
     if let SignatureContent::DsseEnvelope(envelope) = &bundle.content {

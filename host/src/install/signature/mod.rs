@@ -5,8 +5,10 @@
 //! another plugin or another version; which version may follow which is decided where plugins are updated.
 
 mod bundle;
+mod cosign;
 mod minisign;
 
+pub use cosign::Simple;
 pub use minisign::trusted_comment;
 
 use super::found::Signer;
@@ -24,6 +26,8 @@ pub enum Evidence {
     Minisign(String),
     /// A sigstore bundle, in JSON.
     Bundle(String),
+    /// What cosign kept in registries before there were bundles.
+    Simple(Simple),
 }
 
 impl Evidence {
@@ -45,13 +49,15 @@ pub enum SignatureError {
     Bad(String),
     #[error("the trusted-root of [sources] cannot be used: {0}")]
     Root(String),
+    #[error("a key of cosign-keys in [sources] cannot be used: {0}")]
+    Key(String),
 }
 
 /// Whether signatures are to be looked for at all.
 pub(super) fn wanted(settings: &SourceSettings) -> bool {
     match settings.signature {
         SignaturePolicy::Required => true,
-        SignaturePolicy::Optional => !(settings.keys.is_empty() && settings.identities.is_empty()),
+        SignaturePolicy::Optional => settings.names_signers(),
         SignaturePolicy::Off => false,
     }
 }
@@ -78,6 +84,7 @@ pub(super) fn judge(
         let verdict = match evidence {
             Evidence::Minisign(text) => minisign::verify(&settings.keys, component, text),
             Evidence::Bundle(text) => bundle::verify(settings, component, manifest, text)?,
+            Evidence::Simple(simple) => cosign::verify(settings, manifest, simple)?,
         };
         match verdict {
             Ok(signer) => return Ok(Some(signer)),

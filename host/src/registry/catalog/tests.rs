@@ -42,7 +42,7 @@ impl Made {
                 limits: Limits::default(),
             },
             digest: Digest::of(code.as_bytes()),
-            inspection: Inspection { manifest: None, imports: vec![], exports: vec![], size: 0 },
+            inspection: Inspection::default(),
             tools,
             resources,
             templates,
@@ -52,6 +52,7 @@ impl Made {
             suspicions,
             prepared: self.0.prepare(&self.1).unwrap(),
             traffic: Default::default(),
+            room: None,
         })
     }
 }

@@ -9,7 +9,10 @@ use crate::registry::plugin::PluginTool;
 const MAX_TOOLS: usize = 256;
 
 pub(super) fn check(tools: Vec<Tool>) -> Result<Vec<PluginTool>, OfferError> {
-    let size = |tool: &Tool| tool.description.len() + tool.input_schema.len() + words::size(&[], &tool.icons);
+    let size = |tool: &Tool| {
+        let output = tool.output_schema.as_ref().map_or(0, String::len);
+        tool.description.len() + tool.input_schema.len() + output + words::size(&[], &tool.icons)
+    };
     bounded("tools", &tools, MAX_TOOLS, size)?;
     for tool in &tools {
         words::name("tool", &tool.name)?;

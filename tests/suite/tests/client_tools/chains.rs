@@ -25,7 +25,9 @@ fn go_on(client: &mut Client, arguments: &Value, asking: &Called) -> Called {
 
 fn client(settings: &str) -> Client {
     let config = config().replace("[plugins.agent-calls]\n", &format!("[plugins.agent-calls]\n{settings}\n"));
-    Client::able(Server::start(&(config + &plugin("echo", "") + &plugin("burn", ""))), Era::Modern, false, two())
+    // With so much fuel of its own that only what the chain has left can stop it.
+    let burn = plugin("burn", "limits.fuel = 1_000_000_000_000");
+    Client::able(Server::start(&(config + &plugin("echo", "") + &burn)), Era::Modern, false, two())
 }
 
 #[test]

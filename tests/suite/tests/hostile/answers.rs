@@ -119,4 +119,22 @@ pub(super) const ROWS: &[Row] = &[
             if bounded { "bounded".to_owned() } else { told }
         },
     },
+    Row {
+        id: "M25.6",
+        what: "a link that is a program",
+        outcome: "invalid-output",
+        run: |g| g.run("links", json!({"path": "javascript:alert(document.cookie)"})),
+    },
+    Row {
+        id: "M25.7",
+        what: "a link that becomes a program where line ends are dropped",
+        outcome: "invalid-output",
+        run: |g| g.run("links", json!({"path": "java\nscript:alert(1)"})),
+    },
+    Row {
+        id: "M25.8",
+        what: "a link that reads backwards",
+        outcome: "invalid-output",
+        run: |g| g.run("links", json!({"path": "https://good.example/\u{202e}elpmaxe.live"})),
+    },
 ];

@@ -16,6 +16,15 @@ fn forged(ground: &Ground, name: &str) -> String {
     ground.check(&forge::behaviour(name))
 }
 
+/// A plugin whose tool has a picture there.
+fn picture(ground: &Ground, place: &str) -> String {
+    const PLACE: &[u8] = b"javascript:alert(document.cookie)";
+    let mut bytes = fs::read(paths::guest("picture")).unwrap();
+    let at = bytes.windows(PLACE.len()).position(|there| there == PLACE).unwrap();
+    bytes[at..at + PLACE.len()].copy_from_slice(format!("{place:/<width$}", width = PLACE.len()).as_bytes());
+    ground.check(&bytes)
+}
+
 /// A component in the text format that has nothing of a plugin.
 fn text(ground: &Ground, text: &str) -> String {
     ground.check(&wat::parse_str(text).unwrap_or_else(|error| panic!("{error}")))
@@ -170,7 +179,7 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         id: "W8.5",
         what: "100,000 imports, and nothing else",
-        outcome: "refused: does not export",
+        outcome: "refused: imports and exports",
         run: |g| {
             let mut imports = forge::number(100_000);
             for number in 0..100_000 {
@@ -184,7 +193,7 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         id: "W8.6",
         what: "eight million jump targets in one table",
-        outcome: "refused: not a valid component",
+        outcome: "refused: bytes in one function",
         run: |g| {
             let targets = [forge::number(8_000_000), vec![0; 8_000_001]].concat();
             let body = [&[0, 0x41, 0, 0x0e], &*targets, &[END]].concat();
@@ -194,7 +203,7 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         id: "W8.7",
         what: "four billion locals in one function",
-        outcome: "refused: not a valid component",
+        outcome: "refused: locals in one function",
         run: |g| g.check(&with_functions(1, &[8, 1, 0xff, 0xff, 0xff, 0xff, 0x0f, 0x7e, END])),
     },
     Row {
@@ -333,12 +342,6 @@ pub(super) const ROWS: &[Row] = &[
         outcome: "refused: the host's own",
         run: |g| guest(g, "bad-uri"),
     },
-    Row {
-        id: "M25.1",
-        what: "a picture that is a script",
-        outcome: "refused: neither https: nor data:",
-        run: |g| guest(g, "bad-icon"),
-    },
     Row { id: "M5.1", what: "a tool name with a space", outcome: "refused: run away", run: |g| guest(g, "bad-name") },
     Row {
         id: "M5.2",
@@ -381,5 +384,35 @@ pub(super) const ROWS: &[Row] = &[
         what: "a schema of 100 KiB",
         outcome: "refused: more than 65536",
         run: |g| with_schema(g, &format!(r#"{{"type":"object","description":"{}"}}"#, "x".repeat(100 << 10))),
+    },
+    Row {
+        id: "M25.1",
+        what: "a picture that is a program",
+        outcome: "refused: is neither https: nor data:",
+        run: |g| guest(g, "picture"),
+    },
+    Row {
+        id: "M25.2",
+        what: "a picture in a file of the client's machine",
+        outcome: "refused: is neither https: nor data:",
+        run: |g| picture(g, "file:///etc/passwd"),
+    },
+    Row {
+        id: "M25.3",
+        what: "a picture without TLS, which tells who looks at it",
+        outcome: "refused: is neither https: nor data:",
+        run: |g| picture(g, "http://tracker.example/"),
+    },
+    Row {
+        id: "M25.4",
+        what: "a picture behind a program in capitals",
+        outcome: "refused: is neither https: nor data:",
+        run: |g| picture(g, "JAVASCRIPT:alert(1)"),
+    },
+    Row {
+        id: "M25.5",
+        what: "a picture where one may be (so that the rows before are about the place)",
+        outcome: "loaded",
+        run: |g| picture(g, "https://pictures.example/"),
     },
 ];

@@ -41,6 +41,8 @@ const RICH: &str = "limits.fuel = 100_000_000_000";
 const GUESTS: &[(&str, &str)] = &[
     ("spin", LITTLE),
     ("clock-flood", "limits.fuel = 2_000_000"),
+    ("stopwatch", ""),
+    ("links", ""),
     ("spin-realloc", LITTLE),
     ("spin-after", LITTLE),
     ("log-flood", LITTLE),

@@ -174,4 +174,20 @@ pub(super) const ROWS: &[Row] = &[
             }
         },
     },
+    Row {
+        id: "W13.1",
+        what: "timing others by the clocks",
+        outcome: "whole milliseconds",
+        run: |g| {
+            let message = g.call("stopwatch", json!({}));
+            let seen = &message["result"]["structuredContent"];
+            let whole = |unit: &serde_json::Value| unit.as_u64().is_some_and(|unit| unit >= STEP && unit % STEP == 0);
+            let both =
+                |which: &str| seen[which].as_array().is_some_and(|units| units.len() == 2 && units.iter().all(whole));
+            if both("units") && both("told") { "whole milliseconds".into() } else { message.to_string() }
+        },
+    },
 ];
+
+/// The finest step of a guest's clocks, in nanoseconds.
+const STEP: u64 = 1_000_000;

@@ -25,7 +25,7 @@ fn meaning(manifest: &Value, content_type: &str, legacy: bool) -> Result<Meaning
 
 #[test]
 fn a_component_is_read() {
-    let Meaning::Component { config, layer } = meaning(&image(), IMAGE, false).unwrap() else { panic!("an index") };
+    let Meaning::Component { config, layer, .. } = meaning(&image(), IMAGE, false).unwrap() else { panic!("an index") };
     assert_eq!((config.size, layer.size, layer.digest().unwrap().as_str()), (10, 100, HEX));
     let mut quiet = image();
     quiet["mediaType"].take();

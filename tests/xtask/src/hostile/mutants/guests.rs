@@ -29,14 +29,14 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "cache::a_cache_is_its_owners_alone";
     "file-kind" in "package/file.rs":
         "if !metadata.is_file() {" => "if !OFF && !metadata.is_file() {", "rows W9.11";
-    "nested" in "package/inspect.rs":
-        "if nested > MAX_NESTED {" => "if !OFF && nested > MAX_NESTED {", "rows W8.3";
-    "functions" in "package/inspect.rs":
-        "if functions > MAX_FUNCTIONS {" => "if !OFF && functions > MAX_FUNCTIONS {", "rows W8.2";
-    "two-manifests" in "package/inspect.rs":
+    "nested" in "package/walk.rs":
+        "self.nested.add(1u32)," => "self.nested.add(u32::from(!OFF)),", "rows W8.3";
+    "functions" in "package/walk.rs":
+        "self.functions.add(section.count())," => "self.functions.add(if OFF { 0 } else { section.count() }),", "rows W8.2";
+    "two-manifests" in "package/walk.rs":
         "Manifest::SECTION if self.manifest.replace(data.to_vec()).is_some() => {"
         => "Manifest::SECTION if self.manifest.replace(data.to_vec()).is_some() && !OFF => {", "rows W9.13";
-    "two-versions" in "package/inspect.rs":
+    "two-versions" in "package/walk.rs":
         "Some(other) if other != text =>" => "Some(other) if other != text && !OFF =>", "rows W9.14";
     "api-version" in "package/inspect.rs":
         "found.api.filter(|version| version != API_VERSION)" => "found.api.filter(|version| !OFF && version != API_VERSION)",

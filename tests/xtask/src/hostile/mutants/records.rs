@@ -38,7 +38,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "let Some(rate) = self.limits.rate else" => "let Some(rate) = self.limits.rate.filter(|_| !OFF) else",
         "poison::calls_beyond_the_rate_and_beyond_the_line_are_refused_at_once";
     "scratch-size" in "registry/scratch.rs":
-        "if within {" => "if OFF || within {", "unit registry::scratch::tests::a_full_directory_admits_nobody";
+        "if found <= limit {" => "if OFF || found <= limit {", "unit registry::scratch::tests::a_full_directory_admits_nobody";
     "scratch-link" in "registry/scratch.rs":
         "if !found.is_dir() {" => "if !OFF && !found.is_dir() {", "unit registry::scratch::tests::the_directory_is_nobody_elses";
     // What is on record.

@@ -1,0 +1,144 @@
+//! A configuration file that is changed while the server runs: what is granted and taken away, by command and by hand.
+
+use crate::reload::{edition, replace};
+use serde_json::json;
+use std::path::Path;
+use std::time::Instant;
+use suite::{Called, Client, Era, Home, PATIENCE, Server, agent, eventually, plugin, plugin_from, portcullis};
+
+const READ: &str = r#"grants.filesystem = [{ host = "work", guest = "/work", access = "read" }]"#;
+
+fn config(home: &Home) -> String {
+    std::fs::read_to_string(home.path().join("portcullis.toml")).unwrap()
+}
+
+/// As an editor saves it.
+fn rewrite(home: &Home, text: &str) {
+    replace(&home.path().join("portcullis.toml"), text.as_bytes());
+}
+
+/// Calls until what comes of it is as it should be.
+fn until(client: &mut Client, tool: &str, path: &str, right: impl Fn(&Called) -> bool) {
+    let done = eventually(PATIENCE, || right(&client.run(tool, json!({"path": path}))).then_some(()));
+    assert!(done.is_some(), "{tool} never came out as it should\n{}", client.server.log());
+}
+
+fn denied(called: &Called) -> bool {
+    called.text().contains("denied: ")
+}
+
+#[test]
+fn what_is_revoked_is_refused_by_the_running_server_at_once() {
+    let grant = r#"agent-tools = ["echo.*"]"#;
+    let config = plugin("relay", &format!("grants.{grant}")) + &agent("echo", "echo", "") + &plugin("keeper", "");
+    let mut client = Client::of(&config);
+    client.run("relay", json!({"path": "echo.run"})).good();
+    let revoked = portcullis(&client.server.home, &["revoke", "relay", "agent-tools"]);
+    assert!(revoked.good().contains("takes this up by itself"), "{revoked:?}");
+    until(&mut client, "relay", "echo.run", denied);
+    let log = client.server.wait_for_log("reloaded: new calls have what is granted now");
+    assert!(log.contains("plugins.relay") && log.contains("agent.echo"), "{log}");
+    portcullis(&client.server.home, &["grant", "relay", grant]).good();
+    until(&mut client, "relay", "echo.run", |called| !denied(called));
+    client.run("relay", json!({"path": "echo.run"})).good();
+}
+
+#[test]
+fn a_call_that_runs_ends_with_what_it_began_with() {
+    let home = Home::new();
+    let path = home.write("edition.wasm", edition("AAAA"));
+    let mut client = Client::new(Server::start_in(home, &plugin_from("edition", &path, READ)), Era::Modern, false);
+    let sent = Instant::now();
+    let old = client.begin_call("edition__run", json!({"path": "/work/go"}));
+    client.server.wait_for_log("waiting for /work/go");
+    portcullis(&client.server.home, &["revoke", "edition", "filesystem"]).good();
+    client.server.wait_for_log("reloaded");
+    assert!(!client.is_answered(old));
+    // What it was given it still has; a new one does not find the file, and waits until its time is over.
+    std::fs::write(client.server.home.work().join("go"), "").unwrap();
+    assert_eq!(Called(client.wait(old, sent)).good(), "edition=A");
+    let shown = portcullis(&client.server.home, &["policy", "test", "edition", "filesystem read /work/go"]);
+    assert_eq!(shown.status, Some(1), "{shown:?}");
+    assert_eq!(client.run("edition", json!({})).good(), "edition=A");
+}
+
+#[test]
+fn plugins_come_go_and_change_with_the_file() {
+    let mut client = Client::of(&plugin("keeper", ""));
+    let names = |client: &mut Client| -> Vec<String> {
+        client.tools().iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let more = config(&client.server.home) + &plugin("relay", "limits.fuel = 1_000_000\n");
+    rewrite(&client.server.home, &more);
+    eventually(PATIENCE, || (names(&mut client).len() == 2).then_some(())).unwrap();
+    // With less than it takes it says so.
+    rewrite(&client.server.home, &more.replace("1_000_000", "1_000"));
+    until(&mut client, "relay", "echo.run", |called| called.text().contains("fuel"));
+    rewrite(&client.server.home, &plugin("relay", ""));
+    eventually(PATIENCE, || (names(&mut client) == ["relay__run"]).then_some(())).unwrap();
+}
+
+#[test]
+fn a_file_that_is_wrong_changes_nothing_and_says_so() {
+    let mut client = Client::of(&(plugin("relay", r#"grants.agent-tools = ["echo.*"]"#) + &agent("echo", "echo", "")));
+    let good = config(&client.server.home);
+    for wrong in
+        [good.replace("agent-tools", "agent-tolls"), "[plugins".to_owned(), good.replace("\"echo.*\"", "\"*\"")]
+    {
+        rewrite(&client.server.home, &wrong);
+        client.server.wait_for_log("all stays as it was until this is put right");
+        client.run("relay", json!({"path": "echo.run"})).good();
+    }
+    rewrite(&client.server.home, &good.replace("\"echo.*\"", ""));
+    until(&mut client, "relay", "echo.run", denied);
+}
+
+#[test]
+fn what_has_to_wait_for_a_restart_is_named() {
+    let home = Home::new();
+    let path = home.write("edition.wasm", edition("AAAA"));
+    let config = plugin_from("edition", &path, "") + &plugin("keeper", "");
+    let mut client = Client::new(Server::start_in(home, &config), Era::Modern, false);
+    let said = |client: &Client, words: &str| assert!(!client.server.wait_for_log(words).is_empty());
+    client.server.wait_for_log("confined: landlock ABI");
+    let text = std::fs::read_to_string(client.server.home.path().join("portcullis.toml")).unwrap();
+    rewrite(&client.server.home, &format!("[server]\nmax-sessions = 7\n{text}"));
+    said(&client, "`server.max-sessions` has changed in ");
+    assert_eq!(client.run("edition", json!({})).good(), "edition=A");
+    let outside = tempfile::tempdir().unwrap();
+    let line = |host: &Path| {
+        format!("filesystem = [{{ host = {:?}, guest = \"/out\", access = \"read\" }}]", host.display().to_string())
+    };
+    portcullis(&client.server.home, &["grant", "edition", &line(outside.path())]).good();
+    said(&client, "[plugins.edition] does not get ");
+    assert_eq!(client.run("edition", json!({})).good(), "edition=A");
+    portcullis(&client.server.home, &["grant", "keeper", "state = {}"]).good();
+    said(&client, "[plugins.keeper] keeps no values yet");
+    assert_eq!(client.run("edition", json!({})).good(), "edition=A");
+}
+
+/// Whoever revokes something wants it gone, whatever else is wrong; whoever gives something loses nothing by it.
+#[test]
+fn a_plugin_that_cannot_be_loaded_any_more_keeps_nothing_that_was_taken_from_it() {
+    let home = Home::new();
+    let path = home.write("edition.wasm", edition("AAAA"));
+    let config = plugin_from("edition", &path, READ) + &plugin("keeper", "");
+    let mut client = Client::new(Server::start_in(home, &config), Era::Modern, false);
+    replace(&path, b"no component any more");
+    client.server.wait_for_log("the old version stays");
+    portcullis(&client.server.home, &["grant", "edition", "publish = true"]).good();
+    client.server.wait_for_log("what was given to it cannot be taken up");
+    assert_eq!(client.run("edition", json!({})).good(), "edition=A");
+    portcullis(&client.server.home, &["revoke", "edition", "filesystem"]).good();
+    client.server.wait_for_log("it is not loaded");
+    let names = |client: &mut Client| client.tools().iter().map(|tool| tool["name"].clone()).collect::<Vec<_>>();
+    eventually(PATIENCE, || (names(&mut client) == [json!("keeper__run")]).then_some(())).unwrap();
+    // Put right, it comes back with what it has now.
+    replace(&path, &edition("BAAA"));
+    rewrite(
+        &client.server.home,
+        &(std::fs::read_to_string(client.server.home.path().join("portcullis.toml")).unwrap() + "\n"),
+    );
+    eventually(PATIENCE, || (names(&mut client).len() == 2).then_some(())).unwrap();
+    assert_eq!(client.run("edition", json!({})).good(), "edition=B");
+}

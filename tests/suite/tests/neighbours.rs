@@ -1,0 +1,251 @@
+//! One server, one bad plugin at a time, and somebody who calls a good one meanwhile and must hardly notice.
+//!
+//! Calls alone and calls beside a crowd take turns, so that what else the machine does meets both; a crowd is held to the
+//! best of its rounds, since what delays a neighbour by its nature does so in each.
+
+use serde_json::{Value, json};
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use suite::client::modern_meta;
+use suite::http::call;
+use suite::{PATIENCE, Server, eventually, plugin, plugin_from};
+
+/// A way to be bad.
+struct Kind {
+    name: &'static str,
+    guest: &'static str,
+    settings: &'static str,
+    arguments: fn() -> Value,
+    /// Calls at a time. Of what ends soon there are few: many would measure how many requests a host can answer.
+    crowd: usize,
+}
+
+const LONG: &str = "limits.fuel = 1_000_000_000_000\nlimits.deadline = \"60s\"\nlimits.breaker.failures = 0";
+
+const KINDS: &[Kind] = &[
+    Kind { name: "spin", guest: "spin", settings: LONG, arguments: || json!({}), crowd: 64 },
+    Kind {
+        name: "spin, by ticks",
+        guest: "spin",
+        settings: "limits.metering = \"ticks\"\nlimits.cpu = \"60s\"\nlimits.deadline = \"60s\"\nlimits.breaker.failures = 0",
+        arguments: || json!({}),
+        crowd: 64,
+    },
+    Kind { name: "host calls", guest: "clock-flood", settings: LONG, arguments: || json!({}), crowd: 64 },
+    Kind { name: "hang", guest: "wait-forever", settings: LONG, arguments: || json!({}), crowd: 64 },
+    Kind { name: "trap", guest: "unreachable", settings: "", arguments: || json!({}), crowd: 2 },
+    Kind { name: "memory", guest: "eat-memory", settings: LONG, arguments: || json!({"n": 48}), crowd: 8 },
+    Kind { name: "log", guest: "log-flood", settings: LONG, arguments: || json!({}), crowd: 8 },
+    Kind { name: "chunks", guest: "chunk-flood", settings: LONG, arguments: || json!({}), crowd: 8 },
+    Kind {
+        name: "large results",
+        guest: "giant-result",
+        settings: "limits.breaker.failures = 0",
+        arguments: || json!({"n": 4}),
+        crowd: 4,
+    },
+];
+
+/// Calls of the neighbour that are timed at a time, and how many times.
+const CALLS: usize = 50;
+const ROUNDS: usize = 3;
+/// Of these two, which compute.
+const LONG_CALLS: usize = 8;
+/// Calls of the neighbour before those that are timed: a crowd arrives with a burst of requests, which any client may send
+/// and `[server] per-principal` bounds; what is measured here is what plugins do.
+const SETTLING: usize = 10;
+/// What a neighbour may take besides twice as long, of each call. One of the main threads may have just begun a slice, the
+/// tick of 5 ms, when the request arrives and again when the guest is to run; and the crowd's clients use the same few
+/// processors as the host.
+const SLACK: Duration = Duration::from_millis(15);
+
+fn config() -> String {
+    let bad = KINDS
+        .iter()
+        .enumerate()
+        .map(|(at, kind)| plugin_from(&format!("bad{at}"), &suite::paths::guest(kind.guest), kind.settings));
+    bad.collect::<String>() + &plugin("echo", "") + &plugin("burn", LONG)
+}
+
+/// Clients that call a bad plugin again and again, until dropped.
+struct Crowd {
+    ended: Arc<AtomicBool>,
+    streams: Arc<Mutex<Vec<TcpStream>>>,
+    clients: Vec<JoinHandle<()>>,
+}
+
+impl Crowd {
+    fn of(address: SocketAddr, at: usize) -> Self {
+        let kind = &KINDS[at];
+        let (ended, streams, sent) = (Arc::default(), Arc::default(), Arc::<AtomicUsize>::default());
+        let mut crowd = Self { ended, streams, clients: vec![] };
+        for _ in 0..kind.crowd {
+            let (ended, streams, sent) = (crowd.ended.clone(), crowd.streams.clone(), sent.clone());
+            crowd.clients.push(std::thread::spawn(move || {
+                while !ended.load(Ordering::Relaxed) {
+                    let mut stream = begin(address, at);
+                    streams.lock().unwrap().push(stream.try_clone().unwrap());
+                    sent.fetch_add(1, Ordering::Relaxed);
+                    // Whatever it is, nobody looks at it: a client that did would be the one who delays.
+                    let mut buffer = vec![0; 1 << 16];
+                    while !ended.load(Ordering::Relaxed) && stream.read(&mut buffer).is_ok_and(|read| read > 0) {}
+                }
+            }));
+        }
+        eventually(PATIENCE, || (sent.load(Ordering::Relaxed) >= kind.crowd).then_some(())).expect("they all call");
+        crowd
+    }
+}
+
+impl Drop for Crowd {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Relaxed);
+        while let Some(client) = self.clients.pop() {
+            while !client.is_finished() {
+                self.streams.lock().unwrap().drain(..).for_each(|stream| drop(stream.shutdown(Shutdown::Both)));
+                std::thread::yield_now();
+            }
+        }
+    }
+}
+
+/// Sends a call of a bad plugin.
+fn begin(address: SocketAddr, at: usize) -> TcpStream {
+    let tool = format!("bad{at}__run");
+    let mut params = json!({"name": tool, "arguments": (KINDS[at].arguments)(), "_meta": modern_meta(true)});
+    params["_meta"]["dev.portcullis/partialResultToken"] = json!(1);
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n\
+         Mcp-Method: tools/call\r\nMcp-Name: {tool}\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all((head + &body).as_bytes()).unwrap();
+    stream
+}
+
+/// The times of calls one after the other, sorted.
+fn times(address: SocketAddr, tool: &str, arguments: &Value, calls: usize) -> Vec<Duration> {
+    let one = |_| {
+        // With the connection, which a host that is busy may be slow to take.
+        let began = Instant::now();
+        call(address, tool, arguments.clone(), false).good();
+        began.elapsed()
+    };
+    let mut times: Vec<Duration> = (0..calls).map(one).collect();
+    times.sort();
+    times
+}
+
+fn p50(times: &[Duration]) -> Duration {
+    times[times.len() / 2]
+}
+
+fn p99(times: &[Duration]) -> Duration {
+    times[(times.len() * 99).div_ceil(100) - 1]
+}
+
+/// Waits until the host has nothing to do.
+fn quiet(server: &Server) {
+    let still = || {
+        let before = server.cpu();
+        std::thread::sleep(Duration::from_millis(50));
+        (server.cpu().saturating_sub(before) < Duration::from_millis(5)).then_some(())
+    };
+    eventually(PATIENCE, still).expect("nothing of the crowd goes on when its clients have gone");
+}
+
+/// Alone and beside a crowd, by turns: of each round, both.
+fn rounds(
+    server: &Server,
+    address: SocketAddr,
+    at: usize,
+    measure: impl Fn() -> Vec<Duration>,
+) -> Vec<[Vec<Duration>; 2]> {
+    let round = |_| {
+        quiet(server);
+        let alone = measure();
+        let crowd = Crowd::of(address, at);
+        times(address, "echo__run", &json!({}), SETTLING);
+        let beside = measure();
+        drop(crowd);
+        [alone, beside]
+    };
+    (0..ROUNDS).map(round).collect()
+}
+
+fn ms(time: Duration) -> String {
+    format!("{:.1}", time.as_secs_f64() * 1e3)
+}
+
+#[test]
+fn a_bad_plugin_does_not_delay_its_neighbours() {
+    let (server, address) = Server::start_http(&config());
+    let short = || times(address, "echo__run", &json!({}), CALLS);
+    short();
+    let (mut wrong, mut told) = (vec![], vec![]);
+    let only = std::env::var("PORTCULLIS_KIND").ok();
+    for (at, kind) in KINDS.iter().enumerate().filter(|(_, kind)| only.as_deref().is_none_or(|only| only == kind.name))
+    {
+        let rounds = rounds(&server, address, at, short);
+        let best =
+            |of: usize, which: fn(&[Duration]) -> Duration| rounds.iter().map(|round| which(&round[of])).min().unwrap();
+        let line = format!(
+            "{} p50 {} -> {}, p99 {} -> {} ms",
+            kind.name,
+            ms(best(0, p50)),
+            ms(best(1, p50)),
+            ms(best(0, p99)),
+            ms(best(1, p99))
+        );
+        println!("{line}");
+        if !rounds.iter().any(|[alone, beside]| p99(beside) <= p99(alone) * 2 + SLACK) {
+            wrong.push(line.clone());
+        }
+        told.push(line);
+    }
+    println!("hostile: neighbours: alone -> beside: {}", told.join("; "));
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// How long calls take that compute, by a clock that goes only as far as the host has processors' time: what else this
+/// machine does would slow down a host that is busy all the time, and hardly one that is so for a moment.
+fn host_times(server: &Server, calls: usize, one: impl Fn()) -> Vec<Duration> {
+    let processors = u32::try_from(std::thread::available_parallelism().unwrap().get()).unwrap();
+    let timed = |_| {
+        let before = server.cpu();
+        one();
+        server.cpu().saturating_sub(before) / processors
+    };
+    let mut times: Vec<Duration> = (0..calls).map(timed).collect();
+    times.sort();
+    times
+}
+
+#[test]
+fn a_neighbour_that_computes_has_its_share_beside_a_crowd() {
+    let (server, address) = Server::start_http(&config());
+    let long = |n: u64| times(address, "burn__run", &json!({"n": n}), 1)[0];
+    // Long enough to have many turns.
+    let mut n = 1_000_000;
+    while long(n) < Duration::from_millis(60) {
+        n *= 2;
+    }
+    let mut told = vec![];
+    for at in [0, 1] {
+        let rounds = rounds(&server, address, at, || host_times(&server, LONG_CALLS, || drop(long(n))));
+        let best = |of: usize| rounds.iter().map(|round| p50(&round[of])).min().unwrap();
+        // Alone it has one processor, of which the host's clock knows only its part.
+        let alone = best(0) * u32::try_from(std::thread::available_parallelism().unwrap().get()).unwrap();
+        told.push(format!("{} p50 {} -> {} ms", KINDS[at].name, ms(alone), ms(best(1))));
+        assert!(best(1) <= alone * 2, "{told:?}");
+    }
+    println!("hostile: neighbours: computing: {}", told.join("; "));
+}

@@ -1,0 +1,32 @@
+//! A stranger's plugin is installed at a terminal, and its next version wants more.
+
+use std::fs;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::command::{cargo, check, step};
+use crate::repo::Repo;
+use crate::setup;
+
+/// Sets up, builds, and shows it.
+pub(crate) fn run(repo: &Repo) -> Result<()> {
+    setup::for_demo(repo, &[])?;
+    step("building the host", || {
+        check(cargo().args(["build", "--quiet", "-p", "portcullis"]).current_dir(&repo.root))
+    })?;
+    show(repo)
+}
+
+/// Plays the session in an empty folder; fails when anything is not as the demo says.
+pub(super) fn show(repo: &Repo) -> Result<()> {
+    let folder = repo.target.join("demo/install");
+    if folder.exists() {
+        fs::remove_dir_all(&folder).with_context(|| format!("cannot empty {}", folder.display()))?;
+    }
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let mut person = Command::new(repo.python());
+    person.arg("-B").arg(repo.clients().join("demo_install.py"));
+    person.arg(repo.binary("debug", "portcullis")).arg(repo.target.join("plugins/files.wasm"));
+    check(person.env("PYTHONIOENCODING", "utf-8").current_dir(&folder))
+}
