@@ -21,7 +21,13 @@ pub(crate) fn wasi(repo: &Repo) -> Result<PathBuf> {
 }
 
 /// Puts a world and all that it names into a folder, which only it is in.
-pub(crate) fn gather(repo: &Repo, world: &Path, wasi: &Path, to: &Path, change: impl Fn(String) -> String) -> Result<()> {
+pub(crate) fn gather(
+    repo: &Repo,
+    world: &Path,
+    wasi: &Path,
+    to: &Path,
+    change: impl Fn(String) -> String,
+) -> Result<()> {
     for (from, below) in [(repo.wit(), "deps/portcullis"), (wasi.to_owned(), "deps")] {
         for entry in fs::read_dir(&from).with_context(|| format!("cannot read {}", from.display()))? {
             let file = entry?.path();

@@ -96,16 +96,16 @@ pub(super) fn run(repo: &Repo, names: &[String]) -> Result<()> {
         let whole = if noticed.starts_with(ROWS) { &all_rows } else { *noticed };
         if !sound.contains_key(whole) {
             let ran = attempt(NOTHING, whole)?;
-            if !ran.passed {
+            if fails(whole, &ran) {
                 eprintln!("{whole} fails with nothing left out:\n{}", ran.output);
             }
-            sound.insert(whole, ran.passed);
+            sound.insert(whole, !fails(whole, &ran));
         }
         let (verdict, took) = match sound[whole] {
             false => ("NO: its test fails anyway", Duration::ZERO),
             true => {
                 let ran = attempt(name, noticed)?;
-                (if ran.passed { "NO" } else { "yes" }, ran.took)
+                (if fails(noticed, &ran) { "yes" } else { "NO" }, ran.took)
             }
         };
         println!("{name:<24} {file:<30} {noticed:<80} {:>7.1}  {verdict}", took.as_secs_f32());
@@ -115,6 +115,14 @@ pub(super) fn run(repo: &Repo, names: &[String]) -> Result<()> {
     }
     println!("{} of {} removals noticed", chosen.len() - survived.len(), chosen.len());
     if survived.is_empty() { Ok(()) } else { bail!("nobody notices that these are left out: {}", survived.join(", ")) }
+}
+
+/// Whether a test fails; of rows, whether one came out wrong, since the table also fails where the machine is busy.
+fn fails(noticed: &str, ran: &Ran) -> bool {
+    match noticed.starts_with(ROWS) {
+        true => ran.output.lines().any(|line| line.ends_with("  WRONG")),
+        false => !ran.passed,
+    }
 }
 
 #[cfg(test)]
