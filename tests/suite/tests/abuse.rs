@@ -66,6 +66,7 @@ fn the_table() {
     assert!(wrong.is_empty(), "{}\n{table}\n{}", wrong.join("\n"), ground.server().log());
     assert!(number >= 40, "{number} cases");
     nothing_is_left(&ground, before);
+    println!("hostile: reverse: {} of {number} abuses of reverse calls as expected", number - wrong.len());
 }
 
 /// After all that: no call runs or is parked, all places are free, the memory is back, and the server works.

@@ -256,14 +256,17 @@ fn compiled() -> Vec<u8> {
     fs::read(entry).unwrap()
 }
 
-fn all_refused(rows: &[Row]) {
+/// How many were refused: all of them.
+fn all_refused(rows: &[Row]) -> usize {
     let place = Place::new();
-    let mut wrong = Vec::new();
+    let (mut refused, mut wrong) = (0, Vec::new());
     for (what, spoil, words) in rows {
         spoil(&place);
         let ran = portcullis(&place.home, &["call", "edition", "run"]);
         if ran.status != Some(1) || !ran.stderr.contains(words) || ran.stdout.contains("edition=") {
             wrong.push(format!("{what}: {ran:?}"));
+        } else {
+            refused += 1;
         }
         assert!(!ran.stderr.contains("panicked"), "{what}: {ran:?}");
         place.restore();
@@ -271,16 +274,19 @@ fn all_refused(rows: &[Row]) {
     assert!(wrong.is_empty(), "{} of {} rows:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
     let good = portcullis(&place.home, &["call", "edition", "run"]);
     assert_eq!(good.good().trim(), "edition=A", "as it was, it works: {good:?}");
+    refused
 }
 
 #[test]
 fn components_that_were_tampered_with_are_refused() {
-    all_refused(COMPONENT);
+    let refused = all_refused(COMPONENT);
+    println!("hostile: components: {refused} of {} tampered with in the store refused", COMPONENT.len());
 }
 
 #[test]
 fn lock_files_that_were_tampered_with_are_refused() {
-    all_refused(LOCK);
+    let refused = all_refused(LOCK);
+    println!("hostile: locks: {refused} of {} tampered with refused", LOCK.len());
     assert!(COMPONENT.len() + LOCK.len() >= 30);
 }
 

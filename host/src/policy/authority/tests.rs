@@ -22,6 +22,26 @@ fn both_keys_are_needed() {
     assert!(authority(tools, r#"agent-tools = ["notes.add"]"#).agent_tool("notes.search").is_err());
 }
 
+/// What only one key covers is not allowed, however wide the other is.
+#[test]
+fn each_key_bounds_the_other() {
+    let target = HttpTarget::read("GET", "https://a.example/v1").unwrap().0;
+    let may = |requests: &str, grants: &str| {
+        let authority = authority(requests, grants);
+        (authority.http(&target).is_ok(), authority.secret("key", "a.example").is_ok())
+    };
+    let requests = "http = [\"https://*\"]\nsecrets = [\"key\"]";
+    let grants = "http = [{ allow = \"https://*\" }]\nsecrets = [{ name = \"key\", hosts = [\"a.example\"] }]";
+    assert_eq!(may(requests, grants), (true, true));
+    assert_eq!(may("", grants), (false, false));
+    assert_eq!(
+        may(&requests.replace("https://*", "https://b.example").replace("key", "other"), grants),
+        (false, false)
+    );
+    assert_eq!(may(requests, ""), (false, false));
+    assert_eq!(may(requests, &grants.replace("https://*", "https://b.example").replace("a.e", "b.e")), (false, false));
+}
+
 #[test]
 fn the_lesser_access_counts() {
     assert_eq!(authority(r#"filesystem = "read""#, SRC).mounts()[0].access, Access::Read);

@@ -4,22 +4,28 @@
 //! change whose text is not there exactly once is an error: a check that was moved or reworded must be looked at again.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
 use super::mutants::Mutant;
+use super::programs::{executables, of};
 use crate::command::{cargo, check};
 use crate::repo::Repo;
 use crate::stamp::copy_if_changed;
 
 /// The variable that names the check to be left out.
 pub(super) const SWITCH: &str = "PORTCULLIS_WEAKEN";
-/// The copy's program.
+/// What is chosen where nothing is left out.
+pub(super) const NOTHING: &str = "nothing";
+/// The copy's program, and that of its own tests.
 const PROGRAM: &str = "portcullis-weakened";
+const TESTS: &str = "weakened";
 
-/// What the copy has besides.
+/// What the copy has besides. What is left unused where a check is left out is no mistake there.
+const ALLOWED: &str = "#![allow(warnings)]\n";
 const SWITCHES: &str = r#"
 /// Whether this check is left out.
 pub(crate) fn weakened(check: &str) -> bool {
@@ -28,31 +34,46 @@ pub(crate) fn weakened(check: &str) -> bool {
 }
 "#;
 
-/// Copies, changes and builds; the program.
-pub(super) fn build(repo: &Repo, mutants: &[Mutant]) -> Result<PathBuf> {
+/// The copy's programs.
+pub(super) struct Weakened {
+    /// The host.
+    pub(super) host: PathBuf,
+    /// Its own tests.
+    pub(super) unit: PathBuf,
+}
+
+/// Copies, changes and builds.
+pub(super) fn build(repo: &Repo, mutants: &[&Mutant]) -> Result<Weakened> {
     let copy = repo.target.join("weaken/source");
     for part in ["host", "wit"] {
         mirror(&repo.root.join(part), &copy.join(part), &|path, text| changed(&repo.root, mutants, path, text))?;
     }
-    fs::copy(repo.root.join("Cargo.lock"), copy.join("Cargo.lock"))?;
-    let workspace = fs::read_to_string(repo.root.join("Cargo.toml"))?;
-    let members = workspace.lines().map(|line| match line.split(' ').next() {
-        Some("members") => r#"members = ["host"]"#,
-        Some("exclude") => "exclude = []",
-        _ => line,
-    });
-    fs::write(copy.join("Cargo.toml"), members.collect::<Vec<_>>().join("\n") + "\n")?;
-    // The same folder for what is built: what the copy depends on is what the real one does.
+    for file in ["Cargo.toml", "Cargo.lock"] {
+        copy_if_changed(&repo.root.join(file), &copy.join(file))?;
+    }
+    // The other members only have to be there: with them the dependencies have the features that they have here, and are
+    // those that were built already.
+    for part in ["guest-sdk", "tests"] {
+        let link = copy.join(part);
+        if !link.is_symlink() {
+            symlink(repo.root.join(part), link)?;
+        }
+    }
     let mut build = cargo();
-    build.args(["build", "--quiet", "--bin", PROGRAM, "--target-dir"]).arg(repo.cargo_target()).current_dir(&copy);
-    // What is left unused where a check is left out is no mistake here.
-    check(build.env("RUSTFLAGS", std::env::var_os("RUSTFLAGS").unwrap_or_default()))?;
-    Ok(repo.binary("debug", PROGRAM))
+    build.args(["test", "--quiet", "--workspace", "--test", TESTS, "--no-run", "--target-dir"]);
+    let built = executables(build.arg(repo.cargo_target()).current_dir(&copy))?;
+    Ok(Weakened { host: of(&built, PROGRAM, "bin")?, unit: of(&built, TESTS, "test")? })
 }
 
-/// Copies a folder, changing its text; files that need no change keep their times.
+/// Copies a folder, changing its text; files that need no change keep their times, and what is there no more is removed.
 fn mirror(from: &Path, to: &Path, change: &dyn Fn(&Path, String) -> Result<String>) -> Result<()> {
     fs::create_dir_all(to)?;
+    for entry in fs::read_dir(to)? {
+        let old = entry?.path();
+        if !from.join(old.file_name().context("a file has a name")?).exists() {
+            if old.is_dir() { fs::remove_dir_all(old)? } else { fs::remove_file(old)? }
+        }
+    }
     for entry in fs::read_dir(from).with_context(|| format!("cannot read {}", from.display()))? {
         let path = entry?.path();
         let beside = to.join(path.file_name().context("a file has a name")?);
@@ -74,17 +95,8 @@ fn mirror(from: &Path, to: &Path, change: &dyn Fn(&Path, String) -> Result<Strin
 }
 
 /// A file's text as it is in the copy.
-fn changed(root: &Path, mutants: &[Mutant], path: &Path, mut text: String) -> Result<String> {
+pub(super) fn changed(root: &Path, mutants: &[&Mutant], path: &Path, mut text: String) -> Result<String> {
     let name = path.strip_prefix(root)?.to_string_lossy().into_owned();
-    match &*name {
-        "host/src/lib.rs" => text += SWITCHES,
-        "host/Cargo.toml" => {
-            let program = format!("[[bin]]\nname = \"{PROGRAM}\"\npath = \"src/main.rs\"\n\n[lints]");
-            text = text.replace("publish.workspace = true", "publish.workspace = true\nautobins = false");
-            text = text.replacen("[lints]", &program, 1);
-        }
-        _ => {}
-    }
     for Mutant { name: check, file, from, to, .. } in
         mutants.iter().filter(|mutant| format!("host/src/{}", mutant.file) == name)
     {
@@ -94,21 +106,46 @@ fn changed(root: &Path, mutants: &[Mutant], path: &Path, mut text: String) -> Re
         }
         text = text.replace(from, &to.replace("OFF", &format!("crate::weakened(\"{check}\")")));
     }
-    Ok(text)
+    match &*name {
+        "host/src/lib.rs" => Ok([ALLOWED, &text, SWITCHES].concat()),
+        "host/Cargo.toml" => {
+            let programs = format!(
+                "[[bin]]\nname = \"{PROGRAM}\"\npath = \"src/main.rs\"\n\n\
+                 [[test]]\nname = \"{TESTS}\"\npath = \"src/lib.rs\"\n\n[lints]"
+            );
+            let text = text.replace("publish.workspace = true", "publish.workspace = true\nautobins = false");
+            Ok(text.replacen("[lints]", &programs, 1))
+        }
+        _ => Ok(text),
+    }
 }
 
-/// A compile cache for one run: what is good is there already, what is put there stays there.
+/// A compile cache for one run: what is good is there already, what is put there stays there. What runs with nothing left
+/// out adds to what the next ones find.
 pub(super) fn cache(repo: &Repo, check: &str) -> Result<PathBuf> {
-    let (from, to) = (repo.target.join("test-cache"), repo.target.join("weaken/cache").join(check));
-    if to.exists() {
-        fs::remove_dir_all(&to)?;
+    let caches = repo.target.join("weaken/cache");
+    let (good, to) = (caches.join(NOTHING), caches.join(check));
+    if !good.exists() {
+        let known = repo.target.join("test-cache");
+        fs::create_dir_all(&caches)?;
+        if known.exists() { linked(&known, &good)? } else { fs::create_dir_all(&good)? }
     }
-    fs::create_dir_all(to.parent().context("a cache lies in a folder")?)?;
-    // Links: entries are replaced and never written to.
-    check_copy(Command::new("cp").args(["-al"]).arg(from).arg(&to))?;
+    if check != NOTHING {
+        drop_cache(&to)?;
+        linked(&good, &to)?;
+    }
     Ok(to)
 }
 
-fn check_copy(command: &mut Command) -> Result<()> {
-    check(command).context("cannot copy the compile cache; `cargo xtask hostile` makes it")
+/// Throws away what was compiled with a check left out.
+pub(super) fn drop_cache(cache: &Path) -> Result<()> {
+    if cache.exists() && !cache.ends_with(NOTHING) {
+        fs::remove_dir_all(cache).with_context(|| format!("cannot remove {}", cache.display()))?;
+    }
+    Ok(())
+}
+
+/// Links: entries are replaced and never written to.
+fn linked(from: &Path, to: &Path) -> Result<()> {
+    check(Command::new("cp").arg("-al").arg(from).arg(to)).context("cannot copy the compile cache")
 }

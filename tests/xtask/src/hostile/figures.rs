@@ -1,0 +1,204 @@
+//! What is promised about attacks, in numbers: each figure is said by a test, in a line `hostile: NAME: ...`, and is held
+//! here against what it must be. A test that passes and says nothing has shown nothing.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+
+use super::programs::Place::{self, Suite, Unit, Xtask};
+use super::programs::{Programs, Ran};
+use crate::repo::Repo;
+
+/// What the first number of a line must be.
+#[derive(Debug, Clone, Copy)]
+enum Bound {
+    /// So many or more; where the line says "of", all of them.
+    Least(u64),
+    /// So many or fewer.
+    Most(u64),
+    /// Anything: the test alone holds it.
+    Said,
+}
+use Bound::{Least, Most, Said};
+
+/// One figure.
+struct Figure {
+    /// What `--only` takes.
+    name: &'static str,
+    wanted: &'static str,
+    bound: Bound,
+    place: Place,
+    test: &'static str,
+    /// How its line begins, after `hostile: `; how a command's ends, if its end alone does not say it.
+    line: &'static str,
+}
+
+macro_rules! figures {
+    ($($name:literal, $wanted:literal, $bound:expr, $place:ident $test:literal, $line:literal;)*) => {
+        &[$(Figure { name: $name, wanted: $wanted, bound: $bound, place: $place, test: $test, line: $line }),*]
+    };
+}
+
+/// All of them, in the order of the table.
+const FIGURES: &[Figure] = figures! {
+    "threats", "47 of 47", Least(47), Suite "hostile::every_threat_is_covered", "threats";
+    "rows", ">= 100, each exactly", Least(100), Suite "hostile::table", "rows";
+    "control", "p99 <= 250 ms", Most(250), Suite "hostile::table", "control";
+    "memory", "<= 8192 KiB left", Most(8192), Suite "hostile::table", "memory";
+    "canaries", "0 told", Most(0), Suite "hostile::table", "secrets";
+    "reverse", ">= 100, each exactly", Least(100), Suite "abuse::the_table", "reverse";
+    "imports", "all denied or inert", Least(1), Suite "imports::every_import_is_denied_or_inert", "import audit";
+    "malformed", "20000, 0 faults", Least(20_000), Suite "mangled::twenty_thousand_almost_components", "malformed components";
+    "bombs", ">= 24, all bounded", Least(24), Suite "bombs::every_bomb_is_refused_or_killed_beside_a_running_server", "bombs";
+    "files", "120 paths x 12, all held", Least(1_440), Suite "hostile::files::no_path_leads_out", "files";
+    "race", "0 escapes", Most(0), Suite "hostile::files::no_race_leads_out", "race";
+    "ssrf", ">= 200, 0 connections", Least(200), Unit "egress::tests::figure::vectors", "egress";
+    "rebinding", "5000, 0 connections", Least(5_000), Unit "egress::tests::figure::rebinding", "egress";
+    "spellings", "10000, 0 connections", Least(10_000), Unit "egress::tests::figure::spellings", "egress";
+    "legitimate", "50, all answered", Least(50), Unit "egress::tests::figure::legitimate", "egress";
+    "registries", ">= 40, all refused", Least(40), Suite "registries::lies::lies_are_refused_and_leave_nothing_behind", "registries";
+    "debian", "3 exchanges", Least(3), Suite "registries::pushed::a_registry_that_nobody_here_wrote", "docker-registry";
+    "signatures", ">= 30, all refused", Least(30), Suite "registries::signed::nobody_else_vouches", "signatures";
+    "components", ">= 15, all refused", Least(15), Suite "tampering::components_that_were_tampered_with_are_refused", "components";
+    "locks", ">= 15, all refused", Least(15), Suite "tampering::lock_files_that_were_tampered_with_are_refused", "locks";
+    "upgrades", ">= 25, all told apart", Least(25), Unit "install::compare::tests::upgrades_are_told_apart", "upgrades";
+    "audit", ">= 10, all found", Least(10), Suite "audit::what_is_changed_is_found_and_named", "audit";
+    "neighbours", "p99 <= 2x", Said, Suite "neighbours::a_bad_plugin_does_not_delay_its_neighbours", "neighbours: alone -> beside";
+    "crowd", "p50 <= 2x", Said, Suite "neighbours::a_neighbour_that_computes_has_its_share_beside_a_crowd", "neighbours: computing";
+    "worker", ">= 30, all end it", Least(30), Suite "hijacked::a_hijacked_worker_can_do_nothing", "hijacked compile worker";
+    "server", ">= 27, all refused", Least(27), Suite "hijacked::a_hijacked_server_can_do_little", "hijacked server";
+    "mutants", ">= 60, all noticed", Least(60), Xtask "hostile --mutants", "removals noticed";
+    "fuzz", "every target passes", Said, Xtask "fuzz", "";
+};
+
+/// How secrets of tests begin, which nobody may tell.
+const CANARY: &str = "canary-";
+
+/// Runs the chosen figures or all, and prints the table.
+pub(super) fn run(repo: &Repo, only: &[String]) -> Result<()> {
+    let names: Vec<_> = FIGURES.iter().map(|figure| figure.name).collect();
+    if let Some(name) = only.iter().find(|name| !names.contains(&name.as_str())) {
+        bail!("no figure is called {name}; there are {}", names.join(", "));
+    }
+    let chosen: Vec<_> =
+        FIGURES.iter().filter(|it| only.is_empty() || only.iter().any(|name| name == it.name)).collect();
+    let programs = Programs::build(repo, &chosen.iter().map(|figure| figure.place).collect::<Vec<_>>())?;
+    let (mut known, mut missed, began) = (BTreeMap::<_, Option<Ran>>::new(), vec![], Instant::now());
+    println!("\n{:<11} {:<24} {:<100} {:>7}  verdict", "figure", "wanted", "got", "seconds");
+    let row = |name: &str, wanted: &str, got: &str, took: Duration, good: bool| {
+        let verdict = if good { "pass" } else { "FAIL" };
+        println!("{name:<11} {wanted:<24} {got:<100} {:>7.1}  {verdict}", took.as_secs_f32());
+    };
+    for figure in &chosen {
+        // Some figures come from the same test.
+        let key = (figure.place, figure.test);
+        let first = !known.contains_key(&key);
+        if first {
+            known.insert(key, programs.run(repo, figure.place, figure.test, |_| {})?);
+        }
+        let ran = known[&key].as_ref();
+        let (got, good) = judged(figure, ran.map(|ran| (ran.passed, &*ran.output)));
+        let took = ran.filter(|_| first).map(|ran| ran.took).unwrap_or_default();
+        row(figure.name, figure.wanted, &got, took, good);
+        if !good {
+            missed.push(figure.name);
+            if let Some(ran) = ran.filter(|ran| first && !ran.passed) {
+                eprintln!("{}", ran.output);
+            }
+        }
+    }
+    let (got, good) = told(known.values().flatten().map(|ran| &*ran.output));
+    row("output", "0 told", &got, Duration::ZERO, good);
+    if !good {
+        missed.push("output");
+    }
+    let number = chosen.len() + 1;
+    println!("{} of {number} figures, in {} s", number - missed.len(), began.elapsed().as_secs());
+    if missed.is_empty() { Ok(()) } else { bail!("not as it must be: {}", missed.join(", ")) }
+}
+
+/// How often a secret of a test stands in what all of them printed.
+fn told<'a>(outputs: impl Iterator<Item = &'a str>) -> (String, bool) {
+    let (mut hits, mut size, mut tests) = (0, 0, 0);
+    for output in outputs {
+        hits += output.to_ascii_lowercase().matches(CANARY).count();
+        (size, tests) = (size + output.len(), tests + 1);
+    }
+    (format!("{hits} secrets in {} KiB that {tests} tests printed", size >> 10), hits == 0)
+}
+
+/// What came of a figure, by whether its test passed and what it said; none: it was not run.
+fn judged(figure: &Figure, ran: Option<(bool, &str)>) -> (String, bool) {
+    let Some((passed, output)) = ran else { return (format!("not run: there is no test {}", figure.test), false) };
+    let start = format!("hostile: {}: ", figure.line);
+    let said = match figure.place {
+        // What the harness writes may stand before it on the same line.
+        Suite | Unit => output.lines().find_map(|line| line.split_once(&start).map(|(_, said)| said)),
+        Xtask => output.lines().rfind(|line| line.ends_with(figure.line)),
+    };
+    match said {
+        Some(_) if passed && figure.line.is_empty() => ("passes".to_owned(), true),
+        Some(said) if passed => (said.to_owned(), holds(figure.bound, said)),
+        Some(said) => (format!("its test fails: {said}"), false),
+        None if passed => ("not run: its test says nothing".to_owned(), false),
+        None => ("its test fails".to_owned(), false),
+    }
+}
+
+/// Whether the first number of a sentence is within its bound.
+fn holds(bound: Bound, said: &str) -> bool {
+    if matches!(bound, Said) {
+        return !said.is_empty();
+    }
+    let mut words = said.split(' ');
+    let mut number = || words.next().and_then(|word| word.trim_end_matches(',').parse::<f64>().ok());
+    let first = number();
+    let all = if words.next() == Some("of") { words.next().and_then(|word| word.parse().ok()) } else { first };
+    match (bound, first) {
+        (_, None) | (Said, _) => false,
+        (Least(least), Some(first)) => first >= least as f64 && Some(first) == all,
+        (Most(most), Some(first)) => first <= most as f64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn a_figure_is_held_against_what_it_must_be() {
+        let bound = |bound, said| holds(bound, said);
+        assert!(bound(Least(24), "24 of 24 refused") && bound(Least(24), "30 refused") && bound(Least(0), "0 of 0"));
+        assert!(
+            !bound(Least(24), "23 of 24 refused") && !bound(Least(24), "24 of 30 refused") && !bound(Least(24), "")
+        );
+        assert!(bound(Most(0), "0 of 12 found") && !bound(Most(0), "1 of 12 found"));
+        assert!(bound(Most(2), "1.34 times") && !bound(Most(2), "2.01 times") && !bound(Most(2), "no number"));
+    }
+
+    #[test]
+    fn what_did_not_run_is_missed() {
+        let figure = FIGURES.iter().find(|figure| figure.name == "files").unwrap();
+        let good = "test x ... hostile: files: 1440 of 1440 pairs";
+        assert_eq!(judged(figure, Some((true, good))), ("1440 of 1440 pairs".to_owned(), true));
+        for ran in [None, Some((true, "")), Some((false, "")), Some((false, good)), Some((true, "hostile: race: 1440"))]
+        {
+            assert!(!judged(figure, ran).1, "{ran:?}");
+        }
+    }
+
+    #[test]
+    fn a_secret_that_was_told_is_counted() {
+        let told = |texts: &[&str]| told(texts.iter().copied());
+        assert!(told(&["a", "canaries"]).1);
+        assert_eq!(told(&["a", "x canary-1 CANARY-2"]), ("2 secrets in 0 KiB that 2 tests printed".to_owned(), false));
+    }
+
+    #[test]
+    fn each_figure_has_a_name_of_its_own() {
+        let names: BTreeSet<_> = FIGURES.iter().map(|figure| figure.name).collect();
+        assert_eq!(names.len(), FIGURES.len());
+    }
+}

@@ -1,0 +1,54 @@
+//! Checks of what a guest asks others for, says of itself and answers.
+
+use super::{Mutant, mutants};
+
+pub(super) const CHECKS: &[Mutant] = mutants! {
+    // What a guest may ask others for.
+    "agent-tool" in "imports/agent_tools.rs":
+        "self.allowed(self.permit.agent_tool(&name))?;" => "if !OFF { self.allowed(self.permit.agent_tool(&name))?; }",
+        "reverse::a_tool_that_was_never_requested_is_denied_even_with_a_grant";
+    "agent-list" in "imports/agent_tools.rs":
+        "self.permit.agent_tool(&found.tool.name).is_ok();" => "OFF || self.permit.agent_tool(&found.tool.name).is_ok();",
+        "reverse::a_guest_sees_only_what_it_may_call";
+    "flow" in "imports/agent_tools.rs":
+        "self.allowed(self.permit.flow(&self.lineage.secrets(), &Hearer::Origin(origin)))?;"
+        => "if !OFF { self.allowed(self.permit.flow(&self.lineage.secrets(), &Hearer::Origin(origin)))?; }",
+        "client_tools::abuse::a_private_answer_goes_nowhere_else";
+    "cycle" in "policy/lineage.rs":
+        "if self.chain.iter().any(|name| name == tool) {" => "if !OFF && self.chain.iter().any(|name| name == tool) {", "rows W15.2";
+    "depth" in "policy/lineage.rs":
+        "if self.depth() >= self.depth_limit {" => "if !OFF && self.depth() >= self.depth_limit {", "rows W16.1";
+    "calls" in "policy/lineage.rs":
+        "if counted.is_err() {" => "if !OFF && counted.is_err() {", "rows W16.2";
+    "form-secret" in "imports/client/form.rs":
+        "if text && (secret(name) || secret(title)) {" => "if !OFF && text && (secret(name) || secret(title)) {", "rows M12.1";
+    "publish-path" in "imports/publish.rs":
+        "if path.len() > MAX_PATH || !path.split('/').all(segment) {" => "if !OFF && (path.len() > MAX_PATH || !path.split('/').all(segment)) {",
+        "rows M20.1";
+    // What a plugin may say of itself, and answer.
+    "name" in "registry/offer/words.rs":
+        "match is_name(name) {" => "match OFF || is_name(name) {", "rows M5";
+    "picture" in "registry/offer/words.rs":
+        "if !icon.src.starts_with(\"https:\")" => "if !OFF && !icon.src.starts_with(\"https:\")", "rows M25.1";
+    "schema-reference" in "imports/schema/mod.rs":
+        "if let Some(reference) = foreign_reference(&value) {" => "if let Some(reference) = foreign_reference(&value).filter(|_| !OFF) {",
+        "rows M19.1";
+    "schema-size" in "imports/schema/mod.rs":
+        "if text.len() > MAX_BYTES {" => "if !OFF && text.len() > MAX_BYTES {", "rows M19.6";
+    "schema-object" in "imports/schema/mod.rs":
+        "if value.get(\"type\") != Some(&Value::from(\"object\")) {" => "if !OFF && value.get(\"type\") != Some(&Value::from(\"object\")) {",
+        "rows M19.4";
+    "arguments" in "registry/runner.rs":
+        "if let Err(reason) = tool.input.check(arguments) {" => "if let (Err(reason), false) = (tool.input.check(arguments), OFF) {",
+        "wire::arguments_are_checked_before_the_guest_runs";
+    "output-json" in "registry/answer.rs":
+        "(Some(schema), Some(structured)) if !result.is_error => {" => "(Some(schema), Some(structured)) if !result.is_error && !OFF => {",
+        "answers::what_is_no_answer_is_not_passed_on";
+    "output-missing" in "registry/answer.rs":
+        "(Some(_), None) if !result.is_error => {" => "(Some(_), None) if !result.is_error && !OFF => {", "rows M18.3";
+    "twice" in "registry/offer/mod.rs":
+        "match items.windows(2).find(|pair| key(&pair[0]) == key(&pair[1])) {"
+        => "match items.windows(2).find(|pair| !OFF && key(&pair[0]) == key(&pair[1])) {", "rows M7.2";
+    "parked-expiry" in "mcp/lot.rs":
+        "if expires <= self.millis(self.clock.now()) {" => "if !OFF && expires <= self.millis(self.clock.now()) {", "asking::parked_calls_expire";
+};

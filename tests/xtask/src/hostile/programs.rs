@@ -1,0 +1,112 @@
+//! The programs that hold tests, and one test of them run by its whole name.
+
+use std::env::current_exe;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use crate::checks::with_peers;
+use crate::command::{cargo, output, step};
+use crate::repo::Repo;
+
+/// Where a test is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Place {
+    /// In the suite, which drives the real program.
+    Suite,
+    /// Beside the host's code.
+    Unit,
+    /// It is a command of `cargo xtask`.
+    Xtask,
+}
+
+/// The programs of tests.
+#[derive(Default)]
+pub(super) struct Programs {
+    suite: Option<PathBuf>,
+    unit: Option<PathBuf>,
+}
+
+/// One test that ran.
+pub(super) struct Ran {
+    pub(super) passed: bool,
+    pub(super) output: String,
+    pub(super) took: Duration,
+}
+
+impl Programs {
+    /// Builds those of these places.
+    pub(super) fn build(repo: &Repo, places: &[Place]) -> Result<Self> {
+        let mut build = cargo();
+        build.args(["test", "--quiet", "--workspace", "--no-run"]);
+        if places.contains(&Place::Suite) {
+            build.args(["--test", "suite"]);
+        }
+        if places.contains(&Place::Unit) {
+            build.arg("--lib");
+        }
+        if !places.iter().any(|place| matches!(place, Place::Suite | Place::Unit)) {
+            return Ok(Self::default());
+        }
+        let built = step("building the tests", || executables(build.current_dir(&repo.root)))?;
+        let one = |place, name, kind| places.contains(&place).then(|| of(&built, name, kind)).transpose();
+        Ok(Self { suite: one(Place::Suite, "suite", "test")?, unit: one(Place::Unit, "portcullis", "lib")? })
+    }
+
+    /// The same with another program for the host's own tests.
+    pub(super) fn with_unit(self, unit: PathBuf) -> Self {
+        Self { unit: Some(unit), ..self }
+    }
+
+    /// Runs one test by its whole name; none where there is no such test.
+    pub(super) fn run(
+        &self,
+        repo: &Repo,
+        place: Place,
+        test: &str,
+        adjust: impl FnOnce(&mut Command),
+    ) -> Result<Option<Ran>> {
+        let (program, folder) = match place {
+            Place::Suite => (self.suite.clone(), "tests/suite"),
+            Place::Unit => (self.unit.clone(), "host"),
+            Place::Xtask => (Some(current_exe()?), "."),
+        };
+        let program = program.context("these tests were not built")?;
+        let mut command = Command::new(&program);
+        with_peers(repo, &mut command).current_dir(repo.root.join(folder));
+        match place {
+            Place::Suite | Place::Unit => command.args(["--exact", test, "--nocapture"]),
+            Place::Xtask => command.args(test.split(' ')),
+        };
+        adjust(&mut command);
+        let start = Instant::now();
+        let out = command.output().with_context(|| format!("cannot start {}", program.display()))?;
+        let output = [out.stdout, out.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+        // A name that is no test would pass by doing nothing.
+        let there = place == Place::Xtask || output.contains("running 1 test\n");
+        if !there && !output.contains("running 0 tests\n") {
+            bail!("{} ran no test and says:\n{output}", program.display());
+        }
+        Ok(there.then(|| Ran { passed: out.status.success(), output, took: start.elapsed() }))
+    }
+}
+
+/// Runs cargo and gives the target's name, its kind and the file of every program that it made.
+pub(super) fn executables(build: &mut Command) -> Result<Vec<(String, String, PathBuf)>> {
+    let messages = output(build.arg("--message-format=json"))?;
+    let told = messages.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let made = told.filter_map(|message| {
+        let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
+        let target = &message["target"];
+        Some((text(&target["name"])?, text(&target["kind"][0])?, Path::new(message["executable"].as_str()?).to_owned()))
+    });
+    Ok(made.collect())
+}
+
+/// One of them.
+pub(super) fn of(built: &[(String, String, PathBuf)], name: &str, kind: &str) -> Result<PathBuf> {
+    let found = built.iter().find(|(its, of, _)| its == name && of == kind);
+    found.map(|(.., path)| path.clone()).with_context(|| format!("cargo made no program of the {kind} `{name}`"))
+}
