@@ -3,8 +3,8 @@
 //!
 //! That cannot be known before, but foreseen: calls of one plugin are mostly alike. Those of a plugin that are on the main
 //! threads together may have the others wait for one slice, reckoned by how many they are and how long each computes,
-//! as far as it has shown or is usual. So a lone call of whatever length begins at once, and so does a crowd of short
-//! ones; of a crowd of long ones all but the first begin in the lane.
+//! as far as it has shown or is usual. So a lone call that is not known to be longer begins at once, and so does a
+//! crowd of short ones; of a crowd of long ones all but the first begin in the lane.
 
 use super::cpu::CpuTime;
 use super::lane::{Lane, Who};
@@ -26,7 +26,7 @@ pub struct Pace(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    /// Nanoseconds, at most a slice.
+    /// Nanoseconds, at most two slices.
     usual: AtomicU64,
     first: AtomicU64,
 }
@@ -48,7 +48,7 @@ impl Shared {
     }
 
     fn learn(&self, length: Duration) {
-        let (usual, length) = (self.usual.load(Ordering::Relaxed), nanos(length.min(SLICE)));
+        let (usual, length) = (self.usual.load(Ordering::Relaxed), nanos(length.min(SLICE * 2)));
         // Two that learn at once may lose one lesson.
         self.usual.store((usual * (LAST - 1) + length) / LAST, Ordering::Relaxed);
     }
