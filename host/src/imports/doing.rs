@@ -163,7 +163,7 @@ impl Outcome for HttpError {
             Self::Compressed(_) => "answer-compressed",
             Self::Dns => "dns",
             Self::Connect => "connect",
-            Self::Certificate(..) | Self::Tls(..) => "tls",
+            Self::Certificate(..) | Self::Tls(..) | Self::Handshake(..) => "tls",
             Self::Timeout(_) => "timeout",
             Self::Incomplete => "incomplete",
             Self::Protocol(_) => "protocol",

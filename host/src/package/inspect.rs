@@ -2,9 +2,9 @@
 
 use super::claims::Claims;
 use super::manifest::Manifest;
+use super::walk::walk;
 use super::{API_VERSION, MAX_COMPONENT};
 use serde::{Deserialize, Serialize};
-use super::walk::walk;
 use wasmparser::{Validator, WasmFeatures};
 
 /// The export that makes a component a plugin with tools.
