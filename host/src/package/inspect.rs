@@ -1,9 +1,9 @@
 //! Looking at a component without running it: is it one, is it ours, what does it want.
 
 use super::manifest::Manifest;
+use super::walk::walk;
 use super::{API_VERSION, MAX_COMPONENT};
 use serde::{Deserialize, Serialize};
-use super::walk::walk;
 use wasmparser::{Validator, WasmFeatures};
 
 /// The export that makes a component a plugin with tools.
