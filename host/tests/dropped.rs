@@ -165,7 +165,7 @@ impl World {
         let sockets = files.filter_map(|file| std::fs::read_link(file.path()).ok());
         let open: Vec<_> = sockets.filter(|to| to.starts_with(self.home.path().join("state/scratch"))).collect();
         json!({
-            "instances": self.metric("portcullis_instances ") - self.metric("portcullis_ready_instances "),
+            "instances": self.metric("portcullis_instances ").saturating_sub(self.metric("portcullis_ready_instances ")),
             "calls": self.metric("portcullis_calls_in_progress"),
             "places": self.metric("portcullis_root_calls "),
             "waiting": self.metric("portcullis_waiting_calls "),
@@ -182,7 +182,8 @@ async fn a_call_that_is_given_up_anywhere_leaves_nothing() {
     let nothing = json!({"instances": 0, "calls": 0, "places": 0, "waiting": 0, "client": 1, "files": 0});
     let mut made = 1;
     for end in [End::Dropped, End::Cancelled] {
-        let mut at = 0;
+        // A call that was never polled has not begun.
+        let mut at = 1;
         loop {
             let given_up = world.given_up(at, end).await;
             made += 1;
