@@ -82,7 +82,6 @@ const ONLY: &[Only] = &[
         places: &["engine/", "abi/", "imports/wasi.rs", "imports/wasi/", "imports/http/wasi.rs"],
         why: "one place configures and runs wasmtime, so that an update of it is one change",
     },
-    Only { words: &["rusqlite"], places: &["storage/"], why: "one place knows how state is kept" },
     Only {
         words: &["landlock", "seccompiler", "libc"],
         places: &["confine/"],

@@ -27,7 +27,6 @@ mod room;
 mod schema;
 mod state;
 mod steering;
-mod time;
 mod tool;
 pub mod wasi;
 

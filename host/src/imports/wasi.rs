@@ -3,14 +3,15 @@
 
 mod files;
 mod growing;
+mod time;
 
 pub use files::{Files, Watched};
 
 use super::log::{GuestLog, Stream};
-use super::time::Coarse;
 use crate::policy::{Access, Authority};
 use bytes::Bytes;
 use std::path::PathBuf;
+use time::Coarse;
 use tokio::io::AsyncWrite;
 use wasmtime::component::Linker;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};

@@ -16,15 +16,6 @@ fn forged(ground: &Ground, name: &str) -> String {
     ground.check(&forge::behaviour(name))
 }
 
-/// A plugin whose tool has a picture there.
-fn picture(ground: &Ground, place: &str) -> String {
-    const PLACE: &[u8] = b"javascript:alert(document.cookie)";
-    let mut bytes = fs::read(paths::guest("picture")).unwrap();
-    let at = bytes.windows(PLACE.len()).position(|there| there == PLACE).unwrap();
-    bytes[at..at + PLACE.len()].copy_from_slice(format!("{place:/<width$}", width = PLACE.len()).as_bytes());
-    ground.check(&bytes)
-}
-
 /// A component in the text format that has nothing of a plugin.
 fn text(ground: &Ground, text: &str) -> String {
     ground.check(&wat::parse_str(text).unwrap_or_else(|error| panic!("{error}")))
@@ -384,35 +375,5 @@ pub(super) const ROWS: &[Row] = &[
         what: "a schema of 100 KiB",
         outcome: "refused: more than 65536",
         run: |g| with_schema(g, &format!(r#"{{"type":"object","description":"{}"}}"#, "x".repeat(100 << 10))),
-    },
-    Row {
-        id: "M25.1",
-        what: "a picture that is a program",
-        outcome: "refused: is neither https: nor data:",
-        run: |g| guest(g, "picture"),
-    },
-    Row {
-        id: "M25.2",
-        what: "a picture in a file of the client's machine",
-        outcome: "refused: is neither https: nor data:",
-        run: |g| picture(g, "file:///etc/passwd"),
-    },
-    Row {
-        id: "M25.3",
-        what: "a picture without TLS, which tells who looks at it",
-        outcome: "refused: is neither https: nor data:",
-        run: |g| picture(g, "http://tracker.example/"),
-    },
-    Row {
-        id: "M25.4",
-        what: "a picture behind a program in capitals",
-        outcome: "refused: is neither https: nor data:",
-        run: |g| picture(g, "JAVASCRIPT:alert(1)"),
-    },
-    Row {
-        id: "M25.5",
-        what: "a picture where one may be (so that the rows before are about the place)",
-        outcome: "loaded",
-        run: |g| picture(g, "https://pictures.example/"),
     },
 ];

@@ -16,6 +16,7 @@ mod guests;
 mod messages;
 mod paths;
 mod people;
+mod pictures;
 
 use ground::{Control, Ground, Who};
 use serde_json::json;
@@ -42,8 +43,9 @@ const CONTROL: Duration = Duration::from_millis(250);
 const GROWTH: u64 = 8 << 20;
 
 /// Rows, and whether they need the server a second time: `components` are refused by processes of their own.
-const GROUPS: [(&str, &[Row], bool); 7] = [
+const GROUPS: [(&str, &[Row], bool); 8] = [
     ("components that are never loaded", components::ROWS, false),
+    ("pictures", pictures::ROWS, false),
     ("guests that take too much", guests::ROWS, true),
     ("guests that reach further", calls::ROWS, true),
     ("guests that answer what they must not", answers::ROWS, true),
