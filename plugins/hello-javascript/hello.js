@@ -3,7 +3,7 @@
 //
 // WIT names become JavaScript's: `list-tools` is `listTools` and the interface `tools` one exported object, records are
 // objects with camelCase keys, a variant is `{ tag, val }`, an enum its case's name, an option the value or null, and
-// an error is thrown as the bare value of the WIT's error type.
+// an error is thrown as the bare value of the WIT's error type, and one of an import is caught as the `payload` of an Error.
 import log from "portcullis:plugin/log@0.1.0";
 import output from "portcullis:plugin/output@0.1.0";
 import outgoingHandler from "wasi:http/outgoing-handler@0.2.12";
@@ -35,7 +35,7 @@ function fetched(url) {
   try {
     answer = sent(request);
   } catch (error) {
-    return { content: [text(`no answer: ${error.tag ?? error}`)], structured: null, isError: true };
+    return { content: [text(`no answer: ${(error.payload ?? error).tag ?? error}`)], structured: null, isError: true };
   }
   return { content: [text(`${answer.status()} ${read(answer.consume())}`)], structured: null, isError: false };
 }
@@ -62,8 +62,8 @@ function read(body) {
       found += String.fromCharCode(...stream.blockingRead(4096));
     }
   } catch (error) {
-    if (error.tag !== "closed") {
-      throw error;
+    if (error.payload?.tag !== "closed") {
+      throw { tag: "failed", val: `the answer broke off: ${error.payload?.tag ?? error}` };
     }
   } finally {
     stream[Symbol.dispose]();

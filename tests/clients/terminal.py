@@ -24,6 +24,8 @@ class Terminal:
         self.at = 0
         self.process, self.screen = pty.fork()
         if self.process == 0:
+            # Whoever was started in the background ignores interrupts, and so would what it starts.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
             os.execvpe(command[0], command, {**os.environ, **environment})
 
     def type(self, line):

@@ -37,6 +37,28 @@ static PROCESS: OnceLock<Arc<Lane>> = OnceLock::new();
 
 thread_local! {
     static HERE: Cell<bool> = const { Cell::new(false) };
+    /// Whether a future that this thread polled last was found in line or at its turn.
+    static COMPUTES: Cell<bool> = const { Cell::new(false) };
+}
+
+/// What became of a future that was polled.
+pub enum Progress<T> {
+    /// It is ready.
+    Done(T),
+    /// It waits for others; what it had to say to them is said.
+    Rests,
+    /// It goes on in the lane, and wakes whoever polled it when it rests or is ready.
+    Computes,
+}
+
+/// Polls a future that may go on in the lane.
+pub fn progress<F: Future + Unpin>(future: &mut F, cx: &mut Context<'_>) -> Progress<F::Output> {
+    COMPUTES.set(false);
+    match Pin::new(future).poll(cx) {
+        Poll::Ready(value) => Progress::Done(value),
+        Poll::Pending if COMPUTES.get() => Progress::Computes,
+        Poll::Pending => Progress::Rests,
+    }
 }
 
 /// On whose behalf something computes.
@@ -205,7 +227,14 @@ impl<T: Send + 'static> Task<T> {
                 drop(stage);
                 self.lane.join(&self.who, self.clone());
             }
-            Stage::Polled { woken: false } => stage.0 = Stage::Waits(future),
+            Stage::Polled { woken: false } => {
+                stage.0 = Stage::Waits(future);
+                let waker = stage.1.take();
+                drop(stage);
+                if let Some(waker) = waker {
+                    waker.wake();
+                }
+            }
             Stage::InLine(_) | Stage::Waits(_) | Stage::Ended(_) | Stage::Gone => {
                 // Dropped where nobody else waits for the lock.
                 drop(stage);
@@ -286,6 +315,7 @@ impl<T> Future for Running<T> {
                 resume_unwind(panic)
             }
             other => {
+                COMPUTES.set(matches!(other, Stage::InLine(_) | Stage::Polled { .. }));
                 *stage = (other, Some(cx.waker().clone()));
                 Poll::Pending
             }

@@ -27,7 +27,7 @@ pub use compile::{Cached, CompileError, Compiler, Fresh};
 pub use cpu::CpuTime;
 pub use error::{CallError, Caller, Crowd};
 pub use fair::{Fair, Full, Held, Places, Seeker};
-pub use lane::{close_lane, is_slow};
+pub use lane::{Progress, close_lane, is_slow, progress};
 pub use pace::Pace;
 pub use profile::{Engines, MAX_INSTANCES, MAX_WAITING, Profile};
 pub use standstill::{Standstill, Still};

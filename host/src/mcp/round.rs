@@ -9,15 +9,17 @@ use super::reverse::{Brought, Hub, Lanes};
 use super::stream::{Outlet, Queue, Stream};
 use super::wire;
 use super::{CALL, STREAM, legacy};
+use crate::engine::{Progress, progress};
 use crate::imports::{CallSink, ClientCalls, ToolCaller};
 use crate::policy::{Overflow, Principal};
+use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
-use futures::{FutureExt, StreamExt};
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, GetPromptResult, InputResponses, MetaObject, ProtocolVersion, ReadResourceResult};
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value;
+use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
@@ -228,8 +230,14 @@ async fn gather(
         stream.say(event, outlet, &mut asks).await;
     }
     loop {
-        if let Some(outcome) = forget_waker(call) {
-            return Err(outcome);
+        tokio::select! {
+            biased;
+            ended = rest(call) => if let Some(outcome) = ended {
+                return Err(outcome);
+            },
+            () = &mut moment, if view.is_working(&asks) => if let Progress::Done(outcome) = forget_waker(call) {
+                return Err(outcome);
+            },
         }
         // Room in the queue lets those go on who found it full.
         if !stream.drain(outlet, &mut asks).await {
@@ -238,13 +246,30 @@ async fn gather(
     }
 }
 
+/// Waits until a call does nothing but wait, so that all it asks at once is in the queue; or until it ends.
+async fn rest(call: &mut BoxFuture<'static, Outcome>) -> Option<Outcome> {
+    poll_fn(|cx| {
+        loop {
+            match forget_waker(call) {
+                Progress::Done(outcome) => return Poll::Ready(Some(outcome)),
+                Progress::Rests => return Poll::Ready(None),
+                Progress::Computes => {}
+            }
+            match progress(call, cx) {
+                Progress::Done(outcome) => return Poll::Ready(Some(outcome)),
+                Progress::Computes => return Poll::Pending,
+                // Since a moment ago; it must not know this task.
+                Progress::Rests => {}
+            }
+        }
+    })
+    .await
+}
+
 /// Polls a call that waits, on behalf of nobody. Its timers and channels know the task of the request that ends now, and
 /// would keep that task's memory for as long as the call is parked; whoever goes on with the call polls it again.
-fn forget_waker(call: &mut BoxFuture<'static, Outcome>) -> Option<Outcome> {
-    match call.poll_unpin(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(outcome) => Some(outcome),
-        Poll::Pending => None,
-    }
+fn forget_waker(call: &mut BoxFuture<'static, Outcome>) -> Progress<Outcome> {
+    progress(call, &mut Context::from_waker(Waker::noop()))
 }
 
 /// Whether a question must end the request (2026-07-28 and later).
