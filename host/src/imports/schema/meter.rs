@@ -22,8 +22,9 @@ const LOOKS_PER_FURTHER_PLACE: u64 = 8;
 /// Looks while errors are worded. Each may be kept until the end, which bounds memory.
 const LOOKS_FOR_WORDS: u64 = 50_000;
 /// Bytes of text that patterns are held against, times their weight. An engine in linear time takes as many steps for a
-/// byte as the pattern has states, and a long text with a large pattern is minutes.
-const TEXT: u64 = 128 << 10;
+/// byte as the pattern has states, and a long text with a large pattern is minutes. Half a MiB for a pattern such as those
+/// of names, dates or Base64.
+const TEXT: u64 = 512 << 10;
 
 /// Counts down while one value is checked.
 pub(super) struct Meter {

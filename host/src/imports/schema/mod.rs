@@ -24,10 +24,11 @@ const MAX_LEVELS: usize = 512;
 /// A pattern's size when it is compiled, in bytes, and what a byte of text costs with patterns of this size. Bounds
 /// patterns that are short to write and large to compile, such as `(a{1,1000}){1,1000}`, and those that take as many
 /// steps for each character as they are large.
-const PATTERN_SIZES: [(usize, u64); 3] = [(16 << 10, 1), (64 << 10, 4), (512 << 10, 32)];
+const PATTERN_SIZES: [(usize, u64); 4] = [(4 << 10, 1), (16 << 10, 4), (64 << 10, 16), (512 << 10, 128)];
 /// A pattern's cache while it is matched. Bounds what many of them keep.
 const PATTERN_CACHE: usize = 256 << 10;
-/// How many patterns of the largest size there may be. Bounds what they keep.
+/// How many patterns there may be if some are larger than this. Bounds what they keep.
+const LARGE: usize = 64 << 10;
 const MAX_LARGE_PATTERNS: u64 = 16;
 /// How many complaints about a value are told.
 const MAX_COMPLAINTS: usize = 3;
@@ -121,7 +122,7 @@ fn build(schema: &Value, cost: &Cost) -> Result<(Validator<Metered>, u64), Strin
         if weight > 1 && cost.patterns == 0 {
             break;
         }
-        if weight > 4 && cost.patterns > MAX_LARGE_PATTERNS {
+        if size > LARGE && cost.patterns > MAX_LARGE_PATTERNS {
             refused = format!("it has more than {MAX_LARGE_PATTERNS} patterns, and some are large");
             break;
         }

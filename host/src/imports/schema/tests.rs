@@ -135,6 +135,9 @@ fn patterns_are_bounded_in_size_number_and_text() {
     compile(&many(60, "^x-")).unwrap();
     assert!(refused(&many(70, "^x-")).contains("patterns"));
     assert!(refused(&many(40, "^.{1,256}")).contains("some are large"));
+    // What is held against one is files as well as names.
+    let file = json!({"a": "QUJD".repeat(100_000)});
+    compile(&schema("^[A-Za-z0-9+/]*={0,2}$")).unwrap().check(&file).unwrap();
     // As many states as it has repetitions, and each of them alive at each character.
     let slow = compile(&schema("(a|b)*a(a|b){100}c")).unwrap();
     let text: String =
