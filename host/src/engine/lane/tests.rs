@@ -98,6 +98,27 @@ async fn one_that_waits_goes_on_when_it_is_woken() {
 }
 
 #[tokio::test]
+async fn whoever_polls_it_hears_whether_it_computes_and_is_woken_when_it_rests() {
+    let lane = Lane::with_threads(1);
+    let (go, blocking) = blocks(&lane);
+    let (tell, told) = tokio::sync::oneshot::channel::<()>();
+    let mut waits = lane.clone().run(who("ann", "waits"), told.boxed());
+    let first = poll_fn(|cx| Poll::Ready(progress(&mut waits, cx))).await;
+    assert!(matches!(first, Progress::Computes), "its turn is still to come");
+    go.send(()).unwrap();
+    blocking.await;
+    poll_fn(|cx| match progress(&mut waits, cx) {
+        Progress::Computes => Poll::Pending,
+        Progress::Rests => Poll::Ready(()),
+        Progress::Done(_) => panic!("nobody has told it anything"),
+    })
+    .await;
+    tell.send(()).unwrap();
+    assert_eq!(waits.await, Ok(()));
+    lane.close();
+}
+
+#[tokio::test]
 async fn a_panic_is_its_callers() {
     let lane = Lane::with_threads(1);
     let panics = lane.clone().run::<()>(who("ann", "panics"), async { panic!("on purpose") }.boxed());
