@@ -4,8 +4,9 @@
 use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
 use crate::command;
 use crate::repo::Repo;
@@ -44,8 +45,15 @@ pub(crate) fn run(repo: &Repo, options: &Options) -> Result<()> {
         let told = format!("{name} {} {seed} {}", options.seconds, out.display());
         let mut fuzz = command::cargo();
         fuzz.args(["test", "--quiet", "--workspace", "--lib", "--", "--ignored", "--exact", "--nocapture", TEST]);
-        command::check(fuzz.env("PORTCULLIS_FUZZ", told).current_dir(&repo.root))
-            .with_context(|| format!("{name} fails, with --seed {seed}"))?;
+        let ran = fuzz.env("PORTCULLIS_FUZZ", told).current_dir(&repo.root).stderr(Stdio::inherit()).output()?;
+        let said = String::from_utf8_lossy(&ran.stdout);
+        if !ran.status.success() {
+            print!("{said}");
+            bail!("{name} fails, with --seed {seed}");
+        }
+        // Beside it, the test programs tell how many tests they have left out.
+        let own = format!("{name}: ");
+        said.lines().filter(|line| line.starts_with(&own)).for_each(|line| println!("{line}"));
     }
     Ok(())
 }
