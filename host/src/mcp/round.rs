@@ -230,12 +230,19 @@ async fn gather(
         stream.say(event, outlet, &mut asks).await;
     }
     loop {
+        // A nested call may begin only now, and compute for as long as it likes.
+        let late = async {
+            moment.as_mut().await;
+            while !view.is_working(&asks) {
+                tokio::time::sleep(MOMENT).await;
+            }
+        };
         tokio::select! {
             biased;
             ended = rest(call) => if let Some(outcome) = ended {
                 return Err(outcome);
             },
-            () = &mut moment, if view.is_working(&asks) => if let Progress::Done(outcome) = forget_waker(call) {
+            () = late => if let Progress::Done(outcome) = forget_waker(call) {
                 return Err(outcome);
             },
         }

@@ -229,24 +229,13 @@ impl Loader {
         let inspection =
             package::inspect(bytes).map_err(|refusal| PackageError::Refused { path: source.to_owned(), refusal })?;
         let key = (digest.clone(), profile);
-        let learn = self.learn(inspection, id, bytes, digest, profile);
+        let learn = async { self.learn(inspection, id, bytes, digest, profile).await.map_err(Arc::new) };
         let (component, description) = self.flights.join(key, learn).await.map_err(Reason::Shared)?;
         Ok((self.prepare(profile, &component)?, Arc::unwrap_or_clone(description)))
     }
 
     /// Compiles a component and asks it what it offers; both are kept.
     async fn learn(
-        &self,
-        inspection: Inspection,
-        id: &PluginId,
-        bytes: &[u8],
-        digest: &Digest,
-        profile: Profile,
-    ) -> Learned {
-        self.try_learn(inspection, id, bytes, digest, profile).await.map_err(Arc::new)
-    }
-
-    async fn try_learn(
         &self,
         inspection: Inspection,
         id: &PluginId,
