@@ -28,6 +28,8 @@ fn a_schema_without_end_is_refused_and_the_others_serve() {
     let file = home.write("other.wasm", forge::plugin("(func $run)"));
     let config = plugin_from("echo", &paths::guest("echo"), "") + &plugin_from("other", &file, "");
     let mut client = Client::new(Server::start_in(home, &config), Era::Modern, false);
+    // Its answer says that the files as they are have been read.
+    client.run("echo", json!({})).good();
     let installing = Home::new();
     installing.write("portcullis.toml", CONFIG);
     for (schema, words) in [(ladder(twice), "one place"), (own, "never ends"), (pattern, "at most 512 KiB large")] {
