@@ -28,7 +28,7 @@ fn cases() -> Vec<Case> {
     let none = || json!({});
     vec![
         case("spin", "limits.fuel = 50_000_000", none(), "fuel-exhausted", &[("limit", 50_000_000)]),
-        case("clock-flood", "limits.fuel = 50_000_000", none(), "fuel-exhausted", &[("limit", 50_000_000)]),
+        case("clock-flood", "limits.fuel = 5_000_000", none(), "fuel-exhausted", &[("limit", 5_000_000)]),
         case("recursion", "", none(), "stack-overflow", &[]),
         case("eat-memory", "", none(), "memory-exceeded", &[("limit", 64 * MIB)]),
         case("eat-memory-slowly", "limits.memory = \"32 MiB\"", none(), "memory-exceeded", &[("limit", 32 * MIB)]),
