@@ -9,7 +9,7 @@ use super::round::{Begin, Live, Outcome, Output, Reach, Round, is_stateless};
 use super::seal::Binding;
 use super::server::Shared;
 use super::wire;
-use crate::engine::CallError;
+use crate::engine::{CallError, Heavy};
 use crate::imports::{CallContext, NoClient, Provenance};
 use crate::policy::{Overflow, PluginId, Principal};
 use crate::registry::{Beyond, CallRequest, Finished, Plugin};
@@ -109,7 +109,7 @@ where
         let agent = server.host_only.clone();
         let (client, cancel) = (Arc::new(NoClient), context.ct.clone());
         let reach = Reach { sink: Arc::new(record.clone()), client, agent, cancel };
-        let output = make(arguments, reach).await?;
+        let output = heavy(context).run(Box::pin(make(arguments, reach))).await?;
         return Ok(Response::Complete(output.with(&record)));
     }
     let overflow = plugin.overflow();
@@ -143,6 +143,12 @@ pub(super) fn lacking<A>(stateless: bool, finished: &Finished<A>) -> Result<(), 
 /// The result of another method than was asked for; a state is bound to its method, so there is none.
 pub(super) fn mistaken<R>() -> Result<R, ErrorData> {
     Err(ErrorData::internal_error("the result of another method", None))
+}
+
+/// Where the transport is told that the answer to a request is heavy.
+pub(super) fn heavy(context: &RequestContext<RoleServer>) -> Heavy {
+    let parts = context.extensions.get::<axum::http::request::Parts>();
+    parts.and_then(|parts| parts.extensions.get::<Heavy>()).cloned().unwrap_or_default()
 }
 
 /// What a guest is told about its call.

@@ -5,11 +5,12 @@ use super::asking::{Asker, View};
 use super::lot::Lot;
 use super::pending::{Ask, Pending};
 use super::record::Record;
+use super::respond;
 use super::reverse::{Brought, Hub, Lanes};
 use super::stream::{Outlet, Queue, Stream};
 use super::wire;
 use super::{CALL, STREAM, legacy};
-use crate::engine::{Progress, progress};
+use crate::engine::{Heavy, Progress, progress};
 use crate::imports::{CallSink, ClientCalls, ToolCaller};
 use crate::policy::{Overflow, Principal};
 use futures::StreamExt;
@@ -48,6 +49,8 @@ pub(super) type Outcome = Result<Output, ErrorData>;
 /// A call in progress.
 pub(super) struct Live {
     call: BoxFuture<'static, Outcome>,
+    /// Whether what it answers is.
+    heavy: Heavy,
     stream: Stream,
     view: Arc<View>,
     cancel: CancellationToken,
@@ -100,7 +103,10 @@ impl Live {
         let (principal, stateless) = (begin.principal.clone(), is_stateless(context));
         let agent = Arc::new(Lanes::new(hub, principal, view.clone(), queue.sender(), stateless));
         let call = make(Reach { sink: Arc::new(queue), client, agent, cancel: cancel.clone() });
-        Self { call, stream, view, cancel, next: Vec::new() }
+        let heavy = Heavy::default();
+        let watched = heavy.clone();
+        let call = Box::pin(async move { watched.run(call).await });
+        Self { call, heavy, stream, view, cancel, next: Vec::new() }
     }
 
     /// `_meta` of what is said of the call before it is done.
@@ -130,7 +136,7 @@ impl Live {
         correlation: Option<&str>,
         context: &RequestContext<RoleServer>,
     ) -> Round {
-        let Live { mut call, mut stream, view, cancel, next } = self;
+        let Live { mut call, heavy, mut stream, view, cancel, next } = self;
         let stateless = is_stateless(context);
         let record = stream.record();
         let outlet = Outlet::of(context, &record);
@@ -138,7 +144,7 @@ impl Live {
         if !next.is_empty() {
             match gather(&mut call, &mut stream, &outlet, &view, next).await {
                 Ok(Some(pending)) => {
-                    let live = Live { call, stream, view, cancel, next: Vec::new() };
+                    let live = Live { call, heavy, stream, view, cancel, next: Vec::new() };
                     return Round::Asks(Box::new(live), pending);
                 }
                 Ok(None) => {}
@@ -168,7 +174,7 @@ impl Live {
                         Some(ask) if stateless => match gather(&mut call, &mut stream, &outlet, &view, vec![ask]).await {
                             Ok(None) => forwarding = Some(stream.forward(outlet.clone())),
                             Ok(Some(pending)) => {
-                                let live = Live { call, stream, view, cancel, next: Vec::new() };
+                                let live = Live { call, heavy, stream, view, cancel, next: Vec::new() };
                                 return Round::Asks(Box::new(live), pending);
                             }
                             Err(outcome) => {
@@ -204,6 +210,9 @@ impl Live {
         drop(call);
         if let Some(forwarding) = forwarding {
             context.ct.run_until_cancelled(forwarding).await;
+        }
+        if let Some(who) = heavy.who() {
+            respond::heavy(context).set(who.clone());
         }
         Round::Done(outcome.map(|output| output.with(&record)))
     }

@@ -3,7 +3,10 @@
 use super::plugin::{Plugin, PluginTool};
 use crate::engine::{CallError, Cost};
 use crate::imports::wasi::RefusedPath;
-use crate::imports::{Abilities, Budgeted, CallCtx, Content, Exhaustion, GuestDenial, ToolError, ToolResult};
+use crate::imports::{
+    Abilities, AgentResult, Budgeted, CallCtx, Completion, Content, EmbeddedResource, Exhaustion, GuestDenial,
+    PromptResult, ToolError, ToolResult,
+};
 use crate::policy::{Access, LineageError, Spent};
 use crate::telemetry::printable;
 use serde_json::Value;
@@ -107,10 +110,57 @@ impl<R> Given<'_, R> {
 }
 
 /// Counts the answer's bytes against the output limit.
-pub(super) fn counted(call: &CallCtx, size: u64, usage: &mut Usage) -> Result<(), CallError> {
+pub(super) fn counted(call: &CallCtx, answer: &impl Measured, usage: &mut Usage) -> Result<(), CallError> {
     usage.output_bytes =
-        call.output.with_result(size).map_err(|(used, limit)| CallError::OutputExceeded { limit, used })?;
+        call.output.with_result(answer.bytes()).map_err(|(used, limit)| CallError::OutputExceeded { limit, used })?;
     Ok(())
+}
+
+/// What a guest answered, by its size.
+pub(super) trait Measured {
+    /// Bytes of payload.
+    fn bytes(&self) -> u64;
+}
+
+fn bytes(content: &[Content], structured: Option<&String>) -> u64 {
+    content.iter().map(Content::size).sum::<u64>() + structured.map_or(0, |text| text.len() as u64)
+}
+
+impl Measured for ToolResult {
+    fn bytes(&self) -> u64 {
+        bytes(&self.content, self.structured.as_ref())
+    }
+}
+
+impl Measured for AgentResult {
+    fn bytes(&self) -> u64 {
+        bytes(&self.content, self.structured.as_ref())
+    }
+}
+
+impl Measured for Vec<EmbeddedResource> {
+    fn bytes(&self) -> u64 {
+        self.iter().map(EmbeddedResource::size).sum()
+    }
+}
+
+impl Measured for PromptResult {
+    fn bytes(&self) -> u64 {
+        let description = self.description.as_ref().map_or(0, |text| text.len() as u64);
+        description + self.messages.iter().map(|message| message.content.size()).sum::<u64>()
+    }
+}
+
+impl Measured for Completion {
+    fn bytes(&self) -> u64 {
+        self.values.iter().map(|value| value.len() as u64).sum()
+    }
+}
+
+impl<T: Measured, E> Measured for Result<T, E> {
+    fn bytes(&self) -> u64 {
+        self.as_ref().map_or(0, Measured::bytes)
+    }
 }
 
 /// A tool's answer.
@@ -127,9 +177,7 @@ pub(super) fn tool_answer(
 /// Checks what the guest answered before anybody sees it.
 fn check(tool: &PluginTool, call: &CallCtx, mut result: ToolResult, usage: &mut Usage) -> Result<Answer, CallError> {
     let invalid = |reason: String| CallError::InvalidOutput { reason };
-    let size = result.content.iter().map(Content::size).sum::<u64>()
-        + result.structured.as_ref().map_or(0, |s| s.len() as u64);
-    counted(call, size, usage)?;
+    counted(call, &result, usage)?;
     for piece in &result.content {
         piece.check().map_err(invalid)?;
     }

@@ -1,13 +1,11 @@
 //! Tools of servers behind this host: exposed beside the plugins', called through the trait that reverse calls use.
 
-use super::answer::{Answer, Finished, Structured, Usage};
+use super::answer::{Answer, Finished, Measured, Structured, Usage};
 use super::plugin::PluginTool;
 use super::runner::{CallRequest, Runner};
 use super::witness::{Eyes, Witness, scope};
-use crate::engine::{CallError, Standstill};
-use crate::imports::{
-    Abilities, AgentError, AgentResult, Content, Lane, Questions, ReverseCall, ToolCaller, ToolResult,
-};
+use crate::engine::{CallError, Standstill, heavy_if_large};
+use crate::imports::{Abilities, AgentError, AgentResult, Lane, Questions, ReverseCall, ToolCaller, ToolResult};
 use crate::policy::{Budget, Limits, Lineage, PluginId, Side};
 use crate::telemetry::printable;
 use serde_json::Value;
@@ -96,18 +94,16 @@ impl Runner {
             trail: witness.trail().clone(),
             span: None,
         };
-        let (parent, lineage) = (call.parent.clone(), call.lineage.clone());
+        let (parent, lineage, principal) = (call.parent.clone(), call.lineage.clone(), call.context.principal.clone());
         let (answered, spent) = beyond.caller.call(call).await;
+        let output_bytes = answered.bytes();
+        heavy_if_large(output_bytes, || (principal, beyond.id.clone())).await;
         let result = answer(answered);
         if let Err(error) = &result {
             let tool = printable(&beyond.tool.tool.name).into_owned();
             let (code, text) = (error.code(), error.to_string());
             tracing::warn!(upstream = beyond.id.name, tool, call = parent, code, "{}", printable(&text));
         }
-        let output_bytes = result.as_ref().map_or(0, |answer| {
-            let structured = answer.structured.as_ref().map_or(0, |structured| structured.text.len() as u64);
-            answer.content.iter().map(Content::size).sum::<u64>() + structured
-        });
         let usage = Usage {
             spent,
             wall: clock.now().saturating_duration_since(began),

@@ -29,7 +29,7 @@ pub(super) fn pieces(
         if pieces.is_empty() {
             return Err(invalid("it found the resource but gave nothing of it".into()));
         }
-        counted(call, pieces.iter().map(EmbeddedResource::size).sum(), usage)?;
+        counted(call, &pieces, usage)?;
         for piece in &pieces {
             uri::check(&piece.uri).map_err(|problem| invalid(format!("a URI that it gave {problem}")))?;
             // A client may keep what it reads under the piece's own URI, which must not be another plugin's.
@@ -50,8 +50,7 @@ pub(super) fn prompt(
     usage: &mut Usage,
 ) -> Result<PromptResult, CallError> {
     let result = answer.map_err(|error| failed(plugin, call, error))?;
-    let description = result.description.as_ref().map_or(0, String::len) as u64;
-    counted(call, description + result.messages.iter().map(|message| message.content.size()).sum::<u64>(), usage)?;
+    counted(call, &result, usage)?;
     if result.messages.is_empty() {
         return Err(invalid("the prompt has no message".into()));
     }
@@ -75,7 +74,7 @@ pub(super) fn suggestions(
     usage: &mut Usage,
 ) -> Result<Completion, CallError> {
     let mut completion = answer.map_err(|error| failed(plugin, call, error))?;
-    counted(call, completion.values.iter().map(|value| value.len() as u64).sum(), usage)?;
+    counted(call, &completion, usage)?;
     if completion.values.len() > MAX_SUGGESTIONS {
         completion.total.get_or_insert(completion.values.len() as u64);
         completion.values.truncate(MAX_SUGGESTIONS);

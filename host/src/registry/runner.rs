@@ -1,6 +1,6 @@
 //! Running one call on a plugin, whoever asks: a client over MCP, another plugin, the command line.
 
-use super::answer::{Finished, Given, tool_answer};
+use super::answer::{Finished, Given, Measured, tool_answer};
 use super::breaker::Circuit;
 use super::gate::{self, Admitted, Gate};
 use super::idle::Idle;
@@ -12,7 +12,7 @@ use super::witness::{Eyes, Witness, scope};
 use crate::abi::{CallSetup, Ended, Remains};
 use crate::audit::Audit;
 use crate::clock::Clock;
-use crate::engine::{Allowance, CallError, MAX_WAITING, Standstill};
+use crate::engine::{Allowance, CallError, MAX_WAITING, Standstill, heavy_if_large};
 use crate::imports::{
     Accounts, AgentTools, CallContext, CallCtx, CallSink, Client, ClientCalls, Completion, CompletionQuery,
     Connections, Egress, Keepers, ModelProvider, NoEgress, Permit, PromptResult, Steering, ToolCaller,
@@ -189,7 +189,7 @@ impl Runner {
             Err(error) => return witness.refused(error),
         };
         let ended = plugin.prepared.call_tool(setup, name.clone(), text).await;
-        match self.end(plugin, name, admitted, ended) {
+        match self.end(plugin, name, admitted, ended).await {
             Ok(given) => witness.saw(given.finish(tool_answer(tool)), |answer| answer.is_error),
             Err(error) => witness.refused(error),
         }
@@ -203,7 +203,7 @@ impl Runner {
             Err(error) => return witness.refused(error),
         };
         let ended = plugin.prepared.read_resource(setup, uri.to_owned()).await;
-        match self.end(plugin, "read-resource", admitted, ended) {
+        match self.end(plugin, "read-resource", admitted, ended).await {
             Ok(given) => witness.saw(given.finish(provided::pieces(uri)), |_| false),
             Err(error) => witness.refused(error),
         }
@@ -223,7 +223,7 @@ impl Runner {
             Err(error) => return witness.refused(error),
         };
         let ended = plugin.prepared.get_prompt(setup, name.to_owned(), arguments).await;
-        match self.end(plugin, "get-prompt", admitted, ended) {
+        match self.end(plugin, "get-prompt", admitted, ended).await {
             Ok(given) => witness.saw(given.finish(provided::prompt), |_| false),
             Err(error) => witness.refused(error),
         }
@@ -245,7 +245,7 @@ impl Runner {
             Err(error) => return witness.refused(error),
         };
         let ended = plugin.prepared.complete(setup, query).await;
-        match self.end(plugin, "complete", admitted, ended) {
+        match self.end(plugin, "complete", admitted, ended).await {
             Ok(given) => witness.saw(given.finish(provided::suggestions), |_| false),
             Err(error) => witness.refused(error),
         }
@@ -329,7 +329,7 @@ impl Runner {
     }
 
     /// What every call ends with, whatever came of it.
-    fn end<'a, R>(
+    async fn end<'a, R: Measured>(
         &self,
         plugin: &'a Arc<Plugin>,
         called: &'a str,
@@ -337,6 +337,9 @@ impl Runner {
         ended: Ended<R>,
     ) -> Result<Given<'a, R>, CallError> {
         let Ended { result, cost, call, remains } = ended;
+        if let Some(call) = &call {
+            heavy_if_large(result.bytes(), || (call.context.principal.clone(), plugin.id().clone())).await;
+        }
         admitted.ended(&result);
         if let Some(place) = &admitted.place {
             place.leave();

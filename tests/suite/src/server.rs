@@ -161,11 +161,17 @@ impl Server {
 
     /// CPU time used by all its threads.
     pub fn cpu(&self) -> Duration {
+        self.cpu_of(|_| true)
+    }
+
+    /// CPU time used by those of its threads whose name is one.
+    pub fn cpu_of(&self, is_one: impl Fn(&str) -> bool) -> Duration {
         let tasks = fs::read_dir(format!("/proc/{}/task", self.child.id())).expect("/proc of the server");
         // A thread may end between listing and reading.
         let times = tasks.flatten().filter_map(|task| {
-            let stat = fs::read_to_string(task.path().join("schedstat")).ok()?;
-            stat.split(' ').next()?.parse::<u64>().ok()
+            let read = |file| fs::read_to_string(task.path().join(file)).ok();
+            let used = read("schedstat")?.split(' ').next()?.parse::<u64>().ok()?;
+            is_one(read("comm")?.trim_end()).then_some(used)
         });
         Duration::from_nanos(times.sum())
     }

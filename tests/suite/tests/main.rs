@@ -28,6 +28,7 @@ mod forged;
 mod giving_up;
 mod granting;
 mod headers;
+mod heavy;
 #[cfg(target_arch = "x86_64")]
 mod hijacked;
 mod hostile;

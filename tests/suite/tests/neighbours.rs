@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use suite::client::modern_meta;
-use suite::http::call;
+use suite::http::{call, legacy_session};
 use suite::{PATIENCE, Server, eventually, plugin, plugin_from};
 
 /// A way to be bad.
@@ -20,27 +20,35 @@ struct Kind {
     guest: &'static str,
     settings: &'static str,
     arguments: fn() -> Value,
+    /// In the revision that has sessions.
+    legacy: bool,
     /// Calls at a time. Of what ends soon there are few: many would measure how many requests a host can answer.
     crowd: usize,
 }
 
 const LONG: &str = "limits.fuel = 1_000_000_000_000\nlimits.deadline = \"60s\"\nlimits.breaker.failures = 0";
 
+const COMMON: Kind = Kind { name: "", guest: "", settings: LONG, arguments: || json!({}), legacy: false, crowd: 8 };
+
 const KINDS: &[Kind] = &[
-    Kind { name: "spin", guest: "spin", settings: LONG, arguments: || json!({}), crowd: 64 },
+    Kind { name: "spin", guest: "spin", crowd: 64, ..COMMON },
     Kind {
         name: "spin, by ticks",
         guest: "spin",
         settings: "limits.metering = \"ticks\"\nlimits.cpu = \"60s\"\nlimits.deadline = \"60s\"\nlimits.breaker.failures = 0",
-        arguments: || json!({}),
         crowd: 64,
+        ..COMMON
     },
-    Kind { name: "host calls", guest: "clock-flood", settings: LONG, arguments: || json!({}), crowd: 64 },
-    Kind { name: "hang", guest: "wait-forever", settings: LONG, arguments: || json!({}), crowd: 64 },
-    Kind { name: "trap", guest: "unreachable", settings: "", arguments: || json!({}), crowd: 2 },
-    Kind { name: "memory", guest: "eat-memory", settings: LONG, arguments: || json!({"n": 48}), crowd: 8 },
-    Kind { name: "log", guest: "log-flood", settings: LONG, arguments: || json!({}), crowd: 8 },
-    Kind { name: "chunks", guest: "chunk-flood", settings: LONG, arguments: || json!({}), crowd: 8 },
+    Kind { name: "host calls", guest: "clock-flood", crowd: 64, ..COMMON },
+    Kind { name: "hang", guest: "wait-forever", crowd: 64, ..COMMON },
+    Kind { name: "trap", guest: "unreachable", settings: "", crowd: 2, ..COMMON },
+    Kind { name: "memory", guest: "eat-memory", arguments: || json!({"n": 48}), ..COMMON },
+    Kind { name: "log", guest: "log-flood", ..COMMON },
+    Kind { name: "chunks", guest: "chunk-flood", ..COMMON },
+    Kind { name: "large texts", guest: "large", arguments: || json!({"path": "text"}), ..COMMON },
+    Kind { name: "large texts in sessions", guest: "large", legacy: true, ..COMMON },
+    Kind { name: "pictures", guest: "large", arguments: || json!({"path": "picture"}), ..COMMON },
+    Kind { name: "structures", guest: "large", arguments: || json!({"path": "structure"}), ..COMMON },
 ];
 
 /// Calls of the neighbour that are timed at a time, and how many times.
@@ -78,10 +86,11 @@ impl Crowd {
         for _ in 0..kind.crowd {
             let (ended, streams, sent) = (crowd.ended.clone(), crowd.streams.clone(), sent.clone());
             crowd.clients.push(std::thread::spawn(move || {
+                let headers = headers(address, at);
                 while !ended.load(Ordering::Relaxed) {
-                    let mut stream = begin(address, at);
+                    let id = sent.fetch_add(1, Ordering::Relaxed);
+                    let mut stream = begin(address, at, &headers, id);
                     streams.lock().unwrap().push(stream.try_clone().unwrap());
-                    sent.fetch_add(1, Ordering::Relaxed);
                     // Whatever it is, nobody looks at it: a client that did would be the one who delays.
                     let mut buffer = vec![0; 1 << 16];
                     while !ended.load(Ordering::Relaxed) && stream.read(&mut buffer).is_ok_and(|read| read > 0) {}
@@ -105,18 +114,31 @@ impl Drop for Crowd {
     }
 }
 
+/// What a client of a bad plugin says of itself, once or with each call.
+fn headers(address: SocketAddr, at: usize) -> Vec<(String, String)> {
+    match KINDS[at].legacy {
+        true => legacy_session(address, true),
+        false => [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", &tool(at))]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into(),
+    }
+}
+
+fn tool(at: usize) -> String {
+    format!("bad{at}__run")
+}
+
 /// Sends a call of a bad plugin.
-fn begin(address: SocketAddr, at: usize) -> TcpStream {
-    let tool = format!("bad{at}__run");
-    let mut params = json!({"name": tool, "arguments": (KINDS[at].arguments)(), "_meta": modern_meta(true)});
+fn begin(address: SocketAddr, at: usize, headers: &[(String, String)], id: usize) -> TcpStream {
+    let mut params = json!({"name": tool(at), "arguments": (KINDS[at].arguments)(), "_meta": modern_meta(true)});
     params["_meta"]["dev.portcullis/partialResultToken"] = json!(1);
-    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
+    let body = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}).to_string();
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let head = format!(
         "POST /mcp HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\n\
-         Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n\
-         Mcp-Method: tools/call\r\nMcp-Name: {tool}\r\nContent-Length: {}\r\n\r\n",
+         Accept: application/json, text/event-stream\r\n{headers}Content-Length: {}\r\n\r\n",
         body.len()
     );
     stream.write_all((head + &body).as_bytes()).unwrap();

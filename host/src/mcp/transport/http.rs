@@ -12,9 +12,11 @@ use super::guard::{Guard, GuardError, guard};
 use super::identity::guarded;
 use super::legacy::{LegacyOptions, Sessions};
 use super::refusal::Refusal;
+use super::weighed::weighed;
 use super::{DRAIN, LEAVE, body};
 use crate::clock::Clock;
 use crate::connections::Broker;
+use crate::engine::Heavy;
 use crate::identity::Authenticator;
 use crate::mcp::reverse::retry;
 use crate::mcp::{Server, vendor};
@@ -205,20 +207,24 @@ async fn admitted(hall: &Hall, request: Request, next: Next) -> Result<Response,
         let work = hall.gate.enter(|| true)?;
         return Ok(Gate::until_sent(work, next.run(request).await));
     }
-    let (parts, whole) = request.into_parts();
+    let (mut parts, whole) = request.into_parts();
     let text = body::read(whole, hall.max_body).await?;
     let lasts = parts.headers.get("mcp-method").is_some_and(|method| LASTING.iter().any(|lasting| method == lasting));
     let work = hall.gate.enter(|| !body::is_request(&text))?;
-    let headers = parts.headers.clone();
-    let mut response = next.run(Request::from_parts(parts, Body::from(text.clone()))).await;
-    if retry::may_follow(&text) {
-        response = retried(response).await;
-    }
+    let heavy = Heavy::default();
+    parts.extensions.insert(heavy.clone());
+    let (headers, sent) = (parts.headers.clone(), text.clone());
+    let answer = async move {
+        let response = next.run(Request::from_parts(parts, Body::from(sent.clone()))).await;
+        if retry::may_follow(&sent) { retried(response).await } else { response }
+    };
+    let response = heavy.run(Box::pin(answer)).await;
     if response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE
         && let Some(refusal) = body::explain_unreadable(&headers, &text)
     {
         return Err(refusal);
     }
+    let response = weighed(response, heavy);
     Ok(if lasts { hall.gate.until_stopping(response) } else { Gate::until_sent(work, response) })
 }
 

@@ -13,6 +13,7 @@ mod metrics;
 mod nesting;
 mod refusal;
 mod stdio;
+mod weighed;
 
 pub use connect::serve_pages;
 pub use guard::GuardError;

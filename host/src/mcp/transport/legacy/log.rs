@@ -1,6 +1,6 @@
 //! One stream: what was said on it, how much of it is stored, and how far it was read.
 
-use super::message::restore;
+use super::message::{Worded, restore};
 use crate::storage::{Event, Storage, StorageError, StreamKey, StreamRecord};
 use rmcp::model::ServerJsonRpcMessage;
 use std::collections::VecDeque;
@@ -94,8 +94,8 @@ impl EventLog {
     }
 
     /// Says something; `end`: it is the last word. It is stored in the order of these calls, soon.
-    pub(super) fn say(self: &Arc<Self>, message: ServerJsonRpcMessage, end: bool) -> Result<u32, Silent> {
-        let Ok(text) = serde_json::to_string(&message) else { return Err(Silent::Over) };
+    pub(super) fn say(self: &Arc<Self>, said: impl Into<Worded>, end: bool) -> Result<u32, Silent> {
+        let Worded { message, text: Some(text) } = said.into() else { return Err(Silent::Over) };
         let mut state = self.state();
         if state.ended {
             return Err(Silent::Over);

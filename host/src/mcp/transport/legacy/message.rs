@@ -38,6 +38,19 @@ pub(super) fn random_name() -> Option<String> {
     }
 }
 
+/// A message, and the words in which it is stored.
+pub(super) struct Worded {
+    pub(super) message: ServerJsonRpcMessage,
+    /// None when it has no words; then it cannot be sent either.
+    pub(super) text: Option<String>,
+}
+
+impl From<ServerJsonRpcMessage> for Worded {
+    fn from(message: ServerJsonRpcMessage) -> Self {
+        Self { text: serde_json::to_string(&message).ok(), message }
+    }
+}
+
 /// A stored message. What was a typed result stays the JSON it was: reading it as a type again could lose some of it.
 pub(super) fn restore(text: &str) -> Option<ServerJsonRpcMessage> {
     let Value::Object(mut message) = serde_json::from_str(text).ok()? else { return None };

@@ -1,8 +1,9 @@
 //! One session: what runs in it, and which stream a message of the server goes to.
 
 use super::log::{EventLog, Silent};
-use super::message::interrupted;
+use super::message::{Worded, interrupted};
 use super::wire::{Sending, SessionTransport};
+use crate::engine::Heavy;
 use crate::mcp::transport::gate::Work;
 use crate::mcp::vendor;
 use crate::policy::Principal;
@@ -57,6 +58,8 @@ struct Running {
     progress: Option<ProgressToken>,
     /// It lasts as long as the client likes, so it does not keep a session in use that nobody reads from.
     lasts: bool,
+    /// Whether its answer is.
+    heavy: Option<Heavy>,
     /// It runs on when its client is away, so a server that stops waits for it rather than for a connection.
     _work: Work,
 }
@@ -147,10 +150,12 @@ impl Session {
         let place = self.incoming.reserve().await.map_err(|_| Taken::Over)?;
         let (id, progress) = (request.id.clone(), request.request.get_meta().get_progress_token());
         let lasts = request.request.method() == vendor::LISTEN;
+        let parts = request.request.extensions().get::<axum::http::request::Parts>();
+        let heavy = parts.and_then(|parts| parts.extensions.get::<Heavy>()).cloned();
         {
             let mut state = self.state();
             state.check_free(&id)?;
-            state.running.insert(id.clone(), Running { log, progress, lasts, _work: work });
+            state.running.insert(id.clone(), Running { log, progress, lasts, heavy, _work: work });
         }
         place.send(ClientJsonRpcMessage::Request(request));
         if self.incoming.is_closed() {
@@ -200,9 +205,16 @@ impl Session {
         }
     }
 
+    /// Set when a message is a heavy answer, which is put into words elsewhere than here.
+    pub(super) fn heavy(&self, message: &ServerJsonRpcMessage) -> Option<Heavy> {
+        let ServerJsonRpcMessage::Response(response) = message else { return None };
+        let state = self.state();
+        state.running.get(&response.id)?.heavy.clone().filter(|heavy| heavy.who().is_some())
+    }
+
     /// Puts a message of the server on its stream. With it: what the sender waits for.
-    pub(super) fn route(&self, message: ServerJsonRpcMessage) -> Sending {
-        let answered = match &message {
+    pub(super) fn route(&self, said: Worded) -> Sending {
+        let answered = match &said.message {
             ServerJsonRpcMessage::Response(response) => Some(response.id.clone()),
             ServerJsonRpcMessage::Error(error) => match error.id.clone() {
                 Some(id) => Some(id),
@@ -216,17 +228,17 @@ impl Session {
                 let Some(running) = state.running.remove(&id) else {
                     // Either the answer to `initialize`, or one to a request that was cancelled meanwhile.
                     if let Some(handshake) = state.handshake.take() {
-                        let _ = handshake.send(message);
+                        let _ = handshake.send(said.message);
                     }
                     return Sending::Dropped;
                 };
                 drop(state);
-                Sending::said(running.log, message, true)
+                Sending::said(running.log, said, true)
             }
             None => {
-                let log = state.log_of(&message).unwrap_or_else(|| Ok(self.own.clone()));
+                let log = state.log_of(&said.message).unwrap_or_else(|| Ok(self.own.clone()));
                 drop(state);
-                log.map_or_else(Sending::Failed, |log| Sending::said(log, message, false))
+                log.map_or_else(Sending::Failed, |log| Sending::said(log, said, false))
             }
         }
     }

@@ -1,7 +1,9 @@
 //! rmcp's end of a session.
 
 use super::log::{EventLog, READER_PATIENCE, Silent};
+use super::message::Worded;
 use super::session::Session;
+use futures::FutureExt as _;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::service::RoleServer;
 use rmcp::transport::Transport;
@@ -21,7 +23,7 @@ pub(super) enum Sending {
 }
 
 impl Sending {
-    pub(super) fn said(log: Arc<EventLog>, message: ServerJsonRpcMessage, last: bool) -> Self {
+    pub(super) fn said(log: Arc<EventLog>, message: Worded, last: bool) -> Self {
         match log.say(message, last) {
             Ok(number) => Self::Said { log, number, last },
             Err(silent) => Self::Failed(silent),
@@ -64,9 +66,14 @@ impl Transport<RoleServer> for SessionTransport {
     type Error = Silent;
 
     fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = Result<(), Silent>> + Send + 'static {
-        // At once, so that messages are said in the order in which they are sent.
-        let sending = self.session.route(message);
-        sending.done()
+        let Some(heavy) = self.session.heavy(&message) else {
+            // At once, so that messages are said in the order in which they are sent.
+            return self.session.route(message.into()).done().left_future();
+        };
+        // The last word on a request, after which nothing is said.
+        let session = self.session.clone();
+        let wording = async move { Worded::from(message) };
+        async move { session.route(heavy.run(wording.boxed()).await).done().await }.right_future()
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {

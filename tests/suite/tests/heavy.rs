@@ -1,0 +1,42 @@
+//! Answers of several MiB: what they cost is paid by the threads of the slow lane, not by those that answer everybody.
+
+use serde_json::json;
+use std::time::{Duration, Instant};
+use suite::http::{legacy, legacy_session, modern};
+use suite::{Answer, Server, plugin};
+
+/// CPU time of the threads that answer everybody, and of those that stand back for them.
+fn cpu(server: &Server) -> [Duration; 2] {
+    ["tokio-rt-worker", "guests"].map(|name| server.cpu_of(|thread| thread == name))
+}
+
+#[test]
+fn large_answers_cost_those_little_who_answer_everybody() {
+    let (server, address) = Server::start_http(&plugin("large", "limits.fuel = 10_000_000_000"));
+    let session = legacy_session(address, true);
+    let mut wrong = vec![];
+    for kind in ["text", "picture", "structure"] {
+        let params = json!({"name": "large__run", "arguments": {"path": kind, "n": 2}});
+        let mut read = params.clone();
+        read["_meta"]["progressToken"] = json!(7);
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": read}).to_string();
+        let plain = || modern(address, 1, "tools/call", params.clone(), false);
+        let streamed = || modern(address, 1, "tools/call", read.clone(), false);
+        let in_session = || legacy(address, &session, "POST", &[], &body);
+        let ways: [(&str, &dyn Fn() -> suite::http::Response); 3] =
+            [("plain", &plain), ("streamed", &streamed), ("in a session", &in_session)];
+        for (way, call) in ways {
+            let before = cpu(&server);
+            let answer: Answer = call().answer(1, Instant::now());
+            let [main, lane] = cpu(&server);
+            let [main, lane] = [main - before[0], lane - before[1]];
+            assert_eq!(answer.result()["isError"], json!(false), "{kind} {way}");
+            let is_streamed = kind != "structure" && way != "plain";
+            assert_eq!(!answer.notifications.is_empty(), is_streamed, "{kind} {way}");
+            if main > lane / 2 {
+                wrong.push(format!("{kind} {way}: {main:?} on the main threads, {lane:?} in the lane"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
