@@ -4,6 +4,7 @@
 //! is written: `sed -E 's/,"hash":"[0-9a-f]{64}"//' | tr -d '\n' | sha256sum` of one line gives it.
 
 use super::Record;
+use data_encoding::HEXLOWER;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use std::fmt;
@@ -35,7 +36,7 @@ impl Hash {
 
 impl fmt::Display for Hash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        HEXLOWER.encode_display(&self.0).fmt(f)
     }
 }
 
@@ -50,15 +51,8 @@ impl FromStr for Hash {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let fail = || format!("`{text}` is not a hash: write {DIGITS} hexadecimal digits in lower case");
-        let plain = text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-        if text.len() != DIGITS || !plain {
-            return Err(fail());
-        }
-        let mut bytes = [0; 32];
-        for (at, byte) in bytes.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).map_err(|_| fail())?;
-        }
-        Ok(Self(bytes))
+        let bytes = HEXLOWER.decode(text.as_bytes()).ok().and_then(|bytes| bytes.try_into().ok());
+        bytes.map(Self).ok_or_else(fail)
     }
 }
 

@@ -1,5 +1,5 @@
-//! The thread that keeps records: calls put them into a bounded queue and go on; what waits is written together and
-//! seen to the disk once.
+//! The thread that keeps records: calls put them into a bounded queue and go on; what comes within a moment is written
+//! together and seen to the disk once, since a disk takes as long for one record as for many.
 //!
 //! Nothing is lost in silence. A batch that cannot be written is tried again until it can; meanwhile the queue fills, and
 //! what finds it full is counted, and the count becomes a record of its own when there is room again.
@@ -11,16 +11,19 @@ use super::settings::{AuditSettings, KeepArguments};
 use super::{Journal, Record};
 use crate::clock::Clock;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::thread::{JoinHandle, Thread};
 use std::time::Duration;
 
 /// Records that wait to be written. Bounds the memory that a slow disk takes.
 const QUEUE: usize = 8 << 10;
 /// Records that are written together. Bounds how long the first of them waits for the last.
 const GROUP: usize = 1 << 10;
+/// How long the first record of a batch waits for others. A crash of the machine loses what came within it; whoever must
+/// know that a record is kept asks for it, and nobody waits.
+const MOMENT: Duration = Duration::from_millis(20);
 /// How long somebody waits who wants to know that all is kept. Bounds what a disk that hangs holds up.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long until what could not be written is tried again.
@@ -43,6 +46,8 @@ pub struct FileJournal {
     clock: Arc<dyn Clock>,
     arguments: KeepArguments,
     required: bool,
+    /// To be woken before its moment is over.
+    writer: Thread,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -52,6 +57,8 @@ struct State {
     untold: AtomicU64,
     /// All of them.
     lost: AtomicU64,
+    /// How many wait in the queue.
+    queued: AtomicUsize,
     failing: AtomicBool,
     /// Nobody waits any more for what cannot be written.
     closing: AtomicBool,
@@ -76,16 +83,21 @@ impl FileJournal {
             .spawn(move || run(&mut chain, &queue, &shared, time.as_ref()))
             .map_err(fail)?;
         let (arguments, required) = (settings.arguments, settings.required);
-        let thread = Mutex::new(Some(thread));
-        Ok((Self { jobs: Some(jobs), state, clock, arguments, required, thread }, head))
+        let (writer, thread) = (thread.thread().clone(), Mutex::new(Some(thread)));
+        Ok((Self { jobs: Some(jobs), state, clock, arguments, required, writer, thread }, head))
     }
 }
 
 impl Journal for FileJournal {
     fn keep(&self, record: Record) {
         let job = Job::Keep(self.clock.unix(), Box::new(record));
+        let queued = self.state.queued.fetch_add(1, Ordering::Relaxed) + 1;
         let kept = self.jobs.as_ref().is_some_and(|jobs| jobs.try_send(job).is_ok());
+        if queued % GROUP == 0 {
+            self.writer.unpark();
+        }
         if !kept {
+            self.state.queued.fetch_sub(1, Ordering::Relaxed);
             self.state.lost.fetch_add(1, Ordering::Relaxed);
             if self.state.untold.fetch_add(1, Ordering::Relaxed) == 0 {
                 tracing::error!("audit records are lost: they come faster than they can be kept");
@@ -105,6 +117,7 @@ impl Journal for FileJournal {
     fn flush(&self) -> bool {
         let (done, kept) = sync_channel(1);
         let asked = self.jobs.as_ref().is_some_and(|jobs| jobs.try_send(Job::Flush(done)).is_ok());
+        self.writer.unpark();
         asked && !self.state.failing.load(Ordering::Relaxed) && kept.recv_timeout(PATIENCE).unwrap_or(false)
     }
 
@@ -117,6 +130,7 @@ impl Drop for FileJournal {
     fn drop(&mut self) {
         self.state.closing.store(true, Ordering::Relaxed);
         drop(self.jobs.take());
+        self.writer.unpark();
         if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
             let _ = thread.join();
         }
@@ -126,12 +140,19 @@ impl Drop for FileJournal {
 fn run(chain: &mut Chain, queue: &Receiver<Job>, state: &State, clock: &dyn Clock) {
     let (mut waiting, mut flushes, mut open) = (Vec::new(), Vec::new(), true);
     while open {
+        // Those of a batch that could not be written are still there.
+        let before = waiting.len();
         if state.failing.load(Ordering::Relaxed) {
             std::thread::park_timeout(RETRY);
         } else {
             match queue.recv() {
                 Ok(job) => sort(job, &mut waiting, &mut flushes),
                 Err(_) => open = false,
+            }
+            // Not in the queue, where each that comes would wake this thread.
+            let full = state.queued.load(Ordering::Relaxed) >= GROUP;
+            if open && !full && flushes.is_empty() && !state.closing.load(Ordering::Relaxed) {
+                std::thread::park_timeout(MOMENT);
             }
         }
         while open && waiting.len() < GROUP {
@@ -141,6 +162,7 @@ fn run(chain: &mut Chain, queue: &Receiver<Job>, state: &State, clock: &dyn Cloc
                 Err(TryRecvError::Disconnected) => open = false,
             }
         }
+        state.queued.fetch_sub(waiting.len() - before, Ordering::Relaxed);
         let unix = clock.unix();
         match state.untold.swap(0, Ordering::Relaxed) {
             0 => {}

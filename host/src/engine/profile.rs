@@ -2,6 +2,7 @@
 
 use super::ticker;
 use crate::policy::{Limits, Metering};
+use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 use std::hash::{Hash, Hasher};
 use std::num::NonZeroUsize;
@@ -161,7 +162,7 @@ fn fingerprint(engine: &Engine) -> String {
     }
     let mut sha = Sha(Sha256::new());
     engine.precompile_compatibility_hash().hash(&mut sha);
-    sha.0.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&sha.0.finalize()[..16])
 }
 
 #[cfg(test)]

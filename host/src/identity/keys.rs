@@ -4,6 +4,7 @@ use crate::policy::Principal;
 use crate::telemetry::printable;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, HashMap};
 use std::os::unix::fs::PermissionsExt;
@@ -88,7 +89,7 @@ impl NewKey {
             .map_err(|error| KeysError::Random(error.into()))?;
         let key = format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes));
         // Quoted, since a dot or an @ is not plain in TOML.
-        let line = format!("\"{name}\" = \"sha256:{}\"", hex(&digest_of(&key)));
+        let line = format!("\"{name}\" = \"sha256:{}\"", HEXLOWER.encode(&digest_of(&key)));
         Ok(Self { key, line })
     }
 }
@@ -106,19 +107,8 @@ fn digest_of(key: &str) -> KeyDigest {
     Sha256::digest(key.as_bytes()).into()
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 fn from_hex(text: &str) -> Option<KeyDigest> {
-    let mut digest = KeyDigest::default();
-    if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return None;
-    }
-    for (at, byte) in digest.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(text.get(at * 2..at * 2 + 2)?, 16).ok()?;
-    }
-    Some(digest)
+    HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok()?.try_into().ok()
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use crate::imports::{CallSink, Chunk, Content, ContentData, OutputError, Report,
 use crate::policy::Principal;
 use crate::shelf::{Run, RunLog, Shelf};
 use async_trait::async_trait;
+use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -89,7 +90,7 @@ impl Record {
         if state.given == 0 {
             return None;
         }
-        let sha256: String = state.hash.clone().finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let sha256 = HEXLOWER.encode(&state.hash.clone().finalize());
         let mut summary = json!({ "chunks": state.given, "dropped": state.given - state.sent, "sha256": sha256 });
         if let Log::Open(log) = &state.log {
             summary["log"] = log.uri().into();

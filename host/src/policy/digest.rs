@@ -1,5 +1,6 @@
 //! A package's identity.
 
+use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -16,8 +17,7 @@ pub struct DigestError(String);
 impl Digest {
     /// Of these bytes.
     pub fn of(bytes: &[u8]) -> Self {
-        let hex: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-        Self(format!("sha256:{hex}"))
+        Self(format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(bytes))))
     }
 
     /// Checks a text; anything shorter, longer or of another algorithm is refused.
