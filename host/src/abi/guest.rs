@@ -20,7 +20,7 @@ pub struct CallSetup {
     /// What it may use.
     pub allowance: Allowance,
     /// What it may ask for.
-    pub call: CallCtx,
+    pub call: Box<CallCtx>,
     /// Its directories.
     pub authority: Arc<Authority>,
     /// Its time.
@@ -32,7 +32,7 @@ pub struct CallSetup {
 /// The state of an instance, and of its one call once that has begun.
 pub(super) struct Guest {
     supervision: Supervision,
-    call: Option<CallCtx>,
+    call: Option<Box<CallCtx>>,
     pub(super) log: GuestLog,
     pub(super) clock: Arc<dyn Clock>,
     wasi: WasiCtx,
@@ -57,7 +57,7 @@ impl Guest {
     }
 
     /// Its call begins.
-    pub(super) fn begin(&mut self, tool: &str, allowance: Allowance, call: CallCtx) {
+    pub(super) fn begin(&mut self, tool: &str, allowance: Allowance, call: Box<CallCtx>) {
         self.log.begin(tool, &call.context.id);
         self.supervision.begin(allowance);
         self.outlet.begin(call.http.clone());
@@ -65,7 +65,7 @@ impl Guest {
     }
 
     /// Its call ends; whoever waits for what it says is let go, and its connections are closed.
-    pub(super) fn end(&mut self) -> Option<CallCtx> {
+    pub(super) fn end(&mut self) -> Option<Box<CallCtx>> {
         self.outlet.end();
         self.log.finish();
         self.call.take()
@@ -74,7 +74,7 @@ impl Guest {
     /// The call that is running. An instance that asks for something before its call has begun gets an error: it is
     /// then made anew inside its call, where it can have it.
     pub(super) fn call(&mut self) -> wasmtime::Result<&mut CallCtx> {
-        self.call.as_mut().ok_or_else(|| wasmtime::Error::msg("no call has begun"))
+        self.call.as_deref_mut().ok_or_else(|| wasmtime::Error::msg("no call has begun"))
     }
 }
 

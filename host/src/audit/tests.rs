@@ -3,6 +3,7 @@
 use super::*;
 use crate::clock::SystemClock;
 use bytesize::ByteSize;
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::fs;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -176,17 +177,17 @@ fn what_cannot_be_kept_is_kept_later_and_calls_wait_for_it_if_they_must() {
     let (journal, _) = open(folder.path(), &settings);
     journal.keep(grant(0));
     assert!(journal.flush() && !journal.refuses_calls());
-    // Nothing can be written where a folder stands.
+    // Nothing can be written where a folder stands. In one step: in between, a new file would be begun.
     let (file, away) = (folder.path().join("audit.jsonl"), folder.path().join("away"));
-    fs::rename(&file, &away).unwrap();
-    fs::create_dir(&file).unwrap();
+    let swap = || renameat_with(CWD, &file, CWD, &away, RenameFlags::EXCHANGE).unwrap();
+    fs::create_dir(&away).unwrap();
+    swap();
     journal.keep(grant(1));
     while !journal.refuses_calls() {
         std::thread::yield_now();
     }
     assert!(!journal.flush());
-    fs::remove_dir(&file).unwrap();
-    fs::rename(&away, &file).unwrap();
+    swap();
     while journal.refuses_calls() {
         std::thread::yield_now();
     }

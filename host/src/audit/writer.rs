@@ -116,9 +116,12 @@ impl Journal for FileJournal {
 
     fn flush(&self) -> bool {
         let (done, kept) = sync_channel(1);
+        if self.state.failing.load(Ordering::Relaxed) {
+            return false;
+        }
         let asked = self.jobs.as_ref().is_some_and(|jobs| jobs.try_send(Job::Flush(done)).is_ok());
         self.writer.unpark();
-        asked && !self.state.failing.load(Ordering::Relaxed) && kept.recv_timeout(PATIENCE).unwrap_or(false)
+        asked && kept.recv_timeout(PATIENCE).unwrap_or(false)
     }
 
     fn lost(&self) -> u64 {

@@ -97,7 +97,9 @@ where
     let record = Record::logged(server.shelf.clone(), principal.clone(), Run { source, tool: target.to_owned() });
     let make = |arguments, Reach { sink, client, agent, cancel }| {
         let (running, steering) = server.running.begin(plugin, target, &about);
-        let call = make(arguments, CallRequest { context: about, sink, agent, client, cancel, steering, parent });
+        // What a block awaits it would hold twice, for as long as the call is parked.
+        let call =
+            Box::pin(make(arguments, CallRequest { context: about, sink, agent, client, cancel, steering, parent }));
         async move {
             let _running = running;
             call.await

@@ -79,7 +79,7 @@ pub(super) struct Given<'a, R> {
     pub(super) called: &'a str,
     pub(super) result: Result<R, CallError>,
     pub(super) cost: Cost,
-    pub(super) call: CallCtx,
+    pub(super) call: Box<CallCtx>,
 }
 
 impl<R> Given<'_, R> {

@@ -298,7 +298,7 @@ impl Loader {
         let (cancel, standstill) = (CancellationToken::new(), Standstill::new(self.clock.clone()));
         let allowance = Allowance { limits, budget, cancel, standstill, held_above: 0 };
         let (tool, clock) = ("describe".to_owned(), self.clock.clone());
-        let setup = CallSetup { tool, allowance, call, authority, clock, nested: false };
+        let setup = CallSetup { tool, allowance, call: Box::new(call), authority, clock, nested: false };
         prepared.describe(setup).await.result
     }
 

@@ -325,7 +325,7 @@ impl Runner {
         let (authority, clock) = (plugin.authority.clone(), self.clock.clone());
         let nested = place.is_none();
         admitted.place = place;
-        Ok((CallSetup { tool: called.to_owned(), allowance, call, authority, clock, nested }, admitted))
+        Ok((CallSetup { tool: called.to_owned(), allowance, call: Box::new(call), authority, clock, nested }, admitted))
     }
 
     /// What every call ends with, whatever came of it.

@@ -60,7 +60,7 @@ pub struct Ended<R> {
     /// The price.
     pub cost: Cost,
     /// Counters and findings of the imports; none when the call could not even begin.
-    pub call: Option<CallCtx>,
+    pub call: Option<Box<CallCtx>>,
     /// The spent instance. Dropping it gives its slot back, which takes some microseconds.
     pub remains: Remains,
 }
@@ -215,7 +215,7 @@ impl Prepared {
         arm(&mut store, spent);
         let cpu = store.data_mut().supervision().cpu();
         let pre = self.pre.clone();
-        let running = async move {
+        let running = Box::pin(async move {
             let (result, cost) = supervise(&mut store, move |store| {
                 Box::pin(async move {
                     let instance = match made {
@@ -230,10 +230,10 @@ impl Prepared {
             // What took long may hold much, and giving that back delays nobody here.
             let remains = Remains(if is_slow() { None } else { Some(store) });
             Ended { result, cost, call, remains }
-        };
+        });
         match setup.nested {
             true => running.await,
-            false => self.pace.run(who, cpu, Box::pin(running)).await,
+            false => self.pace.run(who, cpu, running).await,
         }
     }
 
