@@ -93,7 +93,7 @@ impl Journal for FileJournal {
         let job = Job::Keep(self.clock.unix(), Box::new(record));
         let queued = self.state.queued.fetch_add(1, Ordering::Relaxed) + 1;
         let kept = self.jobs.as_ref().is_some_and(|jobs| jobs.try_send(job).is_ok());
-        if queued % GROUP == 0 {
+        if queued.is_multiple_of(GROUP) {
             self.writer.unpark();
         }
         if !kept {
