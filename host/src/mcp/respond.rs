@@ -15,7 +15,7 @@ use crate::policy::{Overflow, PluginId, Principal};
 use crate::registry::{Beyond, CallRequest, Finished, Plugin};
 use crate::shelf::Run;
 use rmcp::ErrorData;
-use rmcp::model::{InputRequiredResult, InputResponses};
+use rmcp::model::{Extensions, InputRequiredResult, InputResponses};
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value;
 use std::sync::Arc;
@@ -111,7 +111,7 @@ where
         let agent = server.host_only.clone();
         let (client, cancel) = (Arc::new(NoClient), context.ct.clone());
         let reach = Reach { sink: Arc::new(record.clone()), client, agent, cancel };
-        let output = heavy(context).run(Box::pin(make(arguments, reach))).await?;
+        let output = heavy(&context.extensions).unwrap_or_default().run(Box::pin(make(arguments, reach))).await?;
         return Ok(Response::Complete(output.with(&record)));
     }
     let overflow = plugin.overflow();
@@ -147,10 +147,9 @@ pub(super) fn mistaken<R>() -> Result<R, ErrorData> {
     Err(ErrorData::internal_error("the result of another method", None))
 }
 
-/// Where the transport is told that the answer to a request is heavy.
-pub(super) fn heavy(context: &RequestContext<RoleServer>) -> Heavy {
-    let parts = context.extensions.get::<axum::http::request::Parts>();
-    parts.and_then(|parts| parts.extensions.get::<Heavy>()).cloned().unwrap_or_default()
+/// Where the transport of a request is told that its answer is heavy; none where nobody can be told.
+pub(super) fn heavy(message: &Extensions) -> Option<Heavy> {
+    message.get::<axum::http::request::Parts>()?.extensions.get().cloned()
 }
 
 /// What a guest is told about its call.

@@ -211,8 +211,8 @@ impl Live {
         if let Some(forwarding) = forwarding {
             context.ct.run_until_cancelled(forwarding).await;
         }
-        if let Some(who) = heavy.who() {
-            respond::heavy(context).set(who.clone());
+        if let (Some(who), Some(answer)) = (heavy.who(), respond::heavy(&context.extensions)) {
+            answer.set(who.clone());
         }
         Round::Done(outcome.map(|output| output.with(&record)))
     }

@@ -4,6 +4,7 @@ use super::log::{EventLog, Silent};
 use super::message::{Worded, interrupted};
 use super::wire::{Sending, SessionTransport};
 use crate::engine::Heavy;
+use crate::mcp::respond;
 use crate::mcp::transport::gate::Work;
 use crate::mcp::vendor;
 use crate::policy::Principal;
@@ -150,8 +151,7 @@ impl Session {
         let place = self.incoming.reserve().await.map_err(|_| Taken::Over)?;
         let (id, progress) = (request.id.clone(), request.request.get_meta().get_progress_token());
         let lasts = request.request.method() == vendor::LISTEN;
-        let parts = request.request.extensions().get::<axum::http::request::Parts>();
-        let heavy = parts.and_then(|parts| parts.extensions.get::<Heavy>()).cloned();
+        let heavy = respond::heavy(request.request.extensions());
         {
             let mut state = self.state();
             state.check_free(&id)?;
