@@ -2,30 +2,33 @@
 
 mod followed;
 
-use crate::agent::{LocalAgent, Nobody, Together, Upstream, gateway};
-use crate::audit::{Audit, FileJournal, JournalError};
-use crate::changes::Changes;
-use crate::clock::{Clock, SystemClock};
 use crate::config::{Config, ConfigError};
-use crate::confine::Needs;
-use crate::connections::{Broker, BrokerError};
-use crate::egress::Sender;
-use crate::engine::{CacheError, CompileCache, CompileWorker, Compiler, Engines};
-use crate::imports::{Connections, Keepers, ModelProvider, NoConnections, StateStore, ToolCaller};
-use crate::mcp::STEER_CALL;
-use crate::model::{ChatModel, ModelSetupError};
-use crate::outbound::{Collector, Outbound, OutboundError, SystemNetwork};
-use crate::policy::PluginSpec;
-use crate::registry::{Catalog, CatalogError, CurrentCatalog, FileWatch, LoadError, Loader, Plugin, Reloader, Runner};
-use crate::secrets::{SecretError, Vault};
-use crate::shelf::Shelf;
-use crate::state::State;
-use crate::storage::StorageError;
-use crate::telemetry::{Metrics, Tracer, catch_up};
 use followed::Followed;
+use mcp::STEER_CALL;
+use platform::audit::{Audit, FileJournal, JournalError};
+use platform::changes::Changes;
+use platform::clock::{Clock, SystemClock};
+use platform::confine::Needs;
+use platform::outbound::{Collector, Outbound, OutboundError, SystemNetwork};
+use platform::secrets::{SecretError, Vault};
+use platform::storage::StorageError;
+use platform::telemetry::{Metrics, Tracer, catch_up};
+use plugins::registry::{
+    Catalog, CatalogError, CurrentCatalog, FileWatch, LoadError, Loader, Plugin, Reloader, Runner,
+};
+use plugins::{LocalAgent, Nobody, Together};
+use policy::PluginSpec;
+use runtime::engine::{CacheError, CompileCache, CompileWorker, Compiler, Engines};
+use runtime::imports::{Connections, Keepers, ModelProvider, NoConnections, StateStore, ToolCaller};
+use services::connections::{Broker, BrokerError};
+use services::egress::Sender;
+use services::model::{ChatModel, ModelSetupError};
+use services::shelf::Shelf;
+use services::state::State;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::task::JoinSet;
+use upstream::{Upstream, gateway};
 
 /// A host that could not start.
 #[derive(Debug, thiserror::Error)]

@@ -4,14 +4,14 @@
 #![allow(clippy::print_stdout, reason = "a test of an attack prints its figure")]
 
 use async_trait::async_trait;
+use plugins::registry::{CallRequest, Finished};
 use portcullis::config::Config;
-use portcullis::engine::CallError;
 use portcullis::host::Host;
-use portcullis::imports::{
+use runtime::engine::CallError;
+use runtime::imports::{
     Abilities, CallContext, CallSink, Chunk, ClientCalls, ClientError, Decision, Inquiry, OutputError, Reply, Report,
     Steering,
 };
-use portcullis::registry::{CallRequest, Finished};
 use serde_json::{Value, json};
 use std::future::{Future, poll_fn};
 use std::pin::pin;

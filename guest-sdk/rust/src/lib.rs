@@ -10,6 +10,7 @@
 //! - [`testing`] runs tools natively, with a fake host.
 
 // The attribute refers to this crate by name, also in this crate's own tests.
+#![warn(missing_docs)]
 extern crate self as portcullis_guest;
 
 pub mod agent_tools;

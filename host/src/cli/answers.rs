@@ -1,9 +1,9 @@
 //! Questions of a tool, put to whoever sits at the terminal.
 
 use super::{forms, printable_lines};
-use crate::imports::{Abilities, Asked, ClientCalls, ClientError, Decision, Inquiry, Reply};
-use crate::telemetry::printable;
 use async_trait::async_trait;
+use platform::telemetry::printable;
+use runtime::imports::{Abilities, Asked, ClientCalls, ClientError, Decision, Inquiry, Reply};
 use serde_json::Value;
 use std::io::{BufRead, IsTerminal, Write};
 

@@ -1,12 +1,12 @@
 //! `portcullis audit`: what was decided, and whether the record of it is whole.
 
 use super::ConfigFile;
-use crate::audit::{self, Entry, Filter, Head};
-use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
-use crate::telemetry::printable;
 use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
+use platform::audit::{self, Entry, Filter, Head};
+use platform::clock::{Clock, SystemClock};
+use platform::telemetry::printable;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,6 +1,6 @@
 //! Requests and grants in lines, one per capability. The patterns name every field, so none can be forgotten.
 
-use crate::policy::{
+use policy::{
     ClientGrants, ClientRequests, FilesystemGrant, Grants, HostPattern, HttpGrant, Mount, Requests, SampleGrant,
     ScratchGrant, SecretGrant, StateGrant, ToolPattern,
 };

@@ -1,13 +1,13 @@
 //! `portcullis check`.
 
 use super::{ConfigFile, printable_lines, show};
-use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::host;
-use crate::install::{Source, Sources};
-use crate::package::{self, Digest, PackageError};
-use crate::registry::{Examined, Loader, definitions};
 use futures::{StreamExt, stream};
+use platform::clock::SystemClock;
+use plugins::install::{Source, Sources};
+use plugins::package::{self, Digest, PackageError};
+use plugins::registry::{Examined, Loader, definitions};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! `portcullis config`.
 
-use crate::telemetry::{METRICS, Metric};
+use platform::telemetry::{METRICS, Metric};
 use std::process::ExitCode;
 
 #[derive(clap::Args)]

@@ -1,6 +1,6 @@
 //! A form, filled in line by line.
 
-use crate::telemetry::printable;
+use platform::telemetry::printable;
 use serde_json::{Map, Value};
 
 /// What to know before the first line.

@@ -2,13 +2,13 @@
 
 use super::plugin::RUNNING;
 use super::subject::Subject;
-use crate::audit::{Event, Record};
 use crate::config::{Config, ConfigFile, Line};
 use crate::host;
-use crate::install::Held;
-use crate::policy::{Authority, Grants};
-use crate::telemetry::printable;
 use anyhow::{Context, ensure};
+use platform::audit::{Event, Record};
+use platform::telemetry::printable;
+use plugins::install::Held;
+use policy::{Authority, Grants};
 use std::process::ExitCode;
 use toml_edit::Item;
 

@@ -1,6 +1,6 @@
 //! `portcullis key`.
 
-use crate::identity::NewKey;
+use platform::identity::NewKey;
 use std::process::ExitCode;
 
 #[derive(clap::Subcommand)]

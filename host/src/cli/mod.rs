@@ -78,7 +78,7 @@ enum Command {
     /// Print the configuration's documentation.
     Config(config::ConfigCommand),
     /// Compile a component from stdin to stdout: what the host starts for each new plugin.
-    #[command(name = crate::engine::WORKER_COMMAND, hide = true)]
+    #[command(name = runtime::engine::WORKER_COMMAND, hide = true)]
     CompileWorker {
         /// What to compile for.
         profile: String,
@@ -89,7 +89,7 @@ enum Command {
 pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
         Command::CompileWorker { profile } => {
-            crate::engine::run_worker(&profile).map(|()| ExitCode::SUCCESS).map_err(anyhow::Error::msg)
+            runtime::engine::run_worker(&profile).map(|()| ExitCode::SUCCESS).map_err(anyhow::Error::msg)
         }
         // What a server gives up, it gives up before it has a second thread, which would keep it.
         Command::Serve(command) => {
@@ -110,14 +110,14 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
 }
 
 fn block_on(log: &str, work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
-    crate::telemetry::init(log).map_err(anyhow::Error::msg)?;
+    platform::telemetry::init(log).map_err(anyhow::Error::msg)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let code = runtime.block_on(work);
-    crate::engine::close_lane();
+    runtime::engine::close_lane();
     code
 }
 
 /// Text from outside for a person: line breaks are kept, everything that could drive the terminal is escaped.
 pub fn printable_lines(text: &str) -> String {
-    text.lines().map(crate::telemetry::printable).collect::<Vec<_>>().join("\n")
+    text.lines().map(platform::telemetry::printable).collect::<Vec<_>>().join("\n")
 }

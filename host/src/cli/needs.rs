@@ -1,9 +1,9 @@
 //! What a server needs of the machine, read off its configuration.
 
 use crate::config::{self, Config};
-use crate::confine::Needs;
-use crate::policy::Access;
-use crate::secrets::SecretSource;
+use platform::confine::Needs;
+use platform::secrets::SecretSource;
+use policy::Access;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};

@@ -3,9 +3,9 @@
 use super::authority::requested;
 use super::subject::Subject;
 use crate::config::Config;
-use crate::policy::{Authority, Capability, Machine, Requests};
-use crate::telemetry::printable;
 use bytesize::ByteSize;
+use platform::telemetry::printable;
+use policy::{Authority, Capability, Machine, Requests};
 use std::process::ExitCode;
 
 #[derive(clap::Subcommand)]

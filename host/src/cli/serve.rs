@@ -1,17 +1,17 @@
 //! `portcullis serve`.
 
 use super::{ConfigFile, needs};
-use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
-use crate::confine::{self, InForce, Needs};
-use crate::connections::Broker;
 use crate::host::{self, Host};
-use crate::identity::Authenticator;
-use crate::mcp::transport::{HttpOptions, HttpServer, LegacyOptions, serve_metrics, serve_pages, serve_stdio};
-use crate::mcp::{AskTools, Lot, Parts, Server};
-use crate::policy::Principal;
-use crate::storage::Storage;
 use anyhow::Context;
+use mcp::transport::{HttpOptions, HttpServer, LegacyOptions, serve_metrics, serve_pages, serve_stdio};
+use mcp::{AskTools, Lot, Parts, Server};
+use platform::clock::{Clock, SystemClock};
+use platform::confine::{self, InForce, Needs};
+use platform::identity::Authenticator;
+use platform::storage::Storage;
+use policy::Principal;
+use services::connections::Broker;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
@@ -56,7 +56,7 @@ impl Serve {
 impl Serving {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
         let Self { config, confined, needs } = self;
-        crate::telemetry::log_as(config.telemetry.log);
+        platform::telemetry::log_as(config.telemetry.log);
         match confined {
             Some(InForce { files: None, syscalls: None }) => {
                 tracing::warn!("not confined: the kernel offers no means")

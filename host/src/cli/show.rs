@@ -2,12 +2,12 @@
 
 use super::terminal::grouped;
 use super::{authority, layout};
-use crate::imports::{Offer, Prompt, ResourceInfo, ResourceTemplate, Tool};
-use crate::package::{Claims, Digest, Inspection};
-use crate::policy::Metering;
-use crate::registry::{Plugin, Suspicion, suspicions};
-use crate::telemetry::printable;
 use bytesize::ByteSize;
+use platform::telemetry::printable;
+use plugins::package::{Claims, Digest, Inspection};
+use plugins::registry::{Plugin, Suspicion, suspicions};
+use policy::Metering;
+use runtime::imports::{Offer, Prompt, ResourceInfo, ResourceTemplate, Tool};
 
 /// A loaded plugin.
 pub(super) fn plugin(plugin: &Plugin) {
@@ -60,7 +60,7 @@ pub(super) fn component(digest: &Digest, definitions: Option<&Digest>, inspectio
     }
     println!("{digest}");
     definitions.iter().for_each(|definitions| println!("definitions {definitions}"));
-    println!("{} component, portcullis:plugin {}", ByteSize(inspection.size), crate::package::API_VERSION);
+    println!("{} component, portcullis:plugin {}", ByteSize(inspection.size), plugins::package::API_VERSION);
     claims(&inspection.claims, &Claims::default());
     println!("\nrequests");
     match &inspection.manifest {

@@ -3,10 +3,10 @@
 
 use super::authority::Lines;
 use crate::config::Config;
-use crate::install::{Lock, lock_path};
-use crate::package;
-use crate::policy::{Authority, Digest, Grants, Limits, Machine, PluginId, PluginSpec, Requests};
 use anyhow::Context;
+use plugins::install::{Lock, lock_path};
+use plugins::package;
+use policy::{Authority, Digest, Grants, Limits, Machine, PluginId, PluginSpec, Requests};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use toml_edit::{Document, Item};

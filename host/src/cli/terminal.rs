@@ -1,11 +1,11 @@
 //! A running call on a terminal: chunks on stdout as they come, a progress bar and the cost on stderr.
 
 use super::call::text;
-use crate::imports::{CallSink, Chunk, OutputError, Report};
-use crate::registry::Usage;
 use async_trait::async_trait;
 use bytesize::ByteSize;
 use indicatif::{ProgressBar, ProgressStyle};
+use plugins::registry::Usage;
+use runtime::imports::{CallSink, Chunk, OutputError, Report};
 
 /// Parts of the bar: progress is in any unit, the bar in thousandths.
 const PARTS: f64 = 1_000.0;
@@ -55,7 +55,7 @@ impl CallSink for Terminal {
             self.bar.set_position((report.done / total * PARTS).clamp(0.0, PARTS) as u64);
         }
         if let Some(message) = report.message {
-            self.bar.set_message(crate::telemetry::printable(&message).into_owned());
+            self.bar.set_message(platform::telemetry::printable(&message).into_owned());
         }
         self.bar.tick();
     }

@@ -4,7 +4,7 @@
 //! the text it is, or by what it is about: a directory by its place in the guest, requests by their pattern, a secret by
 //! its name.
 
-use crate::policy::{Grants, Limits};
+use policy::{Grants, Limits};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
 /// What a denial puts where the operator has to choose.

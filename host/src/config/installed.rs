@@ -1,8 +1,8 @@
 //! Plugins that were installed, beside those of the configuration file: what the lock file has.
 
 use super::{Config, ConfigError, PluginTable, plugin};
-use crate::install::{Entry, Lock, Store};
-use crate::policy::{PluginId, PluginSpec, Side, Withdrawn};
+use plugins::install::{Entry, Lock, Store};
+use policy::{PluginId, PluginSpec, Side, Withdrawn};
 use std::path::Path;
 
 impl Config {

@@ -14,24 +14,24 @@ pub use environment::{certificates, editor, log_filter, quiet_log_filter, variab
 pub use file::ConfigFile;
 pub use fixed::Fixed;
 
-use crate::agent::UpstreamSettings;
-use crate::audit::AuditSettings;
-use crate::connections::ConnectionSettings;
-use crate::identity::AuthSettings;
-use crate::install::{LockError, SourceSettings, SourceTables, lock_path};
-use crate::model::ModelSettings;
-use crate::outbound::Endpoint;
-use crate::policy::{Digest, Grants, Limits, Machine, ParkingLimits, PluginId, PluginSpec, PrincipalLimits, Side};
-use crate::secrets::SecretSource;
 use bytesize::ByteSize;
 use environment::{default_cache, default_state, home_expanded};
+use platform::audit::AuditSettings;
+use platform::identity::AuthSettings;
+use platform::outbound::Endpoint;
+use platform::secrets::SecretSource;
+use plugins::install::{LockError, SourceSettings, SourceTables, lock_path};
+use policy::{Digest, Grants, Limits, Machine, ParkingLimits, PluginId, PluginSpec, PrincipalLimits, Side};
 use serde::Deserialize;
+use services::connections::ConnectionSettings;
+use services::model::ModelSettings;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use telemetry::TelemetrySettings;
+use upstream::UpstreamSettings;
 
 pub use upstreams::upstream;
 

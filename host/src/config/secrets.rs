@@ -1,7 +1,7 @@
 //! `[secrets.NAME]`, resolved.
 
 use super::{ConfigError, home_expanded, is_name};
-use crate::secrets::SecretSource;
+use platform::secrets::SecretSource;
 use std::collections::BTreeMap;
 use std::path::Path;
 

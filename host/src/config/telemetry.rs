@@ -1,7 +1,7 @@
 //! `[telemetry]`: what the host says about itself, and to whom.
 
-use crate::outbound::Endpoint;
-use crate::telemetry::LogFormat;
+use platform::outbound::Endpoint;
+use platform::telemetry::LogFormat;
 use serde::Deserialize;
 
 /// Logs and traces.

@@ -50,7 +50,7 @@ fn the_rest_of_the_example_is_right_too() {
     assert_eq!(config.auth.keys.unwrap(), Path::new("/base/keys.toml"));
     assert_eq!(config.connections["github"].client_secret_file.as_deref(), Some(Path::new("/base/github.secret")));
     let secret = config.secrets["example"].clone();
-    assert_eq!(secret, crate::secrets::SecretSource::File("/base/example.secret".into()));
+    assert_eq!(secret, platform::secrets::SecretSource::File("/base/example.secret".into()));
     assert_eq!(config.auth.oauth.unwrap().required_scopes, ["tools"]);
     let (model, least) = (config.model.unwrap(), parse("[model]\nurl = \"http://[::1]\"\nname = \"m\"").unwrap());
     assert_eq!(model.key_file.as_deref(), Some(Path::new("/base/model.key")));

@@ -2,8 +2,8 @@
 
 use super::environment::inherited;
 use super::{ConfigError, File, home_expanded, is_name};
-use crate::agent::UpstreamSettings;
 use std::path::Path;
+use upstream::UpstreamSettings;
 
 /// Servers behind this host. Their names are part of tools' names, beside those of plugins.
 pub(super) fn all(file: &File, path: &Path, folder: &Path) -> Result<Vec<UpstreamSettings>, ConfigError> {

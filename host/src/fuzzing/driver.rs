@@ -2,8 +2,8 @@
 //! failure can be seen again; by `cargo xtask fuzz` for so many seconds, with a seed that it names.
 
 use super::{TARGETS, Target};
-use crate::clock::{Clock, SystemClock};
 use fastrand::Rng;
+use platform::clock::{Clock, SystemClock};
 use std::collections::HashSet;
 use std::env;
 use std::fs;

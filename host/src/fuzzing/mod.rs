@@ -5,11 +5,11 @@
 //! changing further, which is how mutations find their way in.
 
 use crate::config::Config;
-use crate::imports::Schema;
-use crate::install::Reference;
-use crate::mcp::ForeignState;
-use crate::package::{self, Manifest};
-use crate::policy::{Authority, Grants, HttpPattern, HttpTarget, PluginId, Requests, Side};
+use mcp::ForeignState;
+use plugins::install::Reference;
+use plugins::package::{self, Manifest};
+use policy::{Authority, Grants, HttpPattern, HttpTarget, PluginId, Requests, Side};
+use runtime::imports::Schema;
 use serde_json::Value;
 use std::path::Path;
 use std::sync::OnceLock;

@@ -2,9 +2,9 @@
 //! withdrawn. Everything else holds until it is started again, and the log says so.
 
 use crate::config::{Config, ConfigError};
-use crate::confine::Needs;
-use crate::policy::{Access, PluginSpec};
-use crate::registry::Wanted;
+use platform::confine::Needs;
+use plugins::registry::Wanted;
+use policy::{Access, PluginSpec};
 use std::path::{Path, PathBuf};
 
 /// A configuration that is in force, and the file that may say something else by now.

@@ -5,7 +5,7 @@ use super::command::{COMMANDS, Command, How, object};
 use super::screen::{quoted, word};
 use super::session::Session;
 use super::words;
-use crate::agent::{Matter, Ruling};
+use agent::{Matter, Ruling};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -285,7 +285,7 @@ impl Session {
         Ok(())
     }
 
-    fn left_open(&self, short: &str) -> Result<crate::agent::OpenCall, String> {
+    fn left_open(&self, short: &str) -> Result<agent::OpenCall, String> {
         let open = self.desk.memory().now().left_behind();
         let mut fits = open.into_iter().filter(|call| short.len() >= 4 && call.correlation_id.starts_with(short));
         match (fits.next(), fits.next()) {

@@ -3,7 +3,7 @@
 use super::screen::{quoted, word};
 use super::session::Session;
 use super::words;
-use crate::agent::{Action, Happened, Reactions};
+use agent::{Action, Happened, Reactions};
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

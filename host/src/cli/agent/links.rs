@@ -1,13 +1,14 @@
 //! The servers of this run, by what the user types.
 
-use crate::agent::{Call, Circle, Era, INBOX, Outcome, UpstreamError, UpstreamSettings};
 use crate::config;
-use crate::imports::{ResourceBody, Tool};
-use crate::outbound::Endpoint;
-use crate::telemetry::printable;
+use agent::{Circle, INBOX, Outcome};
+use platform::outbound::Endpoint;
+use platform::telemetry::printable;
+use runtime::imports::{ResourceBody, Tool};
 use serde_json::{Map, Value};
 use std::path::Path;
 use std::process::Stdio;
+use upstream::{Call, Era, UpstreamError, UpstreamSettings};
 
 pub(super) struct Links {
     circle: Circle,
@@ -56,7 +57,7 @@ impl Links {
 
     /// Name, place, state.
     pub(super) fn names(&self) -> Vec<(String, String, String)> {
-        let state = |server: &crate::agent::Upstream| match server.introduction() {
+        let state = |server: &upstream::Upstream| match server.introduction() {
             Some((who, version)) if server.is_connected() => format!("connected: {who}, MCP {version}"),
             _ => "being connected again".to_owned(),
         };

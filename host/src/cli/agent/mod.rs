@@ -9,24 +9,25 @@ mod screen;
 mod session;
 mod words;
 
-use crate::agent::{Circle, Desk, DeskParts, Era, MemoryFile, Reaction, Rules};
-use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::host::Host;
-use crate::imports::{ModelProvider, Root, ToolCaller};
-use crate::model::ChatModel;
+use agent::{Circle, Desk, DeskParts, MemoryFile, Reaction, Rules};
 use anyhow::Context;
 use command::Command;
 use execute::{Flow, NoDialog};
 use links::Links;
+use platform::clock::{Clock, SystemClock};
+use runtime::imports::{ModelProvider, Root, ToolCaller};
 use screen::Screen;
 use serde_json::json;
+use services::model::ChatModel;
 use session::{Parts, Session};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use tokio::sync::mpsc;
+use upstream::Era;
 
 #[derive(clap::Args)]
 pub(super) struct Agent {
@@ -95,7 +96,7 @@ impl Agent {
         let host = components(&config).await?;
         let components: Arc<dyn ToolCaller> = match &host {
             Some(host) => host.agent.clone(),
-            None => Arc::new(crate::agent::Nobody),
+            None => Arc::new(plugins::Nobody),
         };
         let browser = self.browser.as_deref().map(links::split).transpose().map_err(anyhow::Error::msg)?;
         let era = if self.legacy { Era::Legacy } else { Era::Auto };

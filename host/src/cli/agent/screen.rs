@@ -1,7 +1,7 @@
 //! Where things are shown: lines for a person, above the prompt if there is one, or JSON for programs.
 
 use super::super::printable_lines;
-use crate::telemetry::printable;
+use platform::telemetry::printable;
 use rustyline::ExternalPrinter;
 use serde_json::Value;
 use std::io::{IsTerminal, Write};

@@ -3,17 +3,16 @@
 use super::links::Links;
 use super::screen::{Screen, word};
 use super::words;
-use crate::agent::{
-    Act, Desk, Heard, INBOX, Matter, Model, Notice, OpenCall, Outcome, Reaction, Reactions, ScriptedModel,
-};
-use crate::clock::Clock;
-use crate::imports::{CallContext, Content};
+use agent::{Act, Desk, INBOX, Matter, Model, Notice, OpenCall, Outcome, Reaction, Reactions, ScriptedModel};
+use platform::clock::Clock;
+use runtime::imports::{CallContext, Content};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
+use upstream::Heard;
 
 /// Chunks of one call that are kept for `watch`, and lines of the history.
 const MAX_KEPT: usize = 200;

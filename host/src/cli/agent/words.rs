@@ -1,9 +1,10 @@
 //! Matters and what is heard, in words for a person and as JSON for programs.
 
 use super::screen::{Screen, quoted, word};
-use crate::agent::{Action, Address, Asker, Heard, Item, Matter, words};
-use crate::imports::{Content, SampleAnswer, SampleContent, SampleRequest};
+use agent::{Action, Address, Item, Matter, words};
+use runtime::imports::{Content, SampleAnswer, SampleContent, SampleRequest};
 use serde_json::{Value, json};
+use upstream::{Asker, Heard};
 
 /// Something that waits for a decision.
 pub(super) fn matter(screen: &Screen, id: u64, matter: &Matter) -> (Value, String) {

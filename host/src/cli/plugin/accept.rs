@@ -4,8 +4,8 @@ use super::super::ConfigFile;
 use super::consent::{Ask, Consent};
 use super::ground::{Ground, RUNNING};
 use super::update::difference;
-use crate::install::{changes, news};
 use anyhow::Context;
+use plugins::install::{changes, news};
 use std::process::ExitCode;
 
 #[derive(clap::Args)]

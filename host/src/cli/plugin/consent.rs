@@ -2,10 +2,10 @@
 
 use super::super::answers::{agreed, line};
 use super::super::forms::yes;
-use crate::install::{Proposal, lines, proposals};
-use crate::policy::{Authority, PluginId, Requests};
-use crate::telemetry::printable;
 use anyhow::Context;
+use platform::telemetry::printable;
+use plugins::install::{Proposal, lines, proposals};
+use policy::{Authority, PluginId, Requests};
 use std::io::IsTerminal;
 use toml_edit::Table;
 

@@ -1,13 +1,13 @@
 //! What all commands on installed plugins stand on: the configuration without what is installed, the lock file, the store.
 
 use super::super::ConfigFile;
-use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::host;
-use crate::install::{Lock, Plugins, Sources, Store};
-use crate::policy::{Digest, PluginId};
-use crate::registry::{Examined, Loader, definitions};
 use anyhow::Context;
+use platform::clock::{Clock, SystemClock};
+use plugins::install::{Lock, Plugins, Sources, Store};
+use plugins::registry::{Examined, Loader, definitions};
+use policy::{Digest, PluginId};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ impl Ground {
     /// A component of the store, as it was agreed to or staged.
     pub(super) async fn kept(&self, loader: &Loader, digest: &Digest) -> anyhow::Result<(Vec<u8>, Examined)> {
         let path = self.plugins.store().path(digest);
-        let bytes = crate::package::read_kept(&path)?;
+        let bytes = plugins::package::read_kept(&path)?;
         let found = Digest::of(&bytes);
         anyhow::ensure!(found == *digest, "{} is {found}: it was changed after it was fetched", path.display());
         let seen = loader.examine(&path, &bytes).await?;

@@ -4,9 +4,9 @@ use super::super::ConfigFile;
 use super::consent::{Ask, Consent, quoted};
 use super::ground::{Ground, RUNNING};
 use super::report;
-use crate::install::{Reference, Source, review};
-use crate::policy::{Digest, PluginId, Side};
 use anyhow::Context;
+use plugins::install::{Reference, Source, review};
+use policy::{Digest, PluginId, Side};
 use std::process::ExitCode;
 use toml_edit::Table;
 
@@ -65,7 +65,7 @@ impl Install {
     }
 
     /// The plugin of this name, if nothing else has it.
-    fn free(&self, ground: &Ground, lock: &crate::install::Lock, name: &str) -> anyhow::Result<PluginId> {
+    fn free(&self, ground: &Ground, lock: &plugins::install::Lock, name: &str) -> anyhow::Result<PluginId> {
         let side = if self.agent { Side::Agent } else { Side::Server };
         let id = PluginId::new(side, name)
             .map_err(|why| anyhow::anyhow!("it cannot be called {name:?}: {why}; choose another name with --name"))?;

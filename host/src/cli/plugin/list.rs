@@ -1,16 +1,16 @@
 //! `portcullis plugin list`.
 
 use super::super::{ConfigFile, printable_lines};
-use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::host::{self, Host};
-use crate::imports::Offer;
-use crate::install::{Entry, Lock};
-use crate::package::{Claims, Inspection};
-use crate::policy::{Digest, PluginSpec};
-use crate::registry::{LoadError, Loader, Reason, suspicions};
-use crate::telemetry::printable;
 use bytesize::ByteSize;
+use platform::clock::SystemClock;
+use platform::telemetry::printable;
+use plugins::install::{Entry, Lock};
+use plugins::package::{Claims, Inspection};
+use plugins::registry::{LoadError, Loader, Reason, suspicions};
+use policy::{Digest, PluginSpec};
+use runtime::imports::Offer;
 use std::process::ExitCode;
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use super::super::{ConfigFile, printable_lines};
 use super::ground::Ground;
 use super::list::short;
-use crate::install::Source;
+use plugins::install::Source;
 use std::process::ExitCode;
 
 #[derive(clap::Args)]

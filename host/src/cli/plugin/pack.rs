@@ -1,13 +1,13 @@
 //! `portcullis plugin pack`.
 
 use super::consent::quoted;
-use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::host;
-use crate::install::{pack, trusted_comment};
-use crate::package;
-use crate::registry::Examined;
 use anyhow::Context;
+use platform::clock::SystemClock;
+use plugins::install::{pack, trusted_comment};
+use plugins::package;
+use plugins::registry::Examined;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;

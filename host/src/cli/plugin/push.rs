@@ -1,13 +1,13 @@
 //! `portcullis plugin push`.
 
 use super::super::ConfigFile;
-use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::host;
-use crate::install::{Reference, Sources, signature_file};
-use crate::package;
-use crate::registry::Examined;
 use anyhow::Context;
+use platform::clock::SystemClock;
+use plugins::install::{Reference, Sources, signature_file};
+use plugins::package;
+use plugins::registry::Examined;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;

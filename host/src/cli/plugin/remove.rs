@@ -3,7 +3,7 @@
 use super::super::ConfigFile;
 use super::super::answers::agreed;
 use super::ground::{Ground, RUNNING};
-use crate::state;
+use services::state;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 

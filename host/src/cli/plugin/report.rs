@@ -1,13 +1,13 @@
 //! What an operator is shown before agreeing. Whatever the plugin wrote is escaped, and nothing of it is left out.
 
 use super::super::{layout, show};
-use crate::imports::Offer;
-use crate::install::{Candidate, Change, Version, texts, words};
-use crate::package::Claims;
-use crate::policy::PluginId;
-use crate::registry::suspicions;
-use crate::telemetry::printable;
 use bytesize::ByteSize;
+use platform::telemetry::printable;
+use plugins::install::{Candidate, Change, Version, texts, words};
+use plugins::package::Claims;
+use plugins::registry::suspicions;
+use policy::PluginId;
+use runtime::imports::Offer;
 
 /// A component that was fetched, for the first time: what it could do first, what it merely is last.
 pub(super) fn candidate(id: &PluginId, reference: &str, new: &Candidate) {

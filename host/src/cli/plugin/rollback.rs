@@ -3,8 +3,8 @@
 use super::super::ConfigFile;
 use super::ground::{Ground, RUNNING};
 use super::update::difference;
-use crate::install::{InstallError, changes};
-use crate::telemetry::printable;
+use platform::telemetry::printable;
+use plugins::install::{InstallError, changes};
 use std::process::ExitCode;
 
 #[derive(clap::Args)]

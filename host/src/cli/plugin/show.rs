@@ -2,12 +2,12 @@
 
 use super::super::{ConfigFile, show};
 use super::report;
-use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::host;
-use crate::install::{Entry, Lock, changes};
-use crate::policy::PluginSpec;
-use crate::telemetry::printable;
+use platform::clock::SystemClock;
+use platform::telemetry::printable;
+use plugins::install::{Entry, Lock, changes};
+use policy::PluginSpec;
 use std::process::ExitCode;
 use std::sync::Arc;
 

@@ -3,10 +3,10 @@
 use super::super::{ConfigFile, printable_lines};
 use super::ground::{Ground, RUNNING};
 use super::report;
-use crate::imports::Offer;
-use crate::install::{Change, Entry, Source, Sources, Updated, review};
-use crate::policy::{Digest, PluginId};
-use crate::registry::Loader;
+use plugins::install::{Change, Entry, Source, Sources, Updated, review};
+use plugins::registry::Loader;
+use policy::{Digest, PluginId};
+use runtime::imports::Offer;
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
@@ -112,7 +112,7 @@ pub(super) async fn difference(
 /// Nothing is newer; a component that is gone or was changed is put back.
 async fn repair(ground: &Ground, sources: &Sources, id: &PluginId, entry: &Entry) -> anyhow::Result<()> {
     let path = ground.plugins.store().path(&entry.installed.digest);
-    let intact = crate::package::read_kept(&path).is_ok_and(|bytes| Digest::of(&bytes) == entry.installed.digest);
+    let intact = plugins::package::read_kept(&path).is_ok_and(|bytes| Digest::of(&bytes) == entry.installed.digest);
     if intact {
         println!("[{id}] is up to date.");
         return Ok(());

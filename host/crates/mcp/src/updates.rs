@@ -1,0 +1,78 @@
+//! Changes for clients of the older protocol: told on their connection, without being asked for lists, after
+//! `resources/subscribe` for resources.
+
+use super::changed::Changed;
+use super::listen::{MAX_URI, MAX_URIS};
+use platform::changes::{Change, Changes};
+use policy::Principal;
+use rmcp::ErrorData;
+use rmcp::model::ResourceUpdatedNotificationParam;
+use rmcp::service::{Peer, RoleServer, ServiceError};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::broadcast::Receiver;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+/// What one connection wants to know. Dropped with the connection, which ends the telling.
+pub(super) struct Updates {
+    subscribed: Arc<Mutex<BTreeSet<String>>>,
+    _connected: DropGuard,
+}
+
+impl Updates {
+    /// From now on.
+    pub(super) fn new(changes: &Changes, principal: Principal, peer: Peer<RoleServer>) -> Self {
+        let subscribed = Arc::<Mutex<BTreeSet<String>>>::default();
+        let connected = CancellationToken::new();
+        let telling = tell(changes.subscribe(), principal, peer, subscribed.clone());
+        tokio::spawn(connected.clone().run_until_cancelled_owned(telling));
+        Self { subscribed, _connected: connected.drop_guard() }
+    }
+
+    /// `resources/subscribe`. A resource need not exist yet, and whether somebody else has it is not told.
+    pub(super) fn subscribe(&self, uri: String) -> Result<(), ErrorData> {
+        let mut subscribed = self.subscribed.lock().unwrap_or_else(PoisonError::into_inner);
+        if uri.len() > MAX_URI {
+            return Err(ErrorData::invalid_params(format!("the URI is longer than {MAX_URI} bytes"), None));
+        }
+        if subscribed.len() >= MAX_URIS && !subscribed.contains(&uri) {
+            let text = format!("{MAX_URIS} resources are subscribed to already; unsubscribe from some");
+            return Err(ErrorData::invalid_params(text, None));
+        }
+        subscribed.insert(uri);
+        Ok(())
+    }
+
+    /// `resources/unsubscribe`.
+    pub(super) fn unsubscribe(&self, uri: &str) {
+        self.subscribed.lock().unwrap_or_else(PoisonError::into_inner).remove(uri);
+    }
+}
+
+async fn tell(
+    mut changes: Receiver<Change>,
+    principal: Principal,
+    peer: Peer<RoleServer>,
+    subscribed: Arc<Mutex<BTreeSet<String>>>,
+) -> Result<(), ServiceError> {
+    while let Some(changed) = Changed::next(&mut changes, &principal).await {
+        if changed.tools {
+            peer.notify_tool_list_changed().await?;
+        }
+        if changed.prompts {
+            peer.notify_prompt_list_changed().await?;
+        }
+        if changed.resources {
+            peer.notify_resource_list_changed().await?;
+        }
+        let uris: Vec<String> = {
+            let subscribed = subscribed.lock().unwrap_or_else(PoisonError::into_inner);
+            subscribed.iter().filter(|uri| changed.resource(uri)).cloned().collect()
+        };
+        for uri in uris {
+            peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await?;
+        }
+        Changed::pause().await;
+    }
+    Ok(())
+}

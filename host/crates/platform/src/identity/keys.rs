@@ -1,0 +1,145 @@
+//! API keys. The file holds their digests only, so that reading it is not enough to be somebody.
+
+use crate::telemetry::printable;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
+use policy::Principal;
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, HashMap};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// Marks our keys, so that people and scanners know one when they see it.
+const PREFIX: &str = "portcullis_";
+/// The longest name.
+const MAX_NAME: usize = 64;
+
+type KeyDigest = [u8; 32];
+
+/// Keys that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "each variant's sentence says what its fields are")]
+pub enum KeysError {
+    #[error("cannot read the API keys {path}: {source}; make the first with `portcullis key new NAME`")]
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("{path}: {message}")]
+    Parse { path: PathBuf, message: String },
+    #[error("`{0}` is no name for a key: use 1 to {MAX_NAME} of A-Z a-z 0-9 - _ . @")]
+    Name(String),
+    #[error("no random bytes can be had: {0}")]
+    Random(std::io::Error),
+}
+
+/// Who holds which key.
+#[derive(Debug, Default)]
+pub(super) struct ApiKeys(HashMap<KeyDigest, Principal>);
+
+impl ApiKeys {
+    /// Reads the file: lines of the form `alice = "sha256:<64 hex digits>"`.
+    pub(super) fn read(path: &Path) -> Result<Self, KeysError> {
+        let fail = |source| KeysError::Read { path: path.to_owned(), source };
+        let text = std::fs::read_to_string(path).map_err(fail)?;
+        let mode = std::fs::metadata(path).map_err(fail)?.permissions().mode();
+        if mode & 0o077 != 0 {
+            tracing::warn!(
+                path = %path.display(),
+                mode = format!("{:o}", mode & 0o777),
+                "the file of API keys can be used by others on this machine: chmod 600 it"
+            );
+        }
+        Self::parse(&text).map_err(|message| KeysError::Parse { path: path.to_owned(), message })
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let lines: BTreeMap<String, String> = toml::from_str(text).map_err(|error| error.to_string())?;
+        let mut keys = HashMap::new();
+        for (name, digest) in lines {
+            check_name(&name).map_err(|error| error.to_string())?;
+            let digest = digest.strip_prefix("sha256:").and_then(from_hex).ok_or_else(|| {
+                format!("`{name}` must be \"sha256:<64 hex digits>\", as `portcullis key new {name}` prints it")
+            })?;
+            if let Some(other) = keys.insert(digest, Principal::known("key", &name)) {
+                return Err(format!("`{name}` and `{other}` have the same key; each needs its own"));
+            }
+        }
+        Ok(Self(keys))
+    }
+
+    /// Whose key this is. Digests are compared, not keys: how long that takes says nothing about any key.
+    pub(super) fn owner(&self, key: &str) -> Option<Principal> {
+        self.0.get(&digest_of(key)).cloned()
+    }
+}
+
+/// A key that was just made.
+pub struct NewKey {
+    /// To be given to its holder; it cannot be had again.
+    pub key: String,
+    /// The line for the file.
+    pub line: String,
+}
+
+impl NewKey {
+    /// Makes a random key of 256 bits.
+    pub fn make(name: &str) -> Result<Self, KeysError> {
+        check_name(name)?;
+        let mut bytes = [0; 32];
+        rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())
+            .map_err(|error| KeysError::Random(error.into()))?;
+        let key = format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes));
+        // Quoted, since a dot or an @ is not plain in TOML.
+        let line = format!("\"{name}\" = \"sha256:{}\"", HEXLOWER.encode(&digest_of(&key)));
+        Ok(Self { key, line })
+    }
+}
+
+fn check_name(name: &str) -> Result<(), KeysError> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.@".contains(c);
+    if !name.is_empty() && name.len() <= MAX_NAME && name.chars().all(plain) {
+        Ok(())
+    } else {
+        Err(KeysError::Name(printable(name).into_owned()))
+    }
+}
+
+fn digest_of(key: &str) -> KeyDigest {
+    Sha256::digest(key.as_bytes()).into()
+}
+
+fn from_hex(text: &str) -> Option<KeyDigest> {
+    HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok()?.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_key_opens_and_no_other_does() {
+        let (alice, bob) = (NewKey::make("alice").unwrap(), NewKey::make("bob@example.com").unwrap());
+        let keys = ApiKeys::parse(&format!("{}\n{}\n", alice.line, bob.line)).unwrap();
+        assert_eq!(keys.owner(&alice.key), Some(Principal::known("key", "alice")));
+        assert_eq!(keys.owner(&bob.key), Some(Principal::known("key", "bob@example.com")));
+        assert!(!alice.line.contains(&alice.key));
+        for wrong in ["", "alice", &alice.line, &alice.key[1..], &format!("{}x", alice.key)] {
+            assert_eq!(keys.owner(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let digest = format!("sha256:{}", "0".repeat(64));
+        for (text, expected) in [
+            ("alice = \"secret\"".to_owned(), "sha256:<64 hex digits>"),
+            (format!("alice = \"{digest}0\""), "sha256:<64 hex digits>"),
+            (format!("alice = \"{digest}\"\nbob = \"{digest}\""), "same key"),
+            (format!("\"a b\" = \"{digest}\""), "no name for a key"),
+            (format!("alice = \"{digest}\"\nalice = \"{digest}\""), "duplicate"),
+            ("[alice]\nkey = 1".to_owned(), "alice"),
+        ] {
+            let message = ApiKeys::parse(&text).unwrap_err();
+            assert!(message.contains(expected), "{text}\n{message}");
+        }
+    }
+}

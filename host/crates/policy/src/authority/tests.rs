@@ -1,0 +1,106 @@
+//! Both keys, and what is told when one is missing.
+
+use super::*;
+use crate::Side;
+
+fn authority(requests: &str, grants: &str) -> Authority {
+    let plugin = PluginId { side: Side::Server, name: "p".into() };
+    Authority::new(plugin, &toml::from_str(requests).unwrap(), &toml::from_str(grants).unwrap())
+}
+
+const SRC: &str = r#"filesystem = [{ host = ".", guest = "/src", access = "write" }]"#;
+
+#[test]
+fn both_keys_are_needed() {
+    assert!(authority("", SRC).mounts().is_empty());
+    assert_eq!(authority("", SRC).idle_grants(), ["filesystem"]);
+    assert!(authority(r#"filesystem = "read""#, "").mounts().is_empty());
+    let tools = r#"agent-tools = ["notes.*"]"#;
+    assert!(authority(tools, "").agent_tool("notes.add").is_err());
+    assert!(authority("", tools).agent_tool("notes.add").is_err());
+    assert!(authority(tools, r#"agent-tools = ["notes.add"]"#).agent_tool("notes.add").is_ok());
+    assert!(authority(tools, r#"agent-tools = ["notes.add"]"#).agent_tool("notes.search").is_err());
+}
+
+/// What only one key covers is not allowed, however wide the other is.
+#[test]
+fn each_key_bounds_the_other() {
+    let target = HttpTarget::read("GET", "https://a.example/v1").unwrap().0;
+    let may = |requests: &str, grants: &str| {
+        let authority = authority(requests, grants);
+        (authority.http(&target).is_ok(), authority.secret("key", "a.example").is_ok())
+    };
+    let requests = "http = [\"https://*\"]\nsecrets = [\"key\"]";
+    let grants = "http = [{ allow = \"https://*\" }]\nsecrets = [{ name = \"key\", hosts = [\"a.example\"] }]";
+    assert_eq!(may(requests, grants), (true, true));
+    assert_eq!(may("", grants), (false, false));
+    assert_eq!(
+        may(&requests.replace("https://*", "https://b.example").replace("key", "other"), grants),
+        (false, false)
+    );
+    assert_eq!(may(requests, ""), (false, false));
+    assert_eq!(may(requests, &grants.replace("https://*", "https://b.example").replace("a.e", "b.e")), (false, false));
+}
+
+#[test]
+fn the_lesser_access_counts() {
+    assert_eq!(authority(r#"filesystem = "read""#, SRC).mounts()[0].access, Access::Read);
+    assert_eq!(authority(r#"filesystem = "write""#, SRC).mounts()[0].access, Access::Write);
+}
+
+#[test]
+fn refused_paths_are_told_apart() {
+    let read =
+        authority(r#"filesystem = "write""#, r#"filesystem = [{ host = ".", guest = "/src", access = "read" }]"#);
+    let words = |path, access| read.path_refused(path, access).to_string();
+    assert!(words("/src/../../etc/passwd", Access::Read).contains("`/etc/passwd` is outside"));
+    assert!(words("/src/../../etc/passwd", Access::Read).contains(r#"guest = "/etc""#));
+    assert!(words("/srcs/x", Access::Read).contains("is outside"));
+    assert!(words("../etc/x", Access::Read).contains("`/etc/x` is outside"));
+    assert!(words("x", Access::Write).contains("may only be read"));
+    assert!(words("/src/link/x", Access::Read).contains("leads outside"));
+    let write = words("/src/x", Access::Write);
+    assert!(write.contains("may only be read") && write.contains(r#"guest = "/src", access = "write""#), "{write}");
+    let unrequested = authority(r#"filesystem = "read""#, SRC).path_refused("/src/x", Access::Write).to_string();
+    assert!(unrequested.contains("is not requested by the plugin"), "{unrequested}");
+}
+
+#[test]
+fn private_results_stay_where_they_are() {
+    use crate::Origin;
+    let secrets = Secrets::from([Origin::Client]);
+    let github = Hearer::Connection("github".into());
+    let denied = authority("", "").flow(&secrets, &github).unwrap_err().to_string();
+    assert!(denied.contains("flows = [\"client -> connections.github\"]"), "{denied}");
+    assert!(authority("", r#"flows = ["client -> connections.*"]"#).flow(&secrets, &github).is_ok());
+    assert!(authority("", "").flow(&secrets, &Hearer::Origin(Origin::User)).is_ok());
+    assert!(authority("", "").flow(&Secrets::new(), &github).is_ok());
+    let own = Hearer::Origin(Origin::Upstream("a".into()));
+    assert!(authority("", "").flow(&Secrets::from([Origin::Upstream("a".into())]), &own).is_ok());
+    assert!(authority("", "").flow(&Secrets::from([Origin::Upstream("b".into())]), &own).is_err());
+}
+
+#[test]
+fn the_machine_gives_what_both_keys_name() {
+    let both = "env = [\"TZ\", \"UNSET\"]\n";
+    let requests = both.to_owned() + "scratch = true";
+    let grants = "env = [\"TZ\", \"HOME\"]\nscratch = { guest = \"/own\" }";
+    let environment = [("TZ", "UTC"), ("HOME", "/home/x"), ("UNSET", "no")];
+    let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    let machine = Machine { environment, state: Some("/state".into()) };
+    let whole = authority(&requests, grants).on(&machine);
+    assert_eq!(whole.environment(), [("TZ".to_owned(), "UTC".to_owned())]);
+    assert_eq!(whole.scratch_folder().unwrap(), (Path::new("/state/scratch/plugins.p"), 64 << 20));
+    assert!(whole.path("/own/x", Access::Write).is_ok() && whole.path("/own/../x", Access::Read).is_err());
+    assert!(whole.variable("TZ").is_ok() && whole.variable("HOME").is_err() && whole.variable("UNSET").is_err());
+    for (requests, grants) in [("", grants), (requests.as_str(), "")] {
+        let nothing = authority(requests, grants).on(&machine);
+        assert!(nothing.environment().is_empty() && nothing.mounts().is_empty());
+    }
+}
+
+#[test]
+fn unknown_keys_are_errors() {
+    assert!(toml::from_str::<Grants>("network = true").is_err());
+    assert!(toml::from_str::<Requests>("network = true").is_err());
+}

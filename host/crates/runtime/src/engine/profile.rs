@@ -1,0 +1,180 @@
+//! The two engine configurations, one per meter, and why each setting is as it is.
+
+use super::ticker;
+use data_encoding::HEXLOWER;
+use policy::{Limits, Metering};
+use sha2::{Digest as _, Sha256};
+use std::hash::{Hash, Hasher};
+use std::num::NonZeroUsize;
+use std::sync::OnceLock;
+use wasmtime::{
+    Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, Strategy,
+    WasmBacktraceDetails,
+};
+
+/// Instances that run at once in one engine, nested calls included. Bounds memory and the processors' load.
+pub const MAX_INSTANCES: u32 = 256;
+/// Instances of calls that wait for somebody outside, besides those. Bounds the memory they hold meanwhile.
+pub const MAX_WAITING: u32 = 1_024;
+/// All of them. Bounds address space: each takes 8 GiB of it, of which it can use a fraction.
+const POOL: u32 = MAX_INSTANCES + MAX_WAITING;
+/// Core instances, memories and tables of one component. Bounds what a small component can multiply into.
+pub(super) const INSTANCES_PER_COMPONENT: u32 = 32;
+pub(super) const MEMORIES_PER_COMPONENT: u32 = 4;
+pub(super) const TABLES_PER_COMPONENT: u32 = 8;
+/// WebAssembly stack of a call; recursion beyond it is a typed error.
+const WASM_STACK: usize = 512 << 10;
+/// Native stack of a call: the WebAssembly stack and room for the host functions it calls.
+const CALL_STACK: usize = 2 << 20;
+/// What of a memory slot stays mapped after a call: touching these pages again costs no page fault. Times all slots, it
+/// bounds what an idle host still holds after a burst.
+const KEEP_RESIDENT: usize = 128 << 10;
+
+/// What a component is compiled for. Code of one profile does not load in the other.
+pub type Profile = Metering;
+
+/// The engines, each made when the first plugin needs it.
+pub struct Engines {
+    fuel: OnceLock<Result<Running, String>>,
+    ticks: OnceLock<Result<Running, String>>,
+}
+
+struct Running {
+    engine: Engine,
+    fingerprint: String,
+}
+
+impl Engines {
+    /// No engine yet.
+    pub fn new() -> Self {
+        Self { fuel: OnceLock::new(), ticks: OnceLock::new() }
+    }
+
+    /// The engine of a profile.
+    pub fn get(&self, profile: Profile) -> Result<&Engine, String> {
+        self.running(profile).map(|running| &running.engine)
+    }
+
+    /// Instances there are now, those that wait for a call included.
+    pub fn instances(&self) -> u64 {
+        let made = [&self.fuel, &self.ticks].into_iter().filter_map(|engine| engine.get()?.as_ref().ok());
+        made.filter_map(|running| running.engine.pooling_allocator_metrics())
+            .map(|pool| pool.component_instances())
+            .sum()
+    }
+
+    /// What compiled code depends on besides the component: wasmtime's version, target and settings. Hexadecimal.
+    pub fn fingerprint(&self, profile: Profile) -> Result<&str, String> {
+        self.running(profile).map(|running| running.fingerprint.as_str())
+    }
+
+    fn running(&self, profile: Profile) -> Result<&Running, String> {
+        let cell = match profile {
+            Metering::Fuel => &self.fuel,
+            Metering::Ticks => &self.ticks,
+        };
+        cell.get_or_init(|| start(profile)).as_ref().map_err(Clone::clone)
+    }
+}
+
+impl Default for Engines {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn start(profile: Profile) -> Result<Running, String> {
+    let engine = Engine::new(&pooled(profile)).or_else(|pool_error| {
+        // Machines with little address space (small containers, some ulimits) cannot reserve the pool.
+        tracing::warn!(%pool_error, "no pool of instances on this machine: allocating on demand, calls take longer");
+        Engine::new(&base(profile)).map_err(|error| format!("no WebAssembly engine on this machine: {error:#}"))
+    })?;
+    let fingerprint = fingerprint(&engine);
+    ticker::start(&engine).map_err(|error| format!("the epoch ticker did not start: {error}"))?;
+    Ok(Running { engine, fingerprint })
+}
+
+/// The engine of the compile worker: same code, no pool.
+pub(super) fn compile_only(profile: Profile) -> wasmtime::Result<Engine> {
+    Engine::new(&base(profile))
+}
+
+fn base(profile: Profile) -> Config {
+    let mut config = Config::new();
+    config
+        .strategy(Strategy::Cranelift)
+        .cranelift_opt_level(OptLevel::Speed)
+        .consume_fuel(profile == Metering::Fuel)
+        .epoch_interruption(true)
+        .max_wasm_stack(WASM_STACK)
+        .async_stack_size(CALL_STACK)
+        // A stack that another tenant's call used must not be readable.
+        .async_stack_zeroing(true)
+        // Without it a call is 4x cheaper; nothing here uses component-model async.
+        .concurrency_support(false)
+        .shared_memory(false)
+        .gc_support(false)
+        .wasm_gc(false)
+        .wasm_relaxed_simd(false)
+        .wasm_memory64(false)
+        .wasm_stack_switching(false)
+        .wasm_backtrace_max_frames(NonZeroUsize::new(20))
+        // Parsing a guest's debug information would be work that the guest sizes.
+        .wasm_backtrace_details(WasmBacktraceDetails::Disable);
+    config
+}
+
+fn pooled(profile: Profile) -> Config {
+    // Keeping pages resident pays only where the kernel can tell which were written (Linux 6.7).
+    let scan = PoolingAllocationConfig::is_pagemap_scan_available();
+    let mut pool = PoolingAllocationConfig::new();
+    pool.total_component_instances(POOL)
+        .total_core_instances(4 * POOL)
+        .total_memories(2 * POOL)
+        .total_tables(4 * POOL)
+        .total_stacks(POOL)
+        .max_core_instances_per_component(INSTANCES_PER_COMPONENT)
+        .max_memories_per_component(MEMORIES_PER_COMPONENT)
+        .max_tables_per_component(TABLES_PER_COMPONENT)
+        .max_memory_size(usize::try_from(Limits::MEMORY_CEILING.as_u64()).unwrap_or(usize::MAX))
+        .table_elements(usize::try_from(Limits::TABLE_ELEMENTS_CEILING).unwrap_or(usize::MAX))
+        .linear_memory_keep_resident(if scan { KEEP_RESIDENT } else { 0 })
+        .table_keep_resident(if scan { 64 << 10 } else { 0 })
+        // More than most calls use. It is zeroed after each call, and kept for every stack that was ever in use.
+        .async_stack_keep_resident(32 << 10)
+        .pagemap_scan(Enabled::Auto)
+        .max_unused_warm_slots(32);
+    let mut config = base(profile);
+    config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
+    config
+}
+
+fn fingerprint(engine: &Engine) -> String {
+    /// Feeds what `Hash` feeds into SHA-256: the standard hasher is neither stable nor wide enough for a cache key.
+    struct Sha(Sha256);
+    impl Hasher for Sha {
+        fn write(&mut self, bytes: &[u8]) {
+            self.0.update(bytes);
+        }
+        fn finish(&self) -> u64 {
+            0
+        }
+    }
+    let mut sha = Sha(Sha256::new());
+    engine.precompile_compatibility_hash().hash(&mut sha);
+    HEXLOWER.encode(&sha.0.finalize()[..16])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_of_one_profile_is_not_code_of_the_other() {
+        let engines = Engines::new();
+        let fuel = engines.fingerprint(Metering::Fuel).unwrap();
+        assert_ne!(fuel, engines.fingerprint(Metering::Ticks).unwrap());
+        // The worker compiles without a pool; its code must still be for the server's engine.
+        assert_eq!(fuel, fingerprint(&compile_only(Metering::Fuel).unwrap()));
+    }
+}

@@ -1,0 +1,68 @@
+//! What wasmtime reports, as a typed error. Some of its errors have private types and are known by their text only;
+//! `tests/suite` pins each with a guest, so an update of wasmtime that rewords one fails there.
+
+use super::error::{CallError, Crowd};
+use super::limiter::Refused;
+use super::profile::MAX_INSTANCES;
+use super::store::Supervision;
+use platform::telemetry::printable;
+use policy::Spent;
+use wasmtime::{Error, PoolConcurrencyLimitError, Trap};
+
+pub(super) fn classify(error: &Error, supervision: &Supervision, spent: Spent) -> CallError {
+    let allowance = supervision.allowance();
+    let limits = &allowance.limits;
+    if let Some(known) = error.downcast_ref::<CallError>() {
+        return known.clone();
+    }
+    if let Some(exit) = error.downcast_ref::<wasmtime_wasi::I32Exit>() {
+        return CallError::Exited { status: exit.0 };
+    }
+    if error.is::<PoolConcurrencyLimitError>() {
+        return CallError::Busy { of: Crowd::Instances, limit: MAX_INSTANCES };
+    }
+    if error.is::<std::str::Utf8Error>() {
+        return CallError::InvalidOutput { reason: "a string is not valid UTF-8".into() };
+    }
+    let trap = error.downcast_ref::<Trap>().copied();
+    match trap {
+        Some(Trap::OutOfFuel) => {
+            let limit = allowance.budget.fuel.unwrap_or(limits.fuel);
+            return CallError::FuelExhausted { limit, used: spent.fuel.unwrap_or(limit) };
+        }
+        Some(Trap::Interrupt) => {
+            return CallError::CpuExhausted { limit: allowance.budget.cpu.unwrap_or(limits.cpu), used: spent.cpu };
+        }
+        Some(Trap::StackOverflow) => return CallError::StackOverflow,
+        _ => {}
+    }
+    let text = format!("{error:#}");
+    if text.contains("fuel allocated for hostcalls has been exhausted") {
+        return CallError::HostcallExceeded { limit: limits.hostcall.as_u64() };
+    }
+    if text.contains("store handle limit exceeded") || text.contains("resource table has no free keys") {
+        return CallError::HandlesExceeded { limit: limits.handles };
+    }
+    if text.contains("resource limit exceeded:") {
+        return CallError::InstancesExceeded { detail: text };
+    }
+    // A guest that is refused memory usually aborts: the refusal is the cause, the trap its consequence.
+    match supervision.limiter.refused() {
+        Some(Refused::Memory { requested }) => {
+            return CallError::MemoryExceeded { limit: limits.memory.as_u64(), requested };
+        }
+        Some(Refused::Table { requested }) => {
+            return CallError::TableExceeded { limit: limits.table_elements, requested };
+        }
+        None => {}
+    }
+    let name = trap.map_or_else(|| "error".to_owned(), |trap| trap.to_string());
+    let message = supervision.last_words().map_or_else(|| trap_sentence(trap, error), str::to_owned);
+    CallError::Trap { trap: name, message }
+}
+
+/// Wasmtime's own words about a failure, without the backtrace, which is for the log.
+fn trap_sentence(trap: Option<Trap>, error: &Error) -> String {
+    tracing::debug!("a guest trapped: {}", printable(&format!("{error:?}")));
+    trap.map_or_else(|| error.root_cause().to_string(), |trap| trap.to_string())
+}

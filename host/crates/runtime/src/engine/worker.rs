@@ -1,0 +1,137 @@
+//! Compilation in a child process: a component can make a compiler take for ever, eat all memory or panic, and none of
+//! that is covered by wasmtime's promises. So it happens where it can be killed.
+
+use super::cache::TrustedCode;
+use super::profile::{self, Profile};
+use platform::confine;
+use policy::Metering;
+use rustix::process::{Resource, Rlimit, Signal, setrlimit};
+use std::io::{self, Read, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+/// The hidden command under which the host's own binary is the worker.
+pub const WORKER_COMMAND: &str = "compile-worker";
+/// Address space of the worker. Bounds compile bombs that eat memory.
+const MEMORY: u64 = 2 << 30;
+/// CPU time of the worker, and what each MiB of component adds: a language runtime of 18 MiB is honest work for half a
+/// minute. Bounds compile bombs that loop, which are small.
+const CPU_SECONDS: u64 = 20;
+const CPU_SECONDS_PER_MIB: u64 = 4;
+/// Wall-clock time of the worker, likewise, for one that neither loops nor ends.
+const WALL: Duration = Duration::from_secs(30);
+const WALL_PER_MIB: Duration = Duration::from_secs(8);
+/// Compiled code of one component; it is held in memory.
+const MAX_CODE: u64 = 512 << 20;
+/// What of the worker's complaints is kept.
+const MAX_COMPLAINT: u64 = 4 << 10;
+
+/// How the worker is started.
+#[derive(Debug, Clone)]
+pub struct CompileWorker {
+    program: PathBuf,
+}
+
+impl CompileWorker {
+    /// `program` is a `portcullis` binary.
+    pub fn new(program: PathBuf) -> Self {
+        Self { program }
+    }
+
+    /// Compiles a component. The error is a sentence for the operator.
+    pub(super) async fn compile(&self, component: &[u8], profile: Profile) -> Result<TrustedCode, String> {
+        let mut child = tokio::process::Command::new(&self.program)
+            .args([WORKER_COMMAND, profile_name(profile)])
+            .env_clear()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(|error| format!("the compile worker {} did not start: {error}", self.program.display()))?;
+        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(mut to), Some(from), Some(complaints)) = pipes else {
+            return Err("the compile worker has no pipes".into());
+        };
+        let work = async {
+            let mut code = Vec::new();
+            let mut complaint = String::new();
+            let send = async {
+                // A worker that dies early closes its end; its exit status says more than this error would.
+                let _ = to.write_all(component).await;
+                drop(to);
+            };
+            let mut code_from = from.take(MAX_CODE + 1);
+            let mut complaints_from = complaints.take(MAX_COMPLAINT);
+            let (_, code_read, _) =
+                tokio::join!(send, code_from.read_to_end(&mut code), complaints_from.read_to_string(&mut complaint));
+            code_read?;
+            io::Result::Ok((code, complaint, child.wait().await?))
+        };
+        let wall = WALL + WALL_PER_MIB * u32::try_from(component.len() >> 20).unwrap_or(u32::MAX);
+        let (code, complaint, status) = tokio::time::timeout(wall, work)
+            .await
+            .map_err(|_| format!("compiling took longer than {} s and was stopped", wall.as_secs()))?
+            .map_err(|error| format!("the compile worker failed: {error}"))?;
+        if !status.success() {
+            let complaint = complaint.trim();
+            return Err(match complaint {
+                "" if status.signal() == Some(Signal::SYS.as_raw()) => {
+                    "the compiler wanted of the system what compiling does not need, and was stopped".to_owned()
+                }
+                "" => format!(
+                    "compiling needed more than {} GiB of memory or {} s of CPU time and was stopped ({status})",
+                    MEMORY >> 30,
+                    cpu_seconds(component.len()),
+                ),
+                // The words of whoever was refused an allocation; its size says nothing.
+                _ if complaint.contains("memory allocation of") && status.signal() == Some(Signal::ABORT.as_raw()) => {
+                    format!("compiling needed more than {} GiB of memory and was stopped", MEMORY >> 30)
+                }
+                _ => complaint.to_owned(),
+            });
+        }
+        if code.len() as u64 > MAX_CODE {
+            return Err(format!("the compiled code is larger than {} MiB", MAX_CODE >> 20));
+        }
+        Ok(TrustedCode::from_worker(code))
+    }
+}
+
+fn cpu_seconds(component: usize) -> u64 {
+    CPU_SECONDS + CPU_SECONDS_PER_MIB * (component as u64 >> 20)
+}
+
+fn profile_name(profile: Profile) -> &'static str {
+    match profile {
+        Metering::Fuel => "fuel",
+        Metering::Ticks => "ticks",
+    }
+}
+
+/// The worker's side: component on stdin, compiled code on stdout.
+pub fn run_worker(profile: &str) -> Result<(), String> {
+    let profile = match profile {
+        "fuel" => Metering::Fuel,
+        "ticks" => Metering::Ticks,
+        other => return Err(format!("no such profile: {other}")),
+    };
+    let limit = |resource, value| setrlimit(resource, Rlimit { current: Some(value), maximum: Some(value) });
+    limit(Resource::As, MEMORY)
+        .and_then(|()| limit(Resource::Nofile, 16))
+        .and_then(|()| limit(Resource::Fsize, 0))
+        .and_then(|()| limit(Resource::Core, 0))
+        .map_err(|error| format!("cannot limit the compile worker: {error}"))?;
+    // From here on it has its pipes and its memory, and nothing else.
+    confine::worker().map_err(|error| error.to_string())?;
+    let mut component = Vec::new();
+    io::stdin().lock().read_to_end(&mut component).map_err(|error| error.to_string())?;
+    limit(Resource::Cpu, cpu_seconds(component.len()))
+        .map_err(|error| format!("cannot limit the compile worker: {error}"))?;
+    let engine = profile::compile_only(profile).map_err(|error| format!("{error:#}"))?;
+    let code = engine.precompile_component(&component).map_err(|error| format!("it does not compile: {error:#}"))?;
+    io::stdout().lock().write_all(&code).map_err(|error| error.to_string())
+}

@@ -1,0 +1,123 @@
+//! Questions without wasm and without MCP.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use super::super::{CallContext, NoConnections};
+use super::*;
+use policy::{Authority, Lineage, Side};
+use serde_json::json;
+use std::sync::Mutex;
+
+/// Answers from a script and remembers what was asked.
+#[derive(Default)]
+struct Script {
+    abilities: Abilities,
+    replies: Mutex<Vec<Vec<Reply>>>,
+    seen: Mutex<Vec<Vec<String>>>,
+}
+
+#[async_trait]
+impl ClientCalls for Script {
+    fn abilities(&self) -> Abilities {
+        self.abilities
+    }
+
+    async fn ask(&self, inquiry: Inquiry) -> Result<Vec<Reply>, ClientError> {
+        let told = |(key, asked): &(String, Asked)| match asked {
+            Asked::Form { message, .. } => format!("{key}: {message}"),
+            other => format!("{key}: {other:?}"),
+        };
+        self.seen.lock().unwrap().push(inquiry.questions.iter().map(told).collect());
+        Ok(self.replies.lock().unwrap().remove(0))
+    }
+}
+
+const ALL: Abilities = Abilities { form: true, url: true, sample: true, sample_tools: true, roots: true };
+
+fn client(script: &Arc<Script>, requests: &str, grants: &str) -> Client {
+    let plugin = PluginId { side: Side::Server, name: "p".into() };
+    let authority = Authority::new(plugin, &toml::from_str(requests).unwrap(), &toml::from_str(grants).unwrap());
+    let authority = Arc::new(authority);
+    let (limits, call) = (Limits::default(), CallContext::new("local"));
+    let lineage = Lineage::root("plugins.p.x".into(), &limits);
+    let accounts = Accounts::new(authority.clone(), &limits, &call, lineage, Arc::new(NoConnections));
+    Client::new(authority, &Limits { questions: 6, ..Limits::default() }, script.clone(), accounts)
+}
+
+fn name_form() -> Question {
+    let schema = r#"{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}"#;
+    Question::Form { message: "Who?".into(), schema: schema.into() }
+}
+
+fn accepted(content: serde_json::Value) -> Reply {
+    Reply::Form(Decision::Accept, Some(content))
+}
+
+#[tokio::test]
+async fn a_wrong_answer_is_asked_again_and_told_why() {
+    let script = Arc::new(Script { abilities: ALL, ..Script::default() });
+    let mut client = client(&script, "client.form = true", "client.form = true");
+    *script.replies.lock().unwrap() = vec![
+        vec![accepted(json!({"name": 1})), Reply::Form(Decision::Decline, None)],
+        vec![Reply::Missing("nothing".into())],
+        vec![accepted(json!({"name": "Ada"}))],
+    ];
+    let questions = vec![(Some("a".into()), name_form()), (None, name_form())];
+    let answers = client.ask(questions, 0).await.unwrap();
+    let accepted = Answer::Form(FormAnswer::Accepted(r#"{"name":"Ada"}"#.into()));
+    assert_eq!(answers, [accepted, Answer::Form(FormAnswer::Declined)]);
+    let seen = script.seen.lock().unwrap().clone();
+    assert_eq!(seen[0], ["a: Who?", "question-2: Who?"]);
+    assert!(seen[1][0].contains("The last answer was not accepted: /name: "), "{seen:?}");
+    assert_eq!((seen[1].len(), seen[2].clone()), (1, seen[1].clone()));
+    assert_eq!(client.asked(), 4);
+}
+
+#[tokio::test]
+async fn four_wrong_answers_are_enough_and_questions_run_out() {
+    let script = Arc::new(Script { abilities: ALL, ..Script::default() });
+    let mut client = client(&script, "client.form = true", "client.form = true");
+    *script.replies.lock().unwrap() = vec![vec![accepted(json!({}))]; 10];
+    let error = client.ask(vec![(None, name_form())], 0).await.unwrap_err();
+    assert!(matches!(error, ClientError::NotAnswered(reason) if reason.contains("required")));
+    assert_eq!(client.asked(), 4);
+    let error = client.ask(vec![(None, name_form())], 0).await.unwrap_err();
+    assert_eq!(error, exhausted(Budgeted::Questions, 6));
+}
+
+#[tokio::test]
+async fn nothing_is_asked_without_grant_or_ability() {
+    let script = Arc::new(Script::default());
+    let mut ungranted = client(&script, "client.form = true", "");
+    let error = ungranted.ask(vec![(None, name_form())], 0).await.unwrap_err();
+    let ClientError::Denied(denial) = error else { panic!("{error:?}") };
+    assert!(denial.remedy.ends_with("grant p 'client.form = true'"), "{}", denial.remedy);
+    let mut unable = client(&script, "client.form = true", "client.form = true");
+    let error = unable.ask(vec![(None, name_form())], 0).await.unwrap_err();
+    assert_eq!(error, ClientError::Unsupported(Ability::Form));
+    assert!(unable.lacked().form && script.seen.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn sampling_is_capped_and_pages_are_checked() {
+    let script = Arc::new(Script { abilities: ALL, ..Script::default() });
+    let (requests, grants) = (
+        "client.sample = true\nclient.url = true",
+        "client.sample = { calls = 9, tokens = 150 }\nclient.url = [\"x.org\"]",
+    );
+    let mut client = client(&script, requests, grants);
+    let message = SampleMessage { role: crate::imports::Role::User, content: vec![SampleContent::Text("hi".into())] };
+    let request = SampleRequest { messages: vec![message], max_tokens: 100, ..SampleRequest::default() };
+    let answer =
+        SampleAnswer { role: crate::imports::Role::Assistant, content: vec![], model: "m".into(), stop_reason: None };
+    *script.replies.lock().unwrap() = vec![vec![Reply::Sample(answer.clone())]];
+    let first = client.ask(vec![(None, Question::Sample(request.clone()))], 0).await.unwrap();
+    assert_eq!(first, [Answer::Sample(answer)]);
+    let second = client.ask(vec![(None, Question::Sample(request))], 0).await.unwrap_err();
+    assert_eq!(second, exhausted(Budgeted::Tokens, 150));
+    for bad in ["http://x.org", "https://u:p@x.org", "javascript:alert(1)", "x.org", "file:///etc/passwd"] {
+        let page = Question::Url { message: "Look".into(), target: UrlTarget::Address(bad.into()) };
+        assert!(matches!(client.ask(vec![(None, page)], 0).await.unwrap_err(), ClientError::Invalid(_)), "{bad}");
+    }
+    let page = Question::Url { message: "Look".into(), target: UrlTarget::Address("https://x.org.evil.com".into()) };
+    assert!(matches!(client.ask(vec![(None, page)], 0).await.unwrap_err(), ClientError::Denied(_)));
+}

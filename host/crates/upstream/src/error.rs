@@ -1,0 +1,60 @@
+//! Why an upstream server gave no answer.
+
+use runtime::imports::{AgentError, Budgeted, Exhaustion};
+use std::time::Duration;
+
+/// Why a request to an upstream server has no result.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[allow(missing_docs, reason = "each variant's sentence says what its fields are")]
+pub enum UpstreamError {
+    #[error("the server `{server}` is not connected: {reason}")]
+    NotConnected { server: String, reason: String },
+    #[error("the server `{server}` has no tool `{tool}`")]
+    UnknownTool { server: String, tool: String },
+    #[error("the arguments do not match the tool's schema: {0}")]
+    InvalidArguments(String),
+    #[error("the server `{server}` refused the request: {message} ({code})")]
+    Refused { server: String, code: i32, message: String },
+    #[error("the server `{server}` gave no answer within {t}", t = humantime::format_duration(*.limit))]
+    Timeout { server: String, limit: Duration },
+    #[error("the connection to the server `{server}` was lost during the call; whether it took effect is not known")]
+    Lost { server: String },
+    #[error("the server `{server}` answered with {what}")]
+    Malformed { server: String, what: String },
+    #[error("the server `{server}` answered with more than {limit} bytes")]
+    TooLarge { server: String, limit: u64 },
+    #[error("the server `{server}` went on asking after {limit} rounds")]
+    Rounds { server: String, limit: u32 },
+    #[error("{limit} calls to the server `{server}` are under way, which is the limit; try again later")]
+    Busy { server: String, limit: usize },
+    #[error("a question of the server `{server}` could not be answered: {reason}")]
+    Unanswered { server: String, reason: String },
+    #[error("the call was cancelled")]
+    Cancelled,
+}
+
+impl From<UpstreamError> for AgentError {
+    fn from(error: UpstreamError) -> Self {
+        let text = error.to_string();
+        match error {
+            UpstreamError::NotConnected { .. } => AgentError::NotSupported(text),
+            UpstreamError::UnknownTool { server, tool } => AgentError::UnknownTool(format!("{server}.{tool}")),
+            UpstreamError::InvalidArguments(reason) => AgentError::InvalidArguments(reason),
+            UpstreamError::Timeout { limit, .. } => {
+                AgentError::Timeout(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX))
+            }
+            UpstreamError::TooLarge { limit, .. } => {
+                AgentError::Exhausted(Exhaustion { budget: Budgeted::Results, limit })
+            }
+            UpstreamError::Busy { limit, .. } => {
+                AgentError::Exhausted(Exhaustion { budget: Budgeted::Calls, limit: limit as u64 })
+            }
+            UpstreamError::Cancelled => AgentError::Cancelled,
+            UpstreamError::Refused { .. }
+            | UpstreamError::Lost { .. }
+            | UpstreamError::Malformed { .. }
+            | UpstreamError::Rounds { .. }
+            | UpstreamError::Unanswered { .. } => AgentError::Failed(text),
+        }
+    }
+}

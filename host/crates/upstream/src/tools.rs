@@ -1,0 +1,148 @@
+//! The tools that a server lists, as far as they are fit to be offered on.
+
+use super::UpstreamError;
+use super::open::shortened;
+use platform::telemetry::is_unsafe;
+use plugins::registry::{PluginTool, plain, plain_object};
+use rmcp::model as m;
+use rmcp::service::{Peer, RoleClient};
+use runtime::imports::{Execution, Schema, Tool, ToolAnnotations};
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Tools of one server, and pages of its list. Bounds what a server makes us keep, and how long it keeps us busy.
+const MAX_TOOLS: usize = 512;
+const MAX_PAGES: usize = 64;
+/// Bytes of all descriptions and schemas together.
+const MAX_BYTES: usize = 8 << 20;
+/// A tool's name, title and description, in bytes.
+const MAX_NAME: usize = 128;
+const MAX_TITLE: usize = 256;
+const MAX_DESCRIPTION: usize = 16 << 10;
+/// The whole list.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Asks for them. Tools that are not fit are left out, and logged.
+pub(super) async fn list(server: &str, peer: &Peer<RoleClient>) -> Result<Vec<Arc<PluginTool>>, UpstreamError> {
+    let failed = |what: String| UpstreamError::Malformed { server: server.to_owned(), what };
+    let listing = async {
+        let (mut tools, mut names, mut bytes, mut cursor) = (Vec::new(), HashSet::new(), 0, None::<String>);
+        for _ in 0..MAX_PAGES {
+            let mut page = m::PaginatedRequestParams::default();
+            page.cursor = cursor.take();
+            let listed = peer.list_tools(Some(page)).await.map_err(|error| failed(shortened(&error.to_string())))?;
+            for tool in listed.tools {
+                let name = shortened(&tool.name);
+                match fit(tool) {
+                    Ok(tool) => {
+                        bytes += tool.tool.description.len() + tool.tool.input_schema.len();
+                        if tools.len() >= MAX_TOOLS || bytes > MAX_BYTES {
+                            tracing::warn!(server, "it has more tools than can be taken: {} are used", tools.len());
+                            return Ok(tools);
+                        }
+                        if names.insert(tool.tool.name.clone()) {
+                            tools.push(Arc::new(tool));
+                        }
+                    }
+                    Err(reason) => tracing::warn!(server, tool = name, "is left out: {}", shortened(&reason)),
+                }
+            }
+            match listed.next_cursor {
+                Some(next) if !next.is_empty() => cursor = Some(next),
+                _ => return Ok(tools),
+            }
+        }
+        tracing::warn!(server, "its list of tools has more than {MAX_PAGES} pages: {} tools are used", tools.len());
+        Ok(tools)
+    };
+    match tokio::time::timeout(PATIENCE, listing).await {
+        Ok(listed) => listed,
+        Err(_) => Err(UpstreamError::Timeout { server: server.to_owned(), limit: PATIENCE }),
+    }
+}
+
+fn fit(tool: m::Tool) -> Result<PluginTool, String> {
+    let name = tool.name.into_owned();
+    if name.is_empty() || name.len() > MAX_NAME || name.chars().any(|c| c.is_whitespace() || is_unsafe(c)) {
+        return Err(format!("its name is not 1 to {MAX_NAME} visible characters"));
+    }
+    let hints = tool.annotations.unwrap_or_default();
+    let title = tool.title.or(hints.title).map(|title| clipped(&title, MAX_TITLE));
+    let description = clipped(tool.description.as_deref().unwrap_or_default(), MAX_DESCRIPTION);
+    for text in title.iter().chain([&description]) {
+        plain(text).map_err(|problem| format!("its title or description {problem}"))?;
+    }
+    let mut schema = (*tool.input_schema).clone();
+    schema.entry("type").or_insert_with(|| "object".into());
+    let text = serde_json::Value::Object(schema).to_string();
+    let input = Schema::compile(&text).map_err(|error| format!("its input schema is refused: {error}"))?;
+    plain_object(input.document()).map_err(|place| format!("its input schema is refused: {place}"))?;
+    let output = tool.output_schema.map(|schema| serde_json::Value::Object((*schema).clone()).to_string());
+    // A schema that we cannot read is no promise that we can pass on.
+    let fit = |text: String| {
+        let schema = Schema::compile(&text).ok()?;
+        plain_object(schema.document()).is_ok().then_some((schema, text))
+    };
+    let output = output.and_then(fit);
+    let (output, output_schema) = output.map_or((None, None), |(schema, text)| (Some(schema), Some(text)));
+    let tool = Tool {
+        title,
+        description,
+        input_schema: text,
+        output_schema,
+        annotations: ToolAnnotations {
+            read_only: hints.read_only_hint,
+            destructive: hints.destructive_hint,
+            idempotent: hints.idempotent_hint,
+            open_world: hints.open_world_hint,
+        },
+        execution: Execution::Inline,
+        icons: Vec::new(),
+        name,
+    };
+    Ok(PluginTool { tool, input, output })
+}
+
+/// As much of a server's text as is passed on, with line ends as everybody else has them.
+fn clipped(text: &str, most: usize) -> String {
+    text[..text.floor_char_boundary(most)].replace("\r\n", "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn tool(change: impl FnOnce(&mut serde_json::Value)) -> Result<PluginTool, String> {
+        let mut tool = json!({ "name": "read", "description": "Reads.", "inputSchema": { "type": "object" } });
+        change(&mut tool);
+        fit(serde_json::from_value(tool).unwrap())
+    }
+
+    #[test]
+    fn what_is_not_fit_is_left_out() {
+        assert!(tool(|_| ()).is_ok());
+        assert!(tool(|tool| tool["name"] = "".into()).is_err());
+        assert!(tool(|tool| tool["name"] = "a b".into()).is_err());
+        assert!(tool(|tool| tool["name"] = "x".repeat(200).into()).is_err());
+        assert!(tool(|tool| tool["inputSchema"] = json!({ "type": "object", "$ref": "file:///etc/passwd" })).is_err());
+        assert!(tool(|tool| tool["inputSchema"] = json!({ "type": "object", "x": "y".repeat(70_000) })).is_err());
+    }
+
+    #[test]
+    fn texts_are_bounded_and_hide_nothing() {
+        let long = tool(|tool| tool["description"] = format!("a\r\n{}", "x".repeat(20_000)).into());
+        let text = long.unwrap().tool.description;
+        assert!(text.len() <= MAX_DESCRIPTION && text.starts_with("a\nxx"), "{}", &text[..20]);
+        for hidden in ["a\u{1b}[2J", "a\u{e0041}", "a\u{202e}", "a\u{200b}"] {
+            assert!(tool(|tool| tool["description"] = hidden.into()).is_err(), "{hidden:?}");
+            assert!(tool(|tool| tool["title"] = hidden.into()).is_err(), "{hidden:?}");
+            let schema = json!({ "type": "object", "properties": { "x": { "enum": [hidden] } } });
+            assert!(tool(|tool| tool["inputSchema"] = schema.clone()).is_err(), "{hidden:?}");
+            assert!(tool(|tool| tool["outputSchema"] = schema).unwrap().output.is_none(), "{hidden:?}");
+        }
+        let odd = tool(|tool| tool["outputSchema"] = json!({ "type": "object", "$ref": "http://x/" }));
+        assert!(odd.unwrap().output.is_none());
+    }
+}
