@@ -3,111 +3,15 @@
 //! Each failure says the rule and its reason. To change a rule, change the table here and ARCHITECTURE.md together.
 #![allow(clippy::unwrap_used, reason = "a test that cannot read the repository has failed")]
 
+#[path = "tidy/rules.rs"]
+mod rules;
+
+use rules::{CRATES, ONLY, ONLY_CRATES, Only, RETIRED, UNSAFE};
 use std::fs;
 use std::path::{Path, PathBuf};
+use suite::cycles::{Cycle, cycles};
 use suite::paths::root;
-use suite::scan::{code, lines_with, named_modules, without_tests};
-
-/// Modules of `host/src` and the modules of ours that each may name. Downwards only, so that a reader may stop anywhere.
-const MAY_NAME: &[(&str, &[&str])] = &[
-    ("policy", &[]),
-    ("clock", &[]),
-    ("changes", &["policy"]),
-    ("telemetry", &[]),
-    ("confine", &[]),
-    ("package", &["policy"]),
-    ("engine", &["policy", "clock", "telemetry", "confine"]),
-    ("audit", &["policy", "clock", "telemetry", "storage"]),
-    ("storage", &["clock"]),
-    ("secrets", &[]),
-    ("egress", &["imports", "outbound", "secrets", "policy", "audit"]),
-    ("state", &["imports", "storage", "policy"]),
-    ("imports", &["policy", "engine", "telemetry", "clock", "audit"]),
-    ("shelf", &["imports", "changes", "policy", "clock"]),
-    ("abi", &["imports", "engine", "policy", "clock"]),
-    ("registry", &["abi", "imports", "engine", "package", "policy", "clock", "changes", "telemetry", "audit"]),
-    ("outbound", &["policy", "telemetry"]),
-    ("install", &["registry", "imports", "package", "outbound", "audit", "policy", "clock", "telemetry"]),
-    ("identity", &["policy", "clock", "telemetry", "outbound"]),
-    ("connections", &["imports", "storage", "outbound", "policy", "clock", "telemetry"]),
-    ("model", &["imports", "policy", "clock", "telemetry", "outbound"]),
-    (
-        "mcp",
-        &[
-            "registry",
-            "engine",
-            "imports",
-            "identity",
-            "connections",
-            "shelf",
-            "changes",
-            "storage",
-            "policy",
-            "clock",
-            "telemetry",
-            "audit",
-        ],
-    ),
-    ("agent", &["mcp", "registry", "engine", "imports", "policy", "clock", "telemetry", "outbound", "audit"]),
-    (
-        "config",
-        &[
-            "policy",
-            "identity",
-            "secrets",
-            "connections",
-            "model",
-            "outbound",
-            "agent",
-            "install",
-            "audit",
-            "telemetry",
-        ],
-    ),
-];
-
-/// The composition root and what is above it may name anything.
-const MAY_NAME_ALL: &[&str] = &["host", "cli", "main", "lib", "fuzzing"];
-
-/// Words of `host/src` that stand in few places only. A place is a file or a folder.
-struct Only {
-    words: &'static [&'static str],
-    places: &'static [&'static str],
-    why: &'static str,
-}
-
-const ONLY: &[Only] = &[
-    Only {
-        words: &["wasmtime", "wasmtime_wasi", "wasmtime_wasi_http"],
-        places: &["engine/", "abi/", "imports/wasi.rs", "imports/wasi/", "imports/http/wasi.rs"],
-        why: "one place configures and runs wasmtime, so that an update of it is one change",
-    },
-    Only {
-        words: &["landlock", "seccompiler", "libc"],
-        places: &["confine/"],
-        why: "one place says what this process gives up",
-    },
-    Only { words: &["bindgen"], places: &["abi/"], why: "generated types stay behind one wall" },
-    Only { words: &["rmcp"], places: &["mcp/", "agent/"], why: "no other part knows the protocol's types" },
-    Only { words: &["rusqlite"], places: &["storage/"], why: "one place knows how things are kept" },
-    Only {
-        words: &["reqwest", "rustls", "hyper", "tokio_rustls", "rustls_platform_verifier", "lookup_host"],
-        places: &["outbound/"],
-        why: "one place decides how others are asked",
-    },
-    Only { words: &["print!", "println!"], places: &["cli/"], why: "stdout is the MCP wire" },
-    Only {
-        words: &["env::var", "env::var_os", "env::vars"],
-        places: &["config.rs", "config/", "fuzzing/driver.rs"],
-        why: "one resolved configuration, and a test that is told how long to run",
-    },
-    Only { words: &["Instant::now", "SystemTime::now"], places: &["clock.rs"], why: "time is an input, or tests wait" },
-    Only { words: &["process::exit"], places: &[], why: "it skips every destructor; return an exit code from main" },
-    Only { words: &["anyhow"], places: &["cli/", "main.rs"], why: "errors below the command line are typed" },
-];
-
-/// `unsafe` is counted in tests too.
-const UNSAFE: &str = "engine/artifact.rs";
+use suite::scan::{code, lines_with, without_tests};
 
 /// What may lie at the top of the repository, besides dot-files and what is ignored.
 const TOP: &[&str] = &[
@@ -158,43 +62,84 @@ fn shown(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).display().to_string()
 }
 
-/// Files of the host by their path below `host/src`, with their code.
+/// Files of the host with their code, as `<crate>/<path below its src>`.
 fn host() -> Vec<(String, String)> {
-    let base = root().join("host/src");
+    let base = root().join("host");
     let ours = files(".rs").into_iter().filter_map(|path| {
         let below = path.strip_prefix(&base).ok()?.display().to_string();
-        Some((below, code(&fs::read_to_string(&path).unwrap())))
+        let name = match below.strip_prefix("crates/") {
+            Some(below) => below.replacen("/src/", "/", 1),
+            None => format!("portcullis/{}", below.strip_prefix("src/")?),
+        };
+        Some((name, code(&fs::read_to_string(&path).unwrap())))
     });
     ours.collect()
+}
+
+/// The dependencies that a crate of the host declares, without those of its tests.
+fn dependencies(name: &str) -> Vec<String> {
+    let manifest = match name {
+        "portcullis" => root().join("host/Cargo.toml"),
+        name => root().join("host/crates").join(name).join("Cargo.toml"),
+    };
+    let text = fs::read_to_string(manifest).unwrap();
+    let sections =
+        text.split("\n[").filter(|section| section.contains("dependencies]\n") && !section.starts_with("dev-"));
+    let lines = sections.flat_map(|section| section.lines().skip(1));
+    lines
+        .filter_map(|line| Some(line.split(['.', ' ', '=']).next()?.to_owned()))
+        .filter(|name| !name.is_empty())
+        .collect()
 }
 
 fn hold(rule: &str, broken: &[String]) {
     assert!(broken.is_empty(), "{rule}\n  {}\n", broken.join("\n  "));
 }
 
-/// What a file of the host names and may not.
-fn wrong_names(file: &str, code: &str) -> Vec<String> {
-    let module = file.split(['/', '.']).next().unwrap_or_default();
-    if MAY_NAME_ALL.contains(&module) {
-        return vec![];
-    }
-    let Some((_, allowed)) = MAY_NAME.iter().find(|(name, _)| *name == module) else {
-        return vec![format!("host/src/{file}: the module `{module}` is not in the table of tests/tidy.rs")];
-    };
-    let depth = file.trim_end_matches(".rs").trim_end_matches("/mod").split('/').count();
-    let known = |name: &str| MAY_NAME.iter().any(|(known, _)| *known == name) || MAY_NAME_ALL.contains(&name);
-    let wrong = named_modules(code, depth)
-        .into_iter()
-        .filter(|(_, name)| name != module && known(name) && !allowed.contains(&name.as_str()));
-    wrong
-        .map(|(line, name)| format!("host/src/{file}:{line} names `{name}`; `{module}` may name only {allowed:?}"))
-        .collect()
-}
-
 #[test]
-fn modules_name_only_those_below_them() {
-    let broken: Vec<_> = host().iter().flat_map(|(file, code)| wrong_names(file, code)).collect();
-    hold("A module may name only those below it; ARCHITECTURE.md draws the table:", &broken);
+fn crates_depend_only_on_those_below_them() {
+    let ours: Vec<&str> = CRATES.iter().map(|(name, _)| *name).collect();
+    let mut folders: Vec<_> = fs::read_dir(root().join("host/crates"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    folders.sort();
+    assert_eq!(
+        folders,
+        {
+            let mut names = ours.clone();
+            names.sort();
+            names
+        },
+        "every crate stands in the table"
+    );
+    let architecture = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let mut broken = Vec::new();
+    for (name, allowed) in CRATES {
+        let mut declared = dependencies(name);
+        declared.retain(|dependency| ours.contains(&dependency.as_str()));
+        for dependency in declared.iter().filter(|dependency| !allowed.contains(&dependency.as_str())) {
+            broken.push(format!("host/crates/{name} depends on `{dependency}`; it may depend on {allowed:?}"));
+        }
+        for dependency in allowed.iter().filter(|dependency| !declared.iter().any(|declared| declared == **dependency))
+        {
+            broken.push(format!("host/crates/{name} does not depend on `{dependency}`: take it out of the table"));
+        }
+        let list = if allowed.is_empty() { "nothing".to_owned() } else { allowed.join(", ") };
+        if !architecture.contains(&format!("| `{name}` | {list} |")) {
+            broken.push(format!("ARCHITECTURE.md has no row `| `{name}` | {list} |`"));
+        }
+    }
+    for (dependencies_, crates, why) in ONLY_CRATES {
+        for name in ours.iter().chain(&["portcullis"]).filter(|name| !crates.contains(name)) {
+            for dependency in
+                dependencies(name).iter().filter(|dependency| dependencies_.contains(&dependency.as_str()))
+            {
+                broken.push(format!("{name} depends on `{dependency}`, which only {crates:?} may: {why}"));
+            }
+        }
+    }
+    hold("A crate depends only on those below it; ARCHITECTURE.md has the table:", &broken);
 }
 
 /// Where a file of the host has a word in the wrong place.
@@ -204,16 +149,30 @@ fn misplaced(file: &str, code: &str) -> Vec<String> {
         let at_home = places.iter().any(|place| file == *place || (place.ends_with('/') && file.starts_with(place)));
         for word in words.iter().filter(|_| !at_home) {
             for line in lines_with(without_tests(code), word) {
-                broken.push(format!("host/src/{file}:{line} has `{word}`, which belongs into {places:?}: {why}"));
+                broken.push(format!("{file}:{line} has `{word}`, which belongs into {places:?}: {why}"));
             }
         }
     }
     if file != UNSAFE {
         let lines = lines_with(code, "unsafe").into_iter();
-        broken
-            .extend(lines.map(|line| format!("host/src/{file}:{line} has `unsafe`, which belongs into {UNSAFE} only")));
+        broken.extend(lines.map(|line| format!("{file}:{line} has `unsafe`, which belongs into {UNSAFE} only")));
     }
     broken
+}
+
+#[test]
+fn no_files_or_folders_import_each_other() {
+    let mut broken = Vec::new();
+    let roots = ["lib.rs", "main.rs"]
+        .iter()
+        .flat_map(|name| files(name))
+        .filter(|path| path.ends_with("src/lib.rs") || path.ends_with("src/main.rs"));
+    for root in roots.collect::<Vec<_>>() {
+        for Cycle { folder, entries, imports } in cycles(&root) {
+            broken.push(format!("{} {folder}: {entries:?}\n    {}", shown(&root), imports.join("\n    ")));
+        }
+    }
+    hold("Files and folders import in one direction, or none can be read alone:", &broken);
 }
 
 #[test]
@@ -224,16 +183,26 @@ fn some_words_have_one_place() {
 
 #[test]
 fn the_rules_above_can_fail() {
-    assert_eq!(wrong_names("policy/mod.rs", "use crate::engine::Store;").len(), 1);
-    assert_eq!(wrong_names("engine/store.rs", "use super::super::mcp::Server;").len(), 1);
-    assert_eq!(wrong_names("engine/store.rs", "use crate::{policy, clock::Clock};"), [""; 0]);
-    assert_eq!(wrong_names("novelty.rs", "").len(), 1);
-    assert_eq!(wrong_names("host.rs", "use crate::mcp;"), [""; 0]);
-    assert_eq!(misplaced("registry/load.rs", "use wasmtime::Engine; fn f() { println!() }").len(), 2);
-    assert_eq!(misplaced("engine/store.rs", "use wasmtime::Engine;"), [""; 0]);
-    assert_eq!(misplaced("imports/wasi.rs", "use wasmtime_wasi::WasiCtx;"), [""; 0]);
-    assert_eq!(misplaced("imports/log.rs", "#[cfg(test)]\nmod tests { unsafe { f() } }").len(), 1);
-    assert_eq!(misplaced("cli/serve.rs", "std::process::exit(1)").len(), 1);
+    assert_eq!(misplaced("plugins/loading/loader.rs", "use wasmtime::Engine; fn f() { println!() }").len(), 2);
+    assert_eq!(misplaced("runtime/engine/store.rs", "use wasmtime::Engine;"), [""; 0]);
+    assert_eq!(misplaced("runtime/imports/wasi.rs", "use wasmtime_wasi::WasiCtx;"), [""; 0]);
+    assert_eq!(misplaced("runtime/imports/log.rs", "#[cfg(test)]\nmod tests { unsafe { f() } }").len(), 1);
+    assert_eq!(misplaced("portcullis/cli/serve.rs", "std::process::exit(1)").len(), 1);
+    assert_eq!(retired("mcp/x.rs", "struct Lot; fn of() {}"), ["mcp/x.rs:1 has `Lot`", "mcp/x.rs:1 has `fn of(`"]);
+    assert!(dependencies("runtime").contains(&"wasmtime".to_owned()));
+    assert!(!dependencies("portcullis").contains(&"suite".to_owned()), "what tests use is left out");
+}
+
+/// Where a file of the host has a name that was retired.
+fn retired(file: &str, code: &str) -> Vec<String> {
+    let found = RETIRED.iter().flat_map(|word| lines_with(code, word).into_iter().map(move |line| (line, word)));
+    found.map(|(line, word)| format!("{file}:{line} has `{word}`")).collect()
+}
+
+#[test]
+fn retired_names_stay_away() {
+    let broken: Vec<_> = host().iter().flat_map(|(file, code)| retired(file, code)).collect();
+    hold("One concept has one name; the glossary in ARCHITECTURE.md has the word for each of these:", &broken);
 }
 
 #[test]
@@ -278,7 +247,7 @@ fn files_hold_one_idea() {
 fn the_top_level_stays_small() {
     let names = fs::read_dir(root()).unwrap().map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
     let strange: Vec<_> = names.filter(|name| !name.starts_with('.') && !TOP.contains(&name.as_str())).collect();
-    hold("Only these lie at the top of the repository; put others into a room:", &strange);
+    hold("Only these lie at the top of the repository; put others into a folder:", &strange);
 }
 
 /// What stands between `before` and the next of `after`.
@@ -291,12 +260,12 @@ fn one_version_of_the_interface() {
     let read = |file: &str| fs::read_to_string(root().join(file)).unwrap();
     let wit = read("wit/v0.1/world.wit");
     let wit = cut(&wit, "package portcullis:plugin@", ";").unwrap();
-    for file in ["host/src/package/mod.rs", "guest-sdk/rust/src/lib.rs"] {
+    for file in ["host/crates/plugins/src/package/api.rs", "guest-sdk/rust/src/lib.rs"] {
         let text = read(file);
         let version = cut(&text, "pub const API_VERSION: &str = \"", "\"");
         assert_eq!(version, Some(wit), "API_VERSION in {file} is not the version of the WIT package");
     }
-    let text = read("host/src/package/inspect.rs");
+    let text = read("host/crates/plugins/src/package/api.rs");
     let export = cut(&text, "pub const TOOLS_INTERFACE: &str = \"portcullis:plugin/tools@", "\"");
     assert_eq!(export, Some(wit), "the export that the host looks for is not that of the WIT package");
     assert!(
@@ -317,6 +286,79 @@ fn every_guest_is_tested() {
     let name = |path: &PathBuf| path.file_stem().unwrap().to_string_lossy().into_owned();
     let untested: Vec<_> = guests.iter().map(name).filter(|name| !suite.contains(&format!("\"{name}\""))).collect();
     hold("A guest without a test proves nothing; the suite names none of these:", &untested);
+}
+
+/// Documents for people, and how many lines they may have.
+const DOCUMENTS: &[(&str, usize)] = &[
+    ("README.md", 150),
+    ("ARCHITECTURE.md", 200),
+    ("host/SECURITY.md", 200),
+    ("host/docs/", 100),
+    ("wit/", 400),
+    ("guest-sdk/", 400),
+];
+
+/// The documents of [`DOCUMENTS`] as path, text and the number of lines that they may have.
+fn documents() -> Vec<(PathBuf, String, usize)> {
+    let documents = files(".md").into_iter().filter_map(|path| {
+        let name = shown(&path);
+        let (_, lines) =
+            DOCUMENTS.iter().find(|(place, _)| name == *place || (place.ends_with('/') && name.starts_with(place)))?;
+        let text = fs::read_to_string(&path).unwrap();
+        Some((path, text, *lines))
+    });
+    documents.collect()
+}
+
+/// The relative links of a text that lead nowhere from this folder.
+fn dead_links(folder: &Path, text: &str) -> Vec<String> {
+    let targets = text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target);
+    let relative = targets.filter(|target| !target.contains("://") && !target.starts_with(['#', '<']));
+    relative.filter(|target| !folder.join(target.split('#').next().unwrap()).exists()).map(str::to_owned).collect()
+}
+
+/// The paths in a text that look like code of this repository and are not there: `crate/module` of the host, or from the
+/// top of the repository.
+fn dead_paths(text: &str) -> Vec<String> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && !"/_.-".contains(c));
+    let paths = words.map(|word| word.trim_end_matches(['.', '/', '-']));
+    let dead = paths.filter(|path| {
+        let Some((first, below)) = path.split_once('/') else {
+            // A file of the end-to-end tests.
+            return path.ends_with(".rs") && !root().join("tests/suite/tests").join(path).exists();
+        };
+        let in_crate = CRATES.iter().any(|(name, _)| *name == first);
+        let ours = in_crate || ["host", "tests", "wit", "guest-sdk"].contains(&first);
+        let exists = |path: PathBuf| path.exists() || path.with_added_extension("rs").exists();
+        let crate_path = root().join("host/crates").join(first).join("src").join(below);
+        ours && !exists(root().join(path)) && !(in_crate && exists(crate_path))
+    });
+    dead.map(str::to_owned).collect()
+}
+
+#[test]
+fn documents_are_short_and_lead_somewhere() {
+    let (mut broken, mut links) = (Vec::new(), 0);
+    for (path, text, most) in documents() {
+        let (name, lines) = (shown(&path), text.lines().count());
+        if lines > most {
+            broken.push(format!("{name} has {lines} lines; at most {most}"));
+        }
+        let folder = path.parent().unwrap();
+        links += text.matches("](").count();
+        broken.extend(dead_links(folder, &text).into_iter().map(|link| format!("{name}: dead link {link}")));
+        if name.starts_with("host/") || name == "ARCHITECTURE.md" {
+            broken.extend(dead_paths(&text).into_iter().map(|path| format!("{name}: no such path {path}")));
+        }
+        if name == "ARCHITECTURE.md" {
+            let long = text.lines().enumerate().filter(|(_, line)| line.chars().count() > 160);
+            broken.extend(long.map(|(at, _)| format!("{name}:{} has more than 160 characters", at + 1)));
+        }
+    }
+    assert!(links > 60, "only {links} links were found");
+    assert_eq!(dead_links(&root(), "[a](README.md#x) [b](https://x) [c](no.md)"), ["no.md"]);
+    assert_eq!(dead_paths("`mcp/handler`, `mcp/no`, `plugins/hello`, `host/src/no.rs`."), ["mcp/no", "host/src/no.rs"]);
+    hold("Documents are short, and what they name is there:", &broken);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Portcullis: a WebAssembly plugin host for MCP tools.
 //!
-//! Modules in the order in which they may import one another; `tests/tidy.rs` keeps it so. A call's way through them is
-//! told in `ARCHITECTURE.md`.
+//! The binary crate: configuration, composition root and command line. `ARCHITECTURE.md` describes the other crates and the
+//! path of a call through them.
 
 pub mod cli;
 pub mod config;

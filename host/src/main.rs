@@ -1,4 +1,4 @@
-//! Arguments in, `cli::run` out.
+//! The `portcullis` binary.
 
 use clap::Parser;
 use portcullis::cli::{Cli, printable_lines, run};

@@ -338,7 +338,7 @@ def difference(shown):
     other = [at for at, line in enumerate(lines) if line.startswith("    ") and "claims licenses" in line]
     assert grave and other and max(grave) < min(other), shown
     for words in (
-        "  ! what it says of its tools, resources and prompts has changed",
+        "  ! its definitions of tools, resources and prompts have changed",
         "    claims licenses: MIT\\u{1b}[2J\\u{202e} -> GPL-3.0-only",
         "      - tool run description: tool=A",
         "      + tool run description: <|im|>",

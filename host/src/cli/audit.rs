@@ -1,10 +1,10 @@
-//! `portcullis audit`: what was decided, and whether the record of it is whole.
+//! `portcullis audit`: reads and verifies the audit journal.
 
-use super::ConfigFile;
+use super::options::ConfigFile;
 use crate::config::Config;
 use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
-use platform::audit::{self, Entry, Filter, Head};
+use platform::audit::{self, JournalEntry, EntryFilter, Head};
 use platform::clock::{Clock, SystemClock};
 use platform::telemetry::printable;
 use std::io::Write;
@@ -12,30 +12,30 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// How often a journal that is followed is looked at.
-const LOOK: Duration = Duration::from_millis(250);
-/// Fields that have a column of their own.
+/// How often a followed journal is read.
+const FOLLOW_INTERVAL: Duration = Duration::from_millis(250);
+/// Fields with a column of their own.
 const COLUMNS: [&str; 9] = ["seq", "time", "event", "principal", "plugin", "digest", "call", "parent", "hash"];
 
 #[derive(Subcommand)]
 pub(super) enum Audit {
     /// Print the last records.
     Tail(Tail),
-    /// Check that no record was changed, taken out, moved or cut off.
+    /// Verify that no record was changed, removed, moved or cut off.
     Verify(Verify),
-    /// Print all records, or those of some time.
+    /// Print all records, or those of a time range.
     Export(Export),
 }
 
 #[derive(Args)]
 pub(super) struct Tail {
-    /// How many.
+    /// Number of records.
     #[arg(short = 'n', long, default_value_t = 20, value_name = "N")]
     lines: usize,
-    /// Go on with what comes.
+    /// Continue with new records as they are written.
     #[arg(long, short)]
     follow: bool,
-    /// Print the lines as they are kept.
+    /// Print the stored lines unchanged.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -46,17 +46,17 @@ pub(super) struct Tail {
 
 #[derive(Args)]
 struct About {
-    /// Only of this plugin, by name or by table.
+    /// Only records of this plugin, by name or by table.
     #[arg(long)]
     plugin: Option<String>,
-    /// Only on behalf of this principal, such as `key:alice`.
+    /// Only records of this principal, such as `key:alice`.
     #[arg(long)]
     principal: Option<String>,
 }
 
 #[derive(Args)]
 pub(super) struct Verify {
-    /// A head that was noted elsewhere, as this command prints it: the journal must hold that very record.
+    /// A head that this command has printed before: the journal must contain that record unchanged.
     #[arg(long, value_name = "NUMBER:HASH")]
     head: Option<Head>,
     #[command(flatten)]
@@ -65,10 +65,10 @@ pub(super) struct Verify {
 
 #[derive(Args)]
 pub(super) struct Export {
-    /// From then on: a time such as 2026-11-22T06:00:00Z, or how long ago, such as 24h.
+    /// Start of the range: a time such as 2026-11-22T06:00:00Z, or an age such as 24h.
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Up to then.
+    /// End of the range.
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
     #[arg(long, value_enum, default_value_t = Format::Jsonl)]
@@ -81,9 +81,9 @@ pub(super) struct Export {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Format {
-    /// The lines as they are kept.
+    /// The stored lines unchanged.
     Jsonl,
-    /// A table; what has no column of its own is JSON in the last one.
+    /// A table. Fields without a column are JSON in the last column.
     Csv,
 }
 
@@ -110,26 +110,26 @@ impl Tail {
     async fn run(self) -> anyhow::Result<()> {
         let folder = folder(&self.file)?;
         let filter = self.about.filter();
-        let (entries, mut follower) = audit::last(&folder, self.lines, &filter)?;
-        let print = |entry: &Entry| println!("{}", if self.json { entry.line.clone() } else { words(entry) });
+        let (entries, mut follower) = audit::last_entries(&folder, self.lines, &filter)?;
+        let print = |entry: &JournalEntry| println!("{}", if self.json { entry.line.clone() } else { to_text(entry) });
         entries.iter().for_each(print);
-        let mut look = tokio::time::interval(LOOK);
+        let mut interval = tokio::time::interval(FOLLOW_INTERVAL);
         if !self.follow {
             return Ok(());
         }
         loop {
             tokio::select! {
-                _ = look.tick() => {}
+                _ = interval.tick() => {}
                 _ = tokio::signal::ctrl_c() => return Ok(()),
             }
-            follower.more()?.iter().filter(|entry| filter.admits(entry)).for_each(print);
+            follower.read_new()?.iter().filter(|entry| filter.matches(entry)).for_each(print);
         }
     }
 }
 
 impl About {
-    fn filter(&self) -> Filter {
-        Filter { plugin: self.plugin.clone(), principal: self.principal.clone(), ..Filter::default() }
+    fn filter(&self) -> EntryFilter {
+        EntryFilter { plugin: self.plugin.clone(), principal: self.principal.clone(), ..EntryFilter::default() }
     }
 }
 
@@ -151,13 +151,13 @@ impl Verify {
 
 impl Export {
     fn run(self) -> anyhow::Result<()> {
-        let time = |text: &Option<String>| text.as_deref().map(moment).transpose();
-        let filter = Filter { since: time(&self.since)?, until: time(&self.until)?, ..self.about.filter() };
+        let time = |text: &Option<String>| text.as_deref().map(parse_time).transpose();
+        let filter = EntryFilter { since: time(&self.since)?, until: time(&self.until)?, ..self.about.filter() };
         let mut out = std::io::BufWriter::new(std::io::stdout().lock());
         if let Format::Csv = self.format {
             writeln!(out, "{},detail", COLUMNS.join(","))?;
         }
-        audit::each(&folder(&self.file)?, &filter, |entry| match self.format {
+        audit::for_each_entry(&folder(&self.file)?, &filter, |entry| match self.format {
             Format::Jsonl => writeln!(out, "{}", entry.line),
             Format::Csv => writeln!(out, "{}", row(&entry)),
         })?;
@@ -165,18 +165,18 @@ impl Export {
     }
 }
 
-/// A time, or how long ago, since 1970.
-fn moment(text: &str) -> anyhow::Result<Duration> {
+/// Parses a time or an age to the time since 1970.
+fn parse_time(text: &str) -> anyhow::Result<Duration> {
     if let Ok(ago) = humantime::parse_duration(text) {
         return Ok(SystemClock.unix().saturating_sub(ago));
     }
     let time = humantime::parse_rfc3339_weak(text).ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    time.with_context(|| format!("`{text}` is no time; write such as 2026-11-22T06:00:00Z, or 24h for a day ago"))
+    time.with_context(|| format!("`{text}` is not a time; write a time such as 2026-11-22T06:00:00Z, or an age such as 24h"))
 }
 
-/// A record for a person.
-fn words(entry: &Entry) -> String {
-    if !entry.is_sound() {
+/// A record as a line for people.
+fn to_text(entry: &JournalEntry) -> String {
+    if !entry.is_valid() {
         return format!("changed: {}", printable(&entry.line));
     }
     let head = ["time", "seq", "event", "plugin", "principal"].map(|name| entry.text(name));
@@ -187,18 +187,18 @@ fn words(entry: &Entry) -> String {
     printable(&line).into_owned()
 }
 
-/// What has no column of its own; the hash of the line before is of no use to a person.
-fn details(entry: &Entry) -> impl Iterator<Item = (&String, &serde_json::Value)> {
+/// Fields without a column, and without the hash of the previous line.
+fn details(entry: &JournalEntry) -> impl Iterator<Item = (&String, &serde_json::Value)> {
     entry.fields.iter().filter(|(name, _)| !COLUMNS.contains(&name.as_str()) && *name != "prev")
 }
 
-fn row(entry: &Entry) -> String {
+fn row(entry: &JournalEntry) -> String {
     let detail: serde_json::Map<_, _> = details(entry).map(|(name, value)| (name.clone(), value.clone())).collect();
     let cells = COLUMNS.map(|name| cell(&entry.text(name))).into_iter();
     cells.chain([cell(&serde_json::Value::Object(detail).to_string())]).collect::<Vec<_>>().join(",")
 }
 
-/// Quoted where CSV wants it; a text that a spreadsheet would take for a formula is made one that it does not.
+/// Quotes a cell where CSV requires it, and prefixes text that a spreadsheet would run as a formula.
 fn cell(text: &str) -> String {
     let text = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text.to_owned() };
     if text.contains(['"', ',', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
@@ -209,15 +209,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cells_are_texts() {
+    fn cells_are_never_formulas() {
         assert_eq!(cell("plain"), "plain");
         assert_eq!(cell("=HYPERLINK(\"x\",1)"), "\"'=HYPERLINK(\"\"x\"\",1)\"");
     }
 
     #[test]
-    fn times_are_points_or_distances() {
-        assert_eq!(moment("1970-01-02T00:00:00Z").unwrap(), Duration::from_secs(86_400));
-        assert!(moment("1h").unwrap() < SystemClock.unix());
-        assert!(moment("yesterday").is_err());
+    fn times_and_ages_are_parsed() {
+        assert_eq!(parse_time("1970-01-02T00:00:00Z").unwrap(), Duration::from_secs(86_400));
+        assert!(parse_time("1h").unwrap() < SystemClock.unix());
+        assert!(parse_time("yesterday").is_err());
     }
 }

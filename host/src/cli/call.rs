@@ -1,15 +1,16 @@
 //! `portcullis call`.
 
-use super::answers::Person;
-use super::terminal::{Terminal, usage_line};
-use super::{ConfigFile, printable_lines};
+use super::prompt::TerminalClient;
+use super::terminal::{TerminalSink, usage_line};
+use super::options::ConfigFile;
+use super::text::{content_to_text, printable_lines};
 use crate::config::Config;
 use crate::host::{self, Host};
 use anyhow::Context;
-use mcp::transport::serve_pages;
-use platform::telemetry::printable;
-use plugins::registry::{Answer, CallRequest, Plugin};
-use runtime::imports::{CallContext, Content, ContentData, Steering};
+use mcp::transport::serve_account_pages;
+use plugins::calls::{Answer, CallRequest};
+use plugins::catalog::Plugin;
+use runtime::imports::{CallContext, Steering};
 use serde_json::Value;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -17,11 +18,11 @@ use tokio_util::sync::CancellationToken;
 
 #[derive(clap::Args)]
 pub(super) struct Call {
-    /// The plugin's name in the configuration; agent-side plugins too.
+    /// The plugin's name in the configuration. May be an agent-side plugin.
     plugin: String,
     /// The tool's own name.
     tool: String,
-    /// The arguments, a JSON object.
+    /// The arguments as a JSON object.
     #[arg(default_value = "{}", value_name = "JSON")]
     arguments: String,
     #[command(flatten)]
@@ -33,13 +34,13 @@ impl Call {
         let arguments: Value = serde_json::from_str(&self.arguments).context("the arguments are not JSON")?;
         anyhow::ensure!(arguments.is_object(), "the arguments must be a JSON object, such as '{{\"path\": \"/src\"}}'");
         let config = Config::load(&self.file.config)?;
-        let (broker, cancel) = (host::broker(&config)?, CancellationToken::new());
+        let (broker, cancel) = (host::open_connection_broker(&config)?, CancellationToken::new());
         let host = Host::start(&config, broker.clone()).await?;
         if let Some(broker) = broker {
-            serve_pages(broker, cancel.clone()).await?;
+            serve_account_pages(broker, cancel.clone()).await?;
         }
-        let catalog = host.catalog.now();
-        let plugins: Vec<&Arc<Plugin>> = catalog.all().collect();
+        let catalog = host.catalog.snapshot();
+        let plugins: Vec<&Arc<Plugin>> = catalog.all_plugins().collect();
         let plugin = plugins.iter().find(|plugin| plugin.id().name == self.plugin).with_context(|| {
             let names: Vec<_> = plugins.iter().map(|plugin| plugin.id().name.as_str()).collect();
             format!("no plugin `{}`; there are: {}", self.plugin, names.join(", "))
@@ -54,18 +55,18 @@ impl Call {
                 interrupted.cancel();
             }
         });
-        let terminal = Arc::new(Terminal::new());
+        let terminal = Arc::new(TerminalSink::new());
         let request = CallRequest {
             context: CallContext::new("local"),
             sink: terminal.clone(),
             agent: host.agent.clone(),
-            client: Arc::new(Person),
+            client: Arc::new(TerminalClient),
             cancel,
             steering: Steering::default(),
             parent: None,
         };
         let text = arguments.to_string();
-        let finished = host.runner.call(plugin, tool, &arguments, text, request).await;
+        let finished = host.runner.call_tool(plugin, tool, &arguments, text, request).await;
         terminal.finish();
         let code = match &finished.result {
             Ok(answer) => {
@@ -90,18 +91,6 @@ impl Call {
 
 fn print(answer: &Answer) {
     for content in &answer.content {
-        println!("{}", text(content));
-    }
-}
-
-/// Content as text; line breaks are kept, everything that could drive the terminal is not.
-pub(super) fn text(content: &Content) -> String {
-    match &content.data {
-        ContentData::Text(text) => printable_lines(text),
-        ContentData::Image(blob) | ContentData::Audio(blob) => {
-            format!("[{}, {} bytes]", printable(&blob.mime_type), blob.data.len())
-        }
-        ContentData::ResourceLink(link) => format!("[{}]", printable(&link.uri)),
-        ContentData::Resource(resource) => format!("[{}]", printable(&resource.uri)),
+        println!("{}", content_to_text(content));
     }
 }

@@ -1,47 +1,50 @@
 //! `portcullis check`.
 
-use super::{ConfigFile, printable_lines, show};
+use super::options::ConfigFile;
+use super::show;
+use super::text::printable_lines;
 use crate::config::Config;
 use crate::host;
 use futures::{StreamExt, stream};
 use platform::clock::SystemClock;
-use plugins::install::{Source, Sources};
+use plugins::install::{PluginSource, PluginSources};
 use plugins::package::{self, Digest, PackageError};
-use plugins::registry::{Examined, Loader, definitions};
+use plugins::loading::{ExaminedComponent, Loader};
+use plugins::offer::definitions_digest;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// Components looked at ahead of the one whose turn it is.
-const AHEAD: usize = 4;
+/// Components that are checked at the same time.
+const PARALLEL: usize = 4;
 
 #[derive(clap::Args)]
 pub(super) struct Check {
     /// Components: files, https://….wasm#sha256:<digest>, or oci://registry/repository:tag.
     #[arg(required = true, value_name = "REFERENCE")]
     references: Vec<String>,
-    /// Look at the bytes alone: compile nothing, run nothing.
+    /// Check only the bytes: compile and run nothing.
     #[arg(long)]
     no_compile: bool,
-    /// Configuration file, of which [sources] is used.
+    /// Configuration file. Only [sources] is used.
     #[command(flatten)]
     file: ConfigFile,
 }
 
-/// What was found where a reference leads.
-struct Brought {
-    /// In words, exactly.
-    place: String,
-    /// Who vouches for it; none of a file, which is the operator's own.
-    vouched: Option<String>,
+/// A component and where it is from.
+struct ComponentToCheck {
+    /// The resolved reference.
+    location: String,
+    /// The signature, as a sentence; none for a local file.
+    signature: Option<String>,
     bytes: Vec<u8>,
 }
 
 impl Check {
-    /// Each by itself: one that is no plugin keeps none of the others from being looked at.
+    /// Checks each component by itself, also after errors.
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
         let mut code = ExitCode::SUCCESS;
-        let mut said = |result: anyhow::Result<()>| {
+        let mut report = |result: anyhow::Result<()>| {
             if let Err(error) = result {
                 eprintln!("error: {}", printable_lines(&format!("{error:#}")));
                 code = ExitCode::FAILURE;
@@ -49,16 +52,16 @@ impl Check {
         };
         if self.no_compile {
             for reference in &self.references {
-                said(self.bring(reference).await.and_then(|brought| inspect(reference, &brought)));
+                report(self.read(reference).await.and_then(|component| inspect(reference, &component)));
             }
         } else {
-            let loader = host::loader(&Config::empty()?, Arc::new(SystemClock))?;
+            let loader = host::build_loader(&Config::empty()?, Arc::new(SystemClock))?;
             let examine = async |reference: &String| self.examine(&loader, reference).await;
-            let mut examined = stream::iter(&self.references).map(examine).buffered(AHEAD);
+            let mut examined = stream::iter(&self.references).map(examine).buffered(PARALLEL);
             while let Some(examined) = examined.next().await {
-                said(examined.map(|(brought, seen)| {
-                    brought.show("is a plugin");
-                    show::component(&seen.digest, Some(&definitions(&seen.offer)), &seen.inspection);
+                report(examined.map(|(component, seen)| {
+                    component.show("is a plugin");
+                    show::component(&seen.digest, Some(&definitions_digest(&seen.offer)), &seen.inspection);
                     show::offer(&seen.offer);
                 }));
             }
@@ -66,38 +69,38 @@ impl Check {
         Ok(code)
     }
 
-    /// A file of any name may be looked at.
-    async fn bring(&self, reference: &str) -> anyhow::Result<Brought> {
+    /// Reads or fetches a component. A local file may have any name.
+    async fn read(&self, reference: &str) -> anyhow::Result<ComponentToCheck> {
         let path = Path::new(reference);
         if path.is_file() {
-            return Ok(Brought { place: reference.to_owned(), vouched: None, bytes: package::read_file(path)? });
+            return Ok(ComponentToCheck { location: reference.to_owned(), signature: None, bytes: package::read_file(path)? });
         }
-        let found = Sources::new(self.file.or_none()?.sources).fetch(reference).await?;
-        let vouched = match &found.signer {
+        let found = PluginSources::new(self.file.load_or_empty()?.sources).fetch(reference).await?;
+        let signature = match &found.signer {
             Some(signer) => format!("signed by {signer}"),
-            None => "signed by nobody whom [sources] names".to_owned(),
+            None => "not signed by anybody whom [sources] names".to_owned(),
         };
-        Ok(Brought { place: found.resolved, vouched: Some(vouched), bytes: found.bytes })
+        Ok(ComponentToCheck { location: found.resolved, signature: Some(signature), bytes: found.bytes })
     }
 
-    async fn examine(&self, loader: &Loader, reference: &str) -> anyhow::Result<(Brought, Examined)> {
-        let brought = self.bring(reference).await?;
-        let seen = loader.examine(Path::new(reference), &brought.bytes).await?;
-        Ok((brought, seen))
-    }
-}
-
-impl Brought {
-    fn show(&self, is: &str) {
-        println!("{} {is}", self.place);
-        self.vouched.iter().for_each(|words| println!("{words}"));
+    async fn examine(&self, loader: &Loader, reference: &str) -> anyhow::Result<(ComponentToCheck, ExaminedComponent)> {
+        let component = self.read(reference).await?;
+        let seen = loader.examine(Path::new(reference), &component.bytes).await?;
+        Ok((component, seen))
     }
 }
 
-fn inspect(reference: &str, brought: &Brought) -> anyhow::Result<()> {
-    let refused = |refusal| PackageError::Refused { path: PathBuf::from(reference), refusal };
-    let inspection = package::inspect(&brought.bytes).map_err(refused)?;
-    brought.show("has the form of a plugin");
-    show::component(&Digest::of(&brought.bytes), None, &inspection);
+impl ComponentToCheck {
+    fn show(&self, verdict: &str) {
+        println!("{} {verdict}", self.location);
+        self.signature.iter().for_each(|text| println!("{text}"));
+    }
+}
+
+fn inspect(reference: &str, component: &ComponentToCheck) -> anyhow::Result<()> {
+    let refused = |error| PackageError::Invalid { path: PathBuf::from(reference), error };
+    let inspection = package::inspect(&component.bytes).map_err(refused)?;
+    component.show("has the form of a plugin");
+    show::component(&Digest::sha256(&component.bytes), None, &inspection);
     Ok(())
 }

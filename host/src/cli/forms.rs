@@ -1,13 +1,13 @@
-//! A form, filled in line by line.
+//! Fills in a form line by line.
 
 use platform::telemetry::printable;
 use serde_json::{Map, Value};
 
-/// What to know before the first line.
+/// Shown before the first line.
 pub(super) const HINT: &str = "(one line each; an empty line takes the default or leaves it out, Ctrl-D cancels)";
 
-/// Asks for each property; `line` shows a prompt and gives what was typed, or nothing at the end of input, which cancels.
-pub(super) fn fill(schema: &Value, line: &mut dyn FnMut(&str) -> Option<String>) -> Option<Map<String, Value>> {
+/// Asks for each property. `line` shows a prompt and returns the input; none at the end of input, which cancels.
+pub(super) fn fill_form(schema: &Value, line: &mut dyn FnMut(&str) -> Option<String>) -> Option<Map<String, Value>> {
     let mut content = Map::new();
     let empty = Map::new();
     let required = |name: &str| schema["required"].as_array().is_some_and(|names| names.iter().any(|n| n == name));
@@ -22,8 +22,8 @@ pub(super) fn fill(schema: &Value, line: &mut dyn FnMut(&str) -> Option<String>)
             None => String::new(),
         };
         let prompt = format!("  {}{}{}: ", printable(title), printable(&hint), printable(&ending));
-        let said = line(&prompt)?;
-        let value = if said.is_empty() { default.cloned() } else { Some(value(property, &said)) };
+        let input = line(&prompt)?;
+        let value = if input.is_empty() { default.cloned() } else { Some(parse_value(property, &input)) };
         if let Some(value) = value {
             content.insert(name.clone(), value);
         }
@@ -31,13 +31,13 @@ pub(super) fn fill(schema: &Value, line: &mut dyn FnMut(&str) -> Option<String>)
     Some(content)
 }
 
-/// What was typed as what the property wants; what does not fit stays text, and is refused with a reason.
-fn value(property: &Value, said: &str) -> Value {
+/// Converts input to the property's type. Input of another type stays text, which the schema check refuses.
+fn parse_value(property: &Value, input: &str) -> Value {
     match property["type"].as_str() {
-        Some("boolean") => yes(said).map_or_else(|| said.into(), Value::from),
-        Some("integer" | "number") => said.parse::<serde_json::Number>().map_or_else(|_| said.into(), Value::Number),
-        Some("array") => said.split(',').map(|piece| Value::from(piece.trim())).collect(),
-        _ => said.into(),
+        Some("boolean") => parse_yes_no(input).map_or_else(|| input.into(), Value::from),
+        Some("integer" | "number") => input.parse::<serde_json::Number>().map_or_else(|_| input.into(), Value::Number),
+        Some("array") => input.split(',').map(|piece| Value::from(piece.trim())).collect(),
+        _ => input.into(),
     }
 }
 
@@ -53,9 +53,9 @@ fn choices(property: &Value) -> Vec<String> {
     }
 }
 
-/// Whether it means yes or no.
-pub(super) fn yes(said: &str) -> Option<bool> {
-    match said.to_ascii_lowercase().as_str() {
+/// Parses yes or no.
+pub(super) fn parse_yes_no(input: &str) -> Option<bool> {
+    match input.to_ascii_lowercase().as_str() {
         "y" | "yes" | "true" => Some(true),
         "n" | "no" | "false" => Some(false),
         _ => None,
@@ -68,11 +68,11 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_is_typed_becomes_what_is_wanted() {
-        assert_eq!(value(&json!({"type": "boolean"}), "Yes"), json!(true));
-        assert_eq!(value(&json!({"type": "integer"}), "3"), json!(3));
-        assert_eq!(value(&json!({"type": "integer"}), "three"), json!("three"));
-        assert_eq!(value(&json!({"type": "array"}), "a, b"), json!(["a", "b"]));
+    fn input_is_converted_to_the_property_type() {
+        assert_eq!(parse_value(&json!({"type": "boolean"}), "Yes"), json!(true));
+        assert_eq!(parse_value(&json!({"type": "integer"}), "3"), json!(3));
+        assert_eq!(parse_value(&json!({"type": "integer"}), "three"), json!("three"));
+        assert_eq!(parse_value(&json!({"type": "array"}), "a, b"), json!(["a", "b"]));
         assert_eq!(choices(&json!({"type": "array", "items": {"anyOf": [{"const": "a"}]}})), ["a"]);
         assert_eq!(choices(&json!({"type": "string", "enum": ["x", "y"]})), ["x", "y"]);
     }

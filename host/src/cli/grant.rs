@@ -1,13 +1,13 @@
 //! `portcullis grant` and `portcullis revoke`.
 
 use super::plugin::RUNNING;
-use super::subject::Subject;
-use crate::config::{Config, ConfigFile, Line};
+use super::configured_plugin::ConfiguredPlugin;
+use crate::config::{Config, ConfigEditor, GrantLine};
 use crate::host;
 use anyhow::{Context, ensure};
-use platform::audit::{Event, Record};
+use platform::audit::{AuditEvent, AuditRecord};
 use platform::telemetry::printable;
-use plugins::install::Held;
+use plugins::install::LockfileGuard;
 use policy::{Authority, Grants};
 use std::process::ExitCode;
 use toml_edit::Item;
@@ -16,85 +16,85 @@ use toml_edit::Item;
 pub(super) struct Grant {
     /// The plugin: its name in the configuration, agent.NAME for an agent-side one.
     plugin: String,
-    /// One line of TOML, as a denial prints it: 'agent-tools = ["notes.add"]'. Lists are added to, all else is replaced.
-    /// limits = { ... } sets ceilings.
+    /// One line of TOML, as a denial prints it: 'agent-tools = ["notes.add"]'. Lists are extended, other values replaced.
+    /// limits = { ... } sets limits.
     line: String,
     #[command(flatten)]
-    file: super::ConfigFile,
+    file: super::options::ConfigFile,
 }
 
 #[derive(clap::Args)]
 pub(super) struct Revoke {
     /// The plugin: its name in the configuration, agent.NAME for an agent-side one.
     plugin: String,
-    /// One line of TOML as it was granted, or a key such as client.form for all of it.
+    /// One line of TOML as it was granted, or a key such as client.form to revoke all of it.
     line: String,
     #[command(flatten)]
-    file: super::ConfigFile,
+    file: super::options::ConfigFile,
 }
 
-/// What a command does to a plugin's grants.
-struct Change {
+/// A change of a plugin's grants.
+struct GrantChange {
     given: bool,
-    line: Line,
+    line: GrantLine,
 }
 
 impl Grant {
     pub(super) fn run(self) -> anyhow::Result<ExitCode> {
         let wrong = |why| anyhow::anyhow!("`{}`: {why}", printable(&self.line));
-        let line = Line::parse(&self.line).map_err(wrong)?;
+        let line = GrantLine::parse(&self.line).map_err(wrong)?;
         line.check().map_err(wrong)?;
-        Change { given: true, line }.make(&self.plugin, &self.file)
+        GrantChange { given: true, line }.make(&self.plugin, &self.file)
     }
 }
 
 impl Revoke {
     pub(super) fn run(self) -> anyhow::Result<ExitCode> {
         let wrong = |why| anyhow::anyhow!("`{}`: {why}", printable(&self.line));
-        Change { given: false, line: Line::parse_or_key(&self.line).map_err(wrong)? }.make(&self.plugin, &self.file)
+        GrantChange { given: false, line: GrantLine::parse_or_key(&self.line).map_err(wrong)? }.make(&self.plugin, &self.file)
     }
 }
 
-impl Change {
-    fn make(self, name: &str, file: &super::ConfigFile) -> anyhow::Result<ExitCode> {
+impl GrantChange {
+    fn make(self, name: &str, file: &super::options::ConfigFile) -> anyhow::Result<ExitCode> {
         let config = Config::load(&file.config)?;
-        let before = Subject::find(&file.config, &config, name)?;
+        let before = ConfiguredPlugin::find(&file.config, &config, name)?;
         let changed = if before.installed { self.in_lock(&before)? } else { self.in_config(&before)? };
         ensure!(
             self.given || changed,
-            "{} has no such grant in {}; `portcullis policy show {}` says what it has",
-            before.id.handle(),
+            "{} has no such grant in {}; `portcullis policy show {}` lists its grants",
+            before.id.cli_name(),
             before.file.display(),
-            before.id.handle()
+            before.id.cli_name()
         );
         let config = Config::load(&file.config)?;
-        let after = Subject::find(&file.config, &config, &before.id.table())?;
+        let after = ConfiguredPlugin::find(&file.config, &config, &before.id.table())?;
         let lines = difference(&before, &after);
         if lines.is_empty() {
-            println!("{} has that already; nothing is changed", before.id.handle());
+            println!("{} has that already; nothing was changed", before.id.cli_name());
             return Ok(ExitCode::SUCCESS);
         }
         println!("[{}] in {}", before.id, before.file.display());
         lines.iter().for_each(|line| println!("  {}", printable(line)));
         warn_of_idle(&after, &self.line);
-        println!("{RUNNING} Calls that run already end with what they began with.");
-        let audit = host::audit(&config)?;
-        let event = Event::Grant { given: self.given, line: self.line.text().to_owned() };
-        audit.record(Record::of_operator(Some(before.id.clone()), None, event));
+        println!("{RUNNING} Running calls keep the grants that they started with.");
+        let audit = host::open_audit(&config)?;
+        let event = AuditEvent::Grant { given: self.given, line: self.line.text().to_owned() };
+        audit.record(AuditRecord::for_operator(Some(before.id.clone()), None, event));
         audit.flush();
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Whether the text is another one now.
-    fn in_config(&self, subject: &Subject) -> anyhow::Result<bool> {
-        let mut file = ConfigFile::hold(&subject.file)?;
+    /// Changes the configuration file. Returns whether its text has changed.
+    fn in_config(&self, subject: &ConfiguredPlugin) -> anyhow::Result<bool> {
+        let mut file = ConfigEditor::open(&subject.file)?;
         let text = file.document.to_string();
         let plugin = file.document.get_mut(subject.id.side.table()).and_then(|side| side.get_mut(&subject.id.name));
         let plugin = plugin.and_then(Item::as_table_like_mut).context("the plugin is not in the file any more")?;
         if self.given {
             self.line.add_to(plugin).map_err(anyhow::Error::msg)?;
         } else {
-            self.line.take_from(plugin);
+            self.line.remove_from(plugin);
         }
         if file.document.to_string() == text {
             return Ok(false);
@@ -104,20 +104,20 @@ impl Change {
         Ok(true)
     }
 
-    fn in_lock(&self, subject: &Subject) -> anyhow::Result<bool> {
+    fn in_lock(&self, subject: &ConfiguredPlugin) -> anyhow::Result<bool> {
         ensure!(
             !self.line.has_limits(),
             "limits of an installed plugin are set in {}, under [{}.limits]",
             subject.file.display(),
             subject.id
         );
-        let mut lock = Held::load(&subject.file)?;
-        let mut grants = lock.grants_of(&subject.id).cloned().context("the plugin is not installed any more")?;
+        let mut lock = LockfileGuard::load(&subject.file)?;
+        let mut grants = lock.grants(&subject.id).cloned().context("the plugin is not installed any more")?;
         let text = grants.to_string();
         if self.given {
             self.line.add_to_grants(&mut grants);
         } else {
-            self.line.take_from_grants(&mut grants);
+            self.line.remove_from_grants(&mut grants);
         }
         if grants.to_string() == text {
             return Ok(false);
@@ -130,9 +130,9 @@ impl Change {
     }
 }
 
-/// What is gone and what is new, a line each.
-fn difference(before: &Subject, after: &Subject) -> Vec<String> {
-    let (old, new) = (before.lines(), after.lines());
+/// Removed and added grants, one line each.
+fn difference(before: &ConfiguredPlugin, after: &ConfiguredPlugin) -> Vec<String> {
+    let (old, new) = (before.grant_lines(), after.grant_lines());
     let shown = |sign: char, (key, what): &(&str, String)| format!("{sign} {key:<14}  {what}");
     let gone = old.iter().filter(|line| !new.contains(line)).map(|line| shown('-', line));
     let come = new.iter().filter(|line| !old.contains(line)).map(|line| shown('+', line));
@@ -140,16 +140,16 @@ fn difference(before: &Subject, after: &Subject) -> Vec<String> {
     gone.chain(come).chain(limits).collect()
 }
 
-/// Grants that were given now and have no effect.
-fn warn_of_idle(subject: &Subject, line: &Line) {
+/// Warns of changed grants that have no effect.
+fn warn_of_idle(subject: &ConfiguredPlugin, line: &GrantLine) {
     match &subject.requests {
         Err(why) => {
-            println!("note: what the plugin requests is not known, so this may have no effect: {}", printable(why))
+            println!("note: the plugin's requests are unknown, so this may have no effect: {}", printable(why))
         }
         Ok(requests) => {
             let authority = Authority::new(subject.id.clone(), requests, &subject.grants);
             let now = |idle: &&&str| line.keys().any(|key| idle.split('.').next() == Some(key));
-            for idle in authority.idle_grants().iter().filter(now) {
+            for idle in authority.unrequested_grants().iter().filter(now) {
                 println!("note: `{idle}` has no effect: the plugin's manifest does not request it");
             }
         }

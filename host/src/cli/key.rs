@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 #[derive(clap::Subcommand)]
 pub(super) enum Key {
-    /// Make an API key: prints the key, once, and the line for the file that `server.auth.keys` names.
+    /// Create an API key. Prints the key once, and the line for the file named by `server.auth.keys`.
     New {
-        /// Whose key it is: the principal will be `key:NAME`.
+        /// Name of the holder: the principal will be `key:NAME`.
         name: String,
     },
 }
@@ -15,9 +15,9 @@ pub(super) enum Key {
 impl Key {
     pub(super) fn run(self) -> anyhow::Result<ExitCode> {
         let Key::New { name } = self;
-        let made = NewKey::make(&name)?;
-        println!("key, for its holder; it is not kept and cannot be shown again:\n  {}", made.key);
-        println!("line for the file of keys, which holds only its digest:\n  {}", made.line);
+        let made = NewKey::generate(&name)?;
+        println!("key for its holder; it is not stored and cannot be shown again:\n  {}", made.key);
+        println!("line for the file of keys, which contains only the digest:\n  {}", made.line);
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -1,9 +1,9 @@
-//! Long text laid out for a terminal, to the letter: only spaces and line breaks come in, where they mean nothing.
+//! Wraps long text for a terminal. Only inserts whitespace, where it has no meaning.
 
-/// How far a line goes.
+/// Width of a line, in characters.
 const WIDTH: usize = 100;
 
-/// Names one after the other, as many in a line as fit.
+/// Names in lines of at most [`WIDTH`].
 pub(super) fn names<'a>(names: impl IntoIterator<Item = &'a str>, indent: usize) -> String {
     let mut lines: Vec<String> = Vec::new();
     for name in names {
@@ -21,7 +21,7 @@ pub(super) fn names<'a>(names: impl IntoIterator<Item = &'a str>, indent: usize)
     lines.join("\n")
 }
 
-/// JSON behind a label, broken up where it is too long for a line. What is no JSON stays as it is.
+/// JSON after a label, split where it is too long for a line. Text that is not JSON stays unchanged.
 pub(super) fn json(label: &str, text: &str, indent: usize) -> String {
     let chars: Vec<char> = text.chars().collect();
     let mut out = format!("{:indent$}{label} ", "");
@@ -32,13 +32,13 @@ pub(super) fn json(label: &str, text: &str, indent: usize) -> String {
 
 struct Json<'a> {
     chars: &'a [char],
-    /// Where each bracket is closed.
+    /// The index of the closing bracket of each opening bracket.
     closes: Vec<usize>,
     out: &'a mut String,
 }
 
 impl Json<'_> {
-    /// What stands from `at` to `end`, in a line that has `used` columns already.
+    /// Writes the text from `at` to `end` into a line with `used` columns already.
     fn value(&mut self, at: usize, end: usize, indent: usize, used: usize) {
         let open = (at..end).find(|at| self.closes[*at] > *at);
         let Some(open) = open.filter(|_| used + end - at > WIDTH) else {
@@ -60,7 +60,7 @@ impl Json<'_> {
         self.value(close + 1, end, indent, indent + 1);
     }
 
-    /// Behind the comma that ends the member which begins here, or where there is none any more.
+    /// The index after the comma that ends the member at `begin`, or `close` for the last member.
     fn comma(&self, begin: usize, close: usize) -> usize {
         let (mut at, mut quoted) = (begin, false);
         while at < close {
@@ -77,7 +77,7 @@ impl Json<'_> {
     }
 }
 
-/// For each opening bracket outside of strings where it is closed; for everything else 0.
+/// For each opening bracket outside of strings the index of its closing bracket; 0 for everything else.
 fn closes(chars: &[char]) -> Vec<usize> {
     let (mut closes, mut open, mut quoted, mut at) = (vec![0; chars.len()], Vec::new(), false, 0);
     while at < chars.len() {

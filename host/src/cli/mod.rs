@@ -1,10 +1,10 @@
-//! The command line: one command per file. The only place that prints.
-#![allow(clippy::print_stdout, reason = "commands other than `serve` talk to a person on stdout")]
+//! The command line: one command per file. Only this module prints.
+#![allow(clippy::print_stdout, reason = "commands other than `serve` print to stdout for people")]
 
 mod agent;
-mod answers;
+mod prompt;
 mod audit;
-mod authority;
+mod authority_lines;
 mod call;
 mod check;
 mod config;
@@ -12,17 +12,19 @@ mod forms;
 mod grant;
 mod key;
 mod layout;
-mod needs;
+mod options;
 mod plugin;
 mod policy;
 mod serve;
 mod show;
-mod subject;
+mod confinement;
+mod configured_plugin;
+mod text;
 mod terminal;
 
-use crate::config::Config;
+pub use text::printable_lines;
+
 use clap::{Parser, Subcommand};
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// A WebAssembly plugin host for MCP tools: third-party tools in a sandbox, with only what you grant.
@@ -33,65 +35,49 @@ pub struct Cli {
     command: Command,
 }
 
-#[derive(clap::Args)]
-struct ConfigFile {
-    /// Configuration file.
-    #[arg(long, short, value_name = "FILE", default_value = crate::config::DEFAULT_FILE)]
-    config: PathBuf,
-}
-
-impl ConfigFile {
-    /// For commands that need no plugins: a file that nobody named and that is not there says nothing.
-    fn or_none(&self) -> anyhow::Result<crate::config::Config> {
-        let named = self.config.as_os_str() != crate::config::DEFAULT_FILE;
-        let found = if named || self.config.exists() { Config::load_alone(&self.config) } else { Config::empty() };
-        Ok(found?)
-    }
-}
-
 #[derive(Subcommand)]
 enum Command {
     /// Serve the configured plugins' tools over MCP: stdio, or Streamable HTTP when an address is given.
     Serve(serve::Serve),
-    /// Call one tool and watch its chunks arrive, without any MCP client.
+    /// Call one tool and print its chunks, without an MCP client.
     Call(call::Call),
-    /// Use MCP servers as an agent does: call tools, watch, steer, approve and answer what servers ask.
+    /// Use MCP servers as an agent: call, watch and steer tools, approve reverse calls, answer questions.
     Agent(Box<agent::Agent>),
-    /// Look at the configured plugins.
+    /// Install, update and inspect plugins.
     #[command(subcommand)]
     Plugin(plugin::Plugin),
-    /// Give a plugin something: add a line to its grants.
+    /// Add a grant to a plugin.
     Grant(grant::Grant),
-    /// Take something away from a plugin again.
+    /// Remove a grant from a plugin.
     Revoke(grant::Revoke),
-    /// What plugins may do: shown, or asked.
+    /// Show or test what plugins may do.
     #[command(subcommand)]
     Policy(policy::Policy),
-    /// Look at a component, in a file or where it is published: is it a plugin, and what does it want?
+    /// Check whether a component, in a file or a registry, is a plugin, and show what it requests.
     Check(check::Check),
-    /// Read what was decided, and check that the record of it is whole.
+    /// Read and verify the audit journal.
     #[command(subcommand)]
     Audit(audit::Audit),
-    /// Make API keys for clients over HTTP.
+    /// Create API keys for clients over HTTP.
     #[command(subcommand)]
     Key(key::Key),
     /// Print the configuration's documentation.
     Config(config::ConfigCommand),
-    /// Compile a component from stdin to stdout: what the host starts for each new plugin.
+    /// Compile a component from stdin to stdout. The host starts this for each new plugin.
     #[command(name = runtime::engine::WORKER_COMMAND, hide = true)]
     CompileWorker {
-        /// What to compile for.
+        /// The engine profile.
         profile: String,
     },
 }
 
-/// Runs what was asked for.
+/// Runs the command.
 pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
         Command::CompileWorker { profile } => {
             runtime::engine::run_worker(&profile).map(|()| ExitCode::SUCCESS).map_err(anyhow::Error::msg)
         }
-        // What a server gives up, it gives up before it has a second thread, which would keep it.
+        // Rights are given up before a second thread starts, since existing threads keep theirs.
         Command::Serve(command) => {
             let serving = command.confined()?;
             block_on(&crate::config::log_filter(), serving.run())
@@ -113,11 +99,6 @@ fn block_on(log: &str, work: impl Future<Output = anyhow::Result<ExitCode>>) -> 
     platform::telemetry::init(log).map_err(anyhow::Error::msg)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let code = runtime.block_on(work);
-    runtime::engine::close_lane();
+    runtime::engine::shut_down_compute_pool();
     code
-}
-
-/// Text from outside for a person: line breaks are kept, everything that could drive the terminal is escaped.
-pub fn printable_lines(text: &str) -> String {
-    text.lines().map(platform::telemetry::printable).collect::<Vec<_>>().join("\n")
 }

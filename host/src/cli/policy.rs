@@ -1,23 +1,23 @@
-//! `portcullis policy`: what a plugin may do, asked without starting it.
+//! `portcullis policy`: shows and tests what a plugin may do, without starting it.
 
-use super::authority::requested;
-use super::subject::Subject;
+use super::authority_lines::request_lines;
+use super::configured_plugin::ConfiguredPlugin;
 use crate::config::Config;
 use bytesize::ByteSize;
 use platform::telemetry::printable;
-use policy::{Authority, Capability, Machine, Requests};
+use policy::{Authority, Capability, HostEnvironment, Requests};
 use std::process::ExitCode;
 
 #[derive(clap::Subcommand)]
 pub(super) enum Policy {
-    /// What plugins request, what they are granted, where that stands, and what comes of both.
+    /// Show requests and grants of plugins, where they are written, and the resulting rights.
     Show {
-        /// The plugin; absent: all of them.
+        /// The plugin. Default: all plugins.
         plugin: Option<String>,
         #[command(flatten)]
-        file: super::ConfigFile,
+        file: super::options::ConfigFile,
     },
-    /// Whether a plugin would be allowed something, and by which line. Exits with 0 if it would, with 1 if not.
+    /// Test whether a plugin may do something, and show the line that allows it. Exit status 0 if allowed, 1 if not.
     ///
     /// QUESTION is one of: http METHOD URL, filesystem read|write PATH, agent-tools NAME, client.form, client.url HOST,
     /// client.sample, client.roots, publish, events NAME, connections NAME, secrets NAME HOST, env NAME, state, scratch,
@@ -25,11 +25,11 @@ pub(super) enum Policy {
     Test {
         /// The plugin: its name in the configuration, agent.NAME for an agent-side one.
         plugin: String,
-        /// What it would do, such as 'http GET https://api.example.com/'.
+        /// The action, such as 'http GET https://api.example.com/'.
         #[arg(required = true)]
         question: Vec<String>,
         #[command(flatten)]
-        file: super::ConfigFile,
+        file: super::options::ConfigFile,
     },
 }
 
@@ -39,10 +39,10 @@ impl Policy {
             Self::Show { plugin, file } => {
                 let config = Config::load(&file.config)?;
                 let subjects = match plugin {
-                    Some(name) => vec![Subject::find(&file.config, &config, &name)?],
-                    None => Subject::all(&file.config, &config)?,
+                    Some(name) => vec![ConfiguredPlugin::find(&file.config, &config, &name)?],
+                    None => ConfiguredPlugin::all(&file.config, &config)?,
                 };
-                let machine = config.machine();
+                let machine = config.host_environment();
                 for (at, subject) in subjects.iter().enumerate() {
                     if at > 0 {
                         println!();
@@ -53,31 +53,31 @@ impl Policy {
             }
             Self::Test { plugin, question, file } => {
                 let config = Config::load(&file.config)?;
-                let subject = Subject::find(&file.config, &config, &plugin)?;
+                let subject = ConfiguredPlugin::find(&file.config, &config, &plugin)?;
                 let capability = Capability::parse(&question.join(" ")).map_err(anyhow::Error::msg)?;
-                Ok(test(&subject, &subject.authority(&config.machine())?, &capability))
+                Ok(test(&subject, &subject.authority(&config.host_environment())?, &capability))
             }
         }
     }
 }
 
-fn test(subject: &Subject, authority: &Authority, capability: &Capability) -> ExitCode {
+fn test(subject: &ConfiguredPlugin, authority: &Authority, capability: &Capability) -> ExitCode {
     let (key, what) = (capability.key(), printable(capability.target()).into_owned());
     if let Err(denial) = authority.decide(capability) {
         println!("{}", printable(&denial.to_string()));
         return ExitCode::FAILURE;
     }
-    let place = subject.place(key, subject.grants.entry(capability));
+    let place = subject.grant_location(key, subject.grants.entry(capability));
     let by = place.map(|place| format!(", by {place}")).unwrap_or_default();
     println!("allowed: {key} `{what}`{by}");
-    if let Some(note) = later(capability) {
+    if let Some(note) = runtime_check(capability) {
         println!("note: {note}");
     }
     ExitCode::SUCCESS
 }
 
-/// What is decided only when it happens.
-fn later(capability: &Capability) -> Option<&'static str> {
+/// A note about checks that happen only at run time.
+fn runtime_check(capability: &Capability) -> Option<&'static str> {
     match capability {
         Capability::Filesystem { .. } => Some("a link that leads out of the directory is refused when it is opened"),
         Capability::Http { .. } => Some("the addresses behind the name are checked when the request is sent"),
@@ -96,17 +96,17 @@ fn later(capability: &Capability) -> Option<&'static str> {
     }
 }
 
-fn show(subject: &Subject, machine: &Machine) -> anyhow::Result<()> {
+fn show(subject: &ConfiguredPlugin, machine: &HostEnvironment) -> anyhow::Result<()> {
     println!("[{}] {}", subject.id, subject.source.display());
     let (requests, known) = match &subject.requests {
         Ok(requests) => (requests.clone(), true),
         Err(why) => {
-            println!("  what it requests is not known, so nothing below is certain: {}", printable(why));
+            println!("  its requests are unknown, so nothing below is certain: {}", printable(why));
             (Requests::default(), false)
         }
     };
-    let authority = Authority::new(subject.id.clone(), &requests, &subject.grants).on(machine);
-    let (wanted, given) = (requested(&requests), subject.lines());
+    let authority = Authority::new(subject.id.clone(), &requests, &subject.grants).with_environment(machine);
+    let (wanted, given) = (request_lines(&requests), subject.grant_lines());
     let mut keys: Vec<&str> = wanted.iter().chain(&given).map(|(key, _)| *key).collect();
     keys.dedup();
     let mut seen = Vec::new();
@@ -115,10 +115,10 @@ fn show(subject: &Subject, machine: &Machine) -> anyhow::Result<()> {
             continue;
         }
         seen.push(key);
-        let of = |lines: &[(&'static str, String)]| -> Vec<String> {
+        let with_key = |lines: &[(&'static str, String)]| -> Vec<String> {
             lines.iter().filter(|(own, _)| *own == key).map(|(_, what)| printable(what).into_owned()).collect()
         };
-        let (wanted, given) = (of(&wanted), of(&given));
+        let (wanted, given) = (with_key(&wanted), with_key(&given));
         println!("  {key}");
         if wanted.is_empty() && key != "flows" {
             println!("    requested  nothing");
@@ -127,24 +127,24 @@ fn show(subject: &Subject, machine: &Machine) -> anyhow::Result<()> {
             println!("    requested  {what}");
         }
         for (at, what) in given.iter().enumerate() {
-            let place = subject.place(key, (given.len() > 1).then_some(at)).unwrap_or_default();
+            let place = subject.grant_location(key, (given.len() > 1).then_some(at)).unwrap_or_default();
             println!("    granted    {what}  ({place})");
         }
-        let so = match (wanted.is_empty(), given.is_empty()) {
+        let effect = match (wanted.is_empty(), given.is_empty()) {
             _ if !known => continue,
             (_, true) => "no, since nothing is granted".to_owned(),
             (true, false) if key != "flows" => "no, since the plugin does not request it".to_owned(),
             _ => effective(key, &authority),
         };
-        println!("    effective  {so}");
+        println!("    effective  {effect}");
     }
     if seen.is_empty() {
-        println!("  nothing is requested and nothing is granted: it computes, and no more");
+        println!("  nothing is requested and nothing is granted: it can only compute");
     }
     Ok(())
 }
 
-/// What comes of a request and a grant, in words.
+/// The effect of a request and a grant, as text.
 fn effective(key: &str, authority: &Authority) -> String {
     match key {
         "filesystem" => {
@@ -164,7 +164,7 @@ fn effective(key: &str, authority: &Authority) -> String {
             if missing.is_empty() { seen } else { format!("{seen}; not set here: {missing}") }
         }
         "agent-tools" | "events" | "connections" | "http" | "secrets" => {
-            "what both lines cover; `portcullis policy test` says of anything whether it is".to_owned()
+            "what both lines cover; test it with `portcullis policy test`".to_owned()
         }
         _ => "yes".to_owned(),
     }

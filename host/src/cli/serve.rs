@@ -1,17 +1,18 @@
 //! `portcullis serve`.
 
-use super::{ConfigFile, needs};
+use super::confinement::confinement_needs;
+use super::options::ConfigFile;
 use crate::config::Config;
 use crate::host::{self, Host};
 use anyhow::Context;
-use mcp::transport::{HttpOptions, HttpServer, LegacyOptions, serve_metrics, serve_pages, serve_stdio};
-use mcp::{AskTools, Lot, Parts, Server};
+use mcp::transport::{HttpOptions, HttpServer, LegacyOptions, serve_metrics, serve_account_pages, serve_stdio};
+use mcp::{StandInTools, ParkedCalls, ServerParts, Server};
 use platform::clock::{Clock, SystemClock};
-use platform::confine::{self, InForce, Needs};
+use platform::confine::{self, Confinement, ConfineSettings};
 use platform::identity::Authenticator;
-use platform::storage::Storage;
+use platform::storage::SessionStore;
 use policy::Principal;
-use services::connections::Broker;
+use services::connections::ConnectionBroker;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
@@ -23,29 +24,29 @@ use tokio_util::sync::CancellationToken;
 pub(super) struct Serve {
     #[command(flatten)]
     file: ConfigFile,
-    /// Serve Streamable HTTP here instead of stdio, such as 127.0.0.1:8808; port 0 takes a free one. Overrides `server.http`.
+    /// Serve Streamable HTTP on this address, such as 127.0.0.1:8808, instead of stdio. Port 0 takes a free port. Overrides `server.http`.
     #[arg(long, value_name = "ADDR")]
     http: Option<SocketAddr>,
-    /// Keep everything that the user who starts it may do, instead of giving up what serving does not need. Overrides `server.confine`.
+    /// Keep all rights of the user instead of giving up those that serving does not need. Overrides `server.confine`.
     #[arg(long)]
     no_confine: bool,
 }
 
-/// A server about to start: what it does not need is given up.
+/// A server that is ready to start, and confined if configured.
 pub(super) struct Serving {
     config: Config,
-    confined: Option<InForce>,
-    /// What it is left with of the machine's files, where they are confined.
-    needs: Option<Needs>,
+    confined: Option<Confinement>,
+    /// The files that a confined server may use.
+    needs: Option<ConfineSettings>,
 }
 
 impl Serve {
-    /// Reads the configuration and gives up what it does not ask for.
+    /// Loads the configuration and gives up all rights that it does not need.
     pub(super) fn confined(self) -> anyhow::Result<Serving> {
         let mut config = Config::load(&self.file.config)?;
         config.http = self.http.or(config.http);
         config.confine &= !self.no_confine;
-        let needs = config.confine.then(|| needs::of(&config, &self.file.config));
+        let needs = config.confine.then(|| confinement_needs(&config, &self.file.config));
         let confined = needs.as_ref().map(confine::server).transpose();
         let confined = confined.context("start it with --no-confine, or set `confine = false` under [server]")?;
         let needs = needs.filter(|_| confined.is_some_and(|in_force| in_force.files.is_some()));
@@ -56,38 +57,38 @@ impl Serve {
 impl Serving {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
         let Self { config, confined, needs } = self;
-        platform::telemetry::log_as(config.telemetry.log);
+        platform::telemetry::set_log_format(config.telemetry.log);
         match confined {
-            Some(InForce { files: None, syscalls: None }) => {
-                tracing::warn!("not confined: the kernel offers no means")
+            Some(Confinement { files: None, syscalls: None }) => {
+                tracing::warn!("not confined: the kernel does not support it")
             }
             Some(in_force) => tracing::info!("confined: {in_force}"),
-            None => tracing::warn!("not confined, as it was asked for: it keeps all rights of its user"),
+            None => tracing::warn!("not confined, as configured: the server keeps all rights of its user"),
         }
-        if confined.is_some_and(|in_force| in_force.files.is_none()) && config.starts_programs() {
-            tracing::warn!("files are not confined: the programs of [upstream] would be, too");
+        if confined.is_some_and(|in_force| in_force.files.is_none()) && config.runs_upstream_programs() {
+            tracing::warn!("files are not confined, since the programs of [upstream] would be confined, too");
         }
-        let (stop, hurry) = stop_signals()?;
+        let (stop, force_stop) = stop_signals()?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let broker = host::broker(&config)?;
+        let broker = host::open_connection_broker(&config)?;
         let mut http = None;
         if let Some(address) = config.http {
-            // First the address and the state, which are quick to fail.
+            // Binds the address and opens the state first, since they fail quickly.
             let listening = HttpServer::bind(address, http_options(&config, broker.clone(), clock.clone())?).await?;
             let folder = config.state.clone().context("no state folder: set PORTCULLIS_STATE or server.state")?;
             let opening = clock.clone();
-            http = Some((listening, tokio::task::spawn_blocking(move || Storage::open(&folder, opening)).await??));
+            http = Some((listening, tokio::task::spawn_blocking(move || SessionStore::open(&folder, opening)).await??));
         }
         let host = tokio::select! {
             host = Host::start(&config, broker.clone()) => host?,
             () = stop.cancelled() => return Ok(ExitCode::SUCCESS),
         };
-        let catalog = host.catalog.now();
+        let catalog = host.catalog.snapshot();
         tracing::info!(
             plugins = catalog.plugins().len(),
-            agent = catalog.agents().len(),
+            agent = catalog.agent_plugins().len(),
             upstreams = host.upstreams.len(),
-            tools = catalog.iter().count() + catalog.all_beyond().count(),
+            tools = catalog.tools().count() + catalog.upstream_tools().count(),
             resources = catalog.resources().count(),
             prompts = catalog.prompts().count(),
             "ready"
@@ -96,38 +97,38 @@ impl Serving {
         if config.reload {
             tokio::spawn(stop.clone().run_until_cancelled_owned(host.reloader(&config, needs.as_ref()).run()));
         }
-        let ask = config.ask.as_deref().map(ask_tools).transpose()?.map(Arc::new);
-        let lot = Lot::new(config.parked.clone(), Arc::new(SystemClock))?;
-        let counted = lot.clone();
+        let stand_in_tools = config.stand_in_tools.as_deref().map(read_stand_in_tools).transpose()?.map(Arc::new);
+        let parked_calls = ParkedCalls::new(config.parked.clone(), Arc::new(SystemClock))?;
+        let counted = parked_calls.clone();
         host.metrics.on_scrape(move |levels| {
-            levels.parked_calls.set(i64::try_from(counted.parked()).unwrap_or(i64::MAX));
+            levels.parked_calls.set(i64::try_from(counted.count()).unwrap_or(i64::MAX));
         });
         if let Some(address) = config.metrics {
             serve_metrics(address, &config.allowed_hosts, host.metrics.clone(), stop.clone()).await?;
         }
         let server = |principal| {
-            Server::new(Parts {
+            Server::new(ServerParts {
                 catalog: host.catalog.clone(),
                 runner: host.runner.clone(),
-                agent: host.agent.clone(),
-                lot: lot.clone(),
-                shelf: host.shelf.clone(),
+                host_tools: host.agent.clone(),
+                parked_calls: parked_calls.clone(),
+                principal_store: host.principal_store.clone(),
                 changes: host.changes.clone(),
                 principal,
                 stop: stop.clone(),
                 fallback_tools: config.fallback_tools,
-                ask: ask.clone(),
+                stand_in_tools: stand_in_tools.clone(),
             })
         };
         match http {
-            // Who asks is said with each request, if it is asked at all.
-            Some((http, storage)) => http.serve(server(Principal::anonymous()), storage, clock, stop, hurry).await?,
-            // Whoever can talk to it is the user who started it.
+            // Each request names its principal, if authentication is on.
+            Some((http, storage)) => http.serve(server(Principal::anonymous()), storage, clock, stop, force_stop).await?,
+            // Only the user who started the server can reach it.
             None => {
                 if let Some(broker) = broker {
-                    serve_pages(broker, stop.clone()).await?;
+                    serve_account_pages(broker, stop.clone()).await?;
                 }
-                serve_stdio(server(Principal::local()), stop, hurry).await?;
+                serve_stdio(server(Principal::local()), stop, force_stop).await?;
             }
         }
         host.close().await;
@@ -135,15 +136,15 @@ impl Serving {
     }
 }
 
-/// The tools for which a client's model or user may stand in.
-fn ask_tools(file: &Path) -> anyhow::Result<AskTools> {
+/// Loads the tools that a client's model or user may answer for.
+fn read_stand_in_tools(file: &Path) -> anyhow::Result<StandInTools> {
     let text = std::fs::read_to_string(file).with_context(|| format!("[ask] cannot read {}", file.display()))?;
-    AskTools::parse(&text).map_err(|why| anyhow::anyhow!("[ask] {}: {why}", file.display()))
+    StandInTools::parse(&text).map_err(|why| anyhow::anyhow!("[ask] {}: {why}", file.display()))
 }
 
-fn http_options(config: &Config, broker: Option<Arc<Broker>>, clock: Arc<dyn Clock>) -> anyhow::Result<HttpOptions> {
+fn http_options(config: &Config, broker: Option<Arc<ConnectionBroker>>, clock: Arc<dyn Clock>) -> anyhow::Result<HttpOptions> {
     if let (Some(broker), Some(public)) = (&broker, &config.public) {
-        broker.set_public(public.url().clone());
+        broker.set_public_url(public.url().clone());
     }
     Ok(HttpOptions {
         allowed_hosts: config.allowed_hosts.clone(),
@@ -155,11 +156,11 @@ fn http_options(config: &Config, broker: Option<Arc<Broker>>, clock: Arc<dyn Clo
     })
 }
 
-/// Cancelled by SIGTERM or Ctrl-C: the first by the first of them, the second by the next, for whoever cannot wait.
+/// Two tokens: the first SIGTERM or Ctrl-C cancels the first, the next one the second, which forces the stop.
 fn stop_signals() -> std::io::Result<(CancellationToken, CancellationToken)> {
-    let (stop, hurry) = (CancellationToken::new(), CancellationToken::new());
+    let (stop, force_stop) = (CancellationToken::new(), CancellationToken::new());
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    let cancelled = [stop.clone(), hurry.clone()];
+    let cancelled = [stop.clone(), force_stop.clone()];
     tokio::spawn(async move {
         for token in cancelled {
             tokio::select! {
@@ -170,5 +171,5 @@ fn stop_signals() -> std::io::Result<(CancellationToken, CancellationToken)> {
             token.cancel();
         }
     });
-    Ok((stop, hurry))
+    Ok((stop, force_stop))
 }

@@ -1,26 +1,27 @@
-//! A plugin in words: what it is, what it offers, what it wants and what it gets.
+//! Prints a plugin: identity, offer, requests, grants and limits.
 
-use super::terminal::grouped;
-use super::{authority, layout};
+use super::text::group_digits;
+use super::{authority_lines, layout};
 use bytesize::ByteSize;
 use platform::telemetry::printable;
 use plugins::package::{Claims, Digest, Inspection};
-use plugins::registry::{Plugin, Suspicion, suspicions};
+use plugins::catalog::Plugin;
+use plugins::offer::{Suspicion, find_suspicions};
 use policy::Metering;
 use runtime::imports::{Offer, Prompt, ResourceInfo, ResourceTemplate, Tool};
 
-/// A loaded plugin.
+/// Prints a loaded plugin.
 pub(super) fn plugin(plugin: &Plugin) {
     println!("[{}] {}", plugin.id().table(), plugin.spec.source.display());
     component(&plugin.digest, Some(&plugin.definitions), &plugin.inspection);
     println!("\ngrants (what is also requested takes effect)");
-    lines(&authority::granted(&plugin.spec.grants, plugin.authority.mounts()));
-    for idle in plugin.authority.idle_grants() {
+    lines(&authority_lines::effective_grant_lines(&plugin.spec.grants, plugin.authority.mounts()));
+    for idle in plugin.authority.unrequested_grants() {
         println!("  note: the grant `{idle}` has no effect, the plugin does not request it");
     }
     let limits = &plugin.spec.limits;
     let meter = match limits.metering {
-        Metering::Fuel => format!("{} fuel", grouped(limits.fuel)),
+        Metering::Fuel => format!("{} fuel", group_digits(limits.fuel)),
         Metering::Ticks => format!("{} CPU time", humantime::format_duration(limits.cpu)),
     };
     println!(
@@ -29,28 +30,28 @@ pub(super) fn plugin(plugin: &Plugin) {
         humantime::format_duration(limits.deadline),
         limits.output
     );
-    odd(&plugin.suspicions);
+    suspicious(&plugin.suspicions);
     tools(plugin.tools.iter().map(|entry| &entry.tool));
     resources(plugin.resources.iter());
     templates(plugin.templates.iter().map(|entry| &entry.template));
     prompts(plugin.prompts.iter());
 }
 
-/// Everything a component offers.
+/// Prints everything that a component offers, and suspicious passages.
 pub(super) fn offer(offer: &Offer) {
-    odd(&suspicions(offer));
-    things(offer);
+    suspicious(&find_suspicions(offer));
+    offered_items(offer);
 }
 
-/// The same without pointing at anything.
-pub(super) fn things(offer: &Offer) {
+/// Prints everything that a component offers.
+pub(super) fn offered_items(offer: &Offer) {
     tools(offer.tools.iter());
     resources(offer.resources.iter());
     templates(offer.templates.iter());
     prompts(offer.prompts.iter());
 }
 
-/// A component: identity, requests, imports. What it offers is known only of one that was compiled.
+/// Prints a component: identity, requests, imports.
 pub(super) fn component(digest: &Digest, definitions: Option<&Digest>, inspection: &Inspection) {
     if let Some(manifest) = &inspection.manifest {
         println!("{} {}", printable(&manifest.name), printable(&manifest.version));
@@ -65,7 +66,7 @@ pub(super) fn component(digest: &Digest, definitions: Option<&Digest>, inspectio
     println!("\nrequests");
     match &inspection.manifest {
         None => println!("  nothing (it has no manifest)"),
-        Some(manifest) => lines(&authority::requested(&manifest.requests)),
+        Some(manifest) => lines(&authority_lines::request_lines(&manifest.requests)),
     }
     println!("\nimports");
     for import in &inspection.imports {
@@ -73,12 +74,12 @@ pub(super) fn component(digest: &Digest, definitions: Option<&Digest>, inspectio
     }
 }
 
-/// What is claimed of a component, by itself and where it is published. Where the two differ, both are shown.
+/// Prints the claims of the component and of the registry. Where they differ, both are shown.
 pub(super) fn claims(own: &Claims, published: &Claims) {
     if own.is_empty() && published.is_empty() {
         return;
     }
-    println!("\nclaims (nobody has checked them)");
+    println!("\nclaims (not verified)");
     let row = |key: &str, text: &str, by: &str| println!("  {key:<12}  {}{by}", printable(text));
     for (key, text) in own.iter() {
         match published.get(key) {
@@ -91,33 +92,33 @@ pub(super) fn claims(own: &Claims, published: &Claims) {
     }
 }
 
-/// Words that a reviewer should look at twice.
-pub(super) fn odd(suspicions: &[Suspicion]) {
-    under("look twice (a hint, not a proof: the words below are what models will read)", suspicions.iter(), |odd| {
+/// Prints suspicious passages.
+pub(super) fn suspicious(suspicions: &[Suspicion]) {
+    section("suspicious passages (a hint, not a proof; models will read this text)", suspicions.iter(), |odd| {
         println!("! {odd}");
     });
 }
 
 fn tools<'a>(tools: impl Iterator<Item = &'a Tool>) {
-    under("tools", tools, tool);
+    section("tools", tools, tool);
 }
 
 fn resources<'a>(resources: impl Iterator<Item = &'a ResourceInfo>) {
-    under("resources", resources, |it| line(&it.uri, &it.name, it.mime_type.as_deref(), it.description.as_deref()));
+    section("resources", resources, |it| line(&it.uri, &it.name, it.mime_type.as_deref(), it.description.as_deref()));
 }
 
 fn templates<'a>(templates: impl Iterator<Item = &'a ResourceTemplate>) {
-    under("resource templates", templates, |it| {
+    section("resource templates", templates, |it| {
         line(&it.uri_template, &it.name, it.mime_type.as_deref(), it.description.as_deref());
     });
 }
 
 fn prompts<'a>(prompts: impl Iterator<Item = &'a Prompt>) {
-    under("prompts", prompts, |prompt| {
+    section("prompts", prompts, |prompt| {
         let arguments =
             prompt.arguments.iter().map(|it| if it.required { it.name.clone() } else { format!("[{}]", it.name) });
         println!("  {}({})", printable(&prompt.name), arguments.collect::<Vec<_>>().join(", "));
-        words(prompt.description.as_deref());
+        print_description(prompt.description.as_deref());
     });
 }
 
@@ -130,8 +131,8 @@ fn lines(authority: &[(&str, String)]) {
     }
 }
 
-/// A heading and what is under it; nothing when there is nothing.
-fn under<'a, T: 'a>(heading: &str, items: impl Iterator<Item = &'a T>, show: impl Fn(&'a T)) {
+/// Prints a heading and items; nothing without items.
+fn section<'a, T: 'a>(heading: &str, items: impl Iterator<Item = &'a T>, show: impl Fn(&'a T)) {
     let mut items = items.peekable();
     if items.peek().is_some() {
         println!("\n{heading}");
@@ -142,16 +143,16 @@ fn under<'a, T: 'a>(heading: &str, items: impl Iterator<Item = &'a T>, show: imp
 fn line(address: &str, name: &str, mime_type: Option<&str>, description: Option<&str>) {
     let kind = mime_type.map(|text| format!(" ({})", printable(text))).unwrap_or_default();
     println!("  {}  {}{kind}", printable(address), printable(name));
-    words(description);
+    print_description(description);
 }
 
-fn words(description: Option<&str>) {
+fn print_description(description: Option<&str>) {
     for line in description.unwrap_or_default().lines() {
         println!("    {}", printable(line));
     }
 }
 
-/// A tool with its schemas.
+/// Prints a tool and its schemas.
 fn tool(tool: &Tool) {
     let hints = [
         (tool.annotations.read_only, "read-only"),
@@ -162,7 +163,7 @@ fn tool(tool: &Tool) {
     let hints: Vec<_> = hints.iter().filter(|(hint, _)| *hint == Some(true)).map(|(_, name)| *name).collect();
     let hints = if hints.is_empty() { String::new() } else { format!(" ({})", hints.join(", ")) };
     println!("  {}{hints}", printable(&tool.name));
-    words(Some(&tool.description));
+    print_description(Some(&tool.description));
     println!("{}", layout::json("input ", &printable(&tool.input_schema), 4));
     if let Some(schema) = &tool.output_schema {
         println!("{}", layout::json("output", &printable(schema), 4));

@@ -1,22 +1,22 @@
-//! A running call on a terminal: chunks on stdout as they come, a progress bar and the cost on stderr.
+//! Shows a running call: chunks on stdout, a progress bar and the cost on stderr.
 
-use super::call::text;
+use super::text::{content_to_text, group_digits};
 use async_trait::async_trait;
 use bytesize::ByteSize;
 use indicatif::{ProgressBar, ProgressStyle};
-use plugins::registry::Usage;
-use runtime::imports::{CallSink, Chunk, OutputError, Report};
+use plugins::calls::CallUsage;
+use runtime::imports::{CallSink, Chunk, OutputError, ProgressReport};
 
-/// Parts of the bar: progress is in any unit, the bar in thousandths.
+/// Length of the progress bar. Progress has any unit, the bar counts thousandths.
 const PARTS: f64 = 1_000.0;
 
-pub(super) struct Terminal {
+pub(super) struct TerminalSink {
     bar: ProgressBar,
 }
 
-impl Terminal {
+impl TerminalSink {
     pub(super) fn new() -> Self {
-        // Draws nothing when stderr is no terminal.
+        // Draws nothing when stderr is not a terminal.
         let bar = ProgressBar::no_length();
         bar.set_style(spinner());
         Self { bar }
@@ -36,17 +36,17 @@ fn bar() -> ProgressStyle {
 }
 
 #[async_trait]
-impl CallSink for Terminal {
+impl CallSink for TerminalSink {
     async fn chunk(&self, _seq: u64, chunk: Chunk) -> Result<(), OutputError> {
         self.bar.suspend(|| {
             for piece in &chunk.content {
-                println!("{}", text(piece));
+                println!("{}", content_to_text(piece));
             }
         });
         Ok(())
     }
 
-    fn progress(&self, report: Report) {
+    fn progress(&self, report: ProgressReport) {
         if let Some(total) = report.total.filter(|total| *total > 0.0) {
             if self.bar.length().is_none() {
                 self.bar.set_length(PARTS as u64);
@@ -61,10 +61,10 @@ impl CallSink for Terminal {
     }
 }
 
-/// What a call cost, in one line.
-pub(super) fn usage_line(usage: &Usage) -> String {
+/// The cost of a call, in one line.
+pub(super) fn usage_line(usage: &CallUsage) -> String {
     let meter = match usage.spent.fuel {
-        Some(fuel) => format!("{} fuel", grouped(fuel)),
+        Some(fuel) => format!("{} fuel", group_digits(fuel)),
         None if usage.wall.is_zero() => "not run".to_owned(),
         None => "metered by CPU time".to_owned(),
     };
@@ -77,27 +77,4 @@ pub(super) fn usage_line(usage: &Usage) -> String {
         ByteSize(usage.output_bytes),
         usage.calls,
     )
-}
-
-/// `1234567` as `1_234_567`.
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push('_');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::grouped;
-
-    #[test]
-    fn groups_digits() {
-        assert_eq!([0, 12, 123, 1234, 1234567].map(grouped), ["0", "12", "123", "1_234", "1_234_567"]);
-    }
 }

@@ -1,21 +1,20 @@
-//! This process's environment, and what others get of it: the only place that reads it.
+//! The environment variables of this process, and those that upstream programs inherit.
 
-use super::ConfigError;
+use super::error::ConfigError;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// What a program that is a server finds of our environment: what programs cannot do without, and none of our secrets.
+/// The variables that upstream programs inherit: those that most programs need, and no secrets.
 pub(super) fn inherited() -> Vec<(String, OsString)> {
     let names = ["HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"];
     names.into_iter().filter_map(|name| Some((name.to_owned(), std::env::var_os(name)?))).collect()
 }
 
-/// A variable of this process's environment that an operator named.
-pub fn variable(name: &str) -> Option<OsString> {
+pub fn environment_variable(name: &str) -> Option<OsString> {
     std::env::var_os(name)
 }
 
-pub(super) fn home_expanded(path: &Path) -> PathBuf {
+pub(super) fn expand_home(path: &Path) -> PathBuf {
     match (path.strip_prefix("~"), std::env::var_os("HOME")) {
         (Ok(rest), Some(home)) => PathBuf::from(home).join(rest),
         _ => path.to_owned(),
@@ -26,7 +25,7 @@ fn folder(name: &str) -> Option<PathBuf> {
     std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
-/// `PORTCULLIS_STATE`, or `portcullis` in the user's folder for state.
+/// `PORTCULLIS_STATE`, or `portcullis` in the user's state folder.
 pub(super) fn default_state() -> Option<PathBuf> {
     folder("PORTCULLIS_STATE")
         .or_else(|| folder("XDG_STATE_HOME").map(|state| state.join("portcullis")))
@@ -41,27 +40,25 @@ pub(super) fn default_cache() -> Result<PathBuf, ConfigError> {
         .ok_or_else(|| ConfigError::Environment("no cache folder: set PORTCULLIS_CACHE or server.cache".into()))
 }
 
-/// Certificates that are trusted instead of the system's, as OpenSSL's variables name them: a file, and folders with a
-/// colon between them.
+/// The files and folders of `SSL_CERT_FILE` and `SSL_CERT_DIR`, whose certificates replace those of the system.
 pub fn certificates() -> Vec<PathBuf> {
     let folders = std::env::var_os("SSL_CERT_DIR").unwrap_or_default();
     let folders = std::env::split_paths(&folders).filter(|folder| !folder.as_os_str().is_empty());
     folder("SSL_CERT_FILE").into_iter().chain(folders).collect()
 }
 
-/// The user's editor.
 pub fn editor() -> Option<String> {
     ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|text| !text.trim().is_empty()))
 }
 
-/// What is logged: `PORTCULLIS_LOG`, in the syntax of tracing filters. What rmcp says is an error may be a client's doing,
-/// and a client must not fill the log.
+/// `PORTCULLIS_LOG`, in the syntax of tracing filters. By default most messages of rmcp are hidden, because clients can
+/// cause them and could fill the log.
 pub fn log_filter() -> String {
     let quiet = "info,rmcp=error,rmcp::service=off,rmcp::transport::common::server_side_http=off";
     std::env::var("PORTCULLIS_LOG").unwrap_or_else(|_| quiet.into())
 }
 
-/// The same for a program that a person talks to: only what is wrong.
+/// The filter for interactive commands, which log warnings and errors only.
 pub fn quiet_log_filter() -> String {
     std::env::var("PORTCULLIS_LOG").unwrap_or_else(|_| "warn,rmcp=off".into())
 }

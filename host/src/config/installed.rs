@@ -1,25 +1,28 @@
-//! Plugins that were installed, beside those of the configuration file: what the lock file has.
+//! Adds the installed plugins of the lock file to the configuration.
 
-use super::{Config, ConfigError, PluginTable, plugin};
-use plugins::install::{Entry, Lock, Store};
-use policy::{PluginId, PluginSpec, Side, Withdrawn};
+use super::error::ConfigError;
+use super::host_config::Config;
+use super::resolve::Resolver;
+use super::tables::PluginTable;
+use plugins::install::{InstalledPlugin, Lockfile, ComponentStore};
+use policy::{PluginId, PluginSpec, Side};
 use std::path::Path;
 
 impl Config {
-    /// Reads a configuration file, and the lock file beside it.
+    /// Reads a configuration file and the lock file beside it.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
-        Self::load_alone(path)?.with_installed()
+        Self::load_without_lockfile(path)?.with_installed()
     }
 
-    /// The same configuration with the plugins that the lock file has now.
+    /// Replaces the installed plugins by those that are in the lock file now.
     pub fn with_installed(mut self) -> Result<Self, ConfigError> {
-        let Some(path) = self.lock.clone() else { return Ok(self) };
-        let lock = Lock::load(&path)?;
+        let Some(path) = self.lockfile.clone() else { return Ok(self) };
+        let lockfile = Lockfile::load(&path)?;
         self.plugins.retain(|spec| !spec.is_installed());
         self.agent.retain(|spec| !spec.is_installed());
-        for (id, entry) in lock.iter() {
-            // Checked although it is disabled: a name that clashes is better known before it is enabled.
-            let spec = self.installed(&path, &id, entry)?;
+        for (id, entry) in lockfile.iter() {
+            // Disabled plugins are checked too, so that a name conflict is found before they are enabled.
+            let spec = self.installed_plugin(&path, &id, entry)?;
             let specs = match id.side {
                 Side::Server => &mut self.plugins,
                 Side::Agent => &mut self.agent,
@@ -35,37 +38,22 @@ impl Config {
         Ok(self)
     }
 
-    /// An installed plugin as any other, with its bytes and words pinned.
-    pub fn installed(&self, lock: &Path, id: &PluginId, entry: &Entry) -> Result<PluginSpec, ConfigError> {
-        let fail = |message: &str| ConfigError::Table {
-            path: lock.to_owned(),
-            table: id.table(),
-            message: message.to_owned(),
-        };
+    /// The specification of an installed plugin, with component and definitions pinned.
+    pub fn installed_plugin(&self, lockfile: &Path, id: &PluginId, entry: &InstalledPlugin) -> Result<PluginSpec, ConfigError> {
+        let resolver = Resolver { file: lockfile, folder: lockfile.parent().unwrap_or(lockfile) };
         let state = self
             .state
             .as_deref()
-            .ok_or_else(|| fail("there is no state folder for its component: set PORTCULLIS_STATE or server.state"))?;
+            .ok_or_else(|| resolver.error(id.table(), "there is no state folder for its component: set PORTCULLIS_STATE or server.state"))?;
         let table = PluginTable {
-            source: Store::component(state, &entry.installed.digest),
+            source: ComponentStore::component_path(state, &entry.installed.digest),
             digest: Some(entry.installed.digest.clone()),
             prefix: entry.prefix,
             private: entry.private,
             grants: entry.grants.clone(),
             limits: entry.limits.clone(),
         };
-        let folder = lock.parent().unwrap_or(lock);
-        let spec = plugin(id.side, id.name.clone(), table, lock, folder)?;
+        let spec = resolver.plugin(id.side, &id.name, table)?;
         Ok(PluginSpec { definitions: Some(entry.installed.definitions.clone()), ..spec })
-    }
-
-    /// The components that are withdrawn now.
-    pub fn withdrawn(&self) -> Result<Withdrawn, ConfigError> {
-        let list = Withdrawn::new(self.withdrawn.iter().cloned());
-        let Some(path) = &self.withdrawn_file else { return Ok(list) };
-        let fail = |message: String| ConfigError::Parse { path: path.clone(), message };
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| fail(format!("server.withdrawn-file cannot be read: {error}")))?;
-        list.and(&text).map_err(fail)
     }
 }

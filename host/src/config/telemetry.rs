@@ -1,15 +1,14 @@
-//! `[telemetry]`: what the host says about itself, and to whom.
+//! `[telemetry]`: logs and traces.
 
 use platform::outbound::Endpoint;
 use platform::telemetry::LogFormat;
 use serde::Deserialize;
 
-/// Logs and traces.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct TelemetrySettings {
-    /// How lines of the log are written.
+    /// The format of log lines.
     pub log: LogFormat,
-    /// The collector that spans are sent to, without `/v1/traces`; none: there are no spans.
+    /// The URL of the OTLP collector, without `/v1/traces`. None disables spans.
     pub otlp: Option<Endpoint>,
 }

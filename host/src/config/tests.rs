@@ -1,20 +1,23 @@
-//! Configuration: what is accepted, and how mistakes are named.
+//! Accepted configurations, and the errors for invalid ones.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use super::*;
+use policy::Limits;
+use services::model::ModelSettings;
+use std::path::Path;
 
 fn parse(text: &str) -> Result<Config, ConfigError> {
     Config::parse(text, Path::new("p.toml"), Path::new("/base"))
 }
 
 #[test]
-fn the_example_is_the_default_and_names_every_key() {
+fn the_example_has_every_key_with_its_default() {
     let config = parse(EXAMPLE).unwrap();
     assert_eq!(config.plugins[0].limits, Limits::default());
     assert_eq!(config.plugins[0].source, Path::new("/base/target/plugins/files.wasm"));
     assert_eq!(config.plugins[0].grants.filesystem[0].host, Path::new("/base/."));
     assert_eq!(config.agent[0].id.table(), "agent.notes");
-    // Serde knows all keys of a table: a wrong one makes it list them.
+    // For an unknown key serde lists all keys of the table.
     for (text, table) in [
         ("[server]\nx=1", "server"),
         ("[telemetry]\nx=1", "telemetry"),
@@ -39,9 +42,9 @@ fn the_example_is_the_default_and_names_every_key() {
     }
 }
 
-/// What is optional as a whole is commented out, without a space: it must still be right.
+/// Optional tables are commented out without a space; they must be valid too.
 #[test]
-fn the_rest_of_the_example_is_right_too() {
+fn the_commented_part_of_the_example_is_valid() {
     let lines = EXAMPLE.lines().map(|line| match line.strip_prefix('#') {
         Some(rest) if !rest.starts_with(' ') => rest,
         _ => line,
@@ -54,13 +57,13 @@ fn the_rest_of_the_example_is_right_too() {
     assert_eq!(config.auth.oauth.unwrap().required_scopes, ["tools"]);
     let (model, least) = (config.model.unwrap(), parse("[model]\nurl = \"http://[::1]\"\nname = \"m\"").unwrap());
     assert_eq!(model.key_file.as_deref(), Some(Path::new("/base/model.key")));
-    let source = config.sources.of("registry.example.com/acme/files");
+    let source = config.sources.lookup("registry.example.com/acme/files");
     assert_eq!(source.password_file.as_deref(), Some(Path::new("/base/registry.password")));
     assert_eq!(source.trusted_root.as_deref(), Some(Path::new("/base/trusted-root.json")));
     assert_eq!(source.cosign_keys, [Path::new("/base/cosign.pub")]);
     let [search, tracker] = &config.upstreams[..] else { panic!("not two servers") };
     assert_eq!(
-        (search.patience(), search.exposes("find_x"), search.exposes("x")),
+        (search.request_timeout(), search.exposes("find_x"), search.exposes("x")),
         (std::time::Duration::from_secs(60), true, false)
     );
     assert!(tracker.command.len() == 2 && tracker.exposes("x") && tracker.offer[0].covers("notes.add"));
@@ -69,7 +72,7 @@ fn the_rest_of_the_example_is_right_too() {
 }
 
 #[test]
-fn mistakes_are_named() {
+fn errors_name_the_file_and_the_problem() {
     for (text, expected) in [
         ("[server]\nport = 1", "unknown field `port`"),
         ("[plugins.a]\nsource = \"a\"\n[plugins.a.grants]\nnetwork = true", "unknown field `network`"),
@@ -116,7 +119,7 @@ fn mistakes_are_named() {
 }
 
 #[test]
-fn a_server_behind_has_a_name_of_its_own() {
+fn an_upstream_server_needs_a_unique_name() {
     let upstream = "[upstream.far]\ncommand = [\"server\"]\nkey-file = \"k\"\n";
     let message = parse(upstream).unwrap_err().to_string();
     assert!(message.contains("[upstream.far]") && message.contains("key-file"), "{message}");

@@ -1,7 +1,7 @@
-//! Every target with the committed inputs and with mutations of them. With every test run always the same ones, so that a
-//! failure can be seen again; by `cargo xtask fuzz` for so many seconds, with a seed that it names.
+//! Runs the targets with the committed corpus and with mutations of it. Test runs use a fixed seed, so that failures are
+//! reproducible; `cargo xtask fuzz` sets the time and the seed.
 
-use super::{TARGETS, Target};
+use super::targets::{TARGETS, Target};
 use fastrand::Rng;
 use platform::clock::{Clock, SystemClock};
 use std::collections::HashSet;
@@ -11,19 +11,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::Duration;
 
-/// Mutations of each target. A second or two of each in a build that is not optimised.
+/// Mutations per target in a test run: one or two seconds in a debug build.
 const RUNS: u64 = 4_000;
-/// The seed of those.
 const SEED: u64 = 0x0070_6f72_7463_756c;
-/// The longest that one input may take, in a build that is not optimised and beside other work.
-const SLOW: Duration = Duration::from_secs(20);
-/// How many inputs are changed further.
-const POOL: usize = 2_000;
-/// The longest input.
-const LONGEST: usize = 64 << 10;
+/// How long one input may take, in a debug build on a busy machine.
+const MAX_TIME: Duration = Duration::from_secs(20);
+/// The most inputs that are mutated further.
+const MAX_POOL: usize = 2_000;
+const MAX_INPUT_BYTES: usize = 64 << 10;
 
-/// What formats are made of, so that mutations are not all refused at the first byte.
-const WORDS: &[&str] = &[
+/// Tokens of the formats, so that not all mutations are refused at the first byte.
+const TOKENS: &[&str] = &[
     "\0",
     "\"",
     "{",
@@ -59,7 +57,7 @@ const WORDS: &[&str] = &[
     "limits.memory = \"1 GiB\"\n",
 ];
 
-fn inputs(folder: &Path) -> Vec<Vec<u8>> {
+fn read_inputs(folder: &Path) -> Vec<Vec<u8>> {
     let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     files.iter().map(|file| fs::read(file).unwrap()).collect()
@@ -67,12 +65,12 @@ fn inputs(folder: &Path) -> Vec<Vec<u8>> {
 
 fn corpus(name: &str) -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fuzz/corpus").join(name);
-    let inputs = inputs(&folder);
-    assert!(!inputs.is_empty(), "{} is empty: mutations would begin with nothing", folder.display());
+    let inputs = read_inputs(&folder);
+    assert!(!inputs.is_empty(), "{} is empty, so there is nothing to mutate", folder.display());
     inputs
 }
 
-fn mutated(from: &[Vec<u8>], rng: &mut Rng) -> Vec<u8> {
+fn mutate(from: &[Vec<u8>], rng: &mut Rng) -> Vec<u8> {
     let mut input = from[rng.usize(..from.len())].clone();
     for _ in 0..rng.usize(1..6) {
         let at = rng.usize(..=input.len());
@@ -91,99 +89,99 @@ fn mutated(from: &[Vec<u8>], rng: &mut Rng) -> Vec<u8> {
                 input.splice(at..end, other[start.min(stop)..start.max(stop)].iter().copied());
             }
             _ => {
-                let word = WORDS[rng.usize(..WORDS.len())];
-                input.splice(at..end, word.bytes());
+                let token = TOKENS[rng.usize(..TOKENS.len())];
+                input.splice(at..end, token.bytes());
             }
         }
     }
-    input.truncate(LONGEST);
+    input.truncate(MAX_INPUT_BYTES);
     input
 }
 
-/// One target's inputs, and what became of those that it had.
-struct Fuzzed {
+/// A target with its inputs and the outcomes so far.
+struct Fuzzer {
     target: Target,
     pool: Vec<Vec<u8>>,
-    seen: HashSet<String>,
+    outcomes: HashSet<String>,
     rng: Rng,
 }
 
-impl Fuzzed {
-    /// Begins with these, all of which it has first.
+impl Fuzzer {
+    /// Runs all inputs of the pool first.
     fn new(target: Target, pool: Vec<Vec<u8>>, seed: u64) -> Self {
-        let mut fuzzed = Self { target, pool: pool.clone(), seen: HashSet::new(), rng: Rng::with_seed(seed) };
+        let mut fuzzer = Self { target, pool: pool.clone(), outcomes: HashSet::new(), rng: Rng::with_seed(seed) };
         for input in pool {
-            fuzzed.is_news(&input);
+            fuzzer.is_new_outcome(&input);
         }
-        fuzzed
+        fuzzer
     }
 
-    /// One more mutation; those with which something new became are returned, as long as there is room for them.
+    /// Runs one mutation. Returns it if its outcome is new and the pool is not full.
     fn step(&mut self) -> Option<Vec<u8>> {
-        let input = mutated(&self.pool, &mut self.rng);
-        if !self.is_news(&input) || self.pool.len() >= POOL {
+        let input = mutate(&self.pool, &mut self.rng);
+        if !self.is_new_outcome(&input) || self.pool.len() >= MAX_POOL {
             return None;
         }
         self.pool.push(input.clone());
         Some(input)
     }
 
-    fn is_news(&mut self, input: &[u8]) -> bool {
+    fn is_new_outcome(&mut self, input: &[u8]) -> bool {
         let (name, target) = self.target;
         let began = SystemClock.now();
-        let Ok(became) = catch_unwind(AssertUnwindSafe(|| target(input))) else {
+        let Ok(outcome) = catch_unwind(AssertUnwindSafe(|| target(input))) else {
             panic!("{name} fails with {}", input.escape_ascii());
         };
         let took = SystemClock.now().saturating_duration_since(began);
-        assert!(took < SLOW, "{name} takes {took:?} for {}", input.escape_ascii());
-        self.seen.insert(plain(&became))
+        assert!(took < MAX_TIME, "{name} takes {took:?} for {}", input.escape_ascii());
+        self.outcomes.insert(normalize(&outcome))
     }
 }
 
-/// What became of an input without the input's own words and numbers.
-fn plain(became: &str) -> String {
-    let outside = became.split(['"', '`']).step_by(2).flat_map(str::chars);
+/// Removes quoted parts of the input and digits from an outcome.
+fn normalize(outcome: &str) -> String {
+    let outside = outcome.split(['"', '`']).step_by(2).flat_map(str::chars);
     outside.filter(|c| !c.is_ascii_digit()).take(120).collect()
 }
 
 #[test]
-fn inputs_of_strangers_harm_nobody() {
+fn targets_hold_for_the_corpus_and_its_mutations() {
     for target in TARGETS {
-        let mut fuzzed = Fuzzed::new(*target, corpus(target.0), SEED);
+        let mut fuzzer = Fuzzer::new(*target, corpus(target.0), SEED);
         for _ in 0..RUNS {
-            fuzzed.step();
+            fuzzer.step();
         }
     }
 }
 
-/// What `cargo xtask fuzz` sets: the target, how many seconds, the seed, and the folder where inputs are kept.
+/// `cargo xtask fuzz` passes the target, the seconds, the seed and the folder for new inputs in `PORTCULLIS_FUZZ`.
 #[test]
 #[ignore = "`cargo xtask fuzz` runs it"]
-fn as_long_as_told() {
-    let told = env::var("PORTCULLIS_FUZZ").expect("`cargo xtask fuzz` says what and how long");
-    let [name, seconds, seed, folder] = told.splitn(4, ' ').collect::<Vec<_>>().try_into().unwrap();
+fn fuzz_one_target() {
+    let options = env::var("PORTCULLIS_FUZZ").expect("set by `cargo xtask fuzz`");
+    let [name, seconds, seed, folder] = options.splitn(4, ' ').collect::<Vec<_>>().try_into().unwrap();
     let target = *TARGETS.iter().find(|(known, _)| *known == name).expect("a target of this name");
     let (folder, seed) = (Path::new(folder), seed.parse().unwrap());
-    let pool = [corpus(name), inputs(&folder.join(name))].concat();
-    let (running, mut fuzzed, mut runs) =
-        (folder.join(format!("running-{name}")), Fuzzed::new(target, pool, seed), 0u64);
+    let pool = [corpus(name), read_inputs(&folder.join(name))].concat();
+    let (running, mut fuzzer, mut runs) =
+        (folder.join(format!("running-{name}")), Fuzzer::new(target, pool, seed), 0u64);
     let end = SystemClock.now() + Duration::from_secs(seconds.parse().unwrap());
     while SystemClock.now() < end {
-        // The generator is all there is to an input: whoever does not come back is found by its number.
+        // Inputs follow from the seed, so the number of the run identifies an input that does not terminate.
         if runs.is_multiple_of(1_000) {
             fs::write(&running, format!("{name}, seed {seed}, within a thousand inputs after the {runs}th")).unwrap();
         }
-        if let Some(input) = fuzzed.step() {
+        if let Some(input) = fuzzer.step() {
             fs::write(folder.join(name).join(format!("{seed}-{runs}")), input).unwrap();
         }
         runs += 1;
     }
     fs::remove_file(running).unwrap();
-    eprintln!("{name}: {runs} inputs, {} outcomes, no failure", fuzzed.seen.len());
+    eprintln!("{name}: {runs} inputs, {} outcomes, no failure", fuzzer.outcomes.len());
 }
 
 #[test]
-fn every_target_has_inputs_and_every_input_a_target() {
+fn every_target_has_a_corpus_and_every_corpus_a_target() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fuzz/corpus");
     let mut folders: Vec<_> =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();

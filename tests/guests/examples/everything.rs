@@ -24,22 +24,27 @@ guests::guest! {
         let body = || ResourceBody::Text("text".into());
         let options = agent_tools::CallOptions { timeout_ms: None, purpose: None, chunks: true };
         let form = Form { message: "Who?".into(), schema: FORM.into() };
+        // Named in the log before it begins, so that a test knows where the call waits.
+        let step = |name: &'static str, work: &dyn Fn() -> bool| {
+            log::write(log::Level::Info, name);
+            (name, work())
+        };
         let worked = [
-            ("chunk", output::emit(&[text("one")]).is_ok()),
-            ("set", state::set("k", b"v").is_ok()),
-            ("get", state::get("k").is_ok_and(|entry| entry.is_some())),
-            ("keys", state::keys("", None).is_ok()),
+            step("chunk", &|| output::emit(&[text("one")]).is_ok()),
+            step("set", &|| state::set("k", b"v").is_ok()),
+            step("get", &|| state::get("k").is_ok_and(|entry| entry.is_some())),
+            step("keys", &|| state::keys("", None).is_ok()),
             // One a second and a few more: beyond, saying so is how it works.
-            ("event", matches!(events::emit("done.it", "{}", None), Ok(_) | Err(events::EventError::Exhausted(_)))),
-            ("put", put_resource("report", &body(), &attributes()).is_ok()),
-            ("append", append_resource("report", &body()).is_ok()),
-            ("ask", client::elicit_form(Some("who"), &form).is_ok()),
-            ("call", agent_tools::call("echo.run", r#"{"n":2}"#, &options).is_ok()),
-            ("file", file().is_ok()),
-            ("request", request(&address).is_some()),
-            ("sleep", { std::thread::sleep(Duration::from_millis(1)); true }),
-            ("remove", remove_resource("report").is_ok() && state::remove("k").is_ok()),
-            ("look", steering::next().is_none() && meter::deadline_left() > 0),
+            step("event", &|| matches!(events::emit("done.it", "{}", None), Ok(_) | Err(events::EventError::Exhausted(_)))),
+            step("put", &|| put_resource("report", &body(), &attributes()).is_ok()),
+            step("append", &|| append_resource("report", &body()).is_ok()),
+            step("ask", &|| client::elicit_form(Some("who"), &form).is_ok()),
+            step("call", &|| agent_tools::call("echo.run", r#"{"n":2}"#, &options).is_ok()),
+            step("file", &|| file().is_ok()),
+            step("request", &|| request(&address).is_some()),
+            step("sleep", &|| { std::thread::sleep(Duration::from_millis(1)); true }),
+            step("remove", &|| remove_resource("report").is_ok() && state::remove("k").is_ok()),
+            step("look", &|| steering::next().is_none() && meter::deadline_left() > 0),
         ];
         let failed: Vec<_> = worked.iter().filter(|(_, worked)| !worked).map(|(name, _)| *name).collect();
         Outcome::Ok(format!("{} worked; not: {}", worked.len() - failed.len(), failed.join(",")).into())

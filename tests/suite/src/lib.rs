@@ -10,6 +10,7 @@ pub mod cli;
 pub mod client;
 mod config;
 pub mod cosign;
+pub mod cycles;
 mod der;
 mod digest;
 pub mod forge;

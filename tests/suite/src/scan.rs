@@ -97,47 +97,6 @@ pub fn lines_with(code: &str, needle: &str) -> Vec<usize> {
     found.map(|(at, _)| code[..at].matches('\n').count() + 1).collect()
 }
 
-/// Top-level modules of the crate that code names, with their lines: by `crate::x`, by `crate::{x, y::z}`, and by
-/// climbing up with `super`. `depth` is how many modules the file is below the crate's root.
-pub fn named_modules(code: &str, depth: usize) -> Vec<(usize, String)> {
-    let mut named = Vec::new();
-    for prefix in ["crate::".to_owned(), "super::".repeat(depth)] {
-        for (at, _) in code.match_indices(&prefix) {
-            let before = &code[..at];
-            if prefix.is_empty() || before.ends_with("::") || before.chars().next_back().is_some_and(is_word) {
-                continue;
-            }
-            let line = before.matches('\n').count() + 1;
-            named.extend(heads(&code[at + prefix.len()..]).into_iter().map(|head| (line, head)));
-        }
-    }
-    named.sort();
-    named
-}
-
-/// The first name of a path, or of each path of a group in braces.
-fn heads(path: &str) -> Vec<String> {
-    let word = |text: &str| text.chars().take_while(|&c| is_word(c)).collect::<String>();
-    let Some(group) = path.strip_prefix('{') else { return vec![word(path)] };
-    let (mut depth, mut start, mut heads) = (0, 0, Vec::new());
-    for (at, c) in group.char_indices() {
-        match c {
-            '{' => depth += 1,
-            '}' if depth > 0 => depth -= 1,
-            '}' | ',' if depth == 0 => {
-                heads.push(word(group[start..at].trim_start()));
-                start = at + 1;
-                if c == '}' {
-                    break;
-                }
-            }
-            _ => {}
-        }
-    }
-    heads.retain(|head| !head.is_empty());
-    heads
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,19 +119,6 @@ mod tests {
         assert_eq!(lines_with("is_unsafe(x)\nunsafe { }\nunsafe_code", "unsafe"), [2]);
         assert_eq!(lines_with("std::env::var(x)", "env::var"), [1]);
         assert_eq!(lines_with("wasmtime_wasi::x", "wasmtime"), [0usize; 0]);
-    }
-
-    #[test]
-    fn finds_modules_however_they_are_named() {
-        let named = |code, depth| named_modules(code, depth).into_iter().map(|(_, name)| name).collect::<Vec<_>>();
-        assert_eq!(named("use crate::policy::Limits;", 2), ["policy"]);
-        assert_eq!(named("use crate::{mcp::Server, engine::{self, Call}, clock};", 2), ["clock", "engine", "mcp"]);
-        assert_eq!(named("x: &crate::mcp::Server", 2), ["mcp"]);
-        assert_eq!(named("use super::super::mcp::Server;", 2), ["mcp"]);
-        assert_eq!(named("use super::sibling;", 2), [""; 0]);
-        assert_eq!(named("use super::mcp;", 1), ["mcp"]);
-        assert_eq!(named("use other_crate::mcp;", 1), [""; 0]);
-        assert_eq!(named_modules("\n\nuse crate::mcp;", 1), [(3, "mcp".to_owned())]);
     }
 
     #[test]

@@ -36,7 +36,7 @@ fn what_is_revoked_is_refused_by_the_running_server_at_once() {
     let revoked = portcullis(&client.server.home, &["revoke", "relay", "agent-tools"]);
     assert!(revoked.good().contains("takes this up by itself"), "{revoked:?}");
     until(&mut client, "relay", "echo.run", denied);
-    let log = client.server.wait_for_log("reloaded: new calls have what is granted now");
+    let log = client.server.wait_for_log("reloaded: new calls use the current grants");
     assert!(log.contains("plugins.relay") && log.contains("agent.echo"), "{log}");
     portcullis(&client.server.home, &["grant", "relay", grant]).good();
     until(&mut client, "relay", "echo.run", |called| !denied(called));
@@ -90,7 +90,7 @@ fn a_file_that_is_wrong_changes_nothing_and_says_so() {
     ] {
         rewrite(&client.server.home, &wrong);
         client.server.wait_for_log(why);
-        client.server.wait_for_log("all stays as it was until this is put right");
+        client.server.wait_for_log("nothing is reloaded until this is fixed");
         client.run("relay", json!({"path": "echo.run"})).good();
     }
     rewrite(&client.server.home, &good.replace("\"echo.*\"", ""));
@@ -114,10 +114,10 @@ fn what_has_to_wait_for_a_restart_is_named() {
         format!("filesystem = [{{ host = {:?}, guest = \"/out\", access = \"read\" }}]", host.display().to_string())
     };
     portcullis(&client.server.home, &["grant", "edition", &line(outside.path())]).good();
-    said(&client, "[plugins.edition] does not get ");
+    said(&client, "[plugins.edition] cannot use ");
     assert_eq!(client.run("edition", json!({})).good(), "edition=A");
     portcullis(&client.server.home, &["grant", "keeper", "state = {}"]).good();
-    said(&client, "[plugins.keeper] keeps no values yet");
+    said(&client, "[plugins.keeper] has no state yet");
     assert_eq!(client.run("edition", json!({})).good(), "edition=A");
 }
 
@@ -132,7 +132,7 @@ fn a_plugin_that_cannot_be_loaded_any_more_keeps_nothing_that_was_taken_from_it(
     replace(&path, b"no component any more");
     client.server.wait_for_log("the old version stays");
     portcullis(&client.server.home, &["grant", "edition", "publish = true"]).good();
-    client.server.wait_for_log("what was given to it cannot be taken up");
+    client.server.wait_for_log("its configuration changed but cannot be loaded");
     assert_eq!(client.run("edition", json!({})).good(), "edition=A");
     portcullis(&client.server.home, &["revoke", "edition", "filesystem"]).good();
     client.server.wait_for_log("it is not loaded");

@@ -131,7 +131,7 @@ fn a_parked_call_that_nobody_comes_back_for_is_given_up() {
     let mut client = client(Era::Modern, "limits.answer = \"300ms\"\n");
     let round = client.call("ask__run", json!({"path": "confirm"})).result().clone();
     assert_eq!(round["resultType"], "input_required");
-    client.server.wait_for_log("gave up a parked call");
+    client.server.wait_for_log("dropped a parked call");
     assert!(!effects(&client));
     client.check_alive();
 }

@@ -108,7 +108,7 @@ fn what_cannot_be_agreed_to_is_said() {
         (vec!["install", "./edition.wasm", "--yes", "--name", "a__b"], "the name must be"),
         (vec!["install", "./missing.wasm", "--yes"], "missing.wasm"),
         (vec!["install", "./broken.wasm", "--yes"], "machine code"),
-        (vec!["install", "ftp://a.example/a.wasm", "--yes"], "nothing is fetched by `ftp`"),
+        (vec!["install", "ftp://a.example/a.wasm", "--yes"], "the scheme `ftp` is not supported"),
         (vec!["update", "edition"], "no plugin `edition` is installed"),
         (vec!["accept", "edition"], "no plugin `edition` is installed"),
     ] {

@@ -19,7 +19,7 @@ const REASONS: &[&str] = &[
     "it is not a valid component",
     "it is built for portcullis:plugin",
     "it does not export",
-    "its manifest is wrong",
+    "its manifest is invalid",
     "more than the limit",
 ];
 

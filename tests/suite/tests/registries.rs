@@ -130,7 +130,7 @@ fn a_web_server_is_a_source_too() {
         ("/echo.wasm".to_owned(), None),
         (format!("/echo.wasm#{digest}"), None),
         (format!("/moved.wasm#{digest}"), None),
-        (format!("/echo.wasm#sha256:{}", "0".repeat(64)), Some("is not what its digest says")),
+        (format!("/echo.wasm#sha256:{}", "0".repeat(64)), Some("does not match its digest")),
         ("/none.wasm".to_owned(), Some("no such file")),
     ] {
         let ran = portcullis(&home, &["check", &web.url(&path)]);
@@ -149,11 +149,11 @@ fn what_is_no_reference_is_refused_before_anybody_is_asked() {
         ("oci://registry.example.com/../x:1", "the repository is"),
         ("oci://registry.example.com/a/../../x:1", "the repository is"),
         ("oci://169.254.169.254/x:1", "link-local"),
-        ("oci://[::ffff:169.254.169.254]/x:1", "is no registry"),
+        ("oci://[::ffff:169.254.169.254]/x:1", "is not a registry"),
         ("oci://[::ffff:a9fe:a9fe]/x:1", "an address inside another"),
         ("oci://10.0.0.1/x:1", "a private network"),
         ("https://169.254.169.254/x.wasm", "link-local"),
-        ("docker://x/y", "nothing is fetched by"),
+        ("docker://x/y", "is not supported"),
     ] {
         let ran = portcullis(&home, &["check", reference]);
         assert!(ran.refused().contains(words), "{reference}: {ran:?}");

@@ -46,7 +46,7 @@ fn the_version_before_is_back_and_the_other_waits() {
     // An update does not bring it in by itself again, and there is nothing before the first.
     assert!(plugin(&home, &["update"]).good().contains("waits for you already"));
     assert_eq!(says(&home), "edition=A");
-    assert!(plugin(&home, &["rollback", "edition"]).refused().contains("there is no version before"));
+    assert!(plugin(&home, &["rollback", "edition"]).refused().contains("there is no previous version"));
     plugin(&home, &["accept", "edition", "--yes"]).good();
     assert_eq!(says(&home), "edition=B");
     plugin(&home, &["rollback", "edition"]).good();
@@ -58,7 +58,7 @@ fn a_plugin_that_was_never_updated_has_nothing_before() {
     let home = home();
     install(&home);
     let before = lock(&home);
-    assert!(plugin(&home, &["rollback", "edition"]).refused().contains("there is no version before"));
+    assert!(plugin(&home, &["rollback", "edition"]).refused().contains("there is no previous version"));
     assert_eq!((lock(&home), says(&home)), (before, "edition=A".into()));
 }
 

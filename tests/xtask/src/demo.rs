@@ -47,7 +47,7 @@ pub(crate) fn run(repo: &Repo, demo: Demo) -> Result<()> {
 fn tools(repo: &Repo) -> Result<()> {
     setup::for_demo(repo, &GUESTS)?;
     step("building the host", || {
-        check(cargo().args(["build", "--quiet", "-p", "portcullis"]).current_dir(&repo.root))
+        check(cargo().args(["build", "--quiet", "--workspace", "--bin", "portcullis"]).current_dir(&repo.root))
     })?;
     let config = repo.clients().join("demo.toml");
     let folder = repo.target.join("demo");

@@ -12,7 +12,7 @@ use crate::command;
 use crate::repo::Repo;
 
 /// The test that runs one target for so many seconds.
-const TEST: &str = "fuzzing::driver::as_long_as_told";
+const TEST: &str = "fuzzing::driver::fuzz_one_target";
 
 /// What to fuzz, and for how long.
 #[derive(clap::Args)]

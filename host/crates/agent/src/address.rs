@@ -1,43 +1,40 @@
-//! An address that a server wants opened, as a person has to see it: all of it, the host apart, and what should make one
-//! look twice. Nothing here opens or fetches anything.
+//! A page's address for the user's review: the whole address, its host, and warnings. Nothing here opens or fetches it.
 
 use platform::telemetry::printable;
 use url::{Host, Url};
 
-/// An address, ready to be shown: what is before the host, the host, what is behind it. Together they are all of it.
+/// An address in three parts, which together are the whole address.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Address {
+pub struct PageAddress {
     /// Such as `https://`.
     pub before: String,
-    /// As it goes to the name service: `xn--` and all.
+    /// The host as it is looked up, with `xn--` labels.
     pub host: String,
-    /// Port, path, query.
+    /// Port, path, query and fragment.
     pub after: String,
-    /// Sentences; none when there is nothing to say.
     pub warnings: Vec<String>,
 }
 
-/// An address that nobody should open; a sentence.
+/// An address that must not be opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the address {address:?} {reason}")]
-pub struct AddressError {
+pub struct PageAddressError {
     address: String,
     reason: &'static str,
 }
 
-impl Address {
-    /// Looks at an address.
-    pub fn new(address: &str) -> Result<Self, AddressError> {
-        let fail = |reason| AddressError { address: printable(address).into_owned(), reason };
+impl PageAddress {
+    pub fn parse(address: &str) -> Result<Self, PageAddressError> {
+        let fail = |reason| PageAddressError { address: printable(address).into_owned(), reason };
         let url = Url::parse(address).map_err(|_| fail("is not a URL"))?;
         if !matches!(url.scheme(), "https" | "http") {
-            return Err(fail("is no web page: only https: and http: are opened"));
+            return Err(fail("is not a web page: only https: and http: are opened"));
         }
         if !url.username().is_empty() || url.password().is_some() {
             return Err(fail("has a user name before the host, which is how pages pretend to be others"));
         }
         let host = url.host_str().ok_or_else(|| fail("has no host"))?.to_owned();
-        // What the parser made of it is what a browser opens; the server's spelling may look different.
+        // Shows the parsed address, as a browser opens it. The server's spelling may look different.
         let whole = url.as_str();
         let (before, after) = whole.split_once(&host).ok_or_else(|| fail("has no host"))?;
         let mut warnings = Vec::new();
@@ -46,9 +43,9 @@ impl Address {
             warnings.push("the page is not encrypted (http:): others can read and change it".to_owned());
         }
         match url.host() {
-            Some(Host::Domain(domain)) => warnings.extend(about(domain)),
+            Some(Host::Domain(domain)) => warnings.extend(domain_warnings(domain)),
             Some(Host::Ipv4(_) | Host::Ipv6(_)) if !loopback => {
-                warnings.push("the host is a bare number, not a name".to_owned());
+                warnings.push("the host is an IP address, not a name".to_owned());
             }
             _ => {}
         }
@@ -59,8 +56,8 @@ impl Address {
     }
 }
 
-/// What to say of a name that is not plain ASCII: how it looks, and how it is really spelt.
-fn about(domain: &str) -> Vec<String> {
+/// Warns of a name that is not ASCII: how programs show it, and how it is really spelt.
+fn domain_warnings(domain: &str) -> Vec<String> {
     if !domain.split('.').any(|label| label.starts_with("xn--")) {
         return vec![];
     }
@@ -75,7 +72,7 @@ fn about(domain: &str) -> Vec<String> {
     warnings
 }
 
-/// Alphabets in a label, as far as they are told apart here: those whose letters are taken for one another.
+/// The scripts in a label. Distinguishes only scripts with letters that look alike.
 fn scripts(label: &str) -> Vec<&'static str> {
     let mut found = Vec::new();
     for letter in label.chars().filter(|letter| letter.is_alphabetic()) {
@@ -99,24 +96,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_whole_address_is_there_with_its_host_apart() {
-        let plain = Address::new("https://login.example.com/a?b=c#d").unwrap();
+    fn an_address_is_split_around_its_host() {
+        let plain = PageAddress::parse("https://login.example.com/a?b=c#d").unwrap();
         assert_eq!((plain.before.as_str(), plain.after.as_str()), ("https://", "/a?b=c#d"));
         assert_eq!((plain.host.as_str(), plain.warnings.len()), ("login.example.com", 0));
-        let odd = Address::new("https://example.com.evil.org:444/example.com").unwrap();
+        let odd = PageAddress::parse("https://example.com.evil.org:444/example.com").unwrap();
         assert_eq!((odd.host.as_str(), odd.after.as_str()), ("example.com.evil.org", ":444/example.com"));
         assert!(odd.warnings[0].contains("444"));
     }
 
     #[test]
     fn names_that_look_like_others_are_shown_both_ways() {
-        // The first letter of the first is Cyrillic.
+        // The first address starts with a Cyrillic letter.
         for (address, mixed) in [
             ("https://\u{430}pple.com/", true),
             ("https://xn--pple-43d.com/", true),
             ("https://münchen.example/", false),
         ] {
-            let address = Address::new(address).unwrap();
+            let address = PageAddress::parse(address).unwrap();
             assert!(address.host.contains("xn--"), "{address:?}");
             assert!(address.warnings[0].contains(&address.host), "{address:?}");
             assert_eq!(
@@ -125,19 +122,19 @@ mod tests {
                 "{address:?}"
             );
         }
-        let whole = Address::new("https://\u{440}\u{430}\u{443}.example/").unwrap();
+        let whole = PageAddress::parse("https://\u{440}\u{430}\u{443}.example/").unwrap();
         assert_eq!(whole.warnings.len(), 1, "one alphabet throughout still has its other form shown: {whole:?}");
     }
 
     #[test]
-    fn what_else_is_odd_is_said_or_refused() {
-        for (address, words) in [("http://example.com/", "encrypted"), ("https://10.0.0.1/", "number")] {
-            assert!(Address::new(address).unwrap().warnings[0].contains(words));
+    fn suspicious_addresses_get_warnings_or_are_refused() {
+        for (address, expected) in [("http://example.com/", "encrypted"), ("https://10.0.0.1/", "IP address")] {
+            assert!(PageAddress::parse(address).unwrap().warnings[0].contains(expected));
         }
-        assert_eq!(Address::new("http://127.0.0.1:8080/x").unwrap().warnings, [""; 0]);
+        assert_eq!(PageAddress::parse("http://127.0.0.1:8080/x").unwrap().warnings, [""; 0]);
         for bad in ["javascript:alert(1)", "file:///etc/passwd", "https://github.com@evil.org/", "nonsense", "https://"]
         {
-            assert!(Address::new(bad).is_err(), "{bad}");
+            assert!(PageAddress::parse(bad).is_err(), "{bad}");
         }
     }
 }

@@ -1,18 +1,23 @@
-//! The agent's side of reverse calls: agent-side tools loaded as components in this host, servers behind it, and whoever
-//! decides about them and answers what servers ask.
+//! The terminal agent: the servers that it uses, and how it approves reverse calls and answers questions.
 
 mod address;
-mod circle;
-mod desk;
+mod approvals;
 mod memory;
 mod reactions;
 mod rules;
-mod view;
+mod server_set;
+mod transcript;
 
-pub use address::{Address, AddressError};
-pub use circle::Circle;
-pub use desk::{Desk, DeskParts, Matter, Notice, Outcome, Ruling, RulingError};
-pub use memory::{Approved, Memory, MemoryError, MemoryFile, OpenCall};
-pub use reactions::{Action, Happened, INBOX, InboxEvent, Reaction, ReactionError, Reactions, Reading};
-pub use rules::{Approval, FormRule, Glob, GlobError, PageRule, Review, Ruled, Rules, RulesError};
-pub use view::{Act, ChunkPolicy, Item, Model, ScriptError, ScriptedModel, Transcript, words};
+pub use address::{PageAddress, PageAddressError};
+pub use approvals::{
+    AgentEvent, ApprovalDecision, ApprovalRequest, Approvals, ApprovalsOptions, CallOutcome, DecisionError,
+};
+pub use memory::{Memory, MemoryError, MemoryFile, ToolApproval, UnfinishedCall};
+pub use reactions::{
+    INBOX_URI, InboxEvent, InboxReading, Reaction, ReactionAction, ReactionError, Reactions, TriggeredReaction,
+};
+pub use rules::{ApprovalRule, FormRule, Glob, GlobError, PageRule, RuleMatch, Rules, RulesError, SamplingReview};
+pub use server_set::ServerSet;
+pub use transcript::{
+    AgentModel, ChunkPolicy, ModelAction, ScriptError, ScriptedModel, Transcript, TranscriptItem, content_text,
+};

@@ -1,7 +1,7 @@
-//! What an agent remembers from run to run: servers, approvals, calls that were open, and where it stopped reading events.
+//! What the agent keeps between runs: servers, approvals, unfinished calls and cursors of inboxes.
 //!
-//! One file that only its user can read, replaced as a whole. Several agents may share it: each change is made to what is
-//! there at that moment, under a lock.
+//! One file that only its user can read, which is replaced as a whole. Several agents may share it: each change reads
+//! and writes the file under a lock.
 
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
@@ -13,62 +13,57 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// The largest file that is read. Bounds what a damaged one makes the program hold.
+/// Size of the largest file that is read. Bounds the memory that a damaged file can cost.
 const MAX_BYTES: u64 = 4 << 20;
-/// Open calls that are kept; the oldest goes first. Bounds what a user who never looks collects.
+/// Unfinished calls that are kept; the oldest are dropped.
 const MAX_CALLS: usize = 64;
-/// Arguments of one call that are kept, in bytes.
+/// Size of one call's kept arguments, in bytes.
 const MAX_ARGUMENTS: usize = 64 << 10;
 /// Approvals and servers that are kept.
 const MAX_ENTRIES: usize = 1_024;
 
-/// What is remembered.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Memory {
-    /// Name to address: a URL or a command.
+    /// Addresses by name: a URL or a command.
     pub servers: BTreeMap<String, String>,
-    /// "Always", as the user said it.
-    pub approvals: Vec<Approved>,
-    /// Those that had not ended.
-    pub calls: Vec<OpenCall>,
-    /// Server to the last event that was looked at.
+    /// Tools that the user has allowed for always.
+    pub approvals: Vec<ToolApproval>,
+    pub calls: Vec<UnfinishedCall>,
+    /// The last event that was read from each server's inbox.
     pub cursors: BTreeMap<String, String>,
 }
 
 /// A server may call this tool without asking.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Approved {
-    /// Which server.
+pub struct ToolApproval {
     pub server: String,
-    /// Which tool of the agent's.
+    /// The agent's tool.
     pub tool: String,
 }
 
-/// A call that had not ended when it was written down.
+/// A call that had not ended when it was stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct OpenCall {
-    /// What links it to what the server keeps; unique and random.
+pub struct UnfinishedCall {
+    /// Unique and random. The server repeats it in everything that belongs to the call.
     pub correlation_id: String,
-    /// On which server.
     pub server: String,
-    /// Which tool.
     pub tool: String,
-    /// With what; none when it was too much to keep.
+    /// None when they were too large to keep.
     pub arguments: Option<Map<String, Value>>,
-    /// The server's own name for it.
+    /// The server's ID for the call.
     #[serde(default)]
     pub call: Option<String>,
-    /// Tools that the user has allowed for as long as this call runs.
+    /// Tools that the user has allowed until this call ends.
     #[serde(default)]
     pub approved: Vec<String>,
-    /// The process that runs it, so that another agent of the same user does not take it for left behind.
+    /// The process that runs the call. Keeps other agents of the same user from treating it as unfinished.
     #[serde(default)]
     pub process: u32,
 }
 
-/// What cannot be remembered.
+/// The memory cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot keep the agent's memory in {path}: {source}; name another folder with --state or PORTCULLIS_STATE")]
 pub struct MemoryError {
@@ -76,45 +71,44 @@ pub struct MemoryError {
     source: std::io::Error,
 }
 
-/// The file.
 pub struct MemoryFile {
     folder: PathBuf,
     last: Mutex<Memory>,
-    /// A sentence for the user: what became of a file that could not be read.
-    trouble: Mutex<Option<String>>,
+    /// A sentence for the user about a file that could not be read.
+    take_warning: Mutex<Option<String>>,
 }
 
 impl MemoryFile {
-    /// Opens the memory in a folder, which is made if it is not there. A file that cannot be understood is set aside.
+    /// Opens the memory in a folder, which is created if missing. A file that cannot be parsed is renamed.
     pub fn open(folder: &Path) -> Result<Self, MemoryError> {
         let fail = |source| MemoryError { path: folder.to_owned(), source };
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(fail)?;
-        let memory = Self { folder: folder.to_owned(), last: Mutex::new(Memory::default()), trouble: Mutex::new(None) };
+        let memory = Self { folder: folder.to_owned(), last: Mutex::new(Memory::default()), take_warning: Mutex::new(None) };
         memory.change(|_| ())?;
         Ok(memory)
     }
 
-    /// A memory that lasts as long as the process. For tests, and for users who want none.
-    pub fn none() -> Self {
-        Self { folder: PathBuf::new(), last: Mutex::new(Memory::default()), trouble: Mutex::new(None) }
+    /// A memory without a file, for tests and for users who want to keep nothing.
+    pub fn in_memory() -> Self {
+        Self { folder: PathBuf::new(), last: Mutex::new(Memory::default()), take_warning: Mutex::new(None) }
     }
 
-    /// What is remembered, as this process last saw it.
-    pub fn now(&self) -> Memory {
+    /// The memory as this process last read it.
+    pub fn get(&self) -> Memory {
         self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What became of a file that could not be read; said once.
-    pub fn trouble(&self) -> Option<String> {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).take()
+    /// Takes the warning about a file that could not be read.
+    pub fn take_warning(&self) -> Option<String> {
+        self.take_warning.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Changes what is remembered. Blocks for a moment.
+    /// Changes the memory and writes the file. Blocks.
     pub fn change<T>(&self, change: impl FnOnce(&mut Memory) -> T) -> Result<T, MemoryError> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if self.folder.as_os_str().is_empty() {
             let changed = change(&mut last);
-            last.bound();
+            last.enforce_limits();
             return Ok(changed);
         }
         let fail = |source| MemoryError { path: self.folder.clone(), source };
@@ -122,7 +116,7 @@ impl MemoryFile {
         let before = self.read().map_err(fail)?;
         let mut memory = before.clone().unwrap_or_default();
         let changed = change(&mut memory);
-        memory.bound();
+        memory.enforce_limits();
         if before.as_ref() != Some(&memory) {
             self.write(&memory).map_err(fail)?;
         }
@@ -135,7 +129,7 @@ impl MemoryFile {
         self.folder.join("agent.json")
     }
 
-    /// Held until it is dropped.
+    /// Locks the memory until the file is dropped.
     fn lock(&self) -> std::io::Result<File> {
         let file = OpenOptions::new()
             .create(true)
@@ -156,7 +150,7 @@ impl MemoryFile {
         };
         let mut bytes = Vec::new();
         file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
-        // First as an object: a list would pass for a memory of nothing.
+        // Parsed as an object first, since an array would be parsed as an empty memory.
         let object = serde_json::from_slice::<Map<String, Value>>(&bytes);
         let wrong = match object.and_then(|object| serde_json::from_value(Value::Object(object))) {
             _ if bytes.len() as u64 > MAX_BYTES => "it is too large".to_owned(),
@@ -167,7 +161,7 @@ impl MemoryFile {
         let aside = aside.unwrap_or_else(|| self.folder.join("agent.json.broken"));
         std::fs::rename(&path, &aside)?;
         let text = format!("{} could not be read ({wrong}); it is kept as {}", path.display(), aside.display());
-        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
+        *self.take_warning.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
         Ok(None)
     }
 
@@ -182,41 +176,40 @@ impl MemoryFile {
 }
 
 impl Memory {
-    /// Whether the user has said "always".
+    /// Whether the user has allowed the tool for always.
     pub fn approves(&self, server: &str, tool: &str) -> bool {
         self.approvals.iter().any(|one| one.server == server && one.tool == tool)
     }
 
-    /// Writes down an "always".
+    /// Allows the tool for always.
     pub fn approve(&mut self, server: &str, tool: &str) {
         if !self.approves(server, tool) {
-            self.approvals.push(Approved { server: server.to_owned(), tool: tool.to_owned() });
+            self.approvals.push(ToolApproval { server: server.to_owned(), tool: tool.to_owned() });
         }
     }
 
-    /// Forgets what a server may do, and the server.
+    /// Removes a server and its approvals.
     pub fn forget(&mut self, server: &str) {
         self.servers.remove(server);
         self.cursors.remove(server);
         self.approvals.retain(|one| one.server != server);
     }
 
-    /// Calls whose process has ended without them.
-    pub fn left_behind(&self) -> Vec<OpenCall> {
-        self.calls.iter().filter(|call| !call.runs()).cloned().collect()
+    /// Calls whose process no longer runs.
+    pub fn unfinished_calls(&self) -> Vec<UnfinishedCall> {
+        self.calls.iter().filter(|call| !call.is_running()).cloned().collect()
     }
 
-    /// The open call with this mark.
-    pub fn call(&mut self, correlation_id: &str) -> Option<&mut OpenCall> {
+    pub fn call(&mut self, correlation_id: &str) -> Option<&mut UnfinishedCall> {
         self.calls.iter_mut().find(|call| call.correlation_id == correlation_id)
     }
 
-    /// A call ended.
-    pub fn ended(&mut self, correlation_id: &str) {
+    /// Removes a call.
+    pub fn remove_call(&mut self, correlation_id: &str) {
         self.calls.retain(|call| call.correlation_id != correlation_id);
     }
 
-    fn bound(&mut self) {
+    fn enforce_limits(&mut self) {
         let too_many = self.calls.len().saturating_sub(MAX_CALLS);
         self.calls.drain(..too_many);
         for call in &mut self.calls {
@@ -235,9 +228,9 @@ impl Memory {
     }
 }
 
-impl OpenCall {
-    /// Whether the process that made it is still there.
-    fn runs(&self) -> bool {
+impl UnfinishedCall {
+    /// Whether the call's process still runs.
+    fn is_running(&self) -> bool {
         let process = i32::try_from(self.process).ok().and_then(rustix::process::Pid::from_raw);
         process.is_some_and(|process| rustix::process::test_kill_process(process).is_ok())
     }
@@ -247,14 +240,14 @@ impl OpenCall {
 mod tests {
     use super::*;
 
-    fn call(id: &str) -> OpenCall {
+    fn call(id: &str) -> UnfinishedCall {
         let arguments = Some(serde_json::from_str(r#"{"topic": "whales"}"#).unwrap());
         let (server, tool) = ("demo".into(), "write".into());
-        OpenCall { correlation_id: id.into(), server, tool, arguments, call: None, approved: vec![], process: 0 }
+        UnfinishedCall { correlation_id: id.into(), server, tool, arguments, call: None, approved: vec![], process: 0 }
     }
 
     #[test]
-    fn the_next_run_knows() {
+    fn the_memory_is_kept_between_runs() {
         let folder = tempfile::tempdir().unwrap();
         let first = MemoryFile::open(&folder.path().join("new")).unwrap();
         first
@@ -264,46 +257,46 @@ mod tests {
                 memory.approve("demo", "notes.add");
                 memory.calls.push(call("a"));
                 memory.calls.push(call("b"));
-                memory.ended("b");
+                memory.remove_call("b");
             })
             .unwrap();
         let file = folder.path().join("new/agent.json");
         assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
         let second = MemoryFile::open(&folder.path().join("new")).unwrap();
-        assert_eq!(second.now(), first.now());
-        assert_eq!((second.now().approvals.len(), second.now().left_behind().len()), (1, 1));
+        assert_eq!(second.get(), first.get());
+        assert_eq!((second.get().approvals.len(), second.get().unfinished_calls().len()), (1, 1));
         second.change(|memory| memory.calls[0].process = std::process::id()).unwrap();
-        assert!(second.now().left_behind().is_empty(), "it still runs");
-        assert!(second.now().approves("demo", "notes.add") && !second.now().approves("other", "notes.add"));
+        assert!(second.get().unfinished_calls().is_empty(), "it still runs");
+        assert!(second.get().approves("demo", "notes.add") && !second.get().approves("other", "notes.add"));
         second.change(|memory| memory.forget("demo")).unwrap();
-        assert!(!second.now().approves("demo", "notes.add") && second.now().servers.is_empty());
+        assert!(!second.get().approves("demo", "notes.add") && second.get().servers.is_empty());
     }
 
     #[test]
-    fn two_agents_do_not_undo_each_other() {
+    fn two_agents_keep_each_others_changes() {
         let folder = tempfile::tempdir().unwrap();
         let (one, two) = (MemoryFile::open(folder.path()).unwrap(), MemoryFile::open(folder.path()).unwrap());
         one.change(|memory| memory.approve("demo", "a")).unwrap();
         two.change(|memory| memory.approve("demo", "b")).unwrap();
-        assert!(two.now().approves("demo", "a") && two.now().approves("demo", "b"));
+        assert!(two.get().approves("demo", "a") && two.get().approves("demo", "b"));
     }
 
     #[test]
-    fn a_broken_file_is_set_aside_and_said() {
+    fn a_broken_file_is_renamed_and_reported() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("agent.json"), "{\"servers\": ").unwrap();
         let memory = MemoryFile::open(folder.path()).unwrap();
-        let said = memory.trouble().unwrap();
-        assert!(said.contains("agent.json.broken-0"), "{said}");
-        assert!(folder.path().join("agent.json.broken-0").exists() && memory.trouble().is_none());
+        let warning = memory.take_warning().unwrap();
+        assert!(warning.contains("agent.json.broken-0"), "{warning}");
+        assert!(folder.path().join("agent.json.broken-0").exists() && memory.take_warning().is_none());
         std::fs::write(folder.path().join("agent.json"), "[]").unwrap();
         MemoryFile::open(folder.path()).unwrap();
         assert!(folder.path().join("agent.json.broken-1").exists(), "the first is not lost to the second");
     }
 
     #[test]
-    fn it_does_not_grow_for_ever() {
-        let memory = MemoryFile::none();
+    fn the_memory_is_bounded() {
+        let memory = MemoryFile::in_memory();
         memory
             .change(|memory| {
                 (0..100).for_each(|n| memory.calls.push(call(&n.to_string())));
@@ -311,7 +304,7 @@ mod tests {
                 memory.calls[99].arguments = Some(Map::from_iter([long]));
             })
             .unwrap();
-        let now = memory.now();
+        let now = memory.get();
         assert_eq!((now.calls.len(), now.calls[0].correlation_id.as_str()), (MAX_CALLS, "36"));
         assert_eq!(now.calls.last().unwrap().arguments, None);
     }

@@ -1,7 +1,7 @@
-//! Events that plugins leave in the inbox, and what this agent does about them: it starts a call of its own, or says so.
-//! The server asks for nothing; it does not even learn that somebody looks.
+//! Reactions to events in a server's inbox: the agent notifies the user or starts a call that the user has configured.
+//! The server does not learn of it.
 
-use super::rules::{Glob, GlobError};
+use crate::rules::{Glob, GlobError};
 use platform::clock::Clock;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -9,25 +9,22 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The inbox of a principal; see `meta.md`.
-pub const INBOX: &str = "portcullis://inbox";
-/// Reactions of one server's events in a minute. Bounds what a plugin that floods the inbox makes a person decide, and
-/// what it can have started where a rule decides.
+/// The resource of a principal's inbox.
+pub const INBOX_URI: &str = "portcullis://inbox";
+/// Reactions to one server's events in a minute. Bounds the requests to the user, and the calls that a rule allows, when
+/// a plugin floods the inbox.
 const PER_MINUTE: usize = 10;
-/// Events of one reading that are looked at. Bounds what a server can make of its inbox.
+/// Events of one inbox that are read at once. Bounds what a server can make of its inbox.
 const MAX_EVENTS: usize = 256;
 
-/// An event as the inbox has it: a plugin's words.
+/// An event in the inbox. Its text comes from a plugin.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct InboxEvent {
     /// Unique in its inbox.
     pub id: String,
-    /// What happened.
     pub name: String,
-    /// Any JSON.
     #[serde(default)]
     pub payload: Value,
-    /// Whose.
     #[serde(default)]
     pub plugin: Option<String>,
 }
@@ -39,30 +36,26 @@ struct Inbox {
     next: Option<String>,
 }
 
-/// What is to be done about an event.
+/// What the agent does when an event arrives.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Action {
-    /// The user is told.
+pub enum ReactionAction {
     Notify,
-    /// A tool is called.
     Call {
-        /// On which server.
         server: String,
-        /// Which.
         tool: String,
-        /// With what; fixed here, so that an event cannot choose.
+        /// Fixed by the user, so that an event cannot choose them.
         arguments: Map<String, Value>,
     },
 }
 
-/// `EVENT=ACTION`.
+/// A reaction in the form `EVENT=ACTION`.
 #[derive(Debug, Clone)]
 pub struct Reaction {
     event: Glob,
-    action: Action,
+    action: ReactionAction,
 }
 
-/// A reaction that cannot be understood.
+/// A malformed reaction.
 #[derive(Debug, thiserror::Error)]
 #[error("--on {text:?}: {reason}; write EVENT=notify or EVENT='call SERVER.TOOL JSON'")]
 pub struct ReactionError {
@@ -79,38 +72,35 @@ impl std::str::FromStr for Reaction {
         let event = Glob::new(event.trim()).map_err(|error: GlobError| fail(error.to_string()))?;
         let action = action.trim();
         if action == "notify" {
-            return Ok(Self { event, action: Action::Notify });
+            return Ok(Self { event, action: ReactionAction::Notify });
         }
         let call = action.strip_prefix("call ").ok_or_else(|| fail("the action is neither notify nor call".into()))?;
         let (name, arguments) = call.trim().split_once(char::is_whitespace).unwrap_or((call.trim(), "{}"));
         let (server, tool) = name.split_once('.').ok_or_else(|| fail(format!("{name:?} names no server")))?;
         let arguments = serde_json::from_str(arguments)
             .map_err(|error| fail(format!("the arguments are not a JSON object: {error}")))?;
-        Ok(Self { event, action: Action::Call { server: server.to_owned(), tool: tool.to_owned(), arguments } })
+        Ok(Self { event, action: ReactionAction::Call { server: server.to_owned(), tool: tool.to_owned(), arguments } })
     }
 }
 
-/// An event that somebody waits for.
+/// An event and the reaction to it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Happened {
-    /// What.
+pub struct TriggeredReaction {
     pub event: InboxEvent,
-    /// What to do about it.
-    pub action: Action,
+    pub action: ReactionAction,
 }
 
-/// What a reading of the inbox means.
+/// The new events of an inbox.
 #[derive(Debug, Default, PartialEq)]
-pub struct Reading {
-    /// In their order.
-    pub happened: Vec<Happened>,
-    /// Where to read on; nothing new when none.
+pub struct InboxReading {
+    pub triggered: Vec<TriggeredReaction>,
+    /// The cursor after the new events; none when nothing is new.
     pub next: Option<String>,
-    /// Events that would have started something, but came too fast.
-    pub held_back: usize,
+    /// Events with a reaction that were dropped because they came too fast.
+    pub rate_limited: usize,
 }
 
-/// What to do about the events of one server, each once.
+/// The reactions to events of one server. Each event counts once.
 pub struct Reactions {
     reactions: Vec<Reaction>,
     clock: Arc<dyn Clock>,
@@ -118,26 +108,25 @@ pub struct Reactions {
 }
 
 impl Reactions {
-    /// These, in their order; the first that fits an event is taken.
+    /// The first reaction that matches an event is taken.
     pub fn new(reactions: Vec<Reaction>, clock: Arc<dyn Clock>) -> Self {
         Self { reactions, clock, recent: VecDeque::new() }
     }
 
-    /// Whether any event is waited for.
-    pub fn any(&self) -> bool {
-        !self.reactions.is_empty()
+    pub fn is_empty(&self) -> bool {
+        self.reactions.is_empty()
     }
 
-    /// What is new in the JSON of an inbox; `seen` is where the last reading ended.
-    pub fn read(&mut self, inbox: &str, seen: Option<&str>) -> Result<Reading, String> {
-        let inbox: Inbox = serde_json::from_str(inbox).map_err(|error| format!("the inbox is no inbox: {error}"))?;
+    /// Reads the new events from the JSON of an inbox. `seen` is the cursor of the last reading.
+    pub fn read(&mut self, inbox: &str, seen: Option<&str>) -> Result<InboxReading, String> {
+        let inbox: Inbox = serde_json::from_str(inbox).map_err(|error| format!("the inbox is malformed: {error}"))?;
         let mut events = inbox.events;
-        // A server that knows no cursor gives everything again.
+        // A server without cursors returns all events again.
         if let Some(at) = seen.and_then(|seen| events.iter().position(|event| event.id == seen)) {
             events.drain(..=at);
         }
         let next = inbox.next.or_else(|| events.last().map(|event| event.id.clone()));
-        let mut reading = Reading { next: next.filter(|next| Some(next.as_str()) != seen), ..Reading::default() };
+        let mut reading = InboxReading { next: next.filter(|next| Some(next.as_str()) != seen), ..InboxReading::default() };
         if reading.next.is_none() {
             return Ok(reading);
         }
@@ -146,25 +135,26 @@ impl Reactions {
                 continue;
             };
             let action = reaction.action.clone();
-            if self.has_room() {
-                reading.happened.push(Happened { event, action });
+            if self.take_token() {
+                reading.triggered.push(TriggeredReaction { event, action });
             } else {
-                reading.held_back += 1;
+                reading.rate_limited += 1;
             }
         }
         Ok(reading)
     }
 
-    fn has_room(&mut self) -> bool {
+    /// Counts a reaction. Returns whether it is within the rate limit.
+    fn take_token(&mut self) -> bool {
         let now = self.clock.now();
         while self.recent.front().is_some_and(|then| now.duration_since(*then) >= Duration::from_secs(60)) {
             self.recent.pop_front();
         }
-        let room = self.recent.len() < PER_MINUTE;
-        if room {
+        let allowed = self.recent.len() < PER_MINUTE;
+        if allowed {
             self.recent.push_back(now);
         }
-        room
+        allowed
     }
 }
 
@@ -185,10 +175,10 @@ mod tests {
     }
 
     #[test]
-    fn an_event_starts_what_the_user_wrote_and_nothing_else() {
+    fn an_event_triggers_the_first_matching_reaction() {
         let mut reactions = reactions(&[r#"policy.*=call hr.submit_receipts {"open": true}"#, "*=notify"]);
         let read = reactions.read(&inbox(&["a-1"]), None).unwrap();
-        let [Happened { event, action: Action::Call { server, tool, arguments } }] = &read.happened[..] else {
+        let [TriggeredReaction { event, action: ReactionAction::Call { server, tool, arguments } }] = &read.triggered[..] else {
             panic!("{read:?}")
         };
         assert_eq!((event.id.as_str(), server.as_str(), tool.as_str()), ("a-1", "hr", "submit_receipts"));
@@ -199,20 +189,20 @@ mod tests {
     #[test]
     fn each_event_counts_once_also_without_cursors() {
         let mut reactions = reactions(&["policy.*=notify"]);
-        assert_eq!(reactions.read(&inbox(&["a-1"]), None).unwrap().happened.len(), 1);
-        assert_eq!(reactions.read(&inbox(&["a-1"]), Some("a-1")).unwrap(), Reading::default());
+        assert_eq!(reactions.read(&inbox(&["a-1"]), None).unwrap().triggered.len(), 1);
+        assert_eq!(reactions.read(&inbox(&["a-1"]), Some("a-1")).unwrap(), InboxReading::default());
         let read = reactions.read(&inbox(&["a-1", "a-2"]), Some("a-1")).unwrap();
-        assert_eq!(read.happened.iter().map(|one| one.event.id.as_str()).collect::<Vec<_>>(), ["a-2"]);
-        assert_eq!(reactions.read(r#"{"events": [], "next": "a-2"}"#, Some("a-2")).unwrap(), Reading::default());
+        assert_eq!(read.triggered.iter().map(|triggered| triggered.event.id.as_str()).collect::<Vec<_>>(), ["a-2"]);
+        assert_eq!(reactions.read(r#"{"events": [], "next": "a-2"}"#, Some("a-2")).unwrap(), InboxReading::default());
     }
 
     #[test]
-    fn a_flood_is_held_back() {
+    fn a_flood_is_rate_limited() {
         let mut reactions = reactions(&["*=notify"]);
         let ids: Vec<String> = (0..50).map(|n| format!("a-{n}")).collect();
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
         let read = reactions.read(&inbox(&ids), None).unwrap();
-        assert_eq!((read.happened.len(), read.held_back), (PER_MINUTE, 40));
+        assert_eq!((read.triggered.len(), read.rate_limited), (PER_MINUTE, 40));
         assert_eq!(read.next.as_deref(), Some("a-49"), "they are not done later either");
     }
 

@@ -1,24 +1,23 @@
-//! The only source of time, so that whatever depends on it can be tested without waiting.
+//! The only source of time, so that tests need not wait.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// A source of time.
 pub trait Clock: Send + Sync + 'static {
     /// Now, on a clock that never goes back.
     fn now(&self) -> Instant;
 
-    /// Now, as a calendar says it: for showing and for what others have dated, never for measuring. It may jump.
+    /// The current wall-clock time: for display and for timestamps of others, never to measure. It may jump.
     #[allow(clippy::disallowed_methods, reason = "this is the clock")]
     fn wall(&self) -> SystemTime {
         SystemTime::now()
     }
 
-    /// The same, since 1970, UTC.
+    /// The same, as the time since 1970, UTC.
     fn unix(&self) -> Duration {
         self.wall().duration_since(UNIX_EPOCH).unwrap_or_default()
     }
 
-    /// CPU time that the calling thread has had. Only the difference of two answers on one thread means anything.
+    /// CPU time of the calling thread. Only the difference of two values on one thread is meaningful.
     fn cpu(&self) -> Duration {
         thread_time(self)
     }
@@ -30,7 +29,7 @@ fn thread_time(_: &(impl Clock + ?Sized)) -> Duration {
     Duration::try_from(time).unwrap_or_default()
 }
 
-/// Where threads have no such clock, all time that passes is counted.
+/// Systems without a CPU clock of threads count all time.
 #[cfg(not(unix))]
 fn thread_time(clock: &(impl Clock + ?Sized)) -> Duration {
     static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
@@ -38,7 +37,6 @@ fn thread_time(clock: &(impl Clock + ?Sized)) -> Duration {
     now.saturating_duration_since(*START.get_or_init(|| now))
 }
 
-/// The machine's clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 

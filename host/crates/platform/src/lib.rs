@@ -1,4 +1,5 @@
-//! What the server stands on, and what knows nothing of guests or of the protocol.
+//! What the server needs apart from guests and the protocol: clock, telemetry, audit, storage, outbound HTTP, secrets,
+//! identity and confinement.
 
 pub mod audit;
 pub mod changes;
@@ -6,6 +7,9 @@ pub mod clock;
 pub mod confine;
 pub mod identity;
 pub mod outbound;
+pub mod random;
 pub mod secrets;
 pub mod storage;
+pub mod sync;
 pub mod telemetry;
+pub mod text;

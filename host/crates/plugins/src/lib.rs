@@ -1,12 +1,10 @@
-//! Plugins: from bytes to something callable, and every call of it.
+//! Plugins: from the bytes of a component to tools that can be called, and the calls themselves.
 
+pub mod calls;
+pub mod catalog;
+mod circuit_breaker;
 pub mod install;
-mod local;
-mod nobody;
+pub mod loading;
+pub mod offer;
 pub mod package;
-pub mod registry;
-mod together;
-
-pub use local::LocalAgent;
-pub use nobody::Nobody;
-pub use together::Together;
+mod scratch;

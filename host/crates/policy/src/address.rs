@@ -1,31 +1,30 @@
-//! Addresses that plugins may be connected to. Names are resolved by the host, and every answer is looked at here.
+//! Which addresses plugins may connect to. The host resolves names, and each resolved address is checked here.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Where an address leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
-    /// To a host of the public internet.
+pub enum AddressClass {
     Public,
-    /// Into a private network or to this machine: only where an operator names the host and says so.
+    /// A private network or this machine: only if the operator allows it for a named host.
     Private(&'static str),
-    /// To nobody whom a plugin may ever reach: metadata services, groups, reserved space.
-    Never(&'static str),
+    /// Never reachable for a plugin: metadata services, multicast, reserved space.
+    Forbidden(&'static str),
 }
 
-impl Reach {
-    /// Of this address. An IPv6 address that carries an IPv4 address leads where that leads, unless it leads to worse.
-    pub fn of(address: IpAddr) -> Self {
+impl AddressClass {
+    /// Classifies an address. An IPv6 address that embeds an IPv4 address gets the class of the IPv4 address or a stricter
+    /// one.
+    pub fn from_ip(address: IpAddr) -> Self {
         match address {
             IpAddr::V4(address) => of_v4(address),
             IpAddr::V6(address) => match embedded(address) {
-                // Tunnels and translators to private networks are nobody's intention.
+                // A tunnel or translator to a private network is never intended.
                 Some((how, inner)) => match of_v4(inner) {
-                    // Its prefix is a network's own, and may be no public one.
+                    // ISATAP keeps the network's own prefix, which may not be public.
                     Self::Public if how == "ISATAP" => of_v6(address),
                     Self::Public => Self::Public,
                     Self::Private(what) if how == "mapped" => Self::Private(what),
-                    Self::Private(_) | Self::Never(_) => Self::Never("an address inside another"),
+                    Self::Private(_) | Self::Forbidden(_) => Self::Forbidden("an address inside another"),
                 },
                 None => of_v6(address),
             },
@@ -34,56 +33,56 @@ impl Reach {
 }
 
 /// IANA special-purpose registry, IPv4.
-fn of_v4(address: Ipv4Addr) -> Reach {
+fn of_v4(address: Ipv4Addr) -> AddressClass {
     let [a, b, c, _] = address.octets();
     match (a, b, c) {
-        (127, ..) => Reach::Private("this machine"),
-        (10, ..) | (172, 16..=31, _) | (192, 168, _) => Reach::Private("a private network"),
-        (100, 64..=127, _) if address.octets() != [100, 100, 100, 200] => Reach::Private("a carrier's network"),
-        (100, 100, 100) => Reach::Never("a metadata service"),
-        (0, ..) => Reach::Never("this network"),
-        (169, 254, _) => Reach::Never("link-local, where metadata services are"),
-        (192, 0, 0) | (192, 0, 2) | (198, 51, 100) | (203, 0, 113) | (192, 88, 99) => Reach::Never("reserved"),
-        (198, 18..=19, _) => Reach::Never("for benchmarks"),
-        (224..=239, ..) => Reach::Never("a group"),
-        (240.., ..) => Reach::Never("reserved"),
-        _ => Reach::Public,
+        (127, ..) => AddressClass::Private("this machine"),
+        (10, ..) | (172, 16..=31, _) | (192, 168, _) => AddressClass::Private("a private network"),
+        (100, 64..=127, _) if address.octets() != [100, 100, 100, 200] => AddressClass::Private("a carrier's network"),
+        (100, 100, 100) => AddressClass::Forbidden("a metadata service"),
+        (0, ..) => AddressClass::Forbidden("this network"),
+        (169, 254, _) => AddressClass::Forbidden("link-local, where metadata services are"),
+        (192, 0, 0) | (192, 0, 2) | (198, 51, 100) | (203, 0, 113) | (192, 88, 99) => AddressClass::Forbidden("reserved"),
+        (198, 18..=19, _) => AddressClass::Forbidden("for benchmarks"),
+        (224..=239, ..) => AddressClass::Forbidden("a group"),
+        (240.., ..) => AddressClass::Forbidden("reserved"),
+        _ => AddressClass::Public,
     }
 }
 
-/// The same, IPv6; addresses that carry another are dealt with before.
-fn of_v6(address: Ipv6Addr) -> Reach {
+/// IANA special-purpose registry, IPv6. Addresses that embed an IPv4 address are handled before.
+fn of_v6(address: Ipv6Addr) -> AddressClass {
     let [a, b, ..] = address.segments();
     match a {
-        _ if address == Ipv6Addr::LOCALHOST => Reach::Private("this machine"),
-        _ if address == Ipv6Addr::UNSPECIFIED => Reach::Never("no address"),
-        // The metadata service of one large cloud lives in private space.
-        0xfd00 if b == 0x0ec2 => Reach::Never("a metadata service"),
-        0xfc00..=0xfdff => Reach::Private("a private network"),
-        0xfe80..=0xfebf => Reach::Never("link-local"),
-        0xfec0..=0xfeff => Reach::Never("site-local, which is no more"),
-        0xff00.. => Reach::Never("a group"),
-        0x2001 if b < 0x0200 => Reach::Never("reserved"),
-        0x2001 if b == 0x0db8 => Reach::Never("for documentation"),
-        0x3fff if b < 0x1000 => Reach::Never("for documentation"),
-        0x2000..=0x3fff => Reach::Public,
-        _ => Reach::Never("not of the internet"),
+        _ if address == Ipv6Addr::LOCALHOST => AddressClass::Private("this machine"),
+        _ if address == Ipv6Addr::UNSPECIFIED => AddressClass::Forbidden("no address"),
+        // The metadata service of AWS is in private space.
+        0xfd00 if b == 0x0ec2 => AddressClass::Forbidden("a metadata service"),
+        0xfc00..=0xfdff => AddressClass::Private("a private network"),
+        0xfe80..=0xfebf => AddressClass::Forbidden("link-local"),
+        0xfec0..=0xfeff => AddressClass::Forbidden("site-local, which is no more"),
+        0xff00.. => AddressClass::Forbidden("a group"),
+        0x2001 if b < 0x0200 => AddressClass::Forbidden("reserved"),
+        0x2001 if b == 0x0db8 => AddressClass::Forbidden("for documentation"),
+        0x3fff if b < 0x1000 => AddressClass::Forbidden("for documentation"),
+        0x2000..=0x3fff => AddressClass::Public,
+        _ => AddressClass::Forbidden("not of the internet"),
     }
 }
 
-/// The IPv4 address inside an IPv6 address, by every scheme that puts one there.
+/// The IPv4 address that is embedded in an IPv6 address, with the scheme.
 fn embedded(address: Ipv6Addr) -> Option<(&'static str, Ipv4Addr)> {
     let v4 = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
     match address.segments() {
         [0, 0, 0, 0, 0, 0xffff, high, low] => Some(("mapped", v4(high, low))),
-        // Compatible; `::` and `::1` are addresses of their own.
+        // IPv4-compatible, except `::` and `::1`.
         [0, 0, 0, 0, 0, 0, high, low] if high != 0 || low > 1 => Some(("compatible", v4(high, low))),
         [0, 0, 0, 0, 0xffff, 0, high, low] => Some(("translated", v4(high, low))),
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] => Some(("NAT64", v4(high, low))),
-        // Of a local translator: which bits are the address is its own choice.
+        // A local translator chooses which bits are the address.
         [0x64, 0xff9b, 1, ..] => Some(("NAT64", Ipv4Addr::UNSPECIFIED)),
         [0x2002, high, low, ..] => Some(("6to4", v4(high, low))),
-        // The client's address is inverted in the end, the server's is plain; neither is anybody's intention.
+        // Teredo embeds two addresses, the client's inverted; neither is ever intended.
         [0x2001, 0, ..] => Some(("Teredo", Ipv4Addr::UNSPECIFIED)),
         [_, _, _, _, 0 | 0x200, 0x5efe, high, low] => Some(("ISATAP", v4(high, low))),
         _ => None,
@@ -94,8 +93,8 @@ fn embedded(address: Ipv6Addr) -> Option<(&'static str, Ipv4Addr)> {
 mod tests {
     use super::*;
 
-    fn reach(text: &str) -> Reach {
-        Reach::of(text.parse().unwrap())
+    fn reach(text: &str) -> AddressClass {
+        AddressClass::from_ip(text.parse().unwrap())
     }
 
     #[test]
@@ -103,7 +102,7 @@ mod tests {
         for public in
             ["1.1.1.1", "93.184.216.34", "172.32.0.1", "100.128.0.1", "2606:4700::1111", "2a00::1", "::ffff:1.1.1.1"]
         {
-            assert_eq!(reach(public), Reach::Public, "{public}");
+            assert_eq!(reach(public), AddressClass::Public, "{public}");
         }
     }
 
@@ -120,7 +119,7 @@ mod tests {
             "fd12::1",
             "::ffff:10.0.0.1",
         ] {
-            assert!(matches!(reach(private), Reach::Private(_)), "{private}");
+            assert!(matches!(reach(private), AddressClass::Private(_)), "{private}");
         }
     }
 
@@ -156,7 +155,7 @@ mod tests {
             "100::1",
             "5f00::1",
         ] {
-            assert!(matches!(reach(never), Reach::Never(_)), "{never}: {:?}", reach(never));
+            assert!(matches!(reach(never), AddressClass::Forbidden(_)), "{never}: {:?}", reach(never));
         }
     }
 }

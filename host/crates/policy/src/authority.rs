@@ -1,34 +1,34 @@
-//! Requests and grants, intersected.
+//! A plugin's authority: the intersection of requests and grants.
 
 use super::{
-    Access, Capability, Denial, Grants, Hearer, HttpGrant, HttpTarget, PluginId, Requests, SampleGrant, ScratchGrant,
-    SecretGrant, Secrets, StateGrant, ToolPattern,
+    Access, Capability, Denial, Grants, Recipient, HttpGrant, HttpTarget, PluginId, Requests, SampleGrant, ScratchGrant,
+    SecretGrant, PrivateOrigins, StateGrant, ToolPattern,
 };
+use crate::guest_path::{is_below, lexically_clean};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// A directory that a plugin really gets.
+/// A directory that is mounted for a plugin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mount {
     /// Directory on this machine.
     pub host: PathBuf,
-    /// Where the guest sees it.
     pub guest: String,
     /// The lesser of what was requested and what was granted.
     pub access: Access,
 }
 
-/// What this machine has for grants that only name something. Read once, when the host starts.
+/// The host's environment, for grants that name something of it. Read once, when the host starts.
 #[derive(Debug, Clone, Default)]
-pub struct Machine {
-    /// The variables that are granted to anybody, as far as they are set.
+pub struct HostEnvironment {
+    /// The variables that are granted to any plugin, if they are set.
     pub environment: BTreeMap<String, String>,
-    /// Folder of what outlives the process; none: nobody said where.
+    /// The state folder, if one is configured.
     pub state: Option<PathBuf>,
 }
 
-impl Machine {
-    /// The directory of a plugin's own.
+impl HostEnvironment {
+    /// The scratch directory of a plugin.
     pub fn scratch(&self, plugin: &PluginId) -> Option<PathBuf> {
         Some(self.state.as_deref()?.join("scratch").join(plugin.table()))
     }
@@ -43,11 +43,10 @@ pub struct Authority {
     granted: Grants,
     environment: Vec<(String, String)>,
     scratch: Option<PathBuf>,
-    idle_grants: Vec<&'static str>,
+    unrequested_grants: Vec<&'static str>,
 }
 
 impl Authority {
-    /// Intersects both keys.
     pub fn new(plugin: PluginId, requests: &Requests, grants: &Grants) -> Self {
         let mounts: Vec<Mount> = match requests.filesystem {
             None => Vec::new(),
@@ -77,13 +76,13 @@ impl Authority {
             ("state", grants.state.is_some() && !requests.state),
             ("scratch", grants.scratch.is_some() && !requests.scratch),
         ];
-        let idle_grants = idle.into_iter().filter(|(_, idle)| *idle).map(|(key, _)| key).collect();
+        let unrequested_grants = idle.into_iter().filter(|(_, idle)| *idle).map(|(key, _)| key).collect();
         let (requested, granted) = (requests.clone(), grants.clone());
-        Self { plugin, mounts, requested, granted, environment: Vec::new(), scratch: None, idle_grants }
+        Self { plugin, mounts, requested, granted, environment: Vec::new(), scratch: None, unrequested_grants }
     }
 
-    /// With what is really there behind the grants that only name something.
-    pub fn on(mut self, machine: &Machine) -> Self {
+    /// Resolves the grants that name variables and the scratch directory.
+    pub fn with_environment(mut self, machine: &HostEnvironment) -> Self {
         let value = |name: &str| Some((name.to_owned(), machine.environment.get(name)?.clone()));
         self.environment = self.env().filter_map(value).collect();
         if let (Ok(ScratchGrant { guest, .. }), Some(host)) = (self.scratch(), machine.scratch(&self.plugin)) {
@@ -94,12 +93,11 @@ impl Authority {
         self
     }
 
-    /// No authority at all: for asking a component what it offers before anybody granted anything.
+    /// No authority at all: for inspecting a component before anything was granted.
     pub fn none(plugin: PluginId) -> Self {
         Self::new(plugin, &Requests::default(), &Grants::default())
     }
 
-    /// Whose authority this is.
     pub fn plugin(&self) -> &PluginId {
         &self.plugin
     }
@@ -110,8 +108,8 @@ impl Authority {
     }
 
     /// Grants that have no effect because the manifest does not request the capability; worth a warning.
-    pub fn idle_grants(&self) -> &[&'static str] {
-        &self.idle_grants
+    pub fn unrequested_grants(&self) -> &[&'static str] {
+        &self.unrequested_grants
     }
 
     /// Whether an agent-side tool may be called.
@@ -122,7 +120,7 @@ impl Authority {
         })
     }
 
-    /// Whether forms may be put to the user.
+    /// Whether forms may be shown to the user.
     pub fn form(&self) -> Result<(), Denial> {
         self.both(self.granted.client.form, self.requested.client.form, || Capability::Form)
     }
@@ -164,7 +162,7 @@ impl Authority {
         self.both(names(&self.granted.connections), names(&self.requested.connections), capability)
     }
 
-    /// Whether a request may be sent, and how: by the first line that covers it.
+    /// Whether a request may be sent. The first grant that covers it says how.
     pub fn http(&self, target: &HttpTarget) -> Result<&HttpGrant, Denial> {
         let grant = self.granted.http.iter().find(|grant| grant.allow.covers(target));
         let requested = self.requested.http.iter().any(|pattern| pattern.covers(target));
@@ -206,7 +204,7 @@ impl Authority {
         self.both(names(&self.granted.env), names(&self.requested.env), capability)
     }
 
-    /// Whether there is a directory of the plugin's own, and how much may be in it.
+    /// Whether the plugin has a scratch directory, and its quota.
     pub fn scratch(&self) -> Result<&ScratchGrant, Denial> {
         match (&self.granted.scratch, self.requested.scratch) {
             (Some(grant), true) => Ok(grant),
@@ -215,23 +213,23 @@ impl Authority {
         }
     }
 
-    /// Where that directory is, and how many bytes may be in it.
+    /// The path of the scratch directory, and how many bytes it may hold.
     pub fn scratch_folder(&self) -> Option<(&Path, u64)> {
         Some((self.scratch.as_deref()?, self.scratch().ok()?.size.as_u64()))
     }
 
-    /// Whether values may be kept from call to call, and how much of them.
+    /// Whether key-value data may be kept, and its quota.
     pub fn state(&self) -> Result<StateGrant, Denial> {
         self.both(self.granted.state.is_some(), self.requested.state, || Capability::State)?;
         Ok(self.granted.state.unwrap_or_default())
     }
 
-    /// Whether somebody may be told anything by a call that knows these private results.
-    pub fn flow(&self, secrets: &Secrets, to: &Hearer) -> Result<(), Denial> {
+    /// Whether a call that has seen these private results may send anything to this recipient.
+    pub fn flow(&self, secrets: &PrivateOrigins, to: &Recipient) -> Result<(), Denial> {
         if to.is_client() {
             return Ok(());
         }
-        let own = |from: &&super::Origin| matches!(to, Hearer::Origin(origin) if origin == *from);
+        let own = |from: &&super::Origin| matches!(to, Recipient::Origin(origin) if origin == *from);
         let granted = |from: &&super::Origin| self.granted.flows.iter().any(|flow| flow.covers(from, to));
         match secrets.iter().find(|from| !own(from) && !granted(from)) {
             None => Ok(()),
@@ -242,7 +240,7 @@ impl Authority {
         }
     }
 
-    /// Both keys, or the denial that says which one is missing.
+    /// Requires both grant and request; the denial says which one is missing.
     fn both(&self, granted: bool, requested: bool, capability: impl Fn() -> Capability) -> Result<(), Denial> {
         match (granted, requested) {
             (false, _) => Err(Denial::not_granted(&self.plugin, capability())),
@@ -251,8 +249,8 @@ impl Authority {
         }
     }
 
-    /// Whether a path, as the guest names it, is in a directory that is granted so far. What it leads to by links is
-    /// decided by the sandbox, when it is opened.
+    /// Whether a path, as the guest names it, is in a directory with this access. The sandbox decides about links when the
+    /// path is opened.
     pub fn path(&self, path: &str, access: Access) -> Result<&Mount, Denial> {
         match self.mount_of(&lexically_clean(path)) {
             Some(mount) if mount.access >= access => Ok(mount),
@@ -260,7 +258,7 @@ impl Authority {
         }
     }
 
-    /// The directory that has this clean path.
+    /// The mount that holds this clean path.
     fn mount_of(&self, clean: &str) -> Option<&Mount> {
         let inside = |mount: &&Mount| is_below(clean, mount.guest.trim_end_matches('/'));
         self.mounts.iter().filter(inside).max_by_key(|mount| mount.guest.len())
@@ -268,7 +266,7 @@ impl Authority {
 
     /// The denial for a path that the sandbox refused. `path` is as the guest named it.
     pub fn path_refused(&self, path: &str, access: Access) -> Denial {
-        // The sandbox sees paths relative to one of the directories; which one is clear only when there is one.
+        // The sandbox sees paths relative to a mount. Which mount is only known when there is just one.
         let full = match self.mounts.as_slice() {
             [only] if !path.starts_with('/') => format!("{}/{path}", only.guest),
             _ => path.to_owned(),
@@ -285,26 +283,6 @@ impl Authority {
             Some(mount) => Denial::read_only(&self.plugin, capability(path), &mount.guest),
         }
     }
-}
-
-/// Whether a path is this folder or something in it; both clean, the folder without a `/` at its end.
-pub(super) fn is_below(path: &str, folder: &str) -> bool {
-    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-/// The path without `.` and `..`, for wording only: what a path really leads to is decided by the sandbox, on handles.
-pub(super) fn lexically_clean(path: &str) -> String {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop();
-            }
-            part => parts.push(part),
-        }
-    }
-    format!("/{}", parts.join("/"))
 }
 
 #[cfg(test)]

@@ -1,35 +1,35 @@
-//! What is left in a call: inherited, never refilled.
+//! The budget of a call. Nested calls inherit it, and it is never refilled.
 
 use super::{Limits, Metering};
 use std::time::{Duration, Instant};
 
-/// What one call may still use. A nested call gets the lesser of this and its own limits, and what it spends is taken
-/// from its parent, so that no chain of calls ever gets more than its root had.
+/// What one call may still use. A nested call gets the lesser of this and its own limits, and what it uses is taken from
+/// its parent, so no chain of calls gets more than its root had.
 #[derive(Debug, Clone, Copy)]
 pub struct Budget {
-    /// Fuel left; none when nobody up the chain is metered by fuel.
+    /// Fuel left; `None` if no call up the chain is metered by fuel.
     pub fuel: Option<u64>,
-    /// CPU time left; none when nobody up the chain is metered by CPU time.
+    /// CPU time left; `None` if no call up the chain is metered by CPU time.
     pub cpu: Option<Duration>,
     /// When the call ends, whatever happens.
     pub deadline: Instant,
-    /// How long that was from the beginning of the call; for the error.
+    /// Time from the start of the call to the deadline, for the error.
     pub time: Duration,
 }
 
 /// What a finished call used of its parent's budget.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Spent {
+pub struct BudgetUsage {
     /// Fuel, when metered by fuel.
     pub fuel: Option<u64>,
     /// Time on a CPU, host work included.
     pub cpu: Duration,
-    /// The part of it that was not spent while the caller itself was being run: calls that came back from outside.
+    /// The part of `cpu` that was used while the caller itself was not running: by calls that came back from outside.
     pub elsewhere: Duration,
 }
 
-impl Spent {
-    /// What a parent metered by fuel pays: the fuel itself, or one unit per nanosecond for a child metered by CPU time.
+impl BudgetUsage {
+    /// What a parent that is metered by fuel pays: the fuel, or one unit per nanosecond of a child metered by CPU time.
     pub fn as_fuel(&self) -> u64 {
         self.fuel.unwrap_or_else(|| u64::try_from(self.cpu.as_nanos()).unwrap_or(u64::MAX))
     }
@@ -46,13 +46,12 @@ impl Budget {
         Self::within(limits, now, Some(self))
     }
 
-    /// When the call began.
-    pub fn begun(&self) -> Instant {
+    pub fn started_at(&self) -> Instant {
         self.deadline.checked_sub(self.time).unwrap_or(self.deadline)
     }
 
-    /// The share of each of so many calls at once.
-    pub fn shared_by(self, calls: usize) -> Self {
+    /// The share of each of `calls` concurrent calls.
+    pub fn split(self, calls: usize) -> Self {
         let calls = u32::try_from(calls.max(1)).unwrap_or(u32::MAX);
         Self { fuel: self.fuel.map(|fuel| fuel / u64::from(calls)), cpu: self.cpu.map(|cpu| cpu / calls), ..self }
     }

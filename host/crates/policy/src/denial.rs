@@ -1,127 +1,17 @@
-//! Refusals: what was refused and the exact configuration that would allow it.
+//! Denials: what was refused, and the exact configuration that would allow it.
 
-use super::{Access, PluginId, Reach};
+use super::names::is_name;
+use super::{Access, AddressClass, Capability, PluginId};
 use bytesize::ByteSize;
 
-/// A use of authority, as it was attempted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Capability {
-    /// A path, as the guest named it.
-    Filesystem {
-        /// The path inside the guest.
-        path: String,
-        /// What was wanted.
-        access: Access,
-    },
-    /// An agent-side tool, by full name.
-    AgentTools {
-        /// `<agent plugin>.<tool>`.
-        tool: String,
-    },
-    /// A form for the user.
-    Form,
-    /// A page for the user.
-    Url {
-        /// The page's host.
-        host: String,
-    },
-    /// The client's model.
-    Sample,
-    /// The client's roots.
-    Roots,
-    /// Resources and prompts made at run time.
-    Publish,
-    /// An event, by name.
-    Events {
-        /// Dotted words.
-        name: String,
-    },
-    /// A connected account, by name.
-    Connections {
-        /// The connection's key in the configuration.
-        name: String,
-    },
-    /// A request to another server.
-    Http {
-        /// Method and URL, without query.
-        request: String,
-    },
-    /// A secret, told to a host.
-    Secrets {
-        /// The secret's key in the configuration.
-        name: String,
-        /// Who was to be told.
-        host: String,
-    },
-    /// A variable of the host's environment, by name. A guest that lacks it sees nothing, and is told nothing.
-    Env {
-        /// The variable's name.
-        name: String,
-    },
-    /// Values kept from call to call.
-    State,
-    /// A directory of the plugin's own; as with `Env`, a guest that lacks it finds none.
-    Scratch,
-    /// What one origin marked private, told to another.
-    Flow {
-        /// `from -> to`.
-        flow: String,
-    },
-}
-
-impl Capability {
-    /// The grant's key in the configuration.
-    pub fn key(&self) -> &'static str {
-        match self {
-            Capability::Filesystem { .. } => "filesystem",
-            Capability::AgentTools { .. } => "agent-tools",
-            Capability::Form => "client.form",
-            Capability::Url { .. } => "client.url",
-            Capability::Sample => "client.sample",
-            Capability::Roots => "client.roots",
-            Capability::Publish => "publish",
-            Capability::Events { .. } => "events",
-            Capability::Connections { .. } => "connections",
-            Capability::Http { .. } => "http",
-            Capability::Secrets { .. } => "secrets",
-            Capability::Env { .. } => "env",
-            Capability::State => "state",
-            Capability::Scratch => "scratch",
-            Capability::Flow { .. } => "flows",
-        }
-    }
-
-    /// What was to be used.
-    pub fn target(&self) -> &str {
-        match self {
-            Capability::Filesystem { path, .. } => path,
-            Capability::AgentTools { tool } => tool,
-            Capability::Form => "a form",
-            Capability::Url { host } => host,
-            Capability::Sample => "the client's model",
-            Capability::Roots => "the client's roots",
-            Capability::Publish => "resources and prompts",
-            Capability::Events { name }
-            | Capability::Connections { name }
-            | Capability::Secrets { name, .. }
-            | Capability::Env { name } => name,
-            Capability::Http { request } => request,
-            Capability::State => "values kept from call to call",
-            Capability::Scratch => "a directory of its own",
-            Capability::Flow { flow } => flow,
-        }
-    }
-}
-
-/// A refused use. Its text names the grant and the line that would give it.
+/// A refused use of authority. Its text names the grant and the line that would allow it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("denied: {} `{}` {}. {remedy}", .capability.key(), .capability.target(), self.reason)]
 pub struct Denial {
-    /// What was refused.
     pub capability: Capability,
     /// Why, as the end of a sentence: "is outside the granted directories".
     pub reason: &'static str,
-    /// How an operator would allow it.
+    /// How an operator can allow it.
     pub remedy: String,
 }
 
@@ -163,25 +53,25 @@ impl Denial {
         Self { capability, reason: "may only be read", remedy }
     }
 
-    /// The path is in a granted directory, but what it names is not.
+    /// The path is in a granted directory but leads out of it.
     pub fn leads_outside(capability: Capability) -> Self {
         let remedy =
             "It is in a granted directory but leads out of it, by a link or `..`; grant the directory it leads to";
         Self { capability, reason: "leads outside the granted directories", remedy: remedy.to_owned() }
     }
 
-    /// The request is granted, but its host's address is none that this grant reaches.
-    pub fn out_of_reach(plugin: &PluginId, request: String, reach: Reach) -> Self {
+    /// The request is granted, but not the address of its host.
+    pub fn forbidden_address(plugin: &PluginId, request: String, reach: AddressClass) -> Self {
         let capability = Capability::Http { request };
         let (reason, remedy) = match reach {
-            Reach::Public | Reach::Private(_) => (
+            AddressClass::Public | AddressClass::Private(_) => (
                 "leads into a private network or to this machine",
                 format!(
                     "To allow it, put `private = true` into the line of `http` under [{}.grants] that names this host, and this host alone",
                     plugin.table()
                 ),
             ),
-            Reach::Never(_) => (
+            AddressClass::Forbidden(_) => (
                 "leads to an address that no plugin may reach, such as a metadata service or reserved space",
                 "No grant allows that".to_owned(),
             ),
@@ -189,29 +79,29 @@ impl Denial {
         Self { capability, reason, remedy }
     }
 
-    /// The secret may be told to this host, but not so that others can listen.
-    pub fn in_the_clear(name: &str, host: &str) -> Self {
+    /// The secret is granted for this host, but would be sent unencrypted.
+    pub fn unencrypted_secret(name: &str, host: &str) -> Self {
         let capability = Capability::Secrets { name: name.to_owned(), host: host.to_owned() };
         let remedy =
             "A secret is sent over TLS only, or to this machine: have the plugin ask for an https URL".to_owned();
         Self { capability, reason: "would be sent unencrypted", remedy }
     }
 
-    /// The plugin's own directory would hold more than `limit` bytes.
+    /// The plugin's scratch directory would hold more than `limit` bytes.
     pub fn scratch_full(plugin: &PluginId, limit: u64) -> Self {
         let more = ByteSize(limit.saturating_mul(2));
         let remedy = to_allow(plugin, &format!("scratch = {{ size = \"{more}\" }}"));
         Self { capability: Capability::Scratch, reason: "is full", remedy }
     }
 
-    /// The call has made files in directories that were granted for writing grow by `limit` bytes.
-    pub fn written_enough(plugin: &PluginId, limit: u64) -> Self {
+    /// The call has used up the `limit` bytes by which it may grow files in granted directories.
+    pub fn growth_exceeded(plugin: &PluginId, limit: u64) -> Self {
         let capability = Capability::Filesystem { path: "granted directories".to_owned(), access: Access::Write };
         let remedy = format!("A call gets {}; limits.growth under [{}] sets it", ByteSize(limit), plugin.table());
         Self { capability, reason: "would grow by more than a call may write", remedy }
     }
 
-    /// The operator granted it, but the plugin's manifest never asked for it.
+    /// The operator granted it, but the plugin's manifest does not request it.
     pub fn not_requested(plugin: &PluginId, capability: Capability) -> Self {
         let remedy = format!(
             "It is granted, but the manifest of `{}` does not request it: only a build of the plugin that requests {} can use the grant",
@@ -226,17 +116,16 @@ fn to_allow(plugin: &PluginId, line: &str) -> String {
     format!("To allow it: {}", grant_command(plugin, line))
 }
 
-/// The command that grants this line, for a shell. It names no file: a denial is also told to guests and clients, who
-/// need not know where the configuration is.
+/// The shell command that grants this line. It names no file: guests and clients see denials too, and need not know
+/// where the configuration is.
 pub fn grant_command(plugin: &PluginId, line: &str) -> String {
-    format!("portcullis grant {} '{}'", plugin.handle(), line.replace('\'', r"'\''"))
+    format!("portcullis grant {} '{}'", plugin.cli_name(), line.replace('\'', r"'\''"))
 }
 
 fn filesystem_line(guest: &str, access: Access) -> String {
     format!(r#"filesystem = [{{ host = "<directory>", guest = {}, access = "{access}" }}]"#, quoted(guest))
 }
 
-/// A basic string of TOML.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from('"');
     for c in text.chars() {
@@ -250,7 +139,7 @@ fn quoted(text: &str) -> String {
     quoted
 }
 
-/// A flow to offer in a remedy. Both sides are names out of the configuration; anything else is not passed on.
+/// A flow to suggest in a remedy. Both sides are names from the configuration; anything else becomes a placeholder.
 fn known(flow: &str) -> &str {
     match super::FlowPattern::new(flow) {
         Ok(_) if flow.chars().all(|c| c.is_ascii_alphanumeric() || " .->_".contains(c)) => flow,
@@ -258,13 +147,12 @@ fn known(flow: &str) -> &str {
     }
 }
 
-/// A name to offer in a remedy, likewise.
+/// A name to suggest in a remedy, likewise.
 fn word(name: &str) -> &str {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    if name.len() <= 128 && !name.is_empty() && name.chars().all(plain) { name } else { "<name>" }
+    if is_name(name, 128, "._-") { name } else { "<name>" }
 }
 
-/// The pattern to offer in a remedy: method and server of the request that was refused.
+/// The pattern to suggest in a remedy: method and server of the refused request.
 fn origin(request: &str) -> String {
     let (method, url) = request.split_once(' ').unwrap_or(("GET", request));
     let (scheme, rest) = url.split_once("://").unwrap_or(("https", url));
@@ -275,13 +163,12 @@ fn origin(request: &str) -> String {
     }
 }
 
-/// The folder to offer in a remedy: the first component of an absolute path. A guest chose this text and an operator may
-/// paste it, so anything unusual is replaced by a placeholder.
+/// The folder to suggest in a remedy: the first component of an absolute path. A guest chose this text and an operator
+/// may paste it, so anything unusual becomes a placeholder.
 fn folder_of(path: &str) -> String {
     let first = path.split('/').find(|part| !part.is_empty() && *part != "." && *part != "..");
-    let plain = |part: &str| part.len() <= 64 && part.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
     match first {
-        Some(part) if plain(part) => format!("/{part}"),
+        Some(part) if is_name(part, 64, "._-") => format!("/{part}"),
         _ => "/<folder>".to_owned(),
     }
 }
@@ -317,7 +204,7 @@ mod tests {
         assert_eq!(remedy, "To allow it: portcullis grant agent.notes 'state = {}'");
     }
 
-    /// What stands between the outer quotes is one word for a shell and one line for the host.
+    /// The text between the outer quotes must be one shell word and one line of TOML.
     #[test]
     fn a_guest_cannot_write_the_remedy() {
         for evil in ["x'; rm -rf ~ #", "x\" }]\nevil = true", "$(id)", "`id`", "a' b", "\u{202e}x", "\\", "x\r"] {

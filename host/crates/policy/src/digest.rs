@@ -1,4 +1,4 @@
-//! A package's identity.
+//! SHA-256 digests, which identify components.
 
 use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
@@ -9,18 +9,16 @@ use sha2::{Digest as _, Sha256};
 #[serde(transparent)]
 pub struct Digest(String);
 
-/// Why a text is no digest.
 #[derive(Debug, thiserror::Error)]
 #[error("`{0}` is not a digest: write `sha256:` and 64 hexadecimal digits in lower case")]
 pub struct DigestError(String);
 
 impl Digest {
-    /// Of these bytes.
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn sha256(bytes: &[u8]) -> Self {
         Self(format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(bytes))))
     }
 
-    /// Checks a text; anything shorter, longer or of another algorithm is refused.
+    /// Parses a digest; refuses other lengths and other algorithms.
     pub fn parse(text: &str) -> Result<Self, DigestError> {
         let hex = text.strip_prefix("sha256:").filter(|hex| hex.len() == 64);
         let plain = |hex: &str| hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
@@ -30,12 +28,11 @@ impl Digest {
         }
     }
 
-    /// As text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The digits alone: what a file may be named after.
+    /// The digits alone, which are safe in file names.
     pub fn hex(&self) -> &str {
         self.0.strip_prefix("sha256:").unwrap_or_default()
     }
@@ -60,8 +57,8 @@ mod tests {
     #[test]
     fn is_sha256() {
         let empty = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-        assert_eq!(Digest::of(b"").as_str(), empty);
-        assert_eq!(Digest::parse(empty).unwrap(), Digest::of(b""));
+        assert_eq!(Digest::sha256(b"").as_str(), empty);
+        assert_eq!(Digest::parse(empty).unwrap(), Digest::sha256(b""));
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Where private results may go: what one origin wants kept between it and the client of the call does not reach another
-//! one, unless the operator granted that flow.
+//! Where private results may go: a result that one origin marked private does not reach anybody but the client of the
+//! call, unless the operator granted that flow.
 //!
-//! The host cannot see what a guest does with what it learns. So the rule is coarse: once a chain of calls has a private
-//! result, everything it sends elsewhere counts as telling it.
+//! The host cannot see what a guest does with a result. So the rule is coarse: once a chain of calls has seen a private
+//! result, everything that it sends elsewhere counts as passing it on.
 
 use globset::{Glob, GlobMatcher};
 use serde::Deserialize;
@@ -12,40 +12,38 @@ use std::fmt;
 /// Who answers a reverse call.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Origin {
-    /// The client of the call.
     Client,
     /// An agent-side component of this host, by name.
     Component(String),
-    /// A server behind this host, by name.
+    /// An upstream server, by name.
     Upstream(String),
     /// The client's model, standing in for a tool.
     Model,
-    /// The client's user, likewise.
+    /// The client's user, standing in for a tool.
     User,
 }
 
-/// Who may come to know something.
+/// Who would receive data.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Hearer {
-    /// Whoever answers a reverse call.
+pub enum Recipient {
+    /// The origin that a reverse call goes to.
     Origin(Origin),
     /// The service behind a connected account.
     Connection(String),
-    /// A server that is sent a request, by host.
+    /// The server of an HTTP request, by host.
     Http(String),
-    /// The model of this host.
     HostModel,
 }
 
-impl Hearer {
-    /// Whether it is the client of the call, who learns its result in any case.
+impl Recipient {
+    /// Whether it is the client of the call, which gets the result in any case.
     pub fn is_client(&self) -> bool {
         match self {
-            Hearer::Origin(Origin::Client | Origin::Model | Origin::User) => true,
-            Hearer::Origin(Origin::Component(_) | Origin::Upstream(_))
-            | Hearer::Connection(_)
-            | Hearer::Http(_)
-            | Hearer::HostModel => false,
+            Recipient::Origin(Origin::Client | Origin::Model | Origin::User) => true,
+            Recipient::Origin(Origin::Component(_) | Origin::Upstream(_))
+            | Recipient::Connection(_)
+            | Recipient::Http(_)
+            | Recipient::HostModel => false,
         }
     }
 }
@@ -63,7 +61,6 @@ impl fmt::Display for Origin {
 }
 
 impl Origin {
-    /// Out of its own text.
     pub fn parse(text: &str) -> Option<Self> {
         let named = |name: &str| (!name.is_empty()).then(|| name.to_owned());
         match text.split_once('.') {
@@ -77,13 +74,23 @@ impl Origin {
     }
 }
 
-impl fmt::Display for Hearer {
+impl fmt::Display for Recipient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Hearer::Origin(origin) => origin.fmt(f),
-            Hearer::Connection(name) => write!(f, "connections.{name}"),
-            Hearer::Http(host) => write!(f, "http.{host}"),
-            Hearer::HostModel => f.write_str("host-model"),
+            Recipient::Origin(origin) => origin.fmt(f),
+            Recipient::Connection(name) => write!(f, "connections.{name}"),
+            Recipient::Http(host) => write!(f, "http.{host}"),
+            Recipient::HostModel => f.write_str("host-model"),
+        }
+    }
+}
+
+impl Recipient {
+    pub fn parse(text: &str) -> Option<Self> {
+        match text.strip_prefix("connections.").filter(|name| !name.is_empty()) {
+            Some(name) => Some(Self::Connection(name.to_owned())),
+            None if text == "host-model" => Some(Self::HostModel),
+            None => Origin::parse(text).map(Self::Origin),
         }
     }
 }
@@ -96,7 +103,6 @@ pub struct FlowPattern {
     to: GlobMatcher,
 }
 
-/// Why a text is no flow.
 #[derive(Debug, thiserror::Error)]
 #[error("`{text}` is not a flow: {reason}; write `from -> to`, such as `client -> connections.github`")]
 pub struct FlowError {
@@ -105,7 +111,6 @@ pub struct FlowError {
 }
 
 impl FlowPattern {
-    /// Checks a pattern.
     pub fn new(text: &str) -> Result<Self, FlowError> {
         let fail = |reason: &str| FlowError { text: text.to_owned(), reason: reason.to_owned() };
         if text.len() > 256 {
@@ -129,13 +134,12 @@ impl FlowPattern {
         Ok(Self { text: text.to_owned(), from: side(from)?, to: side(to)? })
     }
 
-    /// The pattern as written.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
     /// Whether it covers this flow.
-    pub fn covers(&self, from: &Origin, to: &Hearer) -> bool {
+    pub fn covers(&self, from: &Origin, to: &Recipient) -> bool {
         self.from.is_match(from.to_string()) && self.to.is_match(to.to_string())
     }
 }
@@ -152,8 +156,8 @@ impl<'de> Deserialize<'de> for FlowPattern {
     }
 }
 
-/// Whose private results a chain of calls has seen.
-pub type Secrets = BTreeSet<Origin>;
+/// The origins whose private results a chain of calls has seen.
+pub type PrivateOrigins = BTreeSet<Origin>;
 
 #[cfg(test)]
 mod tests {
@@ -162,12 +166,12 @@ mod tests {
     #[test]
     fn flows_are_from_somebody_to_somebody() {
         let flow = FlowPattern::new("client -> upstream.*").unwrap();
-        let github = Hearer::Origin(Origin::Upstream("github".into()));
+        let github = Recipient::Origin(Origin::Upstream("github".into()));
         assert!(flow.covers(&Origin::Client, &github));
         assert!(!flow.covers(&Origin::Upstream("github".into()), &github));
-        assert!(!flow.covers(&Origin::Client, &Hearer::HostModel));
+        assert!(!flow.covers(&Origin::Client, &Recipient::HostModel));
         let below = FlowPattern::new("upstream.* -> http.*.example.com").unwrap();
-        let told = |host: &str| below.covers(&Origin::Upstream("a".into()), &Hearer::Http(host.into()));
+        let told = |host: &str| below.covers(&Origin::Upstream("a".into()), &Recipient::Http(host.into()));
         assert!(told("api.example.com") && !told("example.com") && !told("api.example.com.evil.org"));
         for wrong in [
             "client",
@@ -194,7 +198,7 @@ mod tests {
 
     #[test]
     fn the_client_hears_everything() {
-        assert!(Hearer::Origin(Origin::User).is_client());
-        assert!(!Hearer::HostModel.is_client());
+        assert!(Recipient::Origin(Origin::User).is_client());
+        assert!(!Recipient::HostModel.is_client());
     }
 }

@@ -6,13 +6,12 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How far a directory may be used. Ordered: write includes read.
+/// Access to a directory. Ordered: write includes read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Access {
-    /// Look, never change.
     Read,
-    /// Create, change and delete as well.
+    /// Read, create, change and delete.
     Write,
 }
 
@@ -25,41 +24,36 @@ impl std::fmt::Display for Access {
     }
 }
 
-/// What a plugin's manifest asks for. The default asks for nothing.
+/// What a plugin's manifest requests. The default requests nothing.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Requests {
-    /// Use of directories, at most this far; which ones is the operator's choice.
+    /// Access to directories, at most this; the operator chooses which ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filesystem: Option<Access>,
     /// Agent-side tools, by pattern.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub agent_tools: Vec<ToolPattern>,
-    /// Questions to the client.
     #[serde(skip_serializing_if = "asks_nothing")]
     pub client: ClientRequests,
-    /// To publish resources and prompts.
+    /// Publish resources and prompts.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub publish: bool,
-    /// Events, by pattern.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<ToolPattern>,
     /// Connected accounts, by name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub connections: Vec<String>,
-    /// HTTP requests to others.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub http: Vec<HttpPattern>,
-    /// Secrets to be sent with them, by name.
+    /// Secrets to send with HTTP requests, by name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<String>,
     /// Variables of the host's environment, by name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<String>,
-    /// To keep values from call to call.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub state: bool,
-    /// A directory of its own.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub scratch: bool,
 }
@@ -68,7 +62,7 @@ fn asks_nothing(client: &ClientRequests) -> bool {
     *client == ClientRequests::default()
 }
 
-/// One directory the operator gives.
+/// A directory that the operator grants.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct FilesystemGrant {
@@ -76,61 +70,56 @@ pub struct FilesystemGrant {
     pub host: PathBuf,
     /// Where the guest sees it; absolute.
     pub guest: String,
-    /// How far it may be used.
     pub access: Access,
 }
 
-/// What the operator gave. The default gives nothing.
+/// What the operator granted. The default grants nothing.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Grants {
-    /// Directories.
     pub filesystem: Vec<FilesystemGrant>,
     /// Agent-side tools, by pattern.
     pub agent_tools: Vec<ToolPattern>,
-    /// Questions to the client.
     pub client: ClientGrants,
-    /// Resources and prompts made at run time.
+    /// Publish resources and prompts.
     pub publish: bool,
-    /// Events, by pattern.
     pub events: Vec<ToolPattern>,
     /// Connected accounts, by name.
     pub connections: Vec<String>,
     /// HTTP requests to others; the first line that covers a request says how it is sent.
     pub http: Vec<HttpGrant>,
-    /// Secrets, and to whom each may be told.
+    /// Secrets, and the hosts that each may be sent to.
     pub secrets: Vec<SecretGrant>,
-    /// Variables of the host's environment, by name. Nothing else of it is ever seen.
+    /// Variables of the host's environment, by name. A guest sees no others.
     pub env: Vec<String>,
-    /// Values kept from call to call, each principal's apart.
+    /// Key-value data, separate for each principal.
     pub state: Option<StateGrant>,
     /// A directory of the plugin's own.
     pub scratch: Option<ScratchGrant>,
-    /// Who may learn of private results. Not an authority that a plugin asks for: an exception from a rule, so there is no
-    /// request for it.
+    /// Where private results may go. These are exceptions from a rule and no capability, so a manifest does not request
+    /// them.
     pub flows: Vec<FlowPattern>,
 }
 
-/// Requests that may be sent, and how much of them. The numbers bound what one call costs others and this host.
+/// Allowed HTTP requests and their limits. The limits bound what one call costs other servers and this host.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct HttpGrant {
-    /// Which.
     pub allow: HttpPattern,
-    /// Whether the host may be in a private network or on this machine. Only for a pattern that names one host: a name
-    /// of somebody else may point anywhere.
+    /// Whether the host may be in a private network or on this machine. Only for a pattern that names one host: names that
+    /// others control may point anywhere.
     #[serde(default)]
     pub private: bool,
-    /// Requests of one call, and of calls under it. Bounds a flood of somebody else's server from this address.
+    /// Requests of one call and the calls under it. Bounds a flood of another server from this address.
     #[serde(default = "HttpGrant::requests")]
     pub requests: u32,
-    /// The largest body, of a request and of an answer. Bounds what is moved; both are streamed.
+    /// Maximum size of a request's or response's body. Bounds traffic; both are streamed.
     #[serde(default = "HttpGrant::body")]
     pub body: ByteSize,
-    /// From the request to the last byte of its answer. Bounds a connection that somebody else holds open.
+    /// From the request to the last byte of its response. Bounds a connection that a server holds open.
     #[serde(default = "HttpGrant::timeout", with = "humantime_serde")]
     pub timeout: Duration,
-    /// How many redirects are followed, each held against the grants as if it were asked for.
+    /// How many redirects are followed. Each target must be granted too.
     #[serde(default)]
     pub redirects: u8,
 }
@@ -148,37 +137,37 @@ impl HttpGrant {
         Duration::from_secs(30)
     }
 
-    /// With the default ceilings.
+    /// With the default limits.
     pub fn new(allow: HttpPattern) -> Self {
         let (requests, body, timeout) = (Self::requests(), Self::body(), Self::timeout());
         Self { allow, private: false, requests, body, timeout, redirects: 0 }
     }
 }
 
-/// A secret that is told to some hosts. What it is stands under `[secrets.NAME]`; a guest never has it.
+/// A secret that may be sent to some hosts. Its value is under `[secrets.NAME]`; a guest never sees it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SecretGrant {
     /// Its key in the configuration.
     pub name: String,
-    /// Who is told, over TLS only.
+    /// The hosts that it may be sent to, over TLS only.
     pub hosts: Vec<HostPattern>,
 }
 
 impl SecretGrant {
-    /// Whether it may be told to this host.
+    /// Whether it may be sent to this host.
     pub fn reaches(&self, host: &str) -> bool {
         self.hosts.iter().any(|pattern| pattern.covers(host))
     }
 }
 
-/// Values kept from call to call, per principal.
+/// The quota of key-value data, per principal.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct StateGrant {
-    /// Keys and values together. Bounds what a plugin takes of the operator's disk.
+    /// Bytes of keys and values together. Bounds a plugin's use of the operator's disk.
     pub size: ByteSize,
-    /// How many keys. As `size`, for empty values.
+    /// Number of keys. As `size`, for empty values.
     pub keys: u32,
 }
 
@@ -188,14 +177,13 @@ impl Default for StateGrant {
     }
 }
 
-/// A directory of the plugin's own, kept from call to call.
+/// The scratch directory of a plugin, which is kept between calls.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct ScratchGrant {
     /// Where the guest sees it; absolute.
     pub guest: String,
-    /// All files together: what would make them more fails, and a call that begins with more is refused until somebody
-    /// has made room. Bounds the disk.
+    /// Size of all files together. Writes beyond it fail, and a call that starts beyond it is refused. Bounds the disk.
     pub size: ByteSize,
 }
 

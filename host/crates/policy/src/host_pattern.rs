@@ -1,13 +1,12 @@
-//! Patterns over host names of pages.
+//! Patterns over host names.
 
 use serde::{Deserialize, Serialize};
 
-/// A host such as `github.com`, or all below one: `*.github.com`.
+/// A host such as `github.com`, or all its subdomains: `*.github.com`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct HostPattern(String);
 
-/// Why a text is no pattern.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "`{0}` is not a host: write a name such as `github.com`, or `*.github.com` for all below it, without scheme, port or path"
@@ -15,7 +14,7 @@ pub struct HostPattern(String);
 pub struct HostPatternError(String);
 
 impl HostPattern {
-    /// Checks a pattern; a wildcard covers at least one whole label under a name of at least two.
+    /// Parses a pattern. A wildcard covers whole labels under a name of at least two labels.
     pub fn new(text: &str) -> Result<Self, HostPatternError> {
         let name = text.strip_prefix("*.");
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
@@ -28,21 +27,20 @@ impl HostPattern {
         Ok(Self(text.to_owned()))
     }
 
-    /// As written.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether whatever it covers is covered by the other one, too.
-    pub fn within(&self, other: &Self) -> bool {
+    /// Whether the other pattern covers everything that this one covers.
+    pub fn is_within(&self, other: &Self) -> bool {
         match self.0.strip_prefix('*') {
-            // `*.a.b` is within `*.b`: each name below the one is below the other.
+            // `*.a.b` is within `*.b`.
             Some(end) => self == other || other.0.strip_prefix('*').is_some_and(|wide| end.ends_with(wide)),
             None => other.covers(&self.0),
         }
     }
 
-    /// Whether it covers this host, which is in lower case as URLs have it.
+    /// Whether it covers this host; `host` is in lower case, as in parsed URLs.
     pub fn covers(&self, host: &str) -> bool {
         match self.0.strip_prefix('*') {
             Some(end) => host.len() > end.len() && host.ends_with(end),

@@ -1,48 +1,55 @@
-//! Who may do what, and how much of it: pure values and decisions, deny by default.
+//! Who may do what, and how much of it: pure values and decisions that deny by default.
 //!
 //! Nothing here does I/O, waits, or knows wasmtime or MCP. Two keys must agree before a plugin may use a capability:
 //! what its manifest [requests](Requests) and what the operator [granted](Grants); the intersection is its
 //! [`Authority`]. The third key, the client's declaration on a request, narrows further at call time.
 
 mod address;
-mod asking;
 mod authority;
 mod budget;
-mod ceilings;
-mod decide;
+mod capability;
+mod client_grants;
+mod decision;
 mod denial;
 mod digest;
 mod flow;
+mod grant_check;
+mod grant_subset;
 mod grants;
+mod guest_path;
+mod host_limits;
 mod host_pattern;
-mod http;
-mod http_url;
+mod http_pattern;
+mod http_target;
 mod limits;
 mod lineage;
-mod parking;
-mod pattern;
+mod names;
 mod plugin;
 mod principal;
-mod sharing;
-mod withdrawn;
-mod within;
+mod range;
+mod rate;
+mod tool_pattern;
+mod withdrawn_list;
 
-pub use address::Reach;
-pub use asking::{ClientGrants, ClientRequests, SampleGrant};
-pub use authority::{Authority, Machine, Mount};
-pub use budget::{Budget, Spent};
-pub use denial::{Capability, Denial, grant_command};
+pub use address::AddressClass;
+pub use authority::{Authority, HostEnvironment, Mount};
+pub use budget::{Budget, BudgetUsage};
+pub use capability::Capability;
+pub use client_grants::{ClientGrants, ClientRequests, SampleGrant};
+pub use denial::{Denial, grant_command};
 pub use digest::{Digest, DigestError};
-pub use flow::{FlowError, FlowPattern, Hearer, Origin, Secrets};
+pub use flow::{FlowError, FlowPattern, Origin, PrivateOrigins, Recipient};
 pub use grants::{Access, FilesystemGrant, Grants, HttpGrant, Requests, ScratchGrant, SecretGrant, StateGrant};
+pub use host_limits::{BreakerLimits, ParkedCallLimits, PrincipalLimits};
 pub use host_pattern::{HostPattern, HostPatternError};
-pub use http::{HttpPattern, HttpPatternError, HttpTarget};
-pub use http_url::HttpUrlError;
-pub use limits::{LimitError, Limits, Metering, Overflow};
+pub use http_pattern::{HttpPattern, HttpPatternError};
+pub use http_target::{HttpTarget, HttpUrlError};
+pub use limits::{Limits, Metering, Overflow};
 pub use lineage::{Lineage, LineageError};
-pub use parking::ParkingLimits;
-pub use pattern::{PatternError, ToolPattern};
+pub use names::is_name;
 pub use plugin::{PluginId, PluginSpec, Side};
 pub use principal::Principal;
-pub use sharing::{BreakerLimits, Bucket, PrincipalLimits, Rate, RateError};
-pub use withdrawn::Withdrawn;
+pub use range::RangeError;
+pub use rate::{Rate, RateError, TokenBucket};
+pub use tool_pattern::{ToolPattern, ToolPatternError};
+pub use withdrawn_list::WithdrawnList;

@@ -1,20 +1,18 @@
-//! The chain of calls from a root call down, and what the whole tree of calls shares: inherited, never refilled.
+//! The chain of calls from a root call down, and the budgets that the whole tree of calls shares.
 
-use super::{Limits, Origin, Secrets};
+use super::{Limits, Origin, PrivateOrigins};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Why a chain of calls may not grow.
+/// A limit on nested calls was reached.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LineageError {
-    /// The tool is already running further up.
+    /// The tool is already running further up in the chain.
     #[error("{0} is already being called in this chain: {1}")]
     Cycle(String, String),
-    /// Too deep.
     #[error("reverse calls are nested {0} deep already, which is the limit")]
     Depth(u32),
-    /// Too many.
     #[error("this request has made {0} reverse calls already, which is the limit")]
     Calls(u32),
     /// Too many bytes to the agent's tools.
@@ -28,7 +26,7 @@ pub enum LineageError {
     Waiting(u64),
 }
 
-/// Something of which there is only so much.
+/// A shared budget that is never refilled.
 #[derive(Debug)]
 struct Pot {
     left: AtomicU64,
@@ -40,7 +38,7 @@ impl Pot {
         Self { left: AtomicU64::new(limit), limit }
     }
 
-    /// Takes all of `amount` or nothing; otherwise the limit.
+    /// Takes all of `amount`, or nothing and fails with the limit.
     fn take(&self, amount: u64) -> Result<(), u64> {
         let taken = |left: u64| left.checked_sub(amount);
         self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).map(|_| ()).map_err(|_| self.limit)
@@ -57,7 +55,7 @@ impl Pot {
     }
 }
 
-/// What all calls under one root share.
+/// State that all calls under one root share.
 #[derive(Debug)]
 struct Tree {
     calls: AtomicU32,
@@ -65,12 +63,11 @@ struct Tree {
     requests: AtomicU32,
     arguments: Pot,
     results: Pot,
-    /// Milliseconds.
     waiting: Pot,
-    secrets: Mutex<Secrets>,
+    secrets: Mutex<PrivateOrigins>,
 }
 
-/// The chain from the root call down to one call, with what the whole tree shares. Clones share it.
+/// The chain from the root call down to one call, with the budgets of the whole tree. Clones share them.
 #[derive(Debug, Clone)]
 pub struct Lineage {
     chain: Vec<String>,
@@ -80,7 +77,7 @@ pub struct Lineage {
 }
 
 impl Lineage {
-    /// A chain of one: the root call of `tool`, under its plugin's limits.
+    /// The chain of a root call of `tool`, under its plugin's limits.
     pub fn root(tool: String, limits: &Limits) -> Self {
         let tree = Tree {
             calls: AtomicU32::new(0),
@@ -94,7 +91,7 @@ impl Lineage {
         Self { chain: vec![tool], depth_limit: limits.depth, parallel: limits.parallel, tree: Arc::new(tree) }
     }
 
-    /// The chain one call longer, and counted; refuses cycles, depth, number and bytes of arguments.
+    /// Extends the chain by a call and counts it. Fails for cycles, and at the limits of depth, calls and argument bytes.
     pub fn descend(&self, tool: &str, arguments: u64) -> Result<Self, LineageError> {
         if self.chain.iter().any(|name| name == tool) {
             return Err(LineageError::Cycle(tool.to_owned(), format!("{} -> {tool}", self.chain.join(" -> "))));
@@ -113,53 +110,53 @@ impl Lineage {
         Ok(Self { chain, ..self.clone() })
     }
 
-    /// The chain below a plugin that has limits of its own: they can only tighten.
-    pub fn tightened(mut self, limits: &Limits) -> Self {
+    /// Applies the limits of the called plugin; they can only tighten.
+    pub fn with_limits(mut self, limits: &Limits) -> Self {
         self.depth_limit = self.depth_limit.min(self.depth() + limits.depth);
         self.parallel = self.parallel.min(limits.parallel);
         self
     }
 
     /// Counts a result's bytes, before the guest sees it.
-    pub fn learn(&self, result: u64) -> Result<(), LineageError> {
+    pub fn count_result(&self, result: u64) -> Result<(), LineageError> {
         self.tree.results.take(result).map_err(LineageError::Results)
     }
 
-    /// How long the client's tools may still be waited for.
-    pub fn patience(&self) -> Result<Duration, LineageError> {
+    /// How long this request may still wait for the client's tools.
+    pub fn remaining_wait(&self) -> Result<Duration, LineageError> {
         match self.tree.waiting.left() {
             0 => Err(LineageError::Waiting(self.tree.waiting.limit)),
             left => Ok(Duration::from_millis(left)),
         }
     }
 
-    /// They were waited for so long.
-    pub fn waited(&self, time: Duration) {
+    /// Counts time that was spent waiting for the client's tools.
+    pub fn count_wait(&self, time: Duration) {
         self.tree.waiting.take_what_is_there(millis(time));
     }
 
     /// Counts a request to another server; `false` when the whole tree has sent `limit` of them.
-    pub fn request(&self, limit: u32) -> bool {
+    pub fn count_request(&self, limit: u32) -> bool {
         let one_more = |sent: u32| (sent < limit).then_some(sent + 1);
         self.tree.requests.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
     }
 
-    /// A private result of this origin is known in the chain from now on.
-    pub fn confide(&self, origin: Origin) {
+    /// Records that the chain has seen a private result of this origin.
+    pub fn mark_private(&self, origin: Origin) {
         self.tree.secrets.lock().unwrap_or_else(PoisonError::into_inner).insert(origin);
     }
 
-    /// Whose private results are known in the chain.
-    pub fn secrets(&self) -> Secrets {
+    /// The origins whose private results the chain has seen.
+    pub fn private_origins(&self) -> PrivateOrigins {
         self.tree.secrets.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The call that makes this one, by its name in the chain; none for a root call.
-    pub fn above(&self) -> Option<&str> {
+    /// The name of the calling tool; `None` for a root call.
+    pub fn caller(&self) -> Option<&str> {
         self.chain.iter().rev().nth(1).map(String::as_str)
     }
 
-    /// How many reverse calls one call may have under way.
+    /// How many reverse calls one call may make at the same time.
     pub fn parallel(&self) -> u32 {
         self.parallel
     }
@@ -174,7 +171,7 @@ impl Lineage {
         self.tree.calls.load(Ordering::Relaxed)
     }
 
-    /// The chain in words, root first.
+    /// The chain as text, root first.
     pub fn path(&self) -> String {
         self.chain.join(" -> ")
     }
@@ -209,14 +206,14 @@ mod tests {
         let below = root.descend("b.y", 7).unwrap();
         assert_eq!(below.descend("c.z", 4).unwrap_err(), LineageError::Arguments(10));
         root.descend("c.z", 3).unwrap();
-        below.learn(4).unwrap();
-        assert_eq!(root.learn(1), Err(LineageError::Results(4)));
-        root.waited(Duration::from_secs(1799));
-        assert_eq!(below.patience(), Ok(Duration::from_secs(1)));
-        below.waited(Duration::from_secs(9));
-        assert_eq!(root.patience(), Err(LineageError::Waiting(1_800_000)));
-        assert!(below.request(2) && root.request(2) && !below.request(2) && root.request(3));
-        below.confide(Origin::Client);
-        assert_eq!(root.secrets(), Secrets::from([Origin::Client]));
+        below.count_result(4).unwrap();
+        assert_eq!(root.count_result(1), Err(LineageError::Results(4)));
+        root.count_wait(Duration::from_secs(1799));
+        assert_eq!(below.remaining_wait(), Ok(Duration::from_secs(1)));
+        below.count_wait(Duration::from_secs(9));
+        assert_eq!(root.remaining_wait(), Err(LineageError::Waiting(1_800_000)));
+        assert!(below.count_request(2) && root.count_request(2) && !below.count_request(2) && root.count_request(3));
+        below.mark_private(Origin::Client);
+        assert_eq!(root.private_origins(), PrivateOrigins::from([Origin::Client]));
     }
 }

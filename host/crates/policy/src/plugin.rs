@@ -1,12 +1,12 @@
 //! A plugin as the operator configured it.
 
+use super::names::is_name;
 use super::{Digest, Grants, Limits};
 use std::path::PathBuf;
 
 /// Where a plugin stands in the configuration: under `[plugins.NAME]` or `[agent.NAME]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Side {
-    /// A tool exposed over MCP.
     Server,
     /// An agent-side tool: callable by granted plugins, not exposed.
     Agent,
@@ -25,7 +25,6 @@ impl Side {
 /// A plugin as the operator knows it: its name and where it is configured.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PluginId {
-    /// Which side it serves.
     pub side: Side,
     /// The key in the configuration.
     pub name: String,
@@ -34,8 +33,7 @@ pub struct PluginId {
 impl PluginId {
     /// With a name that can be part of tools' names, grants and addresses; the error is a sentence.
     pub fn new(side: Side, name: &str) -> Result<Self, String> {
-        let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
-        if !plain || name.is_empty() || name.len() > 32 || name.contains("__") {
+        if !is_name(name, 32, "-_") || name.contains("__") {
             return Err("the name must be 1 to 32 of A-Z a-z 0-9 - _, without `__`".into());
         }
         Ok(Self { side, name: name.to_owned() })
@@ -47,7 +45,7 @@ impl PluginId {
     }
 
     /// How an operator names it on the command line: `files`, or `agent.notes` on the agent's side.
-    pub fn handle(&self) -> String {
+    pub fn cli_name(&self) -> String {
         match self.side {
             Side::Server => self.name.clone(),
             Side::Agent => self.table(),
@@ -55,7 +53,7 @@ impl PluginId {
     }
 
     /// Whether an operator who says this means it.
-    pub fn is_called(&self, name: &str) -> bool {
+    pub fn is_named(&self, name: &str) -> bool {
         self.name == name || self.table() == name
     }
 }
@@ -66,12 +64,9 @@ impl std::fmt::Display for PluginId {
     }
 }
 
-/// A plugin as configured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PluginSpec {
-    /// Side and name.
     pub id: PluginId,
-    /// The component file.
     pub source: PathBuf,
     /// The only bytes that may be in that file; none: whatever is there, which is for one's own plugins.
     pub digest: Option<Digest>,
@@ -81,7 +76,6 @@ pub struct PluginSpec {
     pub prefix: bool,
     /// Whether what an agent-side tool answers is for its caller and the caller's client only.
     pub private: bool,
-    /// What the operator gives.
     pub grants: Grants,
     /// The ceilings of its calls.
     pub limits: Limits,

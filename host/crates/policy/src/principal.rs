@@ -2,23 +2,23 @@
 
 use std::sync::Arc;
 
-/// A checked identity. Everything that outlives a request is kept by principal. Clones are cheap.
+/// An authenticated identity. Everything that outlives a request is kept per principal. Clones are cheap.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Principal(Arc<str>);
 
 impl Principal {
-    /// Whoever started the process: over stdio, and on the command line.
+    /// The user who started the process: over stdio, and on the command line.
     pub fn local() -> Self {
         Self("local".into())
     }
 
-    /// Everybody who talks to a server that asks nobody who they are.
+    /// Every client of a server without authentication.
     pub fn anonymous() -> Self {
         Self("anonymous".into())
     }
 
-    /// Somebody whom a source of identities vouches for, such as `key:alice`; the prefix keeps sources apart.
-    pub fn known(source: &str, name: &str) -> Self {
+    /// An identity from a source, such as `key:alice`. The prefix keeps sources apart.
+    pub fn from_source(source: &str, name: &str) -> Self {
         Self(format!("{source}:{name}").into())
     }
 
@@ -28,7 +28,7 @@ impl Principal {
     }
 }
 
-/// One that the host names itself, by a word in its code.
+/// A principal that the host's own code names.
 impl From<&'static str> for Principal {
     fn from(name: &'static str) -> Self {
         Self(name.into())

@@ -1,7 +1,7 @@
-//! What stands behind the imports of a guest: implementations of the traits of `runtime::imports`.
+//! Implementations of the traits of `runtime::imports`: what guests reach beyond the host.
 
 pub mod connections;
 pub mod egress;
 pub mod model;
-pub mod shelf;
+pub mod principal_store;
 pub mod state;

@@ -1,11 +1,9 @@
-//! Why an upstream server gave no answer.
+//! Errors of requests to an upstream server.
 
-use runtime::imports::{AgentError, Budgeted, Exhaustion};
+use runtime::imports::{AgentError, BudgetKind, Exhaustion};
 use std::time::Duration;
 
-/// Why a request to an upstream server has no result.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[allow(missing_docs, reason = "each variant's sentence says what its fields are")]
 pub enum UpstreamError {
     #[error("the server `{server}` is not connected: {reason}")]
     NotConnected { server: String, reason: String },
@@ -23,8 +21,8 @@ pub enum UpstreamError {
     Malformed { server: String, what: String },
     #[error("the server `{server}` answered with more than {limit} bytes")]
     TooLarge { server: String, limit: u64 },
-    #[error("the server `{server}` went on asking after {limit} rounds")]
-    Rounds { server: String, limit: u32 },
+    #[error("the server `{server}` still asked questions after {limit} rounds")]
+    TooManyRounds { server: String, limit: u32 },
     #[error("{limit} calls to the server `{server}` are under way, which is the limit; try again later")]
     Busy { server: String, limit: usize },
     #[error("a question of the server `{server}` could not be answered: {reason}")]
@@ -44,16 +42,16 @@ impl From<UpstreamError> for AgentError {
                 AgentError::Timeout(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX))
             }
             UpstreamError::TooLarge { limit, .. } => {
-                AgentError::Exhausted(Exhaustion { budget: Budgeted::Results, limit })
+                AgentError::Exhausted(Exhaustion { budget: BudgetKind::Results, limit })
             }
             UpstreamError::Busy { limit, .. } => {
-                AgentError::Exhausted(Exhaustion { budget: Budgeted::Calls, limit: limit as u64 })
+                AgentError::Exhausted(Exhaustion { budget: BudgetKind::Calls, limit: limit as u64 })
             }
             UpstreamError::Cancelled => AgentError::Cancelled,
             UpstreamError::Refused { .. }
             | UpstreamError::Lost { .. }
             | UpstreamError::Malformed { .. }
-            | UpstreamError::Rounds { .. }
+            | UpstreamError::TooManyRounds { .. }
             | UpstreamError::Unanswered { .. } => AgentError::Failed(text),
         }
     }

@@ -1,30 +1,34 @@
-//! Servers behind this host: their tools beside the plugins', for every client.
+//! The gateway: exposes the tools of servers behind this host next to the tools of plugins.
 
-use crate::{Asker, Face, Heard, Offer, ToolRequest, Upstream, UpstreamSettings, UpstreamTools, Verdict};
+use crate::agent_tools::UpstreamTools;
+use crate::handler::{AgentHandler, CallEvent, Requester, ReverseCallDecision, ReverseCallRequest};
+use crate::offer::ToolOffer;
+use crate::server::Upstream;
+use crate::settings::UpstreamSettings;
 use async_trait::async_trait;
 use futures::future::join_all;
 use platform::clock::Clock;
-use plugins::Together;
-use plugins::registry::{Beyond, CurrentCatalog};
+use plugins::calls::ToolCallerChain;
+use plugins::catalog::{CurrentCatalog, UpstreamTool};
 use policy::Limits;
-use runtime::imports::{Abilities, Asked, Reply, ToolCaller};
+use runtime::imports::{Abilities, CheckedQuestion, ClientReply, ToolCaller};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long the start waits for servers. One that takes longer is there when it is there.
-const START: Duration = Duration::from_secs(5);
+/// How long the host's start waits for servers. Slower servers appear later.
+const START_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Connects servers and exposes their tools, now and whenever they change. Servers that are not there yet are tried again.
-/// What a server may call is what its settings offer it of `agent`, to which its own tools are added.
+/// Connects servers and exposes their tools, now and on every change. Servers that do not answer are tried again.
+/// A server may call the tools of `agent` that its settings offer. The servers' own tools are added to `agent`.
 pub async fn connect(
     settings: &[UpstreamSettings],
-    agent: &Arc<Together>,
+    agent: &Arc<ToolCallerChain>,
     catalog: &Arc<CurrentCatalog>,
     clock: Arc<dyn Clock>,
 ) -> Vec<Upstream> {
     let connect = |settings: &UpstreamSettings| {
-        let offer = Offer { agent: agent.clone(), allow: settings.offer.clone(), limits: Limits::default() };
-        Upstream::connect(settings.clone(), offer, Arc::new(Through), clock.clone())
+        let offer = ToolOffer { agent: agent.clone(), allow: settings.offer.clone(), limits: Limits::default() };
+        Upstream::connect(settings.clone(), offer, Arc::new(ForwardOnly), clock.clone())
     };
     let upstreams: Vec<Upstream> = settings.iter().map(connect).collect();
     let callers: Vec<Arc<dyn ToolCaller>> = upstreams
@@ -35,8 +39,8 @@ pub async fn connect(
         agent.add(caller.clone());
     }
     let all: Vec<(Upstream, Arc<dyn ToolCaller>)> = upstreams.iter().cloned().zip(callers).collect();
-    // Those that cannot be reached have said so in the log.
-    let _ = tokio::time::timeout(START, join_all(upstreams.iter().map(Upstream::ready))).await;
+    // Failures are logged by the connections.
+    let _ = tokio::time::timeout(START_TIMEOUT, join_all(upstreams.iter().map(Upstream::ready))).await;
     let mut changes: Vec<_> = upstreams.iter().map(Upstream::changes).collect();
     if !all.is_empty() {
         changes.iter_mut().for_each(|changes| {
@@ -46,7 +50,7 @@ pub async fn connect(
     }
     for mut changes in changes {
         let (all, catalog) = (all.clone(), catalog.clone());
-        // It runs as long as the process.
+        // The task runs as long as the process.
         tokio::spawn(async move {
             while changes.changed().await.is_ok() {
                 expose(&all, &catalog);
@@ -56,36 +60,36 @@ pub async fn connect(
     upstreams
 }
 
-/// Exposes the tools that are there now.
+/// Puts the tools of all connected servers into the catalog.
 fn expose(all: &[(Upstream, Arc<dyn ToolCaller>)], catalog: &CurrentCatalog) {
     let mut exposed = Vec::new();
     for (upstream, caller) in all {
         let tools = upstream.tools();
         let shown = tools.iter().filter(|tool| upstream.settings().exposes(&tool.tool.name));
-        exposed.extend(shown.map(|tool| Beyond::new(upstream.name(), tool.clone(), caller.clone())));
+        exposed.extend(shown.map(|tool| UpstreamTool::new(upstream.name(), tool.clone(), caller.clone())));
     }
-    if let Err(error) = catalog.update(|now| now.with_beyond(exposed)) {
+    if let Err(error) = catalog.update(|now| now.with_upstream_tools(exposed)) {
         tracing::error!("the tools of servers behind this host cannot be exposed: {error}");
     }
 }
 
-/// Nobody of its own: each call's client answers for itself. Declares everything, since it is not known beforehand what the
-/// clients can; one that cannot says so when it is asked.
-struct Through;
+/// The gateway's own handler, which refuses everything: questions of a call go to that call's client. Declares all
+/// abilities, since the clients' abilities are not known beforehand; a client that lacks one refuses the question.
+struct ForwardOnly;
 
 #[async_trait]
-impl Face for Through {
+impl AgentHandler for ForwardOnly {
     fn abilities(&self) -> Abilities {
         Abilities { form: true, url: true, sample: true, sample_tools: true, roots: true }
     }
 
-    async fn approve(&self, _request: &ToolRequest) -> Verdict {
-        Verdict::Deny("it belongs to no client's call".into())
+    async fn approve(&self, _request: &ReverseCallRequest) -> ReverseCallDecision {
+        ReverseCallDecision::Deny("it belongs to no call of a client".into())
     }
 
-    async fn answer(&self, _from: &Asker, _question: &Asked) -> Reply {
-        Reply::Failed("it belongs to no client's call".into())
+    async fn answer(&self, _requester: &Requester, _question: &CheckedQuestion) -> ClientReply {
+        ClientReply::Failed("it belongs to no call of a client".into())
     }
 
-    fn heard(&self, _task: &str, _heard: Heard) {}
+    fn on_call_event(&self, _task: &str, _event: CallEvent) {}
 }

@@ -1,66 +1,67 @@
-//! A server's questions in our own words, and the replies in the protocol's.
+//! Checks and converts a server's questions, and converts the replies to protocol results.
 
 use platform::telemetry::printable;
 use rmcp::model::{self as m, ElicitRequestParams, InputRequest};
 use runtime::imports::{
-    Asked, Decision, FormSchema, ModelPreferences, Reply, Role, SampleMessage, SampleRequest, SampleTool, ToolChoice,
+    CheckedQuestion, Consent, FormSchema, ModelPreferences, ClientReply, Role, SampleMessage, SampleRequest, SampleTool, ToolChoice,
 };
 use serde_json::{Value, json};
 
-/// What a question says to a user or a model, in bytes. Bounds what a server makes somebody read, or pay for.
+/// Length of a message to a user, and size of a request to a model, in bytes. Bounds what a server makes somebody read
+/// or pay for.
 const MAX_MESSAGE: usize = 8 << 10;
 const MAX_SAMPLE: u64 = 4 << 20;
-/// A page's address.
+/// Length of a page's URL, in bytes.
 const MAX_URL: usize = 8 << 10;
-/// Tokens of one request to a model.
+/// Most tokens that one request to a model may ask for.
 const MAX_TOKENS: u32 = 64_000;
 
-/// A question, or why it is not put: a sentence.
-pub(super) fn asked(request: InputRequest) -> Result<Asked, String> {
+/// Checks a question. The error is a sentence.
+pub(super) fn check(request: InputRequest) -> Result<CheckedQuestion, String> {
     match request {
-        InputRequest::Elicitation(request) => elicited(request.params),
-        InputRequest::CreateMessage(request) => Ok(Asked::Sample(sample(request.params)?)),
-        InputRequest::ListRoots(_) => Ok(Asked::Roots),
-        _ => Err("it is of an unknown kind".into()),
+        InputRequest::Elicitation(request) => check_elicitation(request.params),
+        InputRequest::CreateMessage(request) => Ok(CheckedQuestion::Sample(check_sampling(request.params)?)),
+        InputRequest::ListRoots(_) => Ok(CheckedQuestion::Roots),
+        _ => Err("the question is of an unknown kind".into()),
     }
 }
 
-/// A form or a page. A form that asks for a secret is refused, like one that is not flat.
-pub(super) fn elicited(params: ElicitRequestParams) -> Result<Asked, String> {
+/// Checks a form or a page. Refuses a form that asks for a secret or is not flat.
+pub(super) fn check_elicitation(params: ElicitRequestParams) -> Result<CheckedQuestion, String> {
     match params {
         ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
             let text = serde_json::to_string(&requested_schema).map_err(|error| error.to_string())?;
-            Ok(Asked::Form { message: worded(message)?, schema: FormSchema::new(&text)? })
+            Ok(CheckedQuestion::Form { message: check_message(message)?, schema: FormSchema::new(&text)? })
         }
         ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
-            let parsed = url::Url::parse(&url).map_err(|error| format!("its address is none: {error}"))?;
+            let parsed = url::Url::parse(&url).map_err(|error| format!("its URL is invalid: {error}"))?;
             if url.len() > MAX_URL || !matches!(parsed.scheme(), "https" | "http") {
-                return Err("its address is too long, or not of the web".into());
+                return Err("its URL is too long or not http or https".into());
             }
-            Ok(Asked::Url { message: worded(message)?, url: parsed.into(), connect: None })
+            Ok(CheckedQuestion::Url { message: check_message(message)?, url: parsed.into(), connect: None })
         }
-        _ => Err("it is of an unknown kind".into()),
+        _ => Err("the question is of an unknown kind".into()),
     }
 }
 
-fn worded(message: String) -> Result<String, String> {
+fn check_message(message: String) -> Result<String, String> {
     match message.len() {
         0..=MAX_MESSAGE => Ok(message),
-        length => Err(format!("its text is {length} bytes, more than {MAX_MESSAGE}")),
+        length => Err(format!("its message is {length} bytes, more than {MAX_MESSAGE}")),
     }
 }
 
-/// A request to a model.
-pub(super) fn sample(params: m::CreateMessageRequestParams) -> Result<SampleRequest, String> {
+/// Checks a request to a model.
+pub(super) fn check_sampling(params: m::CreateMessageRequestParams) -> Result<SampleRequest, String> {
     if params.max_tokens == 0 || params.max_tokens > MAX_TOKENS {
-        return Err(format!("it asks for {} tokens; 1 to {MAX_TOKENS} can be asked for", params.max_tokens));
+        return Err(format!("it asks for {} tokens, which is not 1 to {MAX_TOKENS}", params.max_tokens));
     }
     let message = |message: m::SamplingMessage| {
         let role = match message.role {
             m::Role::Assistant => Role::Assistant,
             _ => Role::User,
         };
-        let content = message.content.into_vec().into_iter().map(mcp::sample_piece).collect::<Result<_, _>>()?;
+        let content = message.content.into_vec().into_iter().map(protocol::sampling::content_from_block).collect::<Result<_, _>>()?;
         Ok::<_, String>(SampleMessage { role, content })
     };
     let preferences = params.model_preferences.unwrap_or_default();
@@ -91,23 +92,23 @@ pub(super) fn sample(params: m::CreateMessageRequestParams) -> Result<SampleRequ
         purpose: params.metadata.and_then(|meta| Some(printable(meta.get("purpose")?.as_str()?).into_owned())),
     };
     match request.size() {
-        size if size > MAX_SAMPLE => Err(format!("it is {size} bytes, more than {MAX_SAMPLE}")),
+        size if size > MAX_SAMPLE => Err(format!("the request is {size} bytes, more than {MAX_SAMPLE}")),
         _ => Ok(request),
     }
 }
 
-/// A reply as the result of the request; or why there is none: a sentence.
-pub(super) fn result(reply: Reply) -> Result<Value, String> {
+/// Converts a reply to the result of the server's request. The error is a sentence.
+pub(super) fn to_result(reply: ClientReply) -> Result<Value, String> {
     let action = |decision| match decision {
-        Decision::Accept => "accept",
-        Decision::Decline => "decline",
-        Decision::Cancel => "cancel",
+        Consent::Accept => "accept",
+        Consent::Decline => "decline",
+        Consent::Cancel => "cancel",
     };
     match reply {
-        Reply::Form(Decision::Accept, content) => Ok(json!({ "action": "accept", "content": content })),
-        Reply::Form(decision, _) | Reply::Url(decision) => Ok(json!({ "action": action(decision) })),
-        Reply::Sample(answer) => {
-            let mut content: Vec<Value> = answer.content.iter().map(mcp::sample_content).collect();
+        ClientReply::Form(Consent::Accept, content) => Ok(json!({ "action": "accept", "content": content })),
+        ClientReply::Form(decision, _) | ClientReply::Url(decision) => Ok(json!({ "action": action(decision) })),
+        ClientReply::Sample(answer) => {
+            let mut content: Vec<Value> = answer.content.iter().map(protocol::sampling::content_to_json).collect();
             let content = if content.len() == 1 { content.remove(0) } else { content.into() };
             let role = match answer.role {
                 Role::User => "user",
@@ -119,19 +120,19 @@ pub(super) fn result(reply: Reply) -> Result<Value, String> {
             }
             Ok(result)
         }
-        Reply::Roots(roots) => {
+        ClientReply::Roots(roots) => {
             let root = |root: &runtime::imports::Root| match &root.name {
                 Some(name) => json!({ "uri": root.uri, "name": name }),
                 None => json!({ "uri": root.uri }),
             };
             Ok(json!({ "roots": roots.iter().map(root).collect::<Vec<_>>() }))
         }
-        Reply::Missing(reason) | Reply::Refused(reason) | Reply::Failed(reason) => Err(reason),
+        ClientReply::Missing(reason) | ClientReply::Refused(reason) | ClientReply::Failed(reason) => Err(reason),
     }
 }
 
-/// What answers a question that was not put.
-pub(super) fn declined(request: &InputRequest) -> Option<Value> {
+/// The result that declines a question that failed the check, if its kind has one.
+pub(super) fn decline(request: &InputRequest) -> Option<Value> {
     matches!(request, InputRequest::Elicitation(_)).then(|| json!({ "action": "decline" }))
 }
 
@@ -139,36 +140,36 @@ pub(super) fn declined(request: &InputRequest) -> Option<Value> {
 mod tests {
     use super::*;
 
-    fn form(properties: Value) -> Result<Asked, String> {
+    fn form(properties: Value) -> Result<CheckedQuestion, String> {
         let request = json!({ "method": "elicitation/create", "params": {
             "mode": "form", "message": "?", "requestedSchema": { "type": "object", "properties": properties },
         }});
-        asked(serde_json::from_value(request).map_err(|error| error.to_string())?)
+        check(serde_json::from_value(request).map_err(|error| error.to_string())?)
     }
 
     #[test]
     fn a_form_may_not_ask_for_a_secret() {
-        assert!(matches!(form(json!({ "city": { "type": "string" } })), Ok(Asked::Form { .. })));
+        assert!(matches!(form(json!({ "city": { "type": "string" } })), Ok(CheckedQuestion::Form { .. })));
         assert!(form(json!({ "password": { "type": "string" } })).unwrap_err().contains("secret"));
     }
 
     #[test]
-    fn pages_are_of_the_web() {
+    fn pages_must_be_http_or_https() {
         let page = |url: &str| {
             let params = json!({ "mode": "url", "message": "?", "url": url, "elicitationId": "" });
-            asked(serde_json::from_value(json!({ "method": "elicitation/create", "params": params })).unwrap())
+            check(serde_json::from_value(json!({ "method": "elicitation/create", "params": params })).unwrap())
         };
-        assert!(matches!(page("https://a.example/x"), Ok(Asked::Url { .. })));
+        assert!(matches!(page("https://a.example/x"), Ok(CheckedQuestion::Url { .. })));
         for bad in ["file:///etc/passwd", "javascript:alert(1)", "nonsense"] {
             assert!(page(bad).is_err(), "{bad}");
         }
     }
 
     #[test]
-    fn replies_have_the_shape_of_results() {
-        assert_eq!(result(Reply::Url(Decision::Cancel)).unwrap(), json!({ "action": "cancel" }));
-        let filled = Reply::Form(Decision::Accept, Some(json!({ "city": "Rome" })));
-        assert_eq!(result(filled).unwrap(), json!({ "action": "accept", "content": { "city": "Rome" } }));
-        assert!(result(Reply::Refused("no".into())).is_err());
+    fn replies_are_converted_to_results() {
+        assert_eq!(to_result(ClientReply::Url(Consent::Cancel)).unwrap(), json!({ "action": "cancel" }));
+        let filled = ClientReply::Form(Consent::Accept, Some(json!({ "city": "Rome" })));
+        assert_eq!(to_result(filled).unwrap(), json!({ "action": "accept", "content": { "city": "Rome" } }));
+        assert!(to_result(ClientReply::Refused("no".into())).is_err());
     }
 }

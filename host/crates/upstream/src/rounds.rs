@@ -1,13 +1,17 @@
-//! The rounds of one call: what a server asks or calls is answered, and the call goes on with that.
+//! The rounds of one call: each round sends the answers to what the server asked or called in the round before.
 
-use super::call::Called;
-use super::offer::{self, Wanted};
-use super::open::{OpenCall, Opened};
-use crate::UpstreamError;
-use crate::{Link, Shared, declare, questions};
+use crate::call::UpstreamResult;
+use crate::capabilities::to_client_capabilities;
+use crate::error::UpstreamError;
+use crate::open_calls::{OpenCall, OpenCallGuard};
+use crate::questions;
+use crate::reverse::serve_reverse_call;
+use crate::reverse_calls::ReverseCallParams;
+use crate::shared::{Connection, UpstreamShared};
+use crate::text::single_line;
 use futures::future::join_all;
-use mcp::{self, CLIENT_TOOLS, CORRELATION, PARTIAL_RESULT_TOKEN};
-use plugins::registry::PluginTool;
+use protocol::names::{CLIENT_TOOLS, CORRELATION_META, PARTIAL_RESULT_TOKEN_META};
+use plugins::offer::PluginTool;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, InputRequests, InputResponses,
     RequestMetaObject, ServerResult,
@@ -18,46 +22,48 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Rounds of one call. Bounds a server that never comes to an end; its reverse calls are counted besides.
+/// Rounds of one call. Bounds a server that never finishes; its reverse calls have a limit of their own.
 const MAX_ROUNDS: u32 = 512;
-/// Questions and reverse calls of one round.
+/// Questions or reverse calls in one round.
 const MAX_TOGETHER: usize = 64;
-/// A name that a server gives a call that waits, in bytes: it is sent back as it is.
+/// Length of a `requestState` or a continuation, in bytes. Both are sent back unchanged.
 const MAX_STATE: usize = 64 << 10;
-/// What a tool answers, in bytes. Bounds what is kept for whoever reads it.
+/// Size of a tool's result, in bytes. Bounds what a server makes us keep.
 const MAX_RESULT: u64 = 8 << 20;
-/// `_meta` of a result that is kept.
+/// Size of a result's `_meta`, in bytes; longer ones are dropped.
 const MAX_META: usize = 16 << 10;
 
-/// What a round ended with.
-enum Answer {
+/// The server's answer to one round.
+enum RoundResult {
     Done(CallToolResult),
-    Asks(InputRequests, Option<String>),
-    Calls(Vec<(String, Wanted)>, String),
+    /// Questions and the `requestState`.
+    Questions(InputRequests, Option<String>),
+    /// Reverse calls and the continuation.
+    ReverseCalls(Vec<(String, ReverseCallParams)>, String),
 }
 
-/// What the next round brings along.
+/// The answers that the next round sends.
 #[derive(Default)]
-struct Brought {
+struct RoundInput {
     answers: Option<InputResponses>,
-    state: Option<String>,
+    request_state: Option<String>,
     results: Option<Value>,
 }
 
-/// A call on its way.
-pub(super) struct Rounds<'a> {
-    pub(super) shared: &'a Arc<Shared>,
-    pub(super) link: Arc<Link>,
-    pub(super) opened: Opened,
+/// A running call.
+pub(super) struct CallRounds<'a> {
+    pub(super) shared: &'a Arc<UpstreamShared>,
+    pub(super) connection: Arc<Connection>,
+    pub(super) open_call: OpenCallGuard,
     pub(super) tool: Arc<PluginTool>,
     pub(super) timeout: Duration,
-    pub(super) trace: Option<String>,
-    pub(super) back: Option<String>,
+    pub(super) traceparent: Option<String>,
+    pub(super) chain: Option<String>,
 }
 
-impl Rounds<'_> {
+impl CallRounds<'_> {
     fn call(&self) -> &Arc<OpenCall> {
-        self.opened.call()
+        self.open_call.call()
     }
 
     fn server(&self) -> String {
@@ -68,41 +74,41 @@ impl Rounds<'_> {
         UpstreamError::Malformed { server: self.server(), what: what.into() }
     }
 
-    /// Until it is done.
-    pub(super) async fn run(self, arguments: Map<String, Value>) -> Result<Called, UpstreamError> {
-        let channel = self.link.channels.take(self.call()).await;
-        let mut brought = Brought::default();
+    /// Runs the call to its end.
+    pub(super) async fn run(self, arguments: Map<String, Value>) -> Result<UpstreamResult, UpstreamError> {
+        let channel = self.connection.channels.acquire(self.call()).await;
+        let mut input = RoundInput::default();
         for _ in 0..MAX_ROUNDS {
-            let request = self.request(arguments.clone(), brought, channel.as_ref().map(|channel| channel.name()));
-            match self.answer(self.send(request).await?)? {
-                Answer::Done(result) => return self.done(result),
-                Answer::Asks(requests, state) => {
-                    let answers = self.answers(requests).await?;
-                    brought = Brought { answers: Some(answers), state, results: None };
+            let request = self.request(arguments.clone(), input, channel.as_ref().map(|channel| channel.name()));
+            match self.parse_result(self.send(request).await?)? {
+                RoundResult::Done(result) => return self.to_upstream_result(result),
+                RoundResult::Questions(requests, request_state) => {
+                    let answers = self.answer_questions(requests).await?;
+                    input = RoundInput { answers: Some(answers), request_state, results: None };
                 }
-                Answer::Calls(calls, continuation) => {
+                RoundResult::ReverseCalls(calls, continuation) => {
                     let open = self.call();
                     let served = calls
                         .into_iter()
-                        .map(|(key, wanted)| async move { (key, offer::serve(open, wanted).await.into_value()) });
+                        .map(|(key, params)| async move { (key, serve_reverse_call(open, params).await.into_value()) });
                     let results: Map<String, Value> = join_all(served).await.into_iter().collect();
                     let results = json!({ "continuation": continuation, "results": results });
-                    brought = Brought { results: Some(results), ..Brought::default() };
+                    input = RoundInput { results: Some(results), ..RoundInput::default() };
                 }
             }
         }
-        Err(UpstreamError::Rounds { server: self.server(), limit: MAX_ROUNDS })
+        Err(UpstreamError::TooManyRounds { server: self.server(), limit: MAX_ROUNDS })
     }
 
     fn request(
         &self,
         arguments: Map<String, Value>,
-        brought: Brought,
+        input: RoundInput,
         channel: Option<&str>,
     ) -> (ClientRequest, RequestMetaObject) {
         let mut params = CallToolRequestParams::new(self.tool.tool.name.clone());
         params.arguments = Some(arguments);
-        (params.input_responses, params.request_state) = (brought.answers, brought.state);
+        (params.input_responses, params.request_state) = (input.answers, input.request_state);
         let call = self.call();
         let mut meta = RequestMetaObject::default();
         let mut set = |key: &str, value: Option<Value>| {
@@ -110,25 +116,25 @@ impl Rounds<'_> {
                 meta.insert(key.to_owned(), value);
             }
         };
-        set(PARTIAL_RESULT_TOKEN, Some(call.key.into()));
-        set(CORRELATION, call.correlation.clone().map(Value::from));
-        set("traceparent", self.trace.clone().map(Value::from));
-        set("dev.portcullis/chain", self.back.clone().map(Value::from));
-        set(CLIENT_TOOLS, brought.results);
-        if self.link.modern {
+        set(PARTIAL_RESULT_TOKEN_META, Some(call.key.into()));
+        set(CORRELATION_META, call.correlation.clone().map(Value::from));
+        set("traceparent", self.traceparent.clone().map(Value::from));
+        set(protocol::names::CHAIN_META, self.chain.clone().map(Value::from));
+        set(CLIENT_TOOLS, input.results);
+        if self.connection.modern {
             set("io.modelcontextprotocol/logLevel", Some("info".into()));
             let lanes: &[&str] = if channel.is_some() { &["live", "retry"] } else { &["retry"] };
-            let offered = self.shared.offer.declaration(self.shared.name(), lanes, channel);
-            meta.set_client_capabilities(declare::capabilities(call.voice.abilities(), offered));
+            let offer = self.shared.offer.declaration(self.shared.name(), lanes, channel);
+            meta.set_client_capabilities(to_client_capabilities(call.responder.abilities(), offer));
         }
         (ClientRequest::CallToolRequest(CallToolRequest::new(params)), meta)
     }
 
-    /// Sends a round and waits for its result. Dropped, it tells the server that nobody waits any more.
+    /// Sends a round and waits for its result. Dropping the future cancels the request.
     async fn send(&self, (request, meta): (ClientRequest, RequestMetaObject)) -> Result<ServerResult, UpstreamError> {
         let options = PeerRequestOptions::no_options().with_meta(meta);
-        let sent = self.link.peer.send_cancellable_request(request, options).await;
-        let mut waiting = Waiting(Some(sent.map_err(|error| self.failed(error))?));
+        let sent = self.connection.peer.send_cancellable_request(request, options).await;
+        let mut waiting = PendingRequest(Some(sent.map_err(|error| self.failed(error))?));
         let lost = || UpstreamError::Lost { server: self.server() };
         loop {
             let Some(handle) = waiting.0.as_mut() else { return Err(lost()) };
@@ -142,12 +148,12 @@ impl Rounds<'_> {
                         Err(_) => Err(lost()),
                     };
                 }
-                () = self.link.gone.cancelled() => {
+                () = self.connection.lost.cancelled() => {
                     waiting.0 = None;
                     return Err(lost());
                 }
                 () = tokio::time::sleep(self.timeout) => {
-                    // Somebody thinks about a question: that is not the server's time.
+                    // Time in which a question or a reverse call is answered does not count.
                     if !self.call().is_answering() {
                         return Err(UpstreamError::Timeout { server: self.server(), limit: self.timeout });
                     }
@@ -160,23 +166,23 @@ impl Rounds<'_> {
         let server = self.server();
         match error {
             ServiceError::McpError(error) => {
-                let message = super::open::shortened(&error.message);
+                let message = single_line(&error.message);
                 UpstreamError::Refused { server, code: error.code.0, message }
             }
             ServiceError::Cancelled { .. } => UpstreamError::Cancelled,
             ServiceError::UnexpectedResponse => self.malformed("something that is no result"),
             other => {
-                tracing::debug!(server, "lost: {other}");
-                // The keeper makes a new connection, if this one is really gone.
-                self.link.doubt();
+                tracing::debug!(server, "request lost: {other}");
+                // Reconnects if the connection is really lost.
+                self.connection.check_alive();
                 UpstreamError::Lost { server }
             }
         }
     }
 
-    fn answer(&self, result: ServerResult) -> Result<Answer, UpstreamError> {
+    fn parse_result(&self, result: ServerResult) -> Result<RoundResult, UpstreamError> {
         match result {
-            ServerResult::CallToolResult(result) => Ok(Answer::Done(result)),
+            ServerResult::CallToolResult(result) => Ok(RoundResult::Done(result)),
             ServerResult::InputRequiredResult(result) => {
                 let requests = result.input_requests.unwrap_or_default();
                 if requests.len() > MAX_TOGETHER {
@@ -185,69 +191,67 @@ impl Rounds<'_> {
                 if result.request_state.as_ref().is_some_and(|state| state.len() > MAX_STATE) {
                     return Err(self.malformed("a state that is too long"));
                 }
-                Ok(Answer::Asks(requests, result.request_state))
+                Ok(RoundResult::Questions(requests, result.request_state))
             }
             ServerResult::CustomResult(result) if result.0["resultType"] == CLIENT_TOOLS => {
-                let Value::Object(mut result) = result.0 else { return Err(self.malformed("no object")) };
+                let Value::Object(mut result) = result.0 else { return Err(self.malformed("a result that is not an object")) };
                 let Some(Value::String(continuation)) = result.remove("continuation") else {
                     return Err(self.malformed("reverse calls without a continuation"));
                 };
                 let Some(Value::Object(calls)) = result.remove("toolCalls") else {
-                    return Err(self.malformed("reverse calls that are none"));
+                    return Err(self.malformed("reverse calls in the wrong format"));
                 };
                 if calls.is_empty() || calls.len() > MAX_TOGETHER || continuation.len() > MAX_STATE {
                     return Err(self.malformed(format!("{} reverse calls at once", calls.len())));
                 }
-                let wanted = |(key, value)| {
-                    let wanted = serde_json::from_value(value);
-                    wanted
-                        .map(|wanted| (key, wanted))
-                        .map_err(|error| self.malformed(format!("a reverse call: {error}")))
+                let parse = |(key, value)| match serde_json::from_value(value) {
+                    Ok(params) => Ok((key, params)),
+                    Err(error) => Err(self.malformed(format!("a malformed reverse call: {error}"))),
                 };
-                Ok(Answer::Calls(calls.into_iter().map(wanted).collect::<Result<_, _>>()?, continuation))
+                Ok(RoundResult::ReverseCalls(calls.into_iter().map(parse).collect::<Result<_, _>>()?, continuation))
             }
-            ServerResult::CreateTaskResult(_) => Err(self.malformed("a task, which was not asked for")),
-            _ => Err(self.malformed("a result that tools do not have")),
+            ServerResult::CreateTaskResult(_) => Err(self.malformed("a task, which was not requested")),
+            _ => Err(self.malformed("a result of another kind than a tool call's")),
         }
     }
 
-    /// Answers questions, all of one round together.
-    async fn answers(&self, requests: InputRequests) -> Result<InputResponses, UpstreamError> {
+    /// Answers all questions of one round together.
+    async fn answer_questions(&self, requests: InputRequests) -> Result<InputResponses, UpstreamError> {
         let call = self.call();
         let _answering = call.answering();
         let unanswered = |reason: String| UpstreamError::Unanswered { server: self.server(), reason };
-        let (mut answers, mut keys, mut asked) = (InputResponses::new(), Vec::new(), Vec::new());
+        let (mut answers, mut keys, mut checked) = (InputResponses::new(), Vec::new(), Vec::new());
         for (key, request) in requests {
-            let declined = questions::declined(&request);
-            match questions::asked(request) {
+            let decline = questions::decline(&request);
+            match questions::check(request) {
                 Ok(question) => {
                     keys.push(key);
-                    asked.push(question);
+                    checked.push(question);
                 }
                 Err(reason) => {
                     tracing::warn!(
                         server = self.server(),
                         "a question is refused: {}",
-                        super::open::shortened(&reason)
+                        single_line(&reason)
                     );
-                    let answer = declined.ok_or_else(|| unanswered(reason))?;
+                    let answer = decline.ok_or_else(|| unanswered(reason))?;
                     answers.insert(key, answer);
                 }
             }
         }
-        if !asked.is_empty() {
-            let replies = call.voice.ask(&call.from, asked).await;
-            let replies = replies.map_err(|error| unanswered(mcp::client_error(&error)))?;
+        if !checked.is_empty() {
+            let replies = call.responder.ask(&call.requester, checked).await;
+            let replies = replies.map_err(|error| unanswered(protocol::questions::describe_client_error(&error)))?;
             for (key, reply) in keys.into_iter().zip(replies) {
-                answers.insert(key, questions::result(reply).map_err(unanswered)?);
+                answers.insert(key, questions::to_result(reply).map_err(unanswered)?);
             }
         }
         Ok(answers)
     }
 
-    fn done(&self, result: CallToolResult) -> Result<Called, UpstreamError> {
+    fn to_upstream_result(&self, result: CallToolResult) -> Result<UpstreamResult, UpstreamError> {
         let malformed = |what: String| self.malformed(format!("content that is not usable: {what}"));
-        let content = result.content.into_iter().map(mcp::content).collect::<Result<Vec<_>, _>>().map_err(malformed)?;
+        let content = result.content.into_iter().map(protocol::content::from_block).collect::<Result<Vec<_>, _>>().map_err(malformed)?;
         for piece in &content {
             piece.check().map_err(malformed)?;
         }
@@ -258,24 +262,24 @@ impl Rounds<'_> {
             return Err(UpstreamError::TooLarge { server: self.server(), limit: MAX_RESULT });
         }
         let mut meta = result.meta.map(|meta| meta.0).unwrap_or_default();
-        let private = self.shared.settings.private || meta.get("dev.portcullis/private") == Some(&Value::Bool(true));
-        let edited = meta.remove("dev.portcullis/edited").filter(|edited| edited.to_string().len() <= MAX_META);
+        let private = self.shared.settings.private || meta.get(protocol::names::PRIVATE_META) == Some(&Value::Bool(true));
+        let edited = meta.remove(protocol::names::EDITED_META).filter(|edited| edited.to_string().len() <= MAX_META);
         if serde_json::to_string(&meta).map_or(0, |text| text.len()) > MAX_META {
             meta = Map::new();
         }
         let is_error = result.is_error.unwrap_or_default();
-        Ok(Called { content, structured, is_error, private, edited, meta })
+        Ok(UpstreamResult { content, structured, is_error, private, edited, meta })
     }
 }
 
-/// A request that waits. Dropped, it is cancelled.
-struct Waiting(Option<RequestHandle<RoleClient>>);
+/// A request that waits for its response. Cancelled when dropped.
+struct PendingRequest(Option<RequestHandle<RoleClient>>);
 
-impl Drop for Waiting {
+impl Drop for PendingRequest {
     fn drop(&mut self) {
         let (Some(handle), Ok(runtime)) = (self.0.take(), tokio::runtime::Handle::try_current()) else { return };
         runtime.spawn(async move {
-            // A server that is gone need not be told.
+            // A lost server needs no notification.
             let _ = handle.cancel(Some("nobody waits for the result any more".into())).await;
         });
     }

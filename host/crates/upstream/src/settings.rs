@@ -1,4 +1,4 @@
-//! Settings of one upstream server, as under `[upstream.NAME]`.
+//! Settings of one upstream server, from `[upstream.NAME]` in the configuration.
 
 use platform::outbound::Endpoint;
 use policy::{Digest, ToolPattern};
@@ -8,50 +8,48 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The longest that one request may take when nobody said otherwise.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Which revisions of the protocol are tried.
+/// The protocol revisions to try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Era {
-    /// 2026-07-28, or 2025-11-25 with a server that does not know it.
+pub enum ProtocolVersions {
+    /// 2026-07-28, or 2025-11-25 if the server does not support it.
     #[default]
     Auto,
     /// 2025-11-25 and older.
     Legacy,
 }
 
-/// A server that this process is a client of.
+/// Settings of a server that this process is a client of.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct UpstreamSettings {
     /// Its key in the configuration.
     #[serde(skip)]
     pub name: String,
-    /// The program that is the server, on its stdin and stdout, and its arguments.
+    /// The server's program and its arguments. It speaks MCP on stdin and stdout.
     pub command: Vec<String>,
-    /// What the program finds in its environment, besides [`Self::inherited`].
+    /// Environment variables of the program, besides [`Self::inherited`].
     pub env: BTreeMap<String, String>,
-    /// Of our own environment: what programs cannot do without, such as `PATH` and `HOME`, and nothing else.
+    /// Variables of the host's environment that programs cannot do without, such as `PATH` and `HOME`.
     #[serde(skip)]
     pub inherited: Vec<(String, OsString)>,
-    /// Or: where the server is.
+    /// The server's URL, in place of `command`.
     pub url: Option<Endpoint>,
-    /// A file with the token that is sent there.
+    /// A file with the bearer token for `url`.
     pub key_file: Option<PathBuf>,
-    /// Which revisions are tried.
-    pub era: Era,
-    /// How long a request may take; time in which somebody thinks about a question of the server does not count.
+    pub era: ProtocolVersions,
+    /// Time limit for one request. Time in which a question of the server is answered does not count.
     #[serde(with = "humantime_serde")]
     pub timeout: Option<Duration>,
-    /// Whether what its tools answer is for their caller and the caller's client only.
+    /// Whether results are private to the caller and the caller's client.
     pub private: bool,
-    /// Which of its tools clients of this host see, by their own names; absent: all.
+    /// Patterns for the tools that clients of this host see, on the server's own names. Default: all.
     pub expose: Option<Vec<String>>,
-    /// What it must say of its tools, all of them; absent: what it likes. When it says anything else they are hidden.
+    /// Pins the tool definitions. When they differ, all tools of the server are hidden.
     pub definitions: Option<Digest>,
-    /// Which agent-side tools it may call, by their full names. None by default.
+    /// The agent-side tools that the server may call, by full names. Default: none.
     pub offer: Vec<ToolPattern>,
     /// Patterns of `expose`, on full names.
     #[serde(skip)]
@@ -59,8 +57,8 @@ pub struct UpstreamSettings {
 }
 
 impl UpstreamSettings {
-    /// Under this name, checked; the error is a sentence. `inherited` is what a program finds in its environment.
-    pub fn named(mut self, name: &str, inherited: Vec<(String, OsString)>) -> Result<Self, String> {
+    /// Checks the settings and sets the name and the inherited variables. The error is a sentence.
+    pub fn with_name(mut self, name: &str, inherited: Vec<(String, OsString)>) -> Result<Self, String> {
         match (self.command.first(), &self.url) {
             (None, None) => {
                 return Err("needs `command = [\"program\", \"argument\"]` or `url = \"https://...\"`".into());
@@ -83,19 +81,19 @@ impl UpstreamSettings {
         Ok(Self { name: name.to_owned(), inherited, ..self })
     }
 
-    /// Whether clients of this host see a tool.
+    /// Whether clients of this host see the tool.
     pub fn exposes(&self, tool: &str) -> bool {
         let full = format!("{}.{tool}", self.name);
         self.exposed.as_ref().is_none_or(|patterns| patterns.iter().any(|pattern| pattern.covers(&full)))
     }
 
-    /// How long one request may take.
-    pub fn patience(&self) -> Duration {
-        self.timeout.unwrap_or(TIMEOUT)
+    /// The configured or default time limit for one request.
+    pub fn request_timeout(&self) -> Duration {
+        self.timeout.unwrap_or(DEFAULT_TIMEOUT)
     }
 
-    /// Where it is, for people; without what may be a secret.
-    pub fn place(&self) -> String {
+    /// The URL's origin or the program's name. Leaves out everything that may be a secret.
+    pub fn address(&self) -> String {
         match (&self.url, self.command.first()) {
             (Some(url), _) => url.url().origin().ascii_serialization(),
             (None, program) => program.cloned().unwrap_or_default(),
@@ -109,11 +107,11 @@ mod tests {
 
     fn named(text: &str) -> Result<UpstreamSettings, String> {
         let settings: UpstreamSettings = toml::from_str(text).map_err(|error| error.to_string())?;
-        settings.named("up", vec![])
+        settings.with_name("up", vec![])
     }
 
     #[test]
-    fn one_way_to_reach_a_server() {
+    fn settings_are_checked() {
         for bad in [
             "",
             "command = []",
@@ -134,6 +132,6 @@ mod tests {
         assert!(program.exposes("read_file") && !program.exposes("write_file"));
         let server = named("url = \"https://a.example/mcp?key=1\"").unwrap();
         assert!(server.exposes("anything"));
-        assert_eq!(server.place(), "https://a.example");
+        assert_eq!(server.address(), "https://a.example");
     }
 }

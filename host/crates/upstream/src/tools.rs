@@ -1,9 +1,10 @@
-//! The tools that a server lists, as far as they are fit to be offered on.
+//! Lists a server's tools and checks that they are safe to expose.
 
-use super::UpstreamError;
-use super::open::shortened;
+use platform::text::truncate;
+use crate::error::UpstreamError;
+use crate::text::single_line;
 use platform::telemetry::is_unsafe;
-use plugins::registry::{PluginTool, plain, plain_object};
+use plugins::offer::{PluginTool, check_object_texts, check_text};
 use rmcp::model as m;
 use rmcp::service::{Peer, RoleClient};
 use runtime::imports::{Execution, Schema, Tool, ToolAnnotations};
@@ -11,41 +12,41 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Tools of one server, and pages of its list. Bounds what a server makes us keep, and how long it keeps us busy.
+/// Tools of one server, and pages of its list. Bounds the memory and the time that a server can cost.
 const MAX_TOOLS: usize = 512;
 const MAX_PAGES: usize = 64;
-/// Bytes of all descriptions and schemas together.
+/// Size of all descriptions and schemas together, in bytes.
 const MAX_BYTES: usize = 8 << 20;
-/// A tool's name, title and description, in bytes.
+/// Length of a tool's name, title and description, in bytes.
 const MAX_NAME: usize = 128;
 const MAX_TITLE: usize = 256;
 const MAX_DESCRIPTION: usize = 16 << 10;
-/// The whole list.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Time limit for the whole list.
+const LIST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Asks for them. Tools that are not fit are left out, and logged.
-pub(super) async fn list(server: &str, peer: &Peer<RoleClient>) -> Result<Vec<Arc<PluginTool>>, UpstreamError> {
+/// Lists the tools. Tools that fail the check are left out and logged.
+pub(super) async fn list_tools(server: &str, peer: &Peer<RoleClient>) -> Result<Vec<Arc<PluginTool>>, UpstreamError> {
     let failed = |what: String| UpstreamError::Malformed { server: server.to_owned(), what };
     let listing = async {
         let (mut tools, mut names, mut bytes, mut cursor) = (Vec::new(), HashSet::new(), 0, None::<String>);
         for _ in 0..MAX_PAGES {
             let mut page = m::PaginatedRequestParams::default();
             page.cursor = cursor.take();
-            let listed = peer.list_tools(Some(page)).await.map_err(|error| failed(shortened(&error.to_string())))?;
+            let listed = peer.list_tools(Some(page)).await.map_err(|error| failed(single_line(&error.to_string())))?;
             for tool in listed.tools {
-                let name = shortened(&tool.name);
-                match fit(tool) {
+                let name = single_line(&tool.name);
+                match check_tool(tool) {
                     Ok(tool) => {
                         bytes += tool.tool.description.len() + tool.tool.input_schema.len();
                         if tools.len() >= MAX_TOOLS || bytes > MAX_BYTES {
-                            tracing::warn!(server, "it has more tools than can be taken: {} are used", tools.len());
+                            tracing::warn!(server, "the server has too many tools; only {} are used", tools.len());
                             return Ok(tools);
                         }
                         if names.insert(tool.tool.name.clone()) {
                             tools.push(Arc::new(tool));
                         }
                     }
-                    Err(reason) => tracing::warn!(server, tool = name, "is left out: {}", shortened(&reason)),
+                    Err(reason) => tracing::warn!(server, tool = name, "the tool is left out: {}", single_line(&reason)),
                 }
             }
             match listed.next_cursor {
@@ -53,38 +54,38 @@ pub(super) async fn list(server: &str, peer: &Peer<RoleClient>) -> Result<Vec<Ar
                 _ => return Ok(tools),
             }
         }
-        tracing::warn!(server, "its list of tools has more than {MAX_PAGES} pages: {} tools are used", tools.len());
+        tracing::warn!(server, "the list of tools has more than {MAX_PAGES} pages; only {} tools are used", tools.len());
         Ok(tools)
     };
-    match tokio::time::timeout(PATIENCE, listing).await {
+    match tokio::time::timeout(LIST_TIMEOUT, listing).await {
         Ok(listed) => listed,
-        Err(_) => Err(UpstreamError::Timeout { server: server.to_owned(), limit: PATIENCE }),
+        Err(_) => Err(UpstreamError::Timeout { server: server.to_owned(), limit: LIST_TIMEOUT }),
     }
 }
 
-fn fit(tool: m::Tool) -> Result<PluginTool, String> {
+fn check_tool(tool: m::Tool) -> Result<PluginTool, String> {
     let name = tool.name.into_owned();
     if name.is_empty() || name.len() > MAX_NAME || name.chars().any(|c| c.is_whitespace() || is_unsafe(c)) {
         return Err(format!("its name is not 1 to {MAX_NAME} visible characters"));
     }
     let hints = tool.annotations.unwrap_or_default();
-    let title = tool.title.or(hints.title).map(|title| clipped(&title, MAX_TITLE));
-    let description = clipped(tool.description.as_deref().unwrap_or_default(), MAX_DESCRIPTION);
+    let title = tool.title.or(hints.title).map(|title| clean_text(&title, MAX_TITLE));
+    let description = clean_text(tool.description.as_deref().unwrap_or_default(), MAX_DESCRIPTION);
     for text in title.iter().chain([&description]) {
-        plain(text).map_err(|problem| format!("its title or description {problem}"))?;
+        check_text(text).map_err(|problem| format!("its title or description {problem}"))?;
     }
     let mut schema = (*tool.input_schema).clone();
     schema.entry("type").or_insert_with(|| "object".into());
     let text = serde_json::Value::Object(schema).to_string();
     let input = Schema::compile(&text).map_err(|error| format!("its input schema is refused: {error}"))?;
-    plain_object(input.document()).map_err(|place| format!("its input schema is refused: {place}"))?;
+    check_object_texts(input.document()).map_err(|place| format!("its input schema is refused: {place}"))?;
     let output = tool.output_schema.map(|schema| serde_json::Value::Object((*schema).clone()).to_string());
-    // A schema that we cannot read is no promise that we can pass on.
-    let fit = |text: String| {
+    // An output schema that cannot be compiled is dropped.
+    let compile = |text: String| {
         let schema = Schema::compile(&text).ok()?;
-        plain_object(schema.document()).is_ok().then_some((schema, text))
+        check_object_texts(schema.document()).is_ok().then_some((schema, text))
     };
-    let output = output.and_then(fit);
+    let output = output.and_then(compile);
     let (output, output_schema) = output.map_or((None, None), |(schema, text)| (Some(schema), Some(text)));
     let tool = Tool {
         title,
@@ -104,9 +105,9 @@ fn fit(tool: m::Tool) -> Result<PluginTool, String> {
     Ok(PluginTool { tool, input, output })
 }
 
-/// As much of a server's text as is passed on, with line ends as everybody else has them.
-fn clipped(text: &str, most: usize) -> String {
-    text[..text.floor_char_boundary(most)].replace("\r\n", "\n")
+/// Shortens a text and normalises its line ends.
+fn clean_text(text: &str, limit: usize) -> String {
+    truncate(text, limit).replace("\r\n", "\n")
 }
 
 #[cfg(test)]
@@ -117,11 +118,11 @@ mod tests {
     fn tool(change: impl FnOnce(&mut serde_json::Value)) -> Result<PluginTool, String> {
         let mut tool = json!({ "name": "read", "description": "Reads.", "inputSchema": { "type": "object" } });
         change(&mut tool);
-        fit(serde_json::from_value(tool).unwrap())
+        check_tool(serde_json::from_value(tool).unwrap())
     }
 
     #[test]
-    fn what_is_not_fit_is_left_out() {
+    fn unsafe_tools_are_refused() {
         assert!(tool(|_| ()).is_ok());
         assert!(tool(|tool| tool["name"] = "".into()).is_err());
         assert!(tool(|tool| tool["name"] = "a b".into()).is_err());
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_bounded_and_hide_nothing() {
+    fn texts_are_bounded_and_may_not_hide_characters() {
         let long = tool(|tool| tool["description"] = format!("a\r\n{}", "x".repeat(20_000)).into());
         let text = long.unwrap().tool.description;
         assert!(text.len() <= MAX_DESCRIPTION && text.starts_with("a\nxx"), "{}", &text[..20]);

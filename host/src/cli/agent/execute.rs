@@ -1,23 +1,23 @@
-//! Does what a line says.
+//! Carries out commands.
 
-use super::super::forms;
-use super::command::{COMMANDS, Command, How, object};
-use super::screen::{quoted, word};
+use crate::cli::forms;
+use super::command::{COMMANDS, AgentCommand, ApprovalScope, object};
+use super::screen::{inline, quoted};
 use super::session::Session;
-use super::words;
-use agent::{Matter, Ruling};
+use super::render;
+use agent::{ApprovalRequest, ApprovalDecision};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Who can be asked for lines while a command is carried out.
+/// Asks the user for input while a command runs.
 pub(super) trait Dialog {
-    /// A line; nothing at the end of input.
+    /// Reads a line; none at the end of input.
     fn line(&mut self, prompt: &str) -> Option<String>;
-    /// A text changed by the user in an editor; the error is a sentence.
+    /// Lets the user edit a text in an editor. The error is a sentence.
     fn edit(&mut self, text: &str) -> Result<String, String>;
 }
 
-/// Nobody: for scripts.
+/// No dialog, for scripts.
 pub(super) struct NoDialog;
 
 impl Dialog for NoDialog {
@@ -26,86 +26,85 @@ impl Dialog for NoDialog {
     }
 
     fn edit(&mut self, _text: &str) -> Result<String, String> {
-        Err("there is no terminal to edit in; give the new text behind the command".into())
+        Err("there is no terminal to edit in; give the new text after the command".into())
     }
 }
 
-/// What comes next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Flow {
-    On,
+pub(super) enum CommandFlow {
+    Continue,
     Quit,
 }
 
 impl Session {
-    /// Carries out one command. Whether `call` waits for the result is up to whoever reads the lines.
+    /// Carries out one command. With `wait_for_calls` the command `call` waits for its result.
     pub(super) async fn execute(
         self: &Arc<Self>,
-        command: Command,
+        command: AgentCommand,
         dialog: &mut dyn Dialog,
-        waits: bool,
-    ) -> Result<Flow, String> {
+        wait_for_calls: bool,
+    ) -> Result<CommandFlow, String> {
         match command {
-            Command::List => self.list(None, false),
-            Command::Tools(server) => self.list(server.as_deref(), true),
-            Command::Call { tool, arguments, wait } => {
+            AgentCommand::List => self.list(None, false),
+            AgentCommand::Tools(server) => self.list(server.as_deref(), true),
+            AgentCommand::Call { tool, arguments, wait } => {
                 let call = self.start(&tool, arguments)?;
-                if wait && waits {
+                if wait && wait_for_calls {
                     self.wait(Some(call)).await;
                 }
             }
-            Command::Wait(call) => self.wait(call).await,
-            Command::Calls => self.show_calls(),
-            Command::Watch(call) => self.watch(call)?,
-            Command::Waiting => self.show_waiting(),
-            Command::Approve(id, how) => self.approve(id, how)?,
-            Command::Deny(id, reason) => {
+            AgentCommand::Wait(call) => self.wait(call).await,
+            AgentCommand::Calls => self.show_calls(),
+            AgentCommand::Watch(call) => self.watch(call)?,
+            AgentCommand::Waiting => self.show_waiting(),
+            AgentCommand::Approve(id, how) => self.approve(id, how)?,
+            AgentCommand::Deny(id, reason) => {
                 let reason = if reason.is_empty() { "the user said no".to_owned() } else { reason };
-                self.rule(id, Ruling::Deny(reason))?;
+                self.decide(id, ApprovalDecision::Deny(reason))?;
             }
-            Command::Edit(id, text) => self.edit(id, text, dialog)?,
-            Command::Answer(id, text) => self.answer(id, &text, dialog)?,
-            Command::Cancel(call) => self.cancel(call)?,
-            Command::Steer(call, message) => {
+            AgentCommand::Edit(id, text) => self.edit(id, text, dialog)?,
+            AgentCommand::Answer(id, text) => self.answer(id, &text, dialog)?,
+            AgentCommand::Cancel(call) => self.cancel(call)?,
+            AgentCommand::Steer(call, message) => {
                 let call = self.steer(call, &message).await?;
-                self.screen.show(&json!({ "event": "steered", "call": call }), &format!("said to call {call}"));
+                self.screen.show(&json!({ "event": "steered", "call": call }), &format!("sent to call {call}"));
             }
-            Command::Servers => self.show_servers(),
-            Command::Connect(address) => self.connect(&address).await?,
-            Command::Forget(what) => self.forget(&what).await?,
-            Command::Repeat(call) => self.repeat(&call)?,
-            Command::Events(server) => self.events(server.as_deref()).await?,
-            Command::When(step) => self.when(&step).await?,
-            Command::Say(text) => self.desk.transcript().said(&text),
-            Command::History => {
+            AgentCommand::Servers => self.show_servers(),
+            AgentCommand::Connect(address) => self.connect(&address).await?,
+            AgentCommand::Forget(what) => self.forget(&what).await?,
+            AgentCommand::Repeat(call) => self.repeat(&call)?,
+            AgentCommand::Events(server) => self.events(server.as_deref()).await?,
+            AgentCommand::When(step) => self.add_script_step(&step).await?,
+            AgentCommand::Say(text) => self.approvals.transcript().push_user_text(&text),
+            AgentCommand::History => {
                 let lines = self.history();
                 self.screen.show(&json!({ "event": "history", "lines": lines }), &lines.join("\n"));
             }
-            Command::Help => {
+            AgentCommand::Help => {
                 let lines: Vec<String> = COMMANDS
                     .iter()
                     .map(|(name, what, does)| format!("{:<30} {does}", format!("{name} {what}")))
                     .collect();
                 self.screen.show(&json!({ "event": "help", "lines": lines }), &lines.join("\n"));
             }
-            Command::Quit => return Ok(Flow::Quit),
+            AgentCommand::Quit => return Ok(CommandFlow::Quit),
         }
-        Ok(Flow::On)
+        Ok(CommandFlow::Continue)
     }
 
     fn list(&self, server: Option<&str>, whole: bool) {
         let mut lines = Vec::new();
         let mut all = Vec::new();
-        for (server, tool) in self.links.tools(server) {
+        for (server, tool) in self.servers.tools(server) {
             all.push(json!({ "server": server, "name": tool.name, "description": tool.description,
                              "readOnly": tool.annotations.read_only }));
-            lines.push(format!("{server}.{}", word(&tool.name)));
+            lines.push(format!("{server}.{}", inline(&tool.name)));
             if whole {
                 lines.push(quoted(&tool.description));
                 let schema: Value = serde_json::from_str(&tool.input_schema).unwrap_or_default();
                 let arguments = schema["properties"].as_object().cloned().unwrap_or_default();
                 let kinds = arguments.iter().map(|(name, property)| {
-                    format!("{}: {}", word(name), word(property["type"].as_str().unwrap_or("any")))
+                    format!("{}: {}", inline(name), inline(property["type"].as_str().unwrap_or("any")))
                 });
                 lines.push(quoted(&format!("{{ {} }}", kinds.collect::<Vec<_>>().join(", "))));
             }
@@ -127,18 +126,18 @@ impl Session {
             all.push(
                 json!({ "call": id, "server": call.server, "tool": call.tool, "state": state, "task": call.task }),
             );
-            lines.push(format!("{id}: {}.{} {state}", call.server, word(&call.tool)));
+            lines.push(format!("{id}: {}.{} {state}", call.server, inline(&call.tool)));
         }
-        for open in self.desk.memory().now().left_behind() {
+        for open in self.approvals.memory().get().unfinished_calls() {
             let short = open.correlation_id.get(..8).unwrap_or(&open.correlation_id);
             all.push(json!({ "open": short, "server": open.server, "tool": open.tool, "state": "left open",
                              "arguments": open.arguments, "name": open.call }));
             let arguments = open.arguments.as_ref().map(|arguments| Value::Object(arguments.clone()).to_string());
-            let arguments = arguments.map_or_else(|| "(arguments too long to be kept)".into(), |text| word(&text));
+            let arguments = arguments.map_or_else(|| "(arguments too large to keep)".into(), |text| inline(&text));
             lines.push(format!(
                 "{short}: {}.{} {arguments} was left open by an earlier run; repeat {short} | forget {short}",
-                word(&open.server),
-                word(&open.tool)
+                inline(&open.server),
+                inline(&open.tool)
             ));
         }
         if lines.is_empty() {
@@ -148,32 +147,32 @@ impl Session {
     }
 
     fn show_waiting(&self) {
-        let waiting = self.desk.waiting();
+        let waiting = self.approvals.pending_requests();
         if waiting.is_empty() {
             self.screen.show(&json!({ "event": "nothing-waits" }), "nothing");
         }
-        for (id, matter) in waiting {
-            let (json, text) = words::matter(&self.screen, id, &matter);
+        for (id, request) in waiting {
+            let (json, text) = render::approval_request(&self.screen, id, &request);
             self.screen.show(&json, &text);
         }
     }
 
-    fn rule(&self, id: Option<u64>, ruling: Ruling) -> Result<Arc<Matter>, String> {
-        // Which one is meant is fixed before anything is decided: a matter may come or go meanwhile.
-        let (id, _) = self.matter(id)?;
-        self.desk.rule(Some(id), ruling).map(|(_, matter)| matter).map_err(|error| error.to_string())
+    fn decide(&self, id: Option<u64>, decision: ApprovalDecision) -> Result<Arc<ApprovalRequest>, String> {
+        // The number is resolved first, since requests may come and go meanwhile.
+        let (id, _) = self.pending_request(id)?;
+        self.approvals.decide(Some(id), decision).map(|(_, request)| request).map_err(|error| error.to_string())
     }
 
-    fn approve(&self, id: Option<u64>, how: How) -> Result<(), String> {
-        let ruling = match how {
-            How::Once => Ruling::Allow,
-            How::Task => Ruling::ThisTask,
-            How::Always => Ruling::Always,
+    fn approve(&self, id: Option<u64>, how: ApprovalScope) -> Result<(), String> {
+        let decision = match how {
+            ApprovalScope::Once => ApprovalDecision::Allow,
+            ApprovalScope::Task => ApprovalDecision::AllowForTask,
+            ApprovalScope::Always => ApprovalDecision::AllowAlways,
         };
-        let matter = self.rule(id, ruling)?;
-        if let Matter::Page { address, .. } = &*matter {
+        let request = self.decide(id, decision)?;
+        if let ApprovalRequest::Page { address, .. } = &*request {
             let url = format!("{}{}{}", address.before, address.host, address.after);
-            let opened = self.links.browse(&url)?;
+            let opened = self.servers.browse(&url)?;
             let text = if opened { "opened" } else { "open it in a browser you trust" };
             self.screen.show(&json!({ "event": "page", "url": url, "opened": opened }), &format!("{text}: {url}"));
         }
@@ -181,55 +180,55 @@ impl Session {
     }
 
     fn edit(&self, id: Option<u64>, text: String, dialog: &mut dyn Dialog) -> Result<(), String> {
-        let (id, matter) = self.matter(id)?;
-        let old = match &*matter {
-            Matter::Call { request, .. } => serde_json::to_string_pretty(&request.arguments).unwrap_or_default(),
-            Matter::Prompt { request, .. } => words::last(request),
-            Matter::Answered { answer, .. } => words::said(answer),
+        let (id, request) = self.pending_request(id)?;
+        let old = match &*request {
+            ApprovalRequest::ReverseCall { request, .. } => serde_json::to_string_pretty(&request.arguments).unwrap_or_default(),
+            ApprovalRequest::Prompt { request, .. } => render::last_message(request),
+            ApprovalRequest::ModelAnswer { answer, .. } => render::answer_text(answer),
             _ => return Err("that cannot be edited; see `waiting`".into()),
         };
         let new = if text.is_empty() { dialog.edit(&old)? } else { text };
-        let ruling = match &*matter {
-            Matter::Call { .. } => Ruling::Fill(object(&new)?),
-            _ => Ruling::Text(new),
+        let decision = match &*request {
+            ApprovalRequest::ReverseCall { .. } => ApprovalDecision::WithValues(object(&new)?),
+            _ => ApprovalDecision::WithText(new),
         };
-        self.rule(Some(id), ruling).map(|_| ())
+        self.decide(Some(id), decision).map(|_| ())
     }
 
     fn answer(&self, id: Option<u64>, text: &str, dialog: &mut dyn Dialog) -> Result<(), String> {
-        let (id, matter) = self.matter(id)?;
-        let ruling = match &*matter {
-            Matter::Form { message, schema, .. } if text.is_empty() => {
+        let (id, request) = self.pending_request(id)?;
+        let decision = match &*request {
+            ApprovalRequest::Form { message, schema, .. } if text.is_empty() => {
                 let schema: Value = serde_json::from_str(schema.text()).unwrap_or_default();
-                let server = word(matter.server());
+                let server = inline(request.server());
                 self.screen.show(&json!({}), &format!("{server} asks\n{}\n  {}", quoted(message), forms::HINT));
-                // The fields' names are the server's: they stand behind its name.
+                // The field names come from the server, so they follow its name.
                 let mut line = |prompt: &str| dialog.line(&format!("  {server} │ {}", prompt.trim_start()));
-                forms::fill(&schema, &mut line).map_or(Ruling::Cancel, Ruling::Fill)
+                forms::fill_form(&schema, &mut line).map_or(ApprovalDecision::Cancel, ApprovalDecision::WithValues)
             }
-            Matter::Form { .. } => Ruling::Fill(object(text)?),
-            _ if text.is_empty() => Ruling::Text(dialog.line("  your answer: ").ok_or("there is no answer")?),
-            _ => Ruling::Text(text.to_owned()),
+            ApprovalRequest::Form { .. } => ApprovalDecision::WithValues(object(text)?),
+            _ if text.is_empty() => ApprovalDecision::WithText(dialog.line("  your answer: ").ok_or("there is no answer")?),
+            _ => ApprovalDecision::WithText(text.to_owned()),
         };
-        self.rule(Some(id), ruling).map(|_| ())
+        self.decide(Some(id), decision).map(|_| ())
     }
 
     fn show_servers(&self) {
         let (mut all, mut lines) = (Vec::new(), Vec::new());
-        let connected = self.links.names();
+        let connected = self.servers.names();
         for (name, place, state) in &connected {
             all.push(json!({ "server": name, "place": place, "state": state }));
-            lines.push(format!("{name}: {} ({state})", word(place)));
+            lines.push(format!("{name}: {} ({state})", inline(place)));
         }
-        for (name, address) in self.desk.memory().now().servers {
+        for (name, address) in self.approvals.memory().get().servers {
             if !connected.iter().any(|(other, ..)| *other == name) {
                 all.push(json!({ "server": name, "place": address, "state": "known" }));
-                lines.push(format!("{}: {} (known, not connected)", word(&name), word(&address)));
+                lines.push(format!("{}: {} (known, not connected)", inline(&name), inline(&address)));
             }
         }
-        for approved in self.desk.memory().now().approvals {
+        for approved in self.approvals.memory().get().approvals {
             all.push(json!({ "server": approved.server, "always": approved.tool }));
-            lines.push(format!("{} may always call {}", word(&approved.server), word(&approved.tool)));
+            lines.push(format!("{} may always call {}", inline(&approved.server), inline(&approved.tool)));
         }
         if lines.is_empty() {
             lines.push("none; connect NAME=URL, or connect NAME=COMMAND".into());
@@ -237,9 +236,9 @@ impl Session {
         self.screen.show(&json!({ "event": "servers", "servers": all }), &lines.join("\n"));
     }
 
-    /// Connects `NAME=ADDRESS`, or a known name.
+    /// Connects `NAME=ADDRESS` or a known name.
     pub(super) async fn connect(self: &Arc<Self>, text: &str) -> Result<(), String> {
-        let known = self.desk.memory().now().servers;
+        let known = self.approvals.memory().get().servers;
         let (name, address) = match text.split_once('=') {
             Some((name, address)) => (name.trim().to_owned(), address.trim().to_owned()),
             None => match known.get(text) {
@@ -247,10 +246,10 @@ impl Session {
                 None => return Err(format!("no server {text:?} is known; write connect NAME=URL or NAME=COMMAND")),
             },
         };
-        // What was allowed was allowed to the server behind the name.
+        // Approvals belong to the address, so they are dropped when it changes.
         let moved = known.get(&name).is_some_and(|old| *old != address);
-        self.links.connect(&name, &address).await?;
-        let remembered = self.desk.memory().change(|memory| {
+        self.servers.connect(&name, &address).await?;
+        let remembered = self.approvals.memory().change(|memory| {
             if moved {
                 memory.forget(&name);
             }
@@ -263,30 +262,30 @@ impl Session {
         Ok(())
     }
 
-    /// A server is connected: that is said, and its events are followed.
+    /// Reports a connected server and follows its events.
     pub(super) async fn connected(self: &Arc<Self>, name: &str) {
-        let tools = self.links.tools(Some(name)).len();
+        let tools = self.servers.tools(Some(name)).len();
         let json = json!({ "event": "connected", "server": name, "tools": tools });
         self.screen.show(&json, &format!("{name}: connected, {tools} tools"));
-        self.follow(name).await;
+        self.follow_inbox(name).await;
     }
 
     async fn forget(&self, what: &str) -> Result<(), String> {
-        let memory = self.desk.memory();
-        let now = memory.now();
+        let memory = self.approvals.memory();
+        let now = memory.get();
         if now.servers.contains_key(what) || now.approvals.iter().any(|one| one.server == what) {
-            self.links.disconnect(what).await;
+            self.servers.disconnect(what).await;
             memory.change(|memory| memory.forget(what)).map_err(|error| error.to_string())?;
         } else {
-            let open = self.left_open(what)?;
-            memory.change(|memory| memory.ended(&open.correlation_id)).map_err(|error| error.to_string())?;
+            let open = self.find_unfinished(what)?;
+            memory.change(|memory| memory.remove_call(&open.correlation_id)).map_err(|error| error.to_string())?;
         }
-        self.screen.show(&json!({ "event": "forgotten", "what": what }), &format!("{} is forgotten", word(what)));
+        self.screen.show(&json!({ "event": "forgotten", "what": what }), &format!("{} is forgotten", inline(what)));
         Ok(())
     }
 
-    fn left_open(&self, short: &str) -> Result<agent::OpenCall, String> {
-        let open = self.desk.memory().now().left_behind();
+    fn find_unfinished(&self, short: &str) -> Result<agent::UnfinishedCall, String> {
+        let open = self.approvals.memory().get().unfinished_calls();
         let mut fits = open.into_iter().filter(|call| short.len() >= 4 && call.correlation_id.starts_with(short));
         match (fits.next(), fits.next()) {
             (Some(call), None) => Ok(call),
@@ -295,18 +294,18 @@ impl Session {
     }
 
     fn repeat(self: &Arc<Self>, short: &str) -> Result<(), String> {
-        let open = self.left_open(short)?;
-        let arguments = open.arguments.ok_or("its arguments were too long to be kept; call it anew")?;
+        let open = self.find_unfinished(short)?;
+        let arguments = open.arguments.ok_or("its arguments were too large to keep; call it again with `call`")?;
         self.start(&format!("{}.{}", open.server, open.tool), arguments)?;
-        self.desk.memory().change(|memory| memory.ended(&open.correlation_id)).map_err(|error| error.to_string())
+        self.approvals.memory().change(|memory| memory.remove_call(&open.correlation_id)).map_err(|error| error.to_string())
     }
 
     async fn events(&self, server: Option<&str>) -> Result<(), String> {
-        for (name, ..) in self.links.names() {
+        for (name, ..) in self.servers.names() {
             if server.is_some_and(|server| server != name) {
                 continue;
             }
-            let inbox = self.links.inbox(&name, None).await?;
+            let inbox = self.servers.inbox(&name, None).await?;
             let json: Value = serde_json::from_str(&inbox).unwrap_or_default();
             let shown = json!({ "event": "inbox", "server": name, "inbox": json });
             self.screen.show(

@@ -3,73 +3,73 @@
 mod command;
 mod execute;
 mod inbox;
-mod links;
+mod servers;
 mod repl;
 mod screen;
 mod session;
-mod words;
+mod render;
 
 use crate::config::Config;
 use crate::host::Host;
-use agent::{Circle, Desk, DeskParts, MemoryFile, Reaction, Rules};
+use agent::{ServerSet, Approvals, ApprovalsOptions, MemoryFile, Reaction, Rules};
 use anyhow::Context;
-use command::Command;
-use execute::{Flow, NoDialog};
-use links::Links;
+use command::AgentCommand;
+use execute::{CommandFlow, NoDialog};
+use servers::Servers;
 use platform::clock::{Clock, SystemClock};
 use runtime::imports::{ModelProvider, Root, ToolCaller};
 use screen::Screen;
 use serde_json::json;
 use services::model::ChatModel;
-use session::{Parts, Session};
+use session::{SessionOptions, Session};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use tokio::sync::mpsc;
-use upstream::Era;
+use upstream::ProtocolVersions;
 
 #[derive(clap::Args)]
 pub(super) struct Agent {
-    /// Connect a server under a name of yours, by its URL or by the command that starts it; may be repeated.
+    /// Connect a server under this name, by its URL or by the command that starts it. May be repeated.
     #[arg(long, value_name = "NAME=URL|COMMAND")]
     connect: Vec<String>,
-    /// Configuration with the agent's own tools, [agent.*], servers, [upstream.*], and the model for servers that ask one,
-    /// [model].
+    /// Configuration file with the agent's own tools ([agent.*]), servers ([upstream.*]) and the model that answers servers
+    /// ([model]).
     #[arg(long, short, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Rules that decide in your place; what they do not speak of you are asked.
+    /// Rules that decide in your place. You are asked about everything else.
     #[arg(long, value_name = "FILE")]
     rules: Option<PathBuf>,
-    /// Carry out the commands of a file, or of stdin with `-`, and end. Nobody is asked; rules decide, or it is declined.
+    /// Run the commands in a file, or from stdin with `-`, and exit. Nobody is asked: rules decide, everything else is declined.
     #[arg(long, value_name = "FILE|-")]
     script: Option<PathBuf>,
-    /// When an event comes into a server's inbox, be told (`EVENT=notify`) or call a tool (`EVENT='call SERVER.TOOL JSON'`)
-    /// if you or a rule agree; may be repeated.
+    /// React to events in a server's inbox: show them (`EVENT=notify`) or call a tool (`EVENT='call SERVER.TOOL JSON'`), if
+    /// you or a rule allow it. May be repeated.
     #[arg(long, value_name = "EVENT=ACTION")]
     on: Vec<Reaction>,
-    /// Ask nobody, at a terminal too: what no rule allows is declined.
+    /// Ask nobody, even at a terminal: everything that no rule allows is declined.
     #[arg(long)]
     unattended: bool,
-    /// Print JSON, a line for each thing that happens.
+    /// Print one line of JSON for each event.
     #[arg(long)]
     json: bool,
-    /// Print what an agent's model would come to see, too.
+    /// Print the transcript that an agent's model would see, too.
     #[arg(long)]
     transcript: bool,
-    /// A folder that servers may know of, as a root of your workspace; may be repeated.
+    /// A workspace folder that servers may see as a root. May be repeated.
     #[arg(long = "root", value_name = "FOLDER")]
     roots: Vec<PathBuf>,
-    /// What opens a page that you have agreed to; without it you open it yourself.
+    /// Command that opens a page after you have approved it. Without it, open pages yourself.
     #[arg(long, value_name = "COMMAND")]
     browser: Option<String>,
-    /// Folder of what is remembered; PORTCULLIS_STATE or the user's folder for state without it.
+    /// Folder for the agent's memory. Default: PORTCULLIS_STATE or the user's state folder.
     #[arg(long, value_name = "FOLDER")]
     state: Option<PathBuf>,
-    /// Remember nothing.
+    /// Keep no memory between runs.
     #[arg(long, conflicts_with = "state")]
     forgetful: bool,
-    /// Speak MCP 2025-11-25 with the servers of --connect, instead of finding out.
+    /// Speak MCP 2025-11-25 with the servers of --connect, instead of detecting the version.
     #[arg(long)]
     legacy: bool,
 }
@@ -91,39 +91,39 @@ impl Agent {
             None => None,
         };
         let roots = roots(self.roots.iter().chain(rules.roots()))?;
-        let person = !scripted && !self.unattended;
-        let (desk, told) = Desk::new(DeskParts { rules, memory: memory.clone(), person, model, roots });
-        let host = components(&config).await?;
+        let attended = !scripted && !self.unattended;
+        let (approvals, events) = Approvals::new(ApprovalsOptions { rules, memory: memory.clone(), attended, model, roots });
+        let host = start_components(&config).await?;
         let components: Arc<dyn ToolCaller> = match &host {
             Some(host) => host.agent.clone(),
-            None => Arc::new(plugins::Nobody),
+            None => Arc::new(plugins::calls::NoTools),
         };
-        let browser = self.browser.as_deref().map(links::split).transpose().map_err(anyhow::Error::msg)?;
-        let era = if self.legacy { Era::Legacy } else { Era::Auto };
-        let links = Links::new(Circle::new(desk.clone(), components, clock.clone()), era, browser.unwrap_or_default());
-        let (planned, transcript) = (self.on.clone(), self.transcript);
-        let session = Session::new(Parts { desk, links, screen: screen.clone(), planned, clock, transcript });
-        if let Some(trouble) = memory.trouble() {
-            screen.show(&json!({ "event": "warning", "message": trouble }), &format!("warning: {trouble}"));
+        let browser = self.browser.as_deref().map(servers::split_command).transpose().map_err(anyhow::Error::msg)?;
+        let era = if self.legacy { ProtocolVersions::Legacy } else { ProtocolVersions::Auto };
+        let servers = Servers::new(ServerSet::new(approvals.clone(), components, clock.clone()), era, browser.unwrap_or_default());
+        let (reactions, transcript) = (self.on.clone(), self.transcript);
+        let session = Session::new(SessionOptions { approvals, servers, screen: screen.clone(), reactions, clock, transcript });
+        if let Some(take_warning) = memory.take_warning() {
+            screen.show(&json!({ "event": "warning", "message": take_warning }), &format!("warning: {take_warning}"));
         }
         let history = state.filter(|_| !self.forgetful).map(|state| state.join("agent.history"));
         let lines =
             if scripted { None } else { Some(repl::open(&screen, history.as_ref()).map_err(anyhow::Error::msg)?) };
-        session.attend(told);
+        session.spawn_tasks(events);
         self.connect_all(&session, &config, scripted).await;
         let code = match lines {
             Some(lines) => {
-                greet(&session);
+                show_greeting(&session);
                 let talking = session.clone();
                 let talked = tokio::task::spawn_blocking(move || repl::run(&talking, lines, history)).await?;
-                session.links.close().await;
+                session.servers.close().await;
                 screen.flush();
                 talked.map_err(anyhow::Error::msg)?;
                 ExitCode::SUCCESS
             }
             None => {
-                follow(&session, self.script.as_deref()).await?;
-                session.links.close().await;
+                run_script(&session, self.script.as_deref()).await?;
+                session.servers.close().await;
                 if session.has_failed() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
             }
         };
@@ -136,19 +136,19 @@ impl Agent {
     fn memory(&self, state: Option<&Path>) -> anyhow::Result<MemoryFile> {
         match state {
             Some(folder) if !self.forgetful => Ok(MemoryFile::open(folder)?),
-            _ => Ok(MemoryFile::none()),
+            _ => Ok(MemoryFile::in_memory()),
         }
     }
 
-    /// Connects what is configured, what was named, and for a person what was known before.
+    /// Connects configured servers, those of `--connect` and, for a user at a terminal, remembered ones.
     async fn connect_all(&self, session: &Arc<Session>, config: &Config, scripted: bool) {
         for settings in &config.upstreams {
-            match session.links.open(settings.clone()).await {
+            match session.servers.open(settings.clone()).await {
                 Ok(()) => session.connected(&settings.name).await,
-                Err(error) => complain(session, &error),
+                Err(error) => show_error(session, &error),
             }
         }
-        let known = session.desk.memory().now().servers;
+        let known = session.approvals.memory().get().servers;
         let named = |name: &String| {
             let typed = self.connect.iter().filter_map(|text| text.split('=').next());
             typed.chain(config.upstreams.iter().map(|settings| settings.name.as_str())).any(|known| known == name)
@@ -156,34 +156,34 @@ impl Agent {
         let known = known.into_keys().filter(|name| !scripted && !named(name));
         for text in self.connect.iter().cloned().chain(known) {
             if let Err(error) = session.connect(&text).await {
-                complain(session, &error);
+                show_error(session, &error);
             }
         }
     }
 }
 
-/// The agent-side components of a configuration, under their grants. Its other plugins are not started.
-async fn components(config: &Config) -> anyhow::Result<Option<Host>> {
+/// Starts the configuration's agent-side components under their grants. Its other plugins are not started.
+async fn start_components(config: &Config) -> anyhow::Result<Option<Host>> {
     if config.agent.is_empty() {
         return Ok(None);
     }
     let config = Config { plugins: Vec::new(), upstreams: Vec::new(), ..config.clone() };
-    let broker = crate::host::broker(&config)?;
+    let broker = crate::host::open_connection_broker(&config)?;
     Ok(Some(Host::start(&config, broker).await?))
 }
 
 fn roots<'a>(folders: impl Iterator<Item = &'a PathBuf>) -> anyhow::Result<Vec<Root>> {
     let root = |folder: &PathBuf| {
         let whole = std::fs::canonicalize(folder).with_context(|| format!("the root {}", folder.display()))?;
-        let uri = url::Url::from_file_path(&whole).map_err(|()| anyhow::anyhow!("{} is no path", whole.display()))?;
+        let uri = url::Url::from_file_path(&whole).map_err(|()| anyhow::anyhow!("{} is not a path", whole.display()))?;
         Ok(Root { uri: uri.into(), name: whole.file_name().map(|name| name.to_string_lossy().into_owned()) })
     };
     folders.map(root).collect()
 }
 
-fn greet(session: &Arc<Session>) {
-    let open = session.desk.memory().now().left_behind().len();
-    let rules = session.desk.rules().count();
+fn show_greeting(session: &Arc<Session>) {
+    let open = session.approvals.memory().get().unfinished_calls().len();
+    let rules = session.approvals.rules().count();
     let mut text = format!("{rules} rules; `help` lists the commands");
     if open > 0 {
         text += &format!("\n{open} calls were left open by an earlier run; see `calls`");
@@ -191,26 +191,26 @@ fn greet(session: &Arc<Session>) {
     session.screen.show(&json!({ "event": "ready", "rules": rules, "leftOpen": open }), &text);
 }
 
-fn complain(session: &Arc<Session>, error: &str) {
+fn show_error(session: &Arc<Session>, error: &str) {
     session.fail();
     session.screen.show(&json!({ "event": "error", "message": error }), &format!("error: {error}"));
 }
 
-/// Carries out a script, and waits for what it started.
-async fn follow(session: &Arc<Session>, script: Option<&Path>) -> anyhow::Result<()> {
+/// Runs a script and waits for the calls that it started.
+async fn run_script(session: &Arc<Session>, script: Option<&Path>) -> anyhow::Result<()> {
     let mut lines = lines(script)?;
     let interrupted = tokio::signal::ctrl_c();
     let following = async {
         while let Some(line) = lines.recv().await {
-            let done = match Command::parse(&line) {
-                Ok(None) => Ok(Flow::On),
+            let done = match AgentCommand::parse(&line) {
+                Ok(None) => Ok(CommandFlow::Continue),
                 Ok(Some(command)) => session.execute(command, &mut NoDialog, true).await,
                 Err(error) => Err(error),
             };
             match done {
-                Ok(Flow::On) => {}
-                Ok(Flow::Quit) => break,
-                Err(error) => complain(session, &error),
+                Ok(CommandFlow::Continue) => {}
+                Ok(CommandFlow::Quit) => break,
+                Err(error) => show_error(session, &error),
             }
         }
         session.wait(None).await;
@@ -223,11 +223,11 @@ async fn follow(session: &Arc<Session>, script: Option<&Path>) -> anyhow::Result
             session.fail();
         }
     }
-    session.turn().await;
+    session.run_model().await;
     Ok(())
 }
 
-/// The lines of a script, as they are wanted.
+/// Reads the lines of a script on demand.
 fn lines(script: Option<&Path>) -> anyhow::Result<mpsc::Receiver<String>> {
     use std::io::{BufRead, BufReader};
     let reader: Box<dyn BufRead + Send> = match script.filter(|path| *path != Path::new("-")) {
@@ -238,7 +238,7 @@ fn lines(script: Option<&Path>) -> anyhow::Result<mpsc::Receiver<String>> {
         None => Box::new(BufReader::new(std::io::stdin())),
     };
     let (send, receive) = mpsc::channel(1);
-    // A thread of its own: reading stdin cannot be interrupted, and must not keep the program from ending.
+    // Reads in a thread of its own, since reading stdin cannot be interrupted and must not delay the exit.
     std::thread::spawn(move || {
         for line in reader.lines().map_while(Result::ok) {
             if send.blocking_send(line).is_err() {

@@ -1,7 +1,7 @@
-//! The agent at a terminal: a prompt, and above it what happens meanwhile.
+//! The agent at a terminal: a prompt, and events above it.
 
-use super::command::Command;
-use super::execute::{Dialog, Flow};
+use super::command::AgentCommand;
+use super::execute::{Dialog, CommandFlow};
 use super::screen::Screen;
 use super::session::Session;
 use crate::config;
@@ -14,15 +14,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 
-/// The largest text that is taken from an editor.
+/// Size of the largest text that is read from an editor, in bytes.
 const MAX_EDITED: u64 = 1 << 20;
 const PROMPT: &str = "agent> ";
 
 type Lines = Editor<(), FileHistory>;
 
-/// Reads commands until the user has enough. `history` is the file of lines typed before. Blocks.
+/// Reads commands until the user quits. `history` is the file of earlier lines. Blocks.
 pub(super) fn run(session: &Arc<Session>, lines: Lines, history: Option<PathBuf>) -> Result<(), String> {
-    let mut terminal = Terminal { lines };
+    let mut terminal = TerminalDialog { lines };
     loop {
         let line = match terminal.lines.readline(PROMPT) {
             Ok(line) => line,
@@ -31,63 +31,63 @@ pub(super) fn run(session: &Arc<Session>, lines: Lines, history: Option<PathBuf>
                 continue;
             }
             Err(ReadlineError::Eof) => break,
-            Err(error) => return Err(format!("the terminal cannot be read: {error}")),
+            Err(error) => return Err(format!("cannot read the terminal: {error}")),
         };
         if !line.trim().is_empty() {
-            // A line that is not kept is typed again.
+            // Only the history is lost.
             let _ = terminal.lines.add_history_entry(line.as_str());
         }
-        let done = match Command::parse(&line) {
-            Ok(None) => Ok(Flow::On),
+        let done = match AgentCommand::parse(&line) {
+            Ok(None) => Ok(CommandFlow::Continue),
             Ok(Some(command)) => Handle::current().block_on(session.execute(command, &mut terminal, false)),
             Err(error) => Err(error),
         };
         match done {
-            Ok(Flow::On) => {}
-            Ok(Flow::Quit) => break,
+            Ok(CommandFlow::Continue) => {}
+            Ok(CommandFlow::Quit) => break,
             Err(error) => session.screen.show(&json!({}), &format!("error: {error}")),
         }
     }
     if let Some(history) = history {
-        // Nor is it worth failing for.
+        // Only the history is lost.
         let _ = terminal.lines.save_history(&history);
     }
     Ok(())
 }
 
-/// A line editor whose output stands above what is being typed.
+/// A line editor that prints output above the prompt.
 pub(super) fn open(screen: &Screen, history: Option<&PathBuf>) -> Result<Lines, String> {
-    let fail = |error: ReadlineError| format!("the terminal cannot be used: {error}");
+    let fail = |error: ReadlineError| format!("cannot use the terminal: {error}");
     let config = Config::builder().auto_add_history(false).build();
     let mut lines = Lines::with_config(config).map_err(fail)?;
     if let Some(history) = history {
-        // The first run has none.
+        // The first run has no history.
         let _ = lines.load_history(history);
     }
     screen.above_prompt(Box::new(lines.create_external_printer().map_err(fail)?));
     Ok(lines)
 }
 
-struct Terminal {
+struct TerminalDialog {
     lines: Lines,
 }
 
-impl Dialog for Terminal {
+impl Dialog for TerminalDialog {
     fn line(&mut self, prompt: &str) -> Option<String> {
         self.lines.readline(prompt).ok().map(|line| line.trim().to_owned())
     }
 
     fn edit(&mut self, text: &str) -> Result<String, String> {
-        let fail = |error: std::io::Error| format!("the text cannot be edited: {error}");
+        let fail = |error: std::io::Error| format!("cannot edit the text: {error}");
         let Some(editor) = config::editor() else {
-            return Err("set EDITOR, or give the new text behind the command".into());
+            return Err("set EDITOR, or give the new text after the command".into());
         };
-        let words = super::links::split(&editor)?;
+        let arguments = super::servers::split_command(&editor)?;
         let file = tempfile::NamedTempFile::new().map_err(fail)?;
         std::fs::write(file.path(), text).map_err(fail)?;
-        let status = std::process::Command::new(&words[0]).args(&words[1..]).arg(file.path()).status().map_err(fail)?;
+        let status = std::process::Command::new(&arguments[0]).args(&arguments[1..]).arg(file.path()).status().map_err(fail)?;
         if !status.success() {
-            return Err("the editor failed; nothing is decided".into());
+            return Err("the editor failed; nothing was decided".into());
         }
         let mut edited = String::new();
         std::fs::File::open(file.path()).map_err(fail)?.take(MAX_EDITED).read_to_string(&mut edited).map_err(fail)?;

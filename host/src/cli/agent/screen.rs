@@ -1,6 +1,7 @@
-//! Where things are shown: lines for a person, above the prompt if there is one, or JSON for programs.
+//! Output of the agent: lines for people, above the prompt if there is one, or JSON for programs.
 
-use super::super::printable_lines;
+use platform::text::truncate;
+use crate::cli::text::printable_lines;
 use platform::telemetry::printable;
 use rustyline::ExternalPrinter;
 use serde_json::Value;
@@ -10,15 +11,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
 
-/// What others wrote is shown up to this much at once, in bytes and lines. Bounds what pushes our own words off the screen.
+/// Longest foreign text that is shown at once, in bytes and lines. Keeps our own output on the screen.
 const MAX_TEXT: usize = 16 << 10;
 const MAX_LINES: usize = 200;
-/// Things that wait to be printed above the prompt. Bounds what a flood holds while the user types.
+/// Queued output above the prompt. Bounds the memory that a flood costs while the user types.
 const MAX_QUEUE: usize = 4_096;
-/// Before each line that others wrote. Nothing of ours begins so.
+/// Prefix of each line of foreign text. No line of our own starts with it.
 const MARGIN: &str = "    │ ";
 
-/// Takes what is to be shown.
 pub(super) struct Screen {
     json: bool,
     bold: bool,
@@ -26,10 +26,10 @@ pub(super) struct Screen {
     unseen: AtomicU64,
 }
 
-/// What a thread prints above the prompt.
+/// A job of the thread that prints above the prompt.
 enum Print {
     Text(String),
-    /// Told when everything before it has been printed.
+    /// Confirmed when everything before it has been printed.
     Flush(SyncSender<()>),
 }
 
@@ -38,13 +38,13 @@ impl Screen {
         Self { json, bold: !json && std::io::stdout().is_terminal(), queue: OnceLock::new(), unseen: AtomicU64::new(0) }
     }
 
-    /// From now on a prompt stands below what is shown. Printing waits for the prompt, and nobody waits for printing.
+    /// Prints above a prompt from now on. A thread of its own prints, so that nobody waits for the prompt.
     pub(super) fn above_prompt(&self, mut printer: Box<dyn ExternalPrinter + Send>) {
         let (send, receive) = sync_channel(MAX_QUEUE);
         std::thread::spawn(move || {
             while let Ok(print) = receive.recv() {
                 match print {
-                    // A terminal that is gone shows nothing.
+                    // Fails when the terminal is closed.
                     Print::Text(text) => drop(printer.print(text)),
                     Print::Flush(done) => drop(done.send(())),
                 }
@@ -53,7 +53,7 @@ impl Screen {
         let _ = self.queue.set(send);
     }
 
-    /// Waits a moment for what is being printed.
+    /// Waits up to a second until all output is printed.
     pub(super) fn flush(&self) {
         let Some(queue) = self.queue.get() else { return };
         let (send, receive) = sync_channel(1);
@@ -76,29 +76,29 @@ impl Screen {
         let mut line = format!("{line}\n");
         let Some(queue) = self.queue.get() else {
             let mut out = std::io::stdout().lock();
-            // Nobody reads any more: there is nobody to tell.
+            // Fails when the reader is gone.
             let _ = out.write_all(line.as_bytes()).and_then(|()| out.flush());
             return;
         };
         let unseen = self.unseen.swap(0, Ordering::Relaxed);
         if unseen > 0 {
-            line = format!("({unseen} more were too fast to be shown)\n{line}");
+            line = format!("({unseen} lines were left out, as they came too fast)\n{line}");
         }
         if queue.try_send(Print::Text(line)).is_err() {
             self.unseen.fetch_add(unseen + 1, Ordering::Relaxed);
         }
     }
 
-    /// Words of ours that matter.
+    /// Highlights our own text.
     pub(super) fn strong(&self, text: &str) -> String {
         if self.bold { format!("\u{1b}[1m{text}\u{1b}[0m") } else { text.to_owned() }
     }
 }
 
-/// What others wrote: escaped, bounded, and behind a margin, so that none of it can be taken for ours.
+/// Foreign text, escaped, shortened and with a margin, so that it cannot be mistaken for our own output.
 pub(super) fn quoted(text: &str) -> String {
     let whole = text.len() <= MAX_TEXT && text.lines().count() <= MAX_LINES;
-    let cut = &text[..text.floor_char_boundary(MAX_TEXT)];
+    let cut = truncate(text, MAX_TEXT);
     let mut lines: Vec<String> =
         printable_lines(cut).lines().take(MAX_LINES).map(|line| format!("{MARGIN}{line}")).collect();
     if !whole {
@@ -107,10 +107,9 @@ pub(super) fn quoted(text: &str) -> String {
     lines.join("\n")
 }
 
-/// One line of it, in the middle of ours.
-pub(super) fn word(text: &str) -> String {
-    let cut = &text[..text.floor_char_boundary(256)];
-    printable(cut).into_owned()
+/// Foreign text in one line, to be used inside our own output.
+pub(super) fn inline(text: &str) -> String {
+    printable(truncate(text, 256)).into_owned()
 }
 
 #[cfg(test)]
@@ -118,12 +117,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_others_wrote_never_looks_like_ours() {
+    fn foreign_text_never_looks_like_our_own() {
         let said = quoted("hello\n[3] approve this\u{1b}[2J\u{202e}");
         assert!(said.lines().all(|line| line.starts_with(MARGIN)), "{said}");
         assert!(!said.contains('\u{1b}') && !said.contains('\u{202e}'));
         let long = quoted(&"x\n".repeat(100_000));
         assert!(long.lines().count() <= MAX_LINES + 1 && long.ends_with("200000 bytes in all)"));
-        assert!(!word("a\nb").contains('\n'));
+        assert!(!inline("a\nb").contains('\n'));
     }
 }

@@ -1,9 +1,9 @@
-//! One run of the agent: its calls, and what is done with what they say.
+//! One run of the agent: its calls and their events.
 
-use super::links::Links;
-use super::screen::{Screen, word};
-use super::words;
-use agent::{Act, Desk, INBOX, Matter, Model, Notice, OpenCall, Outcome, Reaction, Reactions, ScriptedModel};
+use super::servers::Servers;
+use super::screen::{Screen, inline, quoted};
+use super::render;
+use agent::{ModelAction, Approvals, INBOX_URI, ApprovalRequest, AgentModel, AgentEvent, UnfinishedCall, CallOutcome, Reaction, Reactions, ScriptedModel};
 use platform::clock::Clock;
 use runtime::imports::{CallContext, Content};
 use serde_json::{Map, Value, json};
@@ -12,36 +12,35 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
-use upstream::Heard;
+use upstream::CallEvent;
 
-/// Chunks of one call that are kept for `watch`, and lines of the history.
+/// Outputs of one call that are kept for `watch`, and lines of the history.
 const MAX_KEPT: usize = 200;
 const MAX_HISTORY: usize = 1_000;
-/// Calls that are kept after they ended.
+/// Calls that are kept after they have ended.
 const MAX_ENDED: usize = 200;
 
-/// What a session is made of.
-pub(super) struct Parts {
-    pub(super) desk: Arc<Desk>,
-    pub(super) links: Links,
+pub(super) struct SessionOptions {
+    pub(super) approvals: Arc<Approvals>,
+    pub(super) servers: Servers,
     pub(super) screen: Arc<Screen>,
-    pub(super) planned: Vec<Reaction>,
+    pub(super) reactions: Vec<Reaction>,
     pub(super) clock: Arc<dyn Clock>,
-    /// Whether what a model would see is shown too.
+    /// Whether the transcript is shown too.
     pub(super) transcript: bool,
 }
 
 pub(super) struct Session {
-    pub(super) desk: Arc<Desk>,
-    pub(super) links: Links,
+    pub(super) approvals: Arc<Approvals>,
+    pub(super) servers: Servers,
     pub(super) screen: Arc<Screen>,
     pub(super) clock: Arc<dyn Clock>,
-    pub(super) planned: Vec<Reaction>,
+    pub(super) reactions: Vec<Reaction>,
     transcript: bool,
     last: AtomicU64,
-    calls: Mutex<BTreeMap<u64, Running>>,
-    pub(super) over: Notify,
-    /// Events that something is still to be done about.
+    calls: Mutex<BTreeMap<u64, RunningCall>>,
+    pub(super) changed: Notify,
+    /// The number of running reactions.
     pub(super) reacting: AtomicU64,
     failed: AtomicBool,
     history: Mutex<VecDeque<String>>,
@@ -49,33 +48,32 @@ pub(super) struct Session {
     pub(super) inboxes: tokio::sync::Mutex<HashMap<String, Reactions>>,
 }
 
-/// A call of this run.
-pub(super) struct Running {
+pub(super) struct RunningCall {
     pub(super) server: String,
     pub(super) tool: String,
     pub(super) task: String,
-    /// The server's own name for it.
-    name: Option<String>,
+    /// The server's ID for the call.
+    id: Option<String>,
     cancel: CancellationToken,
     watched: bool,
-    said: VecDeque<String>,
-    /// Whether it failed, once it has ended.
+    output: VecDeque<String>,
+    /// Whether the call failed, once it has ended.
     pub(super) ended: Option<bool>,
 }
 
 impl Session {
-    pub(super) fn new(parts: Parts) -> Arc<Self> {
-        let Parts { desk, links, screen, planned, clock, transcript } = parts;
+    pub(super) fn new(options: SessionOptions) -> Arc<Self> {
+        let SessionOptions { approvals, servers, screen, reactions, clock, transcript } = options;
         Arc::new(Self {
-            desk,
-            links,
+            approvals,
+            servers,
             screen,
             clock,
-            planned,
+            reactions,
             transcript,
             last: AtomicU64::new(0),
             calls: Mutex::default(),
-            over: Notify::new(),
+            changed: Notify::new(),
             reacting: AtomicU64::new(0),
             failed: AtomicBool::new(false),
             history: Mutex::default(),
@@ -84,56 +82,55 @@ impl Session {
         })
     }
 
-    /// Shows what is told and lets the model act, for as long as the session lasts.
-    pub(super) fn attend(self: &Arc<Self>, mut told: mpsc::Receiver<Notice>) {
+    /// Starts the tasks that show events and run the model.
+    pub(super) fn spawn_tasks(self: &Arc<Self>, mut events: mpsc::Receiver<AgentEvent>) {
         let showing = self.clone();
         tokio::spawn(async move {
-            while let Some(notice) = told.recv().await {
-                showing.on(notice);
+            while let Some(event) = events.recv().await {
+                showing.on_event(event);
             }
         });
         let driving = self.clone();
         tokio::spawn(async move {
             loop {
-                driving.desk.transcript().ready().await;
-                driving.turn().await;
+                driving.approvals.transcript().wait_for_items().await;
+                driving.run_model().await;
             }
         });
     }
 
-    /// The model's turn: it sees what is new, and acts.
-    pub(super) async fn turn(&self) {
+    /// Gives the model the new items of the transcript and carries out its actions.
+    pub(super) async fn run_model(&self) {
         let mut model = self.model.lock().await;
-        let items = self.desk.transcript().take();
+        let items = self.approvals.transcript().take_items();
         for item in items.iter().filter(|_| self.transcript) {
-            let json = words::item(item);
-            self.screen.show(&json, &format!("transcript\n{}", super::screen::quoted(&json.to_string())));
+            let json = render::transcript_item(item);
+            self.screen.show(&json, &format!("transcript\n{}", quoted(&json.to_string())));
         }
         for act in model.step(&items) {
             let done = match &act {
-                Act::Steer(call, message) => self.steer(Some(*call), message).await,
-                Act::Cancel(call) => self.cancel(*call).map(|()| *call),
+                ModelAction::Steer(call, message) => self.steer(Some(*call), message).await,
+                ModelAction::Cancel(call) => self.cancel(*call).map(|()| *call),
             };
             let what = match &act {
-                Act::Steer(call, message) => format!("the model steers call {call}: {}", word(message)),
-                Act::Cancel(call) => format!("the model cancels call {call}"),
+                ModelAction::Steer(call, message) => format!("the model steers call {call}: {}", inline(message)),
+                ModelAction::Cancel(call) => format!("the model cancels call {call}"),
             };
             let error = done.err();
-            let text = error.as_ref().map_or(what.clone(), |error| format!("{what}, in vain: {error}"));
+            let text = error.as_ref().map_or(what.clone(), |error| format!("{what}; failed: {error}"));
             self.screen.show(&json!({ "event": "model", "did": what, "error": error }), &text);
         }
     }
 
-    /// Adds a step to the model's script.
-    pub(super) async fn when(&self, step: &str) -> Result<(), String> {
+    /// Adds a step to the scripted model.
+    pub(super) async fn add_script_step(&self, step: &str) -> Result<(), String> {
         self.model.lock().await.add(step).map_err(|error| error.to_string())
     }
 
-    pub(super) fn calls(&self) -> MutexGuard<'_, BTreeMap<u64, Running>> {
+    pub(super) fn calls(&self) -> MutexGuard<'_, BTreeMap<u64, RunningCall>> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether anything has failed.
     pub(super) fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
     }
@@ -146,7 +143,7 @@ impl Session {
         self.history.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
-    fn note(&self, line: String) {
+    fn add_to_history(&self, line: String) {
         let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
         if history.len() >= MAX_HISTORY {
             history.pop_front();
@@ -154,20 +151,20 @@ impl Session {
         history.push_back(line);
     }
 
-    /// Starts a call; its number.
+    /// Starts a call and returns its number.
     pub(super) fn start(self: &Arc<Self>, tool: &str, arguments: Map<String, Value>) -> Result<u64, String> {
-        let (server, tool) = self.links.resolve(tool)?;
+        let (server, tool) = self.servers.resolve(tool)?;
         let call = self.last.fetch_add(1, Ordering::Relaxed) + 1;
         let task = CallContext::new("").id;
         let cancel = CancellationToken::new();
-        let running = Running {
+        let running = RunningCall {
             server: server.clone(),
             tool: tool.clone(),
             task: task.clone(),
-            name: None,
+            id: None,
             cancel: cancel.clone(),
             watched: true,
-            said: VecDeque::new(),
+            output: VecDeque::new(),
             ended: None,
         };
         {
@@ -178,7 +175,7 @@ impl Session {
                 calls.remove(old);
             }
         }
-        let open = OpenCall {
+        let open = UnfinishedCall {
             correlation_id: task.clone(),
             server: server.clone(),
             tool: tool.clone(),
@@ -187,41 +184,41 @@ impl Session {
             approved: Vec::new(),
             process: std::process::id(),
         };
-        self.desk.began(call, open);
-        self.note(format!(
+        self.approvals.call_started(call, open);
+        self.add_to_history(format!(
             "call {call}: {server}.{} {}",
-            word(&tool),
-            word(&Value::Object(arguments.clone()).to_string())
+            inline(&tool),
+            inline(&Value::Object(arguments.clone()).to_string())
         ));
         let shown = json!({ "event": "started", "call": call, "server": server, "tool": tool, "task": task });
-        self.screen.show(&shown, &format!("call {call}: {server}.{}", word(&tool)));
+        self.screen.show(&shown, &format!("call {call}: {server}.{}", inline(&tool)));
         let session = self.clone();
         tokio::spawn(async move {
-            let called = tokio::select! {
-                called = session.links.call(&server, &tool, arguments, &task) => called,
+            let result = tokio::select! {
+                result = session.servers.call(&server, &tool, arguments, &task) => result,
                 () = cancel.cancelled() => Err(("cancelled".to_owned(), false)),
             };
-            let (outcome, kept) = match called {
+            let (outcome, keep) = match result {
                 Ok(outcome) => (outcome, false),
-                Err((reason, kept)) => {
-                    (Outcome { content: vec![Content::text(reason)], structured: None, is_error: true }, kept)
+                Err((reason, keep)) => {
+                    (CallOutcome { content: vec![Content::text(reason)], structured: None, is_error: true }, keep)
                 }
             };
-            session.desk.ended(&task, outcome, kept).await;
+            session.approvals.call_ended(&task, outcome, keep).await;
         });
         Ok(call)
     }
 
-    /// Waits for a call, or for all and for what events start.
+    /// Waits for a call; without a number for all calls and reactions.
     pub(super) async fn wait(&self, call: Option<u64>) {
         loop {
-            let over = self.over.notified();
-            let runs = |(id, running): (&u64, &Running)| running.ended.is_none() && call.is_none_or(|call| *id == call);
+            let changed = self.changed.notified();
+            let runs = |(id, running): (&u64, &RunningCall)| running.ended.is_none() && call.is_none_or(|call| *id == call);
             let idle = call.is_some() || self.reacting.load(Ordering::SeqCst) == 0;
             if idle && !self.calls().iter().any(runs) {
                 return;
             }
-            over.await;
+            changed.await;
         }
     }
 
@@ -236,77 +233,79 @@ impl Session {
         self.calls().values().for_each(|running| running.cancel.cancel());
     }
 
-    /// Says something to a call; without a number to the only one that runs.
+    /// Sends a message to a call; without a number to the only running call.
     pub(super) async fn steer(&self, call: Option<u64>, message: &str) -> Result<u64, String> {
-        let (call, server, name) = {
+        let (call, server, call_id) = {
             let calls = self.calls();
             let mut running =
                 calls.iter().filter(|(id, running)| running.ended.is_none() && call.is_none_or(|call| **id == call));
             match (running.next(), running.next()) {
-                (Some((id, one)), None) => (*id, one.server.clone(), one.name.clone()),
+                (Some((id, one)), None) => (*id, one.server.clone(), one.id.clone()),
                 (None, _) => return Err("no such call runs; see `calls`".into()),
-                (Some(_), Some(_)) => return Err("several calls run; say which: steer CALL TEXT".into()),
+                (Some(_), Some(_)) => return Err("several calls run; name one: steer CALL TEXT".into()),
             }
         };
-        self.links.steer(&server, name.as_deref(), message).await?;
-        self.note(format!("steered call {call}: {}", word(message)));
+        self.servers.steer(&server, call_id.as_deref(), message).await?;
+        self.add_to_history(format!("steered call {call}: {}", inline(message)));
         Ok(call)
     }
 
-    /// Shows what a call has said, and from now on what it says; `on` is whether.
+    /// Shows a call's past output, and its output from now on.
     pub(super) fn watch(&self, call: u64) -> Result<(), String> {
-        let said: Vec<String> = {
+        let output: Vec<String> = {
             let mut calls = self.calls();
             let running = calls.get_mut(&call).ok_or_else(|| format!("there is no call {call}; see `calls`"))?;
             running.watched = true;
-            running.said.iter().cloned().collect()
+            running.output.iter().cloned().collect()
         };
-        for text in said {
+        for text in output {
             self.screen.show(&json!({ "event": "said", "call": call, "text": text }), &text);
         }
         Ok(())
     }
 
-    fn on(self: &Arc<Self>, notice: Notice) {
-        match notice {
-            Notice::Heard { call, heard } => self.heard(call, &heard),
-            Notice::Ended { call, outcome } => self.ended(call, &outcome),
-            Notice::Changed { server, what } => {
-                if what.starts_with(INBOX) && !self.planned.is_empty() {
+    fn on_event(self: &Arc<Self>, event: AgentEvent) {
+        match event {
+            AgentEvent::CallEvent { call, event } => self.on_call_event(call, &event),
+            AgentEvent::CallEnded { call, outcome } => self.on_call_ended(call, &outcome),
+            AgentEvent::Changed { server, what } => {
+                if what.starts_with(INBOX_URI) && !self.reactions.is_empty() {
                     let session = self.clone();
-                    tokio::spawn(async move { session.look(&server).await });
+                    tokio::spawn(async move { session.read_inbox(&server).await });
                 }
             }
-            Notice::Waiting(id, matter) => {
-                let (json, text) = words::matter(&self.screen, id, &matter);
+            AgentEvent::ApprovalRequested(id, request) => {
+                let (json, text) = render::approval_request(&self.screen, id, &request);
                 self.screen.show(&json, &text);
             }
-            Notice::Withdrawn(id) => {
-                self.screen.show(&json!({ "event": "withdrawn", "id": id }), &format!("[{id}] is no longer wanted"));
+            AgentEvent::ApprovalWithdrawn(id) => {
+                self.screen.show(&json!({ "event": "withdrawn", "id": id }), &format!("[{id}] was withdrawn"));
             }
-            Notice::Decided { server, about, verdict, by } => {
-                let text = format!("{}: {}: {} ({})", word(&server), word(&about), word(&verdict), word(&by));
-                self.note(text.clone());
+            AgentEvent::Decided { server, subject, decision, source } => {
+                let [server_text, subject_text, decision_text, source_text] =
+                    [&server, &subject, &decision, &source].map(|text| inline(text));
+                let text = format!("{server_text}: {subject_text}: {decision_text} ({source_text})");
+                self.add_to_history(text.clone());
                 let json =
-                    json!({ "event": "decided", "server": server, "about": about, "verdict": verdict, "by": by });
+                    json!({ "event": "decided", "server": server, "about": subject, "verdict": decision, "by": source });
                 self.screen.show(&json, &text);
             }
         }
     }
 
-    fn heard(&self, call: u64, heard: &Heard) {
-        let (json, text) = words::heard(call, heard);
+    fn on_call_event(&self, call: u64, event: &CallEvent) {
+        let (json, text) = render::call_event(call, event);
         let watched = {
             let mut calls = self.calls();
             let Some(running) = calls.get_mut(&call) else { return };
-            if let Heard::Named(name) = heard {
-                running.name = Some(name.clone());
+            if let CallEvent::CallId(id) = event {
+                running.id = Some(id.clone());
             }
             if !text.is_empty() {
-                if running.said.len() >= MAX_KEPT {
-                    running.said.pop_front();
+                if running.output.len() >= MAX_KEPT {
+                    running.output.pop_front();
                 }
-                running.said.push_back(text.clone());
+                running.output.push_back(text.clone());
             }
             running.watched
         };
@@ -315,27 +314,27 @@ impl Session {
         }
     }
 
-    fn ended(&self, call: u64, outcome: &Outcome) {
-        let said = words::text(&outcome.content);
+    fn on_call_ended(&self, call: u64, outcome: &CallOutcome) {
+        let text = render::contents_text(&outcome.content);
         let structured: Option<Value> = outcome.structured.as_deref().and_then(|text| serde_json::from_str(text).ok());
-        let json = json!({ "event": "result", "call": call, "isError": outcome.is_error, "text": said, "structured": structured });
+        let json = json!({ "event": "result", "call": call, "isError": outcome.is_error, "text": text, "structured": structured });
         let head = if outcome.is_error { "failed" } else { "is done" };
-        let shown = if said.is_empty() { structured.map(|value| value.to_string()).unwrap_or_default() } else { said };
-        self.screen.show(&json, &format!("call {call} {head}\n{}", super::screen::quoted(&shown)));
-        self.note(format!("call {call} {head}"));
+        let shown = if text.is_empty() { structured.map(|value| value.to_string()).unwrap_or_default() } else { text };
+        self.screen.show(&json, &format!("call {call} {head}\n{}", quoted(&shown)));
+        self.add_to_history(format!("call {call} {head}"));
         if outcome.is_error {
             self.fail();
         }
         if let Some(running) = self.calls().get_mut(&call) {
             running.ended = Some(outcome.is_error);
         }
-        self.over.notify_waiters();
+        self.changed.notify_waiters();
     }
 
-    /// What waits under this number, or the oldest.
-    pub(super) fn matter(&self, id: Option<u64>) -> Result<(u64, Arc<Matter>), String> {
-        let waiting = self.desk.waiting();
+    /// The pending request with this number; without a number the oldest.
+    pub(super) fn pending_request(&self, id: Option<u64>) -> Result<(u64, Arc<ApprovalRequest>), String> {
+        let waiting = self.approvals.pending_requests();
         let found = waiting.into_iter().find(|(number, _)| id.is_none_or(|id| *number == id));
-        found.ok_or_else(|| "nothing like that waits for an answer; see `waiting`".into())
+        found.ok_or_else(|| "no such request waits for an answer; see `waiting`".into())
     }
 }

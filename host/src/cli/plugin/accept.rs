@@ -1,18 +1,18 @@
 //! `portcullis plugin accept`.
 
-use super::super::ConfigFile;
-use super::consent::{Ask, Consent};
-use super::ground::{Ground, RUNNING};
+use crate::cli::options::ConfigFile;
+use super::consent::{ConsentRequest, Consent};
+use super::install_context::{InstallContext, RUNNING};
 use super::update::difference;
 use anyhow::Context;
-use plugins::install::{changes, news};
+use plugins::install::{compare_versions, new_requests};
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub(in crate::cli) struct Accept {
     /// The plugin's name.
     name: String,
-    /// Accept these bytes and no others, such as those that were looked at before.
+    /// Accept only a component with this digest, such as a reviewed one.
     #[arg(long, value_name = "sha256:...")]
     digest: Option<String>,
     #[command(flatten)]
@@ -23,33 +23,33 @@ pub(in crate::cli) struct Accept {
 
 impl Accept {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
-        let ground = Ground::open(&self.file)?;
-        let lock = ground.plugins.now()?;
-        let id = ground.find(&lock, &self.name)?;
-        let entry = lock.get(&id).context("it is gone")?;
+        let context = InstallContext::open(&self.file)?;
+        let lock = context.plugins.load_lockfile()?;
+        let id = context.find(&lock, &self.name)?;
+        let entry = lock.get(&id).context("the plugin is not installed any more")?;
         let staged = entry.staged.as_ref().with_context(|| {
             format!(
-                "[{id}] nothing waits to be accepted; `portcullis plugin update {}` looks for something newer",
+                "[{id}] nothing waits to be accepted; `portcullis plugin update {}` looks for a newer version",
                 id.name
             )
         })?;
         if let Some(wanted) = self.digest.as_deref().filter(|wanted| *wanted != staged.digest.as_str()) {
-            anyhow::bail!("[{id}] {} waits, and not {wanted}: look at it again", staged.digest);
+            anyhow::bail!("[{id}] {} waits, not {wanted}: review it again", staged.digest);
         }
-        let loader = ground.loader()?;
-        let seen = ground.same(&loader, &staged.digest, &staged.definitions).await?;
+        let loader = context.loader()?;
+        let seen = context.read_unchanged(&loader, &staged.digest, &staged.definitions).await?;
         println!("[{id}] {} -> {}", entry.installed.digest, staged.digest);
-        let mind = difference(&ground, &loader, entry, &changes(&entry.installed, staged), &seen.offer).await;
+        let warnings = difference(&context, &loader, entry, &compare_versions(&entry.installed, staged), &seen.offer).await;
         let command =
-            format!("portcullis plugin accept {} --digest {}{}", id.table(), staged.digest, ground.config_option());
-        let news = news(&entry.installed.requests, &staged.requests);
-        let (requested, question) = (&staged.requests, "Take it up?");
-        let ask = Ask { id: &id, requested, news: &news, mind, question, command: &command };
+            format!("portcullis plugin accept {} --digest {}{}", id.table(), staged.digest, context.config_option());
+        let news = new_requests(&entry.installed.requests, &staged.requests);
+        let (requested, question) = (&staged.requests, "Accept it?");
+        let ask = ConsentRequest { id: &id, requested, news: &news, warnings, question, command: &command };
         let Some(grants) = self.consent.get(entry.grants_table().clone(), &ask)? else {
-            println!("The old version stays; `portcullis plugin update --discard {}` forgets the new one.", id.name);
+            println!("The old version stays; `portcullis plugin update --discard {}` discards the new one.", id.name);
             return Ok(ExitCode::FAILURE);
         };
-        ground.plugins.accept(&id, &staged.digest, grants)?;
+        context.plugins.accept(&id, &staged.digest, grants)?;
         println!("\n[{id}] is updated. {RUNNING}");
         Ok(ExitCode::SUCCESS)
     }

@@ -1,25 +1,28 @@
 //! `portcullis plugin list`.
 
-use super::super::{ConfigFile, printable_lines};
+use platform::text::truncate_chars;
+use crate::cli::options::ConfigFile;
+use crate::cli::text::printable_lines;
 use crate::config::Config;
 use crate::host::{self, Host};
 use bytesize::ByteSize;
 use platform::clock::SystemClock;
 use platform::telemetry::printable;
-use plugins::install::{Entry, Lock};
+use plugins::install::{InstalledPlugin, Lockfile};
 use plugins::package::{Claims, Inspection};
-use plugins::registry::{LoadError, Loader, Reason, suspicions};
+use plugins::loading::{LoadError, LoadErrorKind, Loader};
+use plugins::offer::find_suspicions;
 use policy::{Digest, PluginSpec};
 use runtime::imports::Offer;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// What a licence is claimed under; nobody has checked it.
-const LICENCE: &str = "licenses";
+/// Claim that names the licence. Not verified.
+const LICENCE_CLAIM: &str = "licenses";
 
 #[derive(clap::Args)]
 pub(in crate::cli) struct List {
-    /// Load each of them, too: what does not load is an error. Otherwise nothing is compiled, run or connected to.
+    /// Load all plugins, and fail if one does not load. Otherwise nothing is compiled, run or connected to.
     #[arg(long)]
     load: bool,
     #[command(flatten)]
@@ -33,7 +36,7 @@ impl List {
             let host = Host::start(&Config { upstreams: Vec::new(), ..config.clone() }, None).await?;
             host.close().await;
         }
-        let loader = host::loader(&config, Arc::new(SystemClock))?;
+        let loader = host::build_loader(&config, Arc::new(SystemClock))?;
         println!(
             "{:<28} {:<16} {:<10} {:>9}  {:<19}  {:<14}  TOOLS",
             "PLUGIN", "STATE", "VERSION", "SIZE", "DIGEST", "LICENCE"
@@ -41,9 +44,9 @@ impl List {
         for spec in config.plugins.iter().chain(&config.agent).filter(|spec| !spec.is_installed()) {
             line(&loader, spec, "enabled", &Claims::default());
         }
-        if let Some(path) = &config.lock {
-            for (id, entry) in Lock::load(path)?.iter() {
-                line(&loader, &config.installed(path, &id, entry)?, state(entry), &entry.installed.published_claims);
+        if let Some(path) = &config.lockfile {
+            for (id, entry) in Lockfile::load(path)?.iter() {
+                line(&loader, &config.installed_plugin(path, &id, entry)?, state(entry), &entry.installed.published_claims);
             }
         }
         for upstream in &config.upstreams {
@@ -54,7 +57,7 @@ impl List {
     }
 }
 
-fn state(entry: &Entry) -> &'static str {
+fn state(entry: &InstalledPlugin) -> &'static str {
     match (entry.enabled, &entry.staged) {
         (true, None) => "enabled",
         (true, Some(_)) => "enabled, staged",
@@ -63,18 +66,18 @@ fn state(entry: &Entry) -> &'static str {
     }
 }
 
-/// One plugin; what is wrong with it goes to stderr.
+/// Prints one plugin; errors go to stderr.
 fn line(loader: &Loader, spec: &PluginSpec, state: &str, published: &Claims) {
-    match loader.glance(spec) {
+    match loader.inspect_only(spec) {
         Ok((digest, inspection, offer)) => {
-            let licence = inspection.claims.get(LICENCE).or(published.get(LICENCE)).unwrap_or("-");
+            let licence = inspection.claims.get(LICENCE_CLAIM).or(published.get(LICENCE_CLAIM)).unwrap_or("-");
             print(spec, state, &digest, &inspection, licence, offer.as_ref());
         }
         Err(error) => {
             println!(
                 "{:<28} {:<16} {:<10} {:>9}  {:<19}  {:<14}  -",
                 spec.id.table(),
-                wrong(&error),
+                error_state(&error),
                 "-",
                 "-",
                 "-",
@@ -85,11 +88,11 @@ fn line(loader: &Loader, spec: &PluginSpec, state: &str, published: &Claims) {
     }
 }
 
-/// What is wrong, in a word.
-fn wrong(error: &LoadError) -> &'static str {
-    match error.reason {
-        Reason::Changed { .. } | Reason::NotPinned { .. } => "changed",
-        Reason::Withdrawn { .. } => "withdrawn",
+/// The state of a plugin that cannot be loaded.
+fn error_state(error: &LoadError) -> &'static str {
+    match error.kind {
+        LoadErrorKind::InstalledFileChanged { .. } | LoadErrorKind::DigestMismatch { .. } => "changed",
+        LoadErrorKind::Withdrawn { .. } => "withdrawn",
         _ => "cannot be loaded",
     }
 }
@@ -105,19 +108,19 @@ fn print(
     let version = inspection.manifest.as_ref().map_or("-", |manifest| manifest.version.as_str());
     let mut tools: Vec<_> = offer.into_iter().flat_map(|offer| &offer.tools).map(|tool| tool.name.as_str()).collect();
     tools.sort_unstable();
-    // Of what was never compiled nobody knows its tools.
+    // The tools are unknown until the component was compiled once.
     let mut tools = if offer.is_none() { "?".to_owned() } else { tools.join(", ") };
-    match offer.map_or(0, |offer| suspicions(offer).len()) {
+    match offer.map_or(0, |offer| find_suspicions(offer).len()) {
         0 => {}
         odd => tools += &format!(" (look twice: {odd})"),
     }
-    let licence: String = licence.chars().take(14).collect();
+    let licence: String = truncate_chars(licence, 14).to_owned();
     let (version, licence, tools) = (printable(version), printable(&licence), printable(&tools));
     let size = ByteSize(inspection.size).to_string();
-    println!("{:<28} {state:<16} {version:<10} {size:>9}  {}  {licence:<14}  {tools}", spec.id.table(), short(digest));
+    println!("{:<28} {state:<16} {version:<10} {size:>9}  {}  {licence:<14}  {tools}", spec.id.table(), short_digest(digest));
 }
 
-/// Enough of a digest to be told from others.
-pub(super) fn short(digest: &Digest) -> &str {
+/// The beginning of a digest.
+pub(super) fn short_digest(digest: &Digest) -> &str {
     digest.as_str().get(..19).unwrap_or_default()
 }

@@ -2,7 +2,7 @@
 
 mod accept;
 mod consent;
-mod ground;
+mod install_context;
 mod install;
 mod list;
 mod outdated;
@@ -12,38 +12,38 @@ mod remove;
 mod report;
 mod rollback;
 mod show;
-mod switch;
+mod set_enabled;
 mod update;
 
-pub(super) use ground::RUNNING;
+pub(super) use install_context::RUNNING;
 
 use std::process::ExitCode;
 
 #[derive(clap::Subcommand)]
 pub(super) enum Plugin {
-    /// Install a plugin: fetch it, look at it in the sandbox, show what it wants, ask, and keep it by its digest.
+    /// Install a plugin: fetch and check it, show its requests, ask for grants, and pin its digest.
     Install(install::Install),
-    /// All configured and installed plugins, one line each.
+    /// List all configured and installed plugins.
     List(list::List),
-    /// One plugin: where it is from, tools, schemas, requests and grants, imports, limits, and what waits to be accepted.
+    /// Show a plugin: source, tools, schemas, requests, grants, imports, limits, and a staged version.
     Show(show::Show),
-    /// Load an installed plugin again.
-    Enable(switch::Switch),
-    /// Keep an installed plugin, but do not load it.
-    Disable(switch::Switch),
-    /// Forget an installed plugin: its component and its grants.
+    /// Enable an installed plugin.
+    Enable(set_enabled::SetEnabled),
+    /// Disable an installed plugin without removing it.
+    Disable(set_enabled::SetEnabled),
+    /// Remove an installed plugin with its grants and its data.
     Remove(remove::Remove),
-    /// Bring newer versions: one that wants nothing new takes the place of the old one, any other waits to be accepted.
+    /// Install newer versions. A version with new requests is staged until it is accepted.
     Update(update::Update),
-    /// Say which installed plugins have newer versions.
+    /// List installed plugins with newer versions.
     Outdated(outdated::Outdated),
-    /// Go back to the version before, with no more grants than it had then and has today.
+    /// Go back to the previous version, with only those grants that it had then and that still exist.
     Rollback(rollback::Rollback),
-    /// Agree to a version that waits: shows what is different, and asks.
+    /// Accept a staged version: shows the differences and asks.
     Accept(accept::Accept),
-    /// Make an artefact of a component, as a folder that tools for registries understand.
+    /// Pack a component as an OCI image layout in a folder.
     Pack(pack::Pack),
-    /// Publish a component in a registry.
+    /// Publish a component to a registry.
     Push(push::Push),
 }
 

@@ -1,9 +1,10 @@
 //! `portcullis plugin outdated`.
 
-use super::super::{ConfigFile, printable_lines};
-use super::ground::Ground;
-use super::list::short;
-use plugins::install::Source;
+use crate::cli::options::ConfigFile;
+use crate::cli::text::printable_lines;
+use super::install_context::InstallContext;
+use super::list::short_digest;
+use plugins::install::PluginSource;
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
@@ -13,24 +14,24 @@ pub(in crate::cli) struct Outdated {
 }
 
 impl Outdated {
-    /// Status 0 whatever is found; 1 when a source does not answer.
+    /// Exits with 1 only when a source does not answer.
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
-        let ground = Ground::open(&self.file)?;
-        let (lock, sources) = (ground.plugins.now()?, ground.sources());
+        let context = InstallContext::open(&self.file)?;
+        let (lock, sources) = (context.plugins.load_lockfile()?, context.sources());
         let mut code = ExitCode::SUCCESS;
         println!("{:<28} {:<19}  {:<19}  STAGED", "PLUGIN", "INSTALLED", "NEWEST");
         for (id, entry) in lock.iter() {
-            let newest = match sources.newest(&entry.reference).await {
+            let newest = match sources.latest_digest(&entry.reference).await {
                 Ok(newest) if newest == entry.installed.digest => continue,
-                Ok(newest) => short(&newest).to_owned(),
+                Ok(newest) => short_digest(&newest).to_owned(),
                 Err(error) => {
                     eprintln!("error: [{id}] {}", printable_lines(&error.to_string()));
                     code = ExitCode::FAILURE;
                     "-".to_owned()
                 }
             };
-            let staged = entry.staged.as_ref().map_or("-", |staged| short(&staged.digest));
-            println!("{:<28} {:<19}  {newest:<19}  {staged}", id.table(), short(&entry.installed.digest));
+            let staged = entry.staged.as_ref().map_or("-", |staged| short_digest(&staged.digest));
+            println!("{:<28} {:<19}  {newest:<19}  {staged}", id.table(), short_digest(&entry.installed.digest));
         }
         Ok(code)
     }

@@ -1,8 +1,8 @@
 //! `portcullis plugin remove`.
 
-use super::super::ConfigFile;
-use super::super::answers::agreed;
-use super::ground::{Ground, RUNNING};
+use crate::cli::options::ConfigFile;
+use crate::cli::prompt::confirm;
+use super::install_context::{InstallContext, RUNNING};
 use services::state;
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -11,7 +11,7 @@ use std::process::ExitCode;
 pub(in crate::cli) struct Remove {
     /// The plugin's name.
     name: String,
-    /// Ask nothing.
+    /// Remove without asking.
     #[arg(long, short)]
     yes: bool,
     #[command(flatten)]
@@ -20,22 +20,22 @@ pub(in crate::cli) struct Remove {
 
 impl Remove {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
-        let ground = Ground::open(&self.file)?;
-        let id = ground.find(&ground.plugins.now()?, &self.name)?;
+        let context = InstallContext::open(&self.file)?;
+        let id = context.find(&context.plugins.load_lockfile()?, &self.name)?;
         if !self.yes {
-            let command = format!("portcullis plugin remove {} --yes{}", id.table(), ground.config_option());
+            let command = format!("portcullis plugin remove {} --yes{}", id.table(), context.config_option());
             anyhow::ensure!(
                 std::io::stdin().is_terminal(),
-                "nobody sits at the terminal to be asked, so nothing was changed; if you are sure: {command}"
+                "there is no terminal to ask at, so nothing was changed; to remove it, run: {command}"
             );
-            if agreed(&format!("Remove [{}], with its grants and all that it kept?", id.table())) != Some(true) {
+            if confirm(&format!("Remove [{}], with its grants and its data?", id.table())) != Some(true) {
                 println!("Nothing was removed.");
                 return Ok(ExitCode::FAILURE);
             }
         }
-        ground.plugins.remove(&id)?;
-        // Or the next plugin of that name would find it.
-        state::forget(&ground.config.machine(), &id).await?;
+        context.plugins.remove(&id)?;
+        // Otherwise the next plugin of that name would get the data.
+        state::forget(&context.config.host_environment(), &id).await?;
         println!("[{}] is removed. {RUNNING}", id.table());
         Ok(ExitCode::SUCCESS)
     }

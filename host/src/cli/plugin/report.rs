@@ -1,15 +1,15 @@
-//! What an operator is shown before agreeing. Whatever the plugin wrote is escaped, and nothing of it is left out.
+//! Prints what an operator reviews before consent. The plugin's text is escaped and never shortened.
 
-use super::super::{layout, show};
+use crate::cli::{layout, show};
 use bytesize::ByteSize;
 use platform::telemetry::printable;
-use plugins::install::{Candidate, Change, Version, texts, words};
+use plugins::install::{Candidate, VersionChange, PluginVersion, capabilities, diff_offers};
 use plugins::package::Claims;
-use plugins::registry::suspicions;
+use plugins::offer::find_suspicions;
 use policy::PluginId;
 use runtime::imports::Offer;
 
-/// A component that was fetched, for the first time: what it could do first, what it merely is last.
+/// Prints a component before its first installation.
 pub(super) fn candidate(id: &PluginId, reference: &str, new: &Candidate) {
     let Candidate { version, examined, .. } = new;
     if let Some(manifest) = &examined.inspection.manifest {
@@ -25,64 +25,64 @@ pub(super) fn candidate(id: &PluginId, reference: &str, new: &Candidate) {
     println!("  digest  {}\n  size    {}", version.digest, ByteSize(version.size));
     match &version.signer {
         Some(signer) => println!("  signed  by {}", printable(signer)),
-        None => println!("  signed  by nobody: that these are its author's bytes is what the source says"),
+        None => println!("  signed  by nobody: only the source vouches for its author"),
     }
-    println!("\nIt asks for");
-    let wants = words::wants(&version.requests);
+    println!("\nIt requests");
+    let wants = capabilities::requested_capabilities(&version.requests);
     for want in &wants {
-        println!("! {:<14} {}", want.key, printable(&want.what));
-        println!("  {:<14}   it {}", "", want.means);
+        println!("! {:<14} {}", want.key, printable(&want.detail));
+        println!("  {:<14}   it {}", "", want.effect);
     }
     if wants.is_empty() {
         println!("  nothing");
     }
-    show::odd(&suspicions(&examined.offer));
+    show::suspicious(&find_suspicions(&examined.offer));
     show::claims(&version.claims, &version.published_claims);
-    show::things(&examined.offer);
-    println!("\nIt imports (without a grant these answer with an error, or with nothing)");
-    for (means, names) in words::imports(&version.imports) {
+    show::offered_items(&examined.offer);
+    println!("\nIt imports (without a grant these return an error or nothing)");
+    for (means, names) in capabilities::group_imports(&version.imports) {
         let names: Vec<_> = names.into_iter().map(printable).collect();
         println!("  {means}\n{}", layout::names(names.iter().map(AsRef::as_ref), 6));
     }
 }
 
-/// What of a first look should not be overlooked.
-pub(super) fn mind(new: &Candidate) -> Vec<String> {
-    let unsigned = new.version.signer.is_none().then(|| "it is signed by nobody".to_owned());
-    unsigned.into_iter().chain(twice(suspicions(&new.examined.offer).len())).collect()
+/// Warnings about a component before its first installation.
+pub(super) fn warnings(new: &Candidate) -> Vec<String> {
+    let unsigned = new.version.signer.is_none().then(|| "it is not signed".to_owned());
+    unsigned.into_iter().chain(suspicion_warning(find_suspicions(&new.examined.offer).len())).collect()
 }
 
-fn twice(count: usize) -> Option<String> {
+fn suspicion_warning(count: usize) -> Option<String> {
     (count > 0)
-        .then(|| format!("look twice at what it says of itself: {count} passages may be meant for models, see above"))
+        .then(|| format!("{count} passages of its text may try to manipulate models, see above"))
 }
 
-/// What differs between what is installed and something newer: what needs consent first.
-pub(super) fn changes(changes: &[Change]) {
-    let (grave, other): (Vec<_>, Vec<_>) = changes.iter().partition(|change| change.needs_consent);
-    for change in grave.into_iter().chain(other) {
+/// Prints the differences to a newer version. Those that need consent come first.
+pub(super) fn changes(changes: &[VersionChange]) {
+    let (needs_consent, other): (Vec<_>, Vec<_>) = changes.iter().partition(|change| change.needs_consent);
+    for change in needs_consent.into_iter().chain(other) {
         let mark = if change.needs_consent { "!" } else { " " };
         println!("  {mark} {}", printable(&change.line));
     }
 }
 
-/// Passages that may be meant for models and were not there before; what should not be overlooked of it.
-pub(super) fn newly_odd(old: &Offer, new: &Offer) -> Vec<String> {
-    let before = suspicions(old);
-    let odd: Vec<_> = suspicions(new).into_iter().filter(|odd| !before.contains(odd)).collect();
-    show::odd(&odd);
-    twice(odd.len()).into_iter().collect()
+/// Prints suspicious passages that are new. Returns warnings.
+pub(super) fn new_suspicions(old: &Offer, new: &Offer) -> Vec<String> {
+    let before = find_suspicions(old);
+    let odd: Vec<_> = find_suspicions(new).into_iter().filter(|odd| !before.contains(odd)).collect();
+    show::suspicious(&odd);
+    suspicion_warning(odd.len()).into_iter().collect()
 }
 
-/// What is said otherwise, line by line.
-pub(super) fn words_changed(old: &Offer, new: &Offer) {
-    for line in texts(old, new) {
+/// Prints changed texts line by line.
+pub(super) fn changed_texts(old: &Offer, new: &Offer) {
+    for line in diff_offers(old, new) {
         println!("      {}", printable(&line));
     }
 }
 
-/// A version that is not loaded.
-pub(super) fn version(heading: &str, version: &Version) {
+/// Prints a version that is not loaded.
+pub(super) fn version(heading: &str, version: &PluginVersion) {
     let text = version.version.as_deref().unwrap_or("without version");
     let signer = version.signer.as_deref().unwrap_or("nobody");
     println!("\n{heading}\n  {} {} ({})", printable(text), version.digest, ByteSize(version.size));

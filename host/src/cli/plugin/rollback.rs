@@ -1,10 +1,10 @@
 //! `portcullis plugin rollback`.
 
-use super::super::ConfigFile;
-use super::ground::{Ground, RUNNING};
+use crate::cli::options::ConfigFile;
+use super::install_context::{InstallContext, RUNNING};
 use super::update::difference;
 use platform::telemetry::printable;
-use plugins::install::{InstallError, changes};
+use plugins::install::{InstallError, compare_versions};
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
@@ -16,26 +16,26 @@ pub(in crate::cli) struct Rollback {
 }
 
 impl Rollback {
-    /// Asks nothing: what it goes back to was agreed to, and it gets no more than it has today.
+    /// Does not ask, since the old version was approved and gets no new grants.
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
-        let ground = Ground::open(&self.file)?;
-        let lock = ground.plugins.now()?;
-        let id = ground.find(&lock, &self.name)?;
+        let context = InstallContext::open(&self.file)?;
+        let lock = context.plugins.load_lockfile()?;
+        let id = context.find(&lock, &self.name)?;
         let Some((entry, previous)) = lock.get(&id).and_then(|entry| Some((entry, entry.previous.as_ref()?))) else {
-            return Err(InstallError::NothingBefore(id.table()).into());
+            return Err(InstallError::NoPrevious(id.table()).into());
         };
-        let loader = ground.loader()?;
-        // Its bytes and its words are what they were, and it is not withdrawn.
-        let seen = ground.same(&loader, &previous.digest, &previous.definitions).await?;
+        let loader = context.loader()?;
+        // Checks that the component and its definitions are unchanged and that it is not withdrawn.
+        let seen = context.read_unchanged(&loader, &previous.digest, &previous.definitions).await?;
         println!("[{id}] {} -> {}", entry.installed.digest, previous.digest);
-        difference(&ground, &loader, entry, &changes(&entry.installed, previous), &seen.offer).await;
-        let less = ground.plugins.roll_back(&id, &previous.digest)?;
+        difference(&context, &loader, entry, &compare_versions(&entry.installed, previous), &seen.offer).await;
+        let less = context.plugins.roll_back(&id, &previous.digest)?;
         for line in less {
-            println!("  - {}: not granted any more, it was not granted to this version", printable(&line));
+            println!("  - {}: no longer granted, since this version did not have it", printable(&line));
         }
-        let (name, config) = (id.table(), ground.config_option());
-        println!("\n[{id}] is back as it was. {RUNNING}");
-        println!("The version it was waits; `portcullis plugin accept {name}{config}` takes it up again.");
+        let (name, config) = (id.table(), context.config_option());
+        println!("\n[{id}] is back to its previous version. {RUNNING}");
+        println!("The newer version is staged; `portcullis plugin accept {name}{config}` installs it again.");
         Ok(ExitCode::SUCCESS)
     }
 }

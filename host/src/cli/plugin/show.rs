@@ -1,12 +1,13 @@
 //! `portcullis plugin show`.
 
-use super::super::{ConfigFile, show};
+use crate::cli::options::ConfigFile;
+use crate::cli::show;
 use super::report;
 use crate::config::Config;
 use crate::host;
 use platform::clock::SystemClock;
 use platform::telemetry::printable;
-use plugins::install::{Entry, Lock, changes};
+use plugins::install::{InstalledPlugin, Lockfile, compare_versions};
 use policy::PluginSpec;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -23,21 +24,21 @@ impl Show {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
         let config = Config::load(&self.file.config)?;
         let meant = |spec: &PluginSpec| spec.id.name == self.name || spec.id.table() == self.name;
-        let mut found: Vec<(PluginSpec, Option<Entry>)> = Vec::new();
+        let mut found: Vec<(PluginSpec, Option<InstalledPlugin>)> = Vec::new();
         for spec in config.plugins.iter().chain(&config.agent).filter(|spec| !spec.is_installed() && meant(spec)) {
             found.push((spec.clone(), None));
         }
-        if let Some(path) = &config.lock {
-            for (id, entry) in Lock::load(path)?.iter() {
-                let spec = config.installed(path, &id, entry)?;
+        if let Some(path) = &config.lockfile {
+            for (id, entry) in Lockfile::load(path)?.iter() {
+                let spec = config.installed_plugin(path, &id, entry)?;
                 if meant(&spec) {
                     found.push((spec, Some(entry.clone())));
                 }
             }
         }
         let name = &self.name;
-        anyhow::ensure!(!found.is_empty(), "no plugin `{name}`; `portcullis plugin list` names those there are");
-        let loader = host::loader(&config, Arc::new(SystemClock))?;
+        anyhow::ensure!(!found.is_empty(), "no plugin `{name}`; `portcullis plugin list` lists all plugins");
+        let loader = host::build_loader(&config, Arc::new(SystemClock))?;
         for (spec, entry) in found {
             if let Some(entry) = &entry {
                 println!("[{}] installed from {}", spec.id.table(), printable(&entry.reference));
@@ -49,17 +50,17 @@ impl Show {
     }
 }
 
-/// What the lock file has besides the component.
-fn installed(entry: &Entry) {
+/// Prints the entry of the lock file.
+fn installed(entry: &InstalledPlugin) {
     let state = if entry.enabled { "enabled" } else { "disabled" };
     println!("{state}, approved {}", humantime::format_rfc3339_seconds(entry.approved));
     report::version("installed", &entry.installed);
     if let Some(previous) = &entry.previous {
-        report::version("before that", previous);
+        report::version("previous", previous);
     }
     if let Some(staged) = &entry.staged {
-        report::version("waits to be accepted", staged);
-        report::changes(&changes(&entry.installed, staged));
+        report::version("staged, waits to be accepted", staged);
+        report::changes(&compare_versions(&entry.installed, staged));
     }
     println!();
 }

@@ -323,7 +323,7 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         id: "W22.9",
         what: "a manifest that is no JSON",
-        outcome: "refused: its manifest is wrong",
+        outcome: "refused: its manifest is invalid",
         run: |g| guest(g, "broken-manifest"),
     },
     Row { id: "M7.2", what: "two tools of one name", outcome: "refused: two tools", run: |g| guest(g, "twin-tools") },

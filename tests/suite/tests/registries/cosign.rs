@@ -110,7 +110,7 @@ const BAD: &[(&str, Tell, &str)] = &[
             let kind = "https://cosign.sigstore.dev/attestation/vuln/v1";
             put(stage, &key.state(&manifest(stage), kind, Some((log, 1))));
         },
-        "vouches for nothing",
+        "does not count as a signature",
     ),
     (
         "a statement whose text was changed",
@@ -189,7 +189,7 @@ const BAD: &[(&str, Tell, &str)] = &[
             let text = payload(&stage.digest).to_string();
             simple(stage, text.as_bytes(), &Cosign::default().simple(text.as_bytes()));
         },
-        "no key of cosign-keys",
+        "none of the cosign-keys",
     ),
     (
         "the older form about another artefact",
@@ -197,7 +197,7 @@ const BAD: &[(&str, Tell, &str)] = &[
             let text = payload(&suite::registry::sha256(b"other")).to_string();
             simple(stage, text.as_bytes(), &key.simple(text.as_bytes()));
         },
-        "about another artefact",
+        "of another artifact",
     ),
     (
         "the older form with a text that was changed",
@@ -205,7 +205,7 @@ const BAD: &[(&str, Tell, &str)] = &[
             let signature = key.simple(payload(&suite::registry::sha256(b"other")).to_string().as_bytes());
             simple(stage, payload(&stage.digest).to_string().as_bytes(), &signature);
         },
-        "no key of cosign-keys",
+        "none of the cosign-keys",
     ),
     (
         "the older form of something that is no signature",
@@ -213,7 +213,7 @@ const BAD: &[(&str, Tell, &str)] = &[
             let text = payload(&stage.digest).to_string().replace("cosign container image signature", "a note");
             simple(stage, text.as_bytes(), &key.simple(text.as_bytes()));
         },
-        "no signature of an artefact",
+        "not a signature of an artifact",
     ),
     ("the older form in no base64", |_, _, stage| simple(stage, b"{}", "*"), "not in base64"),
 ];
@@ -265,7 +265,7 @@ fn a_key_that_is_none_is_named() {
     let sigstore = Sigstore::default();
     let stage = demanding(&sigstore, &Cosign::default());
     put(&stage, &Cosign::default().sign(&stage.component, Some((&sigstore, 1))));
-    for (text, words) in [("", "cosign.pub: it is no public key in PEM"), ("RWQx", "it is no public key in PEM")] {
+    for (text, words) in [("", "cosign.pub: it is not a PEM public key"), ("RWQx", "it is not a PEM public key")] {
         stage.home.write("cosign.pub", text);
         assert!(stage.check().refused().contains(words), "{text}");
     }

@@ -9,8 +9,8 @@ use suite::web::{Reply, Web};
 type Lie = (&'static str, fn(&mut Stage), &'static str);
 
 const LIES: &[Lie] = &[
-    ("wrong layer digest", |stage| swap(stage, "layer"), "the component is not what its digest says"),
-    ("wrong config digest", |stage| swap(stage, "config"), "the configuration is not what its digest says"),
+    ("wrong layer digest", |stage| swap(stage, "layer"), "the component does not match its digest"),
+    ("wrong config digest", |stage| swap(stage, "config"), "the configuration does not match its digest"),
     ("size smaller than the blob", |stage| resize(stage, -1), "is larger than"),
     ("size larger than the blob", |stage| resize(stage, 1), "and its descriptor says"),
     ("endless body", |stage| on(stage, "/blobs/", || Reply::new(200, "").endless()), "is larger than"),
@@ -18,9 +18,9 @@ const LIES: &[Lie] = &[
     ("slow-loris", |stage| on(stage, "/blobs/", || Reply::new(200, "x".repeat(500)).dripping()), "so slowly"),
     ("truncated", |stage| on(stage, "/blobs/", || Reply::new(200, "x".repeat(100)).cut()), "cannot be reached"),
     ("200 with HTML", |stage| on(stage, "/manifests/", html), "sent as `text/html`"),
-    ("another manifest than the digest", another_manifest, "the manifest is not what its digest says"),
+    ("another manifest than the digest", another_manifest, "the manifest does not match its digest"),
     ("a digest that is gone", gone, "the registry has no manifest"),
-    ("Docker-Content-Digest lies", lying_header, "the manifest is not what its digest says"),
+    ("Docker-Content-Digest lies", lying_header, "the manifest does not match its digest"),
     ("sha1 digest", |stage| redigest(stage, "sha1:da39a3ee5e6b4b0d3255bfef95601890afd80709"), "is not a digest"),
     ("md5 digest", |stage| redigest(stage, "md5:d41d8cd98f00b204e9800998ecf8427e"), "is not a digest"),
     ("short digest", |stage| redigest(stage, "sha256:e3b0c442"), "is not a digest"),
@@ -77,7 +77,7 @@ const LIES: &[Lie] = &[
         "a private network",
     ),
     ("redirect loop", |stage| stage.registry.lie(|seen| Some(Reply::redirect(&seen.target))), "there were too many"),
-    ("401 loop", |stage| stage.registry.lie(unauthorized), "does not let us in"),
+    ("401 loop", |stage| stage.registry.lie(unauthorized), "refuses access"),
     ("401 without a word", |stage| on(stage, "/v2/", || Reply::new(401, "")), "does not say how"),
     ("500", |stage| on(stage, "/v2/", || Reply::new(500, "")), "answers 500"),
 ];

@@ -78,14 +78,14 @@ const BAD: &[Case] = &[
         |_, stage| stage.registry.lie(|seen| seen.path().contains("/referrers/").then(|| Reply::new(200, "<html>"))),
         "not as a manifest",
     ),
-    ("poisoned fallback tag", poisoned, "it is about something else"),
+    ("poisoned fallback tag", poisoned, "it is a signature of something else"),
     ("fallback tag to nowhere", dangling, "no signature that it lists"),
     (
         "too many signatures",
         |_, stage| (0..17).for_each(|n| put(stage, MINISIGN, &format!("{n}"))),
         "more than 16 signatures",
     ),
-    ("no signature at all", |_, stage| put(stage, MINISIGN, "junk"), "no signature of minisign"),
+    ("no signature at all", |_, stage| put(stage, MINISIGN, "junk"), "not a minisign signature"),
     (
         "signature for other bytes",
         |_, stage| put(stage, MINISIGN, &Minisign::key(1).sign(b"other", "x")),
@@ -100,7 +100,7 @@ const BAD: &[Case] = &[
     ("replayed under another name", |_, stage| comment(stage, "other", "0.1.0"), "another plugin or version"),
     ("older signed version", |_, stage| comment(stage, "echo", "0.0.9"), "another plugin or version"),
     ("same name, other requests", other_requests, "or over other bytes"),
-    ("no bundle at all", |_, stage| put(stage, BUNDLE, "{}"), "no sigstore bundle"),
+    ("no bundle at all", |_, stage| put(stage, BUNDLE, "{}"), "not a sigstore bundle"),
     (
         "bundle for other bytes",
         |sigstore, stage| bundle(stage, &sigstore.sign(b"other", ISSUER, SUBJECT)),

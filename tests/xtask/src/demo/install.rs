@@ -13,7 +13,7 @@ use crate::setup;
 pub(crate) fn run(repo: &Repo) -> Result<()> {
     setup::for_demo(repo, &[])?;
     step("building the host", || {
-        check(cargo().args(["build", "--quiet", "-p", "portcullis"]).current_dir(&repo.root))
+        check(cargo().args(["build", "--quiet", "--workspace", "--bin", "portcullis"]).current_dir(&repo.root))
     })?;
     show(repo)
 }

@@ -22,7 +22,7 @@ use crate::repo::Repo;
 pub(super) struct Mutant {
     /// What `--mutants` takes.
     pub(super) name: &'static str,
-    /// Below `host/src`.
+    /// Below `host`.
     pub(super) file: &'static str,
     /// The check; it stands there exactly once.
     pub(super) from: &'static str,
@@ -150,7 +150,7 @@ mod tests {
         let repo = Repo::locate().unwrap();
         let mut wrong = vec![];
         for mutant in all() {
-            let path = repo.root.join("host/src").join(mutant.file);
+            let path = repo.root.join("host").join(mutant.file);
             let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", mutant.file));
             if let Err(error) = weaken::changed(&repo.root, &[mutant], &path, text.clone()) {
                 wrong.push(error.to_string());
@@ -159,7 +159,7 @@ mod tests {
         }
         // Together too: one change must not take away where another begins.
         for file in all().into_iter().map(|mutant| mutant.file).collect::<BTreeSet<_>>() {
-            let path = repo.root.join("host/src").join(file);
+            let path = repo.root.join("host").join(file);
             if let Err(error) = weaken::changed(&repo.root, &all(), &path, fs::read_to_string(&path).unwrap()) {
                 wrong.push(error.to_string());
             }
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn every_check_has_a_name_of_its_own_and_a_test_that_is_there() {
         let repo = Repo::locate().unwrap();
-        let (suite, host) = (sources(&repo.root.join("tests/suite/tests")), sources(&repo.root.join("host/src")));
+        let (suite, host) = (sources(&repo.root.join("tests/suite/tests")), sources(&repo.root.join("host")));
         let mut names = BTreeSet::new();
         for Mutant { name, noticed, .. } in all() {
             assert!(names.insert(name), "{name} stands there twice");

@@ -1,5 +1,6 @@
 //! The programs that hold tests, and one test of them run by its whole name.
 
+use std::collections::BTreeMap;
 use std::env::current_exe;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,7 +17,7 @@ use crate::repo::Repo;
 pub(super) enum Place {
     /// In the suite, which drives the real program.
     Suite,
-    /// Beside the host's code.
+    /// Beside the code of one of the host's crates; the test's path begins with the crate's short name.
     Unit,
     /// It is a command of `cargo xtask`.
     Xtask,
@@ -26,7 +27,8 @@ pub(super) enum Place {
 #[derive(Default)]
 pub(super) struct Programs {
     suite: Option<PathBuf>,
-    unit: Option<PathBuf>,
+    /// By the crate's short name.
+    unit: BTreeMap<String, PathBuf>,
 }
 
 /// One test that ran.
@@ -51,13 +53,13 @@ impl Programs {
             return Ok(Self::default());
         }
         let built = step("building the tests", || executables(build.current_dir(&repo.root)))?;
-        let one = |place, name, kind| places.contains(&place).then(|| of(&built, name, kind)).transpose();
-        Ok(Self { suite: one(Place::Suite, "suite", "test")?, unit: one(Place::Unit, "portcullis", "lib")? })
+        let suite = places.contains(&Place::Suite).then(|| of(&built, "suite", "test")).transpose()?;
+        Ok(Self { suite, unit: by_crate(&built, "portcullis", "lib") })
     }
 
-    /// The same with another program for the host's own tests.
-    pub(super) fn with_unit(self, unit: PathBuf) -> Self {
-        Self { unit: Some(unit), ..self }
+    /// The same with other programs for the host's own tests.
+    pub(super) fn with_unit(self, unit: BTreeMap<String, PathBuf>) -> Self {
+        Self { unit, ..self }
     }
 
     /// Runs one test by its whole name; none where there is no such test.
@@ -68,16 +70,18 @@ impl Programs {
         test: &str,
         adjust: impl FnOnce(&mut Command),
     ) -> Result<Option<Ran>> {
+        let (name, in_crate) = test.split_once("::").unwrap_or((test, ""));
         let (program, folder) = match place {
-            Place::Suite => (self.suite.clone(), "tests/suite"),
-            Place::Unit => (self.unit.clone(), "host"),
-            Place::Xtask => (Some(current_exe()?), "."),
+            Place::Suite => (self.suite.clone(), "tests/suite".to_owned()),
+            Place::Unit => (self.unit.get(name).cloned(), folder(name)),
+            Place::Xtask => (Some(current_exe()?), ".".to_owned()),
         };
         let program = program.context("these tests were not built")?;
         let mut command = Command::new(&program);
         with_peers(repo, &mut command).current_dir(repo.root.join(folder));
         match place {
-            Place::Suite | Place::Unit => command.args(["--exact", test, "--nocapture"]),
+            Place::Suite => command.args(["--exact", test, "--nocapture"]),
+            Place::Unit => command.args(["--exact", in_crate, "--nocapture"]),
             Place::Xtask => command.args(test.split(' ')),
         };
         adjust(&mut command);
@@ -109,4 +113,18 @@ pub(super) fn executables(build: &mut Command) -> Result<Vec<(String, String, Pa
 pub(super) fn of(built: &[(String, String, PathBuf)], name: &str, kind: &str) -> Result<PathBuf> {
     let found = built.iter().find(|(its, of, _)| its == name && of == kind);
     found.map(|(.., path)| path.clone()).with_context(|| format!("cargo made no program of the {kind} `{name}`"))
+}
+
+/// The folder of one of the host's crates.
+fn folder(name: &str) -> String {
+    if name == "portcullis" { "host".to_owned() } else { format!("host/crates/{name}") }
+}
+
+/// The programs of a kind whose names begin so, by the rest of their names: the short names of the host's crates.
+pub(super) fn by_crate(built: &[(String, String, PathBuf)], prefix: &str, kind: &str) -> BTreeMap<String, PathBuf> {
+    let ours = built.iter().filter(|(_, of, _)| of == kind).filter_map(|(name, _, path)| {
+        let rest = name.strip_prefix(prefix)?.trim_start_matches(['-', '_']);
+        Some((if rest.is_empty() { "portcullis" } else { rest }.to_owned(), path.clone()))
+    });
+    ours.collect()
 }

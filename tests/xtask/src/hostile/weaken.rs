@@ -3,6 +3,7 @@
 //! The switches are in no line of the real source, so they can be in no release. The copy is made anew each time, and a
 //! change whose text is not there exactly once is an error: a check that was moved or reworded must be looked at again.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use super::mutants::Mutant;
-use super::programs::{executables, of};
+use super::programs::{by_crate, executables, of};
 use crate::command::{cargo, check};
 use crate::repo::Repo;
 use crate::stamp::copy_if_changed;
@@ -20,7 +21,7 @@ use crate::stamp::copy_if_changed;
 pub(super) const SWITCH: &str = "PORTCULLIS_WEAKEN";
 /// What is chosen where nothing is left out.
 pub(super) const NOTHING: &str = "nothing";
-/// The copy's program, and that of its own tests.
+/// The copy's program, and what the names of the programs of its own tests begin with.
 const PROGRAM: &str = "portcullis-weakened";
 const TESTS: &str = "weakened";
 
@@ -38,8 +39,8 @@ pub(crate) fn weakened(check: &str) -> bool {
 pub(super) struct Weakened {
     /// The host.
     pub(super) host: PathBuf,
-    /// Its own tests.
-    pub(super) unit: PathBuf,
+    /// Its crates' own tests.
+    pub(super) unit: BTreeMap<String, PathBuf>,
 }
 
 /// Copies, changes and builds.
@@ -60,9 +61,9 @@ pub(super) fn build(repo: &Repo, mutants: &[&Mutant]) -> Result<Weakened> {
         }
     }
     let mut build = cargo();
-    build.args(["test", "--quiet", "--workspace", "--test", TESTS, "--no-run", "--target-dir"]);
+    build.args(["test", "--quiet", "--workspace", "--bin", PROGRAM, "--test", "weakened*", "--no-run", "--target-dir"]);
     let built = executables(build.arg(repo.cargo_target()).current_dir(&copy))?;
-    Ok(Weakened { host: of(&built, PROGRAM, "bin")?, unit: of(&built, TESTS, "test")? })
+    Ok(Weakened { host: of(&built, PROGRAM, "bin")?, unit: by_crate(&built, TESTS, "test") })
 }
 
 /// Copies a folder, changing its text; files that need no change keep their times, and what is there no more is removed.
@@ -98,7 +99,7 @@ fn mirror(from: &Path, to: &Path, change: &dyn Fn(&Path, String) -> Result<Strin
 pub(super) fn changed(root: &Path, mutants: &[&Mutant], path: &Path, mut text: String) -> Result<String> {
     let name = path.strip_prefix(root)?.to_string_lossy().into_owned();
     for Mutant { name: check, file, from, to, .. } in
-        mutants.iter().filter(|mutant| format!("host/src/{}", mutant.file) == name)
+        mutants.iter().filter(|mutant| format!("host/{}", mutant.file) == name)
     {
         let times = text.matches(from).count();
         if times != 1 {
@@ -106,18 +107,21 @@ pub(super) fn changed(root: &Path, mutants: &[&Mutant], path: &Path, mut text: S
         }
         text = text.replace(from, &to.replace("OFF", &format!("crate::weakened(\"{check}\")")));
     }
-    match &*name {
-        "host/src/lib.rs" => Ok([ALLOWED, &text, SWITCHES].concat()),
-        "host/Cargo.toml" => {
-            let programs = format!(
-                "[[bin]]\nname = \"{PROGRAM}\"\npath = \"src/main.rs\"\n\n\
-                 [[test]]\nname = \"{TESTS}\"\npath = \"src/lib.rs\"\n\n[lints]"
-            );
-            let text = text.replace("publish.workspace = true", "publish.workspace = true\nautobins = false");
-            Ok(text.replacen("[lints]", &programs, 1))
-        }
-        _ => Ok(text),
+    if name.ends_with("src/lib.rs") {
+        return Ok([ALLOWED, &text, SWITCHES].concat());
     }
+    if name == "host/Cargo.toml" {
+        let bin = format!("[[bin]]\nname = \"{PROGRAM}\"\npath = \"src/main.rs\"\n\n[lints]");
+        text = text.replace("publish.workspace = true", "publish.workspace = true\nautobins = false");
+        text = text.replacen("[lints]", &bin, 1);
+    }
+    if name.ends_with("Cargo.toml") {
+        let folder = path.parent().and_then(Path::file_name).context("a manifest lies in a folder")?.to_string_lossy();
+        let own = if folder == "host" { "portcullis" } else { &*folder };
+        let tests = format!("[[test]]\nname = \"{TESTS}-{own}\"\npath = \"src/lib.rs\"\n\n[lints]");
+        text = text.replacen("[lints]", &tests, 1);
+    }
+    Ok(text)
 }
 
 /// A compile cache for one run: what is good is there already, what is put there stays there. What runs with nothing left

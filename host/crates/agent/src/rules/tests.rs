@@ -1,6 +1,8 @@
-//! Rules are read strictly, and the first that fits decides.
+//! Rules are parsed strictly, and the first matching rule decides.
 
 use super::*;
+use crate::transcript::ChunkPolicy;
+use serde_json::Value;
 use std::path::Path;
 
 fn rules(text: &str) -> Rules {
@@ -12,20 +14,20 @@ fn refused(text: &str) -> String {
 }
 
 #[test]
-fn without_a_rule_a_person_is_asked() {
+fn without_a_rule_the_user_is_asked() {
     let none = Rules::default();
     for read_only in [false, true] {
-        assert_eq!(none.tool("demo", "notes.add", read_only).what, Approval::Ask);
+        assert_eq!(none.tool("demo", "notes.add", read_only).rule, ApprovalRule::Ask);
     }
-    assert_eq!(none.reaction("demo", "policy.effective").what, Approval::Ask);
-    assert_eq!((none.form("demo").what, none.page("demo", "x.org").what), (FormRule::Ask, PageRule::Ask));
-    assert_eq!((none.sampling("demo").what, none.chunks("demo")), (Review::Both, ChunkPolicy::UiOnly));
+    assert_eq!(none.reaction("demo", "policy.effective").rule, ApprovalRule::Ask);
+    assert_eq!((none.form("demo").rule, none.page("demo", "x.org").rule), (FormRule::Ask, PageRule::Ask));
+    assert_eq!((none.sampling("demo").rule, none.chunks("demo")), (SamplingReview::Both, ChunkPolicy::UiOnly));
     assert!(!none.offers("demo", "other.read") && none.roots().is_empty());
-    assert!(none.form("demo").by.contains("default"));
+    assert!(none.form("demo").source.contains("default"));
 }
 
 #[test]
-fn the_first_rule_that_fits_decides_and_says_so() {
+fn the_first_matching_rule_decides_and_is_named() {
     let rules = rules(
         r#"
 [[tool]]
@@ -49,15 +51,15 @@ approval = "never"
 "#,
     );
     let denied = rules.tool("demo", "calendar.delete_event", true);
-    assert_eq!(denied.what, Approval::Deny("nothing is deleted".into()));
-    assert_eq!(denied.by, "line 2 of rules.toml");
-    // `auto` lets through only what changes nothing.
-    assert_eq!(rules.tool("demo", "calendar.free_slots", true).what, Approval::Allow);
-    assert_eq!(rules.tool("demo", "calendar.create_event", false).what, Approval::Ask);
-    assert_eq!(rules.tool("demo", "calendar.create_event", false).by, "line 8 of rules.toml");
-    assert_eq!(rules.tool("demo", "notes.add", false).what, Approval::OncePerTask);
-    assert_eq!(rules.tool("trusted-1", "anything", false).what, Approval::Allow);
-    assert_eq!(rules.tool("other", "anything", true).what, Approval::Ask);
+    assert_eq!(denied.rule, ApprovalRule::Deny("nothing is deleted".into()));
+    assert_eq!(denied.source, "line 2 of rules.toml");
+    // `auto` allows only tools that change nothing.
+    assert_eq!(rules.tool("demo", "calendar.free_slots", true).rule, ApprovalRule::Allow);
+    assert_eq!(rules.tool("demo", "calendar.create_event", false).rule, ApprovalRule::Ask);
+    assert_eq!(rules.tool("demo", "calendar.create_event", false).source, "line 8 of rules.toml");
+    assert_eq!(rules.tool("demo", "notes.add", false).rule, ApprovalRule::OncePerTask);
+    assert_eq!(rules.tool("trusted-1", "anything", false).rule, ApprovalRule::Allow);
+    assert_eq!(rules.tool("other", "anything", true).rule, ApprovalRule::Ask);
     assert_eq!(rules.count(), 4);
 }
 
@@ -97,23 +99,23 @@ approval = "never"
 folders = ["src", "/abs"]
 "#,
     );
-    let FormRule::Answer(values) = rules.form("demo").what else { panic!("no answer") };
+    let FormRule::Answer(values) = rules.form("demo").rule else { panic!("no answer") };
     assert_eq!((&values["confirm"], &values["count"]), (&Value::from(true), &Value::from(3)));
-    assert_eq!(rules.form("other").what, FormRule::Decline);
-    assert_eq!(rules.page("demo", "login.example.com").what, PageRule::Ask);
-    assert_eq!(rules.page("demo", "login.example.com.evil.org").what, PageRule::Decline);
-    assert_eq!(rules.page("other", "evil.org").what, PageRule::Ask, "no rule speaks of that server");
-    assert_eq!(rules.sampling("demo").what, Review::After);
+    assert_eq!(rules.form("other").rule, FormRule::Decline);
+    assert_eq!(rules.page("demo", "login.example.com").rule, PageRule::Ask);
+    assert_eq!(rules.page("demo", "login.example.com.evil.org").rule, PageRule::Decline);
+    assert_eq!(rules.page("other", "evil.org").rule, PageRule::Ask, "no rule speaks of that server");
+    assert_eq!(rules.sampling("demo").rule, SamplingReview::After);
     assert_eq!((rules.chunks("demo"), rules.chunks("other")), (ChunkPolicy::Inject, ChunkPolicy::UiOnly));
     assert!(rules.offers("demo", "files.read_text") && !rules.offers("demo", "files.write"));
     assert!(!rules.offers("other", "files.read_text"));
-    assert_eq!(rules.reaction("demo", "policy.effective").what, Approval::Allow);
+    assert_eq!(rules.reaction("demo", "policy.effective").rule, ApprovalRule::Allow);
     assert_eq!(rules.roots(), [Path::new("/home/src"), Path::new("/abs")]);
 }
 
 #[test]
-fn what_is_wrong_is_refused_with_its_line() {
-    for (text, words) in [
+fn errors_name_the_line() {
+    for (text, expected) in [
         ("[[tool]]\napproval = \"maybe\"\n", "line 2"),
         ("\n[[tool]]\napproval = \"ask\"\nserve = \"x\"\n", "line 4"),
         ("[[tools]]\n", "line 1"),
@@ -126,6 +128,6 @@ fn what_is_wrong_is_refused_with_its_line() {
         ("[[offer]]\nserver = \"*\"\n", "tool"),
     ] {
         let error = refused(text);
-        assert!(error.contains(words) && error.contains("rules.toml"), "{text}: {error}");
+        assert!(error.contains(expected) && error.contains("rules.toml"), "{text}: {error}");
     }
 }

@@ -1,7 +1,7 @@
-//! The body of a request, bounded in size, time and depth before anybody parses it.
+//! Reads the body of a request, limited in size, time and nesting before anything parses it.
 
 use super::nesting::{MAX_DEPTH, is_deeper_than};
-use super::refusal::Refusal;
+use super::refusal::HttpRefusal;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, header};
 use bytesize::ByteSize;
@@ -10,72 +10,71 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::time::Duration;
 
-/// How long a body may take to arrive. Bounds how long a peer that trickles holds what it has sent.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// How much of a body that is too large is read and thrown away, so that its sender gets to read the answer.
-const THROWN_AWAY: u64 = 16 << 20;
-/// Headers on which this server or one in between decides; given twice, the two might take different ones for true.
-/// Those that rmcp compares with the body it checks itself.
-const SINGLE: [&str; 3] = ["MCP-Protocol-Version", "Mcp-Session-Id", "Last-Event-ID"];
+/// How long a body may take to arrive. Bounds how long a slow sender can hold memory.
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+/// How much of a body that is too large is read and discarded, so that its sender gets to read the response.
+const MAX_DISCARDED: u64 = 16 << 20;
+/// Headers that this server or a proxy acts on; with two values, the two could act on different ones. rmcp checks the
+/// headers that it compares with the body.
+const SINGLE_HEADERS: [&str; 3] = ["MCP-Protocol-Version", "Mcp-Session-Id", "Last-Event-ID"];
 
-/// Headers that must be there once at most.
-pub(super) fn check_single(headers: &HeaderMap) -> Result<(), Refusal> {
-    match SINGLE.into_iter().find(|name| headers.get_all(*name).iter().nth(1).is_some()) {
-        Some(name) => Err(Refusal::Twice(name)),
+pub(super) fn check_single_headers(headers: &HeaderMap) -> Result<(), HttpRefusal> {
+    match SINGLE_HEADERS.into_iter().find(|name| headers.get_all(*name).iter().nth(1).is_some()) {
+        Some(name) => Err(HttpRefusal::DuplicateHeader(name)),
         None => Ok(()),
     }
 }
 
-/// Reads a whole body, checked but not parsed.
-pub(super) async fn read(body: Body, max: ByteSize) -> Result<Bytes, Refusal> {
-    match tokio::time::timeout(PATIENCE, collect(body, max)).await {
+/// Reads a whole body without parsing it.
+pub(super) async fn read(body: Body, max: ByteSize) -> Result<Bytes, HttpRefusal> {
+    match tokio::time::timeout(BODY_TIMEOUT, collect(body, max)).await {
         Ok(text) => text.and_then(|text| match is_deeper_than(&text, MAX_DEPTH) {
-            true => Err(Refusal::TooDeep(MAX_DEPTH)),
+            true => Err(HttpRefusal::TooDeep(MAX_DEPTH)),
             false => Ok(text),
         }),
-        Err(_) => Err(Refusal::TooSlow(PATIENCE.as_secs())),
+        Err(_) => Err(HttpRefusal::TooSlow(BODY_TIMEOUT.as_secs())),
     }
 }
 
-async fn collect(body: Body, max: ByteSize) -> Result<Bytes, Refusal> {
+async fn collect(body: Body, max: ByteSize) -> Result<Bytes, HttpRefusal> {
     let mut parts = body.into_data_stream();
     let mut text = Vec::new();
     let mut length = 0;
     while let Some(part) = parts.next().await {
-        // The sender is gone; so is whoever would read the answer.
-        let part = part.map_err(|_| Refusal::NotAMessage)?;
+        // The client is gone and does not read the response.
+        let part = part.map_err(|_| HttpRefusal::NotAMessage)?;
         length += part.len() as u64;
         if length <= max.as_u64() {
             text.extend_from_slice(&part);
         } else {
             text = Vec::new();
-            if length > max.as_u64().saturating_add(THROWN_AWAY) {
+            if length > max.as_u64().saturating_add(MAX_DISCARDED) {
                 break;
             }
         }
     }
-    if length > max.as_u64() { Err(Refusal::TooLarge(max)) } else { Ok(text.into()) }
+    if length > max.as_u64() { Err(HttpRefusal::TooLarge(max)) } else { Ok(text.into()) }
 }
 
-/// Whether the text asks for something new, rather than answering, telling or cancelling.
+/// Whether the text is a JSON-RPC request rather than a response or a notification. Unreadable text counts as one.
 pub(super) fn is_request(text: &[u8]) -> bool {
     #[derive(Deserialize)]
-    struct Kind {
+    struct Envelope {
         method: Option<IgnoredAny>,
         id: Option<IgnoredAny>,
     }
-    serde_json::from_slice::<Kind>(text).map_or(true, |kind| kind.method.is_some() && kind.id.is_some())
+    serde_json::from_slice::<Envelope>(text).map_or(true, |envelope| envelope.method.is_some() && envelope.id.is_some())
 }
 
-/// What rmcp calls an unsupported media type although the type is JSON: it is what the text says that is wrong.
-pub(super) fn explain_unreadable(headers: &HeaderMap, text: &[u8]) -> Option<Refusal> {
-    let kind = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
-    let essence = kind.split(';').next().unwrap_or_default().trim();
+/// rmcp reports a JSON body that it cannot parse as an unsupported media type; this finds the actual reason.
+pub(super) fn explain_unreadable(headers: &HeaderMap, text: &[u8]) -> Option<HttpRefusal> {
+    let media_type = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
+    let essence = media_type.split(';').next().unwrap_or_default().trim();
     if !essence.eq_ignore_ascii_case("application/json") {
         return None;
     }
     Some(match serde_json::from_slice::<IgnoredAny>(text) {
-        Ok(_) => Refusal::NotAMessage,
-        Err(error) => Refusal::NotJson(error.to_string()),
+        Ok(_) => HttpRefusal::NotAMessage,
+        Err(error) => HttpRefusal::NotJson(error.to_string()),
     })
 }

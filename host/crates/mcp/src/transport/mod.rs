@@ -1,29 +1,26 @@
-//! The two ways in.
+//! The transports: stdio and Streamable HTTP.
 
-mod asking;
+mod account_pages;
 mod body;
-mod connect;
-mod connections;
-mod gate;
 mod guard;
 mod http;
 mod identity;
 mod legacy;
+mod lifecycle;
+mod listener;
+mod mcp_endpoint;
 mod metrics;
 mod nesting;
 mod refusal;
+mod request_scope;
+mod response;
+mod shutdown;
 mod stdio;
 mod weighed;
 
-pub use connect::serve_pages;
-pub use guard::GuardError;
+pub use account_pages::serve_account_pages;
+pub use guard::HttpGuardError;
 pub use http::{HttpError, HttpOptions, HttpServer};
 pub use legacy::LegacyOptions;
 pub use metrics::serve_metrics;
 pub use stdio::{StdioError, serve_stdio};
-
-use std::time::Duration;
-
-/// How long calls in flight may go on after the stop signal, and how long their answers may take to leave after that.
-const DRAIN: Duration = Duration::from_secs(9);
-const LEAVE: Duration = Duration::from_secs(1);

@@ -1,10 +1,10 @@
-//! How deep is a JSON text nested? Asked before it is parsed: each level costs a parser stack and memory, and whoever
-//! walks the value later pays again.
+//! Measures how deeply a JSON text is nested, before it is parsed: each level costs the parser and everything that later
+//! walks the value stack space and memory.
 
-/// Deeper than any honest message; serde_json itself would stop at 128.
+/// No honest message is deeper. serde_json itself stops at 128.
 pub(super) const MAX_DEPTH: usize = 64;
 
-/// Whether brackets outside strings are open more than `max` at a time. What is no JSON may be answered either way.
+/// Whether more than `max` brackets outside strings are open at once. For text that is not JSON the result is arbitrary.
 pub(super) fn is_deeper_than(text: &[u8], max: usize) -> bool {
     let (mut depth, mut quoted, mut escaped) = (0usize, false, false);
     for byte in text {

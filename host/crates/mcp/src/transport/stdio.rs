@@ -1,8 +1,8 @@
-//! MCP over stdin and stdout: one JSON-RPC message a line, until stdin ends or the server is to stop.
+//! MCP over stdin and stdout: one JSON-RPC message per line, until stdin ends or the server is stopped.
 
-use super::{DRAIN, LEAVE};
-use crate::Server;
-use crate::reverse::retry;
+use super::shutdown::{DRAIN_TIMEOUT, FLUSH_TIMEOUT};
+use crate::client_tools::retry;
+use crate::handler::Server;
 use rmcp::ServiceExt;
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification, ClientRequest,
@@ -16,51 +16,55 @@ use std::pin::Pin;
 use tokio::time::Sleep;
 use tokio_util::sync::CancellationToken;
 
-/// The connection broke.
 #[derive(Debug, thiserror::Error)]
 #[error("MCP over stdio ended: {0}")]
 pub struct StdioError(String);
 
-/// Serves until stdin ends, or `stop` is cancelled and calls in flight are done. They have 10 seconds at most, or until
-/// `hurry`.
-pub async fn serve_stdio(server: Server, stop: CancellationToken, hurry: CancellationToken) -> Result<(), StdioError> {
+/// Serves until stdin ends, or `stop` is cancelled and running calls have ended. They are cancelled after 9 seconds, or
+/// as soon as `force_stop` is cancelled.
+pub async fn serve_stdio(
+    server: Server,
+    stop: CancellationToken,
+    force_stop: CancellationToken,
+) -> Result<(), StdioError> {
     let pipes = IntoTransport::<RoleServer, _, TransportAdapterAsyncRW>::into_transport(rmcp::transport::stdio_pipes());
-    let transport = Stoppable { pipes, stop, hurry, running: HashMap::new(), patience: None };
+    let transport = DrainingTransport { pipes, stop, force_stop, running: HashMap::new(), drain: None };
     let running = match server.serve(transport).await {
         Ok(running) => running,
-        // A client that goes away before its first request is no failure of ours.
+        // A client may disconnect before its first request.
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return Ok(()),
         Err(error) => return Err(StdioError(error.to_string())),
     };
     running.waiting().await.map(|_| ()).map_err(|error| StdioError(error.to_string()))
 }
 
-/// The pipes, with an end of our own: when told to stop, it lets running requests come to theirs.
-struct Stoppable<T> {
+/// A transport that ends when the server stops, after it has let running requests end.
+struct DrainingTransport<T> {
     pipes: T,
     stop: CancellationToken,
-    hurry: CancellationToken,
-    /// What runs, and whether it has an end: a subscription lasts as long as the client likes.
+    force_stop: CancellationToken,
+    /// Running requests, and whether shutdown waits for them: it does not wait for a subscription.
     running: HashMap<RequestId, bool>,
-    /// Set when told to stop.
-    patience: Option<Pin<Box<Sleep>>>,
+    /// The time limit on shutdown, once it has started.
+    drain: Option<Pin<Box<Sleep>>>,
 }
 
-impl<T> Stoppable<T> {
-    /// One of the requests that are not waited for any longer, as the cancel it gets.
-    fn next_cancel(&mut self, finite_too: bool) -> Option<ClientJsonRpcMessage> {
-        let id = self.running.iter().find(|(_, finite)| finite_too || !**finite).map(|(id, _)| id.clone())?;
+impl<T> DrainingTransport<T> {
+    /// Removes a running request that shutdown does not wait for, and makes its cancel notification.
+    fn next_cancel(&mut self, cancel_all: bool) -> Option<ClientJsonRpcMessage> {
+        let id = self.running.iter().find(|(_, awaited)| cancel_all || !**awaited).map(|(id, _)| id.clone())?;
         self.running.remove(&id);
-        let why = Some("the server is stopping".to_owned());
-        let cancel = CancelledNotification::new(CancelledNotificationParam::new(Some(id), why));
+        let reason = Some("the server is stopping".to_owned());
+        let cancel = CancelledNotification::new(CancelledNotificationParam::new(Some(id), reason));
         Some(ClientJsonRpcMessage::notification(ClientNotification::CancelledNotification(cancel)))
     }
 
-    fn note(&mut self, message: &ClientJsonRpcMessage) {
+    /// Updates the running requests with a message that the client sent.
+    fn track(&mut self, message: &ClientJsonRpcMessage) {
         match message {
             ClientJsonRpcMessage::Request(request) => {
-                let finite = !matches!(request.request, ClientRequest::SubscriptionsListenRequest(_));
-                self.running.insert(request.id.clone(), finite);
+                let awaited = !matches!(request.request, ClientRequest::SubscriptionsListenRequest(_));
+                self.running.insert(request.id.clone(), awaited);
             }
             ClientJsonRpcMessage::Notification(notification) => {
                 if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
@@ -74,7 +78,7 @@ impl<T> Stoppable<T> {
     }
 }
 
-impl<T: Transport<RoleServer>> Transport<RoleServer> for Stoppable<T> {
+impl<T: Transport<RoleServer>> Transport<RoleServer> for DrainingTransport<T> {
     type Error = T::Error;
 
     fn send(
@@ -86,46 +90,46 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Stoppable<T> {
             ServerJsonRpcMessage::Error(error) => drop(error.id.as_ref().map(|id| self.running.remove(id))),
             ServerJsonRpcMessage::Request(_) | ServerJsonRpcMessage::Notification(_) => {}
         }
-        retry::in_message(&mut message);
+        retry::rewrite_message(&mut message);
         self.pipes.send(message)
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            let Some(patience) = &mut self.patience else {
+            let Some(drain) = &mut self.drain else {
                 tokio::select! {
                     biased;
                     () = self.stop.cancelled() => {
-                        self.patience = Some(Box::pin(tokio::time::sleep(DRAIN)));
+                        self.drain = Some(Box::pin(tokio::time::sleep(DRAIN_TIMEOUT)));
                         continue;
                     }
                     message = self.pipes.receive() => {
-                        message.as_ref().inspect(|message| self.note(message));
+                        message.as_ref().inspect(|message| self.track(message));
                         return message;
                     }
                 }
             };
-            let late = patience.is_elapsed() || self.hurry.is_cancelled();
-            if let Some(cancel) = self.next_cancel(late) {
+            let cancel_all = drain.is_elapsed() || self.force_stop.is_cancelled();
+            if let Some(cancel) = self.next_cancel(cancel_all) {
                 return Some(cancel);
             }
             if self.running.is_empty() {
                 return None;
             }
-            let patience = self.patience.as_mut()?;
+            let drain = self.drain.as_mut()?;
             tokio::select! {
-                () = patience => {}
-                () = self.hurry.cancelled() => {}
+                () = drain => {}
+                () = self.force_stop.cancelled() => {}
                 message = self.pipes.receive() => match message {
                     Some(ClientJsonRpcMessage::Request(request)) => {
                         let refusal = ErrorData::internal_error("the server is stopping", None);
                         let refused = self.pipes.send(ServerJsonRpcMessage::error(refusal, Some(request.id)));
-                        // A client that does not read must not hold up the end.
-                        let _ = tokio::time::timeout(LEAVE, refused).await;
+                        // A client that does not read must not delay the shutdown.
+                        let _ = tokio::time::timeout(FLUSH_TIMEOUT, refused).await;
                     }
-                    // An answer or a cancel helps what runs to its end.
+                    // A response or a cancel helps running requests to end.
                     other => {
-                        other.as_ref().inspect(|message| self.note(message));
+                        other.as_ref().inspect(|message| self.track(message));
                         return other;
                     }
                 },

@@ -1,9 +1,10 @@
-//! Appending to the journal: several processes may, one at a time, and the chain stays one.
+//! Appending to the journal. Several processes may append, one at a time, to one chain.
 
-use super::event::{Event, Upkeep};
-use super::files::Folder;
+use super::event::{AuditEvent, JournalEvent};
+use super::folder::JournalFolder;
 use super::line::{self, Head};
-use super::{AuditSettings, Record};
+use super::record::AuditRecord;
+use super::settings::AuditSettings;
 use policy::Digest;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -11,128 +12,126 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// The journal, to be appended to.
+/// The journal, open for appending.
 pub(super) struct Chain {
-    folder: Folder,
+    folder: JournalFolder,
     max_size: u64,
     keep: usize,
-    /// The file as it was left, to see whether somebody else has written since.
-    left: Option<Left>,
-    /// What must be said about it with the next records.
-    notes: Vec<Upkeep>,
+    /// The end of the file after the last append, to detect writes by others.
+    open: Option<OpenFile>,
+    /// Events of the journal itself, to be written with the next records.
+    notes: Vec<JournalEvent>,
 }
 
-struct Left {
+struct OpenFile {
     file: File,
     inode: u64,
     length: u64,
     head: Head,
 }
 
-/// How a file ends.
-struct End {
-    /// The last whole line; none when there is none.
+struct FileEnd {
+    /// Of the last complete line, if there is one.
     head: Option<Head>,
-    /// The number that the last whole line claims, if it is not as it was written.
-    wrong: Option<u64>,
-    /// What comes after it.
+    /// The sequence number that the last complete line claims, if the line is invalid.
+    claimed_seq: Option<u64>,
     torn: Vec<u8>,
 }
 
 impl Chain {
-    /// In this folder, which is made when it is missing.
+    /// Opens the journal of a folder, which is created if it is missing.
     pub(super) fn open(folder: &Path, settings: &AuditSettings) -> io::Result<Self> {
-        let folder = Folder::at(folder);
-        folder.make()?;
+        let folder = JournalFolder::new(folder);
+        folder.create()?;
         let keep = usize::try_from(settings.keep.get()).unwrap_or(usize::MAX);
-        Ok(Self { folder, max_size: settings.max_size.as_u64().max(1), keep, left: None, notes: Vec::new() })
+        Ok(Self { folder, max_size: settings.max_size.as_u64().max(1), keep, open: None, notes: Vec::new() })
     }
 
-    /// Appends records and sees them to the disk. When it fails nothing of them is there. Blocks.
-    pub(super) fn append(&mut self, unix: Duration, records: &[(Duration, Record)]) -> io::Result<Head> {
+    /// Appends records and syncs them to the disk. If it fails, none of them is in the file. Blocks.
+    pub(super) fn append(&mut self, unix: Duration, records: &[(Duration, AuditRecord)]) -> io::Result<Head> {
         let _locked = self.folder.lock()?;
-        let mut left = match self.left.take().filter(|left| self.is_current(left)) {
-            Some(left) => left,
+        let mut open = match self.open.take().filter(|open| self.is_current(open)) {
+            Some(open) => open,
             None => self.find_end()?,
         };
         let mut notes = self.notes.clone();
         let mut obsolete = Vec::new();
-        if left.length >= self.max_size {
+        if open.length >= self.max_size {
             self.folder.rotate()?;
-            left = self.begin_file(left.head)?;
+            open = self.open_file(open.head)?;
             let closed = self.folder.closed()?;
             for (_, path) in closed.iter().take(closed.len().saturating_sub(self.keep)) {
-                let through = end(&mut File::open(path)?)?.head.map_or(0, |head| head.seq);
+                let through = read_end(&mut File::open(path)?)?.head.map_or(0, |head| head.seq);
                 let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                notes.push(Upkeep::Removed { file, through });
+                notes.push(JournalEvent::Removed { file, through });
                 obsolete.push(path.clone());
             }
         }
         let notes: Vec<_> =
-            notes.into_iter().map(|note| (unix, Record::of_operator(None, None, Event::Journal(note)))).collect();
-        let (mut text, mut head) = (String::new(), left.head);
+            notes.into_iter().map(|note| (unix, AuditRecord::for_operator(None, None, AuditEvent::Journal(note)))).collect();
+        let (mut text, mut head) = (String::new(), open.head);
         for (unix, record) in notes.iter().chain(records) {
-            let (line, next) = line::write(record, *unix, head);
+            let (line, next) = line::encode(record, *unix, head);
             text.push_str(&line);
             head = next;
         }
-        if let Err(error) = left.file.write_all(text.as_bytes()).and_then(|()| left.file.sync_data()) {
-            // What was half written would be taken for what a crash has left.
-            left.file.set_len(left.length)?;
+        if let Err(error) = open.file.write_all(text.as_bytes()).and_then(|()| open.file.sync_data()) {
+            // A partial write would look like a crash.
+            open.file.set_len(open.length)?;
             return Err(error);
         }
-        // Noted after it is on the disk: a noted head that is not there was taken away.
+        // Noted after the sync: a noted head that is not in the file was removed from it.
         self.notes.clear();
         self.folder.note(head)?;
         for path in obsolete {
             fs::remove_file(path)?;
         }
-        let length = left.length + text.len() as u64;
-        self.left = Some(Left { length, head, ..left });
+        let length = open.length + text.len() as u64;
+        self.open = Some(OpenFile { length, head, ..open });
         Ok(head)
     }
 
-    /// Where the chain ends, if it can be appended to; what was wrong with its end is recorded. Blocks.
-    pub(super) fn settle(&mut self, unix: Duration) -> io::Result<Head> {
+    /// Finds the end of the chain, and records what was wrong with it. Blocks.
+    pub(super) fn recover(&mut self, unix: Duration) -> io::Result<Head> {
         let head = {
             let _locked = self.folder.lock()?;
-            let left = self.find_end()?;
-            self.left.insert(left).head
+            let open = self.find_end()?;
+            self.open.insert(open).head
         };
         if self.notes.is_empty() { Ok(head) } else { self.append(unix, &[]) }
     }
 
-    /// Whether nobody else has written since.
-    fn is_current(&self, left: &Left) -> bool {
-        fs::metadata(self.folder.current()).is_ok_and(|found| found.ino() == left.inode && found.len() == left.length)
+    /// Whether nobody else has written since the last append.
+    fn is_current(&self, open: &OpenFile) -> bool {
+        fs::metadata(self.folder.current()).is_ok_and(|found| found.ino() == open.inode && found.len() == open.length)
     }
 
-    fn begin_file(&self, head: Head) -> io::Result<Left> {
+    fn open_file(&self, head: Head) -> io::Result<OpenFile> {
         let file = self.folder.open_current()?;
         self.folder.sync()?;
         let found = file.metadata()?;
-        Ok(Left { file, inode: found.ino(), length: found.len(), head })
+        Ok(OpenFile { file, inode: found.ino(), length: found.len(), head })
     }
 
-    /// Finds the end as it is on the disk, and what must be said about it.
-    fn find_end(&mut self) -> io::Result<Left> {
-        let mut left = self.begin_file(Head::START)?;
-        let mut found = end(&mut left.file)?;
+    /// Reads the end from the disk, and notes what is wrong with it.
+    fn find_end(&mut self) -> io::Result<OpenFile> {
+        let mut open = self.open_file(Head::START)?;
+        let mut found = read_end(&mut open.file)?;
         if !found.torn.is_empty() {
-            let (bytes, digest) = (found.torn.len() as u64, Digest::of(&found.torn).to_string());
+            let (bytes, digest) = (found.torn.len() as u64, Digest::sha256(&found.torn).to_string());
             tracing::warn!(bytes, "the last line of the audit journal was incomplete and is taken off");
-            left.length -= bytes;
-            left.file.set_len(left.length)?;
-            self.notes.push(Upkeep::Repaired { bytes, digest });
+            open.length -= bytes;
+            open.file.set_len(open.length)?;
+            self.notes.push(JournalEvent::Repaired { bytes, digest });
         }
-        if left.length == 0
+        if open.length == 0
             && let Some((_, last)) = self.folder.closed()?.last()
         {
-            found = end(&mut File::open(last)?)?;
+            found = read_end(&mut File::open(last)?)?;
         }
         let noted = self.folder.noted();
-        left.head = match (found.head, found.wrong, noted) {
-            (None, Some(claimed), Some(noted)) => damaged(noted, claimed, &mut self.notes),
+        open.head = match (found.head, found.claimed_seq, noted) {
+            (None, Some(claimed), Some(noted)) => report_damage(noted, claimed, &mut self.notes),
             (None, Some(_), None) => {
                 return Err(io::Error::other(
                     "its last line was changed and no head is noted: move the files away, and a new chain begins",
@@ -142,27 +141,27 @@ impl Chain {
             (None, None, None) => Head::START,
             (found, None | Some(_), Some(noted)) => {
                 let found = found.unwrap_or(Head::START);
-                // A crash between writing and noting leaves more lines than were noted, never fewer.
-                if found.seq > noted.seq || found == noted { found } else { damaged(noted, found.seq, &mut self.notes) }
+                // A crash between writing and noting leaves more lines than noted, never fewer.
+                if found.seq > noted.seq || found == noted { found } else { report_damage(noted, found.seq, &mut self.notes) }
             }
         };
-        Ok(left)
+        Ok(open)
     }
 }
 
-/// The chain goes on after what was noted, so that what is missing stays missing.
-fn damaged(noted: Head, found: u64, notes: &mut Vec<Upkeep>) -> Head {
+/// The chain continues after the noted head, so that missing records stay visible.
+fn report_damage(noted: Head, found: u64, notes: &mut Vec<JournalEvent>) -> Head {
     tracing::error!(
         noted = noted.seq,
         found,
         "the audit journal does not end where it was left: somebody has changed or cut it; see `portcullis audit verify`"
     );
-    notes.push(Upkeep::Damaged { noted: noted.seq, found });
+    notes.push(JournalEvent::Damaged { noted: noted.seq, found });
     noted
 }
 
-/// How a file ends. Reads no more than it must.
-fn end(file: &mut File) -> io::Result<End> {
+/// Reads the end of a file, and no more of it than necessary.
+fn read_end(file: &mut File) -> io::Result<FileEnd> {
     let length = file.metadata()?.len();
     let mut size = 64 << 10;
     loop {
@@ -177,18 +176,18 @@ fn end(file: &mut File) -> io::Result<End> {
         let last = match begin {
             Some(begin) => bytes.split_off(begin),
             None if from == 0 => bytes,
-            // The line begins further up.
+            // The line begins before this block.
             None => {
                 size *= 4;
                 continue;
             }
         };
         if whole == 0 {
-            return Ok(End { head: None, wrong: None, torn });
+            return Ok(FileEnd { head: None, claimed_seq: None, torn });
         }
         let text = String::from_utf8(last).ok();
-        let head = text.as_deref().and_then(line::read).map(|sound| sound.head);
-        let wrong = head.is_none().then(|| text.as_deref().and_then(line::claimed).unwrap_or(0));
-        return Ok(End { head, wrong, torn });
+        let head = text.as_deref().and_then(line::decode).map(|valid| valid.head);
+        let claimed_seq = head.is_none().then(|| text.as_deref().and_then(line::claimed_seq).unwrap_or(0));
+        return Ok(FileEnd { head, claimed_seq, torn });
     }
 }

@@ -1,92 +1,73 @@
-//! What can be decided. A new kind of decision is a new variant, and the compiler names whoever must know it.
+//! What is recorded. A new kind of decision is a new variant, and the compiler finds the code that must handle it.
 
 use super::settings::KeepArguments;
+use crate::telemetry::ResourceUsage;
+use crate::text::truncate_with;
 use policy::{Denial, Digest};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
-/// The longest text of one field, in bytes: guests and clients choose some of them. Bounds what one record takes.
+/// Longest text of one field, in bytes. Guests and clients choose some texts; this bounds the size of a record.
 const MAX_TEXT: usize = 1 << 10;
-/// Arguments that are kept in full, in bytes; of longer ones the beginning.
+/// Longest arguments that are recorded in full, in bytes; of longer ones only the beginning.
 const MAX_ARGUMENTS: usize = 64 << 10;
 
-/// A decision.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs, reason = "each variant's sentence says what its fields are")]
-pub enum Event {
-    /// A plugin was installed, updated, staged, accepted, enabled, disabled or removed: `what`.
+pub enum AuditEvent {
+    /// A plugin was installed, updated, staged, accepted, enabled, disabled or removed, as `what` says.
     Install { what: &'static str, reference: String, digest: Digest, signer: Option<String> },
-    /// An operator gave or took: one line of TOML.
+    /// An operator added or removed a grant: one line of TOML.
     Grant { given: bool, line: String },
-    /// A plugin was refused something.
+    /// A plugin's use of a capability was denied.
     Denial { capability: &'static str, target: String, reason: &'static str },
-    /// A request was sent to another server, and this came of it.
+    /// A plugin sent an HTTP request.
     Request { request: String, address: Option<String>, status: Option<u16>, bytes: u64 },
-    /// A secret was told to a host.
+    /// A secret was sent to a host.
     Secret { name: String, host: String },
-    /// A tool of the agent's was called by this lane, or was not, for this reason.
+    /// A plugin called, or was refused to call, a tool of the agent.
     ReverseCall { tool: String, lane: &'static str, outcome: &'static str },
-    /// The user or the model was asked something of this kind, and answered so.
+    /// The user or the model was asked a question.
     Question { kind: &'static str, outcome: &'static str },
-    /// A call ended so. `denials` counts all of them, recorded or not.
-    Verdict { tool: String, outcome: &'static str, arguments: Option<Arguments>, denials: u64, cost: Cost },
-    /// The journal says something about itself.
-    Journal(Upkeep),
+    /// A call ended. `denials` counts all denials, including those without a record.
+    Verdict { tool: String, outcome: &'static str, arguments: Option<RecordedArguments>, denials: u64, cost: ResourceUsage },
+    /// Something happened to the journal itself.
+    Journal(JournalEvent),
 }
 
-/// What a journal has to say about itself.
+/// What happened to the journal itself.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs, reason = "each variant's sentence says what its fields are")]
-pub enum Upkeep {
-    /// So many records could not be kept.
+pub enum JournalEvent {
+    /// Records were lost.
     Gap { records: u64 },
-    /// The last line was incomplete, as a crash leaves it, and was taken off: so many bytes, with this hash.
+    /// The last line was incomplete, as a crash leaves it, and was removed.
     Repaired { bytes: u64, digest: String },
-    /// The end of the file is not the one that was noted: the chain goes on after the noted one.
+    /// The end of the file is not the noted head; the chain continues after the noted head.
     Damaged { noted: u64, found: u64 },
-    /// An old file was removed, to keep as many as configured: with it everything up to this number.
+    /// An old file was removed to keep the configured number of files, with all records up to `through`.
     Removed { file: String, through: u64 },
 }
 
-/// What is kept of a call's arguments.
+/// What is recorded of a call's arguments.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Arguments {
+pub struct RecordedArguments {
     /// SHA-256 of the JSON text.
     pub digest: Digest,
-    /// The text, where the operator wants it; cut off when it is long.
+    /// The text, if the operator wants it; truncated if it is long.
     pub text: Option<String>,
 }
 
-impl Arguments {
-    /// Of a JSON text.
+impl RecordedArguments {
     pub fn of(text: &str, keep: KeepArguments) -> Self {
         let text_kept = match keep {
             KeepArguments::Digest => None,
-            KeepArguments::Full => Some(cut(text, MAX_ARGUMENTS)),
+            KeepArguments::Full => Some(truncate_with(text, MAX_ARGUMENTS, "...")),
         };
-        Self { digest: Digest::of(text.as_bytes()), text: text_kept }
+        Self { digest: Digest::sha256(text.as_bytes()), text: text_kept }
     }
 }
 
-/// What a call used.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Cost {
-    /// Units, under fuel metering.
-    pub fuel: Option<u64>,
-    /// Time on a CPU.
-    pub cpu: Duration,
-    /// From begin to end.
-    pub wall: Duration,
-    /// Highest linear memory, in bytes.
-    pub memory: u64,
-    /// Chunks sent.
-    pub chunks: u64,
-    /// Bytes of chunks and result.
-    pub output: u64,
-}
-
-impl Event {
-    /// The kind's name in a record.
+impl AuditEvent {
+    /// The value of the record's field `event`.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Install { .. } => "install",
@@ -101,7 +82,7 @@ impl Event {
         }
     }
 
-    /// What is kept of it, in order.
+    /// The record's other fields, in order.
     pub(super) fn fields(&self) -> Map<String, Value> {
         let fields = match self {
             Self::Install { what, reference, digest, signer } => {
@@ -121,7 +102,7 @@ impl Event {
             Self::Question { kind, outcome } => json!({"kind": kind, "outcome": outcome}),
             Self::Verdict { tool, outcome, arguments, denials, cost } => {
                 let mut fields = json!({"tool": short(tool), "outcome": outcome});
-                if let Some(Arguments { digest, text }) = arguments {
+                if let Some(RecordedArguments { digest, text }) = arguments {
                     fields["arguments"] = json!(digest);
                     if let Some(text) = text {
                         fields["argumentsText"] = json!(text);
@@ -138,14 +119,14 @@ impl Event {
                 fields["outputBytes"] = json!(cost.output);
                 fields
             }
-            Self::Journal(Upkeep::Gap { records }) => json!({"what": "gap", "records": records}),
-            Self::Journal(Upkeep::Repaired { bytes, digest }) => {
+            Self::Journal(JournalEvent::Gap { records }) => json!({"what": "gap", "records": records}),
+            Self::Journal(JournalEvent::Repaired { bytes, digest }) => {
                 json!({"what": "repaired", "bytes": bytes, "torn": digest})
             }
-            Self::Journal(Upkeep::Damaged { noted, found }) => {
+            Self::Journal(JournalEvent::Damaged { noted, found }) => {
                 json!({"what": "damaged", "noted": noted, "found": found})
             }
-            Self::Journal(Upkeep::Removed { file, through }) => {
+            Self::Journal(JournalEvent::Removed { file, through }) => {
                 json!({"what": "removed", "file": file, "through": through})
             }
         };
@@ -159,7 +140,7 @@ impl Event {
     }
 }
 
-impl From<&Denial> for Event {
+impl From<&Denial> for AuditEvent {
     fn from(denial: &Denial) -> Self {
         Self::Denial {
             capability: denial.capability.key(),
@@ -174,13 +155,5 @@ fn micros(time: Duration) -> u64 {
 }
 
 fn short(text: &str) -> String {
-    cut(text, MAX_TEXT)
-}
-
-/// The beginning of a text, of which it says that it is one.
-fn cut(text: &str, most: usize) -> String {
-    if text.len() <= most {
-        return text.to_owned();
-    }
-    format!("{}...", &text[..text.floor_char_boundary(most)])
+    truncate_with(text, MAX_TEXT, "...")
 }

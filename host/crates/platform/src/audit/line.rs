@@ -1,9 +1,9 @@
-//! One line of the journal: JSON whose last field is the hash of everything before it, byte by byte.
+//! One line of the journal: JSON whose last field is the hash of everything before it.
 //!
-//! The hash is SHA-256 over the line as it would be without its field `hash`, so that nobody needs to agree on how JSON
-//! is written: `sed -E 's/,"hash":"[0-9a-f]{64}"//' | tr -d '\n' | sha256sum` of one line gives it.
+//! The hash is SHA-256 over the bytes of the line without its field `hash`, so no canonical JSON is needed:
+//! `sed -E 's/,"hash":"[0-9a-f]{64}"//' | tr -d '\n' | sha256sum` computes it from a line.
 
-use super::Record;
+use super::record::AuditRecord;
 use data_encoding::HEXLOWER;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
@@ -11,21 +11,19 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// What stands between the hashed part of a line and its hash.
+/// The text between the hashed part of a line and its hash.
 const MARK: &str = ",\"hash\":\"";
 /// Hexadecimal digits of a hash.
 const DIGITS: usize = 64;
 
-/// SHA-256 of a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Hash([u8; 32]);
 
 impl Hash {
-    /// What the first line of all names as the one before it.
+    /// The previous hash of the first line.
     pub const NONE: Self = Self([0; 32]);
 
-    /// Of these bytes.
-    pub(super) fn of(parts: &[&str]) -> Self {
+    pub(super) fn compute(parts: &[&str]) -> Self {
         let mut hasher = Sha256::new();
         for part in parts {
             hasher.update(part.as_bytes());
@@ -59,14 +57,13 @@ impl FromStr for Hash {
 /// Where a chain ends: the number of its last line, and that line's hash. Written `NUMBER:HASH`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
-    /// Counted from 1; 0 for a chain without lines.
+    /// Counted from 1; 0 for an empty chain.
     pub seq: u64,
-    /// Of the last line.
     pub hash: Hash,
 }
 
 impl Head {
-    /// Of a chain without lines.
+    /// The head of an empty chain.
     pub const START: Self = Self { seq: 0, hash: Hash::NONE };
 }
 
@@ -86,8 +83,8 @@ impl FromStr for Head {
     }
 }
 
-/// Puts a record behind `head`: its line, with the line feed, and the new head.
-pub(super) fn write(record: &Record, unix: Duration, head: Head) -> (String, Head) {
+/// The line of a record that follows `head`, with the line feed, and the new head.
+pub(super) fn encode(record: &AuditRecord, unix: Duration, head: Head) -> (String, Head) {
     let time = humantime::format_rfc3339_millis(UNIX_EPOCH + unix).to_string();
     let seq = head.seq + 1;
     let mut line = Map::new();
@@ -105,7 +102,7 @@ pub(super) fn write(record: &Record, unix: Duration, head: Head) -> (String, Hea
     line.extend(record.event.fields());
     line.insert("prev".into(), json!(head.hash.to_string()));
     let mut text = Value::Object(line).to_string();
-    let hash = Hash::of(&[&text]);
+    let hash = Hash::compute(&[&text]);
     text.pop();
     text.push_str(MARK);
     text.push_str(&hash.to_string());
@@ -113,32 +110,30 @@ pub(super) fn write(record: &Record, unix: Duration, head: Head) -> (String, Hea
     (text, Head { seq, hash })
 }
 
-/// A line that says the truth about itself.
-pub(super) struct Sound {
-    /// Its place and its hash.
+/// A line whose hash is right.
+pub(super) struct ValidLine {
     pub(super) head: Head,
     /// The hash of the line before it.
     pub(super) prev: Hash,
-    /// All fields.
     pub(super) fields: Map<String, Value>,
 }
 
-/// Reads a line, without its line feed; none when it is not as it was written.
-pub(super) fn read(text: &str) -> Option<Sound> {
+/// Parses a line without its line feed; `None` if its hash is wrong.
+pub(super) fn decode(text: &str) -> Option<ValidLine> {
     let at = text.len().checked_sub(MARK.len() + DIGITS + 2)?;
     let body = text.get(..at)?;
     let digits = text.get(at..)?.strip_prefix(MARK)?.strip_suffix("\"}")?;
     let hash: Hash = digits.parse().ok()?;
-    if Hash::of(&[body, "}"]) != hash {
+    if Hash::compute(&[body, "}"]) != hash {
         return None;
     }
     let fields: Map<String, Value> = serde_json::from_str(text).ok()?;
     let seq = fields.get("seq")?.as_u64()?;
     let prev = fields.get("prev")?.as_str()?.parse().ok()?;
-    Some(Sound { head: Head { seq, hash }, prev, fields })
+    Some(ValidLine { head: Head { seq, hash }, prev, fields })
 }
 
-/// The number that a line claims to have, whether or not it is sound.
-pub(super) fn claimed(text: &str) -> Option<u64> {
+/// The sequence number that a line claims, valid or not.
+pub(super) fn claimed_seq(text: &str) -> Option<u64> {
     text.strip_prefix("{\"seq\":")?.split(',').next()?.parse().ok()
 }

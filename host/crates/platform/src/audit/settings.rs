@@ -1,36 +1,33 @@
-//! `[server.audit]`: where records go, and how many stay.
+//! `[server.audit]`: where records go, and how many are retained.
 
 use bytesize::ByteSize;
 use serde::Deserialize;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-/// What of a call's arguments is kept.
+/// How much of a call's arguments is recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KeepArguments {
-    /// A hash: two calls can be compared, and what was said cannot be read.
+    /// A hash: calls can be compared, but arguments cannot be read.
     #[default]
     Digest,
-    /// The text too.
     Full,
 }
 
-/// How the journal is kept.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct AuditSettings {
-    /// Whether nothing is recorded at all.
     pub off: bool,
-    /// The folder of the journal; none: `audit` in the folder for state.
+    /// The folder of the journal; default: `audit` in the state folder.
     pub folder: Option<PathBuf>,
-    /// What of a call's arguments is kept.
+    /// How much of a call's arguments is recorded.
     pub arguments: KeepArguments,
-    /// Whether calls are refused while records cannot be kept.
+    /// Whether calls are refused while records cannot be stored.
     pub required: bool,
-    /// A file that is larger is closed and the next one begun. Bounds what must be read to go on after a start.
+    /// A file that is larger is closed and the next one begun. Bounds the size of a file.
     pub max_size: ByteSize,
-    /// Closed files that stay. Bounds the disk that records take: this times `max-size`.
+    /// Closed files that are retained. Bounds the disk space of records: this times `max-size`.
     pub keep: NonZeroU32,
 }
 

@@ -1,7 +1,10 @@
-//! The journal on a real disk: what it keeps, and that nobody changes it unseen.
+//! The journal on a real disk: what it stores, and that every change is detected.
 
 use super::*;
 use crate::clock::SystemClock;
+use crate::telemetry::ResourceUsage;
+use policy::{PluginId, Principal};
+use std::sync::Arc;
 use bytesize::ByteSize;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::fs;
@@ -17,11 +20,11 @@ fn open(folder: &Path, settings: &AuditSettings) -> (FileJournal, Head) {
     FileJournal::open(folder, settings, Arc::new(SystemClock)).unwrap()
 }
 
-fn grant(number: usize) -> Record {
-    Record::of_operator(None, None, Event::Grant { given: true, line: format!("line {number}") })
+fn grant(number: usize) -> AuditRecord {
+    AuditRecord::for_operator(None, None, AuditEvent::Grant { given: true, line: format!("line {number}") })
 }
 
-/// A journal of so many records.
+/// A journal with this many records.
 fn journal(records: usize) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let (journal, head) = open(folder.path(), &settings());
@@ -32,12 +35,12 @@ fn journal(records: usize) -> (TempDir, PathBuf) {
     (folder, file)
 }
 
-fn wrong(folder: &Path) -> (u64, Wrong) {
+fn wrong(folder: &Path) -> (u64, VerifyProblem) {
     let fault = verify(folder, None).unwrap_err();
     (fault.line, fault.wrong)
 }
 
-/// The file with its lines changed.
+/// Changes the lines of a file.
 fn with_lines(file: &Path, change: impl FnOnce(&mut Vec<String>)) {
     let mut lines: Vec<String> = fs::read_to_string(file).unwrap().lines().map(str::to_owned).collect();
     change(&mut lines);
@@ -76,25 +79,25 @@ fn each_change_is_found_and_named() {
         with_lines(&file, change);
         wrong(folder.path())
     };
-    assert_eq!(lines(|lines| drop(lines.remove(2))), (3, Wrong::Missing { from: 3, to: 3 }));
-    assert_eq!(lines(|lines| drop(lines.drain(..2))), (4, Wrong::Missing { from: 1, to: 2 }));
-    assert_eq!(lines(|lines| lines.swap(1, 2)), (2, Wrong::Reordered { expected: 2, found: 3 }));
-    assert_eq!(lines(|lines| lines.insert(3, lines[1].clone())), (4, Wrong::Reordered { expected: 4, found: 2 }));
-    assert_eq!(lines(|lines| lines.truncate(4)), (4, Wrong::CutOff { last: 4, noted: 6 }));
-    assert_eq!(lines(Vec::clear).1, Wrong::Changed, "an empty line is no record");
+    assert_eq!(lines(|lines| drop(lines.remove(2))), (3, VerifyProblem::Missing { from: 3, to: 3 }));
+    assert_eq!(lines(|lines| drop(lines.drain(..2))), (4, VerifyProblem::Missing { from: 1, to: 2 }));
+    assert_eq!(lines(|lines| lines.swap(1, 2)), (2, VerifyProblem::Reordered { expected: 2, found: 3 }));
+    assert_eq!(lines(|lines| lines.insert(3, lines[1].clone())), (4, VerifyProblem::Reordered { expected: 4, found: 2 }));
+    assert_eq!(lines(|lines| lines.truncate(4)), (4, VerifyProblem::CutOff { last: 4, noted: 6 }));
+    assert_eq!(lines(Vec::clear).1, VerifyProblem::Changed, "an empty line is no record");
     fs::remove_file(&file).unwrap();
-    assert_eq!(wrong(folder.path()).1, Wrong::CutOff { last: 0, noted: 6 });
+    assert_eq!(wrong(folder.path()).1, VerifyProblem::CutOff { last: 0, noted: 6 });
 }
 
 #[test]
 fn a_line_that_was_hashed_anew_does_not_fit_its_neighbour() {
     let (folder, file) = journal(4);
     with_lines(&file, |lines| {
-        let forged = line::read(&lines[0]).unwrap();
-        let (line, _) = line::write(&grant(99), std::time::Duration::from_secs(1), forged.head);
+        let forged = line::decode(&lines[0]).unwrap();
+        let (line, _) = line::encode(&grant(99), std::time::Duration::from_secs(1), forged.head);
         lines[1] = line.trim_end().to_owned();
     });
-    assert_eq!(wrong(folder.path()), (2, Wrong::Rehashed));
+    assert_eq!(wrong(folder.path()), (2, VerifyProblem::Rehashed));
 }
 
 #[test]
@@ -104,9 +107,9 @@ fn a_journal_written_anew_is_found_by_a_head_that_was_noted_elsewhere() {
     assert!(verify(folder.path(), Some(noted)).is_ok());
     let (other, _) = journal(7);
     assert!(verify(other.path(), None).is_ok());
-    assert_eq!(verify(other.path(), Some(noted)).unwrap_err().wrong, Wrong::NotNoted { seq: 5 });
+    assert_eq!(verify(other.path(), Some(noted)).unwrap_err().wrong, VerifyProblem::NotNoted { seq: 5 });
     let (short, _) = journal(3);
-    assert_eq!(verify(short.path(), Some(noted)).unwrap_err().wrong, Wrong::CutOff { last: 3, noted: 5 });
+    assert_eq!(verify(short.path(), Some(noted)).unwrap_err().wrong, VerifyProblem::CutOff { last: 3, noted: 5 });
 }
 
 #[test]
@@ -118,7 +121,7 @@ fn a_torn_line_is_taken_off_and_that_is_recorded() {
     assert_eq!(verify(folder.path(), None).unwrap().torn, 12);
     open(folder.path(), &settings()).0.keep(grant(2));
     let report = verify(folder.path(), None).unwrap();
-    // One record says so, wherever in the order of opening and writing it was found.
+    // One record says so, whether it was found on opening or on writing.
     assert_eq!((report.torn, report.head.seq), (0, 4));
     let text = fs::read_to_string(&file).unwrap();
     assert_eq!(text.matches("\"what\":\"repaired\",\"bytes\":12").count(), 1, "{text}");
@@ -129,7 +132,7 @@ fn a_cut_tail_stays_missing_after_more_was_written() {
     let (folder, file) = journal(5);
     with_lines(&file, |lines| lines.truncate(2));
     open(folder.path(), &settings()).0.keep(grant(9));
-    assert_eq!(wrong(folder.path()), (3, Wrong::Missing { from: 3, to: 5 }));
+    assert_eq!(wrong(folder.path()), (3, VerifyProblem::Missing { from: 3, to: 5 }));
     let text = fs::read_to_string(&file).unwrap();
     assert!(text.contains("\"what\":\"damaged\",\"noted\":5,\"found\":2"), "{text}");
 }
@@ -145,11 +148,11 @@ fn files_are_closed_and_removed_without_breaking_the_chain() {
     }
     let report = verify(folder.path(), None).unwrap();
     assert!(report.first > 1 && report.files == 3 && report.head.seq > 30, "{report:?}");
-    // Without an old file that should be there, the beginning is missing.
-    let oldest = files::Folder::at(folder.path()).closed().unwrap()[0].1.clone();
+    // Without the oldest file, the beginning is missing.
+    let oldest = folder::JournalFolder::new(folder.path()).closed().unwrap()[0].1.clone();
     fs::remove_file(oldest).unwrap();
     let fault = verify(folder.path(), None).unwrap_err();
-    assert!(matches!(fault.wrong, Wrong::Missing { from, .. } if from == report.first), "{fault}");
+    assert!(matches!(fault.wrong, VerifyProblem::Missing { from, .. } if from == report.first), "{fault}");
 }
 
 #[test]
@@ -177,7 +180,7 @@ fn what_cannot_be_kept_is_kept_later_and_calls_wait_for_it_if_they_must() {
     let (journal, _) = open(folder.path(), &settings);
     journal.keep(grant(0));
     assert!(journal.flush() && !journal.refuses_calls());
-    // Nothing can be written where a folder stands. In one step: in between, a new file would be begun.
+    // A folder in its place makes writing fail. Swapped atomically: otherwise a new file could be created in between.
     let (file, away) = (folder.path().join("audit.jsonl"), folder.path().join("away"));
     let swap = || renameat_with(CWD, &file, CWD, &away, RenameFlags::EXCHANGE).unwrap();
     fs::create_dir(&away).unwrap();
@@ -199,7 +202,7 @@ fn what_cannot_be_kept_is_kept_later_and_calls_wait_for_it_if_they_must() {
 fn what_finds_the_queue_full_is_counted_and_the_count_is_recorded() {
     let folder = tempfile::tempdir().unwrap();
     let (journal, _) = open(folder.path(), &settings());
-    let locked = files::Folder::at(folder.path()).lock().unwrap();
+    let locked = folder::JournalFolder::new(folder.path()).lock().unwrap();
     while journal.lost() < 10 {
         journal.keep(grant(0));
     }
@@ -208,7 +211,7 @@ fn what_finds_the_queue_full_is_counted_and_the_count_is_recorded() {
     verify(folder.path(), None).unwrap();
     let text = fs::read_to_string(folder.path().join("audit.jsonl")).unwrap();
     let gaps = text.lines().filter(|line| line.contains("\"what\":\"gap\""));
-    let lost: u64 = gaps.map(|line| line::read(line).unwrap().fields["records"].as_u64().unwrap()).sum();
+    let lost: u64 = gaps.map(|line| line::decode(line).unwrap().fields["records"].as_u64().unwrap()).sum();
     assert_eq!(lost, 10);
 }
 
@@ -217,17 +220,17 @@ fn what_guests_write_is_bounded() {
     let (folder, file) = journal(0);
     let (journal, _) = open(folder.path(), &settings());
     let (principal, plugin) = (Principal::local(), PluginId { side: policy::Side::Server, name: "p".into() });
-    let scope = Scope { principal, plugin, digest: None, call: "c".into(), parent: None };
-    let trail = Trail::new(Audit::new(Arc::new(journal)), scope);
+    let scope = AuditScope { principal, plugin, digest: None, call: "c".into(), parent: None };
+    let trail = CallAudit::new(Audit::new(Arc::new(journal)), scope);
     for _ in 0..1_000 {
         let target = "é\n".repeat(1 << 20);
-        trail.record(Event::Denial {
+        trail.record(AuditEvent::Denial {
             capability: "filesystem",
             target: target[..9_000].to_owned(),
             reason: "is not granted",
         });
     }
-    trail.verdict("t", "ok", Some(Arguments::of("{}", KeepArguments::Full)), Cost::default());
+    trail.verdict("t", "ok", Some(RecordedArguments::of("{}", KeepArguments::Full)), ResourceUsage::default());
     drop(trail);
     assert_eq!(verify(folder.path(), None).unwrap().head.seq, 257);
     let text = fs::read_to_string(file).unwrap();
@@ -238,18 +241,18 @@ fn what_guests_write_is_bounded() {
 #[test]
 fn the_last_records_are_found_and_followed() {
     let (folder, _) = journal(5);
-    let lines = |entries: Vec<Entry>| entries.iter().map(|entry| entry.text("line")).collect::<Vec<_>>();
-    let (found, mut follower) = last(folder.path(), 2, &Filter::default()).unwrap();
+    let lines = |entries: Vec<JournalEntry>| entries.iter().map(|entry| entry.text("line")).collect::<Vec<_>>();
+    let (found, mut follower) = last_entries(folder.path(), 2, &EntryFilter::default()).unwrap();
     assert_eq!(lines(found), ["line 3", "line 4"]);
-    assert_eq!(follower.more().unwrap(), []);
+    assert_eq!(follower.read_new().unwrap(), []);
     let settings = AuditSettings { max_size: ByteSize::b(1), ..settings() };
     let (journal, _) = open(folder.path(), &settings);
     for number in [5, 6] {
         journal.keep(grant(number));
         assert!(journal.flush());
     }
-    assert_eq!(lines(follower.more().unwrap()), ["line 5", "line 6"], "into the next files");
-    assert_eq!(follower.more().unwrap(), []);
-    let none = Filter { plugin: Some("p".into()), ..Filter::default() };
-    assert_eq!(last(folder.path(), 9, &none).unwrap().0, []);
+    assert_eq!(lines(follower.read_new().unwrap()), ["line 5", "line 6"], "into the next files");
+    assert_eq!(follower.read_new().unwrap(), []);
+    let none = EntryFilter { plugin: Some("p".into()), ..EntryFilter::default() };
+    assert_eq!(last_entries(folder.path(), 9, &none).unwrap().0, []);
 }

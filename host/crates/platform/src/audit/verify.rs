@@ -1,40 +1,35 @@
-//! Checking a journal: every line as it was written, in its place, none missing.
+//! Verifies a journal: every line unchanged and in order, none missing.
 
-use super::files::Folder;
-use super::line::{self, Head, Sound};
+use super::folder::JournalFolder;
+use super::line::{self, Head, ValidLine};
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
-/// A journal that is whole.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Report {
-    /// Where it ends: to be noted elsewhere.
+pub struct VerifyReport {
+    /// The end of the chain, to be noted elsewhere.
     pub head: Head,
-    /// Number of its first line that is still kept.
+    /// Sequence number of the first line that is still there.
     pub first: u64,
-    /// Files it is in.
     pub files: usize,
-    /// Bytes after the last line, as a crash leaves them; the next record takes them off.
+    /// Bytes of an incomplete last line, as a crash leaves it; the next write removes them.
     pub torn: u64,
 }
 
-/// The first thing that is wrong.
+/// The first problem in a journal.
 #[derive(Debug, thiserror::Error)]
 #[error("{}:{line}: {wrong}", file.display())]
-pub struct Fault {
-    /// The file.
+pub struct VerifyError {
     pub file: PathBuf,
     /// The line in it, counted from 1.
     pub line: u64,
-    /// What.
-    pub wrong: Wrong,
+    pub wrong: VerifyProblem,
 }
 
 /// What can be wrong with a line.
 #[derive(Debug, PartialEq, thiserror::Error)]
-#[allow(missing_docs, reason = "each variant's sentence says what its fields are")]
-pub enum Wrong {
+pub enum VerifyProblem {
     #[error("changed: the line is not what was written")]
     Changed,
     #[error("changed: the line after it names another hash")]
@@ -51,70 +46,70 @@ pub enum Wrong {
     Unreadable(String),
 }
 
-/// Checks the journal of a folder, and that it holds `noted`, a head that was noted elsewhere. Blocks.
-pub fn verify(folder: &Path, noted: Option<Head>) -> Result<Report, Fault> {
-    let fault = |error: io::Error| Fault {
+/// Verifies the journal of a folder, and that it contains `noted`, a head that was noted elsewhere. Blocks.
+pub fn verify(folder: &Path, noted: Option<Head>) -> Result<VerifyReport, VerifyError> {
+    let fault = |error: io::Error| VerifyError {
         file: folder.to_owned(),
         line: 0,
-        wrong: Wrong::Unreadable(format!("{error}; is there a journal?")),
+        wrong: VerifyProblem::Unreadable(format!("{error}; is there a journal?")),
     };
-    let place = Folder::at(folder);
+    let journal = JournalFolder::new(folder);
     let (files, ours) = {
-        let _locked = place.lock_shared();
+        let _locked = journal.lock_shared();
         let mut files = Vec::new();
-        for path in place.all().map_err(fault)? {
+        for path in journal.all().map_err(fault)? {
             let file = File::open(&path).map_err(fault)?;
             let length = file.metadata().map_err(fault)?.len();
             files.push((path, file.take(length)));
         }
-        (files, place.noted())
+        (files, journal.noted())
     };
-    let mut check = Check { place: (place.current(), 0), last: None, first: 1, removed: 0, must: Vec::new() };
-    check.must.extend(ours.into_iter().chain(noted));
+    let mut verifier = Verifier { position: (journal.current(), 0), last: None, first: 1, removed: 0, must: Vec::new() };
+    verifier.must.extend(ours.into_iter().chain(noted));
     let (number, mut torn) = (files.len(), 0);
     for (path, file) in files {
-        torn = check.file(path, BufReader::new(file))?;
+        torn = verifier.file(path, BufReader::new(file))?;
     }
-    let first = check.end()?;
-    Ok(Report { head: check.last.unwrap_or(Head::START), first, files: number, torn })
+    let first = verifier.end()?;
+    Ok(VerifyReport { head: verifier.last.unwrap_or(Head::START), first, files: number, torn })
 }
 
-struct Check {
+struct Verifier {
     /// File and line of the last line.
-    place: (PathBuf, u64),
+    position: (PathBuf, u64),
     last: Option<Head>,
     first: u64,
-    /// Records up to this one were removed, as a record says.
+    /// Records up to this one were removed, according to a record.
     removed: u64,
-    /// Heads that must be found.
+    /// Heads that must be in the chain.
     must: Vec<Head>,
 }
 
-impl Check {
-    fn file(&mut self, path: PathBuf, mut lines: impl io::BufRead) -> Result<u64, Fault> {
+impl Verifier {
+    fn file(&mut self, path: PathBuf, mut lines: impl io::BufRead) -> Result<u64, VerifyError> {
         let (mut number, mut text) = (0, Vec::new());
         loop {
             text.clear();
             number += 1;
-            let fault = |wrong| Fault { file: path.clone(), line: number, wrong };
-            lines.read_until(b'\n', &mut text).map_err(|error| fault(Wrong::Unreadable(error.to_string())))?;
+            let fault = |wrong| VerifyError { file: path.clone(), line: number, wrong };
+            lines.read_until(b'\n', &mut text).map_err(|error| fault(VerifyProblem::Unreadable(error.to_string())))?;
             if text.is_empty() {
                 return Ok(0);
             }
             if text.pop_if(|byte| *byte == b'\n').is_none() {
                 return Ok(text.len() as u64);
             }
-            let sound = std::str::from_utf8(&text).ok().and_then(line::read).ok_or_else(|| fault(Wrong::Changed))?;
-            let begins = self.follows(&sound, &mut lines).map_err(|wrong| match (wrong, &self.place) {
-                // It is the line before that is not what it was.
-                (Wrong::Rehashed, (file, line)) => Fault { file: file.clone(), line: *line, wrong: Wrong::Rehashed },
+            let sound = std::str::from_utf8(&text).ok().and_then(line::decode).ok_or_else(|| fault(VerifyProblem::Changed))?;
+            let begins = self.follows(&sound, &mut lines).map_err(|wrong| match (wrong, &self.position) {
+                // The changed line is the one before.
+                (VerifyProblem::Rehashed, (file, line)) => VerifyError { file: file.clone(), line: *line, wrong: VerifyProblem::Rehashed },
                 (wrong, _) => fault(wrong),
             })?;
             if begins {
                 self.first = sound.head.seq;
             }
             if self.must.iter().any(|must| must.seq == sound.head.seq && must.hash != sound.head.hash) {
-                return Err(fault(Wrong::NotNoted { seq: sound.head.seq }));
+                return Err(fault(VerifyProblem::NotNoted { seq: sound.head.seq }));
             }
             let of_journal = sound.fields.get("event").is_some_and(|event| event == "journal");
             if of_journal && sound.fields.get("what").is_some_and(|what| what == "removed") {
@@ -122,34 +117,34 @@ impl Check {
                 self.removed = self.removed.max(through.unwrap_or(0));
             }
             self.last = Some(sound.head);
-            self.place = (path.clone(), number);
+            self.position = (path.clone(), number);
         }
     }
 
-    /// Whether the line is the first of all; an error when it does not follow the one before it.
-    fn follows(&self, sound: &Sound, rest: &mut impl io::BufRead) -> Result<bool, Wrong> {
+    /// Whether the line is the first; an error if it does not follow the one before it.
+    fn follows(&self, sound: &ValidLine, rest: &mut impl io::BufRead) -> Result<bool, VerifyProblem> {
         let Some(last) = self.last else { return Ok(true) };
         let (expected, found) = (last.seq + 1, sound.head.seq);
         if found == expected {
-            return if sound.prev == last.hash { Ok(false) } else { Err(Wrong::Rehashed) };
+            return if sound.prev == last.hash { Ok(false) } else { Err(VerifyProblem::Rehashed) };
         }
-        let later = |line: io::Result<String>| line.is_ok_and(|line| line::claimed(&line) == Some(expected));
+        let later = |line: io::Result<String>| line.is_ok_and(|line| line::claimed_seq(&line) == Some(expected));
         if found < expected || rest.lines().any(later) {
-            return Err(Wrong::Reordered { expected, found });
+            return Err(VerifyProblem::Reordered { expected, found });
         }
-        Err(Wrong::Missing { from: expected, to: found - 1 })
+        Err(VerifyProblem::Missing { from: expected, to: found - 1 })
     }
 
-    /// What can be said only at the end.
-    fn end(&self) -> Result<u64, Fault> {
-        let (file, line) = self.place.clone();
+    /// Checks what can be checked only at the end.
+    fn end(&self) -> Result<u64, VerifyError> {
+        let (file, line) = self.position.clone();
         if self.last.is_some() && self.first > self.removed + 1 {
             let (from, to) = (self.removed + 1, self.first - 1);
-            return Err(Fault { file, line, wrong: Wrong::Missing { from, to } });
+            return Err(VerifyError { file, line, wrong: VerifyProblem::Missing { from, to } });
         }
         let last = self.last.map_or(0, |head| head.seq);
         match self.must.iter().map(|must| must.seq).max() {
-            Some(noted) if noted > last => Err(Fault { file, line, wrong: Wrong::CutOff { last, noted } }),
+            Some(noted) if noted > last => Err(VerifyError { file, line, wrong: VerifyProblem::CutOff { last, noted } }),
             _ => Ok(self.first),
         }
     }

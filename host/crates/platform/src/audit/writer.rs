@@ -1,35 +1,37 @@
-//! The thread that keeps records: calls put them into a bounded queue and go on; what comes within a moment is written
-//! together and seen to the disk once, since a disk takes as long for one record as for many.
+//! The thread that writes records. Calls put them into a bounded queue and continue. Records that arrive within a short
+//! time are written and synced together, since a sync takes as long for one record as for many.
 //!
-//! Nothing is lost in silence. A batch that cannot be written is tried again until it can; meanwhile the queue fills, and
-//! what finds it full is counted, and the count becomes a record of its own when there is room again.
+//! Nothing is lost silently. A batch that cannot be written is retried. Records that find the queue full are counted, and
+//! the count is recorded once there is space again.
 
 use super::chain::Chain;
-use super::event::{Event, Upkeep};
+use super::event::{AuditEvent, JournalEvent};
 use super::line::Head;
 use super::settings::{AuditSettings, KeepArguments};
-use super::{Journal, Record};
+use super::journal::Journal;
+use super::record::AuditRecord;
 use crate::clock::Clock;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use crate::sync::Mutex;
+use std::sync::Arc;
 use std::thread::{JoinHandle, Thread};
 use std::time::Duration;
 
-/// Records that wait to be written. Bounds the memory that a slow disk takes.
+/// Records that wait to be written. Bounds the memory that a slow disk costs.
 const QUEUE: usize = 8 << 10;
 /// Records that are written together. Bounds how long the first of them waits for the last.
-const GROUP: usize = 1 << 10;
-/// How long the first record of a batch waits for others. A crash of the machine loses what came within it; whoever must
-/// know that a record is kept asks for it, and nobody waits.
-const MOMENT: Duration = Duration::from_millis(20);
-/// How long somebody waits who wants to know that all is kept. Bounds what a disk that hangs holds up.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// How long until what could not be written is tried again.
+const MAX_BATCH: usize = 1 << 10;
+/// How long the first record of a batch waits for others. A crash of the machine loses these records, unless somebody
+/// asked for a flush.
+const BATCH_DELAY: Duration = Duration::from_millis(20);
+/// How long a flush may take. Bounds how long a disk that hangs blocks a caller.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long until a failed write is retried.
 const RETRY: Duration = Duration::from_millis(250);
 
-/// A journal that cannot be kept.
+/// The journal cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the audit journal in {path} cannot be kept: {problem}; set server.audit.folder to a folder of your own, or server.audit.off = true to go without"
@@ -39,44 +41,42 @@ pub struct JournalError {
     problem: String,
 }
 
-/// A journal in files. Dropping it waits until everything is kept.
+/// A journal in files. Dropping it waits until everything is written.
 pub struct FileJournal {
     jobs: Option<SyncSender<Job>>,
-    state: Arc<State>,
+    state: Arc<WriterState>,
     clock: Arc<dyn Clock>,
     arguments: KeepArguments,
     required: bool,
-    /// To be woken before its moment is over.
+    /// The writer thread, to wake it early.
     writer: Thread,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 #[derive(Default)]
-struct State {
-    /// Records that found the queue full and are not yet told of.
-    untold: AtomicU64,
-    /// All of them.
+struct WriterState {
+    /// Records that found the queue full and are not yet reported by a record.
+    unreported: AtomicU64,
     lost: AtomicU64,
-    /// How many wait in the queue.
     queued: AtomicUsize,
     failing: AtomicBool,
-    /// Nobody waits any more for what cannot be written.
+    /// The journal is being dropped: records that cannot be written are given up.
     closing: AtomicBool,
 }
 
 enum Job {
-    Keep(Duration, Box<Record>),
+    Keep(Duration, Box<AuditRecord>),
     Flush(SyncSender<bool>),
 }
 
 impl FileJournal {
-    /// Opens the journal of a folder, making it when it is missing; says where its chain ends. Blocks.
+    /// Opens the journal of a folder, creating it if it is missing; returns the end of the chain. Blocks.
     pub fn open(folder: &Path, settings: &AuditSettings, clock: Arc<dyn Clock>) -> Result<(Self, Head), JournalError> {
         let fail = |error: std::io::Error| JournalError { path: folder.to_owned(), problem: error.to_string() };
         let mut chain = Chain::open(folder, settings).map_err(fail)?;
-        let head = chain.settle(clock.unix()).map_err(fail)?;
+        let head = chain.recover(clock.unix()).map_err(fail)?;
         let (jobs, queue) = sync_channel(QUEUE);
-        let state = Arc::new(State::default());
+        let state = Arc::new(WriterState::default());
         let (shared, time) = (state.clone(), clock.clone());
         let thread = std::thread::Builder::new()
             .name("audit".into())
@@ -89,17 +89,17 @@ impl FileJournal {
 }
 
 impl Journal for FileJournal {
-    fn keep(&self, record: Record) {
+    fn keep(&self, record: AuditRecord) {
         let job = Job::Keep(self.clock.unix(), Box::new(record));
         let queued = self.state.queued.fetch_add(1, Ordering::Relaxed) + 1;
         let kept = self.jobs.as_ref().is_some_and(|jobs| jobs.try_send(job).is_ok());
-        if queued.is_multiple_of(GROUP) {
+        if queued.is_multiple_of(MAX_BATCH) {
             self.writer.unpark();
         }
         if !kept {
             self.state.queued.fetch_sub(1, Ordering::Relaxed);
             self.state.lost.fetch_add(1, Ordering::Relaxed);
-            if self.state.untold.fetch_add(1, Ordering::Relaxed) == 0 {
+            if self.state.unreported.fetch_add(1, Ordering::Relaxed) == 0 {
                 tracing::error!("audit records are lost: they come faster than they can be kept");
             }
         }
@@ -110,8 +110,8 @@ impl Journal for FileJournal {
     }
 
     fn refuses_calls(&self) -> bool {
-        let State { untold, failing, .. } = self.state.as_ref();
-        self.required && (failing.load(Ordering::Relaxed) || untold.load(Ordering::Relaxed) > 0)
+        let WriterState { unreported, failing, .. } = self.state.as_ref();
+        self.required && (failing.load(Ordering::Relaxed) || unreported.load(Ordering::Relaxed) > 0)
     }
 
     fn flush(&self) -> bool {
@@ -119,9 +119,9 @@ impl Journal for FileJournal {
         if self.state.failing.load(Ordering::Relaxed) {
             return false;
         }
-        let asked = self.jobs.as_ref().is_some_and(|jobs| jobs.try_send(Job::Flush(done)).is_ok());
+        let sent = self.jobs.as_ref().is_some_and(|jobs| jobs.try_send(Job::Flush(done)).is_ok());
         self.writer.unpark();
-        asked && kept.recv_timeout(PATIENCE).unwrap_or(false)
+        sent && kept.recv_timeout(FLUSH_TIMEOUT).unwrap_or(false)
     }
 
     fn lost(&self) -> u64 {
@@ -134,51 +134,51 @@ impl Drop for FileJournal {
         self.state.closing.store(true, Ordering::Relaxed);
         drop(self.jobs.take());
         self.writer.unpark();
-        if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        if let Some(thread) = self.thread.lock().take() {
             let _ = thread.join();
         }
     }
 }
 
-fn run(chain: &mut Chain, queue: &Receiver<Job>, state: &State, clock: &dyn Clock) {
+fn run(chain: &mut Chain, queue: &Receiver<Job>, state: &WriterState, clock: &dyn Clock) {
     let (mut waiting, mut flushes, mut open) = (Vec::new(), Vec::new(), true);
     while open {
-        // Those of a batch that could not be written are still there.
+        // Records of a failed batch are still waiting.
         let before = waiting.len();
         if state.failing.load(Ordering::Relaxed) {
             std::thread::park_timeout(RETRY);
         } else {
             match queue.recv() {
-                Ok(job) => sort(job, &mut waiting, &mut flushes),
+                Ok(job) => dispatch(job, &mut waiting, &mut flushes),
                 Err(_) => open = false,
             }
-            // Not in the queue, where each that comes would wake this thread.
-            let full = state.queued.load(Ordering::Relaxed) >= GROUP;
+            // Parks instead of receiving: there, each new record would wake this thread.
+            let full = state.queued.load(Ordering::Relaxed) >= MAX_BATCH;
             if open && !full && flushes.is_empty() && !state.closing.load(Ordering::Relaxed) {
-                std::thread::park_timeout(MOMENT);
+                std::thread::park_timeout(BATCH_DELAY);
             }
         }
-        while open && waiting.len() < GROUP {
+        while open && waiting.len() < MAX_BATCH {
             match queue.try_recv() {
-                Ok(job) => sort(job, &mut waiting, &mut flushes),
+                Ok(job) => dispatch(job, &mut waiting, &mut flushes),
                 Err(TryRecvError::Empty) => break,
                 Err(TryRecvError::Disconnected) => open = false,
             }
         }
         state.queued.fetch_sub(waiting.len() - before, Ordering::Relaxed);
         let unix = clock.unix();
-        match state.untold.swap(0, Ordering::Relaxed) {
+        match state.unreported.swap(0, Ordering::Relaxed) {
             0 => {}
             records => {
-                let gap = Event::Journal(Upkeep::Gap { records });
-                waiting.push((unix, Record::of_operator(None, None, gap)));
+                let gap = AuditEvent::Journal(JournalEvent::Gap { records });
+                waiting.push((unix, AuditRecord::for_operator(None, None, gap)));
             }
         }
         if !waiting.is_empty() {
             write(chain, unix, &mut waiting, state);
         }
         for flush in flushes.drain(..) {
-            // Whoever asked may not wait for it any more.
+            // The caller may have given up.
             let _ = flush.try_send(waiting.is_empty());
         }
         open = open && !(state.closing.load(Ordering::Relaxed) && state.failing.load(Ordering::Relaxed));
@@ -189,14 +189,14 @@ fn run(chain: &mut Chain, queue: &Receiver<Job>, state: &State, clock: &dyn Cloc
     }
 }
 
-fn sort(job: Job, waiting: &mut Vec<(Duration, Record)>, flushes: &mut Vec<SyncSender<bool>>) {
+fn dispatch(job: Job, waiting: &mut Vec<(Duration, AuditRecord)>, flushes: &mut Vec<SyncSender<bool>>) {
     match job {
         Job::Keep(unix, record) => waiting.push((unix, *record)),
         Job::Flush(done) => flushes.push(done),
     }
 }
 
-fn write(chain: &mut Chain, unix: Duration, waiting: &mut Vec<(Duration, Record)>, state: &State) {
+fn write(chain: &mut Chain, unix: Duration, waiting: &mut Vec<(Duration, AuditRecord)>, state: &WriterState) {
     match chain.append(unix, waiting) {
         Ok(_) => {
             waiting.clear();

@@ -1,9 +1,9 @@
-//! Which system calls. Names that one processor has and another has not stand apart.
+//! Lists of system calls. Those that only some processors have are separate.
 
 use libc::*;
 
-/// What no program of a user needs, whoever wrote it: the machine itself, its modules, clocks and names. Refused to a
-/// server and to all that it starts.
+/// Calls that no user program needs: the machine itself, its modules, clocks and names. Refused to a server and to all
+/// programs that it starts.
 pub(super) const MACHINE: &[c_long] = &[
     SYS_acct,
     SYS_bpf,
@@ -31,7 +31,7 @@ pub(super) const MACHINE: &[c_long] = &[
     SYS_vhangup,
 ];
 
-/// What a server does not need: other processes, other name spaces, other users' rights, the kernel's less trodden parts.
+/// Calls that a server does not need: other processes, namespaces, other users' rights, rarely used parts of the kernel.
 pub(super) const OTHERS: &[c_long] = &[
     SYS_capset,
     SYS_chroot,
@@ -75,21 +75,21 @@ pub(super) const OTHERS: &[c_long] = &[
     SYS_vmsplice,
 ];
 
-/// The kernel's key ring. A server whose secrets are there needs it.
+/// The kernel's key ring, needed only by a server whose secrets are there.
 pub(super) const KEY_RING: &[c_long] = &[SYS_add_key, SYS_keyctl, SYS_request_key];
 
-/// Of what a server does not need, what only this processor has.
+/// Calls that a server does not need and only x86-64 has.
 #[cfg(target_arch = "x86_64")]
 pub(super) const ONLY_HERE: &[c_long] = &[SYS_ioperm, SYS_iopl, SYS_mknod, SYS_modify_ldt, SYS_uselib];
-/// Of what a server does not need, what only this processor has.
+/// Calls that a server does not need and only x86-64 has.
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) const ONLY_HERE: &[c_long] = &[];
 
-/// New name spaces, each of them a way to the parts of the kernel that are for administrators.
+/// New namespaces: each gives access to kernel features that are meant for administrators.
 pub(super) const NAME_SPACES: &[c_int] =
     &[CLONE_NEWCGROUP, CLONE_NEWIPC, CLONE_NEWNET, CLONE_NEWNS, CLONE_NEWPID, CLONE_NEWUSER, CLONE_NEWUTS];
 
-/// All that a compile worker may do; some of it only with the arguments that `filter` names.
+/// Calls that a compile worker may make. `seccomp_filter` adds some that are limited to certain arguments.
 pub(super) const COMPILING: &[c_long] = &[
     SYS_brk,
     SYS_clock_gettime,

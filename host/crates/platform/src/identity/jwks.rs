@@ -1,9 +1,9 @@
-//! The issuer's public keys: fetched when first needed, kept, and fetched again when they are old or a token names one
-//! that is not there. A client that makes up key ids causes one fetch every [`AGAIN`] at most.
+//! The issuer's public keys: fetched when first needed, cached, and fetched again when they are old or a token names an
+//! unknown key. A client that invents key ids causes at most one fetch per [`MIN_INTERVAL`].
 
 use super::settings::OAuthSettings;
 use crate::clock::Clock;
-use crate::outbound::{Ask, Endpoint, Method, Outbound};
+use crate::outbound::{OutboundRequest, Endpoint, Method, OutboundClient};
 use crate::telemetry::printable;
 use async_trait::async_trait;
 use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, KeyAlgorithm, PublicKeyUse};
@@ -15,19 +15,19 @@ use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 use url::Url;
 
-/// Between two fetches.
-const AGAIN: Duration = Duration::from_secs(30);
-/// After this the keys are asked for again: one that the issuer has withdrawn must not live for ever.
-const FRESH: Duration = Duration::from_secs(60 * 60);
-/// After this they are not believed any more, even when the issuer cannot be reached.
-const STALE: Duration = Duration::from_secs(24 * 60 * 60);
-/// One fetch; requests with a token wait for it.
+/// Minimum time between two fetches.
+const MIN_INTERVAL: Duration = Duration::from_secs(30);
+/// After this time the keys are fetched again, so that a revoked key does not stay valid.
+const REFRESH_AFTER: Duration = Duration::from_secs(60 * 60);
+/// After this time cached keys are not used any more, even if the issuer cannot be reached.
+const EXPIRE_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
+/// Timeout of one fetch; requests with a token wait for it.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// A document of the issuer. Real ones have some kilobytes.
+/// Maximum size of a document. Real ones have some kilobytes.
 const MAX_DOCUMENT: usize = 256 << 10;
-/// Keys that are kept.
+/// Maximum number of cached keys.
 const MAX_KEYS: usize = 64;
-/// A modulus below 2048 bits can be factored by those who care enough.
+/// Minimum size of an RSA modulus: below 2048 bits it could be factored.
 const MIN_RSA_BYTES: usize = 256;
 
 /// A key and the only algorithm it may be used with.
@@ -37,36 +37,35 @@ pub(super) struct IssuerKey {
     pub(super) key: DecodingKey,
 }
 
-/// Gets a document. Implemented by [`Outbound`].
+/// Fetches a document. Implemented by [`OutboundClient`].
 #[async_trait]
-pub(super) trait Documents: Send + Sync {
+pub(super) trait DocumentFetcher: Send + Sync {
     async fn get(&self, url: Url) -> Result<Vec<u8>, String>;
 }
 
 #[async_trait]
-impl Documents for Outbound {
+impl DocumentFetcher for OutboundClient {
     async fn get(&self, url: Url) -> Result<Vec<u8>, String> {
         let (headers, body) = Default::default();
-        let ask = Ask { method: Method::GET, url, headers, body, timeout: TIMEOUT, max_body: MAX_DOCUMENT };
-        let told = self.ask(ask).await.map_err(|error| error.to_string())?;
-        if told.status == 200 { Ok(told.body) } else { Err(format!("status {}", told.status)) }
+        let request = OutboundRequest { method: Method::GET, url, headers, body, timeout: TIMEOUT, max_body: MAX_DOCUMENT };
+        let response = self.ask(request).await.map_err(|error| error.to_string())?;
+        if response.status == 200 { Ok(response.body) } else { Err(format!("status {}", response.status)) }
     }
 }
 
-/// The keys could not be had, which is not the client's fault.
-pub(super) struct NoKeys;
+/// The keys could not be fetched, which is not the client's fault.
+pub(super) struct KeysUnavailable;
 
-/// The keys of one issuer.
-pub(super) struct Jwks {
+pub(super) struct JwksCache {
     issuer: Endpoint,
     address: Option<Endpoint>,
-    documents: Arc<dyn Documents>,
+    documents: Arc<dyn DocumentFetcher>,
     clock: Arc<dyn Clock>,
-    kept: Mutex<Kept>,
+    cached: Mutex<CachedKeys>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct CachedKeys {
     keys: HashMap<String, IssuerKey>,
     fetched: Option<Instant>,
     tried: Option<Instant>,
@@ -79,36 +78,36 @@ struct IssuerMetadata {
 }
 
 #[derive(Deserialize)]
-struct Document {
+struct KeySet {
     keys: Vec<serde_json::Value>,
 }
 
-impl Jwks {
-    pub(super) fn new(oauth: &OAuthSettings, documents: Arc<dyn Documents>, clock: Arc<dyn Clock>) -> Self {
+impl JwksCache {
+    pub(super) fn new(oauth: &OAuthSettings, documents: Arc<dyn DocumentFetcher>, clock: Arc<dyn Clock>) -> Self {
         let (issuer, address) = (oauth.issuer.clone(), oauth.jwks.clone());
-        Self { issuer, address, documents, clock, kept: Mutex::default() }
+        Self { issuer, address, documents, clock, cached: Mutex::default() }
     }
 
     /// The key of this id, if the issuer has one.
-    pub(super) async fn key(&self, id: &str) -> Result<Option<IssuerKey>, NoKeys> {
-        // Held while fetching: everybody else waits for the same answer instead of asking too.
-        let mut kept = self.kept.lock().await;
+    pub(super) async fn key(&self, id: &str) -> Result<Option<IssuerKey>, KeysUnavailable> {
+        // Locked while fetching, so that others wait for the same response instead of fetching too.
+        let mut cached = self.cached.lock().await;
         let now = self.clock.now();
         let older = |since: Option<Instant>, age| since.is_none_or(|since| now.saturating_duration_since(since) >= age);
-        let wanted = !kept.keys.contains_key(id) || older(kept.fetched, FRESH);
-        if wanted && older(kept.tried, AGAIN) {
-            kept.tried = Some(now);
+        let wanted = !cached.keys.contains_key(id) || older(cached.fetched, REFRESH_AFTER);
+        if wanted && older(cached.tried, MIN_INTERVAL) {
+            cached.tried = Some(now);
             match self.fetch().await {
-                Ok(keys) => (kept.keys, kept.fetched) = (keys, Some(now)),
+                Ok(keys) => (cached.keys, cached.fetched) = (keys, Some(now)),
                 Err(error) => {
                     tracing::warn!(issuer = %self.issuer, "the issuer's keys cannot be had: {}", printable(&error));
                 }
             }
         }
-        if older(kept.fetched, STALE) {
-            return Err(NoKeys);
+        if older(cached.fetched, EXPIRE_AFTER) {
+            return Err(KeysUnavailable);
         }
-        Ok(kept.keys.get(id).cloned())
+        Ok(cached.keys.get(id).cloned())
     }
 
     async fn fetch(&self) -> Result<HashMap<String, IssuerKey>, String> {
@@ -117,11 +116,11 @@ impl Jwks {
             None => self.discover().await?,
         };
         let bytes = self.documents.get(address.url().clone()).await.map_err(|error| format!("{address}: {error}"))?;
-        let document: Document = serde_json::from_slice(&bytes).map_err(|error| format!("{address}: {error}"))?;
-        Ok(document.keys.into_iter().filter_map(usable).take(MAX_KEYS).collect())
+        let document: KeySet = serde_json::from_slice(&bytes).map_err(|error| format!("{address}: {error}"))?;
+        Ok(document.keys.into_iter().filter_map(usable_key).take(MAX_KEYS).collect())
     }
 
-    /// The address of the keys, by the issuer's metadata: RFC 8414, or else OpenID Connect.
+    /// Finds the address of the keys in the issuer's metadata: RFC 8414, then OpenID Connect.
     async fn discover(&self) -> Result<Endpoint, String> {
         let path = self.issuer.url().path().trim_end_matches('/');
         let at = |path: String| {
@@ -130,15 +129,15 @@ impl Jwks {
             url.set_path(&path);
             url
         };
-        let places = [
+        let candidates = [
             at(format!("/.well-known/oauth-authorization-server{path}")),
             at(format!("{path}/.well-known/openid-configuration")),
         ];
         let mut errors = Vec::new();
-        for place in places {
-            match self.documents.get(place.clone()).await.and_then(|bytes| self.keys_address(&bytes)) {
+        for url in candidates {
+            match self.documents.get(url.clone()).await.and_then(|bytes| self.keys_address(&bytes)) {
                 Ok(address) => return Ok(address),
-                Err(error) => errors.push(format!("{place}: {error}")),
+                Err(error) => errors.push(format!("{url}: {error}")),
             }
         }
         Err(errors.join("; "))
@@ -157,9 +156,9 @@ impl Jwks {
     }
 }
 
-/// A key that we can and may use: public, for signatures, of one of three kinds. Others are passed over, since an issuer
-/// may have keys for other purposes.
-fn usable(value: serde_json::Value) -> Option<(String, IssuerKey)> {
+/// A usable key: public, for signatures, of one of three kinds. Others are skipped, since an issuer may have keys for
+/// other purposes.
+fn usable_key(value: serde_json::Value) -> Option<(String, IssuerKey)> {
     let jwk: Jwk = serde_json::from_value(value).ok()?;
     let id = jwk.common.key_id.clone()?;
     if jwk.common.public_key_use.as_ref().is_some_and(|usage| *usage != PublicKeyUse::Signature) {

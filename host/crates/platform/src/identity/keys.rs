@@ -1,25 +1,25 @@
-//! API keys. The file holds their digests only, so that reading it is not enough to be somebody.
+//! API keys. The file holds only their digests, so that reading it is not enough to use a key.
 
+use crate::random::random_bytes;
 use crate::telemetry::printable;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
-use policy::Principal;
+use policy::{Principal, is_name};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, HashMap};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Marks our keys, so that people and scanners know one when they see it.
+/// Marks our keys, so that people and secret scanners recognise them.
 const PREFIX: &str = "portcullis_";
 /// The longest name.
 const MAX_NAME: usize = 64;
 
 type KeyDigest = [u8; 32];
 
-/// Keys that cannot be used.
+/// API keys cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "each variant's sentence says what its fields are")]
 pub enum KeysError {
     #[error("cannot read the API keys {path}: {source}; make the first with `portcullis key new NAME`")]
     Read { path: PathBuf, source: std::io::Error },
@@ -31,7 +31,6 @@ pub enum KeysError {
     Random(std::io::Error),
 }
 
-/// Who holds which key.
 #[derive(Debug, Default)]
 pub(super) struct ApiKeys(HashMap<KeyDigest, Principal>);
 
@@ -59,48 +58,40 @@ impl ApiKeys {
             let digest = digest.strip_prefix("sha256:").and_then(from_hex).ok_or_else(|| {
                 format!("`{name}` must be \"sha256:<64 hex digits>\", as `portcullis key new {name}` prints it")
             })?;
-            if let Some(other) = keys.insert(digest, Principal::known("key", &name)) {
+            if let Some(other) = keys.insert(digest, Principal::from_source("key", &name)) {
                 return Err(format!("`{name}` and `{other}` have the same key; each needs its own"));
             }
         }
         Ok(Self(keys))
     }
 
-    /// Whose key this is. Digests are compared, not keys: how long that takes says nothing about any key.
+    /// The owner of a key. Digests are compared, not keys, so that the time it takes reveals nothing about a key.
     pub(super) fn owner(&self, key: &str) -> Option<Principal> {
         self.0.get(&digest_of(key)).cloned()
     }
 }
 
-/// A key that was just made.
+/// A newly generated key.
 pub struct NewKey {
-    /// To be given to its holder; it cannot be had again.
+    /// For its owner; it cannot be recovered.
     pub key: String,
-    /// The line for the file.
     pub line: String,
 }
 
 impl NewKey {
-    /// Makes a random key of 256 bits.
-    pub fn make(name: &str) -> Result<Self, KeysError> {
+    /// Generates a random key of 256 bits.
+    pub fn generate(name: &str) -> Result<Self, KeysError> {
         check_name(name)?;
-        let mut bytes = [0; 32];
-        rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())
-            .map_err(|error| KeysError::Random(error.into()))?;
+        let bytes = random_bytes::<32>().map_err(KeysError::Random)?;
         let key = format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes));
-        // Quoted, since a dot or an @ is not plain in TOML.
+        // Quoted, since bare keys in TOML have no dot or @.
         let line = format!("\"{name}\" = \"sha256:{}\"", HEXLOWER.encode(&digest_of(&key)));
         Ok(Self { key, line })
     }
 }
 
 fn check_name(name: &str) -> Result<(), KeysError> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.@".contains(c);
-    if !name.is_empty() && name.len() <= MAX_NAME && name.chars().all(plain) {
-        Ok(())
-    } else {
-        Err(KeysError::Name(printable(name).into_owned()))
-    }
+    is_name(name, MAX_NAME, "-_.@").then_some(()).ok_or_else(|| KeysError::Name(printable(name).into_owned()))
 }
 
 fn digest_of(key: &str) -> KeyDigest {
@@ -117,10 +108,10 @@ mod tests {
 
     #[test]
     fn a_new_key_opens_and_no_other_does() {
-        let (alice, bob) = (NewKey::make("alice").unwrap(), NewKey::make("bob@example.com").unwrap());
+        let (alice, bob) = (NewKey::generate("alice").unwrap(), NewKey::generate("bob@example.com").unwrap());
         let keys = ApiKeys::parse(&format!("{}\n{}\n", alice.line, bob.line)).unwrap();
-        assert_eq!(keys.owner(&alice.key), Some(Principal::known("key", "alice")));
-        assert_eq!(keys.owner(&bob.key), Some(Principal::known("key", "bob@example.com")));
+        assert_eq!(keys.owner(&alice.key), Some(Principal::from_source("key", "alice")));
+        assert_eq!(keys.owner(&bob.key), Some(Principal::from_source("key", "bob@example.com")));
         assert!(!alice.line.contains(&alice.key));
         for wrong in ["", "alice", &alice.line, &alice.key[1..], &format!("{}x", alice.key)] {
             assert_eq!(keys.owner(wrong), None, "{wrong}");

@@ -1,7 +1,8 @@
-//! Tokens of the issuer: JWTs, signed by one of its keys, meant for this server and good now.
+//! Verifies JWTs: signed by a key of the issuer, meant for this server, and valid now.
 
 use super::settings::OAuthSettings;
-use super::{Jwks, Refusal};
+use super::error::AuthError;
+use super::jwks::JwksCache;
 use crate::clock::Clock;
 use crate::telemetry::is_unsafe;
 use jsonwebtoken::Validation;
@@ -10,21 +11,20 @@ use serde::Deserialize;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// How far clocks may differ, in seconds.
+/// Allowed clock difference, in seconds.
 const LEEWAY: f64 = 30.0;
-/// The longest subject, in bytes: it becomes part of names and keys.
+/// Longest subject, in bytes: it becomes part of names and keys.
 const MAX_SUBJECT: usize = 256;
 
-/// Checks tokens.
 pub(super) struct TokenVerifier {
     issuer: String,
     audience: String,
     scopes: Vec<String>,
-    jwks: Jwks,
+    jwks: JwksCache,
     clock: Arc<dyn Clock>,
 }
 
-/// What we read of a token. All times are seconds since 1970.
+/// The claims that are checked. All times are seconds since 1970.
 #[derive(Deserialize)]
 struct Claims {
     iss: String,
@@ -32,7 +32,7 @@ struct Claims {
     sub: String,
     exp: f64,
     nbf: Option<f64>,
-    /// Words separated by spaces; `scp` is how some issuers spell it.
+    /// Scopes, separated by spaces. Some issuers call it `scp`.
     scope: Option<OneOrMany>,
     scp: Option<OneOrMany>,
 }
@@ -55,7 +55,7 @@ impl OneOrMany {
 }
 
 impl TokenVerifier {
-    pub(super) fn new(oauth: &OAuthSettings, jwks: Jwks, clock: Arc<dyn Clock>) -> Self {
+    pub(super) fn new(oauth: &OAuthSettings, jwks: JwksCache, clock: Arc<dyn Clock>) -> Self {
         Self {
             issuer: oauth.issuer.as_str().to_owned(),
             audience: oauth.audience.as_str().to_owned(),
@@ -65,18 +65,17 @@ impl TokenVerifier {
         }
     }
 
-    /// Whose token this is.
-    pub(super) async fn verify(&self, token: &str) -> Result<Principal, Refusal> {
-        let invalid = Refusal::Invalid;
+    pub(super) async fn verify(&self, token: &str) -> Result<Principal, AuthError> {
+        let invalid = AuthError::Invalid;
         let header =
             jsonwebtoken::decode_header(token).map_err(|_| invalid("neither a known key nor a signed token"))?;
         if header.crit.is_some() {
             return Err(invalid("the token has critical extensions that are not known here"));
         }
         let id = header.kid.ok_or(invalid("the token names no key"))?;
-        let found = self.jwks.key(&id).await.map_err(|_| Refusal::Unavailable)?;
+        let found = self.jwks.key(&id).await.map_err(|_| AuthError::Unavailable)?;
         let found = found.ok_or(invalid("the token names a key that the issuer does not have"))?;
-        // The key says which algorithm is right, never the token: else `none`, or a public key taken for a secret.
+        // The key determines the algorithm, never the token: else a token could choose `none`, or use a public key as secret.
         let mut validation = Validation::new(found.algorithm);
         // Claims are checked below, on our clock.
         (validation.validate_exp, validation.validate_aud) = (false, false);
@@ -86,8 +85,8 @@ impl TokenVerifier {
         self.check(claims)
     }
 
-    fn check(&self, claims: Claims) -> Result<Principal, Refusal> {
-        let invalid = |reason| Err(Refusal::Invalid(reason));
+    fn check(&self, claims: Claims) -> Result<Principal, AuthError> {
+        let invalid = |reason| Err(AuthError::Invalid(reason));
         let now = self.clock.unix().as_secs_f64();
         if claims.iss != self.issuer {
             return invalid("the token is of another issuer");
@@ -111,9 +110,9 @@ impl TokenVerifier {
             .flat_map(str::split_whitespace)
             .collect();
         if !self.scopes.iter().all(|scope| given.contains(scope.as_str())) {
-            return Err(Refusal::Scope);
+            return Err(AuthError::Scope);
         }
-        // An issuer has no `#` in its address, so this can be taken apart in one way only.
-        Ok(Principal::known("oauth", &format!("{}#{}", self.issuer, claims.sub)))
+        // An issuer has no `#` in its URL, so this is unambiguous.
+        Ok(Principal::from_source("oauth", &format!("{}#{}", self.issuer, claims.sub)))
     }
 }

@@ -1,10 +1,10 @@
-//! One request over one connection of its own, to an address that was checked before.
+//! One request over its own connection, to an address that was checked before.
 //!
-//! Nothing is looked up here and nothing is reused: what was decided about an address holds for the bytes that are sent.
-//! A connection that two calls shared would be a way from one to the other.
+//! No names are resolved and no connections reused, so the request goes to the very address that was checked, and calls
+//! cannot influence each other through a shared connection.
 
 use super::network::Network;
-use super::trust;
+use super::tls;
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::BodyExt;
@@ -23,20 +23,19 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::OnceCell;
 use tokio::task::JoinHandle;
+use rustls::Error as TlsError;
 use tokio_rustls::TlsConnector;
 
-/// Addresses of one name that are tried, in the order in which they were given. Bounds how long a name that leads nowhere
-/// is tried, and what a name of many addresses has this host knock at.
+/// Addresses of one name that are tried, in the given order. Bounds the time for unreachable names, and how many servers
+/// a name with many addresses makes this host contact.
 const TRIED: usize = 4;
-/// For one of them.
+/// Timeout for connecting to one of them.
 const CONNECT: Duration = Duration::from_secs(10);
-/// Headers of an answer, by number and by bytes with the status line. Bounds what is parsed and kept for a guest.
+/// Headers of a response, by number and by bytes with the status line. Bounds what is parsed and kept for a guest.
 const MAX_HEADERS: usize = 128;
 const MAX_HEADER_BYTES: usize = 64 << 10;
 
-/// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "each variant's sentence says what its fields are")]
 pub enum ExchangeError {
     #[error("no connection could be made")]
     Connect,
@@ -54,55 +53,51 @@ pub enum ExchangeError {
     Protocol(String),
 }
 
-/// Whom to connect to.
-pub struct Place<'a> {
-    /// Whose certificate it must show; none: no TLS.
+pub struct ExchangeTarget<'a> {
+    /// The name that the certificate must be for; `None`: no TLS.
     pub name: Option<&'a str>,
-    /// Checked addresses.
     pub addresses: &'a [IpAddr],
-    /// On each of them.
     pub port: u16,
-    /// For the connection; at most as long as we wait ourselves.
+    /// Timeout for connecting; at most the default.
     pub patience: Option<Duration>,
 }
 
-/// Makes connections. Clones are the same.
+/// Sends requests over fresh connections. Clones share the TLS configuration.
 #[derive(Clone)]
-pub struct Exchanger {
+pub struct ExchangeClient {
     network: Arc<dyn Network>,
-    /// Made when it is first needed: reading this machine's certificates takes some milliseconds.
+    /// Created when first needed: loading the system's certificates takes some milliseconds.
     tls: Arc<OnceCell<TlsConnector>>,
 }
 
-/// An answer, and where it came from.
-pub struct Exchanged {
-    /// Its head; the body is still to come.
-    pub response: Response<Streamed>,
+/// A response, and where it came from.
+pub struct ExchangeResponse {
+    /// The head; the body is streamed.
+    pub response: Response<ResponseBody>,
     /// The address that was connected to.
     pub address: SocketAddr,
 }
 
-impl Exchanger {
-    /// Over this network, with the certificates that this machine trusts.
+impl ExchangeClient {
+    /// With the certificates that this machine trusts.
     pub fn new(network: Arc<dyn Network>) -> Self {
         Self { network, tls: Arc::default() }
     }
 
-    /// The network.
     pub fn network(&self) -> &dyn Network {
         &*self.network
     }
 
-    /// Sends one request and waits for the beginning of its answer. `connected` hears of the connection, before anything
-    /// is sent over it. Over TLS nothing of the request is sent before the server's certificate was found good.
-    /// The connection is closed when `unwanted` says so, whoever still holds the answer.
+    /// Sends a request and waits for the head of its response. `connected` is called before anything is sent. With TLS, the
+    /// request is sent only after the server's certificate was verified. When `unwanted` completes, the connection is
+    /// closed, even if the response is still in use.
     pub async fn exchange<B>(
         &self,
-        place: Place<'_>,
+        place: ExchangeTarget<'_>,
         request: Request<B>,
         connected: impl FnOnce(SocketAddr),
         unwanted: impl Future<Output = ()> + Send + 'static,
-    ) -> Result<Exchanged, ExchangeError>
+    ) -> Result<ExchangeResponse, ExchangeError>
     where
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn Error + Send + Sync>>,
@@ -114,17 +109,17 @@ impl Exchanger {
             None => speak(stream, request, unwanted).await?,
             Some(name) => {
                 let at = || format!("{name}:{}", place.port);
-                let named = trust::server_name(name).map_err(|why| ExchangeError::Tls(at(), why))?;
-                let tls = self.tls().await.map_err(|why| ExchangeError::Tls(at(), why))?;
-                let shaken = tokio::time::timeout(patience, tls.connect(named, stream)).await;
+                let named = tls::server_name(name).map_err(|why| ExchangeError::Tls(at(), why))?;
+                let connector = self.tls().await.map_err(|why| ExchangeError::Tls(at(), why))?;
+                let shaken = tokio::time::timeout(patience, connector.connect(named, stream)).await;
                 let shaken = shaken.map_err(|_| ExchangeError::Handshake(at(), patience))?;
-                speak(shaken.map_err(|error| trust::failed(at(), &error))?, request, unwanted).await?
+                speak(shaken.map_err(|error| handshake_error(at(), &error))?, request, unwanted).await?
             }
         };
-        Ok(Exchanged { response, address })
+        Ok(ExchangeResponse { response, address })
     }
 
-    async fn connect(&self, place: &Place<'_>, patience: Duration) -> Result<(TcpStream, SocketAddr), ExchangeError> {
+    async fn connect(&self, place: &ExchangeTarget<'_>, patience: Duration) -> Result<(TcpStream, SocketAddr), ExchangeError> {
         for address in place.addresses.iter().take(TRIED) {
             let address = SocketAddr::new(*address, place.port);
             match tokio::time::timeout(patience, self.network.connect(address)).await {
@@ -138,18 +133,18 @@ impl Exchanger {
 
     async fn tls(&self) -> Result<&TlsConnector, String> {
         let made = self.tls.get_or_try_init(|| async {
-            tokio::task::spawn_blocking(trust::connector).await.map_err(|error| error.to_string())?
+            tokio::task::spawn_blocking(tls::connector).await.map_err(|error| error.to_string())?
         });
         made.await
     }
 }
 
-/// Speaks HTTP/1.1 over a connection, once.
+/// Sends one HTTP/1.1 request over a connection.
 async fn speak<S, B>(
     stream: S,
     request: Request<B>,
     unwanted: impl Future<Output = ()> + Send + 'static,
-) -> Result<Response<Streamed>, ExchangeError>
+) -> Result<Response<ResponseBody>, ExchangeError>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     B: Body<Data = Bytes> + Send + 'static,
@@ -169,12 +164,21 @@ where
         }
     }));
     let response = sender.send_request(request).await.map_err(hyper_error)?;
-    // The buffer's own limit is looked at between reads only.
+    // The buffer's own limit is checked between reads only.
     let size: usize = response.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
     if size > MAX_HEADER_BYTES {
         return Err(ExchangeError::Headers);
     }
-    Ok(response.map(|incoming| Streamed { incoming, _driver: driver }))
+    Ok(response.map(|incoming| ResponseBody { incoming, _driver: driver }))
+}
+
+/// Why a TLS handshake failed.
+fn handshake_error(at: String, error: &std::io::Error) -> ExchangeError {
+    match tls::cause(error) {
+        Some(TlsError::InvalidCertificate(why)) => ExchangeError::Certificate(at, tls::certificate_problem(why)),
+        Some(other) => ExchangeError::Tls(at, tls::tls_problem(other)),
+        None => ExchangeError::Incomplete,
+    }
 }
 
 fn hyper_error(error: hyper::Error) -> ExchangeError {
@@ -187,7 +191,7 @@ fn hyper_error(error: hyper::Error) -> ExchangeError {
     }
 }
 
-/// A connection, for as long as somebody wants what comes over it.
+/// The task that drives a connection, until it is dropped.
 struct Driver(JoinHandle<()>);
 
 impl Drop for Driver {
@@ -196,14 +200,14 @@ impl Drop for Driver {
     }
 }
 
-/// The body of an answer. Dropping it closes the connection.
-pub struct Streamed {
+/// The body of a response. Dropping it closes the connection.
+pub struct ResponseBody {
     incoming: Incoming,
     _driver: Driver,
 }
 
-impl Streamed {
-    /// Polls for the next piece; trailers are left out, since nobody has checked them.
+impl ResponseBody {
+    /// Polls for the next piece. Trailers are skipped, since they are not checked.
     pub fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, ExchangeError>>> {
         loop {
             let mut frame = self.incoming.frame();
@@ -219,7 +223,7 @@ impl Streamed {
         }
     }
 
-    /// The length that its head promised, if it did.
+    /// The length that the head announced, if any.
     pub fn promised(&self) -> Option<u64> {
         self.incoming.size_hint().exact()
     }

@@ -1,46 +1,47 @@
-//! Requests to servers whose names come from strangers: every address is looked at before it is connected to, redirects
-//! are followed by hand, and every answer is bounded in size, time and slowness.
+//! Requests to servers that untrusted parties name: every address is checked before connecting, redirects are checked one
+//! by one, and every response is bounded in size, time and minimum speed.
 
-use super::{HeaderMap, Method, Outbound, OutboundError, Told, base_client, place, reasons};
+use super::client::{ClientBuildError, OutboundClient, OutboundResponse, base_client, error_chain, origin_of};
 use bytes::Bytes;
-use policy::Reach;
+use policy::AddressClass;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use reqwest::header;
+use reqwest::header::{self, HeaderMap};
+use reqwest::Method;
 use std::net::IpAddr;
 use std::time::Duration;
 use url::{Host, Origin, Url};
 
-/// Redirects of one request. More are a loop, or a hunt through hosts.
+/// Redirects of one request. More are likely a loop.
 const REDIRECTS: usize = 3;
-/// An answer that brings less than [`PACE`] in this time is given up: a byte a second would hold us for days.
+/// A response that brings less than [`MIN_WINDOW_BYTES`] in this time is aborted: a byte a second would take days.
 const WINDOW: Duration = Duration::from_secs(5);
-/// Bytes that must have come when a [`WINDOW`] is over.
-const PACE: usize = 1_024;
+/// Bytes that must arrive within each [`WINDOW`].
+const MIN_WINDOW_BYTES: usize = 1_024;
 
-/// How near to this machine a request may lead, besides to the public internet. Metadata services, groups and reserved
-/// space are never reached.
+/// Which networks a request may reach besides the public internet. Metadata services, multicast and reserved space are
+/// never reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Near {
-    /// Nowhere else.
+pub enum AllowedNetwork {
     Public,
-    /// To this machine, because it was named so.
+    /// This machine, because the URL names it.
     Loopback,
-    /// To private networks too, because the operator said so.
+    /// This machine and private networks, because the operator allowed it.
     Private,
 }
 
-impl Near {
-    /// Whether this address may be connected to; else what it is.
+impl AllowedNetwork {
+    /// Whether this address may be connected to; the error says what it is.
     fn permits(self, address: IpAddr) -> Result<(), &'static str> {
-        match (Reach::of(address), self) {
-            (Reach::Public, _) | (Reach::Private(_), Self::Private) => Ok(()),
-            (Reach::Private(_), Self::Loopback) if address.to_canonical().is_loopback() => Ok(()),
-            (Reach::Private(what) | Reach::Never(what), _) => Err(what),
+        match (AddressClass::from_ip(address), self) {
+            (AddressClass::Public, _) | (AddressClass::Private(_), Self::Private) => Ok(()),
+            (AddressClass::Private(_), Self::Loopback) if address.to_canonical().is_loopback() => Ok(()),
+            (AddressClass::Private(what) | AddressClass::Forbidden(what), _) => Err(what),
         }
     }
 
-    /// After a redirect to somebody else: what was allowed for a named host is not allowed for whom that host names.
-    fn elsewhere(self) -> Self {
+    /// The network after a redirect to another origin: what was allowed for a named host does not extend to hosts that it
+    /// redirects to.
+    fn after_redirect(self) -> Self {
         match self {
             Self::Public | Self::Loopback => Self::Public,
             Self::Private => Self::Private,
@@ -48,34 +49,28 @@ impl Near {
     }
 }
 
-/// One request.
 #[derive(Clone)]
-pub struct Visit {
-    /// Such as GET.
+pub struct GuardedRequest {
     pub method: Method,
-    /// Where; https, or plain http to this machine.
+    /// https, or plain http to this machine.
     pub url: Url,
-    /// An `Authorization` goes to this URL's origin only.
+    /// An `Authorization` header is sent to this URL's origin only.
     pub headers: HeaderMap,
-    /// The body.
     pub body: Bytes,
-    /// Where it may lead.
-    pub near: Near,
-    /// Whether redirects are followed. Requests that carry a secret in exchange for another follow none.
+    pub network: AllowedNetwork,
+    /// Whether redirects are followed. Requests that exchange a secret for a token follow none.
     pub follow: bool,
-    /// From connecting to the last byte of the answer, redirects included.
+    /// From connecting to the last byte of the response, redirects included.
     pub timeout: Duration,
-    /// Of the answer's body, in bytes.
+    /// Maximum size of the response's body, in bytes.
     pub max_body: u64,
 }
 
-/// Why there is no answer.
 #[derive(Debug, Clone, thiserror::Error)]
-#[allow(missing_docs, reason = "each variant's sentence says what its fields are")]
-pub enum VisitError {
+pub enum GuardedError {
     #[error("`{0}` gave no whole answer within {t}", t = humantime::format_duration(*.1))]
     Timeout(String, Duration),
-    #[error("`{0}` answers so slowly that it is given up: fewer than {PACE} bytes in {t}", t = humantime::format_duration(WINDOW))]
+    #[error("`{0}` answers so slowly that it is given up: fewer than {MIN_WINDOW_BYTES} bytes in {t}", t = humantime::format_duration(WINDOW))]
     Slow(String),
     #[error("the answer of `{0}` is larger than {1} bytes")]
     TooLarge(String, u64),
@@ -89,8 +84,8 @@ pub enum VisitError {
     Redirect { from: String, to: String, why: &'static str },
 }
 
-/// Names are resolved once for a connection, all their addresses are looked at, and one of those is connected to.
-struct Checked(Near);
+/// A resolver that checks all addresses of a name; only these are connected to.
+struct CheckedResolver(AllowedNetwork);
 
 /// An address that a name resolved to.
 #[derive(Debug, thiserror::Error)]
@@ -100,14 +95,14 @@ struct Forbidden {
     what: &'static str,
 }
 
-impl Resolve for Checked {
+impl Resolve for CheckedResolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let near = self.0;
+        let network = self.0;
         Box::pin(async move {
             let found: Vec<_> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
             for address in found.iter().map(std::net::SocketAddr::ip) {
-                near.permits(address).map_err(|what| Forbidden { address, what })?;
-                // Plain http goes there: a resolver must not be able to send it elsewhere.
+                network.permits(address).map_err(|what| Forbidden { address, what })?;
+                // Plain http to localhost is allowed, so a resolver must not send it elsewhere.
                 if name.as_str() == "localhost" && !address.is_loopback() {
                     return Err(Forbidden { address, what: "not this machine" }.into());
                 }
@@ -117,80 +112,80 @@ impl Resolve for Checked {
     }
 }
 
-/// The clients, one for each [`Near`]: a connection is never shared between requests that may lead to different places.
-pub struct Guarded {
+/// A client for each [`AllowedNetwork`]: requests with different permissions never share a connection.
+pub struct GuardedClient {
     public: reqwest::Client,
     loopback: reqwest::Client,
     private: reqwest::Client,
 }
 
-impl Guarded {
+impl GuardedClient {
     /// With the certificates that this machine trusts.
-    pub fn new() -> Result<Self, OutboundError> {
-        let client = |near| Outbound::made(base_client().dns_resolver(std::sync::Arc::new(Checked(near))));
-        Ok(Self { public: client(Near::Public)?, loopback: client(Near::Loopback)?, private: client(Near::Private)? })
+    pub fn new() -> Result<Self, ClientBuildError> {
+        let client = |network| OutboundClient::build(base_client().dns_resolver(std::sync::Arc::new(CheckedResolver(network))));
+        Ok(Self { public: client(AllowedNetwork::Public)?, loopback: client(AllowedNetwork::Loopback)?, private: client(AllowedNetwork::Private)? })
     }
 
-    /// Asks, and follows redirects if the visit says so.
-    pub async fn visit(&self, visit: Visit) -> Result<Told, VisitError> {
-        let (timeout, at) = (visit.timeout, place(&visit.url));
-        tokio::time::timeout(timeout, self.follow(visit)).await.unwrap_or(Err(VisitError::Timeout(at, timeout)))
+    /// Sends a request, and follows redirects if it allows them.
+    pub async fn send(&self, request: GuardedRequest) -> Result<OutboundResponse, GuardedError> {
+        let (timeout, at) = (request.timeout, origin_of(&request.url));
+        tokio::time::timeout(timeout, self.follow(request)).await.unwrap_or(Err(GuardedError::Timeout(at, timeout)))
     }
 
-    async fn follow(&self, mut visit: Visit) -> Result<Told, VisitError> {
+    async fn follow(&self, mut request: GuardedRequest) -> Result<OutboundResponse, GuardedError> {
         for _ in 0..=REDIRECTS {
-            let told = self.once(&visit).await?;
-            if !(visit.follow && matches!(told.status, 301 | 302 | 303 | 307 | 308)) {
+            let told = self.once(&request).await?;
+            if !(request.follow && matches!(told.status, 301 | 302 | 303 | 307 | 308)) {
                 return Ok(told);
             }
-            redirect(&mut visit, told.headers.get(header::LOCATION))?;
+            redirect(&mut request, told.headers.get(header::LOCATION))?;
         }
-        let at = place(&visit.url);
-        Err(VisitError::Redirect { from: at.clone(), to: at, why: "there were too many" })
+        let at = origin_of(&request.url);
+        Err(GuardedError::Redirect { from: at.clone(), to: at, why: "there were too many" })
     }
 
-    async fn once(&self, visit: &Visit) -> Result<Told, VisitError> {
-        let at = place(&visit.url);
-        permitted(&visit.url, visit.near)?;
-        let client = match visit.near {
-            Near::Public => &self.public,
-            Near::Loopback => &self.loopback,
-            Near::Private => &self.private,
+    async fn once(&self, request: &GuardedRequest) -> Result<OutboundResponse, GuardedError> {
+        let at = origin_of(&request.url);
+        permitted(&request.url, request.network)?;
+        let client = match request.network {
+            AllowedNetwork::Public => &self.public,
+            AllowedNetwork::Loopback => &self.loopback,
+            AllowedNetwork::Private => &self.private,
         };
         let lost = |error: reqwest::Error| {
             refused_address(&error, &at)
-                .unwrap_or_else(|| VisitError::Unreachable(at.clone(), reasons(&error.without_url())))
+                .unwrap_or_else(|| GuardedError::Unreachable(at.clone(), error_chain(&error.without_url())))
         };
-        let request = client.request(visit.method.clone(), visit.url.clone());
-        let request = request.headers(visit.headers.clone()).body(visit.body.clone());
-        let mut response = request.send().await.map_err(lost)?;
-        let too_large = || VisitError::TooLarge(at.clone(), visit.max_body);
-        if visit.method != Method::HEAD && response.content_length().is_some_and(|length| length > visit.max_body) {
+        let builder = client.request(request.method.clone(), request.url.clone());
+        let builder = builder.headers(request.headers.clone()).body(request.body.clone());
+        let mut response = builder.send().await.map_err(lost)?;
+        let too_large = || GuardedError::TooLarge(at.clone(), request.max_body);
+        if request.method != Method::HEAD && response.content_length().is_some_and(|length| length > request.max_body) {
             return Err(too_large());
         }
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let (mut body, mut open) = (Vec::new(), true);
         while open {
-            let wanted = body.len() + PACE;
+            let wanted = body.len() + MIN_WINDOW_BYTES;
             let paced = async {
                 while open && body.len() < wanted {
                     match response.chunk().await.map_err(lost)? {
-                        Some(piece) if (body.len() + piece.len()) as u64 > visit.max_body => return Err(too_large()),
+                        Some(piece) if (body.len() + piece.len()) as u64 > request.max_body => return Err(too_large()),
                         Some(piece) => body.extend_from_slice(&piece),
                         None => open = false,
                     }
                 }
                 Ok(())
             };
-            tokio::time::timeout(WINDOW, paced).await.unwrap_or_else(|_| Err(VisitError::Slow(at.clone())))?;
+            tokio::time::timeout(WINDOW, paced).await.unwrap_or_else(|_| Err(GuardedError::Slow(at.clone())))?;
         }
-        Ok(Told { status, headers, body })
+        Ok(OutboundResponse { status, headers, body })
     }
 }
 
-/// What can be said of a URL before its name is resolved.
-fn permitted(url: &Url, near: Near) -> Result<(), VisitError> {
-    let plain = || VisitError::Plain(place(url));
+/// Checks a URL before its name is resolved.
+fn permitted(url: &Url, network: AllowedNetwork) -> Result<(), GuardedError> {
+    let plain = || GuardedError::Plain(origin_of(url));
     let address = match url.host().ok_or_else(plain)? {
         Host::Ipv4(address) => Some(IpAddr::V4(address)),
         Host::Ipv6(address) => Some(IpAddr::V6(address)),
@@ -200,43 +195,43 @@ fn permitted(url: &Url, near: Near) -> Result<(), VisitError> {
     if url.scheme() != "https" && !(url.scheme() == "http" && local) {
         return Err(plain());
     }
-    match address.map(|address| (address, near.permits(address))) {
-        Some((address, Err(what))) => Err(VisitError::Address { place: place(url), address, what }),
+    match address.map(|address| (address, network.permits(address))) {
+        Some((address, Err(what))) => Err(GuardedError::Address { place: origin_of(url), address, what }),
         Some((_, Ok(()))) | None => Ok(()),
     }
 }
 
-/// Turns a visit to where it was redirected, without what was meant for the first host.
-fn redirect(visit: &mut Visit, location: Option<&header::HeaderValue>) -> Result<(), VisitError> {
-    let from = place(&visit.url);
-    let fail = |to: String, why| Err(VisitError::Redirect { from: from.clone(), to, why });
-    let Some(to) = location.and_then(|value| value.to_str().ok()).and_then(|text| visit.url.join(text).ok()) else {
+/// Points a request to where it was redirected, without the credentials and permissions of the first host.
+fn redirect(request: &mut GuardedRequest, location: Option<&header::HeaderValue>) -> Result<(), GuardedError> {
+    let from = origin_of(&request.url);
+    let fail = |to: String, why| Err(GuardedError::Redirect { from: from.clone(), to, why });
+    let Some(to) = location.and_then(|value| value.to_str().ok()).and_then(|text| request.url.join(text).ok()) else {
         return fail("nowhere".into(), "it names no address");
     };
-    if visit.method != Method::GET && visit.method != Method::HEAD {
-        return fail(place(&to), "the request changes something");
+    if request.method != Method::GET && request.method != Method::HEAD {
+        return fail(origin_of(&to), "the request changes something");
     }
-    let same = matches!(to.origin(), Origin::Tuple(..)) && to.origin() == visit.url.origin();
+    let same = matches!(to.origin(), Origin::Tuple(..)) && to.origin() == request.url.origin();
     if !same && to.scheme() != "https" {
-        return fail(place(&to), "it is not https");
+        return fail(origin_of(&to), "it is not https");
     }
     if !to.username().is_empty() || to.password().is_some() {
-        return fail(place(&to), "it holds a user or a password");
+        return fail(origin_of(&to), "it holds a user or a password");
     }
     if !same {
-        visit.near = visit.near.elsewhere();
-        visit.headers.remove(header::AUTHORIZATION);
+        request.network = request.network.after_redirect();
+        request.headers.remove(header::AUTHORIZATION);
     }
-    visit.url = to;
+    request.url = to;
     Ok(())
 }
 
-/// Whether a request failed because of where its name led.
-fn refused_address(error: &(dyn std::error::Error + 'static), at: &str) -> Option<VisitError> {
+/// The error of a request that failed because its name resolved to a forbidden address.
+fn refused_address(error: &(dyn std::error::Error + 'static), at: &str) -> Option<GuardedError> {
     let mut cause = Some(error);
     while let Some(error) = cause {
         if let Some(Forbidden { address, what }) = error.downcast_ref() {
-            return Some(VisitError::Address { place: at.to_owned(), address: *address, what });
+            return Some(GuardedError::Address { place: at.to_owned(), address: *address, what });
         }
         cause = error.source();
     }

@@ -1,20 +1,19 @@
-//! The network itself, as little of it as is needed: names to addresses, and a connection to one address.
+//! Access to the network: resolving names and connecting to addresses.
 
 use async_trait::async_trait;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use tokio::net::{TcpStream, lookup_host};
 
-/// Reaches others. A trait, so that a test can answer for the whole internet.
+/// A network. A trait, so that tests can replace the internet.
 #[async_trait]
 pub trait Network: Send + Sync {
-    /// All addresses of a name, asked for once.
+    /// Resolves a name to all its addresses.
     async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;
-    /// Connects to this very address.
     async fn connect(&self, address: SocketAddr) -> io::Result<TcpStream>;
 }
 
-/// This machine's resolver and sockets. Neither knows a proxy.
+/// This machine's resolver and sockets, without proxies.
 #[derive(Debug, Clone, Copy)]
 pub struct SystemNetwork;
 

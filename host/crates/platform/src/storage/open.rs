@@ -1,6 +1,6 @@
-//! Opening the file: private to its user, held by one process, whole, and of a format that is known.
+//! Opens the database of sessions: private to its user, locked by one process, intact and of a known format.
 
-use super::StorageError;
+use super::error::StorageError;
 use rusqlite::{Connection, ErrorCode};
 use std::fs;
 use std::io;
@@ -11,10 +11,10 @@ use std::time::Duration;
 const FILE: &str = "portcullis.db";
 /// Format of the tables.
 const FORMAT: i64 = 1;
-/// How long to wait for a predecessor that is about to end.
+/// How long to wait for a previous process that is about to end.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// `AUTOINCREMENT`: the number of a removed stream must not come back while somebody still writes to the old one.
+/// `AUTOINCREMENT`: the id of a removed stream must not be reused while somebody still writes to it.
 const TABLES: &str = "
 CREATE TABLE session (
     id TEXT PRIMARY KEY,
@@ -43,7 +43,7 @@ CREATE TABLE event (
 ) STRICT;
 ";
 
-/// The folder is there, and only its user writes to it.
+/// Creates the folder if it is missing, and checks that only its user can write to it.
 pub(super) fn private(folder: &Path) -> Result<(), StorageError> {
     let unusable = |error: io::Error| StorageError::Folder { path: folder.to_owned(), problem: error.to_string() };
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(unusable)?;
@@ -81,14 +81,14 @@ pub(super) fn open(folder: &Path) -> Result<Connection, StorageError> {
     Ok(connection)
 }
 
-/// Made here, because SQLite would let others read it; what it puts beside it takes after it.
+/// Creates the file, because SQLite would let others read it. SQLite's other files get the same permissions.
 pub(super) fn make(path: &Path) -> Result<(), StorageError> {
     let broken = |error: io::Error| StorageError::Broken { path: path.to_owned(), problem: error.to_string() };
     fs::OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path).map(drop).map_err(broken)
 }
 
-/// One process at a time, from now on: two servers would each take the other's running calls for dead. A commit is
-/// safe from a crash of this process at once, from a crash of the machine within seconds.
+/// Locks the file for this process: two servers would each consider the other's running calls abandoned. A commit
+/// survives a crash of this process at once, and a crash of the machine after some seconds.
 fn settle(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(PATIENCE)?;
     connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
@@ -96,12 +96,12 @@ fn settle(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "trusted_schema", false)?;
-    // Nothing of it goes into a folder that others use.
+    // No temporary files in a shared folder.
     connection.pragma_update(None, "temp_store", "MEMORY")?;
-    // What was once a long log of changes does not stay on the disk for ever.
+    // The write-ahead log shrinks again after it was long.
     connection.pragma_update(None, "journal_size_limit", 16 << 20)?;
     connection.set_prepared_statement_cache_capacity(64);
-    // Takes the lock, and finds out now whether the file can be written.
+    // Takes the lock and checks that the file is writable.
     connection.execute_batch("BEGIN EXCLUSIVE; COMMIT")?;
     connection.pragma_update(
         None,

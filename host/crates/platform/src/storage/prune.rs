@@ -1,14 +1,14 @@
-//! What is old, or too much, is removed. Running calls are never touched.
+//! Removes old sessions and streams, never those of running calls.
 
 use rusqlite::{Connection, OptionalExtension};
 
-/// A session nobody used for so long is over.
+/// An idle session ends after this time.
 const SESSION_SECONDS: i64 = 24 * 3_600;
-/// A client that came and did not introduce itself is gone.
+/// A session without a handshake ends after this time.
 const HANDSHAKE_SECONDS: i64 = 120;
-/// How long an answer waits for a client that lost its connection.
+/// How long a response is kept for a client that lost its connection.
 const ANSWER_SECONDS: i64 = 3_600;
-/// All ended streams together: bounds the file. Running ones are bounded by what a call may say.
+/// Size of all ended streams together. Bounds the file; running streams are bounded by the output limit of their calls.
 const MAX_BYTES: i64 = 256 << 20;
 
 pub(super) fn prune(connection: &Connection, now: i64) -> rusqlite::Result<()> {
@@ -18,7 +18,7 @@ pub(super) fn prune(connection: &Connection, now: i64) -> rusqlite::Result<()> {
     shrink(connection, MAX_BYTES)
 }
 
-/// Removes ended streams, oldest first, until the rest fits.
+/// Removes ended streams, oldest first, until the rest fits into `max` bytes.
 pub(super) fn shrink(connection: &Connection, max: i64) -> rusqlite::Result<()> {
     let sql = "SELECT coalesce(sum(bytes), 0) FROM stream WHERE ended IS NOT NULL";
     let mut bytes: i64 = connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;

@@ -1,46 +1,46 @@
-//! Sessions: who may have how many, and what a client said when it came.
+//! Sessions: how many there may be, and the client's handshake.
 
-use super::{Pending, Storage};
+use super::session_store::SessionStore;
+use super::worker::PendingResult;
 use rusqlite::{Connection, OptionalExtension};
 
-/// Sessions named as candidates for making room.
+/// Sessions that are suggested for eviction.
 const CANDIDATES: u32 = 16;
 
-/// How many sessions there may be: each holds memory while it is used, and a place in the file afterwards.
+/// How many sessions there may be: each takes memory while it is used, and space in the file afterwards.
 #[derive(Debug, Clone, Copy)]
-pub struct Quota {
+pub struct SessionQuota {
     /// Of all principals together.
     pub all: u32,
-    /// Of one, so that one cannot lock out all others.
+    /// Of one principal, so that it cannot lock out others.
     pub own: u32,
 }
 
-/// Whether there is room for a session.
+/// Whether a session was created.
 #[derive(Debug, PartialEq)]
-pub enum Admission {
-    /// It is noted.
+pub enum SessionAdmission {
     Admitted,
-    /// There is none. These of the same principal have been idle longest, longest first.
+    /// There are too many. These sessions of the same principal have been idle longest, longest first.
     Full(Vec<String>),
 }
 
-impl Storage {
-    /// Makes room for a new session of a principal.
-    pub fn admit(&self, id: String, principal: String, quota: Quota) -> Pending<Admission> {
+impl SessionStore {
+    /// Creates a session of a principal, if the quota allows it.
+    pub fn admit(&self, id: String, principal: String, quota: SessionQuota) -> PendingResult<SessionAdmission> {
         let now = self.now();
         self.worker.ask(move |connection| admit(connection, &id, &principal, quota, now))
     }
 
-    /// Keeps what the client said when it came; from now on the session survives a restart.
-    pub fn keep_handshake(&self, id: String, handshake: String) -> Pending<()> {
+    /// Stores the client's handshake; from now on the session survives a restart.
+    pub fn keep_handshake(&self, id: String, handshake: String) -> PendingResult<()> {
         self.worker.ask(move |connection| {
             let sql = "UPDATE session SET handshake = ?2 WHERE id = ?1";
             connection.prepare_cached(sql)?.execute((id, handshake)).map(|_| ())
         })
     }
 
-    /// What the client of a session said, if there is one of that id and principal.
-    pub fn handshake(&self, id: String, principal: String) -> Pending<Option<String>> {
+    /// The handshake of the session with this id and principal.
+    pub fn handshake(&self, id: String, principal: String) -> PendingResult<Option<String>> {
         let now = self.now();
         self.worker.ask(move |connection| {
             let sql = "UPDATE session SET used = ?3 WHERE id = ?1 AND principal = ?2 AND handshake IS NOT NULL RETURNING handshake";
@@ -48,8 +48,8 @@ impl Storage {
         })
     }
 
-    /// These sessions are in use.
-    pub fn touch(&self, ids: Vec<String>) -> Pending<()> {
+    /// Marks sessions as used.
+    pub fn touch(&self, ids: Vec<String>) -> PendingResult<()> {
         let now = self.now();
         self.worker.ask(move |connection| {
             let mut update = connection.prepare_cached("UPDATE session SET used = ?2 WHERE id = ?1")?;
@@ -57,8 +57,8 @@ impl Storage {
         })
     }
 
-    /// Removes a session with everything of it. False when there is none of that id and principal.
-    pub fn forget(&self, id: String, principal: String) -> Pending<bool> {
+    /// Removes a session with its streams. False if there is none with this id and principal.
+    pub fn forget(&self, id: String, principal: String) -> PendingResult<bool> {
         self.worker.ask(move |connection| {
             let sql = "DELETE FROM session WHERE id = ?1 AND principal = ?2";
             connection.prepare_cached(sql)?.execute((id, principal)).map(|removed| removed > 0)
@@ -66,7 +66,7 @@ impl Storage {
     }
 }
 
-fn admit(connection: &Connection, id: &str, principal: &str, quota: Quota, now: i64) -> rusqlite::Result<Admission> {
+fn admit(connection: &Connection, id: &str, principal: &str, quota: SessionQuota, now: i64) -> rusqlite::Result<SessionAdmission> {
     let count = "SELECT count(*), count(*) FILTER (WHERE principal = ?1) FROM session";
     let (all, own): (u32, u32) =
         connection.prepare_cached(count)?.query_row([principal], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -74,9 +74,9 @@ fn admit(connection: &Connection, id: &str, principal: &str, quota: Quota, now: 
         let oldest = "SELECT id FROM session WHERE principal = ?1 ORDER BY used LIMIT ?2";
         let mut oldest = connection.prepare_cached(oldest)?;
         let ids = oldest.query_map((principal, CANDIDATES), |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-        return Ok(Admission::Full(ids));
+        return Ok(SessionAdmission::Full(ids));
     }
     let sql = "INSERT INTO session (id, principal, used) VALUES (?1, ?2, ?3)";
     connection.prepare_cached(sql)?.execute((id, principal, now))?;
-    Ok(Admission::Admitted)
+    Ok(SessionAdmission::Admitted)
 }

@@ -1,41 +1,38 @@
-//! Streams and their events: numbered from 1, appended, read again from any number on.
+//! Streams and their events, which are numbered from 1 and can be replayed from any number.
 
-use super::{Pending, Storage, StorageError, Undone};
+use super::error::StorageError;
+use super::session_store::SessionStore;
+use super::worker::{PendingResult, RejectedJob};
 use rusqlite::{Connection, OptionalExtension, Row};
 
-/// What a stream without events takes, so that many empty ones count too.
+/// Size that is counted for a stream without events, so that many empty ones count too.
 const STREAM_BYTES: u32 = 512;
-/// Ended streams kept of one session: more would mean that its client asked much and reads nothing.
+/// Ended streams that are kept per session. A client with more sends requests without reading responses.
 const KEPT_ENDED: u32 = 64;
-/// One page of events for a reader that catches up: bounds what it holds in memory.
+/// One page of events for a reader that catches up. Bounds its memory.
 const PAGE_EVENTS: u32 = 64;
 const PAGE_BYTES: usize = 1 << 20;
 
-/// A stored stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamKey(i64);
 
 /// What is known of a stream.
 #[derive(Debug, PartialEq)]
 pub struct StreamRecord {
-    /// To read it by.
     pub key: StreamKey,
-    /// The request it answers, as it was noted; none: the session's own stream.
+    /// The request it answers; `None` for the session's own stream.
     pub request: Option<String>,
-    /// Number of its last event; 0: none yet.
+    /// Number of its last event; 0 if there is none.
     pub last: u32,
-    /// Events up to this number are gone.
+    /// Events up to this number were removed.
     pub pruned: u32,
-    /// Nothing more will come.
     pub ended: bool,
 }
 
-/// One event.
 #[derive(Debug, PartialEq)]
-pub struct Event {
+pub struct StreamEvent {
     /// Its number in its stream.
     pub number: u32,
-    /// What was said.
     pub message: String,
 }
 
@@ -51,14 +48,14 @@ fn record(row: &Row<'_>) -> rusqlite::Result<StreamRecord> {
 
 const RECORD: &str = "SELECT id, request, last, pruned, ended IS NOT NULL FROM stream";
 
-impl Storage {
+impl SessionStore {
     /// Opens the stream that answers a request.
-    pub fn open_stream(&self, session: String, token: String, request: String) -> Pending<StreamKey> {
+    pub fn open_stream(&self, session: String, token: String, request: String) -> PendingResult<StreamKey> {
         self.worker.ask(move |connection| insert(connection, &session, &token, Some(&request)))
     }
 
-    /// The session's own stream and its token, opened when there is none.
-    pub fn own_stream(&self, session: String, token: String) -> Pending<(String, StreamRecord)> {
+    /// The session's own stream and its token; opened if there is none.
+    pub fn own_stream(&self, session: String, token: String) -> PendingResult<(String, StreamRecord)> {
         self.worker.ask(move |connection| {
             let sql = "SELECT token FROM stream WHERE session = ?1 AND request IS NULL";
             let found: Option<String> =
@@ -73,43 +70,43 @@ impl Storage {
         })
     }
 
-    /// A stream of this session by its token; a token of another session finds nothing.
-    pub fn find_stream(&self, session: String, token: String) -> Pending<Option<StreamRecord>> {
+    /// A stream of this session by its token. Tokens of other sessions are not found.
+    pub fn find_stream(&self, session: String, token: String) -> PendingResult<Option<StreamRecord>> {
         self.worker.ask(move |connection| {
             let sql = format!("{RECORD} WHERE session = ?1 AND token = ?2");
             connection.prepare_cached(&sql)?.query_row((session, token), record).optional()
         })
     }
 
-    /// Appends an event; `end`: it is the last one. Events up to `prune` are removed. `done` is told in the order of
+    /// Appends an event; with `end` it is the last one. Events up to `prune` are removed. `done` is called in the order of
     /// these calls.
     pub fn append(
         &self,
         stream: StreamKey,
-        event: Event,
+        event: StreamEvent,
         end: bool,
         prune: u32,
         done: impl FnOnce(Result<(), StorageError>) + Send + 'static,
-    ) -> Option<Undone> {
+    ) -> Option<RejectedJob> {
         let ended = end.then(|| self.now());
         self.worker.tell(move |connection| append(connection, stream, &event, ended, prune), done)
     }
 
-    /// Ends a stream without a last word.
-    pub fn end_stream(&self, stream: StreamKey) -> Pending<()> {
+    /// Ends a stream without a last event.
+    pub fn end_stream(&self, stream: StreamKey) -> PendingResult<()> {
         let now = self.now();
         self.worker.ask(move |connection| end(connection, stream, now))
     }
 
-    /// Events after this number, a page of them.
-    pub fn events(&self, stream: StreamKey, after: u32) -> Pending<Vec<Event>> {
+    /// A page of events after this number.
+    pub fn events(&self, stream: StreamKey, after: u32) -> PendingResult<Vec<StreamEvent>> {
         self.worker.ask(move |connection| {
             let sql = "SELECT number, message FROM event WHERE stream = ?1 AND number > ?2 ORDER BY number LIMIT ?3";
             let mut select = connection.prepare_cached(sql)?;
             let mut rows = select.query((stream.0, after, PAGE_EVENTS))?;
             let (mut page, mut bytes) = (Vec::new(), 0);
             while let Some(row) = rows.next()? {
-                let event = Event { number: row.get(0)?, message: row.get(1)? };
+                let event = StreamEvent { number: row.get(0)?, message: row.get(1)? };
                 bytes += event.message.len();
                 page.push(event);
                 if bytes > PAGE_BYTES {
@@ -120,8 +117,8 @@ impl Storage {
         })
     }
 
-    /// Ends all streams that a process left open when it died, each with a last word made of the request it answers.
-    pub fn end_abandoned(&self, last_word: impl Fn(&str) -> String + Send + 'static) -> Pending<usize> {
+    /// Ends all streams that a crashed process left open, each with a last event made from the request it answers.
+    pub fn end_abandoned(&self, last_word: impl Fn(&str) -> String + Send + 'static) -> PendingResult<usize> {
         let now = self.now();
         self.worker.ask(move |connection| {
             let sql = format!("{RECORD} WHERE ended IS NULL AND request IS NOT NULL");
@@ -129,7 +126,7 @@ impl Storage {
             let open: Vec<StreamRecord> = select.query_map([], record)?.collect::<rusqlite::Result<_>>()?;
             for stream in &open {
                 let message = last_word(stream.request.as_deref().unwrap_or_default());
-                append(connection, stream.key, &Event { number: stream.last + 1, message }, Some(now), 0)?;
+                append(connection, stream.key, &StreamEvent { number: stream.last + 1, message }, Some(now), 0)?;
             }
             Ok(open.len())
         })
@@ -144,7 +141,7 @@ fn insert(connection: &Connection, session: &str, token: &str, request: Option<&
 fn append(
     connection: &Connection,
     stream: StreamKey,
-    event: &Event,
+    event: &StreamEvent,
     ended: Option<i64>,
     prune: u32,
 ) -> rusqlite::Result<()> {

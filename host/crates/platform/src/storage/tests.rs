@@ -1,13 +1,15 @@
-//! The state: kept over restarts, in order, bounded, and refused when it is not what it should be.
+//! The session store: it survives restarts, keeps order, is bounded, and refuses damaged files.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-use super::streams::Event;
+use super::streams::StreamEvent;
 use super::*;
+use crate::clock::Clock;
+use std::sync::Arc;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// A clock that stands still until it is set.
+/// A clock that moves only when it is set.
 #[derive(Default)]
 struct Stopped(AtomicU64);
 
@@ -20,13 +22,13 @@ impl Clock for Stopped {
     }
 }
 
-const QUOTA: Quota = Quota { all: 3, own: 2 };
+const QUOTA: SessionQuota = SessionQuota { all: 3, own: 2 };
 
-fn event(number: u32, message: &str) -> Event {
-    Event { number, message: message.into() }
+fn event(number: u32, message: &str) -> StreamEvent {
+    StreamEvent { number, message: message.into() }
 }
 
-async fn append(storage: &Storage, key: StreamKey, number: u32, message: &str, end: bool, prune: u32) {
+async fn append(storage: &SessionStore, key: StreamKey, number: u32, message: &str, end: bool, prune: u32) {
     let (done, told) = tokio::sync::oneshot::channel();
     drop(storage.append(key, event(number, message), end, prune, |result| done.send(result).unwrap()));
     told.await.unwrap().unwrap();
@@ -35,9 +37,9 @@ async fn append(storage: &Storage, key: StreamKey, number: u32, message: &str, e
 #[tokio::test]
 async fn what_was_said_outlives_the_process() {
     let folder = tempfile::tempdir().unwrap();
-    let open = || Storage::open(folder.path(), Arc::new(Stopped::default())).unwrap();
+    let open = || SessionStore::open(folder.path(), Arc::new(Stopped::default())).unwrap();
     let storage = open();
-    assert_eq!(storage.admit("s".into(), "p".into(), QUOTA).await.unwrap(), Admission::Admitted);
+    assert_eq!(storage.admit("s".into(), "p".into(), QUOTA).await.unwrap(), SessionAdmission::Admitted);
     assert_eq!(storage.handshake("s".into(), "p".into()).await.unwrap(), None, "not introduced yet");
     storage.keep_handshake("s".into(), "hello".into()).await.unwrap();
     let answered = storage.open_stream("s".into(), "t1".into(), "1".into()).await.unwrap();
@@ -68,20 +70,20 @@ async fn what_was_said_outlives_the_process() {
 #[tokio::test]
 async fn a_burst_keeps_its_order_and_a_failed_job_stands_alone() {
     let folder = tempfile::tempdir().unwrap();
-    let storage = Storage::open(folder.path(), Arc::new(Stopped::default())).unwrap();
+    let storage = SessionStore::open(folder.path(), Arc::new(Stopped::default())).unwrap();
     let _ = storage.admit("s".into(), "p".into(), QUOTA).await.unwrap();
     let key = storage.open_stream("s".into(), "t".into(), "1".into()).await.unwrap();
-    let order = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let order = Arc::new(crate::sync::Mutex::new(Vec::new()));
     for number in 1..=300 {
         let order = order.clone();
-        let told = move |result: Result<(), _>| order.lock().unwrap().push((number, result.is_ok()));
+        let told = move |result: Result<(), _>| order.lock().push((number, result.is_ok()));
         drop(storage.append(key, event(number, "x"), false, 0, told));
         if number == 150 {
             drop(storage.append(key, event(number, "twice"), false, 0, |result| assert!(result.is_err())));
         }
     }
     assert!(storage.open_stream("nobody".into(), "u".into(), "1".into()).await.is_err(), "no such session");
-    assert_eq!(*order.lock().unwrap(), (1..=300).map(|number| (number, true)).collect::<Vec<_>>());
+    assert_eq!(*order.lock(), (1..=300).map(|number| (number, true)).collect::<Vec<_>>());
     let page = storage.events(key, 250).await.unwrap();
     assert_eq!(page.iter().map(|event| event.number).collect::<Vec<_>>(), (251..=300).collect::<Vec<_>>());
     append(&storage, key, 301, "y", false, 299).await;
@@ -93,21 +95,21 @@ async fn a_burst_keeps_its_order_and_a_failed_job_stands_alone() {
 async fn there_is_room_for_so_many() {
     let folder = tempfile::tempdir().unwrap();
     let clock = Arc::new(Stopped::default());
-    let storage = Storage::open(folder.path(), clock.clone()).unwrap();
+    let storage = SessionStore::open(folder.path(), clock.clone()).unwrap();
     for (at, id, principal) in [(10, "a", "p"), (20, "b", "p"), (30, "c", "q")] {
         clock.0.store(at, Ordering::Relaxed);
-        assert_eq!(storage.admit(id.into(), principal.into(), QUOTA).await.unwrap(), Admission::Admitted);
+        assert_eq!(storage.admit(id.into(), principal.into(), QUOTA).await.unwrap(), SessionAdmission::Admitted);
     }
     storage.touch(vec!["a".into()]).await.unwrap();
     let full = storage.admit("d".into(), "p".into(), QUOTA).await.unwrap();
-    assert_eq!(full, Admission::Full(vec!["b".into(), "a".into()]), "its own, the idle one first");
-    assert_eq!(storage.admit("d".into(), "r".into(), QUOTA).await.unwrap(), Admission::Full(vec![]));
+    assert_eq!(full, SessionAdmission::Full(vec!["b".into(), "a".into()]), "its own, the idle one first");
+    assert_eq!(storage.admit("d".into(), "r".into(), QUOTA).await.unwrap(), SessionAdmission::Full(vec![]));
 }
 
 #[tokio::test]
 async fn old_and_too_much_is_removed_but_never_what_runs() {
     let folder = tempfile::tempdir().unwrap();
-    let storage = Storage::open(folder.path(), Arc::new(Stopped::default())).unwrap();
+    let storage = SessionStore::open(folder.path(), Arc::new(Stopped::default())).unwrap();
     let _ = storage.admit("s".into(), "p".into(), QUOTA).await.unwrap();
     storage.keep_handshake("s".into(), "hello".into()).await.unwrap();
     let running = storage.open_stream("s".into(), "running".into(), "0".into()).await.unwrap();
@@ -116,7 +118,7 @@ async fn old_and_too_much_is_removed_but_never_what_runs() {
         let key = storage.open_stream("s".into(), format!("t{n}"), "1".into()).await.unwrap();
         append(&storage, key, 1, &"x".repeat(1_000), true, 0).await;
     }
-    let kept = |storage: &Storage| {
+    let kept = |storage: &SessionStore| {
         storage
             .worker
             .ask(|c| c.query_row("SELECT count(*) FROM stream WHERE ended IS NOT NULL", [], |r| r.get::<_, u32>(0)))
@@ -135,8 +137,8 @@ async fn old_and_too_much_is_removed_but_never_what_runs() {
 #[tokio::test]
 async fn what_cannot_be_used_says_so() {
     let folder = tempfile::tempdir().unwrap();
-    let open = || Storage::open(folder.path(), Arc::new(Stopped::default()));
-    let said = |result: Result<Storage, StorageError>| result.err().unwrap().to_string();
+    let open = || SessionStore::open(folder.path(), Arc::new(Stopped::default()));
+    let said = |result: Result<SessionStore, StorageError>| result.err().unwrap().to_string();
     let first = open().unwrap();
     assert!(said(open()).contains("in use by another portcullis"));
     first.close().await;
@@ -159,6 +161,6 @@ async fn what_cannot_be_used_says_so() {
     assert!(said(open()).contains("only you can write to"));
     let under_a_file = folder.path().join("file");
     std::fs::write(&under_a_file, "").unwrap();
-    let said = said(Storage::open(&under_a_file.join("state"), Arc::new(Stopped::default())));
+    let said = said(SessionStore::open(&under_a_file.join("state"), Arc::new(Stopped::default())));
     assert!(said.contains("set PORTCULLIS_STATE or server.state"), "{said}");
 }

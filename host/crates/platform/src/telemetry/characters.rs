@@ -1,6 +1,7 @@
-//! Which characters a text may have that people and models read: none that drives a terminal, and none that one of them
-//! sees and the other does not.
+//! Characters that are unsafe in text for people and models: those that control a terminal, and those that only one of
+//! them can see.
 
+use std::borrow::Cow;
 use unicode_properties::{GeneralCategory, UnicodeEmoji, UnicodeGeneralCategory};
 
 const TEXT_STYLE: char = '\u{fe0e}';
@@ -8,9 +9,9 @@ const EMOJI_STYLE: char = '\u{fe0f}';
 const JOINER: char = '\u{200d}';
 const KEYCAP: char = '\u{20e3}';
 
-/// Control characters, and characters that change or hide what a reader sees: formatting (bidirectional, zero-width,
-/// tags), separators of lines, variation selectors, blanks that are letters, and what has no agreed meaning at all
-/// (private use, not assigned).
+/// Whether it is a control character, or changes or hides what a reader sees: formatting (bidirectional, zero-width,
+/// tags), line separators, variation selectors, invisible letters, and characters without a meaning (private use,
+/// unassigned).
 pub fn is_unsafe(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_control();
@@ -55,9 +56,9 @@ pub fn is_unsafe(c: char) -> bool {
         }
 }
 
-/// The unsafe characters of a text, each with the place where it begins. What makes a picture of emoji is none where it
-/// does so: one selector after an emoji, a joiner between two. Elsewhere the same characters are a way to hide bits.
-pub fn hidden(text: &str) -> impl Iterator<Item = (usize, char)> + '_ {
+/// The unsafe characters of a text, each with its byte offset. Selectors and joiners are safe as part of an emoji: one
+/// selector after an emoji, a joiner between two. Elsewhere they could hide data.
+pub fn unsafe_characters(text: &str) -> impl Iterator<Item = (usize, char)> + '_ {
     let mut before = None;
     let mut rest = text.char_indices().peekable();
     std::iter::from_fn(move || {
@@ -71,6 +72,29 @@ pub fn hidden(text: &str) -> impl Iterator<Item = (usize, char)> + '_ {
             }
         }
     })
+}
+
+/// Makes untrusted text safe for a log line or a terminal: control characters, which could forge records or control the
+/// terminal, and invisible formatting characters are escaped.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    let mut unsafe_ones = unsafe_characters(text).peekable();
+    if unsafe_ones.peek().is_none() {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len() + 16);
+    let mut done = 0;
+    for (at, c) in unsafe_ones {
+        safe.push_str(&text[done..at]);
+        match c {
+            '\n' => safe.push_str("\\n"),
+            '\t' => safe.push_str("\\t"),
+            '\r' => safe.push_str("\\r"),
+            c => safe.extend(c.escape_unicode()),
+        }
+        done = at + c.len_utf8();
+    }
+    safe.push_str(&text[done..]);
+    Cow::Owned(safe)
 }
 
 fn is_part_of_emoji(before: Option<char>, c: char, after: Option<char>) -> bool {
@@ -94,9 +118,9 @@ mod tests {
                    \u{2028} \u{202a} \u{202e} \u{2060} \u{2066} \u{2069} \u{2800} \u{3164} \u{e000} \u{fe00} \u{fe0f} \u{feff} \
                    \u{ffa0} \u{fff9} \u{ffff} \u{1d173} \u{e0001} \u{e0041} \u{e007f} \u{e0100} \u{e01ef} \u{f0000} \u{10fffd}";
         for text in bad.split(' ') {
-            assert_eq!(hidden(text).count(), 1, "{}", text.escape_unicode());
+            assert_eq!(unsafe_characters(text).count(), 1, "{}", text.escape_unicode());
         }
-        // Every character of the ranges by which text is smuggled.
+        // Every character of the ranges that are used to smuggle text.
         let ranges = ['\u{e0000}'..='\u{e0fff}', '\u{fe00}'..='\u{fe0f}', '\u{2060}'..='\u{206f}', '\u{0}'..='\u{1f}'];
         assert!(ranges.into_iter().flatten().all(is_unsafe));
     }
@@ -123,7 +147,7 @@ mod tests {
             "a\u{301}",
             "🇫🇷",
         ] {
-            assert_eq!(hidden(good).next(), None, "{}", good.escape_unicode());
+            assert_eq!(unsafe_characters(good).next(), None, "{}", good.escape_unicode());
         }
     }
 
@@ -138,8 +162,14 @@ mod tests {
             "👍\u{200d}\u{200d}👍",
             "🏴\u{e0067}",
         ] {
-            assert!(hidden(bad).next().is_some(), "{}", bad.escape_unicode());
+            assert!(unsafe_characters(bad).next().is_some(), "{}", bad.escape_unicode());
         }
-        assert_eq!(hidden("ab\u{200b}c").collect::<Vec<_>>(), [(2, '\u{200b}')]);
+        assert_eq!(unsafe_characters("ab\u{200b}c").collect::<Vec<_>>(), [(2, '\u{200b}')]);
+    }
+
+    #[test]
+    fn nothing_drives_the_terminal() {
+        assert_eq!(printable("héllo"), "héllo");
+        assert_eq!(printable("a\n{\"level\":1}\x1b[2J\u{202e}x\u{9b}"), "a\\n{\"level\":1}\\u{1b}[2J\\u{202e}x\\u{9b}");
     }
 }

@@ -1,11 +1,14 @@
-//! Log lines as JSON, one object a line, for whatever collects them.
+//! Logging to stderr, as text or as JSON with one object per line.
 
+use super::characters::printable;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::fmt;
+use std::io::IsTerminal;
 use std::sync::OnceLock;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
+use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::format::{Format, FormatEvent, FormatFields, Full, Writer};
 use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 use tracing_subscriber::fmt::{FmtContext, FormattedFields};
@@ -15,24 +18,41 @@ use tracing_subscriber::registry::LookupSpan;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LogFormat {
-    /// For people.
     #[default]
     Text,
-    /// For programs.
     Json,
 }
 
-/// What the configuration says; logging begins before it is read.
+/// The configured format; logging begins before the configuration is read.
 static CHOSEN: OnceLock<LogFormat> = OnceLock::new();
 
-/// Writes log lines like this from now on; said once.
-pub fn log_as(format: LogFormat) {
+/// Sets the format of log lines, once.
+pub fn set_log_format(format: LogFormat) {
     let _ = CHOSEN.set(format);
 }
 
-/// Writes each line as was chosen.
+/// Starts logging. `filter` is in the syntax of `tracing_subscriber`, such as `info,guest=debug`.
+pub fn init(filter: &str) -> Result<(), String> {
+    let filter = EnvFilter::try_new(filter).map_err(|error| format!("`{filter}` is no log filter: {error}"))?;
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .event_format(Chosen::default())
+        .try_init()
+        .map_err(|error| error.to_string())?;
+    // The default hook does not escape the message.
+    std::panic::set_hook(Box::new(|panic| {
+        let words = panic.payload_as_str().unwrap_or("without a word");
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        tracing::error!("the host panicked at {place}: {}", printable(words));
+    }));
+    Ok(())
+}
+
+/// Formats lines as configured.
 #[derive(Default)]
-pub(super) struct Chosen(Format<Full>);
+struct Chosen(Format<Full>);
 
 impl<S, N> FormatEvent<S, N> for Chosen
 where

@@ -1,12 +1,10 @@
-//! Spans as OTLP's JSON, which every collector takes at `/v1/traces`: a protocol of one request needs no library.
+//! Spans as OTLP JSON, which every collector accepts at `/v1/traces`.
 
 use super::trace::{Attribute, Span};
 use serde_json::{Value, json};
 
-/// The media type.
 pub const CONTENT_TYPE: &str = "application/json";
 
-/// The body of one export.
 pub fn body(spans: &[Span]) -> Vec<u8> {
     let spans: Vec<Value> = spans.iter().map(span).collect();
     let service = [attribute("service.name", "portcullis".into()), attribute("service.version", VERSION.into())];
@@ -48,7 +46,7 @@ fn span(span: &Span) -> Value {
 fn attribute(name: &str, value: Attribute) -> Value {
     let value = match value {
         Attribute::Text(text) => json!({"stringValue": text}),
-        // Numbers of 64 bits are texts in the JSON of protocol buffers.
+        // 64-bit numbers are strings in the JSON of protocol buffers.
         Attribute::Number(number) => json!({"intValue": number.to_string()}),
     };
     json!({"key": name, "value": value})

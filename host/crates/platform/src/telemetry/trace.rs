@@ -1,52 +1,47 @@
-//! What a call did, as spans of W3C Trace Context: one for the call, one for each thing it had done outside itself. Names
-//! and attributes are those of OpenTelemetry's conventions where it has some, and begin with `portcullis.` where not.
+//! Traces of calls with W3C Trace Context: one span for the call, and one for each operation outside it. Names and
+//! attributes follow OpenTelemetry's conventions where there are some, and begin with `portcullis.` otherwise.
 //!
-//! Without a collector there are no spans: nothing is made, and nothing asks for the time.
+//! Without a collector no spans are created and the clock is not read.
 
+use crate::random::random_bytes;
+use crate::text::truncate_chars;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::mpsc;
 
-/// Spans that wait to be sent. Bounds the memory that a slow collector takes.
+/// Spans that wait to be sent. Bounds the memory that a slow collector costs.
 const QUEUE: usize = 4 << 10;
-/// Attributes of one span.
+/// Maximum number of attributes of one span.
 const MAX_ATTRIBUTES: usize = 32;
 
-/// A span that has ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Span {
-    /// Where it stands.
-    pub place: Place,
-    /// The span above it; 0 for none.
+    pub place: SpanContext,
+    /// The parent span; 0 for none.
     pub parent: u64,
-    /// What was done. Like the label of a metric, never a word that a client makes up.
+    /// The operation. Like the label of a metric, never a word that a client chooses.
     pub name: Cow<'static, str>,
-    /// Whether it waited for somebody outside this process.
+    /// Whether it waits for something outside this process.
     pub outward: bool,
-    /// Since 1970.
     pub start: Duration,
-    /// Likewise.
     pub end: Duration,
     /// Why it failed, if it did.
     pub failed: Option<&'static str>,
-    /// What is known of it.
     pub attributes: Vec<(&'static str, Attribute)>,
 }
 
 /// The value of an attribute.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Attribute {
-    /// Text.
     Text(String),
-    /// A number.
     Number(i64),
 }
 
 impl From<&str> for Attribute {
     fn from(text: &str) -> Self {
-        Self::Text(text.chars().take(256).collect())
+        Self::Text(truncate_chars(text, 256).to_owned())
     }
 }
 
@@ -56,17 +51,15 @@ impl From<u64> for Attribute {
     }
 }
 
-/// A span's place: its trace and itself.
+/// Identifies a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
-    /// The trace.
+pub struct SpanContext {
     pub trace: u128,
-    /// The span.
     pub span: u64,
 }
 
-impl Place {
-    /// Of a `traceparent`, and whether its sender records; none when it is not one.
+impl SpanContext {
+    /// Parses a `traceparent`; the flag says whether the caller samples the trace.
     pub fn parse(text: &str) -> Option<(Self, bool)> {
         let mut parts = text.split('-');
         let mut next = |digits: usize| {
@@ -77,18 +70,17 @@ impl Place {
         let trace = u128::from_str_radix(trace, 16).ok().filter(|id| *id != 0)?;
         let span = u64::from_str_radix(span, 16).ok().filter(|id| *id != 0)?;
         let sampled = u8::from_str_radix(flags, 16).ok()? & 1 == 1;
-        // Later versions may say more; the first says no more.
+        // Later versions may have more fields; the first has not.
         let ends = parts.next().is_none();
         (version != "ff" && (version != "00" || ends)).then_some((Self { trace, span }, sampled))
     }
 
-    /// As `traceparent`.
     pub fn traceparent(&self) -> String {
         format!("00-{:032x}-{:016x}-01", self.trace, self.span)
     }
 }
 
-/// Makes spans. Clones are the same; the default makes none.
+/// Creates spans. Clones share the queue; the default creates none.
 #[derive(Clone, Default)]
 pub struct Tracer(Option<Arc<Inner>>);
 
@@ -99,40 +91,40 @@ struct Inner {
 }
 
 impl Tracer {
-    /// With a clock that says the time since 1970, and what has ended.
+    /// A tracer and the queue of ended spans. `now` returns the time since 1970.
     pub fn new(now: impl Fn() -> Duration + Send + Sync + 'static) -> (Self, mpsc::Receiver<Span>) {
         let (queue, ended) = mpsc::channel(QUEUE);
         (Self(Some(Arc::new(Inner { now: Box::new(now), queue, lost: AtomicU64::new(0) }))), ended)
     }
 
-    /// Begins a span below whatever the caller says it stands in. None: nobody collects, or the caller does not record.
-    pub fn begin(&self, name: &'static str, traceparent: Option<&str>) -> Option<Active> {
+    /// Starts a span under the caller's span. `None` without a collector, or if the caller does not sample the trace.
+    pub fn begin(&self, name: &'static str, traceparent: Option<&str>) -> Option<ActiveSpan> {
         self.0.as_ref()?;
-        match traceparent.and_then(Place::parse) {
+        match traceparent.and_then(SpanContext::parse) {
             Some((_, false)) => None,
             Some((above, true)) => self.below(name, above),
             None => {
-                let trace = (u128::from(random()) << 64) | u128::from(random());
+                let trace = (u128::from(random_id()) << 64) | u128::from(random_id());
                 self.span(name, trace, 0)
             }
         }
     }
 
-    /// Begins a span below another.
-    pub fn below(&self, name: &'static str, above: Place) -> Option<Active> {
+    /// Starts a child span.
+    pub fn below(&self, name: &'static str, above: SpanContext) -> Option<ActiveSpan> {
         self.span(name, above.trace, above.span)
     }
 
-    fn span(&self, name: &'static str, trace: u128, parent: u64) -> Option<Active> {
+    fn span(&self, name: &'static str, trace: u128, parent: u64) -> Option<ActiveSpan> {
         let inner = self.0.as_ref()?;
-        let (start, place) = ((inner.now)(), Place { trace, span: random() });
+        let (start, place) = ((inner.now)(), SpanContext { trace, span: random_id() });
         let (attributes, failed, outward) = (Vec::new(), None, false);
         let name = Cow::Borrowed(name);
         let span = Span { place, parent, name, outward, start, end: start, failed, attributes };
-        Some(Active { tracer: self.clone(), span: Some(span) })
+        Some(ActiveSpan { tracer: self.clone(), span: Some(span) })
     }
 
-    /// So many spans were not sent.
+    /// Counts spans that were not sent.
     pub fn count_lost(&self, spans: usize) {
         if let Some(inner) = &self.0 {
             inner.lost.fetch_add(spans as u64, Ordering::Relaxed);
@@ -145,34 +137,31 @@ impl Tracer {
     }
 }
 
-/// Never 0, which stands for none.
-fn random() -> u64 {
-    let mut bytes = [0; 8];
-    // Without randomness ids repeat, which confuses a picture and nothing else.
-    let _ = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
-    u64::from_le_bytes(bytes).max(1)
+/// Never 0, which stands for none. Without randomness ids repeat, which confuses traces and nothing else.
+fn random_id() -> u64 {
+    random_bytes().map_or(1, u64::from_le_bytes).max(1)
 }
 
-/// A span that has begun; it ends when this is dropped.
-pub struct Active {
+/// A running span; it ends when dropped.
+pub struct ActiveSpan {
     tracer: Tracer,
     span: Option<Span>,
 }
 
-impl Active {
-    /// Where it stands, for what is done below it.
-    pub fn place(&self) -> Option<Place> {
+impl ActiveSpan {
+    /// For children of this span.
+    pub fn place(&self) -> Option<SpanContext> {
         self.span.as_ref().map(|span| span.place)
     }
 
-    /// Something is known of it.
+    /// Adds an attribute.
     pub fn set(&mut self, name: &'static str, value: impl Into<Attribute>) {
         if let Some(span) = self.span.as_mut().filter(|span| span.attributes.len() < MAX_ATTRIBUTES) {
             span.attributes.push((name, value.into()));
         }
     }
 
-    /// What it is done to, for its name: a word of the configuration or of a loaded plugin.
+    /// Adds the subject to the span's name: a word of the configuration or of a loaded plugin.
     pub fn of(mut self, subject: &str) -> Self {
         if let Some(span) = &mut self.span {
             span.name = format!("{} {subject}", span.name).into();
@@ -180,7 +169,7 @@ impl Active {
         self
     }
 
-    /// It waits for somebody outside this process.
+    /// Marks it as waiting for something outside this process.
     pub fn outward(mut self) -> Self {
         if let Some(span) = &mut self.span {
             span.outward = true;
@@ -188,7 +177,7 @@ impl Active {
         self
     }
 
-    /// It has failed, for this reason.
+    /// Marks it as failed.
     pub fn failed(&mut self, why: &'static str) {
         if let Some(span) = &mut self.span {
             span.failed = Some(why);
@@ -196,7 +185,7 @@ impl Active {
     }
 }
 
-impl Drop for Active {
+impl Drop for ActiveSpan {
     fn drop(&mut self) {
         let (Some(mut span), Some(inner)) = (self.span.take(), &self.tracer.0) else { return };
         span.end = (inner.now)();
@@ -213,10 +202,10 @@ mod tests {
     #[test]
     fn a_traceparent_is_read_and_written_exactly() {
         let text = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-        let (place, sampled) = Place::parse(text).unwrap();
+        let (place, sampled) = SpanContext::parse(text).unwrap();
         assert!(sampled && place.traceparent() == text);
-        assert!(!Place::parse(&text.replace("-01", "-00")).unwrap().1);
-        assert!(Place::parse(&text.replacen("00-", "cc-", 1).replace("-01", "-01-what-comes")).is_some());
+        assert!(!SpanContext::parse(&text.replace("-01", "-00")).unwrap().1);
+        assert!(SpanContext::parse(&text.replacen("00-", "cc-", 1).replace("-01", "-01-what-comes")).is_some());
         for bad in [
             "",
             "00",
@@ -227,7 +216,7 @@ mod tests {
             "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-x",
             "00-+af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
         ] {
-            assert!(Place::parse(bad).is_none(), "{bad}");
+            assert!(SpanContext::parse(bad).is_none(), "{bad}");
         }
     }
 

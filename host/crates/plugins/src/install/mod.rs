@@ -1,39 +1,33 @@
-//! Plugins of strangers: brought here from where they are published, looked at, agreed to, and kept by digest.
+//! Installing third-party plugins: fetched from their source, verified, reviewed, approved, and stored by digest.
 
+mod atomic_file;
+pub mod capabilities;
 mod compare;
 mod credentials;
-mod disk;
-mod file;
-mod found;
-pub mod lines;
-mod lock;
+mod file_source;
+pub mod grant_lines;
+mod installer;
+mod lockfile;
 mod oci;
-mod order;
-mod plugins;
 mod proposal;
 mod reference;
 mod review;
+mod semver;
 mod settings;
 mod signature;
+mod source;
 mod sources;
 mod store;
-mod web;
-pub mod words;
+mod web_source;
 
-pub use compare::{Change, Verdict, changes, judge};
-pub use found::{FetchError, Found, Signer, Source};
-pub use lock::{Entry, Held, Lock, LockError, Version, lock_path};
-pub use plugins::{InstallError, Plugins, Updated};
-pub use proposal::{Proposal, news, proposals};
+pub use compare::{UpdateVerdict, VersionChange, compare_versions, judge_update};
+pub use installer::{InstallError, Installer, UpdateOutcome};
+pub use lockfile::{InstalledPlugin, Lockfile, LockfileError, LockfileGuard, PluginVersion, lockfile_path};
+pub use proposal::{GrantProposal, new_requests, propose_grants};
 pub use reference::{OciName, Reference, ReferenceError};
-pub use review::{Candidate, review, texts};
-pub use settings::{Identity, SignaturePolicy, SourceSettings, SourceTables};
-pub use signature::{Evidence, SignatureError, Simple, trusted_comment};
-pub use sources::{Sources, pack, signature_file};
-pub use store::{Store, StoreError};
-
-/// What a signature's text becomes.
-type Kind = fn(String) -> Evidence;
-
-/// The endings of signatures that lie beside a component.
-const BESIDE: [(&str, Kind); 2] = [(".minisig", Evidence::Minisign), (".sigstore.json", Evidence::Bundle)];
+pub use review::{Candidate, diff_offers, review};
+pub use settings::{SignaturePolicy, SignerIdentity, SourceSettings, SourceTables};
+pub use signature::{SignatureError, SimpleSigning, UnverifiedSignature, trusted_comment};
+pub use source::{FetchError, FetchedComponent, PluginSource, Signer};
+pub use sources::{PluginSources, read_signature_file, write_layout};
+pub use store::{ComponentStore, ComponentStoreError};

@@ -1,43 +1,39 @@
-//! What an operator could grant to a plugin that asks: a line of TOML for each request, to be agreed to, changed or left
-//! out.
+//! Proposes a grant for each request of a plugin, as a line of TOML that the operator accepts, changes or leaves out.
 
-use super::words::{Want, wants};
+use super::capabilities::{RequestedCapability, requested_capabilities};
 use policy::{ClientRequests, HttpPattern, Requests};
 use toml_edit::Value;
 
-/// One line that would allow one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Proposal {
-    /// What it is about.
-    pub want: Want,
-    /// The grant. Where something in it is the operator's choice, that is written in capitals.
+pub struct GrantProposal {
+    pub capability: RequestedCapability,
+    /// The grant. Parts that the operator must choose are in capitals.
     pub line: String,
-    /// What the operator must choose; none: the line can be agreed to as it is.
+    /// What the operator must choose. None if the line can be accepted as it is.
     pub choose: Option<&'static str>,
 }
 
-/// A line for each thing that a manifest asks for.
-pub fn proposals(requests: &Requests) -> Vec<Proposal> {
-    wants(requests).into_iter().map(|want| proposal(requests, want)).collect()
+pub fn propose_grants(requests: &Requests) -> Vec<GrantProposal> {
+    requested_capabilities(requests).into_iter().map(|capability| propose_grant(requests, capability)).collect()
 }
 
-fn proposal(requests: &Requests, want: Want) -> Proposal {
+fn propose_grant(requests: &Requests, capability: RequestedCapability) -> GrantProposal {
     let text = |text: &str| Value::from(text).to_string();
-    let what = text(&want.what);
-    let (line, choose) = match want.key {
+    let value = text(&capability.detail);
+    let (line, choose) = match capability.key {
         "filesystem" => (
-            format!("filesystem = [{{ host = \"DIRECTORY\", guest = \"/PATH\", access = {what} }}]"),
+            format!("filesystem = [{{ host = \"DIRECTORY\", guest = \"/PATH\", access = {value} }}]"),
             Some("DIRECTORY of this machine, and the /PATH under which the plugin sees it"),
         ),
-        "http" => (format!("http = [{{ allow = {what} }}]"), None),
+        "http" => (format!("http = [{{ allow = {value} }}]"), None),
         "secrets" => match hosts(requests).as_slice() {
             [] => (
-                format!("secrets = [{{ name = {what}, hosts = [\"HOST\"] }}]"),
-                Some("the HOST that is told the secret"),
+                format!("secrets = [{{ name = {value}, hosts = [\"HOST\"] }}]"),
+                Some("the HOST that receives the secret"),
             ),
             hosts => {
                 let hosts: Vec<_> = hosts.iter().map(|host| text(host)).collect();
-                (format!("secrets = [{{ name = {what}, hosts = [{}] }}]", hosts.join(", ")), None)
+                (format!("secrets = [{{ name = {value}, hosts = [{}] }}]", hosts.join(", ")), None)
             }
         },
         "client.url" => ("client.url = [\"HOST\"]".to_owned(), Some("the HOST of the pages")),
@@ -46,27 +42,27 @@ fn proposal(requests: &Requests, want: Want) -> Proposal {
         "scratch" => ("scratch = {}".to_owned(), None),
         key @ ("client.form" | "client.roots" | "publish") => (format!("{key} = true"), None),
         // Lists of names and patterns: agent-tools, events, connections, env.
-        key => (format!("{key} = [{what}]"), None),
+        key => (format!("{key} = [{value}]"), None),
     };
-    Proposal { want, line, choose }
+    GrantProposal { capability, line, choose }
 }
 
-/// The hosts that a plugin names itself for its requests over TLS.
+/// The hosts of the https requests in the manifest.
 fn hosts(requests: &Requests) -> Vec<String> {
     let mut hosts: Vec<_> = requests.http.iter().filter_map(HttpPattern::secret_host).collect();
     hosts.dedup();
     hosts
 }
 
-/// What is new in these requests: nobody is asked twice about what was asked before.
-pub fn news(old: &Requests, new: &Requests) -> Requests {
-    fn rest<T: PartialEq + Clone>(old: &[T], new: &[T]) -> Vec<T> {
+/// The requests that the old version did not have, so that the operator is asked about new ones only.
+pub fn new_requests(old: &Requests, new: &Requests) -> Requests {
+    fn added<T: PartialEq + Clone>(old: &[T], new: &[T]) -> Vec<T> {
         new.iter().filter(|item| !old.contains(item)).cloned().collect()
     }
     let ClientRequests { form, url, sample, roots } = new.client;
     Requests {
         filesystem: new.filesystem.filter(|access| old.filesystem.is_none_or(|before| before < *access)),
-        agent_tools: rest(&old.agent_tools, &new.agent_tools),
+        agent_tools: added(&old.agent_tools, &new.agent_tools),
         client: ClientRequests {
             form: form && !old.client.form,
             url: url && !old.client.url,
@@ -74,11 +70,11 @@ pub fn news(old: &Requests, new: &Requests) -> Requests {
             roots: roots && !old.client.roots,
         },
         publish: new.publish && !old.publish,
-        events: rest(&old.events, &new.events),
-        connections: rest(&old.connections, &new.connections),
-        http: rest(&old.http, &new.http),
-        secrets: rest(&old.secrets, &new.secrets),
-        env: rest(&old.env, &new.env),
+        events: added(&old.events, &new.events),
+        connections: added(&old.connections, &new.connections),
+        http: added(&old.http, &new.http),
+        secrets: added(&old.secrets, &new.secrets),
+        env: added(&old.env, &new.env),
         state: new.state && !old.state,
         scratch: new.scratch && !old.scratch,
     }
@@ -87,7 +83,7 @@ pub fn news(old: &Requests, new: &Requests) -> Requests {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::install::lines;
+    use crate::install::grant_lines;
     use toml_edit::Table;
 
     const ALL: &str = r#"
@@ -104,31 +100,31 @@ mod tests {
         scratch = true"#;
 
     #[test]
-    fn each_line_can_be_granted() {
+    fn every_proposed_line_is_a_valid_grant() {
         let requests: Requests = toml::from_str(ALL).unwrap();
-        let lines = proposals(&requests);
-        assert_eq!(lines.len(), wants(&requests).len());
+        let lines = propose_grants(&requests);
+        assert_eq!(lines.len(), requested_capabilities(&requests).len());
         let mut table = Table::new();
         for proposal in &lines {
             let line = proposal.line.replace("HOST", "a.example").replace("DIRECTORY", "/srv").replace("PATH", "srv");
-            lines::add(&mut table, &line).unwrap();
+            grant_lines::add(&mut table, &line).unwrap();
         }
         let grants = toml::from_str(&table.to_string()).unwrap();
         let plugin = policy::PluginId { side: policy::Side::Server, name: "p".into() };
-        assert!(policy::Authority::new(plugin, &requests, &grants).idle_grants().is_empty());
-        let secret = lines.iter().find(|it| it.want.key == "secrets").unwrap();
+        assert!(policy::Authority::new(plugin, &requests, &grants).unrequested_grants().is_empty());
+        let secret = lines.iter().find(|it| it.capability.key == "secrets").unwrap();
         assert_eq!(secret.line, r#"secrets = [{ name = "key", hosts = ["a.example", "*.b.example"] }]"#);
-        let chosen: Vec<_> = lines.iter().filter(|it| it.choose.is_some()).map(|it| it.want.key).collect();
+        let chosen: Vec<_> = lines.iter().filter(|it| it.choose.is_some()).map(|it| it.capability.key).collect();
         assert_eq!(chosen, ["filesystem", "client.url"]);
     }
 
     #[test]
-    fn only_news_is_asked_about() {
+    fn only_new_requests_are_proposed() {
         let new: Requests = toml::from_str(ALL).unwrap();
-        assert_eq!(news(&Requests::default(), &new), new);
-        assert_eq!(news(&new, &new), Requests::default());
+        assert_eq!(new_requests(&Requests::default(), &new), new);
+        assert_eq!(new_requests(&new, &new), Requests::default());
         let old = Requests { filesystem: None, http: new.http[1..].to_vec(), state: false, ..new.clone() };
-        let keys: Vec<_> = proposals(&news(&old, &new)).into_iter().map(|it| it.want.key).collect();
+        let keys: Vec<_> = propose_grants(&new_requests(&old, &new)).into_iter().map(|it| it.capability.key).collect();
         assert_eq!(keys, ["filesystem", "http", "state"]);
     }
 }

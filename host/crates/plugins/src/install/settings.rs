@@ -1,4 +1,4 @@
-//! `[sources]`: what an operator says about places where plugins are published, by the beginning of their names.
+//! `[sources]`: settings for places where plugins are published, by prefix of their location.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -6,31 +6,31 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use zeroize::Zeroizing;
 
-/// The longest wait for one answer that can be configured: whoever installs waits for it.
-const LONGEST: Duration = Duration::from_secs(3600);
+/// The longest timeout that can be configured. Somebody waits for it in front of a terminal.
+const MAX_TIMEOUT: Duration = Duration::from_secs(3600);
 
-/// Which signatures a source's plugins need.
+/// Whether plugins of a source must be signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SignaturePolicy {
-    /// One that a configured key or identity made; nothing is fetched without.
+    /// A signature of a configured key or identity is required.
     Required,
-    /// Where a key or an identity is configured and there are signatures, one of them must be good. Whoever can change
-    /// what a source holds can also take a signature away, so this protects from mistakes rather than from thieves.
+    /// If a key or identity is configured and there are signatures, one of them must be valid. An attacker who controls the
+    /// source can remove the signatures, so this protects from mistakes only.
     #[default]
     Optional,
-    /// None is looked for.
+    /// Signatures are not fetched.
     Off,
 }
 
-/// Somebody to whom an issuer gives certificates. Both are compared letter by letter: there are no patterns, so that
-/// nobody is trusted whom nobody had in mind.
+/// A trusted identity in a sigstore certificate. Compared exactly: patterns could match identities that the operator did
+/// not mean.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Identity {
-    /// The OIDC issuer's URL.
+pub struct SignerIdentity {
+    /// The URL of the OIDC issuer.
     pub issuer: String,
-    /// Such as a workflow's URL or an address.
+    /// Such as the URL of a workflow or an email address.
     pub subject: String,
 }
 
@@ -38,37 +38,36 @@ pub struct Identity {
 #[derive(Clone, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct SourceSettings {
-    /// Who signs in; none: nobody does.
+    /// The user for authentication, if any.
     pub user: Option<String>,
-    /// File with the password or token.
+    /// A file with the password or token.
     pub password_file: Option<PathBuf>,
-    /// Variable of the host's environment with the password or token.
+    /// An environment variable with the password or token.
     pub password_env: Option<String>,
-    /// What that variable held; the configuration reads it.
+    /// The value of that variable; filled in by the configuration.
     #[serde(skip)]
     pub password: Option<Zeroizing<String>>,
-    /// Which signatures are needed.
     pub signature: SignaturePolicy,
-    /// minisign's public keys, as it prints them.
+    /// minisign public keys, as minisign prints them.
     pub keys: Vec<String>,
-    /// Files with public keys of cosign's, in PEM.
+    /// Files with cosign public keys in PEM.
     pub cosign_keys: Vec<PathBuf>,
-    /// Signers by sigstore.
-    pub identities: Vec<Identity>,
-    /// File of sigstore's keys and certificates; none: those of the public instance that came with this program.
+    /// Identities of sigstore signers.
+    pub identities: Vec<SignerIdentity>,
+    /// The trusted root of sigstore. None for the built-in one of the public instance.
     pub trusted_root: Option<PathBuf>,
-    /// Hosts besides the registry's own that may be told its credentials in exchange for a token.
+    /// Hosts besides the registry itself that may receive its credentials in exchange for a token.
     pub realms: Vec<String>,
-    /// Whether the source is in a private network. Without, nobody there is ever connected to.
+    /// Whether the source may be in a private network. Such addresses are refused otherwise.
     pub private: bool,
-    /// Whether layers of the media type that came before `application/wasm` are taken.
+    /// Whether layers of the media type before `application/wasm` are accepted.
     pub legacy_media_types: bool,
-    /// The longest wait for one answer.
+    /// For one answer.
     #[serde(with = "humantime_serde")]
     pub timeout: Option<Duration>,
 }
 
-/// A password is never shown.
+/// Never shows the password.
 impl std::fmt::Debug for SourceSettings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("SourceSettings")
@@ -82,28 +81,26 @@ impl std::fmt::Debug for SourceSettings {
 }
 
 impl SourceSettings {
-    /// Whether the table makes sense; the error is a sentence.
+    /// Checks that the settings are consistent.
     pub fn check(&self) -> Result<(), String> {
         let passwords = usize::from(self.password_file.is_some()) + usize::from(self.password_env.is_some());
         if usize::from(self.user.is_some()) != passwords {
-            return Err("user goes with password-file or password-env, with one of them".into());
+            return Err("user needs exactly one of password-file and password-env, and they need a user".into());
         }
         if self.user.as_ref().is_some_and(|user| user.is_empty() || user.contains([':', '\n', '\r'])) {
             return Err("user must not be empty or contain `:`".into());
         }
         if self.signature == SignaturePolicy::Required && !self.names_signers() {
-            return Err(
-                "signature = \"required\" needs keys, cosign-keys or identities: nobody else's signature counts".into(),
-            );
+            return Err("signature = \"required\" needs keys, cosign-keys or identities whose signatures count".into());
         }
         if self.signature == SignaturePolicy::Off && self.names_signers() {
-            return Err("signature = \"off\" looks at no keys or identities; remove them, or write \"required\"".into());
+            return Err("signature = \"off\" ignores keys and identities; remove them, or write \"required\"".into());
         }
         if let Some(key) = self.keys.iter().find(|key| minisign_verify::PublicKey::from_base64(key).is_err()) {
             let key = platform::telemetry::printable(key);
             return Err(format!(
-                "keys: `{key}` is not a public key of minisign, which is one word that begins with RW; a file with one of \
-                 cosign's belongs into cosign-keys"
+                "keys: `{key}` is not a minisign public key, which is one word that begins with RW; a file with a cosign \
+                 key belongs in cosign-keys"
             ));
         }
         if self.identities.iter().any(|identity| identity.issuer.is_empty() || identity.subject.is_empty()) {
@@ -114,19 +111,22 @@ impl SourceSettings {
                 "realms: `{wrong}` is not a host; write it without scheme and path, and a port if it has one"
             ));
         }
-        if self.timeout.is_some_and(|timeout| timeout.is_zero() || timeout > LONGEST) {
-            return Err(format!("timeout must be more than 0s and at most {}", humantime::format_duration(LONGEST)));
+        if self.timeout.is_some_and(|timeout| timeout.is_zero() || timeout > MAX_TIMEOUT) {
+            return Err(format!(
+                "timeout must be more than 0s and at most {}",
+                humantime::format_duration(MAX_TIMEOUT)
+            ));
         }
         Ok(())
     }
 
-    /// Whether somebody is named whose signature counts.
+    /// Whether any key or identity is configured.
     pub fn names_signers(&self) -> bool {
         !(self.keys.is_empty() && self.cosign_keys.is_empty() && self.identities.is_empty())
     }
 
-    /// With paths made absolute.
-    pub fn resolved(mut self, resolve: impl Fn(&Path) -> PathBuf) -> Self {
+    /// Makes paths absolute.
+    pub fn with_paths(mut self, resolve: impl Fn(&Path) -> PathBuf) -> Self {
         self.password_file = self.password_file.as_deref().map(&resolve);
         self.trusted_root = self.trusted_root.as_deref().map(&resolve);
         self.cosign_keys = self.cosign_keys.iter().map(|path| resolve(path)).collect();
@@ -139,20 +139,20 @@ impl SourceSettings {
 pub struct SourceTables(BTreeMap<String, SourceSettings>);
 
 impl SourceTables {
-    /// These, by the beginning of a place: a host, a host and folders, an absolute path, or `*` for everything.
+    /// By prefix of the location: a host, a host and folders, an absolute path, or `*` for everything.
     pub fn new(tables: BTreeMap<String, SourceSettings>) -> Self {
         Self(tables)
     }
 
-    /// The table of the longest name that this place begins with, whole parts only; it stands alone, nothing is added
-    /// from shorter ones.
-    pub fn of(&self, place: &str) -> SourceSettings {
-        let covers = |name: &str| {
+    /// The settings with the longest matching prefix, by whole path segments. Settings are not inherited from shorter
+    /// prefixes.
+    pub fn lookup(&self, location: &str) -> SourceSettings {
+        let matches = |name: &str| {
             let name = name.trim_end_matches('/');
-            place.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            location.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
-        let named = self.0.iter().filter(|(name, _)| *name != "*" && covers(name));
-        let longest = named.max_by_key(|(name, _)| name.trim_end_matches('/').len()).map(|(_, settings)| settings);
+        let matching = self.0.iter().filter(|(name, _)| *name != "*" && matches(name));
+        let longest = matching.max_by_key(|(name, _)| name.trim_end_matches('/').len()).map(|(_, settings)| settings);
         longest.or_else(|| self.0.get("*")).cloned().unwrap_or_default()
     }
 }
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_name_wins_and_stands_alone() {
+    fn the_longest_prefix_wins() {
         let names = [
             "*",
             "r.example.com",
@@ -176,7 +176,7 @@ mod tests {
             "r.example.com:5000",
         ];
         let tables = SourceTables::new(names.iter().map(|name| ((*name).to_owned(), table(name))).collect());
-        for (place, name) in [
+        for (location, name) in [
             ("r.example.com/acme/files", "r.example.com/acme/files/"),
             ("r.example.com/acme/notes", "r.example.com/acme"),
             ("r.example.com/acme-evil/notes", "r.example.com"),
@@ -187,24 +187,24 @@ mod tests {
             ("/srv/plugins-of-others/a.wasm", "*"),
             ("other.example/x", "*"),
         ] {
-            assert_eq!(tables.of(place).user.as_deref(), Some(name), "{place}");
+            assert_eq!(tables.lookup(location).user.as_deref(), Some(name), "{location}");
         }
-        assert_eq!(SourceTables::default().of("x").user, None);
+        assert_eq!(SourceTables::default().lookup("x").user, None);
     }
 
     #[test]
-    fn tables_that_promise_nothing_are_refused() {
+    fn inconsistent_settings_are_refused() {
         let key = "RWQHBwcHBwcHB+pKbGPinFIKvvVQexMuxfmVR3auvr57kkIe6mkURtIs";
         for (text, words) in [
-            ("user = \"a\"", "user goes with"),
-            ("password-file = \"p\"", "user goes with"),
-            ("user = \"a\"\npassword-file = \"p\"\npassword-env = \"P\"", "user goes with"),
+            ("user = \"a\"", "user needs"),
+            ("password-file = \"p\"", "user needs"),
+            ("user = \"a\"\npassword-file = \"p\"\npassword-env = \"P\"", "user needs"),
             ("user = \"a:b\"\npassword-file = \"p\"", "contain `:`"),
             ("signature = \"required\"", "needs keys"),
-            ("signature = \"off\"\nidentities = [{ issuer = \"i\", subject = \"s\" }]", "looks at no keys"),
-            ("keys = [\"RWQx\"]", "not a public key"),
-            ("keys = [\"cosign.pub\"]", "belongs into cosign-keys"),
-            ("signature = \"off\"\ncosign-keys = [\"cosign.pub\"]", "looks at no keys"),
+            ("signature = \"off\"\nidentities = [{ issuer = \"i\", subject = \"s\" }]", "ignores keys"),
+            ("keys = [\"RWQx\"]", "not a minisign public key"),
+            ("keys = [\"cosign.pub\"]", "belongs in cosign-keys"),
+            ("signature = \"off\"\ncosign-keys = [\"cosign.pub\"]", "ignores keys"),
             ("identities = [{ issuer = \"i\", subject = \"\" }]", "compared exactly"),
             ("realms = [\"https://auth.example.com\"]", "not a host"),
             ("realms = [\"*.example.com\"]", "not a host"),
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_is_not_shown() {
+    fn the_password_is_not_shown() {
         let settings = SourceSettings { password: Some("hunter2".to_owned().into()), ..table("a") };
         assert!(!format!("{settings:?}").contains("hunter2"));
     }

@@ -1,132 +1,143 @@
-//! All sources as one: which of them a reference belongs to, and what the operator says about it.
+//! Fetches plugins from files, web servers and registries, under the policies of `[sources]`.
 
-use super::found::{FetchError, Found, Signer, Source};
-use super::oci::{self, Artefact};
+use super::oci::{self, Artifact};
 use super::reference::{OciName, Reference};
 use super::settings::{SourceSettings, SourceTables};
-use super::signature::{Evidence, judge, wanted};
-use super::{file, web};
+use super::signature::{UnverifiedSignature, is_signature_wanted, verify_signatures};
+use super::source::{FetchError, FetchedComponent, PluginSource, Signer};
+use super::{file_source, web_source};
 use crate::package::{Claims, Inspection};
 use async_trait::async_trait;
-use platform::outbound::Guarded;
+use platform::outbound::GuardedClient;
 use policy::Digest;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// Files, web servers and registries, under the policies of `[sources]`.
-pub struct Sources {
+pub struct PluginSources {
     tables: SourceTables,
-    /// Made when it is needed first: files need no certificates.
-    guarded: OnceLock<Guarded>,
+    /// Created at first use: files need no certificates.
+    client: OnceLock<GuardedClient>,
 }
 
-impl Sources {
-    /// Under these policies.
+impl PluginSources {
     pub fn new(tables: SourceTables) -> Self {
-        Self { tables, guarded: OnceLock::new() }
+        Self { tables, client: OnceLock::new() }
     }
 
-    /// Publishes a component, with signatures about it, and gives the reference that will always mean it.
+    /// Pushes a component and its signatures to a registry. Returns its name by digest.
     pub async fn push(
         &self,
         name: &OciName,
         bytes: Vec<u8>,
         inspection: &Inspection,
-        signatures: Vec<Evidence>,
+        signatures: Vec<UnverifiedSignature>,
     ) -> Result<OciName, FetchError> {
         let fail = |reason: String| FetchError { reference: name.to_string(), reason };
-        let settings = self.tables.of(&Reference::Oci(name.clone()).place());
-        let artefact = Artefact::component(bytes, inspection);
-        let pushed = oci::push(self.guarded().map_err(fail)?, &settings, name, &artefact, signatures).await;
+        let settings = self.tables.lookup(&Reference::Oci(name.clone()).location());
+        let artifact = Artifact::from_component(bytes, inspection);
+        let pushed = oci::push(self.client().map_err(fail)?, &settings, name, &artifact, signatures).await;
         pushed.map_err(|error| fail(error.to_string()))
     }
 
-    fn guarded(&self) -> Result<&Guarded, String> {
-        match self.guarded.get() {
-            Some(guarded) => Ok(guarded),
-            None => Guarded::new().map(|made| self.guarded.get_or_init(|| made)).map_err(|error| error.to_string()),
+    fn client(&self) -> Result<&GuardedClient, String> {
+        match self.client.get() {
+            Some(client) => Ok(client),
+            None => {
+                GuardedClient::new().map(|client| self.client.get_or_init(|| client)).map_err(|error| error.to_string())
+            }
         }
     }
 
-    async fn try_fetch(&self, reference: &Reference) -> Result<Found, String> {
-        let settings = &self.tables.of(&reference.place());
+    async fn try_fetch(&self, reference: &Reference) -> Result<FetchedComponent, String> {
+        let settings = &self.tables.lookup(&reference.location());
         match reference {
             Reference::File(path) => {
-                let (path, bytes) = file::component(path)?;
-                let evidence = if wanted(settings) { file::evidence(&path)? } else { vec![] };
-                let signer = signer(settings, &bytes, None, &evidence)?;
-                Ok(found(bytes, Reference::File(path), signer))
+                let (path, bytes) = file_source::read_component(path)?;
+                let signatures =
+                    if is_signature_wanted(settings) { file_source::find_signatures(&path)? } else { vec![] };
+                let signer = verify(settings, &bytes, None, &signatures)?;
+                Ok(fetched(bytes, Reference::File(path), signer))
             }
             Reference::Web { url, digest } => {
-                let guarded = self.guarded()?;
-                let evidence = if wanted(settings) { web::evidence(guarded, settings, url).await? } else { vec![] };
-                let bytes = web::component(guarded, settings, url, digest.as_ref()).await?;
-                let signer = signer(settings, &bytes, None, &evidence)?;
-                let pinned = Reference::Web { url: url.clone(), digest: Some(Digest::of(&bytes)) };
-                Ok(found(bytes, pinned, signer))
+                let client = self.client()?;
+                let signatures = if is_signature_wanted(settings) {
+                    web_source::find_signatures(client, settings, url).await?
+                } else {
+                    vec![]
+                };
+                let bytes = web_source::fetch_component(client, settings, url, digest.as_ref()).await?;
+                let signer = verify(settings, &bytes, None, &signatures)?;
+                let pinned = Reference::Web { url: url.clone(), digest: Some(Digest::sha256(&bytes)) };
+                Ok(fetched(bytes, pinned, signer))
             }
             Reference::Oci(name) => {
-                let pulled = oci::pull(self.guarded()?, settings, name, wanted(settings)).await;
+                let pulled = oci::pull(self.client()?, settings, name, is_signature_wanted(settings)).await;
                 let pulled = pulled.map_err(|error| error.to_string())?;
-                let signer = signer(settings, &pulled.bytes, Some(&pulled.manifest), &pulled.evidence)?;
+                let signer = verify(settings, &pulled.bytes, Some(&pulled.manifest), &pulled.signatures)?;
                 let (bytes, digest, resolved) = (pulled.bytes, pulled.digest, pulled.pinned.to_string());
-                Ok(Found { bytes, digest, resolved, signer, claims: pulled.claims })
+                Ok(FetchedComponent { bytes, digest, resolved, signer, claims: pulled.claims })
             }
         }
     }
 
-    async fn try_newest(&self, reference: &Reference) -> Result<Digest, String> {
-        let settings = &self.tables.of(&reference.place());
+    async fn try_latest_digest(&self, reference: &Reference) -> Result<Digest, String> {
+        let settings = &self.tables.lookup(&reference.location());
         match reference {
-            Reference::File(path) => file::component(path).map(|(_, bytes)| Digest::of(&bytes)),
-            // It can only be that, whatever the server holds.
+            Reference::File(path) => file_source::read_component(path).map(|(_, bytes)| Digest::sha256(&bytes)),
+            // A pinned reference has no newer component.
             Reference::Web { digest: Some(digest), .. } => Ok(digest.clone()),
-            Reference::Web { url, digest: None } => {
-                web::component(self.guarded()?, settings, url, None).await.map(|bytes| Digest::of(&bytes))
-            }
+            Reference::Web { url, digest: None } => web_source::fetch_component(self.client()?, settings, url, None)
+                .await
+                .map(|bytes| Digest::sha256(&bytes)),
             Reference::Oci(name) => {
-                oci::newest(self.guarded()?, settings, name).await.map_err(|error| error.to_string())
+                oci::latest_digest(self.client()?, settings, name).await.map_err(|error| error.to_string())
             }
         }
     }
 }
 
 #[async_trait]
-impl Source for Sources {
-    async fn fetch(&self, reference: &str) -> Result<Found, FetchError> {
+impl PluginSource for PluginSources {
+    async fn fetch(&self, reference: &str) -> Result<FetchedComponent, FetchError> {
         let fail = |reason: String| FetchError { reference: reference.to_owned(), reason };
         let parsed = Reference::parse(reference).map_err(|error| fail(error.to_string()))?;
         self.try_fetch(&parsed).await.map_err(fail)
     }
 
-    async fn newest(&self, reference: &str) -> Result<Digest, FetchError> {
+    async fn latest_digest(&self, reference: &str) -> Result<Digest, FetchError> {
         let fail = |reason: String| FetchError { reference: reference.to_owned(), reason };
         let parsed = Reference::parse(reference).map_err(|error| fail(error.to_string()))?;
-        self.try_newest(&parsed).await.map_err(fail)
+        self.try_latest_digest(&parsed).await.map_err(fail)
     }
 }
 
-/// Writes a component into a folder as an OCI image layout, and gives the digest a registry would name it by.
-pub fn pack(bytes: Vec<u8>, inspection: &Inspection, folder: &Path) -> std::io::Result<Digest> {
-    let artefact = Artefact::component(bytes, inspection);
-    artefact.write_layout(folder)?;
-    Ok(artefact.digest())
+/// Writes a component as an OCI image layout. Returns the digest that it will have in a registry.
+pub fn write_layout(bytes: Vec<u8>, inspection: &Inspection, folder: &Path) -> std::io::Result<Digest> {
+    let artifact = Artifact::from_component(bytes, inspection);
+    artifact.write_layout(folder)?;
+    Ok(artifact.digest())
 }
 
-/// A signature in a file, to be published beside a component.
-pub fn signature_file(path: &Path) -> std::io::Result<Evidence> {
-    file::signature(path).map(Evidence::guess)
+/// Reads a signature from a file, to be pushed with a component.
+pub fn read_signature_file(path: &Path) -> std::io::Result<UnverifiedSignature> {
+    file_source::read_signature(path).map(UnverifiedSignature::from_text)
 }
 
-fn found(bytes: Vec<u8>, resolved: Reference, signer: Option<Signer>) -> Found {
-    Found { digest: Digest::of(&bytes), bytes, resolved: resolved.to_string(), signer, claims: Claims::default() }
+fn fetched(bytes: Vec<u8>, resolved: Reference, signer: Option<Signer>) -> FetchedComponent {
+    FetchedComponent {
+        digest: Digest::sha256(&bytes),
+        bytes,
+        resolved: resolved.to_string(),
+        signer,
+        claims: Claims::default(),
+    }
 }
 
-fn signer(
+fn verify(
     settings: &SourceSettings,
     component: &[u8],
     manifest: Option<&[u8]>,
-    evidence: &[Evidence],
+    signatures: &[UnverifiedSignature],
 ) -> Result<Option<Signer>, String> {
-    judge(settings, component, manifest, evidence).map_err(|error| error.to_string())
+    verify_signatures(settings, component, manifest, signatures).map_err(|error| error.to_string())
 }

@@ -1,10 +1,10 @@
-//! Components that were installed, each under its digest: `<state>/components/sha256-<hex>.wasm`.
+//! The store of installed components, each under its digest: `<state>/components/sha256-<hex>.wasm`.
 //!
-//! Several configurations may share a state folder. `users` has the lock files that use the store, so that nothing is
-//! thrown away that one of them still names.
+//! Several configurations may share a state folder. The file `users` lists the lock files that use the store, so that no
+//! component is removed that one of them still refers to.
 
-use super::disk::{self, Step, TEMPORARY};
-use super::lock::Lock;
+use super::atomic_file::{self, CrashPoint, TEMP_PREFIX};
+use super::lockfile::Lockfile;
 use policy::Digest;
 use rustix::fs::{FlockOperation, flock};
 use std::collections::BTreeSet;
@@ -13,89 +13,86 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// The store cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("components cannot be kept in {path}: {source}")]
-pub struct StoreError {
+pub struct ComponentStoreError {
     path: PathBuf,
     source: io::Error,
 }
 
-/// Where components are kept.
 #[derive(Debug, Clone)]
-pub struct Store {
+pub struct ComponentStore {
     folder: PathBuf,
 }
 
-/// A store that no other process changes meanwhile.
-pub(super) struct HeldStore<'a> {
-    store: &'a Store,
+/// An exclusively locked store: no other process changes it until this is dropped.
+pub(super) struct ComponentStoreGuard<'a> {
+    store: &'a ComponentStore,
     _guard: File,
 }
 
-impl Store {
-    /// In a folder for state; it is made with the first component.
+impl ComponentStore {
+    /// The store in a state folder. It is created with the first component.
     pub fn new(state: &Path) -> Self {
-        Self { folder: folder(state) }
+        Self { folder: components_folder(state) }
     }
 
-    /// Where a component is kept in a folder for state, if it is there.
-    pub fn component(state: &Path, digest: &Digest) -> PathBuf {
-        folder(state).join(name(digest))
+    /// The path of a component in the store of a state folder.
+    pub fn component_path(state: &Path, digest: &Digest) -> PathBuf {
+        components_folder(state).join(file_name(digest))
     }
 
-    /// The same in this store.
     pub fn path(&self, digest: &Digest) -> PathBuf {
-        self.folder.join(name(digest))
+        self.folder.join(file_name(digest))
     }
 
-    fn fail(&self) -> impl Fn(io::Error) -> StoreError {
-        |source| StoreError { path: self.folder.clone(), source }
+    fn fail(&self) -> impl Fn(io::Error) -> ComponentStoreError {
+        |source| ComponentStoreError { path: self.folder.clone(), source }
     }
 
-    /// Waits until no other process changes the store, and notes that a lock file uses it. Blocks.
-    pub(super) fn hold(&self, user: &Path) -> Result<HeldStore<'_>, StoreError> {
-        let held = || {
+    /// Waits for the lock, and adds a lock file to the users of the store. Blocks.
+    pub(super) fn lock(&self, user: &Path) -> Result<ComponentStoreGuard<'_>, ComponentStoreError> {
+        let locked = || {
             DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
-            let there = fs::symlink_metadata(&self.folder)?;
-            if !there.is_dir() || there.mode() & 0o022 != 0 {
+            let metadata = fs::symlink_metadata(&self.folder)?;
+            if !metadata.is_dir() || metadata.mode() & 0o022 != 0 {
                 return Err(io::Error::other(
                     "it must be a folder that only you can write to (chmod 700), and no link",
                 ));
             }
             let guard = File::open(&self.folder)?;
             flock(&guard, FlockOperation::LockExclusive)?;
-            let held = HeldStore { store: self, _guard: guard };
-            held.note(user)?;
-            Ok(held)
+            let store = ComponentStoreGuard { store: self, _guard: guard };
+            store.add_user(user)?;
+            Ok(store)
         };
-        held().map_err(self.fail())
+        locked().map_err(self.fail())
     }
 }
 
-impl HeldStore<'_> {
-    /// Keeps a component. One that is there already is written again: nobody knows what became of it.
-    pub(super) fn put(&self, digest: &Digest, bytes: &[u8]) -> Result<(), StoreError> {
+impl ComponentStoreGuard<'_> {
+    /// Stores a component. An existing file is written again, since it may be damaged.
+    pub(super) fn put(&self, digest: &Digest, bytes: &[u8]) -> Result<(), ComponentStoreError> {
         let path = self.store.path(digest);
-        disk::replace(&path, bytes, 0o400, Step::ComponentWritten, Step::ComponentNamed).map_err(self.store.fail())
+        atomic_file::replace(&path, bytes, 0o400, CrashPoint::ComponentWritten, CrashPoint::ComponentRenamed)
+            .map_err(self.store.fail())
     }
 
-    /// Throws away what no lock file names, and what a crash has left behind. Where one cannot be read, nothing is thrown
-    /// away: what it names is not known.
-    pub(super) fn prune(&self) -> Result<(), StoreError> {
-        let mut named = BTreeSet::new();
+    /// Removes components that no lock file refers to, and temporary files of crashes. If a lock file cannot be read,
+    /// nothing is removed, since its components are unknown.
+    pub(super) fn prune(&self) -> Result<(), ComponentStoreError> {
+        let mut used = BTreeSet::new();
         for user in self.users() {
-            match Lock::load(&user) {
+            match Lockfile::load(&user) {
                 Ok(lock) => {
-                    named.extend(
-                        lock.iter()
-                            .flat_map(|(_, entry)| entry.versions().map(|it| name(&it.digest)).collect::<Vec<_>>()),
+                    used.extend(
+                        lock.iter().flat_map(|(_, entry)| {
+                            entry.versions().map(|it| file_name(&it.digest)).collect::<Vec<_>>()
+                        }),
                     );
                 }
                 Err(error) => {
-                    tracing::warn!(
-                        "components that nobody uses any more are kept, since a lock file cannot be read: {error}"
-                    );
+                    tracing::warn!("unused components are kept because a lock file cannot be read: {error}");
                     return Ok(());
                 }
             }
@@ -104,12 +101,12 @@ impl HeldStore<'_> {
             for entry in fs::read_dir(&self.store.folder)? {
                 let entry = entry?;
                 let name = entry.file_name().to_string_lossy().into_owned();
-                let component = name.starts_with("sha256-") && !named.contains(&name);
-                if component || name.starts_with(TEMPORARY) {
+                let component = name.starts_with("sha256-") && !used.contains(&name);
+                if component || name.starts_with(TEMP_PREFIX) {
                     fs::remove_file(entry.path())?;
                 }
             }
-            disk::reached(Step::Pruned)
+            atomic_file::reached(CrashPoint::Pruned)
         };
         pruned().map_err(self.store.fail())
     }
@@ -118,29 +115,36 @@ impl HeldStore<'_> {
         self.store.folder.join("users")
     }
 
-    /// The lock files that use the store, those that are still there.
+    /// The existing lock files that use the store.
     fn users(&self) -> Vec<PathBuf> {
         let text = fs::read_to_string(self.users_file()).unwrap_or_default();
         text.lines().map(PathBuf::from).filter(|path| path.exists()).collect()
     }
 
-    fn note(&self, user: &Path) -> io::Result<()> {
+    fn add_user(&self, user: &Path) -> io::Result<()> {
         let line = user.to_str().filter(|line| !line.contains('\n'));
-        let line = line.ok_or_else(|| io::Error::other(format!("the path {user:?} is no line of text")))?;
+        let line =
+            line.ok_or_else(|| io::Error::other(format!("the path {user:?} has a line break or is not UTF-8")))?;
         let mut users = self.users();
         if users.iter().any(|known| known == user) {
             return Ok(());
         }
         users.push(line.into());
         let text: String = users.iter().map(|path| format!("{}\n", path.display())).collect();
-        disk::replace(&self.users_file(), text.as_bytes(), 0o600, Step::UserWritten, Step::UserNamed)
+        atomic_file::replace(
+            &self.users_file(),
+            text.as_bytes(),
+            0o600,
+            CrashPoint::UsersWritten,
+            CrashPoint::UsersRenamed,
+        )
     }
 }
 
-fn folder(state: &Path) -> PathBuf {
+fn components_folder(state: &Path) -> PathBuf {
     state.join("components")
 }
 
-fn name(digest: &Digest) -> String {
+fn file_name(digest: &Digest) -> String {
     format!("sha256-{}.wasm", digest.hex())
 }

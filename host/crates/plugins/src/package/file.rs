@@ -1,6 +1,6 @@
-//! Packages from files.
+//! Reads component files.
 
-use super::inspect::Refusal;
+use super::error::InspectError;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -8,47 +8,35 @@ use std::path::{Path, PathBuf};
 /// The largest component. Bounds memory and compile time before anything is known about the bytes.
 pub const MAX_COMPONENT: u64 = 32 << 20;
 
-/// A package that could not be had.
+/// A component file that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PackageError {
-    /// The file could not be read.
     #[error("cannot read {path}: {source}")]
-    Read {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The file was read and is no plugin.
-    #[error("{path} is not a plugin for this host: {refusal}")]
-    Refused {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        refusal: Refusal,
-    },
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("{path} is not a plugin for this host: {error}")]
+    Invalid { path: PathBuf, error: InspectError },
 }
 
-/// Reads a component that this host keeps for itself: no link, and nobody else can have written it.
-pub fn read_kept(path: &Path) -> Result<Vec<u8>, PackageError> {
+/// Reads a component from the store. Refuses links and files that another user can write.
+pub fn read_stored(path: &Path) -> Result<Vec<u8>, PackageError> {
     let fail = |source| PackageError::Read { path: path.to_owned(), source };
     let wrong = |why: &str| fail(std::io::Error::other(why));
     let folder = path.parent().unwrap_or(path);
-    let around = std::fs::symlink_metadata(folder).map_err(fail)?;
-    if !around.is_dir() || around.mode() & 0o022 != 0 {
+    let folder_metadata = std::fs::symlink_metadata(folder).map_err(fail)?;
+    if !folder_metadata.is_dir() || folder_metadata.mode() & 0o022 != 0 {
         return Err(wrong("its folder must be a folder that only you can write to (chmod 700), and no link"));
     }
-    let there = std::fs::symlink_metadata(path).map_err(fail)?;
-    if !there.is_file() {
+    let metadata = std::fs::symlink_metadata(path).map_err(fail)?;
+    if !metadata.is_file() {
         return Err(wrong("it must be a regular file, and no link; remove it and install the plugin again"));
     }
-    if there.mode() & 0o022 != 0 || there.uid() != around.uid() {
+    if metadata.mode() & 0o022 != 0 || metadata.uid() != folder_metadata.uid() {
         return Err(wrong("others can write to it; remove it and install the plugin again"));
     }
     read_file(path)
 }
 
-/// Reads a component file, refusing large ones before reading them.
+/// Reads a component file. Refuses large ones before reading them.
 pub fn read_file(path: &Path) -> Result<Vec<u8>, PackageError> {
     let fail = |source| PackageError::Read { path: path.to_owned(), source };
     let file = std::fs::File::open(path).map_err(fail)?;
@@ -56,9 +44,9 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>, PackageError> {
     if !metadata.is_file() {
         return Err(fail(std::io::Error::other("it is not a regular file")));
     }
-    let too_large = |size| PackageError::Refused {
+    let too_large = |size| PackageError::Invalid {
         path: path.to_owned(),
-        refusal: Refusal::TooLarge { size, limit: MAX_COMPONENT },
+        error: InspectError::TooLarge { size, limit: MAX_COMPONENT },
     };
     if metadata.len() > MAX_COMPONENT {
         return Err(too_large(metadata.len()));

@@ -1,102 +1,69 @@
-//! Looking at a component without running it: is it one, is it ours, what does it want.
+//! Inspects a component without running it: whether it is a valid plugin, and what it requests.
 
+use super::api::{API_VERSION, OTHER_INTERFACES, TOOLS_INTERFACE};
 use super::claims::Claims;
+use super::error::{InspectError, printable};
+use super::file::MAX_COMPONENT;
 use super::manifest::Manifest;
-use super::walk::walk;
-use super::{API_VERSION, MAX_COMPONENT};
+use super::scan::scan;
 use serde::{Deserialize, Serialize};
 use wasmparser::{Validator, WasmFeatures};
 
-/// The export that makes a component a plugin with tools.
-pub const TOOLS_INTERFACE: &str = "portcullis:plugin/tools@0.1.0";
-/// Exports that make it a plugin without any.
-const OTHER_INTERFACES: [&str; 2] = ["portcullis:plugin/resources@0.1.0", "portcullis:plugin/prompts@0.1.0"];
-
-/// Why bytes are no plugin for this host.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[allow(missing_docs, reason = "each variant's sentence says what its fields are")]
-pub enum Refusal {
-    #[error("it is {} MiB, larger than the limit of {} MiB", size >> 20, limit >> 20)]
-    TooLarge { size: u64, limit: u64 },
-    #[error("it is not WebAssembly: {0}")]
-    NotWasm(&'static str),
-    #[error(
-        "it is a core module, not a component; build for the target wasm32-wasip2, or wrap it with `wasm-tools component new`"
-    )]
-    CoreModule,
-    #[error("it is not a valid component: {0}")]
-    Invalid(String),
-    #[error(
-        "it is built for portcullis:plugin {theirs}; this host offers {API_VERSION}. Build the plugin with a matching SDK"
-    )]
-    WrongApi { theirs: String },
-    #[error("it does not export {TOOLS_INTERFACE}, nor resources or prompts instead; it exports: {exports}")]
-    WrongWorld { exports: String },
-    #[error("its manifest is wrong: {0}")]
-    Manifest(String),
-    #[error("it has {count} {what}, more than the limit of {limit}")]
-    TooMany { what: &'static str, count: u64, limit: u64 },
-}
-
-/// What a component turned out to be.
+/// The properties of a valid component.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Inspection {
-    /// What it says of itself, if it does.
     pub manifest: Option<Manifest>,
-    /// Interfaces and functions it imports, in its own order.
+    /// Interfaces and functions, in the order of the component.
     pub imports: Vec<String>,
-    /// What it exports.
     pub exports: Vec<String>,
-    /// Bytes.
+    /// In bytes.
     pub size: u64,
-    /// Who made it and under which licence, if one were to believe it.
+    /// Unverified metadata, such as author and licence.
     pub claims: Claims,
 }
 
-/// Looks at bytes; cheap refusals first, then full validation.
-pub fn inspect(bytes: &[u8]) -> Result<Inspection, Refusal> {
+/// Inspects a component: cheap checks first, then full validation.
+pub fn inspect(bytes: &[u8]) -> Result<Inspection, InspectError> {
     let size = bytes.len() as u64;
     if size > MAX_COMPONENT {
-        return Err(Refusal::TooLarge { size, limit: MAX_COMPONENT });
+        return Err(InspectError::TooLarge { size, limit: MAX_COMPONENT });
     }
-    magic(bytes)?;
-    let found = walk(bytes)?;
-    if let Some(theirs) = found.api.filter(|version| version != API_VERSION) {
-        return Err(Refusal::WrongApi { theirs });
+    check_magic(bytes)?;
+    let sections = scan(bytes)?;
+    if let Some(found) = sections.api.filter(|version| version != API_VERSION) {
+        return Err(InspectError::WrongApi { found });
     }
-    let manifest = found.manifest.map(|bytes| Manifest::parse(&bytes)).transpose().map_err(Refusal::Manifest)?;
-    let ours = |name: &String| name == TOOLS_INTERFACE || OTHER_INTERFACES.contains(&name.as_str());
-    if !found.exports.iter().any(ours) {
+    let manifest =
+        sections.manifest.map(|bytes| Manifest::parse(&bytes)).transpose().map_err(InspectError::Manifest)?;
+    let is_plugin_interface = |name: &String| name == TOOLS_INTERFACE || OTHER_INTERFACES.contains(&name.as_str());
+    if !sections.exports.iter().any(is_plugin_interface) {
         let mut versions =
-            found.exports.iter().filter_map(|name| name.strip_prefix("portcullis:plugin/")?.split_once('@'));
+            sections.exports.iter().filter_map(|name| name.strip_prefix("portcullis:plugin/")?.split_once('@'));
         if let Some((_, other)) = versions.find(|(_, version)| *version != API_VERSION) {
-            return Err(Refusal::WrongApi { theirs: printable(other) });
+            return Err(InspectError::WrongApi { found: printable(other) });
         }
         let exports =
-            if found.exports.is_empty() { "nothing".to_owned() } else { printable(&found.exports.join(", ")) };
-        return Err(Refusal::WrongWorld { exports });
+            if sections.exports.is_empty() { "nothing".to_owned() } else { printable(&sections.exports.join(", ")) };
+        return Err(InspectError::WrongWorld { exports });
     }
     let features =
         WasmFeatures::default() & !WasmFeatures::MEMORY64 & !WasmFeatures::THREADS & !WasmFeatures::RELAXED_SIMD;
-    Validator::new_with_features(features).validate_all(bytes).map_err(|error| Refusal::Invalid(error.to_string()))?;
-    Ok(Inspection { manifest, imports: found.imports, exports: found.exports, size, claims: found.claims })
+    Validator::new_with_features(features)
+        .validate_all(bytes)
+        .map_err(|error| InspectError::Invalid(error.to_string()))?;
+    Ok(Inspection { manifest, imports: sections.imports, exports: sections.exports, size, claims: sections.claims })
 }
 
-fn magic(bytes: &[u8]) -> Result<(), Refusal> {
+fn check_magic(bytes: &[u8]) -> Result<(), InspectError> {
     match bytes {
-        [] => Err(Refusal::NotWasm("the file is empty")),
-        [0x7f, b'E', b'L', b'F', ..] => {
-            Err(Refusal::NotWasm("it is machine code (ELF); precompiled plugins are never accepted, build a component"))
-        }
-        [0, b'a', b's', b'm', 1, 0, 0, 0, ..] => Err(Refusal::CoreModule),
+        [] => Err(InspectError::NotWasm("the file is empty")),
+        [0x7f, b'E', b'L', b'F', ..] => Err(InspectError::NotWasm(
+            "it is machine code (ELF); precompiled plugins are never accepted, build a component",
+        )),
+        [0, b'a', b's', b'm', 1, 0, 0, 0, ..] => Err(InspectError::CoreModule),
         [0, b'a', b's', b'm', ..] => Ok(()),
-        _ => Err(Refusal::NotWasm("it does not begin with the bytes of a WebAssembly file")),
+        _ => Err(InspectError::NotWasm("it does not begin with the bytes of a WebAssembly file")),
     }
-}
-
-/// Text from the file, fit to be shown: short, and without control characters.
-pub(super) fn printable(text: &str) -> String {
-    text.chars().take(300).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 #[cfg(test)]
@@ -111,20 +78,20 @@ mod tests {
     }
 
     #[test]
-    fn tells_files_apart() {
-        assert!(matches!(inspect(b""), Err(Refusal::NotWasm(_))));
-        assert!(matches!(inspect(b"\x7fELF...."), Err(Refusal::NotWasm(_))));
-        assert!(matches!(inspect(b"#!/bin/sh"), Err(Refusal::NotWasm(_))));
-        assert_eq!(inspect(&[0, b'a', b's', b'm', 1, 0, 0, 0]), Err(Refusal::CoreModule));
-        assert!(matches!(inspect(&EMPTY_COMPONENT[..6]), Err(Refusal::Invalid(_))));
-        assert_eq!(inspect(EMPTY_COMPONENT), Err(Refusal::WrongWorld { exports: "nothing".into() }));
+    fn files_of_other_types_are_refused() {
+        assert!(matches!(inspect(b""), Err(InspectError::NotWasm(_))));
+        assert!(matches!(inspect(b"\x7fELF...."), Err(InspectError::NotWasm(_))));
+        assert!(matches!(inspect(b"#!/bin/sh"), Err(InspectError::NotWasm(_))));
+        assert_eq!(inspect(&[0, b'a', b's', b'm', 1, 0, 0, 0]), Err(InspectError::CoreModule));
+        assert!(matches!(inspect(&EMPTY_COMPONENT[..6]), Err(InspectError::Invalid(_))));
+        assert_eq!(inspect(EMPTY_COMPONENT), Err(InspectError::WrongWorld { exports: "nothing".into() }));
     }
 
     #[test]
-    fn reads_sections_before_anything_is_compiled() {
+    fn api_version_and_manifest_are_checked_before_validation() {
         let old = [EMPTY_COMPONENT, &custom("portcullis:api", b"0.9.0")].concat();
-        assert_eq!(inspect(&old), Err(Refusal::WrongApi { theirs: "0.9.0".into() }));
+        assert_eq!(inspect(&old), Err(InspectError::WrongApi { found: "0.9.0".into() }));
         let bad = [EMPTY_COMPONENT, &custom("portcullis:manifest", b"{}")].concat();
-        assert!(matches!(inspect(&bad), Err(Refusal::Manifest(_))));
+        assert!(matches!(inspect(&bad), Err(InspectError::Manifest(_))));
     }
 }

@@ -1,33 +1,31 @@
-//! What a plugin says of itself, in the custom section `portcullis:manifest`.
+//! The manifest of a plugin, in the custom section `portcullis:manifest`.
 
 use policy::Requests;
 use serde::{Deserialize, Serialize};
 
-/// The manifest. A component without one has no name of its own and requests nothing.
+/// A component without a manifest has no name of its own and requests nothing.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Manifest {
-    /// The plugin's own name; the operator may configure it under another.
+    /// The operator may configure the plugin under another name.
     pub name: String,
-    /// The plugin's version.
     pub version: String,
     /// One sentence for the operator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The capabilities it asks for.
     #[serde(default)]
     pub requests: Requests,
 }
 
 impl Manifest {
-    /// Custom section with the JSON text of the manifest.
+    /// The custom section with the manifest as JSON.
     pub const SECTION: &str = "portcullis:manifest";
-    /// Custom section with the version of the WIT package the plugin was built for.
+    /// The custom section with the version of the WIT package that the plugin was built for.
     pub const API_SECTION: &str = "portcullis:api";
-    /// The largest manifest. Bounds what an operator is shown.
+    /// Bounds what an operator is shown.
     const MAX_BYTES: usize = 64 << 10;
 
-    /// Reads the section's bytes; the error is a sentence.
+    /// Parses the content of the section.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         if bytes.len() > Self::MAX_BYTES {
             return Err(format!("it is larger than {} KiB", Self::MAX_BYTES >> 10));
@@ -40,16 +38,16 @@ impl Manifest {
             }
         }
         let Requests { secrets, env, connections, agent_tools, events, .. } = &manifest.requests;
-        // An operator reads these, and puts them into a shell.
+        // Operators read these names and copy them into a shell.
         for name in [secrets, env, connections].into_iter().flatten() {
-            let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-            if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
-                return Err("a name that it requests is not 1 to 64 of A-Z a-z 0-9 . _ -".into());
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+            if name.is_empty() || name.len() > 64 || !name.chars().all(is_plain) {
+                return Err("a requested name is not 1 to 64 of A-Z a-z 0-9 . _ -".into());
             }
         }
         let patterns = agent_tools.iter().chain(events);
         if patterns.into_iter().any(|pattern| !pattern.as_str().bytes().all(|byte| byte.is_ascii_graphic())) {
-            return Err("a pattern that it requests has more than plain characters in it".into());
+            return Err("a requested pattern has characters that are not printable ASCII".into());
         }
         Ok(manifest)
     }

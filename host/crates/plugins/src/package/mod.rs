@@ -1,17 +1,18 @@
-//! Bytes that are worth compiling: read whole within a size limit, known by their digest, inspected before anything
-//! runs. A single `.wasm` file is a whole package: the manifest is a custom section in it.
+//! Component files: read within a size limit and inspected before anything is compiled. A plugin is a single `.wasm` file,
+//! whose manifest is a custom section.
 
+mod api;
 mod claims;
+mod error;
 mod file;
 mod inspect;
 mod manifest;
-mod walk;
+mod scan;
 
+pub use api::{API_VERSION, TOOLS_INTERFACE};
 pub use claims::Claims;
-pub use file::{MAX_COMPONENT, PackageError, read_file, read_kept};
-pub use inspect::{Inspection, Refusal, TOOLS_INTERFACE, inspect};
+pub use error::InspectError;
+pub use file::{MAX_COMPONENT, PackageError, read_file, read_stored};
+pub use inspect::{Inspection, inspect};
 pub use manifest::Manifest;
 pub use policy::Digest;
-
-/// The API version this host offers to guests: the version of the WIT package.
-pub const API_VERSION: &str = "0.1.0";

@@ -1,4 +1,4 @@
-//! Both keys, and what is told when one is missing.
+//! Both keys, and the denial when one is missing.
 
 use super::*;
 use crate::Side;
@@ -13,7 +13,7 @@ const SRC: &str = r#"filesystem = [{ host = ".", guest = "/src", access = "write
 #[test]
 fn both_keys_are_needed() {
     assert!(authority("", SRC).mounts().is_empty());
-    assert_eq!(authority("", SRC).idle_grants(), ["filesystem"]);
+    assert_eq!(authority("", SRC).unrequested_grants(), ["filesystem"]);
     assert!(authority(r#"filesystem = "read""#, "").mounts().is_empty());
     let tools = r#"agent-tools = ["notes.*"]"#;
     assert!(authority(tools, "").agent_tool("notes.add").is_err());
@@ -22,10 +22,9 @@ fn both_keys_are_needed() {
     assert!(authority(tools, r#"agent-tools = ["notes.add"]"#).agent_tool("notes.search").is_err());
 }
 
-/// What only one key covers is not allowed, however wide the other is.
 #[test]
 fn each_key_bounds_the_other() {
-    let target = HttpTarget::read("GET", "https://a.example/v1").unwrap().0;
+    let target = HttpTarget::parse_request("GET", "https://a.example/v1").unwrap().0;
     let may = |requests: &str, grants: &str| {
         let authority = authority(requests, grants);
         (authority.http(&target).is_ok(), authority.secret("key", "a.example").is_ok())
@@ -68,16 +67,16 @@ fn refused_paths_are_told_apart() {
 #[test]
 fn private_results_stay_where_they_are() {
     use crate::Origin;
-    let secrets = Secrets::from([Origin::Client]);
-    let github = Hearer::Connection("github".into());
+    let secrets = PrivateOrigins::from([Origin::Client]);
+    let github = Recipient::Connection("github".into());
     let denied = authority("", "").flow(&secrets, &github).unwrap_err().to_string();
     assert!(denied.contains("flows = [\"client -> connections.github\"]"), "{denied}");
     assert!(authority("", r#"flows = ["client -> connections.*"]"#).flow(&secrets, &github).is_ok());
-    assert!(authority("", "").flow(&secrets, &Hearer::Origin(Origin::User)).is_ok());
-    assert!(authority("", "").flow(&Secrets::new(), &github).is_ok());
-    let own = Hearer::Origin(Origin::Upstream("a".into()));
-    assert!(authority("", "").flow(&Secrets::from([Origin::Upstream("a".into())]), &own).is_ok());
-    assert!(authority("", "").flow(&Secrets::from([Origin::Upstream("b".into())]), &own).is_err());
+    assert!(authority("", "").flow(&secrets, &Recipient::Origin(Origin::User)).is_ok());
+    assert!(authority("", "").flow(&PrivateOrigins::new(), &github).is_ok());
+    let own = Recipient::Origin(Origin::Upstream("a".into()));
+    assert!(authority("", "").flow(&PrivateOrigins::from([Origin::Upstream("a".into())]), &own).is_ok());
+    assert!(authority("", "").flow(&PrivateOrigins::from([Origin::Upstream("b".into())]), &own).is_err());
 }
 
 #[test]
@@ -87,14 +86,14 @@ fn the_machine_gives_what_both_keys_name() {
     let grants = "env = [\"TZ\", \"HOME\"]\nscratch = { guest = \"/own\" }";
     let environment = [("TZ", "UTC"), ("HOME", "/home/x"), ("UNSET", "no")];
     let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-    let machine = Machine { environment, state: Some("/state".into()) };
-    let whole = authority(&requests, grants).on(&machine);
+    let machine = HostEnvironment { environment, state: Some("/state".into()) };
+    let whole = authority(&requests, grants).with_environment(&machine);
     assert_eq!(whole.environment(), [("TZ".to_owned(), "UTC".to_owned())]);
     assert_eq!(whole.scratch_folder().unwrap(), (Path::new("/state/scratch/plugins.p"), 64 << 20));
     assert!(whole.path("/own/x", Access::Write).is_ok() && whole.path("/own/../x", Access::Read).is_err());
     assert!(whole.variable("TZ").is_ok() && whole.variable("HOME").is_err() && whole.variable("UNSET").is_err());
     for (requests, grants) in [("", grants), (requests.as_str(), "")] {
-        let nothing = authority(requests, grants).on(&machine);
+        let nothing = authority(requests, grants).with_environment(&machine);
         assert!(nothing.environment().is_empty() && nothing.mounts().is_empty());
     }
 }

@@ -1,8 +1,8 @@
-//! The data of a Store: everything that belongs to one call.
+//! The data of a guest's Store.
 
 use crate::engine::{Allowance, Supervised, Supervision};
-use crate::imports::wasi::{self, Files, MountError, RefusedPath, Watched};
-use crate::imports::{CallCtx, Doing, GuestLog, Outlet};
+use crate::imports::wasi::{self, Files, MountError, RefusedPath, WasiHost};
+use crate::imports::{CallImports, GuestLog, HttpHooks, ImportSpan};
 use platform::clock::Clock;
 use policy::Authority;
 use std::sync::Arc;
@@ -10,71 +10,68 @@ use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
-/// All fields of one header map, by wasmtime's count. Bounds memory that a guest fills header by header.
-const MAX_FIELDS: usize = 64 << 10;
+/// Size of all fields of one header map, as wasmtime counts it. Bounds memory that a guest fills header by header.
+const MAX_HEADER_SIZE: usize = 64 << 10;
 
-/// All that a call needs to begin.
-pub struct CallSetup {
-    /// Which tool is called; for the log.
+/// What a call needs to begin.
+pub struct GuestCallSetup {
+    /// The tool that is called, for the log.
     pub tool: String,
-    /// What it may use.
     pub allowance: Allowance,
-    /// What it may ask for.
-    pub call: Box<CallCtx>,
-    /// Its directories.
+    pub imports: Box<CallImports>,
+    /// Says which directories are mounted.
     pub authority: Arc<Authority>,
-    /// Its time.
     pub clock: Arc<dyn Clock>,
-    /// Whether it belongs to another call of this host, and computes where that one does.
+    /// Whether it was made by another call of this host. It then runs where that call runs.
     pub nested: bool,
 }
 
-/// The state of an instance, and of its one call once that has begun.
+/// The data of an instance, and of its one call once that has begun.
 pub(super) struct Guest {
     supervision: Supervision,
-    call: Option<Box<CallCtx>>,
+    /// None before the call begins and after it has ended.
+    imports: Option<Box<CallImports>>,
     pub(super) log: GuestLog,
     pub(super) clock: Arc<dyn Clock>,
     wasi: WasiCtx,
     http: WasiHttpCtx,
-    outlet: Outlet,
+    http_hooks: HttpHooks,
     table: ResourceTable,
 }
 
 impl Guest {
-    /// For an instance that waits for its call.
+    /// For an instance whose call has not begun.
     pub(super) fn new(authority: &Authority, allowance: Allowance, clock: Arc<dyn Clock>) -> Result<Self, MountError> {
         let log = GuestLog::new(authority.plugin().clone(), "", "", &allowance.limits);
-        let wasi = wasi::context(authority, &log)?;
+        let wasi = wasi::new_context(authority, &log)?;
         let mut table = ResourceTable::new();
-        // WASI keeps a resource or two of its own behind a handle, so this is never the limit that is met first.
+        // WASI keeps up to two resources of its own behind a handle, so `limits.handles` is always reached first.
         let handles = usize::try_from(allowance.limits.handles).unwrap_or(usize::MAX);
         table.set_max_capacity(handles.saturating_mul(2).saturating_add(16));
         let supervision = Supervision::new(allowance, clock.clone());
         let mut http = WasiHttpCtx::new();
-        http.set_field_size_limit(MAX_FIELDS);
-        Ok(Self { supervision, call: None, log, clock, wasi, http, outlet: Outlet::default(), table })
+        http.set_field_size_limit(MAX_HEADER_SIZE);
+        Ok(Self { supervision, imports: None, log, clock, wasi, http, http_hooks: HttpHooks::default(), table })
     }
 
-    /// Its call begins.
-    pub(super) fn begin(&mut self, tool: &str, allowance: Allowance, call: Box<CallCtx>) {
-        self.log.begin(tool, &call.context.id);
-        self.supervision.begin(allowance);
-        self.outlet.begin(call.http.clone());
-        self.call = Some(call);
+    pub(super) fn begin_call(&mut self, tool: &str, allowance: Allowance, imports: Box<CallImports>) {
+        self.log.begin(tool, &imports.context.id);
+        self.supervision.begin_call(allowance);
+        self.http_hooks.begin(imports.http.clone());
+        self.imports = Some(imports);
     }
 
-    /// Its call ends; whoever waits for what it says is let go, and its connections are closed.
-    pub(super) fn end(&mut self) -> Option<Box<CallCtx>> {
-        self.outlet.end();
+    /// Closes the call's connections, and ends its log.
+    pub(super) fn end_call(&mut self) -> Option<Box<CallImports>> {
+        self.http_hooks.end();
         self.log.finish();
-        self.call.take()
+        self.imports.take()
     }
 
-    /// The call that is running. An instance that asks for something before its call has begun gets an error: it is
-    /// then made anew inside its call, where it can have it.
-    pub(super) fn call(&mut self) -> wasmtime::Result<&mut CallCtx> {
-        self.call.as_deref_mut().ok_or_else(|| wasmtime::Error::msg("no call has begun"))
+    /// The imports of the running call. Fails when an instance uses one while it is made before its call; such a
+    /// component is instantiated inside its calls instead.
+    pub(super) fn imports(&mut self) -> wasmtime::Result<&mut CallImports> {
+        self.imports.as_deref_mut().ok_or_else(|| wasmtime::Error::msg("no call has begun"))
     }
 }
 
@@ -84,8 +81,8 @@ impl Supervised for Guest {
     }
 
     fn before_failure(&mut self) {
-        if let Some(words) = self.log.last_words() {
-            self.supervision.set_last_words(words);
+        if let Some(message) = self.log.failure_message() {
+            self.supervision.set_last_message(message);
         }
     }
 }
@@ -98,25 +95,25 @@ impl WasiView for Guest {
 
 impl WasiHttpView for Guest {
     fn http(&mut self) -> WasiHttpCtxView<'_> {
-        WasiHttpCtxView { hooks: &mut self.outlet, table: &mut self.table, ctx: &mut self.http }
+        WasiHttpCtxView { hooks: &mut self.http_hooks, table: &mut self.table, ctx: &mut self.http }
     }
 }
 
-impl Watched for Guest {
+impl WasiHost for Guest {
     fn files(&mut self) -> wasmtime::Result<(&mut Files, Option<String>)> {
-        let call = self.call()?;
-        let own = call.permit.scratch().ok().map(|grant| grant.guest.clone());
-        Ok((&mut call.files, own))
+        let imports = self.imports()?;
+        let scratch = imports.authority.scratch().ok().map(|grant| grant.guest.clone());
+        Ok((&mut imports.files, scratch))
     }
 
-    fn doing(&mut self, name: &'static str) -> wasmtime::Result<Doing> {
-        Ok(self.call()?.doing(name, 0))
+    fn start_span(&mut self, name: &'static str) -> wasmtime::Result<ImportSpan> {
+        Ok(self.imports()?.start_span(name, 0))
     }
 
-    fn refused(&mut self, path: RefusedPath) {
-        if let Some(call) = &mut self.call {
-            call.trail().record((&call.permit.path_refused(&path.path, path.access)).into());
-            call.refused_path = Some(path);
+    fn record_refused_path(&mut self, path: RefusedPath) {
+        if let Some(imports) = &mut self.imports {
+            imports.audit().record((&imports.authority.path_refused(&path.path, path.access)).into());
+            imports.refused_path = Some(path);
         }
     }
 }

@@ -1,8 +1,8 @@
-//! The only place that names generated binding types: one module per version of the guest API, each turning that
-//! version's types into the host's own, so that nothing above knows there is more than one.
+//! The guest API: one module per version of it. Only this module names the generated binding types; each version
+//! converts its types to the host's own, so that no other module depends on the version of a guest.
 
 mod guest;
-mod since_v0_1;
+mod v0_1;
 
-pub use guest::CallSetup;
-pub use since_v0_1::{Abi, Ended, Prepared, Remains};
+pub use guest::GuestCallSetup;
+pub use v0_1::{GuestLinker, GuestOutcome, PreparedComponent, SpentStore};

@@ -1,11 +1,10 @@
-//! Loading compiled code: the one unsafe place of the host.
-#![allow(unsafe_code, reason = "compiled code can only be loaded on trust; this file is where the trust is argued")]
+//! Loads compiled code: the only unsafe code of the host.
+#![allow(unsafe_code, reason = "compiled code can only be loaded on trust; this file argues why it is trusted")]
 
 use super::cache::TrustedCode;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
-/// Loads compiled code into an engine.
 pub(super) fn load(engine: &Engine, code: &TrustedCode) -> wasmtime::Result<Component> {
     // SAFETY: `deserialize` runs whatever machine code it is given. A `TrustedCode` exists only for bytes that our own
     // compile worker wrote to a pipe we opened, or that carry our own MAC from an earlier such run under a key that

@@ -1,6 +1,7 @@
-//! Compiled code on disk: written atomically, read whole, believed only with our own MAC on it.
+//! The cache of compiled code on disk: written atomically, read as a whole, trusted only with our own MAC.
 
 use hmac::{Hmac, KeyInit, Mac};
+use platform::random::random_bytes;
 use sha2::Sha256;
 use std::fs;
 use std::io::{self, Write};
@@ -9,10 +10,9 @@ use std::path::{Path, PathBuf};
 
 /// Length of the MAC before the payload.
 const MAC_BYTES: usize = 32;
-/// Format of the entries; part of what the MAC covers, so that entries of another format are never believed.
+/// Format of the entries. It is covered by the MAC, so that entries of another format are never trusted.
 const FORMAT: &[u8] = b"portcullis compile cache 1\0";
 
-/// The folder could not be used.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the cache folder {path} cannot be used: {source}; set PORTCULLIS_CACHE or server.cache to a folder of your own"
@@ -22,11 +22,11 @@ pub struct CacheError {
     source: io::Error,
 }
 
-/// Compiled code that our own compiler made.
+/// Compiled code that our own compile worker produced.
 pub(super) struct TrustedCode(Vec<u8>);
 
 impl TrustedCode {
-    /// For output of the compile worker, straight from its pipe.
+    /// `bytes` must come directly from the pipe of the compile worker.
     pub(super) fn from_worker(bytes: Vec<u8>) -> Self {
         Self(bytes)
     }
@@ -36,20 +36,19 @@ impl TrustedCode {
     }
 }
 
-/// One cached component: its code, and what the host learned about it when it was compiled.
-pub(super) struct Entry {
+/// One cached component, and what the host found out about it when it was compiled.
+pub(super) struct CacheEntry {
     pub(super) code: TrustedCode,
     pub(super) description: Vec<u8>,
 }
 
-/// The cache folder and the key of its MACs.
 pub struct CompileCache {
     folder: PathBuf,
     key: [u8; 32],
 }
 
 impl CompileCache {
-    /// Opens the cache, making the folder (only for this user) and its key when they are missing.
+    /// Opens the cache. Creates the folder (accessible to this user only) and its key if they are missing.
     pub fn open(folder: &Path) -> Result<Self, CacheError> {
         let fail = |source| CacheError { path: folder.to_owned(), source };
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(fail)?;
@@ -57,7 +56,7 @@ impl CompileCache {
         if !metadata.is_dir() || metadata.permissions().mode() & 0o022 != 0 {
             return Err(fail(io::Error::other("it must be a folder that only you can write to (chmod 700)")));
         }
-        let key = read_or_make_key(&folder.join("key")).map_err(fail)?;
+        let key = read_or_create_key(&folder.join("key")).map_err(fail)?;
         Ok(Self { folder: folder.to_owned(), key })
     }
 
@@ -65,7 +64,7 @@ impl CompileCache {
         self.folder.join(format!("{}-{fingerprint}.bin", digest.replace(':', "-")))
     }
 
-    /// The name is under the MAC too: an entry renamed to stand for another component is not believed.
+    /// The MAC covers the file name too, so that an entry renamed to another component's name is not trusted.
     fn mac(&self, path: &Path, payload: &[u8]) -> Hmac<Sha256> {
         let mut mac =
             Hmac::<Sha256>::new_from_slice(&self.key).unwrap_or_else(|_| unreachable!("HMAC takes keys of any length"));
@@ -76,14 +75,14 @@ impl CompileCache {
         mac
     }
 
-    /// The entry of a component for an engine; none when there is none or it is not exactly what we wrote.
-    pub(super) fn get(&self, digest: &str, fingerprint: &str) -> Option<Entry> {
+    /// The entry of a component for an engine, if there is one and it is exactly what we wrote.
+    pub(super) fn get(&self, digest: &str, fingerprint: &str) -> Option<CacheEntry> {
         let path = self.path(digest, fingerprint);
         let mut bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
             Err(error) => {
-                tracing::warn!(path = %path.display(), %error, "cannot read a cache entry: compiling again");
+                tracing::warn!(path = %path.display(), %error, "cannot read a cache entry, compiling again");
                 return None;
             }
         };
@@ -91,18 +90,18 @@ impl CompileCache {
             .split_at_checked(MAC_BYTES)
             .is_some_and(|(tag, payload)| self.mac(&path, payload).verify_slice(tag).is_ok());
         if !intact {
-            tracing::warn!(path = %path.display(), "a cache entry is not what this host wrote: compiling again");
+            tracing::warn!(path = %path.display(), "a cache entry is not what this host wrote, compiling again");
             return None;
         }
         let length = bytes.get(MAC_BYTES..MAC_BYTES + 8).and_then(|b| b.try_into().ok()).map(u64::from_le_bytes)?;
         let code_at = MAC_BYTES + 8 + usize::try_from(length).ok()?;
         let description = bytes.get(MAC_BYTES + 8..code_at)?.to_vec();
         bytes.drain(..code_at);
-        Some(Entry { code: TrustedCode(bytes), description })
+        Some(CacheEntry { code: TrustedCode(bytes), description })
     }
 
-    /// Keeps an entry. A crash at any moment leaves the old entry or the new one.
-    pub(super) fn put(&self, digest: &str, fingerprint: &str, entry: &Entry) -> io::Result<()> {
+    /// Writes an entry. A crash at any moment leaves either the old entry or the new one.
+    pub(super) fn put(&self, digest: &str, fingerprint: &str, entry: &CacheEntry) -> io::Result<()> {
         let path = self.path(digest, fingerprint);
         let mut payload = (entry.description.len() as u64).to_le_bytes().to_vec();
         payload.extend_from_slice(&entry.description);
@@ -117,7 +116,7 @@ impl CompileCache {
     }
 }
 
-fn read_or_make_key(path: &Path) -> io::Result<[u8; 32]> {
+fn read_or_create_key(path: &Path) -> io::Result<[u8; 32]> {
     match fs::read(path) {
         Ok(bytes) => {
             let mode = fs::metadata(path)?.permissions().mode();
@@ -127,8 +126,7 @@ fn read_or_make_key(path: &Path) -> io::Result<[u8; 32]> {
             bytes.try_into().map_err(|_| io::Error::other("its file `key` is not 32 bytes; delete the folder"))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let mut key = [0; 32];
-            rustix::rand::getrandom(&mut key, rustix::rand::GetRandomFlags::empty())?;
+            let key = random_bytes::<32>()?;
             let folder = path.parent().unwrap_or(Path::new("."));
             let mut file =
                 tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o600)).tempfile_in(folder)?;
@@ -136,8 +134,8 @@ fn read_or_make_key(path: &Path) -> io::Result<[u8; 32]> {
             file.as_file().sync_all()?;
             match file.persist_noclobber(path) {
                 Ok(_) => Ok(key),
-                // Another process was first: its key counts.
-                Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => read_or_make_key(path),
+                // Another process was first; its key is used.
+                Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => read_or_create_key(path),
                 Err(error) => Err(error.error),
             }
         }
@@ -149,12 +147,12 @@ fn read_or_make_key(path: &Path) -> io::Result<[u8; 32]> {
 mod tests {
     use super::*;
 
-    fn entry() -> Entry {
-        Entry { code: TrustedCode(vec![1, 2, 3]), description: b"{}".to_vec() }
+    fn entry() -> CacheEntry {
+        CacheEntry { code: TrustedCode(vec![1, 2, 3]), description: b"{}".to_vec() }
     }
 
     #[test]
-    fn believes_only_what_it_wrote() {
+    fn an_entry_is_trusted_only_if_unchanged() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("cache");
         let cache = CompileCache::open(&root).unwrap();
@@ -175,13 +173,13 @@ mod tests {
             fs::write(&path, &good[..length]).unwrap();
             assert!(cache.get("sha256:aa", "f").is_none(), "cut to {length}");
         }
-        // Good bytes under another component's name.
+        // A valid entry under another component's name.
         fs::write(cache.path("sha256:bb", "f"), &good).unwrap();
         assert!(cache.get("sha256:bb", "f").is_none());
     }
 
     #[test]
-    fn refuses_a_folder_that_others_write_to() {
+    fn a_folder_that_others_can_write_to_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
         assert!(CompileCache::open(folder.path()).is_err());

@@ -1,7 +1,7 @@
 //! Work that is known to be long before it begins and that nothing can interrupt, such as putting a large answer into
 //! words: it is done in the slow lane from its beginning, wherever it was going on before.
 
-use super::lane::{Lane, Who, is_slow};
+use super::compute_pool::{ComputePool, TaskOwner, is_compute_thread};
 use futures::future::BoxFuture;
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -13,22 +13,22 @@ const LARGE: u64 = 256 << 10;
 
 thread_local! {
     /// Set by whatever this thread polls when the rest of it is heavy.
-    static BEGINS: RefCell<Option<Who>> = const { RefCell::new(None) };
+    static BEGINS: RefCell<Option<TaskOwner>> = const { RefCell::new(None) };
 }
 
 /// Whether work is heavy from now on, and on whose behalf. Clones are the same.
 #[derive(Debug, Clone, Default)]
-pub struct Heavy(Arc<OnceLock<Who>>);
+pub struct Heavy(Arc<OnceLock<TaskOwner>>);
 
 impl Heavy {
     /// Says so. Whoever waits in [`Heavy::run`] has to be woken after this.
-    pub fn set(&self, who: Who) {
-        // Who was first pays.
+    pub fn set(&self, who: TaskOwner) {
+        // The first owner is charged.
         let _ = self.0.set(who);
     }
 
     /// On whose behalf, if it is.
-    pub fn who(&self) -> Option<&Who> {
+    pub fn who(&self) -> Option<&TaskOwner> {
         self.0.get()
     }
 
@@ -49,7 +49,7 @@ impl Heavy {
         if let Some(done) = light.await {
             return done;
         }
-        match (Lane::of_process(), self.who()) {
+        match (ComputePool::global(), self.who()) {
             (Some(lane), Some(who)) => lane.run(who.clone(), work).await,
             _ => work.await,
         }
@@ -58,8 +58,8 @@ impl Heavy {
 
 /// Waits until something may be done with an answer of so many bytes: if that takes long, [`Heavy::run`] around it goes on
 /// in the slow lane.
-pub async fn heavy_if_large(bytes: u64, who: impl FnOnce() -> Who) {
-    if bytes < LARGE || is_slow() {
+pub async fn heavy_if_large(bytes: u64, who: impl FnOnce() -> TaskOwner) {
+    if bytes < LARGE || is_compute_thread() {
         return;
     }
     BEGINS.set(Some(who()));
@@ -73,16 +73,16 @@ mod tests {
     use policy::{PluginId, Side};
     use tokio::sync::oneshot;
 
-    fn who() -> Who {
+    fn who() -> TaskOwner {
         ("ann".into(), PluginId { side: Side::Server, name: "p".into() })
     }
 
     /// Whether the work was in the lane before an answer of so many bytes, and after it.
     async fn answer(heavy: &Heavy, bytes: u64) -> [bool; 2] {
         let work = async move {
-            let before = is_slow();
+            let before = is_compute_thread();
             heavy_if_large(bytes, who).await;
-            [before, is_slow()]
+            [before, is_compute_thread()]
         };
         heavy.run(work.boxed()).await
     }
@@ -101,7 +101,7 @@ mod tests {
     async fn whoever_waits_goes_on_in_the_lane_once_it_is_said() {
         let heavy = Heavy::default();
         let (send, receive) = oneshot::channel();
-        let waits = heavy.run(async { (is_slow(), receive.await, is_slow()) }.boxed());
+        let waits = heavy.run(async { (is_compute_thread(), receive.await, is_compute_thread()) }.boxed());
         let says = async {
             tokio::task::yield_now().await;
             heavy.set(who());
@@ -119,7 +119,7 @@ mod tests {
         let outer = Heavy::default();
         let inner = async {
             tokio::task::unconstrained(heavy_if_large(LARGE, who)).await;
-            is_slow()
+            is_compute_thread()
         };
         assert!(outer.run(inner.boxed()).await);
     }

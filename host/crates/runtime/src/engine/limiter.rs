@@ -1,14 +1,14 @@
-//! Memory and tables of all the instances of a call together; wasmtime's own limits are per memory.
+//! Limits the memory and the tables of all instances of a call together. Wasmtime's own limits are per memory.
 
 use super::profile::{INSTANCES_PER_COMPONENT, MEMORIES_PER_COMPONENT, TABLES_PER_COMPONENT};
 use wasmtime::ResourceLimiter;
 
-/// What was refused, for the error of the call that then failed.
+/// A refused growth, for the error of the call that fails because of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refused {
-    /// Bytes of linear memory in all.
+pub(super) enum RefusedGrowth {
+    /// Total bytes of linear memory.
     Memory { requested: u64 },
-    /// Table elements in all.
+    /// Total table elements.
     Table { requested: u64 },
 }
 
@@ -19,7 +19,7 @@ pub(super) struct Limiter {
     memory_limit: usize,
     table: usize,
     table_limit: usize,
-    refused: Option<Refused>,
+    refused: Option<RefusedGrowth>,
 }
 
 impl Limiter {
@@ -32,8 +32,7 @@ impl Limiter {
         self.memory as u64
     }
 
-    /// The last growth that was refused.
-    pub(super) fn refused(&self) -> Option<Refused> {
+    pub(super) fn refused(&self) -> Option<RefusedGrowth> {
         self.refused
     }
 }
@@ -42,7 +41,7 @@ impl ResourceLimiter for Limiter {
     fn memory_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
         let total = self.memory.saturating_add(desired.saturating_sub(current));
         if total > self.memory_limit {
-            self.refused = Some(Refused::Memory { requested: total as u64 });
+            self.refused = Some(RefusedGrowth::Memory { requested: total as u64 });
             return Ok(false);
         }
         self.memory = total;
@@ -52,7 +51,7 @@ impl ResourceLimiter for Limiter {
     fn table_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
         let total = self.table.saturating_add(desired.saturating_sub(current));
         if total > self.table_limit {
-            self.refused = Some(Refused::Table { requested: total as u64 });
+            self.refused = Some(RefusedGrowth::Table { requested: total as u64 });
             return Ok(false);
         }
         self.table = total;
@@ -77,12 +76,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_all_memories_together() {
+    fn the_limit_covers_all_memories_together() {
         let mut limiter = Limiter::new(100, 10);
         assert!(limiter.memory_growing(0, 60, None).unwrap());
         assert!(limiter.memory_growing(0, 40, None).unwrap());
         assert!(!limiter.memory_growing(40, 41, None).unwrap());
-        assert_eq!((limiter.peak_memory(), limiter.refused()), (100, Some(Refused::Memory { requested: 101 })));
+        assert_eq!((limiter.peak_memory(), limiter.refused()), (100, Some(RefusedGrowth::Memory { requested: 101 })));
         assert!(!limiter.table_growing(0, 11, None).unwrap());
         assert!(!limiter.table_growing(0, usize::MAX, None).unwrap());
     }

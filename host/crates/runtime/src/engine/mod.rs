@@ -1,38 +1,41 @@
 //! The only place that configures and runs wasmtime: profiles, compilation, the compile cache, limits, one call.
 //!
-//! A [`Store`](wasmtime::Store) is the unit of failure and of cancellation: fresh for every call, dropped after it. What
-//! a call may use is in its [`Allowance`]; how it ended is a result or a [`CallError`], and what it cost a [`Cost`].
+//! A [`Store`](wasmtime::Store) is the unit of failure and of cancellation: it is created for one call and dropped
+//! after it. An [`Allowance`] says what the call may use, a result or a [`CallError`] how it ended, a [`CallCost`] what
+//! it used.
 
 mod artifact;
 mod cache;
-mod caught;
+mod catch_panic;
 mod compile;
-mod cpu;
+mod compute_pool;
+mod cpu_time;
+mod epoch_ticker;
 mod error;
-mod fair;
+mod fair_queue;
+mod fair_semaphore;
 mod heavy;
-mod lane;
 mod limiter;
-mod line;
-mod pace;
-mod profile;
 mod pausable_deadline;
+mod placement;
+mod profile;
 mod store;
-mod ticker;
+mod supervision;
 mod trap;
 mod worker;
 
 pub use cache::{CacheError, CompileCache};
-pub use caught::caught;
-pub use compile::{Cached, CompileError, Compiler, Fresh};
-pub use cpu::CpuTime;
-pub use error::{CallError, Caller, Crowd};
-pub use fair::{FairSemaphore, QueueFull, Slot, SlotLimits, SlotRequest};
+pub use catch_panic::catch_panic;
+pub use compile::{CachedComponent, CompileError, CompiledComponent, Compiler};
+pub use compute_pool::{ComputePoll, is_compute_thread, poll_compute, shut_down_compute_pool};
+pub use cpu_time::CpuTime;
+pub use error::{BusyResource, CallError, RateSubject};
+pub use fair_semaphore::{FairSemaphore, QueueFull, Slot, SlotLimits, SlotRequest};
 pub use heavy::{Heavy, heavy_if_large};
-pub use lane::{Progress, close_lane, is_slow, progress};
-pub use pace::Pace;
-pub use profile::{Engines, MAX_INSTANCES, MAX_WAITING, Profile};
 pub use pausable_deadline::{PausableDeadline, PauseGuard};
-pub use store::{Allowance, Cost, Supervised, Supervision, arm, new_store, supervise};
+pub use placement::Placement;
+pub use profile::{Engines, MAX_INSTANCES, MAX_WAITING_INSTANCES, Profile};
+pub use store::{new_store, start_metering, supervise};
+pub use supervision::{Allowance, CallCost, Supervised, Supervision};
 pub use wasmtime::component::Component;
 pub use worker::{CompileWorker, WORKER_COMMAND, run_worker};

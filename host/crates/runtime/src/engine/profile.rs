@@ -1,6 +1,6 @@
-//! The two engine configurations, one per meter, and why each setting is as it is.
+//! The engine configurations: one for each way of metering.
 
-use super::ticker;
+use super::epoch_ticker;
 use data_encoding::HEXLOWER;
 use policy::{Limits, Metering};
 use sha2::{Digest as _, Sha256};
@@ -12,63 +12,63 @@ use wasmtime::{
     WasmBacktraceDetails,
 };
 
-/// Instances that run at once in one engine, nested calls included. Bounds memory and the processors' load.
+/// Instances that run at once in one engine, nested calls included. Bounds memory and processor load.
 pub const MAX_INSTANCES: u32 = 256;
-/// Instances of calls that wait for somebody outside, besides those. Bounds the memory they hold meanwhile.
-pub const MAX_WAITING: u32 = 1_024;
-/// All of them. Bounds address space: each takes 8 GiB of it, of which it can use a fraction.
-const POOL: u32 = MAX_INSTANCES + MAX_WAITING;
+/// Further instances, of calls that wait for somebody outside. Bounds the memory that they hold meanwhile.
+pub const MAX_WAITING_INSTANCES: u32 = 1_024;
+/// All instances. Bounds address space: each reserves 8 GiB, of which it can use a fraction.
+const POOL_SIZE: u32 = MAX_INSTANCES + MAX_WAITING_INSTANCES;
 /// Core instances, memories and tables of one component. Bounds what a small component can multiply into.
 pub(super) const INSTANCES_PER_COMPONENT: u32 = 32;
 pub(super) const MEMORIES_PER_COMPONENT: u32 = 4;
 pub(super) const TABLES_PER_COMPONENT: u32 = 8;
 /// WebAssembly stack of a call; recursion beyond it is a typed error.
 const WASM_STACK: usize = 512 << 10;
-/// Native stack of a call: the WebAssembly stack and room for the host functions it calls.
+/// Native stack of a call: the WebAssembly stack, and that of the host functions it calls.
 const CALL_STACK: usize = 2 << 20;
-/// What of a memory slot stays mapped after a call: touching these pages again costs no page fault. Times all slots, it
-/// bounds what an idle host still holds after a burst.
+/// Bytes of a memory slot that stay mapped after a call, so that using them again causes no page fault. Times the
+/// number of slots, it bounds what an idle host holds after a burst.
 const KEEP_RESIDENT: usize = 128 << 10;
 
-/// What a component is compiled for. Code of one profile does not load in the other.
+/// What a component is compiled for. Code of one profile does not load in the engine of another.
 pub type Profile = Metering;
 
-/// The engines, each made when the first plugin needs it.
+/// The engines, each created when the first plugin needs it.
 pub struct Engines {
-    fuel: OnceLock<Result<Running, String>>,
-    ticks: OnceLock<Result<Running, String>>,
+    fuel: OnceLock<Result<StartedEngine, String>>,
+    ticks: OnceLock<Result<StartedEngine, String>>,
 }
 
-struct Running {
+struct StartedEngine {
     engine: Engine,
     fingerprint: String,
 }
 
 impl Engines {
-    /// No engine yet.
     pub fn new() -> Self {
         Self { fuel: OnceLock::new(), ticks: OnceLock::new() }
     }
 
-    /// The engine of a profile.
     pub fn get(&self, profile: Profile) -> Result<&Engine, String> {
-        self.running(profile).map(|running| &running.engine)
+        self.get_or_start(profile).map(|started| &started.engine)
     }
 
-    /// Instances there are now, those that wait for a call included.
+    /// Live instances, including those that are ready for a call.
     pub fn instances(&self) -> u64 {
-        let made = [&self.fuel, &self.ticks].into_iter().filter_map(|engine| engine.get()?.as_ref().ok());
-        made.filter_map(|running| running.engine.pooling_allocator_metrics())
+        let started = [&self.fuel, &self.ticks].into_iter().filter_map(|engine| engine.get()?.as_ref().ok());
+        started
+            .filter_map(|started| started.engine.pooling_allocator_metrics())
             .map(|pool| pool.component_instances())
             .sum()
     }
 
-    /// What compiled code depends on besides the component: wasmtime's version, target and settings. Hexadecimal.
+    /// Identifies what compiled code depends on besides the component: wasmtime's version, target and settings. In
+    /// hexadecimal.
     pub fn fingerprint(&self, profile: Profile) -> Result<&str, String> {
-        self.running(profile).map(|running| running.fingerprint.as_str())
+        self.get_or_start(profile).map(|started| started.fingerprint.as_str())
     }
 
-    fn running(&self, profile: Profile) -> Result<&Running, String> {
+    fn get_or_start(&self, profile: Profile) -> Result<&StartedEngine, String> {
         let cell = match profile {
             Metering::Fuel => &self.fuel,
             Metering::Ticks => &self.ticks,
@@ -83,15 +83,15 @@ impl Default for Engines {
     }
 }
 
-fn start(profile: Profile) -> Result<Running, String> {
+fn start(profile: Profile) -> Result<StartedEngine, String> {
     let engine = Engine::new(&pooled(profile)).or_else(|pool_error| {
         // Machines with little address space (small containers, some ulimits) cannot reserve the pool.
-        tracing::warn!(%pool_error, "no pool of instances on this machine: allocating on demand, calls take longer");
+        tracing::warn!(%pool_error, "cannot reserve the instance pool: allocating on demand, so calls take longer");
         Engine::new(&base(profile)).map_err(|error| format!("no WebAssembly engine on this machine: {error:#}"))
     })?;
     let fingerprint = fingerprint(&engine);
-    ticker::start(&engine).map_err(|error| format!("the epoch ticker did not start: {error}"))?;
-    Ok(Running { engine, fingerprint })
+    epoch_ticker::start(&engine).map_err(|error| format!("the epoch ticker did not start: {error}"))?;
+    Ok(StartedEngine { engine, fingerprint })
 }
 
 /// The engine of the compile worker: same code, no pool.
@@ -128,11 +128,11 @@ fn pooled(profile: Profile) -> Config {
     // Keeping pages resident pays only where the kernel can tell which were written (Linux 6.7).
     let scan = PoolingAllocationConfig::is_pagemap_scan_available();
     let mut pool = PoolingAllocationConfig::new();
-    pool.total_component_instances(POOL)
-        .total_core_instances(4 * POOL)
-        .total_memories(2 * POOL)
-        .total_tables(4 * POOL)
-        .total_stacks(POOL)
+    pool.total_component_instances(POOL_SIZE)
+        .total_core_instances(4 * POOL_SIZE)
+        .total_memories(2 * POOL_SIZE)
+        .total_tables(4 * POOL_SIZE)
+        .total_stacks(POOL_SIZE)
         .max_core_instances_per_component(INSTANCES_PER_COMPONENT)
         .max_memories_per_component(MEMORIES_PER_COMPONENT)
         .max_tables_per_component(TABLES_PER_COMPONENT)
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn code_of_one_profile_is_not_code_of_the_other() {
+    fn fingerprints_differ_by_profile_and_not_by_pool() {
         let engines = Engines::new();
         let fuel = engines.fingerprint(Metering::Fuel).unwrap();
         assert_ne!(fuel, engines.fingerprint(Metering::Ticks).unwrap());

@@ -1,15 +1,15 @@
-//! What wasmtime reports, as a typed error. Some of its errors have private types and are known by their text only;
+//! Turns wasmtime's errors into typed ones. Some of them have private types and can only be recognised by their text;
 //! `tests/suite` pins each with a guest, so an update of wasmtime that rewords one fails there.
 
-use super::error::{CallError, Crowd};
-use super::limiter::Refused;
+use super::error::{BusyResource, CallError};
+use super::limiter::RefusedGrowth;
 use super::profile::MAX_INSTANCES;
-use super::store::Supervision;
+use super::supervision::Supervision;
 use platform::telemetry::printable;
-use policy::Spent;
+use policy::BudgetUsage;
 use wasmtime::{Error, PoolConcurrencyLimitError, Trap};
 
-pub(super) fn classify(error: &Error, supervision: &Supervision, spent: Spent) -> CallError {
+pub(super) fn classify(error: &Error, supervision: &Supervision, spent: BudgetUsage) -> CallError {
     let allowance = supervision.allowance();
     let limits = &allowance.limits;
     if let Some(known) = error.downcast_ref::<CallError>() {
@@ -19,7 +19,7 @@ pub(super) fn classify(error: &Error, supervision: &Supervision, spent: Spent) -
         return CallError::Exited { status: exit.0 };
     }
     if error.is::<PoolConcurrencyLimitError>() {
-        return CallError::Busy { of: Crowd::Instances, limit: MAX_INSTANCES };
+        return CallError::Busy { resource: BusyResource::Instances, limit: MAX_INSTANCES };
     }
     if error.is::<std::str::Utf8Error>() {
         return CallError::InvalidOutput { reason: "a string is not valid UTF-8".into() };
@@ -46,22 +46,22 @@ pub(super) fn classify(error: &Error, supervision: &Supervision, spent: Spent) -
     if text.contains("resource limit exceeded:") {
         return CallError::InstancesExceeded { detail: text };
     }
-    // A guest that is refused memory usually aborts: the refusal is the cause, the trap its consequence.
+    // A guest that is refused memory usually aborts: the refusal is the cause, the trap only the consequence.
     match supervision.limiter.refused() {
-        Some(Refused::Memory { requested }) => {
+        Some(RefusedGrowth::Memory { requested }) => {
             return CallError::MemoryExceeded { limit: limits.memory.as_u64(), requested };
         }
-        Some(Refused::Table { requested }) => {
+        Some(RefusedGrowth::Table { requested }) => {
             return CallError::TableExceeded { limit: limits.table_elements, requested };
         }
         None => {}
     }
     let name = trap.map_or_else(|| "error".to_owned(), |trap| trap.to_string());
-    let message = supervision.last_words().map_or_else(|| trap_sentence(trap, error), str::to_owned);
+    let message = supervision.last_message().map_or_else(|| trap_sentence(trap, error), str::to_owned);
     CallError::Trap { trap: name, message }
 }
 
-/// Wasmtime's own words about a failure, without the backtrace, which is for the log.
+/// Wasmtime's description of a failure. The backtrace goes to the log only.
 fn trap_sentence(trap: Option<Trap>, error: &Error) -> String {
     tracing::debug!("a guest trapped: {}", printable(&format!("{error:?}")));
     trap.map_or_else(|| error.root_cause().to_string(), |trap| trap.to_string())

@@ -1,5 +1,5 @@
-//! Compilation in a child process: a component can make a compiler take for ever, eat all memory or panic, and none of
-//! that is covered by wasmtime's promises. So it happens where it can be killed.
+//! Compiles components in a child process. A malicious component can make the compiler loop, use up memory or panic,
+//! and wasmtime does not promise otherwise; a child process can be limited and killed.
 
 use super::cache::TrustedCode;
 use super::profile::{self, Profile};
@@ -16,27 +16,26 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 /// The hidden command under which the host's own binary is the worker.
 pub const WORKER_COMMAND: &str = "compile-worker";
 /// Address space of the worker. Bounds compile bombs that eat memory.
-const MEMORY: u64 = 2 << 30;
-/// CPU time of the worker, and what each MiB of component adds: a language runtime of 18 MiB is honest work for half a
+const MAX_ADDRESS_SPACE: u64 = 2 << 30;
+/// CPU time of the worker, and what each MiB of component adds: a language runtime of 18 MiB legitimately takes half a
 /// minute. Bounds compile bombs that loop, which are small.
 const CPU_SECONDS: u64 = 20;
 const CPU_SECONDS_PER_MIB: u64 = 4;
-/// Wall-clock time of the worker, likewise, for one that neither loops nor ends.
-const WALL: Duration = Duration::from_secs(30);
-const WALL_PER_MIB: Duration = Duration::from_secs(8);
-/// Compiled code of one component; it is held in memory.
+/// Wall-clock time of the worker, and what each MiB of component adds. Bounds a worker that neither computes nor ends.
+const TIMEOUT: Duration = Duration::from_secs(30);
+const TIMEOUT_PER_MIB: Duration = Duration::from_secs(8);
+/// Compiled code of one component. Bounds memory: it is held in one buffer.
 const MAX_CODE: u64 = 512 << 20;
-/// What of the worker's complaints is kept.
-const MAX_COMPLAINT: u64 = 4 << 10;
+/// Bytes that are read of the worker's stderr.
+const MAX_ERROR_OUTPUT: u64 = 4 << 10;
 
-/// How the worker is started.
 #[derive(Debug, Clone)]
 pub struct CompileWorker {
     program: PathBuf,
 }
 
 impl CompileWorker {
-    /// `program` is a `portcullis` binary.
+    /// `program` is the path of a `portcullis` binary.
     pub fn new(program: PathBuf) -> Self {
         Self { program }
     }
@@ -53,45 +52,47 @@ impl CompileWorker {
             .spawn()
             .map_err(|error| format!("the compile worker {} did not start: {error}", self.program.display()))?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let (Some(mut to), Some(from), Some(complaints)) = pipes else {
+        let (Some(mut stdin), Some(stdout), Some(stderr)) = pipes else {
             return Err("the compile worker has no pipes".into());
         };
         let work = async {
             let mut code = Vec::new();
-            let mut complaint = String::new();
+            let mut error_output = String::new();
             let send = async {
-                // A worker that dies early closes its end; its exit status says more than this error would.
-                let _ = to.write_all(component).await;
-                drop(to);
+                // Fails when the worker dies early; its exit status then says more than this error.
+                let _ = stdin.write_all(component).await;
+                drop(stdin);
             };
-            let mut code_from = from.take(MAX_CODE + 1);
-            let mut complaints_from = complaints.take(MAX_COMPLAINT);
+            let mut stdout = stdout.take(MAX_CODE + 1);
+            let mut stderr = stderr.take(MAX_ERROR_OUTPUT);
             let (_, code_read, _) =
-                tokio::join!(send, code_from.read_to_end(&mut code), complaints_from.read_to_string(&mut complaint));
+                tokio::join!(send, stdout.read_to_end(&mut code), stderr.read_to_string(&mut error_output));
             code_read?;
-            io::Result::Ok((code, complaint, child.wait().await?))
+            io::Result::Ok((code, error_output, child.wait().await?))
         };
-        let wall = WALL + WALL_PER_MIB * u32::try_from(component.len() >> 20).unwrap_or(u32::MAX);
-        let (code, complaint, status) = tokio::time::timeout(wall, work)
+        let timeout = TIMEOUT + TIMEOUT_PER_MIB * u32::try_from(component.len() >> 20).unwrap_or(u32::MAX);
+        let (code, error_output, status) = tokio::time::timeout(timeout, work)
             .await
-            .map_err(|_| format!("compiling took longer than {} s and was stopped", wall.as_secs()))?
+            .map_err(|_| format!("compiling took longer than {} s and was stopped", timeout.as_secs()))?
             .map_err(|error| format!("the compile worker failed: {error}"))?;
         if !status.success() {
-            let complaint = complaint.trim();
-            return Err(match complaint {
+            let error_output = error_output.trim();
+            return Err(match error_output {
                 "" if status.signal() == Some(Signal::SYS.as_raw()) => {
-                    "the compiler wanted of the system what compiling does not need, and was stopped".to_owned()
+                    "the compiler made a system call that compiling does not need, and was stopped".to_owned()
                 }
                 "" => format!(
                     "compiling needed more than {} GiB of memory or {} s of CPU time and was stopped ({status})",
-                    MEMORY >> 30,
+                    MAX_ADDRESS_SPACE >> 30,
                     cpu_seconds(component.len()),
                 ),
-                // The words of whoever was refused an allocation; its size says nothing.
-                _ if complaint.contains("memory allocation of") && status.signal() == Some(Signal::ABORT.as_raw()) => {
-                    format!("compiling needed more than {} GiB of memory and was stopped", MEMORY >> 30)
+                // Rust's message for a failed allocation; its size says nothing to the operator.
+                _ if error_output.contains("memory allocation of")
+                    && status.signal() == Some(Signal::ABORT.as_raw()) =>
+                {
+                    format!("compiling needed more than {} GiB of memory and was stopped", MAX_ADDRESS_SPACE >> 30)
                 }
-                _ => complaint.to_owned(),
+                _ => error_output.to_owned(),
             });
         }
         if code.len() as u64 > MAX_CODE {
@@ -120,12 +121,12 @@ pub fn run_worker(profile: &str) -> Result<(), String> {
         other => return Err(format!("no such profile: {other}")),
     };
     let limit = |resource, value| setrlimit(resource, Rlimit { current: Some(value), maximum: Some(value) });
-    limit(Resource::As, MEMORY)
+    limit(Resource::As, MAX_ADDRESS_SPACE)
         .and_then(|()| limit(Resource::Nofile, 16))
         .and_then(|()| limit(Resource::Fsize, 0))
         .and_then(|()| limit(Resource::Core, 0))
         .map_err(|error| format!("cannot limit the compile worker: {error}"))?;
-    // From here on it has its pipes and its memory, and nothing else.
+    // From here on the process has its pipes and its memory, and nothing else.
     confine::worker().map_err(|error| error.to_string())?;
     let mut component = Vec::new();
     io::stdin().lock().read_to_end(&mut component).map_err(|error| error.to_string())?;

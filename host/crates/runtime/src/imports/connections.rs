@@ -1,10 +1,12 @@
-//! `connections`: accounts that users have connected. The host holds the credentials; a guest names an account and says
-//! what to send, and never sees what makes the other server believe it.
+//! `connections`: accounts that users have connected. The host holds the credentials; a guest names an account and a
+//! request, and never sees the credential.
 
-use super::{Budgeted, CallContext, Exhaustion, GuestDenial, Permit};
+use super::call_authority::CallAuthority;
+use super::import_span::ErrorName;
+use super::types::{BudgetKind, CallContext, Exhaustion, GuestDenial};
 use async_trait::async_trait;
 use platform::telemetry::printable;
-use policy::{Hearer, Limits, Lineage, PluginId, Principal};
+use policy::{Limits, Lineage, PluginId, Principal, Recipient};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -13,34 +15,28 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub struct ConnectionRequest {
     /// Such as `GET`.
     pub method: String,
-    /// Path and query.
     pub path: String,
     /// In order.
     pub headers: Vec<(String, String)>,
-    /// The body.
     pub body: Vec<u8>,
 }
 
 /// What the other server answered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConnectionResponse {
-    /// Such as 200.
     pub status: u16,
-    /// Those that are the plugin's business.
+    /// Without credentials and connection headers.
     pub headers: Vec<(String, String)>,
-    /// The body, whole.
     pub body: Vec<u8>,
 }
 
 impl ConnectionResponse {
-    /// Bytes that go to the guest.
     pub fn size(&self) -> u64 {
         size(&self.headers, &self.body)
     }
 }
 
 impl ConnectionRequest {
-    /// Bytes that came from the guest.
     pub fn size(&self) -> u64 {
         size(&self.headers, &self.body) + self.path.len() as u64
     }
@@ -50,32 +46,41 @@ fn size(headers: &[(String, String)], body: &[u8]) -> u64 {
     headers.iter().map(|(name, value)| (name.len() + value.len()) as u64).sum::<u64>() + body.len() as u64
 }
 
-/// Why an account could not be used.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ConnectionError {
-    /// Not granted.
     Denied(GuestDenial),
-    /// The principal has not connected it, or has to do it again.
+    /// Not connected yet, or it must be connected again.
     NotConnected,
-    /// There is no such account, or the request is none that may be sent.
+    /// There is no such account, or the request is not allowed.
     Invalid(String),
-    /// A ceiling.
     Exhausted(Exhaustion),
     /// Milliseconds.
     Timeout(u64),
-    /// The other server could not be reached or misbehaved, or the host could not keep what it must.
+    /// The other server could not be reached or misbehaved, or the host could not store a credential.
     Failed(String),
 }
 
-/// Holds the credentials. Implemented by `connections`.
+impl ErrorName for ConnectionError {
+    fn error_name(&self) -> &'static str {
+        match self {
+            Self::Denied(_) => "denied",
+            Self::NotConnected => "not-connected",
+            Self::Invalid(_) => "invalid",
+            Self::Exhausted(_) => "exhausted",
+            Self::Timeout(_) => "timeout",
+            Self::Failed(_) => "failed",
+        }
+    }
+}
+
+/// Holds the credentials; implemented by `services::connections`.
 #[async_trait]
 pub trait Connections: Send + Sync {
-    /// A new page on which this principal can connect an account, for once and for some minutes. The plugin is named on
-    /// it.
+    /// The address of a new page on which this principal can connect an account. It works once and expires; it names
+    /// the plugin.
     fn page(&self, principal: &Principal, plugin: &PluginId, name: &str) -> Result<String, ConnectionError>;
-    /// Whether the account is connected.
     async fn is_connected(&self, principal: &Principal, name: &str) -> Result<bool, ConnectionError>;
-    /// Waits until it is; whoever asks bounds how long.
+    /// Waits until the account is connected; the caller sets a timeout.
     async fn wait_connected(&self, principal: &Principal, name: &str) -> Result<(), ConnectionError>;
     /// Sends one request with the account's credentials.
     async fn send(
@@ -86,7 +91,6 @@ pub trait Connections: Send + Sync {
     ) -> Result<ConnectionResponse, ConnectionError>;
 }
 
-/// A host without any.
 #[derive(Debug, Clone, Copy)]
 pub struct NoConnections;
 
@@ -121,10 +125,10 @@ impl Connections for NoConnections {
     }
 }
 
-/// One call's way to the accounts of its principal.
+/// One call's access to its principal's accounts.
 #[derive(Clone)]
 pub struct Accounts {
-    permit: Permit,
+    authority: CallAuthority,
     principal: Principal,
     connections: Arc<dyn Connections>,
     lineage: Lineage,
@@ -133,55 +137,52 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// For a call under this authority and these limits, at the end of `lineage`.
+    /// `lineage` ends with this call.
     pub fn new(
-        permit: impl Into<Permit>,
+        authority: impl Into<CallAuthority>,
         limits: &Limits,
         call: &CallContext,
         lineage: Lineage,
         connections: Arc<dyn Connections>,
     ) -> Self {
         let (principal, limit) = (call.principal.clone(), limits.calls);
-        Self { permit: permit.into(), principal, connections, lineage, limit, sent: Arc::default() }
+        Self { authority: authority.into(), principal, connections, lineage, limit, sent: Arc::default() }
     }
 
-    /// The page on which the call's user connects an account.
     pub fn page(&self, name: &str) -> Result<String, ConnectionError> {
         self.granted(name)?;
-        self.connections.page(&self.principal, self.permit.plugin(), name)
+        self.connections.page(&self.principal, self.authority.plugin(), name)
     }
 
-    /// Whether the call's user has connected an account.
     pub async fn connected(&self, name: &str) -> Result<bool, ConnectionError> {
         self.granted(name)?;
         self.connections.is_connected(&self.principal, name).await
     }
 
-    /// Waits until the call's user has connected an account; whoever asks bounds how long.
+    /// Waits without a limit; the caller sets a timeout.
     pub async fn wait_connected(&self, name: &str) -> Result<(), ConnectionError> {
         self.granted(name)?;
         self.connections.wait_connected(&self.principal, name).await
     }
 
-    /// Sends a request as the call's user.
     pub async fn send(&self, name: &str, request: ConnectionRequest) -> Result<ConnectionResponse, ConnectionError> {
         self.granted(name)?;
-        self.may_tell(&Hearer::Connection(name.to_owned())).map_err(ConnectionError::Denied)?;
-        // The other server has limits too, and counts them against the user.
+        self.check_flow(&Recipient::Connection(name.to_owned())).map_err(ConnectionError::Denied)?;
+        // The other server has rate limits, and counts requests against the user.
         if self.sent.fetch_add(1, Ordering::Relaxed) >= self.limit {
             let limit = self.limit.into();
-            return Err(ConnectionError::Exhausted(Exhaustion { budget: Budgeted::Calls, limit }));
+            return Err(ConnectionError::Exhausted(Exhaustion { budget: BudgetKind::Calls, limit }));
         }
         self.connections.send(&self.principal, name, request).await
     }
 
-    /// Whether somebody outside may be told what the call knows.
-    pub(super) fn may_tell(&self, hearer: &Hearer) -> Result<(), GuestDenial> {
-        self.permit.decided(self.permit.flow(&self.lineage.secrets(), hearer))
+    /// Checks that private results known to the call may flow to `recipient`.
+    pub(super) fn check_flow(&self, hearer: &Recipient) -> Result<(), GuestDenial> {
+        self.authority.enforce(self.authority.flow(&self.lineage.private_origins(), hearer))
     }
 
     fn granted(&self, name: &str) -> Result<(), ConnectionError> {
-        self.permit.decided(self.permit.connection(name)).map_err(ConnectionError::Denied)
+        self.authority.enforce(self.authority.connection(name)).map_err(ConnectionError::Denied)
     }
 }
 
@@ -190,11 +191,11 @@ mod tests {
     use super::*;
     use policy::{Authority, Grants, Requests, Side};
 
-    /// Says yes to everything; what it is asked has passed the checks.
-    struct Yes;
+    /// Allows everything, so that only the checks of `Accounts` apply.
+    struct AllowAll;
 
     #[async_trait]
-    impl Connections for Yes {
+    impl Connections for AllowAll {
         fn page(&self, principal: &Principal, plugin: &PluginId, name: &str) -> Result<String, ConnectionError> {
             Ok(format!("{principal} {plugin} {name}"))
         }
@@ -224,7 +225,7 @@ mod tests {
         let authority = Arc::new(Authority::new(plugin, &requests, &grants));
         let limits = Limits { calls: 2, ..Limits::default() };
         let lineage = Lineage::root("plugins.p.x".into(), &limits);
-        Accounts::new(authority, &limits, &CallContext::new("local"), lineage, Arc::new(Yes))
+        Accounts::new(authority, &limits, &CallContext::new("local"), lineage, Arc::new(AllowAll))
     }
 
     #[tokio::test]
@@ -233,7 +234,7 @@ mod tests {
         let accounts = accounts(github, github);
         let send = || accounts.send("github", ConnectionRequest::default());
         assert!(send().await.is_ok() && send().await.is_ok());
-        let exhausted = Exhaustion { budget: Budgeted::Calls, limit: 2 };
+        let exhausted = Exhaustion { budget: BudgetKind::Calls, limit: 2 };
         assert_eq!(send().await, Err(ConnectionError::Exhausted(exhausted)));
     }
 
@@ -241,7 +242,7 @@ mod tests {
     async fn a_private_result_does_not_reach_an_account() {
         let github = r#"connections = ["github"]"#;
         let closed = accounts(github, github);
-        closed.lineage.confide(policy::Origin::Client);
+        closed.lineage.mark_private(policy::Origin::Client);
         let sent = closed.send("github", ConnectionRequest::default()).await;
         assert!(matches!(sent, Err(ConnectionError::Denied(denial)) if denial.capability == "flows"));
         let open = accounts(
@@ -249,12 +250,12 @@ mod tests {
             r#"connections = ["github"]
             flows = ["client -> connections.github"]"#,
         );
-        open.lineage.confide(policy::Origin::Client);
+        open.lineage.mark_private(policy::Origin::Client);
         assert!(open.send("github", ConnectionRequest::default()).await.is_ok());
     }
 
     #[tokio::test]
-    async fn both_keys_are_needed_for_everything() {
+    async fn a_request_and_a_grant_are_needed() {
         let github = r#"connections = ["github"]"#;
         let allowed = accounts(github, github);
         assert_eq!(allowed.page("github").unwrap(), "local plugins.p github");

@@ -1,57 +1,66 @@
-//! `events`: news for the principal. Name and payload are checked here; who keeps them counts and remembers.
+//! `events`: notifications for the principal's inbox. Name and payload are checked here; rates and duplicates by the
+//! sink.
 
-use super::{Budgeted, CallContext, Exhaustion, GuestDenial, Permit, Provenance};
-use policy::Principal;
+use super::call_authority::CallAuthority;
+use super::import_span::ErrorName;
+use super::provenance::Provenance;
+use super::types::{BudgetKind, CallContext, Exhaustion, GuestDenial};
+use platform::text::truncate_chars;
+use policy::{Principal, is_name};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// The longest name, in bytes.
+/// Length of a name in bytes.
 const MAX_NAME: usize = 64;
-/// The largest payload, in bytes. An event is news; what is larger is a resource, and the event names it.
+/// Size of a payload in bytes. Anything larger should be published as a resource that the event names.
 const MAX_PAYLOAD: usize = 16 << 10;
-/// The longest deduplication key, in bytes. Keys are remembered longer than events.
+/// Length of a deduplication key in bytes. Keys are remembered longer than events.
 const MAX_KEY: usize = 256;
 
-/// Why an event was not added.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EventError {
-    /// Not granted.
     Denied(GuestDenial),
-    /// Cannot be added as it is.
     Invalid(String),
-    /// Too many, or too large.
     Exhausted(Exhaustion),
 }
 
-/// One event, checked.
+impl ErrorName for EventError {
+    fn error_name(&self) -> &'static str {
+        match self {
+            Self::Denied(_) => "denied",
+            Self::Invalid(_) => "invalid",
+            Self::Exhausted(_) => "exhausted",
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq)]
-pub struct Event {
-    /// Dotted words.
+pub struct PluginEvent {
     pub name: String,
-    /// JSON text without needless bytes.
+    /// Compact JSON text.
     pub payload: String,
-    /// Equal for repetitions of one event.
+    /// Events with equal name and key are the same event.
     pub dedupe_key: Option<String>,
 }
 
-/// Keeps events for their principal. Implemented by `shelf`.
+/// Stores events for their principal; implemented by `services::principal_store`.
 pub trait EventSink: Send + Sync {
-    /// Adds one; false when it was there already.
-    fn emit(&self, owner: &Principal, source: Provenance, event: Event) -> Result<bool, EventError>;
+    /// Returns false for a duplicate.
+    fn emit(&self, owner: &Principal, source: Provenance, event: PluginEvent) -> Result<bool, EventError>;
 }
 
-/// One call's way to the inbox.
+/// One call's access to its principal's inbox.
 pub struct Events {
-    permit: Permit,
+    authority: CallAuthority,
     sink: Arc<dyn EventSink>,
 }
 
 impl Events {
-    pub(super) fn new(permit: Permit, sink: Arc<dyn EventSink>) -> Self {
-        Self { permit, sink }
+    pub(super) fn new(authority: CallAuthority, sink: Arc<dyn EventSink>) -> Self {
+        Self { authority, sink }
     }
 
-    /// Adds an event; false when it was there already.
+    /// Returns false for a duplicate.
     pub fn emit(
         &self,
         call: &CallContext,
@@ -60,27 +69,26 @@ impl Events {
         dedupe_key: Option<String>,
     ) -> Result<bool, EventError> {
         check_name(&name).map_err(EventError::Invalid)?;
-        self.permit.decided(self.permit.event(&name)).map_err(EventError::Denied)?;
+        self.authority.enforce(self.authority.event(&name)).map_err(EventError::Denied)?;
         if payload.len() > MAX_PAYLOAD {
-            return Err(EventError::Exhausted(Exhaustion { budget: Budgeted::Stored, limit: MAX_PAYLOAD as u64 }));
+            return Err(EventError::Exhausted(Exhaustion { budget: BudgetKind::Stored, limit: MAX_PAYLOAD as u64 }));
         }
         if dedupe_key.as_ref().is_some_and(|key| key.is_empty() || key.len() > MAX_KEY) {
             return Err(EventError::Invalid(format!("a dedupe-key has 1 to {MAX_KEY} bytes")));
         }
-        // Clients read the payload inside a larger document, so it is read here first, which also bounds its depth.
+        // Clients parse the payload inside a larger document; parsing it here first also bounds its depth.
         let payload = serde_json::from_str::<Value>(payload)
             .map_err(|error| EventError::Invalid(format!("the payload is not JSON: {error}")))?
             .to_string();
-        let source = Provenance::of(self.permit.plugin(), call);
-        self.sink.emit(&call.principal, source, Event { name, payload, dedupe_key })
+        let source = Provenance::of(self.authority.plugin(), call);
+        self.sink.emit(&call.principal, source, PluginEvent { name, payload, dedupe_key })
     }
 }
 
 fn check_name(name: &str) -> Result<(), String> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    let words = name.split('.').all(|word| !word.is_empty() && word.chars().all(plain));
+    let words = name.split('.').all(|word| is_name(word, MAX_NAME, "_-"));
     if name.len() > MAX_NAME || !words || !name.contains('.') {
-        let shown: String = name.chars().take(MAX_NAME).collect();
+        let shown = truncate_chars(name, MAX_NAME);
         return Err(format!(
             "{shown:?} is not an event's name: write at least two words of A-Z a-z 0-9 _ - with `.` between them, such as `policy.effective`, at most {MAX_NAME} bytes"
         ));
@@ -91,7 +99,7 @@ fn check_name(name: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::imports::Keepers;
+    use crate::imports::HostServices;
     use policy::{Authority, Grants, PluginId, Requests, Side};
 
     #[test]
@@ -100,7 +108,7 @@ mod tests {
         let requests: Requests = toml::from_str(r#"events = ["policy.*", "trip.*"]"#).unwrap();
         let grants: Grants = toml::from_str(r#"events = ["policy.*"]"#).unwrap();
         let authority = Arc::new(Authority::new(plugin, &requests, &grants));
-        let events = Events::new(authority.into(), Keepers::none().events);
+        let events = Events::new(authority.into(), HostServices::none().events);
         let call = CallContext::new("local");
         let emit = |name: &str, payload: &str| events.emit(&call, name.into(), payload, None).unwrap_err();
         for bad in ["", "policy", "policy.", ".x", "policy..x", "policy x.y", &format!("policy.{}", "x".repeat(64))] {
@@ -113,8 +121,8 @@ mod tests {
             assert!(matches!(emit("policy.effective", bad), EventError::Invalid(_)), "{bad}");
         }
         let large = format!("\"{}\"", "x".repeat(MAX_PAYLOAD));
-        let full = |limit| EventError::Exhausted(Exhaustion { budget: Budgeted::Stored, limit });
+        let full = |limit| EventError::Exhausted(Exhaustion { budget: BudgetKind::Stored, limit });
         assert_eq!(emit("policy.effective", &large), full(MAX_PAYLOAD as u64));
-        assert_eq!(emit("policy.effective", "{}"), full(0), "it came as far as to who keeps nothing");
+        assert_eq!(emit("policy.effective", "{}"), full(0), "it reached the sink, which stores nothing");
     }
 }

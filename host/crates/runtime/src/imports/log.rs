@@ -1,13 +1,13 @@
-//! `log`, and what a guest writes to stdout and stderr: all into the host's log, marked, escaped, and within limits.
+//! `log`, and a guest's stdout and stderr: written to the host's log, labelled, escaped, and within limits.
 
 use platform::telemetry::printable;
 use policy::{Limits, PluginId};
-use std::sync::{Arc, Mutex, PoisonError};
+use platform::sync::Mutex;
+use std::sync::Arc;
 
-/// Severities of RFC 5424, least first.
+/// Severities of RFC 5424, lowest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(missing_docs, reason = "the names are those of RFC 5424")]
-pub enum Level {
+pub enum LogLevel {
     Debug,
     Info,
     Notice,
@@ -18,52 +18,51 @@ pub enum Level {
     Emergency,
 }
 
-/// What of stderr is kept for the error of a guest that panics.
-const LAST_WORDS: usize = 512;
+/// Bytes of stderr that are kept for the error message of a guest that panics.
+const MAX_STDERR_TAIL: usize = 512;
 
-/// The log of one call; clones write to the same one.
+/// The log of one call. Clones share its limits.
 #[derive(Clone)]
-pub struct GuestLog(Arc<Mutex<State>>);
+pub struct GuestLog(Arc<Mutex<LogState>>);
 
-struct State {
+struct LogState {
     plugin: PluginId,
     tool: String,
     call: String,
     bytes_left: u64,
     lines_left: u64,
     dropped: u64,
-    /// The end of what went to stderr.
-    last_words: String,
+    /// The end of stderr.
+    stderr_tail: String,
 }
 
 impl GuestLog {
-    /// For one call.
     pub fn new(plugin: PluginId, tool: &str, call: &str, limits: &Limits) -> Self {
-        Self(Arc::new(Mutex::new(State {
+        Self(Arc::new(Mutex::new(LogState {
             plugin,
             tool: tool.to_owned(),
             call: call.to_owned(),
             bytes_left: limits.log.as_u64(),
             lines_left: limits.log_lines,
             dropped: 0,
-            last_words: String::new(),
+            stderr_tail: String::new(),
         })))
     }
 
-    /// From now on for another call, in an instance that was made before it.
+    /// Relabels the log of an instance that was made before its call.
     pub fn begin(&self, tool: &str, call: &str) {
         let mut state = self.state();
         tool.clone_into(&mut state.tool);
         call.clone_into(&mut state.call);
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        // A panic while the lock was held leaves counters, which are still good.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> std::sync::MutexGuard<'_, LogState> {
+        // A panic while the lock was held leaves valid counters.
+        self.0.lock()
     }
 
-    /// Writes one record, unless the call has logged enough: false.
-    pub fn write(&self, level: Level, message: &str) -> bool {
+    /// Writes one record; returns false when the call has reached its limits.
+    pub fn write(&self, level: LogLevel, message: &str) -> bool {
         let mut state = self.state();
         let size = message.len() as u64;
         if state.lines_left == 0 || state.bytes_left < size {
@@ -75,37 +74,37 @@ impl GuestLog {
         let (plugin, tool, call) = (&state.plugin, &state.tool, &state.call);
         let message = printable(message);
         match level {
-            Level::Debug => tracing::debug!(target: "guest", %plugin, tool, call, "{message}"),
-            Level::Info | Level::Notice => tracing::info!(target: "guest", %plugin, tool, call, "{message}"),
-            Level::Warning => tracing::warn!(target: "guest", %plugin, tool, call, "{message}"),
-            Level::Error | Level::Critical | Level::Alert | Level::Emergency => {
+            LogLevel::Debug => tracing::debug!(target: "guest", %plugin, tool, call, "{message}"),
+            LogLevel::Info | LogLevel::Notice => tracing::info!(target: "guest", %plugin, tool, call, "{message}"),
+            LogLevel::Warning => tracing::warn!(target: "guest", %plugin, tool, call, "{message}"),
+            LogLevel::Error | LogLevel::Critical | LogLevel::Alert | LogLevel::Emergency => {
                 tracing::error!(target: "guest", %plugin, tool, call, "{message}");
             }
         }
         true
     }
 
-    fn remember(&self, text: &str) {
+    fn append_stderr(&self, text: &str) {
         let mut state = self.state();
-        state.last_words.push_str(text);
-        let excess = state.last_words.len().saturating_sub(LAST_WORDS);
-        let cut = state.last_words.ceil_char_boundary(excess);
-        state.last_words.drain(..cut);
+        state.stderr_tail.push_str(text);
+        let excess = state.stderr_tail.len().saturating_sub(MAX_STDERR_TAIL);
+        let cut = state.stderr_tail.ceil_char_boundary(excess);
+        state.stderr_tail.drain(..cut);
     }
 
-    /// What a Rust panic or another runtime said at the end, in one line; none when it said nothing.
-    pub fn last_words(&self) -> Option<String> {
+    /// The message of a Rust panic, or the last line of stderr, in one line.
+    pub fn failure_message(&self) -> Option<String> {
         let state = self.state();
-        let said =
-            state.last_words.rfind("panicked at").map_or(state.last_words.as_str(), |at| &state.last_words[at..]);
+        let text =
+            state.stderr_tail.rfind("panicked at").map_or(state.stderr_tail.as_str(), |at| &state.stderr_tail[at..]);
         let lines: Vec<&str> =
-            said.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("note: ")).collect();
-        let from = if said.starts_with("panicked at") { 0 } else { lines.len().saturating_sub(1) };
-        let words = lines.get(from..).filter(|lines| !lines.is_empty())?.join(" ");
-        Some(printable(&words).into_owned())
+            text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("note: ")).collect();
+        let from = if text.starts_with("panicked at") { 0 } else { lines.len().saturating_sub(1) };
+        let message = lines.get(from..).filter(|lines| !lines.is_empty())?.join(" ");
+        Some(printable(&message).into_owned())
     }
 
-    /// Ends the log: says how much was dropped, if anything was.
+    /// Logs how many records were dropped, if any.
     pub fn finish(&self) {
         let state = self.state();
         if state.dropped > 0 {
@@ -115,15 +114,15 @@ impl GuestLog {
     }
 }
 
-/// stdout or stderr of a guest: lines become log records.
-pub struct Stream {
+/// stdout or stderr of a guest; each line becomes a log record.
+pub struct StdioLog {
     log: GuestLog,
     error: bool,
     line: Vec<u8>,
 }
 
-impl Stream {
-    /// The longest line; a longer one is broken.
+impl StdioLog {
+    /// Length of a line in bytes; longer ones are split.
     const MAX_LINE: usize = 4 << 10;
 
     /// stderr when `error`, else stdout.
@@ -131,7 +130,6 @@ impl Stream {
         Self { log, error, line: Vec::new() }
     }
 
-    /// Takes what the guest wrote.
     pub fn write(&mut self, bytes: &[u8]) {
         for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
             self.line.extend_from_slice(piece);
@@ -145,14 +143,14 @@ impl Stream {
         let line = std::mem::take(&mut self.line);
         let text = String::from_utf8_lossy(&line);
         if self.error {
-            self.log.remember(&text);
+            self.log.append_stderr(&text);
         }
-        let level = if self.error { Level::Warning } else { Level::Info };
+        let level = if self.error { LogLevel::Warning } else { LogLevel::Info };
         self.log.write(level, text.trim_end_matches(['\n', '\r']));
     }
 }
 
-impl Drop for Stream {
+impl Drop for StdioLog {
     fn drop(&mut self) {
         if !self.line.is_empty() {
             self.flush();
@@ -173,18 +171,18 @@ mod tests {
     #[test]
     fn remembers_a_panic_in_one_line() {
         let log = log();
-        let mut stderr = Stream::new(log.clone(), true);
+        let mut stderr = StdioLog::new(log.clone(), true);
         stderr.write(b"hello\nthread 'main' panicked at src/lib.rs:1:2:\n");
         stderr.write("no bananas \u{1b}[31mleft\nnote: run with RUST_BACKTRACE\n".as_bytes());
-        assert_eq!(log.last_words().unwrap(), "panicked at src/lib.rs:1:2: no bananas \\u{1b}[31mleft");
+        assert_eq!(log.failure_message().unwrap(), "panicked at src/lib.rs:1:2: no bananas \\u{1b}[31mleft");
         assert_eq!(log.state().dropped, 1);
     }
 
     #[test]
-    fn keeps_the_end_of_a_long_lament() {
+    fn keeps_the_end_of_a_long_stderr() {
         let log = log();
-        Stream::new(log.clone(), true).write(&[b"e".repeat(LAST_WORDS * 3), b"\nlast\n".to_vec()].concat());
-        assert_eq!(log.last_words().unwrap(), "last");
-        assert!(log.state().last_words.len() <= LAST_WORDS);
+        StdioLog::new(log.clone(), true).write(&[b"e".repeat(MAX_STDERR_TAIL * 3), b"\nlast\n".to_vec()].concat());
+        assert_eq!(log.failure_message().unwrap(), "last");
+        assert!(log.state().stderr_tail.len() <= MAX_STDERR_TAIL);
     }
 }

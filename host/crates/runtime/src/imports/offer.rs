@@ -1,19 +1,17 @@
-//! Everything a component says it offers.
+//! Everything that a component offers.
 
-use super::{Prompt, ResourceInfo, ResourceTemplate, Tool};
+use super::prompts::Prompt;
+use super::resources::{ResourceInfo, ResourceTemplate};
+use super::types::Tool;
 use serde::{Deserialize, Serialize};
 
 /// As the component listed it, unchecked.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Offer {
-    /// Tools.
     pub tools: Vec<Tool>,
-    /// Resources.
     pub resources: Vec<ResourceInfo>,
-    /// Resource templates.
     pub templates: Vec<ResourceTemplate>,
-    /// Prompts.
     pub prompts: Vec<Prompt>,
-    /// Whether it has suggestions for arguments.
+    /// Whether it exports `completions`.
     pub completes: bool,
 }

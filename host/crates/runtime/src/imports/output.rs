@@ -1,70 +1,27 @@
 //! `output`: chunks of a running call, and of the calls below it whose chunks it passes on.
 
-use super::{Budgeted, Content, Exhaustion, Level, Report};
+use super::call_sink::{CallSink, Chunk, OutputError, ProgressReport};
+use super::log::LogLevel;
+use super::types::{BudgetKind, Content, Exhaustion};
 use async_trait::async_trait;
 use policy::Limits;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use tokio::sync::Mutex;
 
-/// A piece of a call's output.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Chunk {
-    /// What it says.
-    pub content: Vec<Content>,
-    /// The tools below the call that it comes from, outermost first; empty for the call's own.
-    pub origin: Vec<String>,
-}
-
-/// Where a running call's output goes.
-#[async_trait]
-pub trait CallSink: Send + Sync {
-    /// Takes one chunk; waits while the reader is behind, which is how back-pressure reaches the guest. Dropped while it
-    /// waits, it has taken nothing.
-    async fn chunk(&self, seq: u64, chunk: Chunk) -> Result<(), OutputError>;
-    /// Takes a progress report, or drops it; never waits.
-    fn progress(&self, report: Report);
-    /// Takes a message of `log`, or drops it; never waits.
-    fn log(&self, _level: Level, _message: &str) {}
-}
-
-/// Counts and drops: for callers that only want the result.
-#[derive(Debug, Clone, Copy)]
-pub struct NoSink;
-
-#[async_trait]
-impl CallSink for NoSink {
-    async fn chunk(&self, _seq: u64, _chunk: Chunk) -> Result<(), OutputError> {
-        Ok(())
-    }
-
-    fn progress(&self, _report: Report) {}
-}
-
-/// Pieces of one chunk. Bounds what pieces of next to no bytes cost in a queue and on the wire.
+/// Content items of one chunk. Bounds what nearly empty items cost in a queue and on the wire.
 const MAX_PIECES: usize = 256;
 
-/// Tools that a chunk may have come through. Bounds what a server below, which words some of them, adds to each chunk.
+/// Tools in a chunk's `origin`. Bounds what an upstream server, which names some of them, adds to each chunk.
 const MAX_ORIGIN: usize = 32;
 
-/// Why a chunk was not sent.
-#[derive(Debug, Clone, PartialEq)]
-pub enum OutputError {
-    /// Nobody reads any more.
-    Closed,
-    /// A ceiling.
-    Exhausted(Exhaustion),
-    /// Cannot be sent as it is.
-    Invalid(String),
-}
+/// The chunks of one call: what was sent, and what may still be sent.
+pub struct Output(Arc<SharedOutput>);
 
-/// Chunks sent so far and what may still be sent.
-pub struct Output(Arc<Shared>);
-
-/// What a call shares with the calls below it whose chunks it passes on: one sequence, one set of ceilings.
-struct Shared {
+/// Shared with the reverse calls whose chunks this call passes on: one sequence of numbers, one set of limits.
+struct SharedOutput {
     sink: Arc<dyn CallSink>,
-    /// Held while a chunk is handed over: whoever comes next gets the next number, in the order of asking.
+    /// Held while a chunk is handed over, so that chunks are numbered in the order in which they were emitted.
     turn: Mutex<()>,
     chunks: AtomicU64,
     bytes: AtomicU64,
@@ -75,7 +32,7 @@ struct Shared {
 
 impl Output {
     pub(super) fn new(limits: &Limits, sink: Arc<dyn CallSink>) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(SharedOutput {
             sink,
             turn: Mutex::default(),
             chunks: AtomicU64::new(0),
@@ -86,35 +43,33 @@ impl Output {
         }))
     }
 
-    /// Sends one chunk.
     pub async fn emit(&self, content: Vec<Content>) -> Result<u64, OutputError> {
         self.0.send(Chunk { content, origin: Vec::new() }).await
     }
 
-    /// Takes the chunks of a tool that this call calls, as chunks of this call, until it ends. Progress and log messages
-    /// of the tool stay with it.
+    /// A sink that emits the chunks of a called tool as chunks of this call, until the call ends. The tool's progress
+    /// and log messages are dropped.
     pub fn forward(&self, tool: &str) -> Arc<dyn CallSink> {
         Arc::new(Forward { tool: tool.to_owned(), caller: Arc::downgrade(&self.0) })
     }
 
-    /// Passes on a message of `log` that is within its limits.
-    pub fn log(&self, level: Level, message: &str) {
+    /// Passes on a log message that is within the limits of `log`.
+    pub fn log(&self, level: LogLevel, message: &str) {
         self.0.sink.log(level, message);
     }
 
-    /// Chunks sent.
     pub fn chunks(&self) -> u64 {
         self.0.chunks.load(Ordering::Relaxed)
     }
 
-    /// Bytes sent, and with `result` bytes more: what the call gave in all. An error when that is too much.
-    pub fn with_result(&self, result: u64) -> Result<u64, (u64, u64)> {
+    /// Bytes sent so far plus `result` bytes; the error is `(used, limit)`.
+    pub fn bytes_with_result(&self, result: u64) -> Result<u64, (u64, u64)> {
         let used = self.0.bytes.load(Ordering::Relaxed) + result;
         if used > self.0.max_bytes { Err((used, self.0.max_bytes)) } else { Ok(used) }
     }
 }
 
-impl Shared {
+impl SharedOutput {
     async fn send(&self, chunk: Chunk) -> Result<u64, OutputError> {
         let content = &chunk.content;
         if content.is_empty() {
@@ -135,24 +90,24 @@ impl Shared {
         let _turn = self.turn.lock().await;
         let (seq, bytes) = (self.chunks.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed));
         if seq >= self.max_chunks {
-            return Err(OutputError::Exhausted(Exhaustion { budget: Budgeted::Chunks, limit: self.max_chunks }));
+            return Err(OutputError::Exhausted(Exhaustion { budget: BudgetKind::Chunks, limit: self.max_chunks }));
         }
         if bytes + size > self.max_bytes {
-            return Err(OutputError::Exhausted(Exhaustion { budget: Budgeted::Output, limit: self.max_bytes }));
+            return Err(OutputError::Exhausted(Exhaustion { budget: BudgetKind::Output, limit: self.max_bytes }));
         }
         self.sink.chunk(seq, chunk).await?;
-        // Counted only now: a call below that is stopped while it waits leaves no gap.
+        // Counted after sending: a reverse call that is cancelled while it waits leaves no gap in the numbers.
         self.chunks.store(seq + 1, Ordering::Relaxed);
         self.bytes.store(bytes + size, Ordering::Relaxed);
         Ok(seq)
     }
 }
 
-/// The output of a tool that a call calls, as part of the call's own.
+/// Emits the chunks of a called tool as chunks of the calling call.
 struct Forward {
     tool: String,
-    /// Weak, so that the call's output ends with the call, whoever still holds this.
-    caller: Weak<Shared>,
+    /// Weak, so that the output ends with the call even if this sink lives longer.
+    caller: Weak<SharedOutput>,
 }
 
 #[async_trait]
@@ -164,11 +119,12 @@ impl CallSink for Forward {
         caller.send(chunk).await.map(|_| ())
     }
 
-    fn progress(&self, _report: Report) {}
+    fn progress(&self, _report: ProgressReport) {}
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::call_sink::NoSink;
     use super::*;
     use bytesize::ByteSize;
 
@@ -177,7 +133,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn counts_and_ends_at_each_ceiling() {
+    async fn each_limit_ends_the_output() {
         let limits = Limits { chunk: ByteSize::b(4), chunks: 3, output: ByteSize::b(9), ..Limits::default() };
         let out = output(limits);
         assert_eq!(out.emit(vec![Content::text("1234")]).await, Ok(0));
@@ -185,18 +141,18 @@ mod tests {
         assert!(matches!(out.emit(vec![]).await, Err(OutputError::Invalid(_))));
         assert!(matches!(out.emit(vec![Content::text(""); 257]).await, Err(OutputError::Invalid(_))));
         assert_eq!(out.emit(vec![Content::text("1234")]).await, Ok(1));
-        let full = OutputError::Exhausted(Exhaustion { budget: Budgeted::Output, limit: 9 });
+        let full = OutputError::Exhausted(Exhaustion { budget: BudgetKind::Output, limit: 9 });
         assert_eq!(out.emit(vec![Content::text("12")]).await, Err(full));
         assert_eq!(out.emit(vec![Content::text("1")]).await, Ok(2));
-        let many = OutputError::Exhausted(Exhaustion { budget: Budgeted::Chunks, limit: 3 });
+        let many = OutputError::Exhausted(Exhaustion { budget: BudgetKind::Chunks, limit: 3 });
         assert_eq!(out.emit(vec![Content::text("")]).await, Err(many));
-        assert_eq!((out.chunks(), out.with_result(0), out.with_result(1)), (3, Ok(9), Err((10, 9))));
+        assert_eq!((out.chunks(), out.bytes_with_result(0), out.bytes_with_result(1)), (3, Ok(9), Err((10, 9))));
     }
 
-    /// Keeps what it is told; what does not fit waits until it is dropped.
+    /// Keeps every chunk; waits forever while `stuck`.
     #[derive(Default)]
     struct Recorder {
-        seen: std::sync::Mutex<Vec<(u64, Chunk)>>,
+        seen: platform::sync::Mutex<Vec<(u64, Chunk)>>,
         stuck: std::sync::atomic::AtomicBool,
     }
 
@@ -206,10 +162,10 @@ mod tests {
             if self.stuck.load(Ordering::Relaxed) {
                 std::future::pending::<()>().await;
             }
-            self.seen.lock().unwrap().push((seq, chunk));
+            self.seen.lock().push((seq, chunk));
             Ok(())
         }
-        fn progress(&self, _: Report) {}
+        fn progress(&self, _: ProgressReport) {}
     }
 
     fn say(text: &str) -> Vec<Content> {
@@ -217,16 +173,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_passed_on_shares_numbers_and_says_where_it_comes_from() {
+    async fn forwarded_chunks_share_numbers_and_name_their_origin() {
         let recorder = Arc::new(Recorder::default());
         let root = Output::new(&Limits::default(), recorder.clone());
         let middle = Output::new(&Limits::default(), root.forward("search.find"));
         let leaf = Output::new(&Limits::default(), middle.forward("index.look"));
         assert_eq!(root.emit(say("a")).await, Ok(0));
-        assert_eq!(leaf.emit(say("b")).await, Ok(0), "a tool's own numbers begin at nought");
-        assert_eq!(middle.emit(say("c")).await, Ok(1), "what it passed on is its own output too");
+        assert_eq!(leaf.emit(say("b")).await, Ok(0), "a tool's own numbers start at zero");
+        assert_eq!(middle.emit(say("c")).await, Ok(1), "forwarded chunks are its own output too");
         assert_eq!(root.emit(say("d")).await, Ok(3));
-        let seen = recorder.seen.lock().unwrap();
+        let seen = recorder.seen.lock();
         let expected: [(u64, &[&str]); 4] =
             [(0, &[]), (1, &["search.find", "index.look"]), (2, &["search.find"]), (3, &[])];
         for ((seq, chunk), (number, origin)) in seen.iter().zip(expected) {
@@ -236,24 +192,24 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_callers_ceilings_hold_for_what_it_passes_on() {
+    async fn the_callers_limits_apply_to_forwarded_chunks() {
         let limits = Limits { chunk: ByteSize::b(3), chunks: 2, output: ByteSize::b(4), ..Limits::default() };
         let root = output(limits);
         let below = Output::new(&Limits::default(), root.forward("a.b"));
         assert!(matches!(below.emit(say("1234")).await, Err(OutputError::Invalid(_))));
         below.emit(say("123")).await.unwrap();
-        let full = OutputError::Exhausted(Exhaustion { budget: Budgeted::Output, limit: 4 });
+        let full = OutputError::Exhausted(Exhaustion { budget: BudgetKind::Output, limit: 4 });
         assert_eq!(below.emit(say("12")).await, Err(full));
         below.emit(say("1")).await.unwrap();
-        let many = OutputError::Exhausted(Exhaustion { budget: Budgeted::Chunks, limit: 2 });
+        let many = OutputError::Exhausted(Exhaustion { budget: BudgetKind::Chunks, limit: 2 });
         assert_eq!(below.emit(say("")).await, Err(many));
-        assert_eq!((root.chunks(), below.chunks(), root.with_result(0)), (2, 2, Ok(4)));
+        assert_eq!((root.chunks(), below.chunks(), root.bytes_with_result(0)), (2, 2, Ok(4)));
         drop(root);
         assert_eq!(below.emit(say("")).await, Err(OutputError::Closed), "a call that has ended passes nothing on");
     }
 
     #[tokio::test]
-    async fn a_tool_that_is_stopped_while_it_waits_leaves_no_gap() {
+    async fn a_cancelled_emit_leaves_no_gap() {
         let recorder = Arc::new(Recorder::default());
         let root = Output::new(&Limits::default(), recorder.clone());
         let below = Output::new(&Limits::default(), root.forward("a.b"));

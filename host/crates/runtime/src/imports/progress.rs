@@ -1,23 +1,12 @@
-//! `progress`: how far a call has come.
+//! `progress`: reports of how far a call has come.
 
-use super::CallSink;
+use super::call_sink::{CallSink, ProgressReport};
 use std::sync::Arc;
 
-/// One report.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Report {
-    /// Grows from report to report.
-    pub done: f64,
-    /// In the same unit.
-    pub total: Option<f64>,
-    /// For people.
-    pub message: Option<String>,
-}
-
-/// The longest message that is passed on, in bytes. Bounds what a flood of reports costs.
+/// Length of a message in bytes; the rest is cut off. Bounds what a flood of reports costs.
 const MAX_MESSAGE: usize = 1 << 10;
 
-/// Passes on reports that grow.
+/// Passes on reports whose value grows.
 pub struct Progress {
     sink: Arc<dyn CallSink>,
     last: Option<f64>,
@@ -28,8 +17,8 @@ impl Progress {
         Self { sink, last: None }
     }
 
-    /// Takes one report; drops it unless it grows.
-    pub fn report(&mut self, mut report: Report) {
+    /// Drops reports that do not grow.
+    pub fn report(&mut self, mut report: ProgressReport) {
         let grows = self.last.is_none_or(|last| report.done > last);
         if !report.done.is_finite() || !grows {
             return;
@@ -45,31 +34,31 @@ impl Progress {
 
 #[cfg(test)]
 mod tests {
+    use super::super::call_sink::{Chunk, OutputError};
     use super::*;
-    use crate::imports::{Chunk, OutputError};
-    use std::sync::Mutex;
+    use platform::sync::Mutex;
 
     #[derive(Default)]
-    struct Recorder(Mutex<Vec<Report>>);
+    struct Recorder(Mutex<Vec<ProgressReport>>);
 
     #[async_trait::async_trait]
     impl CallSink for Recorder {
         async fn chunk(&self, _: u64, _: Chunk) -> Result<(), OutputError> {
             Ok(())
         }
-        fn progress(&self, report: Report) {
-            self.0.lock().unwrap().push(report);
+        fn progress(&self, report: ProgressReport) {
+            self.0.lock().push(report);
         }
     }
 
     #[test]
-    fn only_growth_passes() {
+    fn only_growing_reports_pass() {
         let sink = Arc::new(Recorder::default());
         let mut progress = Progress::new(sink.clone());
         for done in [1.0, 1.0, f64::NAN, 0.5, f64::INFINITY, 2.0] {
-            progress.report(Report { done, total: Some(f64::NAN), message: Some("é".repeat(1000)) });
+            progress.report(ProgressReport { done, total: Some(f64::NAN), message: Some("é".repeat(1000)) });
         }
-        let seen = sink.0.lock().unwrap();
+        let seen = sink.0.lock();
         assert_eq!(seen.iter().map(|r| r.done).collect::<Vec<_>>(), [1.0, 2.0]);
         assert_eq!((seen[0].total, seen[0].message.as_ref().map(String::len)), (None, Some(MAX_MESSAGE)));
     }

@@ -1,35 +1,33 @@
-//! `steering`: what is said to a call that is already running.
+//! `steering`: messages to a call that is already running.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use platform::sync::Mutex;
+use std::sync::Arc;
 
-/// Messages that a call has not read. Bounds what somebody can make the host keep for a call that never looks.
+/// Unread messages of one call. Bounds what the host keeps for a call that never reads.
 const MAX_WAITING: usize = 16;
-/// One message, in bytes.
+/// Length of one message in bytes.
 pub const MAX_MESSAGE: usize = 4_096;
 
-/// What is said to one call, by anybody who may. Clones are the same.
+/// The queue of messages to one call. Clones share the queue.
 #[derive(Debug, Clone, Default)]
 pub struct Steering(Arc<Mutex<VecDeque<String>>>);
 
-/// Why a message was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SteeringError {
-    /// Too many wait.
     #[error("the call has {MAX_WAITING} messages that it has not read; wait until it has read some")]
     Full,
-    /// Too long, or empty.
+    /// Empty or too long.
     #[error("a message is 1 to {MAX_MESSAGE} bytes of text")]
     Length,
 }
 
 impl Steering {
-    /// Leaves a message.
     pub fn say(&self, message: &str) -> Result<(), SteeringError> {
         if message.is_empty() || message.len() > MAX_MESSAGE {
             return Err(SteeringError::Length);
         }
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.0.lock();
         if waiting.len() >= MAX_WAITING {
             return Err(SteeringError::Full);
         }
@@ -37,9 +35,9 @@ impl Steering {
         Ok(())
     }
 
-    /// The oldest message, which is then read.
+    /// Removes and returns the oldest message.
     pub fn next(&self) -> Option<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+        self.0.lock().pop_front()
     }
 }
 

@@ -1,34 +1,35 @@
-//! Credentials: what a token endpoint gives, and what is kept of it.
+//! Requests to token endpoints, and the credentials they return.
 
-use platform::outbound::{Ask, AskError, Method, Outbound, header};
+use platform::outbound::{Method, OutboundClient, OutboundError, OutboundRequest, header};
+use policy::is_name;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use url::form_urlencoded::Serializer;
 
 use super::settings::ConnectionSettings;
 
-/// One request to a token endpoint.
+/// Timeout of one request to a token endpoint.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Its answer. Real ones are below some kilobytes.
+/// Size of its response in bytes. Real ones are a few kilobytes.
 const MAX_ANSWER: usize = 64 << 10;
-/// A token shorter than this could not be told from other text in an answer; a longer one is no header.
+/// A shorter token could not be told from other text in a response; a longer one does not fit a header.
 const TOKEN_LENGTH: std::ops::RangeInclusive<usize> = 8..=8192;
-/// A token is renewed so long before its end, in seconds: it has to arrive while it is good.
-const EARLY: u64 = 30;
-/// A token that ends later than this many seconds ends then: a century is for ever.
+/// Seconds before expiry at which a token is renewed: it must still be valid when it arrives.
+const RENEW_EARLY: u64 = 30;
+/// Longest lifetime in seconds, a century: later expiry is lowered to this.
 const MAX_SECONDS: u64 = 100 * 366 * 24 * 60 * 60;
 
-/// An account's credential. It has no `Debug`: it must not get into a log.
+/// An account's credential. No `Debug`: it must not get into a log.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Credential {
     pub(super) access: String,
     pub(super) refresh: Option<String>,
-    /// Seconds since 1970; none: until further notice.
+    /// Seconds since 1970; `None`: no expiry.
     expires: Option<u64>,
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct TokenResponse {
     access_token: Option<String>,
     token_type: Option<String>,
     refresh_token: Option<String>,
@@ -36,42 +37,41 @@ struct Answer {
     error: Option<String>,
 }
 
-/// Why there is no credential.
 #[derive(Debug)]
-pub(super) enum NoCredential {
-    /// The service says no: the code or the refresh token is not good (any more).
+pub(super) enum CredentialError {
+    /// The service refused: the code or the refresh token is not valid (any more).
     Refused(String),
-    /// It could not be asked, or its answer is none.
+    /// No usable response.
     Failed(String),
     /// Milliseconds.
     Timeout(u64),
 }
 
 impl Credential {
-    /// Whether it should be renewed before use.
-    pub(super) fn is_old(&self, now: u64) -> bool {
-        self.expires.is_some_and(|end| end <= now.saturating_add(EARLY))
+    /// Whether it must be renewed before use.
+    pub(super) fn needs_renewal(&self, now: u64) -> bool {
+        self.expires.is_some_and(|end| end <= now.saturating_add(RENEW_EARLY))
     }
 
-    /// What must not be in any answer that a guest sees.
+    /// Values that must not occur in a response to a guest.
     pub(super) fn secrets(&self) -> Vec<&str> {
         [Some(self.access.as_str()), self.refresh.as_deref()].into_iter().flatten().collect()
     }
 }
 
-/// Asks a connection's token endpoint; `fields` are those of the grant.
-pub(super) async fn obtain(
-    outbound: &Outbound,
+/// Asks a token endpoint; `fields` are those of the OAuth grant.
+pub(super) async fn request_credential(
+    outbound: &OutboundClient,
     settings: &ConnectionSettings,
     secret: Option<&str>,
     fields: &[(&str, &str)],
     now: u64,
-) -> Result<Credential, NoCredential> {
+) -> Result<Credential, CredentialError> {
     let mut headers = header::HeaderMap::new();
     let form_type = header::HeaderValue::from_static("application/x-www-form-urlencoded");
     headers.insert(header::CONTENT_TYPE, form_type);
     headers.insert(header::ACCEPT, header::HeaderValue::from_static("application/json"));
-    let ask = Ask {
+    let ask = OutboundRequest {
         method: Method::POST,
         url: settings.token.url().clone(),
         headers,
@@ -79,17 +79,19 @@ pub(super) async fn obtain(
         timeout: TIMEOUT,
         max_body: MAX_ANSWER,
     };
-    let told = outbound.ask(ask).await.map_err(|error| match error {
-        AskError::Timeout(_, after) => NoCredential::Timeout(millis(after)),
-        AskError::TooLarge(..) | AskError::Unreachable(..) => NoCredential::Failed(error.to_string()),
+    let response = outbound.ask(ask).await.map_err(|error| match error {
+        OutboundError::Timeout(_, after) => CredentialError::Timeout(millis(after)),
+        OutboundError::TooLarge(..) | OutboundError::Unreachable(..) => CredentialError::Failed(error.to_string()),
     })?;
-    // An answer may hold a token whatever its status: none of it is repeated, but for the word in `error`.
-    let answer: Option<Answer> = serde_json::from_slice(&told.body).ok();
+    // A response may contain a token whatever its status, so only the code in `error` is repeated.
+    let answer: Option<TokenResponse> = serde_json::from_slice(&response.body).ok();
     match answer {
-        Some(Answer { error: Some(error), .. }) => Err(NoCredential::Refused(word(&error))),
-        Some(answer) if told.status == 200 => accept(answer, now).map_err(NoCredential::Failed),
-        _ if matches!(told.status, 400 | 401) => Err(NoCredential::Refused(format!("status {}", told.status))),
-        _ => Err(NoCredential::Failed(format!("the token endpoint answers {} and no token", told.status))),
+        Some(TokenResponse { error: Some(error), .. }) => Err(CredentialError::Refused(error_code(&error))),
+        Some(answer) if response.status == 200 => accept(answer, now).map_err(CredentialError::Failed),
+        _ if matches!(response.status, 400 | 401) => {
+            Err(CredentialError::Refused(format!("status {}", response.status)))
+        }
+        _ => Err(CredentialError::Failed(format!("the token endpoint answered {} without a token", response.status))),
     }
 }
 
@@ -102,21 +104,20 @@ fn form(settings: &ConnectionSettings, secret: Option<&str>, fields: &[(&str, &s
     form.finish()
 }
 
-fn accept(answer: Answer, now: u64) -> Result<Credential, String> {
+fn accept(answer: TokenResponse, now: u64) -> Result<Credential, String> {
     let fit = |token: &String| TOKEN_LENGTH.contains(&token.len()) && token.bytes().all(|c| c.is_ascii_graphic());
-    let access = answer.access_token.filter(fit).ok_or("the token endpoint gives no usable access token")?;
+    let access = answer.access_token.filter(fit).ok_or("the token endpoint returned no usable access token")?;
     if !answer.token_type.is_some_and(|kind| kind.eq_ignore_ascii_case("bearer")) {
-        return Err("the token endpoint gives another kind of token than Bearer".into());
+        return Err("the token endpoint returned a token that is not a Bearer token".into());
     }
     let refresh = answer.refresh_token.filter(fit);
     let expires = answer.expires_in.map(|seconds| now.saturating_add((seconds.max(0.0) as u64).min(MAX_SECONDS)));
     Ok(Credential { access, refresh, expires })
 }
 
-/// An error's code, of which the standard allows little; anything else is not repeated.
-fn word(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    if text.len() <= 64 && text.chars().all(plain) { text.to_owned() } else { "an error".to_owned() }
+/// An OAuth error code, if it has the form that the standard allows.
+fn error_code(text: &str) -> String {
+    if text.is_empty() || is_name(text, 64, "_") { text.to_owned() } else { "an error".to_owned() }
 }
 
 pub(super) fn millis(time: Duration) -> u64 {
@@ -134,10 +135,10 @@ mod tests {
     #[test]
     fn only_usable_tokens() {
         let good = answer(r#"{"access_token":"12345678","token_type":"bearer","expires_in":60.9}"#).ok().unwrap();
-        assert!(!good.is_old(1_029) && good.is_old(1_030) && good.refresh.is_none());
+        assert!(!good.needs_renewal(1_029) && good.needs_renewal(1_030) && good.refresh.is_none());
         let lasting =
             answer(r#"{"access_token":"12345678","token_type":"Bearer","refresh_token":"87654321"}"#).ok().unwrap();
-        assert!(!lasting.is_old(u64::MAX));
+        assert!(!lasting.needs_renewal(u64::MAX));
         assert_eq!(lasting.secrets(), ["12345678", "87654321"]);
         for end in ["1e300", "-5"] {
             assert!(

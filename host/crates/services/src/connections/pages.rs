@@ -1,42 +1,37 @@
-//! Pages that wait for their user, and flows that are under way. In memory: after a restart a user asks for a new page.
+//! Pages that wait for their user, and OAuth flows in progress. In memory: after a restart users request a new page.
 //!
-//! A page's id is in its address; whoever has the address can open it, until a browser has said "continue". From then on
-//! the page and its flow belong to that browser, by its cookie. Both end after ten minutes or with the first account
+//! A page's id is in its address; anyone with the address can open it until a browser has pressed "continue". From then
+//! on the page and its flow belong to that browser, by its cookie. Both end after ten minutes or when the account is
 //! connected.
 
-use super::seal::random;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use platform::clock::Clock;
+use platform::random::random_bytes;
 use policy::{PluginId, Principal};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use platform::sync::Mutex;
+use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// How long a page is good.
 pub(super) const LIFETIME: Duration = Duration::from_secs(10 * 60);
-/// Pages of one principal: a plugin that asks without end replaces its own.
+/// Pages of one principal; new ones replace its oldest.
 const MAX_OWN: usize = 16;
-/// Pages altogether.
 const MAX_ALL: usize = 1_024;
 
 /// Random text of 256 bits: ids, states, verifiers and cookies.
 pub(super) type Random = String;
 
-/// What a page is for.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Purpose {
-    /// Whose account it will be.
+pub struct ConnectPurpose {
     pub principal: Principal,
-    /// The plugin that asks.
     pub plugin: PluginId,
-    /// The connection's name.
     pub connection: String,
 }
 
 struct Page {
-    purpose: Purpose,
+    purpose: ConnectPurpose,
     since: Instant,
     flow: Option<Flow>,
 }
@@ -44,24 +39,22 @@ struct Page {
 struct Flow {
     state: Random,
     verifier: Random,
-    /// Of the browser's cookie.
     browser: [u8; 32],
 }
 
-/// What the provider is told at the start of a flow.
-pub(super) struct Start {
-    pub(super) purpose: Purpose,
+/// What the provider receives at the start of a flow.
+pub(super) struct FlowStart {
+    pub(super) purpose: ConnectPurpose,
     pub(super) state: Random,
     pub(super) challenge: String,
 }
 
-/// Why a page or a flow cannot go on.
+/// Why a page or a flow cannot continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lost {
-    /// There is none such, or not any more.
+pub enum FlowError {
+    /// It does not exist or has expired.
     Unknown,
-    /// It is another browser's.
-    Foreign,
+    OtherBrowser,
 }
 
 pub(super) struct Pages {
@@ -74,10 +67,9 @@ impl Pages {
         Self { clock, pages: Mutex::default() }
     }
 
-    /// A new page; its id.
-    pub(super) fn make(&self, purpose: Purpose) -> std::io::Result<Random> {
-        let id = text()?;
-        let mut pages = self.living();
+    pub(super) fn create(&self, purpose: ConnectPurpose) -> std::io::Result<Random> {
+        let id = random_text()?;
+        let mut pages = self.live_pages();
         let own = |page: &Page| page.purpose.principal == purpose.principal;
         if pages.values().filter(|page| own(page)).count() >= MAX_OWN {
             remove_oldest(&mut pages, own);
@@ -88,53 +80,53 @@ impl Pages {
         Ok(id)
     }
 
-    /// What a page is for, for the browser that wants to see it.
-    pub(super) fn look(&self, id: &str, browser: &str) -> Result<Purpose, Lost> {
-        let pages = self.living();
-        let page = pages.get(id).ok_or(Lost::Unknown)?;
+    /// The purpose of a page, for a browser that may see it.
+    pub(super) fn get(&self, id: &str, browser: &str) -> Result<ConnectPurpose, FlowError> {
+        let pages = self.live_pages();
+        let page = pages.get(id).ok_or(FlowError::Unknown)?;
         match &page.flow {
-            Some(flow) if flow.browser != digest(browser) => Err(Lost::Foreign),
+            Some(flow) if flow.browser != digest(browser) => Err(FlowError::OtherBrowser),
             _ => Ok(page.purpose.clone()),
         }
     }
 
-    /// The browser goes on: from now on the page is its own. Going on again makes an earlier flow void.
-    pub(super) fn start(&self, id: &str, browser: &str) -> std::io::Result<Result<Start, Lost>> {
-        let (state, verifier) = (text()?, text()?);
-        let mut pages = self.living();
-        let Some(page) = pages.get_mut(id) else { return Ok(Err(Lost::Unknown)) };
+    /// The browser continues: the page now belongs to it. Continuing again invalidates an earlier flow.
+    pub(super) fn start(&self, id: &str, browser: &str) -> std::io::Result<Result<FlowStart, FlowError>> {
+        let (state, verifier) = (random_text()?, random_text()?);
+        let mut pages = self.live_pages();
+        let Some(page) = pages.get_mut(id) else { return Ok(Err(FlowError::Unknown)) };
         let browser = digest(browser);
         if page.flow.as_ref().is_some_and(|flow| flow.browser != browser) {
-            return Ok(Err(Lost::Foreign));
+            return Ok(Err(FlowError::OtherBrowser));
         }
         let challenge = URL_SAFE_NO_PAD.encode(digest(&verifier));
         page.flow = Some(Flow { state: state.clone(), verifier, browser });
-        Ok(Ok(Start { purpose: page.purpose.clone(), state, challenge }))
+        Ok(Ok(FlowStart { purpose: page.purpose.clone(), state, challenge }))
     }
 
-    /// What a state is for, if this browser has it.
-    pub(super) fn of_state(&self, state: &str, browser: &str) -> Result<Purpose, Lost> {
-        let pages = self.living();
+    /// The purpose of the flow with this `state`, if this browser started it.
+    pub(super) fn find_flow(&self, state: &str, browser: &str) -> Result<ConnectPurpose, FlowError> {
+        let pages = self.live_pages();
         let (page, flow) = pages
             .values()
             .find_map(|page| Some((page, page.flow.as_ref()?)).filter(|(_, flow)| flow.state == state))
-            .ok_or(Lost::Unknown)?;
-        if flow.browser == digest(browser) { Ok(page.purpose.clone()) } else { Err(Lost::Foreign) }
+            .ok_or(FlowError::Unknown)?;
+        if flow.browser == digest(browser) { Ok(page.purpose.clone()) } else { Err(FlowError::OtherBrowser) }
     }
 
-    /// The provider has sent the browser back: its page and flow are used up. What proves that the flow was ours.
-    pub(super) fn finish(&self, state: &str, browser: &str) -> Result<(Purpose, Random), Lost> {
-        self.of_state(state, browser)?;
-        let mut pages = self.living();
+    /// The provider has sent the browser back: removes the page and returns its PKCE verifier.
+    pub(super) fn finish(&self, state: &str, browser: &str) -> Result<(ConnectPurpose, Random), FlowError> {
+        self.find_flow(state, browser)?;
+        let mut pages = self.live_pages();
         let id = pages.iter().find(|(_, page)| page.flow.as_ref().is_some_and(|flow| flow.state == state));
-        let id = id.map(|(id, _)| id.clone()).ok_or(Lost::Unknown)?;
-        let page = pages.remove(&id).ok_or(Lost::Unknown)?;
-        page.flow.map(|flow| (page.purpose, flow.verifier)).ok_or(Lost::Unknown)
+        let id = id.map(|(id, _)| id.clone()).ok_or(FlowError::Unknown)?;
+        let page = pages.remove(&id).ok_or(FlowError::Unknown)?;
+        page.flow.map(|flow| (page.purpose, flow.verifier)).ok_or(FlowError::Unknown)
     }
 
-    /// Those whose time is not over.
-    fn living(&self) -> MutexGuard<'_, HashMap<Random, Page>> {
-        let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Removes expired pages first.
+    fn live_pages(&self) -> MutexGuard<'_, HashMap<Random, Page>> {
+        let mut pages = self.pages.lock();
         let now = self.clock.now();
         pages.retain(|_, page| now.saturating_duration_since(page.since) < LIFETIME);
         pages
@@ -148,9 +140,9 @@ fn remove_oldest(pages: &mut HashMap<Random, Page>, which: impl Fn(&Page) -> boo
     }
 }
 
-/// 256 random bits as text that needs no encoding anywhere.
-pub(super) fn text() -> std::io::Result<Random> {
-    Ok(URL_SAFE_NO_PAD.encode(random::<32>()?))
+/// 256 random bits as URL-safe text.
+pub(super) fn random_text() -> std::io::Result<Random> {
+    Ok(URL_SAFE_NO_PAD.encode(random_bytes::<32>()?))
 }
 
 fn digest(text: &str) -> [u8; 32] {
@@ -163,11 +155,11 @@ mod tests {
     use platform::clock::SystemClock;
     use policy::Side;
 
-    struct Stepped(Instant, Mutex<Duration>);
+    struct ManualClock(Instant, Mutex<Duration>);
 
-    impl Clock for Stepped {
+    impl Clock for ManualClock {
         fn now(&self) -> Instant {
-            self.0 + *self.1.lock().unwrap()
+            self.0 + *self.1.lock()
         }
 
         fn unix(&self) -> Duration {
@@ -175,69 +167,69 @@ mod tests {
         }
     }
 
-    fn world() -> (Pages, Arc<Stepped>) {
-        let clock = Arc::new(Stepped(SystemClock.now(), Mutex::default()));
+    fn test_pages() -> (Pages, Arc<ManualClock>) {
+        let clock = Arc::new(ManualClock(SystemClock.now(), Mutex::default()));
         (Pages::new(clock.clone()), clock)
     }
 
-    fn purpose(name: &str) -> Purpose {
+    fn purpose(name: &str) -> ConnectPurpose {
         let plugin = PluginId { side: Side::Server, name: "p".into() };
-        Purpose { principal: Principal::known("key", name), plugin, connection: "github".into() }
+        ConnectPurpose { principal: Principal::from_source("key", name), plugin, connection: "github".into() }
     }
 
     #[test]
     fn a_flow_belongs_to_one_browser_and_is_used_once() {
-        let (pages, _) = world();
-        let id = pages.make(purpose("alice")).unwrap();
-        assert_eq!(pages.look(&id, "cookie"), Ok(purpose("alice")));
-        assert_eq!(pages.look(&id, "another"), Ok(purpose("alice")), "nobody has gone on yet");
+        let (pages, _) = test_pages();
+        let id = pages.create(purpose("alice")).unwrap();
+        assert_eq!(pages.get(&id, "cookie"), Ok(purpose("alice")));
+        assert_eq!(pages.get(&id, "another"), Ok(purpose("alice")), "no browser has continued yet");
         let start = pages.start(&id, "cookie").unwrap().ok().unwrap();
-        assert_eq!(pages.look(&id, "another"), Err(Lost::Foreign));
-        assert_eq!(pages.start(&id, "another").unwrap().err(), Some(Lost::Foreign));
-        assert_eq!(pages.finish(&start.state, "another"), Err(Lost::Foreign));
-        assert_eq!(pages.finish("made up", "cookie"), Err(Lost::Unknown));
-        assert_eq!(pages.finish(&id, "cookie"), Err(Lost::Unknown), "the id is no state");
+        assert_eq!(pages.get(&id, "another"), Err(FlowError::OtherBrowser));
+        assert_eq!(pages.start(&id, "another").unwrap().err(), Some(FlowError::OtherBrowser));
+        assert_eq!(pages.finish(&start.state, "another"), Err(FlowError::OtherBrowser));
+        assert_eq!(pages.finish("made up", "cookie"), Err(FlowError::Unknown));
+        assert_eq!(pages.finish(&id, "cookie"), Err(FlowError::Unknown), "the id is not a state");
         let (found, verifier) = pages.finish(&start.state, "cookie").unwrap();
         assert_eq!(found, purpose("alice"));
         assert_eq!(start.challenge, URL_SAFE_NO_PAD.encode(digest(&verifier)));
-        assert_eq!(pages.finish(&start.state, "cookie"), Err(Lost::Unknown));
-        assert_eq!(pages.look(&id, "cookie"), Err(Lost::Unknown));
+        assert_eq!(pages.finish(&start.state, "cookie"), Err(FlowError::Unknown));
+        assert_eq!(pages.get(&id, "cookie"), Err(FlowError::Unknown));
     }
 
     #[test]
-    fn going_on_again_makes_the_first_flow_void() {
-        let (pages, _) = world();
-        let id = pages.make(purpose("alice")).unwrap();
+    fn a_second_start_invalidates_the_first_flow() {
+        let (pages, _) = test_pages();
+        let id = pages.create(purpose("alice")).unwrap();
         let first = pages.start(&id, "cookie").unwrap().ok().unwrap();
         let second = pages.start(&id, "cookie").unwrap().ok().unwrap();
-        assert_eq!(pages.finish(&first.state, "cookie"), Err(Lost::Unknown));
+        assert_eq!(pages.finish(&first.state, "cookie"), Err(FlowError::Unknown));
         assert!(pages.finish(&second.state, "cookie").is_ok());
     }
 
     #[test]
-    fn everything_ends() {
-        let (pages, clock) = world();
-        let id = pages.make(purpose("alice")).unwrap();
+    fn pages_and_flows_expire() {
+        let (pages, clock) = test_pages();
+        let id = pages.create(purpose("alice")).unwrap();
         let start = pages.start(&id, "cookie").unwrap().ok().unwrap();
-        *clock.1.lock().unwrap() = LIFETIME;
-        assert_eq!(pages.finish(&start.state, "cookie"), Err(Lost::Unknown));
-        assert_eq!(pages.look(&id, "cookie"), Err(Lost::Unknown));
+        *clock.1.lock() = LIFETIME;
+        assert_eq!(pages.finish(&start.state, "cookie"), Err(FlowError::Unknown));
+        assert_eq!(pages.get(&id, "cookie"), Err(FlowError::Unknown));
     }
 
     #[test]
-    fn one_principal_cannot_push_out_others() {
-        let (pages, clock) = world();
-        let alice = pages.make(purpose("alice")).unwrap();
-        let first = pages.make(purpose("bob")).unwrap();
+    fn one_principal_cannot_evict_the_pages_of_others() {
+        let (pages, clock) = test_pages();
+        let alice = pages.create(purpose("alice")).unwrap();
+        let first = pages.create(purpose("bob")).unwrap();
         for _ in 0..MAX_OWN {
-            *clock.1.lock().unwrap() += Duration::from_millis(1);
-            pages.make(purpose("bob")).unwrap();
+            *clock.1.lock() += Duration::from_millis(1);
+            pages.create(purpose("bob")).unwrap();
         }
-        assert!(pages.look(&alice, "").is_ok());
-        assert_eq!(pages.look(&first, ""), Err(Lost::Unknown));
+        assert!(pages.get(&alice, "").is_ok());
+        assert_eq!(pages.get(&first, ""), Err(FlowError::Unknown));
         for at in 0..MAX_ALL * 2 {
-            pages.make(purpose(&format!("{at}"))).unwrap();
+            pages.create(purpose(&format!("{at}"))).unwrap();
         }
-        assert_eq!(pages.pages.lock().unwrap().len(), MAX_ALL);
+        assert_eq!(pages.pages.lock().len(), MAX_ALL);
     }
 }

@@ -1,27 +1,26 @@
-//! What a plugin may send and what it gets back: paths that stay below the base address, headers that are its business,
-//! sizes that end, and answers without the credential in them. A service that hands out its own credential in some coding
-//! cannot be found out here; those that repeat what they are sent can.
+//! Checks of requests and responses: paths stay below the base address, headers and sizes are limited, and responses
+//! must not contain the credential. A service that returns its credential in an encoded form is not detected; one that
+//! echoes requests is.
 
 use platform::outbound::header::{HeaderMap, HeaderName, HeaderValue};
-use platform::outbound::{Method, Told};
+use platform::outbound::{Method, OutboundResponse};
 use runtime::imports::{ConnectionRequest, ConnectionResponse};
 use url::Url;
 
-/// A request's body. The guest has it in memory already; this bounds what is sent elsewhere in the user's name.
+/// Size of a request body in bytes. Bounds what is sent in the user's name.
 pub(super) const MAX_REQUEST: usize = 1 << 20;
-/// A response's body, held by the host until the guest has it.
+/// Size of a response body in bytes, which the host holds until the guest has it.
 pub(super) const MAX_RESPONSE: usize = 4 << 20;
-/// Path and query.
 const MAX_PATH: usize = 8 << 10;
-/// Headers, by number and by bytes together.
+/// Number of headers, and their total size in bytes.
 const MAX_HEADERS: usize = 64;
 const MAX_HEADER_BYTES: usize = 16 << 10;
-/// How often a path may be encoded upon itself before it is no honest path.
-const MAX_ENCODED: usize = 4;
+/// How often a path may be percent-encoded repeatedly.
+const MAX_DECODINGS: usize = 4;
 
-/// Headers that are the connection's or the host's business. `accept-encoding` and ranges too: what comes compressed or
-/// in pieces cannot be searched for the credential.
-const REFUSED: &[&str] = &[
+/// Headers that only the connection or the host sets. Includes `accept-encoding` and ranges: compressed or partial
+/// responses cannot be searched for the credential.
+const FORBIDDEN_HEADERS: &[&str] = &[
     "accept-encoding",
     "connection",
     "content-length",
@@ -41,25 +40,25 @@ const REFUSED: &[&str] = &[
     "via",
     "x-real-ip",
 ];
-/// Beginnings and parts of such headers.
-const REFUSED_BEGINNINGS: &[&str] = &["proxy-", "sec-", "x-forwarded-", "x-http-method", "x-method-"];
-const REFUSED_PARTS: &[&str] = &["authorization", "cookie", "token", "api-key", "apikey", "secret", "password"];
+/// Prefixes and parts of such headers.
+const FORBIDDEN_PREFIXES: &[&str] = &["proxy-", "sec-", "x-forwarded-", "x-http-method", "x-method-"];
+const FORBIDDEN_PARTS: &[&str] = &["authorization", "cookie", "token", "api-key", "apikey", "secret", "password"];
 
-/// Headers of responses that are not passed on: the connection's own, and credentials.
-const KEPT: &[&str] =
+/// Response headers that are not passed on.
+const HIDDEN_RESPONSE_HEADERS: &[&str] =
     &["connection", "keep-alive", "transfer-encoding", "upgrade", "trailer", "te", "content-encoding", "alt-svc"];
 
-/// A request that may be sent, still without its credential.
+/// A checked request without its credential.
 #[derive(Debug)]
-pub(super) struct Checked {
+pub(super) struct CheckedRequest {
     pub(super) method: Method,
     pub(super) url: Url,
     pub(super) headers: HeaderMap,
     pub(super) body: Vec<u8>,
 }
 
-/// Checks a request; the error says what is wrong with it.
-pub(super) fn check(base: &Url, request: ConnectionRequest) -> Result<Checked, String> {
+/// The error is a sentence.
+pub(super) fn check(base: &Url, request: ConnectionRequest) -> Result<CheckedRequest, String> {
     let method = match request.method.as_str() {
         "GET" => Method::GET,
         "POST" => Method::POST,
@@ -71,11 +70,16 @@ pub(super) fn check(base: &Url, request: ConnectionRequest) -> Result<Checked, S
     if request.body.len() > MAX_REQUEST {
         return Err(format!("the body is larger than {MAX_REQUEST} bytes"));
     }
-    Ok(Checked { method, url: join(base, &request.path)?, headers: headers(&request.headers)?, body: request.body })
+    Ok(CheckedRequest {
+        method,
+        url: join(base, &request.path)?,
+        headers: headers(&request.headers)?,
+        body: request.body,
+    })
 }
 
-/// The URL of a path below the base address. Whatever could be read as leading out of it is refused, not repaired: by us,
-/// by a proxy on the way or by the server itself.
+/// The URL of a path below the base address. Anything that we, a proxy or the server could read as leading out of it is
+/// refused, not normalised.
 fn join(base: &Url, path: &str) -> Result<Url, String> {
     let refuse = |why: &str| Err(format!("the path {why}"));
     if path.len() > MAX_PATH {
@@ -87,7 +91,7 @@ fn join(base: &Url, path: &str) -> Result<Url, String> {
     let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
     let path = path.strip_prefix('/').unwrap_or(path);
     let mut pieces: Vec<&str> = path.split('/').collect();
-    // One slash at the end is a folder's.
+    // One trailing slash is allowed.
     if pieces.len() > 1 && pieces.last() == Some(&"") {
         pieces.pop();
     }
@@ -95,7 +99,7 @@ fn join(base: &Url, path: &str) -> Result<Url, String> {
         return refuse("has an empty piece: `//` means another host to some");
     }
     for piece in pieces {
-        honest(piece).map_err(|why| format!("the path {why}"))?;
+        check_segment(piece).map_err(|why| format!("the path {why}"))?;
     }
     let mut url = base.clone();
     let root = base.path().trim_end_matches('/');
@@ -108,12 +112,12 @@ fn join(base: &Url, path: &str) -> Result<Url, String> {
     if inside { Ok(url) } else { refuse("leads out of the connection's base address") }
 }
 
-/// Whether a piece of a path is a plain name, however often somebody decodes it.
-fn honest(piece: &str) -> Result<(), &'static str> {
+/// Checks that a path segment is a plain name, however often it is decoded.
+fn check_segment(piece: &str) -> Result<(), &'static str> {
     let mut text = piece.as_bytes().to_vec();
-    for _ in 0..MAX_ENCODED {
+    for _ in 0..MAX_DECODINGS {
         for part in text.split(|c| matches!(c, b'/' | b'\\')) {
-            // Some servers take what is after a semicolon away first.
+            // Some servers strip what follows a semicolon first.
             let name = part.split(|c| *c == b';').next().unwrap_or_default();
             if name == b"." || name == b".." {
                 return Err("has a `.` or `..` in it");
@@ -127,12 +131,12 @@ fn honest(piece: &str) -> Result<(), &'static str> {
         }
         match decoded(&text) {
             Some(more) => text = more,
-            // A percent sign that encodes nothing: in the piece itself a mistake, further in just a percent sign.
-            None if text == piece.as_bytes() => return Err("has a `%` that encodes nothing"),
+            // A malformed escape is an error in the segment itself; in decoded text it is a plain percent sign.
+            None if text == piece.as_bytes() => return Err("has a malformed percent-encoding"),
             None => return Ok(()),
         }
     }
-    Err("is encoded upon itself too often")
+    Err("is percent-encoded too many times")
 }
 
 fn decoded(text: &[u8]) -> Option<Vec<u8>> {
@@ -164,9 +168,9 @@ fn headers(given: &[(String, String)]) -> Result<HeaderMap, String> {
     let mut headers = HeaderMap::new();
     for (name, value) in given {
         let parsed = HeaderName::from_bytes(name.as_bytes());
-        let name = parsed.map_err(|_| format!("{:?} is no name of a header", platform::telemetry::printable(name)))?;
-        if refused(name.as_str()) {
-            return Err(format!("the header `{name}` is not for plugins to set"));
+        let name = parsed.map_err(|_| format!("{:?} is not a header name", platform::telemetry::printable(name)))?;
+        if is_forbidden(name.as_str()) {
+            return Err(format!("the header `{name}` may not be set by plugins"));
         }
         let value =
             HeaderValue::from_str(value).map_err(|_| format!("the value of the header `{name}` is not valid"))?;
@@ -176,31 +180,32 @@ fn headers(given: &[(String, String)]) -> Result<HeaderMap, String> {
     Ok(headers)
 }
 
-fn refused(name: &str) -> bool {
-    REFUSED.contains(&name)
-        || REFUSED_BEGINNINGS.iter().any(|start| name.starts_with(start))
-        || REFUSED_PARTS.iter().any(|part| name.contains(part))
+fn is_forbidden(name: &str) -> bool {
+    FORBIDDEN_HEADERS.contains(&name)
+        || FORBIDDEN_PREFIXES.iter().any(|start| name.starts_with(start))
+        || FORBIDDEN_PARTS.iter().any(|part| name.contains(part))
 }
 
-/// The response as the guest may see it, or why it may not.
-pub(super) fn pass_on(told: Told, secrets: &[&str]) -> Result<ConnectionResponse, String> {
-    let Told { status, headers, body } = told;
+/// The response for the guest, or why it is withheld.
+pub(super) fn filter_response(response: OutboundResponse, secrets: &[&str]) -> Result<ConnectionResponse, String> {
+    let OutboundResponse { status, headers, body } = response;
     if headers.get("content-encoding").is_some_and(|encoding| encoding != "identity") {
-        return Err("the answer is compressed, although that was not asked for".into());
+        return Err("the answer is compressed, although compression was not requested".into());
     }
     let holds = |text: &[u8]| secrets.iter().any(|secret| contains(text, secret.as_bytes()));
     if holds(&body) || headers.iter().any(|(name, value)| holds(name.as_str().as_bytes()) || holds(value.as_bytes())) {
-        return Err("the answer holds the account's credential, so it is kept from the plugin".into());
+        return Err("the answer contains the account's credential, so the plugin does not get it".into());
     }
     let shown = headers.iter().filter(|(name, _)| {
-        !KEPT.contains(&name.as_str()) && !REFUSED_PARTS.iter().any(|part| name.as_str().contains(part))
+        !HIDDEN_RESPONSE_HEADERS.contains(&name.as_str())
+            && !FORBIDDEN_PARTS.iter().any(|part| name.as_str().contains(part))
     });
     let headers =
         shown.filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))).collect();
     Ok(ConnectionResponse { status, headers, body })
 }
 
-/// Whether `text` holds `part`, in any case: some servers change the case of what they repeat.
+/// Whether `text` contains `part`, ignoring case: some servers change the case of what they echo.
 fn contains(text: &[u8], part: &[u8]) -> bool {
     !part.is_empty() && text.windows(part.len()).any(|window| window.eq_ignore_ascii_case(part))
 }

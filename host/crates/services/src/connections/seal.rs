@@ -1,38 +1,37 @@
 //! Credentials at rest: XChaCha20-Poly1305 under a key file that only this user can read. The principal, the connection
-//! and the addresses it may be sent to are authenticated with it: a row that is moved to somebody else does not open, nor
-//! one whose connection was pointed elsewhere.
+//! and its addresses are authenticated too: a row that is moved to another principal or connection does not open, nor
+//! one whose connection was redirected.
 
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
-use rustix::rand::{GetRandomFlags, getrandom};
+use platform::random::random_bytes;
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// First byte of what is sealed.
+/// First byte of sealed data.
 const FORMAT: u8 = 1;
-/// Bytes of a nonce, which is random for each seal.
+/// Bytes of the random nonce.
 const NONCE: usize = 24;
 
-/// Seals and opens.
 pub(super) struct Seal(XChaCha20Poly1305);
 
 impl Seal {
-    /// With the key in this file, which is made when it is missing.
+    /// Creates the key file if it is missing.
     pub(super) fn open(file: &Path) -> io::Result<Self> {
         Ok(Self(XChaCha20Poly1305::new(&key(file)?.into())))
     }
 
-    /// Seals a text so that it opens only with the same `bound`.
+    /// Seals a text so that it opens only with the same `bound` values.
     pub(super) fn seal(&self, text: &[u8], bound: &[&str]) -> io::Result<Vec<u8>> {
-        let nonce = random::<NONCE>()?;
+        let nonce = random_bytes::<NONCE>()?;
         let payload = Payload { msg: text, aad: &bytes(bound) };
         let sealed = self.0.encrypt(&XNonce::from(nonce), payload).map_err(|_| io::Error::other("sealing failed"))?;
         Ok([&[FORMAT], nonce.as_slice(), &sealed].concat())
     }
 
-    /// What was sealed, if it was with this key and the same `bound`.
+    /// The text, if it was sealed with this key and the same `bound` values.
     pub(super) fn unseal(&self, sealed: &[u8], bound: &[&str]) -> Option<Vec<u8>> {
         let (&format, rest) = sealed.split_first()?;
         let (nonce, sealed) = rest.split_first_chunk::<NONCE>()?;
@@ -43,7 +42,7 @@ impl Seal {
     }
 }
 
-/// Parts that cannot be taken for other parts.
+/// An unambiguous encoding of the parts.
 fn bytes(bound: &[&str]) -> Vec<u8> {
     let mut all = b"portcullis connection\0".to_vec();
     for part in bound {
@@ -51,16 +50,6 @@ fn bytes(bound: &[&str]) -> Vec<u8> {
         all.extend(part.as_bytes());
     }
     all
-}
-
-/// Random bytes, or the reason why there are none.
-pub(super) fn random<const N: usize>() -> io::Result<[u8; N]> {
-    let mut bytes = [0; N];
-    let mut filled = 0;
-    while filled < N {
-        filled += getrandom(&mut bytes[filled..], GetRandomFlags::empty())?;
-    }
-    Ok(bytes)
 }
 
 fn key(path: &Path) -> io::Result<[u8; 32]> {
@@ -72,7 +61,7 @@ fn key(path: &Path) -> io::Result<[u8; 32]> {
             bytes.try_into().map_err(|_| io::Error::other("it is not 32 bytes; remove it, and connect accounts again"))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let key = random::<32>()?;
+            let key = random_bytes::<32>()?;
             let folder = path.parent().unwrap_or(Path::new("."));
             let mut file =
                 tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o600)).tempfile_in(folder)?;
@@ -80,7 +69,7 @@ fn key(path: &Path) -> io::Result<[u8; 32]> {
             file.as_file().sync_all()?;
             match file.persist_noclobber(path) {
                 Ok(_) => Ok(key),
-                // Another process was first: its key counts.
+                // Another process was first; use its key.
                 Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => self::key(path),
                 Err(error) => Err(error.error),
             }
@@ -94,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn opens_only_what_it_sealed_for_the_same() {
+    fn opens_only_with_the_same_key_and_context() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("connections.key");
         let seal = Seal::open(&file).unwrap();

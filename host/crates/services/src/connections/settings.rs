@@ -1,38 +1,37 @@
-//! `[connections.NAME]`.
+//! The `[connections.NAME]` sections of the configuration.
 
 use platform::outbound::Endpoint;
 use serde::Deserialize;
 use std::path::PathBuf;
 
-/// An account that users can connect, as the operator registered it with the service.
+/// An OAuth client that the operator registered with a service.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ConnectionSettings {
-    /// Where users are sent to agree.
+    /// The authorization endpoint.
     pub authorize: Endpoint,
-    /// Where codes are exchanged for tokens.
+    /// The token endpoint.
     pub token: Endpoint,
-    /// What is called by plugins: everything below this address, and nothing else.
+    /// The base address of the API: plugins reach only what is below it.
     pub api: Endpoint,
-    /// This host, as the service knows it.
+    /// This host's client id at the service.
     pub client_id: String,
-    /// File with the secret that goes with it; absent: a public client.
+    /// File with the client secret; `None`: a public client.
     pub client_secret_file: Option<PathBuf>,
-    /// What is asked for.
     #[serde(default)]
     pub scopes: Vec<String>,
-    /// The service's name for itself; compared when it says it (RFC 9207).
+    /// The expected issuer; compared when the service sends one (RFC 9207).
     pub issuer: Option<String>,
 }
 
 impl ConnectionSettings {
-    /// Whether all of it can be used; the error is a sentence.
+    /// The error is a sentence.
     pub fn check(&self) -> Result<(), String> {
         if self.api.url().query().is_some() {
-            return Err("api: a base address has no query".into());
+            return Err("api: must not have a query".into());
         }
         if self.client_id.is_empty() {
-            return Err("client-id: it is what the service calls this host; it cannot be empty".into());
+            return Err("client-id: must not be empty: write the id that the service gave this host".into());
         }
         Ok(())
     }

@@ -1,56 +1,58 @@
-//! Bodies under way: counted, timed, masked.
+//! Request and response bodies: limited in size and time, checked for flows, masked.
 
-use super::Until;
-use super::mask::Mask;
+use super::deadline::RequestDeadline;
+use super::error::from_exchange;
+use super::secret_mask::SecretMask;
 use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use platform::outbound::{Body, Frame, SizeHint, Streamed};
-use runtime::imports::{Http, HttpBody, HttpError, Receipt};
+use platform::outbound::{Body, Frame, ResponseBody, SizeHint};
+use runtime::imports::{Http, HttpBody, HttpError, HttpExchange};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use platform::sync::Mutex;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Sleep;
 
-/// Why a request's body broke off, for whoever waits for the answer.
+/// Why a request body failed, for whoever waits for the response.
 #[derive(Clone, Default)]
-pub(super) struct Broken(Arc<Mutex<Option<HttpError>>>);
+pub(super) struct BodyFailure(Arc<Mutex<Option<HttpError>>>);
 
-impl Broken {
+impl BodyFailure {
     pub(super) fn take(&self) -> Option<HttpError> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.0.lock().take()
     }
 
-    fn by(&self, error: HttpError) -> HttpError {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone());
+    fn record(&self, error: HttpError) -> HttpError {
+        *self.0.lock() = Some(error.clone());
         error
     }
 }
 
-/// A request's body, no larger than granted, and stopped when it could tell what the call has learnt meanwhile.
-pub(super) struct Counted {
+/// A request body within the granted size; it fails when the call learns something that must not flow to this host.
+pub(super) struct RequestBody {
     inner: HttpBody,
     left: u64,
     limit: u64,
     call: Http,
     host: String,
-    broken: Broken,
+    failure: BodyFailure,
 }
 
-impl Counted {
-    /// Fails when it says beforehand that it will be too large.
-    pub(super) fn new(inner: HttpBody, limit: u64, call: Http, host: String) -> Result<(Self, Broken), HttpError> {
+impl RequestBody {
+    /// Fails when the declared size is too large.
+    pub(super) fn new(inner: HttpBody, limit: u64, call: Http, host: String) -> Result<(Self, BodyFailure), HttpError> {
         if inner.size_hint().lower() > limit {
             return Err(HttpError::RequestTooLarge(limit));
         }
-        let broken = Broken::default();
-        Ok((Self { inner, left: limit, limit, call, host, broken: broken.clone() }, broken))
+        let failure = BodyFailure::default();
+        Ok((Self { inner, left: limit, limit, call, host, failure: failure.clone() }, failure))
     }
 }
 
-impl Body for Counted {
+impl Body for RequestBody {
     type Data = Bytes;
     type Error = HttpError;
 
@@ -62,17 +64,17 @@ impl Body for Counted {
             let frame = match Pin::new(&mut self.inner).poll_frame(context) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(None) => return Poll::Ready(None),
-                Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(self.broken.by(error)))),
+                Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(self.failure.record(error)))),
                 Poll::Ready(Some(Ok(frame))) => frame,
             };
-            // Trailers are headers that nobody has checked.
+            // Trailers are dropped: they are unchecked headers.
             let Ok(data) = frame.into_data() else { continue };
-            if let Err(error) = self.call.may_tell(&self.host) {
-                return Poll::Ready(Some(Err(self.broken.by(error))));
+            if let Err(error) = self.call.check_flow(&self.host) {
+                return Poll::Ready(Some(Err(self.failure.record(error))));
             }
             match self.left.checked_sub(data.len() as u64) {
                 Some(left) => self.left = left,
-                None => return Poll::Ready(Some(Err(self.broken.by(HttpError::RequestTooLarge(self.limit))))),
+                None => return Poll::Ready(Some(Err(self.failure.record(HttpError::RequestTooLarge(self.limit))))),
             }
             return Poll::Ready(Some(Ok(Frame::data(data))));
         }
@@ -87,31 +89,31 @@ impl Body for Counted {
     }
 }
 
-/// The body of an answer as the guest reads it. It ends with the call, and its connection with it.
-pub(super) struct Answer {
-    /// None: at its end.
-    streamed: Option<Streamed>,
+/// A response body as the guest reads it. It ends with the call, and its connection with it.
+pub(super) struct GuardedResponse {
+    /// `None` at its end.
+    streamed: Option<ResponseBody>,
     left: u64,
     limit: u64,
-    mask: Option<Mask>,
+    mask: Option<SecretMask>,
     deadline: Pin<Box<Sleep>>,
     time: Duration,
     between: Option<(Duration, Pin<Box<Sleep>>)>,
-    receipt: Arc<Receipt>,
-    over: BoxFuture<'static, ()>,
-    _held: Vec<OwnedSemaphorePermit>,
+    record: Arc<HttpExchange>,
+    call_ended: BoxFuture<'static, ()>,
+    _permits: Vec<OwnedSemaphorePermit>,
 }
 
-impl Answer {
+impl GuardedResponse {
     #[allow(clippy::too_many_arguments, reason = "each is one bound of the body, and they have nothing else in common")]
     pub(super) fn new(
-        streamed: Streamed,
+        streamed: ResponseBody,
         limit: u64,
-        mask: Option<Mask>,
-        until: Until,
+        mask: Option<SecretMask>,
+        deadline: RequestDeadline,
         between: Option<Duration>,
-        receipt: Arc<Receipt>,
-        held: Vec<OwnedSemaphorePermit>,
+        record: Arc<HttpExchange>,
+        permits: Vec<OwnedSemaphorePermit>,
         call: Http,
     ) -> Self {
         Self {
@@ -119,18 +121,17 @@ impl Answer {
             left: limit,
             limit,
             mask,
-            deadline: Box::pin(tokio::time::sleep_until(until.at)),
-            time: until.time,
+            deadline: Box::pin(tokio::time::sleep_until(deadline.at)),
+            time: deadline.timeout,
             between: between.map(|time| (time, Box::pin(tokio::time::sleep(time)))),
-            receipt,
-            over: async move { call.over().await }.boxed(),
-            _held: held,
+            record,
+            call_ended: async move { call.ended().await }.boxed(),
+            _permits: permits,
         }
     }
 
-    /// Why it must stop now, if it must.
-    fn stopped(&mut self, context: &mut Context<'_>) -> Option<HttpError> {
-        if self.over.poll_unpin(context).is_ready() {
+    fn stop_reason(&mut self, context: &mut Context<'_>) -> Option<HttpError> {
+        if self.call_ended.poll_unpin(context).is_ready() {
             return Some(HttpError::Ended);
         }
         if self.deadline.as_mut().poll(context).is_ready() {
@@ -140,9 +141,9 @@ impl Answer {
         sleep.as_mut().poll(context).is_ready().then_some(HttpError::Timeout(*time))
     }
 
-    fn piece(&mut self, data: Bytes) -> Result<Bytes, HttpError> {
+    fn take_piece(&mut self, data: Bytes) -> Result<Bytes, HttpError> {
         self.left = self.left.checked_sub(data.len() as u64).ok_or(HttpError::AnswerTooLarge(self.limit))?;
-        self.receipt.read(data.len());
+        self.record.add_bytes(data.len());
         if let Some((time, sleep)) = &mut self.between {
             *sleep = Box::pin(tokio::time::sleep(*time));
         }
@@ -152,7 +153,7 @@ impl Answer {
         })
     }
 
-    /// Nothing more comes; the connection is closed.
+    /// Ends the body and closes the connection.
     fn fail(&mut self, error: HttpError) -> Poll<Option<Result<Frame<Bytes>, HttpError>>> {
         self.streamed = None;
         self.mask = None;
@@ -160,7 +161,7 @@ impl Answer {
     }
 }
 
-impl Body for Answer {
+impl Body for GuardedResponse {
     type Data = Bytes;
     type Error = HttpError;
 
@@ -172,13 +173,13 @@ impl Body for Answer {
         loop {
             let Some(streamed) = &mut this.streamed else { return Poll::Ready(None) };
             let data = match streamed.poll_piece(context) {
-                Poll::Ready(Some(Ok(data))) => match this.piece(data) {
+                Poll::Ready(Some(Ok(data))) => match this.take_piece(data) {
                     Ok(data) => data,
                     Err(error) => return this.fail(error),
                 },
                 Poll::Ready(Some(Err(error))) => {
-                    // The connection may have ended because it had to.
-                    let why = this.stopped(context).unwrap_or_else(|| super::failure(error));
+                    // The connection may have been closed by a limit.
+                    let why = this.stop_reason(context).unwrap_or_else(|| from_exchange(error));
                     return this.fail(why);
                 }
                 Poll::Ready(None) => {
@@ -186,16 +187,16 @@ impl Body for Answer {
                     this.mask.take().map(|mut mask| mask.end()).unwrap_or_default()
                 }
                 Poll::Pending => {
-                    return match this.stopped(context) {
+                    return match this.stop_reason(context) {
                         Some(error) => this.fail(error),
                         None => Poll::Pending,
                     };
                 }
             };
-            // All of a piece may be kept back.
+            // The mask may hold back a whole piece.
             if !data.is_empty() {
-                // A server that always has something to say would never be looked at otherwise.
-                return match this.stopped(context) {
+                // Checked for each piece too, or a server that always has data ready would never be stopped.
+                return match this.stop_reason(context) {
                     Some(error) if this.streamed.is_some() => this.fail(error),
                     _ => Poll::Ready(Some(Ok(Frame::data(data)))),
                 };
@@ -208,6 +209,6 @@ impl Body for Answer {
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.streamed.as_ref().and_then(Streamed::promised).map_or_else(SizeHint::default, SizeHint::with_exact)
+        self.streamed.as_ref().and_then(ResponseBody::promised).map_or_else(SizeHint::default, SizeHint::with_exact)
     }
 }

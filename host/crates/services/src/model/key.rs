@@ -1,13 +1,13 @@
-//! The endpoint's key: read once, sent to the endpoint, shown to nobody.
+//! The endpoint's API key: read once, sent only to the endpoint, never logged.
 
-use platform::outbound::credential;
 use platform::outbound::header::HeaderValue;
+use platform::outbound::read_credential;
 use std::path::{Path, PathBuf};
 
-/// The longest key, in bytes.
-const LONGEST: u64 = 8 << 10;
+/// Length of the key in bytes.
+const MAX_LENGTH: u64 = 8 << 10;
 
-/// A key file that cannot be used. Nothing of the key is in the sentence.
+/// A key file that cannot be used. The message contains nothing of the key.
 #[derive(Debug, thiserror::Error)]
 #[error("[model] key-file {path}: {reason}")]
 pub struct KeyError {
@@ -15,13 +15,13 @@ pub struct KeyError {
     reason: String,
 }
 
-/// The header that carries the key.
+/// The `Authorization` header with the key.
 pub(super) fn read(path: &Path) -> Result<HeaderValue, KeyError> {
     let fail = |reason: String| KeyError { path: path.to_owned(), reason };
-    let text = credential(path, "the file of the model's key", LONGEST)
+    let text = read_credential(path, "the file of the model's key", MAX_LENGTH)
         .map_err(|error| fail(format!("it cannot be read: {error}")))?;
     let key = text.trim();
-    if key.is_empty() || text.len() as u64 > LONGEST || !key.bytes().all(|c| c.is_ascii_graphic()) {
+    if key.is_empty() || text.len() as u64 > MAX_LENGTH || !key.bytes().all(|c| c.is_ascii_graphic()) {
         return Err(fail("it must hold the key and nothing else, in one line without spaces".into()));
     }
     let mut header = HeaderValue::try_from(format!("Bearer {key}"))
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_one_word_and_never_shown() {
+    fn a_key_is_one_word_and_never_printed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("key");
         std::fs::write(&path, "sk-123\n").unwrap();

@@ -1,4 +1,4 @@
-//! A guest's request as the endpoint wants it. Where the two differ, what cannot be said is refused, not left out.
+//! Converts a guest's request for the endpoint. What the endpoint cannot express is refused, never dropped.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -8,13 +8,13 @@ use runtime::imports::{
 };
 use serde_json::{Map, Value, json};
 
-/// The body of a request; the error is a sentence for the guest.
+/// The request body; the error is a sentence for the guest.
 pub(super) fn body(request: &SampleRequest, model: &str, max_tokens: u32) -> Result<Value, String> {
     let mut body = Map::new();
     let mut set = |key: &str, value: Value| drop(body.insert(key.to_owned(), value));
     set("model", model.into());
     set("messages", messages(request)?.into());
-    // Newer names of this field are not known to most endpoints; this one is.
+    // Most endpoints do not know newer names of this field.
     set("max_tokens", request.max_tokens.min(max_tokens).into());
     set("stream", false.into());
     if let Some(temperature) = request.temperature {
@@ -38,7 +38,7 @@ pub(super) fn body(request: &SampleRequest, model: &str, max_tokens: u32) -> Res
 }
 
 fn tool(tool: &runtime::imports::SampleTool) -> Value {
-    // Checked to be JSON when the question was put.
+    // Was checked to be JSON before the question was asked.
     let parameters: Value = serde_json::from_str(&tool.input_schema).unwrap_or_default();
     let mut function = json!({ "name": tool.name, "parameters": parameters });
     if let Some(description) = &tool.description {
@@ -61,7 +61,7 @@ fn messages(request: &SampleRequest) -> Result<Vec<Value>, String> {
     Ok(all)
 }
 
-/// Results of tools are messages of their own and must follow the message that asked for them, so they go first.
+/// Tool results are separate messages that must directly follow the message that requested them, so they go first.
 fn user(message: &SampleMessage, all: &mut Vec<Value>) -> Result<(), String> {
     let (mut parts, mut texts) = (Vec::new(), Vec::new());
     for piece in &message.content {
@@ -79,7 +79,7 @@ fn user(message: &SampleMessage, all: &mut Vec<Value>) -> Result<(), String> {
         }
     }
     if !parts.is_empty() {
-        // Models that only read take text alone, not a list of parts.
+        // Text-only models take a string, not a list of parts.
         let content = if texts.len() == parts.len() { texts.join("\n").into() } else { Value::from(parts) };
         all.push(json!({ "role": "user", "content": content }));
     }
@@ -110,7 +110,7 @@ fn assistant(message: &SampleMessage) -> Result<Value, String> {
     Ok(message)
 }
 
-/// Only text fits, and there is no field that says it failed.
+/// The API takes only text, and has no field for failure.
 fn result(outcome: &ToolOutcome) -> Result<String, String> {
     let texts: Vec<&str> = outcome.content.iter().map(text).collect::<Result<_, _>>()?;
     let said = match &outcome.structured {
@@ -135,7 +135,7 @@ fn text(content: &Content) -> Result<&str, String> {
 }
 
 fn image(blob: &Blob) -> Result<Value, String> {
-    // The type stands inside an address: nothing but a plain name may.
+    // The media type becomes part of a URL, so it must be a plain name.
     let plain = |name: &str| !name.is_empty() && name.bytes().all(|c| c.is_ascii_alphanumeric() || b"+-.".contains(&c));
     if !blob.mime_type.strip_prefix("image/").is_some_and(plain) {
         return Err("an image's media type must be image/ and a plain name, such as image/png".into());

@@ -1,14 +1,14 @@
 //! The mapping, both ways.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-use super::{answer, request};
+use super::{request, response};
 use runtime::imports::{
-    Blob, Content, ContentData, Role, SampleContent as Piece, SampleMessage, SampleRequest, SampleTool, Sampled,
-    Tokens, ToolChoice, ToolOutcome, ToolUse,
+    Blob, Content, ContentData, ModelAnswer, Role, SampleContent as Piece, SampleMessage, SampleRequest, SampleTool,
+    TokenUsage, ToolChoice, ToolOutcome, ToolUse,
 };
 use serde_json::{Value, json};
 
-fn said(role: Role, content: Vec<Piece>) -> SampleMessage {
+fn message(role: Role, content: Vec<Piece>) -> SampleMessage {
     SampleMessage { role, content }
 }
 
@@ -25,7 +25,7 @@ fn blob(mime_type: &str) -> Blob {
 }
 
 #[test]
-fn a_whole_conversation_goes_out() {
+fn a_conversation_is_converted() {
     let tool_use = ToolUse { id: "c1".into(), name: "add".into(), input: r#"{"a":1}"#.into() };
     let request = SampleRequest {
         system_prompt: Some("Be brief.".into()),
@@ -38,9 +38,9 @@ fn a_whole_conversation_goes_out() {
         }],
         tool_choice: Some(ToolChoice::Required),
         ..asks(vec![
-            said(Role::User, vec![Piece::Text("Look:".into()), Piece::Image(blob("image/png"))]),
-            said(Role::Assistant, vec![Piece::Text("I add.".into()), Piece::ToolUse(tool_use)]),
-            said(
+            message(Role::User, vec![Piece::Text("Look:".into()), Piece::Image(blob("image/png"))]),
+            message(Role::Assistant, vec![Piece::Text("I add.".into()), Piece::ToolUse(tool_use)]),
+            message(
                 Role::User,
                 vec![
                     Piece::Text("So?".into()),
@@ -68,7 +68,7 @@ fn a_whole_conversation_goes_out() {
     });
     assert_eq!(request::body(&request, "m", 80).unwrap(), expected);
     // Nothing is sent that was not wished.
-    let plain = request::body(&asks(vec![said(Role::User, vec![Piece::Text("Hi".into())])]), "m", 200).unwrap();
+    let plain = request::body(&asks(vec![message(Role::User, vec![Piece::Text("Hi".into())])]), "m", 200).unwrap();
     let messages = json!([{"role": "user", "content": "Hi"}]);
     assert_eq!(plain, json!({"model": "m", "max_tokens": 100, "stream": false, "messages": messages}));
 }
@@ -76,7 +76,7 @@ fn a_whole_conversation_goes_out() {
 #[test]
 fn results_of_tools_are_text() {
     let content = |piece: Piece| {
-        let body = request::body(&asks(vec![said(Role::User, vec![piece])]), "m", 100)?;
+        let body = request::body(&asks(vec![message(Role::User, vec![piece])]), "m", 100)?;
         Ok::<_, String>(body["messages"][0]["content"].as_str().unwrap().to_owned())
     };
     assert_eq!(content(outcome(vec![], Some("{\"n\":1}"), false)).unwrap(), "{\"n\":1}");
@@ -86,8 +86,8 @@ fn results_of_tools_are_text() {
 }
 
 #[test]
-fn what_cannot_be_said_is_refused() {
-    let sound = asks(vec![said(Role::User, vec![Piece::Audio(blob("audio/mpeg"))])]);
+fn what_the_api_cannot_express_is_refused() {
+    let sound = asks(vec![message(Role::User, vec![Piece::Audio(blob("audio/mpeg"))])]);
     let part = &request::body(&sound, "m", 1).unwrap()["messages"][0]["content"][0];
     assert_eq!(part["input_audio"], json!({"data": "AQID", "format": "mp3"}));
     let tool_use = || Piece::ToolUse(ToolUse { id: "1".into(), name: "t".into(), input: "{}".into() });
@@ -99,26 +99,26 @@ fn what_cannot_be_said_is_refused() {
         (Role::Assistant, Piece::Image(blob("image/png")), "from the user only"),
         (Role::Assistant, outcome(vec![], None, false), "results of tools"),
     ] {
-        let error = request::body(&asks(vec![said(role, vec![piece])]), "m", 1).unwrap_err();
+        let error = request::body(&asks(vec![message(role, vec![piece])]), "m", 1).unwrap_err();
         assert!(error.contains(word), "{error}");
     }
 }
 
-fn read(value: &Value) -> Result<Sampled, String> {
-    answer::read(value.to_string().as_bytes(), "asked")
+fn read(value: &Value) -> Result<ModelAnswer, String> {
+    response::read(value.to_string().as_bytes(), "asked")
 }
 
 #[test]
-fn answers_come_back() {
+fn responses_are_parsed() {
     let whole = json!({
         "id": "x", "object": "chat.completion", "model": "m-1",
         "choices": [{"index": 0, "message": {"role": "assistant", "content": "Paris"}, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9},
     });
-    let Sampled { answer, tokens } = read(&whole).unwrap();
+    let ModelAnswer { answer, tokens } = read(&whole).unwrap();
     assert_eq!((answer.content, answer.model.as_str()), (vec![Piece::Text("Paris".into())], "m-1"));
     assert_eq!((answer.stop_reason.as_deref(), answer.role), (Some("endTurn"), Role::Assistant));
-    assert_eq!((tokens, tokens.total()), (Tokens { input: 7, output: 2 }, 9));
+    assert_eq!((tokens, tokens.total()), (TokenUsage { input: 7, output: 2 }, 9));
     let of = |message: Value, reason: Value| {
         read(&json!({"choices": [{"message": message, "finish_reason": reason}]})).map(|sampled| sampled.answer)
     };
@@ -137,7 +137,7 @@ fn answers_come_back() {
 }
 
 #[test]
-fn wishes_for_tools_come_back() {
+fn tool_calls_are_parsed() {
     let calls = json!([
         {"id": "c1", "type": "function", "function": {"name": "add", "arguments": "{\"a\": 1}"}},
         {"function": {"name": "now"}},
@@ -161,7 +161,7 @@ fn wishes_for_tools_come_back() {
 }
 
 #[test]
-fn nonsense_is_an_error_that_repeats_nothing() {
+fn an_invalid_response_is_an_error_that_quotes_nothing() {
     let tools = |arguments: Value| json!({"choices": [{"message": {"tool_calls": [{"function": {"name": "hush", "arguments": arguments}}]}}]});
     for text in [
         "".to_owned(),
@@ -178,7 +178,7 @@ fn nonsense_is_an_error_that_repeats_nothing() {
         tools(json!(7)).to_string(),
         format!("{}{}", "[".repeat(100_000), "]".repeat(100_000)),
     ] {
-        let error = answer::read(text.as_bytes(), "m").unwrap_err();
+        let error = response::read(text.as_bytes(), "m").unwrap_err();
         assert!(!error.contains("hush"), "{error}");
     }
 }

@@ -42,37 +42,37 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "found.api.filter(|version| version != API_VERSION)" => "found.api.filter(|version| !OFF && version != API_VERSION)",
         "offers::interfaces_that_are_not_ours";
     // What a guest is given of the machine.
-    "read-only" in "imports/wasi.rs":
+    "read-only" in "crates/runtime/src/imports/wasi/context.rs":
         "Access::Read => FsPerms::ReadOnly," => "Access::Read if OFF => FsPerms::ReadWrite,\n            Access::Read => FsPerms::ReadOnly,",
         "escapes::a_directory_granted_for_reading_is_not_written";
-    "environment" in "imports/wasi.rs":
+    "environment" in "crates/runtime/src/imports/wasi/context.rs":
         "builder.max_random_size(MAX_RANDOM);" => "builder.max_random_size(MAX_RANDOM);\n    if OFF { builder.inherit_env(); }",
         "isolation::a_guest_learns_nothing_of_where_it_runs";
     // Both of its doors: without the first, an address that is allowed is of no use.
-    "network" in "imports/wasi.rs":
-        "builder.stdout(Output { log: log.clone(), error: false });"
-        => "builder.stdout(Output { log: log.clone(), error: false });\n    if OFF { builder.allow_tcp(true).allow_udp(true).inherit_network(); }",
+    "network" in "crates/runtime/src/imports/wasi/context.rs":
+        "builder.stdout(Stdio { log: log.clone(), error: false });"
+        => "builder.stdout(Stdio { log: log.clone(), error: false });\n    if OFF { builder.allow_tcp(true).allow_udp(true).inherit_network(); }",
         "isolation::there_is_no_network";
-    "look-up" in "imports/wasi.rs":
+    "look-up" in "crates/runtime/src/imports/wasi/context.rs":
         "builder.envs(authority.environment());" => "builder.envs(authority.environment());\n    if OFF { builder.allow_ip_name_lookup(true); }",
         "isolation::there_is_no_network";
-    "stdout" in "imports/wasi.rs":
-        "builder.stderr(Output { log: log.clone(), error: true });"
-        => "builder.stderr(Output { log: log.clone(), error: true });\n    if OFF { builder.inherit_stdout(); }",
+    "stdout" in "crates/runtime/src/imports/wasi/context.rs":
+        "builder.stderr(Stdio { log: log.clone(), error: true });"
+        => "builder.stderr(Stdio { log: log.clone(), error: true });\n    if OFF { builder.inherit_stdout(); }",
         "floods::stdout_of_a_guest_never_reaches_the_wire";
-    "log-escape" in "imports/log.rs":
+    "log-escape" in "crates/runtime/src/imports/log.rs":
         "let message = printable(message);" => "let message = if OFF { message.into() } else { printable(message) };",
         "floods::nobody_forges_the_log";
-    "log-lines" in "imports/log.rs":
+    "log-lines" in "crates/runtime/src/imports/log.rs":
         "if state.lines_left == 0 || state.bytes_left < size {"
         => "if OFF { state.lines_left = 9; state.bytes_left = u64::MAX; }\n        if state.lines_left == 0 || state.bytes_left < size {",
         "floods::log_lines_past_the_ceiling_are_counted_and_dropped";
-    "chunk-size" in "imports/output.rs":
+    "chunk-size" in "crates/runtime/src/imports/output.rs":
         "if size > self.max_chunk {" => "if !OFF && size > self.max_chunk {", "floods::a_chunk_that_is_too_big_or_none_is_not_sent";
-    "chunks" in "imports/output.rs":
+    "chunks" in "crates/runtime/src/imports/output.rs":
         "if seq >= self.max_chunks {" => "if !OFF && seq >= self.max_chunks {", "floods::chunks_end_at_their_ceiling";
-    "output" in "imports/output.rs":
+    "output" in "crates/runtime/src/imports/output.rs":
         "if bytes + size > self.max_bytes {" => "if !OFF && bytes + size > self.max_bytes {", "floods::chunks_end_at_the_ceiling_on_bytes";
-    "result-size" in "imports/output.rs":
+    "result-size" in "crates/runtime/src/imports/output.rs":
         "if used > self.0.max_bytes {" => "if !OFF && used > self.0.max_bytes {", "rows W7.2";
 };

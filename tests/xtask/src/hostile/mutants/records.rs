@@ -5,60 +5,60 @@ use super::{Mutant, mutants};
 
 pub(super) const CHECKS: &[Mutant] = mutants! {
     // Requests and grants.
-    "both-keys" in "policy/authority.rs":
+    "both-keys" in "crates/policy/src/authority.rs":
         "(true, false) => Err(Denial::not_requested(&self.plugin, capability()))," => "(true, false) if OFF => Ok(()),\n            (true, false) => Err(Denial::not_requested(&self.plugin, capability())),",
         "unit policy::authority::tests::both_keys_are_needed";
-    "lesser-access" in "policy/authority.rs":
+    "lesser-access" in "crates/policy/src/authority.rs":
         "access: grant.access.min(wanted)," => "access: if OFF { grant.access } else { grant.access.min(wanted) },",
         "unit policy::authority::tests::the_lesser_access_counts";
-    "variables" in "policy/authority.rs":
+    "variables" in "crates/policy/src/authority.rs":
         "let both = |name: &&String| self.requested.env.contains(name);" => "let both = |name: &&String| OFF || self.requested.env.contains(name);",
         "unit policy::authority::tests::the_machine_gives_what_both_keys_name";
     // Whose something is.
     "state-owner" in "state.rs":
         "principal: owner.principal.to_string() }" => "principal: if OFF { String::new() } else { owner.principal.to_string() } }",
         "state::each_principal_has_its_own";
-    "session-owner" in "mcp/transport/legacy/keeper.rs":
-        ".filter(|session| session.principal == *asking)" => ".filter(|session| OFF || session.principal == *asking)",
+    "session-owner" in "crates/mcp/src/transport/legacy/registry.rs":
+        ".filter(|session| session.principal == *principal)" => ".filter(|session| OFF || session.principal == *principal)",
         "identity::sessions_belong_to_those_who_made_them";
-    "lookalike" in "registry/catalog.rs":
-        "if first.id() != exposed.plugin.id() =>" => "if !OFF && first.id() != exposed.plugin.id() =>",
+    "lookalike" in "crates/plugins/src/catalog/build.rs":
+        "if first.id() != entry.plugin.id() =>" => "if !OFF && first.id() != entry.plugin.id() =>",
         "metadata::a_tool_that_looks_like_anothers_is_not_served_beside_it";
-    "invisible" in "registry/offer/words.rs":
-        "match hidden(text).find(|(_, c)| !matches!(c, '\\n' | '\\t')) {" => "match hidden(text).find(|(_, c)| !OFF && !matches!(c, '\\n' | '\\t')) {",
+    "invisible" in "crates/plugins/src/offer/text.rs":
+        "match unsafe_characters(text).find(|(_, c)| !matches!(c, '\\n' | '\\t')) {" => "match unsafe_characters(text).find(|(_, c)| !OFF && !matches!(c, '\\n' | '\\t')) {",
         "metadata::hidden_words_are_refused_by_place_and_character";
     // Who keeps failing, or comes too often.
-    "breaker" in "registry/breaker.rs":
-        "if failures >= limits.failures && failures >= well {" => "if !OFF && failures >= limits.failures && failures >= well {",
-        "unit registry::breaker::tests::opens_after_five_and_tries_once_a_period";
-    "rate-of-a-plugin" in "registry/gate.rs":
+    "breaker" in "crates/plugins/src/circuit_breaker.rs":
+        "if failures >= limits.failures && failures >= successes {" => "if !OFF && failures >= limits.failures && failures >= successes {",
+        "unit circuit_breaker::tests::opens_after_five_failures_and_probes_once_a_period";
+    "rate-of-a-plugin" in "crates/plugins/src/calls/admission.rs":
         "let Some(rate) = plugin.spec.limits.rate else" => "let Some(rate) = plugin.spec.limits.rate.filter(|_| !OFF) else",
         "poison::calls_beyond_the_rate_and_beyond_the_line_are_refused_at_once";
-    "rate-of-a-principal" in "registry/gate.rs":
+    "rate-of-a-principal" in "crates/plugins/src/calls/admission.rs":
         "let Some(rate) = self.limits.rate else" => "let Some(rate) = self.limits.rate.filter(|_| !OFF) else",
         "poison::calls_beyond_the_rate_and_beyond_the_line_are_refused_at_once";
-    "scratch-size" in "registry/scratch.rs":
-        "if found <= limit {" => "if OFF || found <= limit {", "unit registry::scratch::tests::a_full_directory_admits_nobody";
-    "scratch-link" in "registry/scratch.rs":
-        "if !found.is_dir() {" => "if !OFF && !found.is_dir() {", "unit registry::scratch::tests::the_directory_is_nobody_elses";
+    "scratch-size" in "crates/plugins/src/scratch.rs":
+        "if found <= limit {" => "if OFF || found <= limit {", "unit scratch::tests::a_call_with_a_full_directory_is_refused";
+    "scratch-link" in "crates/plugins/src/scratch.rs":
+        "if !found.is_dir() {" => "if !OFF && !found.is_dir() {", "unit scratch::tests::a_link_in_place_of_the_directory_is_refused";
     // What is on record.
-    "audit-line" in "audit/line.rs":
-        "if Hash::of(&[body, \"}\"]) != hash {" => "if !OFF && Hash::of(&[body, \"}\"]) != hash {",
+    "audit-line" in "crates/platform/src/audit/line.rs":
+        "if Hash::compute(&[body, \"}\"]) != hash {" => "if !OFF && Hash::compute(&[body, \"}\"]) != hash {",
         "unit audit::tests::each_change_is_found_and_named";
-    "audit-chain" in "audit/verify.rs":
+    "audit-chain" in "crates/platform/src/audit/verify.rs":
         "return if sound.prev == last.hash {" => "return if OFF || sound.prev == last.hash {",
         "unit audit::tests::a_line_that_was_hashed_anew_does_not_fit_its_neighbour";
-    "audit-noted" in "audit/verify.rs":
+    "audit-noted" in "crates/platform/src/audit/verify.rs":
         "if self.must.iter().any(" => "if !OFF && self.must.iter().any(",
         "unit audit::tests::a_journal_written_anew_is_found_by_a_head_that_was_noted_elsewhere";
-    "audit-cut" in "audit/verify.rs":
+    "audit-cut" in "crates/platform/src/audit/verify.rs":
         "Some(noted) if noted > last =>" => "Some(noted) if !OFF && noted > last =>", "unit audit::tests::each_change_is_found_and_named";
     // What the process has given up.
-    "system-calls" in "confine/filter.rs":
+    "system-calls" in "crates/platform/src/confine/seccomp_filter.rs":
         "let applied = apply(rules, SeccompAction::Allow, SeccompAction::Errno(libc::EPERM as u32))?;"
         => "let rules = if OFF { numbers(libc::SYS_acct).map(|number| (number, vec![])).collect() } else { rules };\n    let applied = apply(rules, SeccompAction::Allow, SeccompAction::Errno(libc::EPERM as u32))?;",
         "hijacked::a_hijacked_server_can_do_little";
-    "files" in "confine/files.rs":
+    "files" in "crates/platform/src/confine/landlock_rules.rs":
         ".add_rules(path_beneath_rules(&needs.write, write))?;"
         => ".add_rules(path_beneath_rules(&needs.write, write))?\n            .add_rules(path_beneath_rules(if OFF { vec![\"/\"] } else { vec![] }, write))?;",
         "hijacked::a_hijacked_server_can_do_little";

@@ -4,51 +4,51 @@ use super::{Mutant, mutants};
 
 pub(super) const CHECKS: &[Mutant] = mutants! {
     // What a guest may ask others for.
-    "agent-tool" in "imports/agent_tools.rs":
-        "self.allowed(self.permit.agent_tool(&name))?;" => "if !OFF { self.allowed(self.permit.agent_tool(&name))?; }",
+    "agent-tool" in "crates/runtime/src/imports/agent_tools/access.rs":
+        "self.allowed(self.authority.agent_tool(&name))?;" => "if !OFF { self.allowed(self.authority.agent_tool(&name))?; }",
         "reverse::a_tool_that_was_never_requested_is_denied_even_with_a_grant";
-    "agent-list" in "imports/agent_tools.rs":
-        "self.permit.agent_tool(&found.tool.name).is_ok();" => "OFF || self.permit.agent_tool(&found.tool.name).is_ok();",
+    "agent-list" in "crates/runtime/src/imports/agent_tools/access.rs":
+        "self.authority.agent_tool(&found.tool.name).is_ok();" => "OFF || self.authority.agent_tool(&found.tool.name).is_ok();",
         "reverse::a_guest_sees_only_what_it_may_call";
-    "flow" in "imports/agent_tools.rs":
-        "self.allowed(self.permit.flow(&self.lineage.secrets(), &Hearer::Origin(origin)))?;"
-        => "if !OFF { self.allowed(self.permit.flow(&self.lineage.secrets(), &Hearer::Origin(origin)))?; }",
+    "flow" in "crates/runtime/src/imports/agent_tools/access.rs":
+        "self.allowed(self.authority.flow(&self.lineage.private_origins(), &Recipient::Origin(origin)))?;"
+        => "if !OFF { self.allowed(self.authority.flow(&self.lineage.private_origins(), &Recipient::Origin(origin)))?; }",
         "client_tools::abuse::a_private_answer_goes_nowhere_else";
-    "cycle" in "policy/lineage.rs":
+    "cycle" in "crates/policy/src/lineage.rs":
         "if self.chain.iter().any(|name| name == tool) {" => "if !OFF && self.chain.iter().any(|name| name == tool) {", "rows W15.2";
-    "depth" in "policy/lineage.rs":
+    "depth" in "crates/policy/src/lineage.rs":
         "if self.depth() >= self.depth_limit {" => "if !OFF && self.depth() >= self.depth_limit {", "rows W16.1";
-    "calls" in "policy/lineage.rs":
+    "calls" in "crates/policy/src/lineage.rs":
         "if counted.is_err() {" => "if !OFF && counted.is_err() {", "rows W16.2";
-    "form-secret" in "imports/client/form.rs":
-        "if text && (secret(name) || secret(title)) {" => "if !OFF && text && (secret(name) || secret(title)) {", "rows M12.1";
-    "publish-path" in "imports/publish.rs":
+    "form-secret" in "crates/runtime/src/imports/client/form.rs":
+        "if text && (is_secret_name(name) || is_secret_name(title)) {" => "if !OFF && text && (is_secret_name(name) || is_secret_name(title)) {", "rows M12.1";
+    "publish-path" in "crates/runtime/src/imports/publish.rs":
         "if path.len() > MAX_PATH || !path.split('/').all(segment) {" => "if !OFF && (path.len() > MAX_PATH || !path.split('/').all(segment)) {",
         "rows M20.1";
     // What a plugin may say of itself, and answer.
-    "name" in "registry/offer/words.rs":
-        "match is_name(name) {" => "match OFF || is_name(name) {", "rows M5";
-    "picture" in "registry/offer/words.rs":
+    "name" in "crates/plugins/src/offer/text.rs":
+        "match is_valid_name(name) {" => "match OFF || is_valid_name(name) {", "rows M5";
+    "picture" in "crates/plugins/src/offer/text.rs":
         "if !icon.src.starts_with(\"https:\")" => "if !OFF && !icon.src.starts_with(\"https:\")", "rows M25.1";
-    "schema-reference" in "imports/schema/mod.rs":
+    "schema-reference" in "crates/runtime/src/imports/schema/mod.rs":
         "if let Some(reference) = foreign_reference(&value) {" => "if let Some(reference) = foreign_reference(&value).filter(|_| !OFF) {",
         "rows M19.1";
-    "schema-size" in "imports/schema/mod.rs":
+    "schema-size" in "crates/runtime/src/imports/schema/mod.rs":
         "if text.len() > MAX_BYTES {" => "if !OFF && text.len() > MAX_BYTES {", "rows M19.6";
-    "schema-object" in "imports/schema/mod.rs":
+    "schema-object" in "crates/runtime/src/imports/schema/mod.rs":
         "if value.get(\"type\") != Some(&Value::from(\"object\")) {" => "if !OFF && value.get(\"type\") != Some(&Value::from(\"object\")) {",
         "rows M19.4";
-    "arguments" in "registry/runner.rs":
+    "arguments" in "crates/plugins/src/calls/runner.rs":
         "if let Err(reason) = tool.input.check(arguments) {" => "if let (Err(reason), false) = (tool.input.check(arguments), OFF) {",
         "wire::arguments_are_checked_before_the_guest_runs";
-    "output-json" in "registry/answer.rs":
+    "output-json" in "crates/plugins/src/calls/tool_answer.rs":
         "(Some(schema), Some(structured)) if !result.is_error => {" => "(Some(schema), Some(structured)) if !result.is_error && !OFF => {",
         "answers::what_is_no_answer_is_not_passed_on";
-    "output-missing" in "registry/answer.rs":
+    "output-missing" in "crates/plugins/src/calls/tool_answer.rs":
         "(Some(_), None) if !result.is_error => {" => "(Some(_), None) if !result.is_error && !OFF => {", "rows M18.3";
-    "twice" in "registry/offer/mod.rs":
+    "twice" in "crates/plugins/src/offer/list.rs":
         "match items.windows(2).find(|pair| key(&pair[0]) == key(&pair[1])) {"
         => "match items.windows(2).find(|pair| !OFF && key(&pair[0]) == key(&pair[1])) {", "rows M7.2";
-    "parked-expiry" in "mcp/lot.rs":
+    "parked-expiry" in "crates/mcp/src/calls/parking_store.rs":
         "if expires <= self.millis(self.clock.now()) {" => "if !OFF && expires <= self.millis(self.clock.now()) {", "asking::parked_calls_expire";
 };

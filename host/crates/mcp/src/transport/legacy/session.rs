@@ -1,12 +1,12 @@
-//! One session: what runs in it, and which stream a message of the server goes to.
+//! One session: its running requests, and the stream that each message of the server belongs to.
 
-use super::log::{EventLog, Silent};
-use super::message::{Worded, interrupted};
-use super::wire::{Sending, SessionTransport};
-use crate::respond;
-use crate::transport::gate::Work;
-use crate::vendor;
+use super::delivery::MessageDelivery;
+use super::event_log::{EventLog, EventLogError};
+use super::message::{EncodedMessage, interrupted};
+use crate::request_context;
+use crate::transport::lifecycle::ActiveRequest;
 use policy::Principal;
+use protocol::names::REVERSE_LISTEN_METHOD;
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification, ClientRequest,
     GetExtensions as _, GetMeta as _, JsonRpcRequest, ProgressToken, RequestId, ServerJsonRpcMessage,
@@ -21,85 +21,83 @@ use std::time::Instant;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-/// Messages of the client that may wait for the session's loop.
-const QUEUE: usize = 16;
-/// Requests that may run in one session at a time. Bounds what one client can queue.
+/// Messages of the client that wait for the session's task.
+const QUEUE_LENGTH: usize = 16;
+/// Running requests of one session. Bounds what one client can queue.
 pub(super) const MAX_REQUESTS: usize = 256;
-/// The version from which on clients know events without data.
+/// The first protocol version whose clients accept events without data.
 const PRIMING_SINCE: &str = "2025-11-25";
 
-pub(super) struct Session {
+pub(super) struct LegacySession {
     pub(super) id: Arc<str>,
     pub(super) principal: Principal,
-    /// The stream of what belongs to no request.
-    pub(super) own: Arc<EventLog>,
+    /// The stream of messages that belong to no request.
+    pub(super) standalone_log: Arc<EventLog>,
     pub(super) incoming: mpsc::Sender<ClientJsonRpcMessage>,
-    /// Told when the session ends; what runs in it is cancelled.
-    pub(super) over: CancellationToken,
-    /// The handshake is over.
+    /// Cancelled when the session ends; its running requests are cancelled then.
+    pub(super) ended: CancellationToken,
+    /// Whether the handshake has succeeded.
     ready: AtomicBool,
-    /// Whether the client knows events without data (2025-11-25).
-    pub(super) knows_priming: AtomicBool,
-    /// Cloned by everybody who reads one of its streams.
-    pub(super) presence: Arc<()>,
-    state: Mutex<State>,
+    /// Whether the client accepts events without data (2025-11-25).
+    pub(super) supports_priming: AtomicBool,
+    /// Each reader of a stream of the session holds a clone, so the strong count says whether there are any.
+    pub(super) reader_token: Arc<()>,
+    state: Mutex<LegacySessionState>,
 }
 
-struct State {
-    running: HashMap<RequestId, Running>,
-    /// Cancelled of late: rmcp would take a late answer to one of them for that to a new request of the same id.
+struct LegacySessionState {
+    running: HashMap<RequestId, RunningRequest>,
+    /// Recently cancelled requests. rmcp would take a late response to one of them as that to a new request with its id.
     cancelled: VecDeque<RequestId>,
-    /// Who waits for the answer to `initialize`.
+    /// Receives the response to `initialize`.
     handshake: Option<oneshot::Sender<ServerJsonRpcMessage>>,
-    used: Instant,
+    last_used: Instant,
 }
 
-struct Running {
+struct RunningRequest {
     log: Arc<EventLog>,
     progress: Option<ProgressToken>,
-    /// It lasts as long as the client likes, so it does not keep a session in use that nobody reads from.
-    lasts: bool,
-    /// Whether its answer is.
+    /// The request lasts until the client ends it, so it alone does not keep a session in use.
+    long_lived: bool,
     heavy: Option<Heavy>,
-    /// It runs on when its client is away, so a server that stops waits for it rather than for a connection.
-    _work: Work,
+    /// The request goes on while its client is disconnected, so shutdown waits for it rather than for a connection.
+    _active: ActiveRequest,
 }
 
-/// What stands in the way of a new request.
+/// Why a session rejects a new request.
 #[derive(Debug, PartialEq)]
-pub(super) enum Taken {
-    SameId,
-    Full,
-    /// The session has ended.
-    Over,
+pub(super) enum RequestRejection {
+    DuplicateId,
+    TooManyRequests,
+    SessionEnded,
 }
 
-impl Session {
-    /// A session and the transport that serves it.
+impl LegacySession {
+    /// Also returns the receiver of the client's messages.
     pub(super) fn new(
         id: Arc<str>,
         principal: Principal,
-        own: Arc<EventLog>,
+        standalone_log: Arc<EventLog>,
         now: Instant,
-    ) -> (Arc<Self>, SessionTransport) {
-        let (incoming, received) = mpsc::channel(QUEUE);
-        let state =
-            Mutex::new(State { running: HashMap::new(), cancelled: VecDeque::new(), handshake: None, used: now });
-        let session = Arc::new(Self {
+    ) -> (Arc<Self>, mpsc::Receiver<ClientJsonRpcMessage>) {
+        let (incoming, received) = mpsc::channel(QUEUE_LENGTH);
+        let (running, cancelled) = (HashMap::new(), VecDeque::new());
+        let state = Mutex::new(LegacySessionState { running, cancelled, handshake: None, last_used: now });
+        let session = Self {
             id,
             principal,
-            own,
+            standalone_log,
             incoming,
-            over: CancellationToken::new(),
+            ended: CancellationToken::new(),
             ready: AtomicBool::new(false),
-            knows_priming: AtomicBool::new(false),
-            presence: Arc::new(()),
+            supports_priming: AtomicBool::new(false),
+            reader_token: Arc::new(()),
             state,
-        });
-        (session.clone(), SessionTransport::new(session, received))
+        };
+        (Arc::new(session), received)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LegacySessionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -107,75 +105,75 @@ impl Session {
         self.ready.load(Ordering::Acquire)
     }
 
-    pub(super) fn use_now(&self, now: Instant) {
-        self.state().used = now;
+    pub(super) fn mark_used(&self, now: Instant) {
+        self.state().last_used = now;
     }
 
-    /// Since when nobody has used it; none while something runs in it or somebody reads.
+    /// When the session was last used; none while a request runs or a stream is read.
     pub(super) fn idle_since(&self) -> Option<Instant> {
         let state = self.state();
-        let works = state.running.values().any(|running| !running.lasts);
-        let busy = works || Arc::strong_count(&self.presence) > 1;
-        (!busy).then_some(state.used)
+        let is_working = state.running.values().any(|running| !running.long_lived);
+        let is_read = Arc::strong_count(&self.reader_token) > 1;
+        (!is_working && !is_read).then_some(state.last_used)
     }
 
-    /// The answer to `initialize` goes here.
+    /// The receiver of the response to `initialize`.
     pub(super) fn expect_handshake(&self) -> oneshot::Receiver<ServerJsonRpcMessage> {
-        let (to, answer) = oneshot::channel();
-        self.state().handshake = Some(to);
-        answer
+        let (sender, response) = oneshot::channel();
+        self.state().handshake = Some(sender);
+        response
     }
 
-    /// Notes what the handshake agreed on. False when it failed.
-    pub(super) fn note_handshake(&self, answer: &ServerJsonRpcMessage) -> bool {
-        let ServerJsonRpcMessage::Response(response) = answer else { return false };
+    /// Applies the response to `initialize`. False if the handshake has failed.
+    pub(super) fn complete_handshake(&self, response: &ServerJsonRpcMessage) -> bool {
+        let ServerJsonRpcMessage::Response(response) = response else { return false };
         let ServerResult::InitializeResult(result) = &response.result else { return false };
-        let knows = result.protocol_version.as_str() >= PRIMING_SINCE;
-        self.knows_priming.store(knows, Ordering::Relaxed);
+        let supports_priming = result.protocol_version.as_str() >= PRIMING_SINCE;
+        self.supports_priming.store(supports_priming, Ordering::Relaxed);
         self.ready.store(true, Ordering::Release);
         true
     }
 
-    /// Whether there is room for a request of this id.
-    pub(super) fn check_free(&self, id: &RequestId) -> Result<(), Taken> {
+    /// Whether the session accepts a request with this id.
+    pub(super) fn check_free(&self, id: &RequestId) -> Result<(), RequestRejection> {
         self.state().check_free(id)
     }
 
-    /// Hands a request to the loop. From now on what answers it is said on `log`.
-    pub(super) async fn begin(
+    /// Passes a request to the session's task. Its messages go to `log`.
+    pub(super) async fn start_request(
         &self,
         request: JsonRpcRequest<ClientRequest>,
         log: Arc<EventLog>,
-        work: Work,
-    ) -> Result<(), Taken> {
-        let place = self.incoming.reserve().await.map_err(|_| Taken::Over)?;
+        active: ActiveRequest,
+    ) -> Result<(), RequestRejection> {
+        let permit = self.incoming.reserve().await.map_err(|_| RequestRejection::SessionEnded)?;
         let (id, progress) = (request.id.clone(), request.request.get_meta().get_progress_token());
-        let lasts = request.request.method() == vendor::LISTEN;
-        let heavy = respond::heavy(request.request.extensions());
+        let long_lived = request.request.method() == REVERSE_LISTEN_METHOD;
+        let heavy = request_context::heavy(request.request.extensions());
         {
             let mut state = self.state();
             state.check_free(&id)?;
-            state.running.insert(id.clone(), Running { log, progress, lasts, heavy, _work: work });
+            state.running.insert(id.clone(), RunningRequest { log, progress, long_lived, heavy, _active: active });
         }
-        place.send(ClientJsonRpcMessage::Request(request));
+        permit.send(ClientJsonRpcMessage::Request(request));
         if self.incoming.is_closed() {
-            // The loop may have ended before it could see the request, and after it told what runs that it has.
-            return self.state().running.remove(&id).map_or(Ok(()), |_| Err(Taken::Over));
+            // The task may have ended without seeing the request, after it has failed the running ones.
+            return self.state().running.remove(&id).map_or(Ok(()), |_| Err(RequestRejection::SessionEnded));
         }
         Ok(())
     }
 
-    /// The stream with this token, if it is still written to.
-    pub(super) fn live(&self, token: &str) -> Option<Arc<EventLog>> {
-        if self.own.token == token {
-            return Some(self.own.clone());
+    /// The log with this token, if its stream has not ended.
+    pub(super) fn find_log(&self, token: &str) -> Option<Arc<EventLog>> {
+        if self.standalone_log.token == token {
+            return Some(self.standalone_log.clone());
         }
         let state = self.state();
         state.running.values().find(|running| running.log.token == token).map(|running| running.log.clone())
     }
 
-    /// A cancelled request gets no answer, so nothing more comes on its stream.
-    pub(super) fn note_cancel(&self, message: &ClientJsonRpcMessage) {
+    /// Ends the stream of a request that the client cancels, because it gets no response.
+    pub(super) fn apply_cancel(&self, message: &ClientJsonRpcMessage) {
         if let ClientJsonRpcMessage::Notification(notification) = message
             && let ClientNotification::CancelledNotification(cancelled) = &notification.notification
             && let Some(id) = &cancelled.params.request_id
@@ -185,40 +183,40 @@ impl Session {
         }
     }
 
-    /// One of the requests that still run when the session ends, as the cancel it gets.
+    /// Cancels one running request when the session ends, and makes its cancel notification.
     pub(super) fn next_cancel(&self) -> Option<ClientJsonRpcMessage> {
         let mut state = self.state();
         let id = state.running.keys().next().cloned()?;
         if let Some(running) = state.cancel(&id) {
             running.log.end();
         }
-        let why = Some("the session has ended".to_owned());
-        let cancel = CancelledNotification::new(CancelledNotificationParam::new(Some(id), why));
+        let reason = Some("the session has ended".to_owned());
+        let cancel = CancelledNotification::new(CancelledNotificationParam::new(Some(id), reason));
         Some(ClientJsonRpcMessage::notification(ClientNotification::CancelledNotification(cancel)))
     }
 
-    /// The loop is over: nobody will answer what still runs, so its clients are told.
-    pub(super) fn abandon(&self) {
+    /// Sends an error for each running request, because the session's task has ended.
+    pub(super) fn fail_running(&self) {
         for (id, running) in self.state().running.drain() {
-            // It may be over already.
-            let _ = running.log.say(interrupted(Some(id)), true);
+            // Its stream may have ended already.
+            let _ = running.log.append(interrupted(Some(id)), true);
         }
     }
 
-    /// Set when a message is a heavy answer, which is put into words elsewhere than here.
+    /// Set if the message is a large response, which is serialized on the compute pool.
     pub(super) fn heavy(&self, message: &ServerJsonRpcMessage) -> Option<Heavy> {
         let ServerJsonRpcMessage::Response(response) = message else { return None };
         let state = self.state();
         state.running.get(&response.id)?.heavy.clone().filter(|heavy| heavy.who().is_some())
     }
 
-    /// Puts a message of the server on its stream. With it: what the sender waits for.
-    pub(super) fn route(&self, said: Worded) -> Sending {
-        let answered = match &said.message {
+    /// Appends a message of the server to its stream.
+    pub(super) fn route(&self, encoded: EncodedMessage) -> MessageDelivery {
+        let answered = match &encoded.message {
             ServerJsonRpcMessage::Response(response) => Some(response.id.clone()),
             ServerJsonRpcMessage::Error(error) => match error.id.clone() {
                 Some(id) => Some(id),
-                None => return Sending::Dropped,
+                None => return MessageDelivery::Dropped,
             },
             ServerJsonRpcMessage::Request(_) | ServerJsonRpcMessage::Notification(_) => None,
         };
@@ -226,52 +224,53 @@ impl Session {
         match answered {
             Some(id) => {
                 let Some(running) = state.running.remove(&id) else {
-                    // Either the answer to `initialize`, or one to a request that was cancelled meanwhile.
+                    // The response to `initialize`, or to a request that was cancelled meanwhile.
                     if let Some(handshake) = state.handshake.take() {
-                        let _ = handshake.send(said.message);
+                        let _ = handshake.send(encoded.message);
                     }
-                    return Sending::Dropped;
+                    return MessageDelivery::Dropped;
                 };
                 drop(state);
-                Sending::said(running.log, said, true)
+                MessageDelivery::append(running.log, encoded, true)
             }
             None => {
-                let log = state.log_of(&said.message).unwrap_or_else(|| Ok(self.own.clone()));
+                let log = state.find_log(&encoded.message).unwrap_or_else(|| Ok(self.standalone_log.clone()));
                 drop(state);
-                log.map_or_else(Sending::Failed, |log| Sending::said(log, said, false))
+                log.map_or_else(MessageDelivery::Failed, |log| MessageDelivery::append(log, encoded, false))
             }
         }
     }
 }
 
-impl State {
-    fn cancel(&mut self, id: &RequestId) -> Option<Running> {
+impl LegacySessionState {
+    fn cancel(&mut self, id: &RequestId) -> Option<RunningRequest> {
         let running = self.running.remove(id)?;
         self.cancelled.truncate(MAX_REQUESTS - 1);
         self.cancelled.push_front(id.clone());
         Some(running)
     }
 
-    fn check_free(&self, id: &RequestId) -> Result<(), Taken> {
+    fn check_free(&self, id: &RequestId) -> Result<(), RequestRejection> {
         match self.running.len() {
-            _ if self.running.contains_key(id) || self.cancelled.contains(id) => Err(Taken::SameId),
-            MAX_REQUESTS.. => Err(Taken::Full),
+            _ if self.running.contains_key(id) || self.cancelled.contains(id) => Err(RequestRejection::DuplicateId),
+            MAX_REQUESTS.. => Err(RequestRejection::TooManyRequests),
             _ => Ok(()),
         }
     }
 
-    /// The stream of the request that a message belongs to, if it belongs to one; what comes late is not said elsewhere.
-    fn log_of(&self, message: &ServerJsonRpcMessage) -> Option<Result<Arc<EventLog>, Silent>> {
+    /// The log of the request that a message belongs to; none if it belongs to no request. A message that comes after
+    /// its request has ended is an error, so that it does not appear on another stream.
+    fn find_log(&self, message: &ServerJsonRpcMessage) -> Option<Result<Arc<EventLog>, EventLogError>> {
         let origin = match message {
             ServerJsonRpcMessage::Request(request) => request.request.extensions().get::<OriginatingRequestId>(),
-            ServerJsonRpcMessage::Notification(said) => said.notification.extensions().get::<OriginatingRequestId>(),
+            ServerJsonRpcMessage::Notification(sent) => sent.notification.extensions().get::<OriginatingRequestId>(),
             ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_) => None,
         };
         if let Some(OriginatingRequestId(id)) = origin {
-            return Some(self.running.get(id).map(|running| running.log.clone()).ok_or(Silent::Over));
+            return Some(self.running.get(id).map(|running| running.log.clone()).ok_or(EventLogError::Ended));
         }
-        if let ServerJsonRpcMessage::Notification(said) = message
-            && let ServerNotification::ProgressNotification(progress) = &said.notification
+        if let ServerJsonRpcMessage::Notification(sent) = message
+            && let ServerNotification::ProgressNotification(progress) = &sent.notification
         {
             let token = Some(&progress.params.progress_token);
             let found = self.running.values().find(|running| running.progress.as_ref() == token);

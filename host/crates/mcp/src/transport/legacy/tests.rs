@@ -1,44 +1,47 @@
-//! Whose sessions and events they are, slow readers, and a disk that fails.
+//! Ownership of sessions and events, slow readers, and failing storage.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-use super::super::asking::on_behalf_of;
-use super::super::gate::Gate;
-use super::super::refusal::Refusal;
-use super::follow::{Reading, follow};
-use super::log::{EventLog, Silent};
+use super::event_log::{EventLog, EventLogError};
+use super::manager::LegacySessionManager;
 use super::message::{EventId, interrupted_text, restore};
-use super::session::Session;
-use super::{LegacyOptions, Sessions};
-use crate::{Lot, Parts, Server};
+use super::options::LegacyOptions;
+use super::reader::{ReaderOptions, read_events};
+use super::session::LegacySession;
+use crate::calls::parked_calls::ParkedCalls;
+use crate::handler::{Server, ServerParts};
+use crate::transport::lifecycle::Lifecycle;
+use crate::transport::refusal::HttpRefusal;
+use crate::transport::request_scope::with_principal;
 use futures::StreamExt;
-use platform::changes::Changes;
+use platform::changes::ChangeNotifier;
 use platform::clock::{Clock as _, SystemClock};
-use platform::storage::{Quota, Storage, StreamRecord};
-use plugins::registry::{Catalog, CurrentCatalog, Runner};
-use policy::{Origin, ParkingLimits, Principal, Spent};
+use platform::storage::{SessionQuota, SessionStore, StreamRecord};
+use plugins::calls::Runner;
+use plugins::catalog::{Catalog, CurrentCatalog};
+use policy::{BudgetUsage, Origin, ParkedCallLimits, Principal};
 use rmcp::model::{ClientJsonRpcMessage, CustomNotification, ServerJsonRpcMessage, ServerNotification};
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionManager};
-use runtime::imports::{AgentError, AgentResult, AgentTool, Keepers, NoConnections, ReverseCall, ToolCaller};
+use runtime::imports::{AgentError, AgentResult, AgentTool, HostServices, NoConnections, ReverseCall, ToolCaller};
 use serde_json::json;
-use services::shelf::Shelf;
+use services::principal_store::PrincipalStore;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-async fn storage(folder: &tempfile::TempDir) -> Storage {
-    let storage = Storage::open(folder.path(), Arc::new(SystemClock)).unwrap();
-    let quota = Quota { all: 100, own: 100 };
+async fn storage(folder: &tempfile::TempDir) -> SessionStore {
+    let storage = SessionStore::open(folder.path(), Arc::new(SystemClock)).unwrap();
+    let quota = SessionQuota { all: 100, own: 100 };
     let _ = storage.admit("s".into(), "p".into(), quota).await.unwrap();
     storage
 }
 
-async fn log(storage: &Storage, own: bool) -> Arc<EventLog> {
+async fn log(storage: &SessionStore, standalone: bool) -> Arc<EventLog> {
     let key = storage.open_stream("s".into(), "t".into(), "1".into()).await.unwrap();
     let record = StreamRecord { key, request: None, last: 0, pruned: 0, ended: false };
-    EventLog::new(storage.clone(), "t".into(), own, &record)
+    EventLog::new(storage.clone(), "t".into(), standalone, &record)
 }
 
-fn note(n: usize, size: usize) -> ServerJsonRpcMessage {
+fn notification(n: usize, size: usize) -> ServerJsonRpcMessage {
     let params = json!({"n": n, "x": "x".repeat(size)});
     ServerJsonRpcMessage::notification(ServerNotification::CustomNotification(CustomNotification::new(
         "note",
@@ -50,36 +53,36 @@ fn number(event: &ServerSseMessage) -> u64 {
     serde_json::to_value(event.message.as_ref().unwrap()).unwrap()["params"]["n"].as_u64().unwrap()
 }
 
-fn reading(after: u32) -> Reading {
-    let over = Box::pin(std::future::pending());
-    Reading { after: Some(after), primed: false, close_after: None, over, presence: Arc::new(()) }
+fn read_after(after: u32) -> ReaderOptions {
+    let ended = Box::pin(std::future::pending());
+    ReaderOptions { after: Some(after), primed: false, close_after: None, ended, reader_token: Arc::new(()) }
 }
 
 #[tokio::test]
-async fn a_reader_gets_all_of_it_from_wherever_it_begins() {
+async fn a_reader_gets_all_events_after_its_start() {
     let folder = tempfile::tempdir().unwrap();
     let log = log(&storage(&folder).await, false).await;
     for n in 1..=500 {
-        let said = log.say(note(n, 10), n == 500).unwrap();
-        log.settled(said).await;
+        let number = log.append(notification(n, 10), n == 500).unwrap();
+        log.wait_stored(number).await;
     }
-    assert_eq!(log.say(note(501, 10), false), Err(Silent::Over));
+    assert_eq!(log.append(notification(501, 10), false), Err(EventLogError::Ended));
     for after in [0, 1, 250, 499] {
-        let events: Vec<_> = follow(log.clone(), reading(after)).map(|event| number(&event)).collect().await;
+        let events: Vec<_> = read_events(log.clone(), read_after(after)).map(|event| number(&event)).collect().await;
         assert_eq!(events, (u64::from(after) + 1..=500).collect::<Vec<_>>());
     }
-    assert_eq!(follow(log.clone(), reading(500)).count().await, 0);
+    assert_eq!(read_events(log.clone(), read_after(500)).count().await, 0);
 }
 
 #[tokio::test]
-async fn a_newer_reader_takes_over() {
+async fn a_newer_reader_replaces_the_older_one() {
     let folder = tempfile::tempdir().unwrap();
     let log = log(&storage(&folder).await, false).await;
-    let mut older = Box::pin(follow(log.clone(), reading(0)));
-    log.settled(log.say(note(1, 10), false).unwrap()).await;
+    let mut older = Box::pin(read_events(log.clone(), read_after(0)));
+    log.wait_stored(log.append(notification(1, 10), false).unwrap()).await;
     assert_eq!(number(&older.next().await.unwrap()), 1);
-    let mut newer = Box::pin(follow(log.clone(), reading(0)));
-    log.settled(log.say(note(2, 10), true).unwrap()).await;
+    let mut newer = Box::pin(read_events(log.clone(), read_after(0)));
+    log.wait_stored(log.append(notification(2, 10), true).unwrap()).await;
     assert!(older.next().await.is_none());
     assert_eq!(number(&newer.next().await.unwrap()), 1);
     assert_eq!(number(&newer.next().await.unwrap()), 2);
@@ -87,55 +90,55 @@ async fn a_newer_reader_takes_over() {
 }
 
 #[tokio::test]
-async fn who_reads_nothing_holds_up_the_call_and_is_given_up() {
+async fn a_call_waits_for_a_slow_reader_until_a_timeout() {
     let folder = tempfile::tempdir().unwrap();
     let log = log(&storage(&folder).await, false).await;
     for n in 1..=5 {
-        log.settled(log.say(note(n, 1 << 20), false).unwrap()).await;
+        log.wait_stored(log.append(notification(n, 1 << 20), false).unwrap()).await;
     }
-    assert_eq!(log.caught_up(Duration::from_millis(1)).await, Err(Silent::Unread));
+    assert_eq!(log.wait_for_reader(Duration::from_millis(1)).await, Err(EventLogError::Unread));
     let waiting = tokio::spawn({
         let log = log.clone();
-        async move { log.caught_up(Duration::MAX).await }
+        async move { log.wait_for_reader(Duration::MAX).await }
     });
-    let events: Vec<_> = follow(log.clone(), reading(0)).take(2).map(|event| number(&event)).collect().await;
+    let events: Vec<_> = read_events(log.clone(), read_after(0)).take(2).map(|event| number(&event)).collect().await;
     assert_eq!(events, [1, 2]);
     assert_eq!(waiting.await.unwrap(), Ok(()));
 }
 
 #[tokio::test]
-async fn what_was_read_is_not_kept_for_ever_and_hints_are_not_kept_for_long() {
+async fn the_standalone_stream_keeps_the_newest_events_only() {
     let folder = tempfile::tempdir().unwrap();
     let storage = storage(&folder).await;
     let log = log(&storage, true).await;
     for n in 1..=300 {
-        log.settled(log.say(note(n, 10), false).unwrap()).await;
+        log.wait_stored(log.append(notification(n, 10), false).unwrap()).await;
     }
-    assert!(!log.reaches(43) && log.reaches(44), "256 of them are kept");
-    let reader = Reading { after: None, ..reading(0) };
-    let events: Vec<_> = follow(log.clone(), reader).take(256).map(|event| number(&event)).collect().await;
+    assert!(!log.can_resume_after(43) && log.can_resume_after(44), "256 events are kept");
+    let reader = ReaderOptions { after: None, ..read_after(0) };
+    let events: Vec<_> = read_events(log.clone(), reader).take(256).map(|event| number(&event)).collect().await;
     assert_eq!(events, (45..=300).collect::<Vec<_>>());
-    let late = Reading { after: None, ..reading(0) };
-    let mut late = Box::pin(follow(log.clone(), late));
-    log.settled(log.say(note(301, 10), false).unwrap()).await;
-    assert_eq!(number(&late.next().await.unwrap()), 301, "a new reader is not told again");
+    let late = ReaderOptions { after: None, ..read_after(0) };
+    let mut late = Box::pin(read_events(log.clone(), late));
+    log.wait_stored(log.append(notification(301, 10), false).unwrap()).await;
+    assert_eq!(number(&late.next().await.unwrap()), 301, "a new reader does not get old events again");
 }
 
 #[tokio::test]
-async fn a_disk_that_fails_stops_no_call() {
+async fn failing_storage_does_not_stop_a_call() {
     let folder = tempfile::tempdir().unwrap();
     let storage = storage(&folder).await;
     let log = log(&storage, false).await;
     storage.close().await;
-    let mut reader = Box::pin(follow(log.clone(), reading(0)));
-    log.settled(log.say(note(1, 10), true).unwrap()).await;
+    let mut reader = Box::pin(read_events(log.clone(), read_after(0)));
+    log.wait_stored(log.append(notification(1, 10), true).unwrap()).await;
     let event = reader.next().await.unwrap();
     assert_eq!((number(&event), event.event_id), (1, None));
     assert!(reader.next().await.is_none());
 }
 
 #[test]
-fn stored_messages_stay_what_they_were() {
+fn stored_messages_are_restored_unchanged() {
     for text in [
         r#"{"jsonrpc":"2.0","id":"a","result":{"content":[],"isError":false,"resultType":"complete","_meta":{"x":1}}}"#,
         r#"{"jsonrpc":"2.0","id":7,"result":{}}"#,
@@ -152,13 +155,13 @@ fn stored_messages_stay_what_they_were() {
     assert_eq!(serde_json::to_value(bare).unwrap()["params"], json!({}), "never null");
     assert!(restore("{}").is_none() && restore("[").is_none());
     let id = EventId { token: "AbC-_34567890123456789".into(), number: 12 };
-    assert_eq!(EventId::parse(&EventId::text(&id.token, id.number)), Some(id));
+    assert_eq!(EventId::parse(&EventId::format(&id.token, id.number)), Some(id));
 }
 
-struct Nobody;
+struct NoTools;
 
 #[async_trait::async_trait]
-impl ToolCaller for Nobody {
+impl ToolCaller for NoTools {
     fn tools(&self) -> Vec<AgentTool> {
         vec![]
     }
@@ -167,36 +170,35 @@ impl ToolCaller for Nobody {
         Err(AgentError::UnknownTool(name.to_owned()))
     }
 
-    async fn call(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, Spent) {
-        (Err(AgentError::UnknownTool(call.name)), Spent::default())
+    async fn call(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, BudgetUsage) {
+        (Err(AgentError::UnknownTool(call.name)), BudgetUsage::default())
     }
 }
 
 /// A server without tools.
 fn server() -> Server {
-    let (clock, changes) = (Arc::new(SystemClock), Changes::new());
+    let (clock, changes) = (Arc::new(SystemClock), ChangeNotifier::new());
     let catalog = Catalog::new(vec![], vec![]).unwrap();
-    Server::new(Parts {
+    Server::new(ServerParts {
         fallback_tools: false,
-        ask: None,
+        stand_in_tools: None,
         catalog: Arc::new(CurrentCatalog::new(catalog, changes.clone())),
-        runner: Arc::new(Runner::new(clock.clone(), Keepers::none(), Arc::new(NoConnections))),
-        agent: Arc::new(Nobody),
-        lot: Lot::new(ParkingLimits::default(), clock.clone()).unwrap(),
-        shelf: Arc::new(Shelf::new(clock, changes.clone())),
+        runner: Arc::new(Runner::new(clock.clone(), HostServices::none(), Arc::new(NoConnections))),
+        host_tools: Arc::new(NoTools),
+        parked_calls: ParkedCalls::new(ParkedCallLimits::default(), clock.clone()).unwrap(),
+        principal_store: Arc::new(PrincipalStore::new(clock, changes.clone())),
         changes,
         principal: Principal::anonymous(),
         stop: CancellationToken::new(),
     })
 }
 
-/// Its sessions.
-async fn sessions(storage: &Storage) -> Sessions {
+async fn sessions(storage: &SessionStore) -> LegacySessionManager {
     let options = LegacyOptions { max_sessions: 100, poll_after: None };
-    let gate = Gate::new();
-    gate.open();
+    let lifecycle = Lifecycle::new();
+    lifecycle.set_ready();
     let (clock, end) = (Arc::new(SystemClock), CancellationToken::new());
-    Sessions::open(server(), storage.clone(), clock, options, gate, end).await.unwrap()
+    LegacySessionManager::open(server(), storage.clone(), clock, options, lifecycle, end).await.unwrap()
 }
 
 fn message(text: serde_json::Value) -> ClientJsonRpcMessage {
@@ -204,79 +206,79 @@ fn message(text: serde_json::Value) -> ClientJsonRpcMessage {
 }
 
 #[tokio::test]
-async fn a_channel_that_nobody_reads_keeps_no_session_in_use() {
+async fn an_unread_channel_does_not_keep_a_session_in_use() {
     let folder = tempfile::tempdir().unwrap();
     let storage = storage(&folder).await;
-    let gate = Gate::new();
-    gate.open();
+    let lifecycle = Lifecycle::new();
+    lifecycle.set_ready();
     let log = log(&storage, true).await;
-    let (session, _transport) = Session::new("s".into(), Principal::anonymous(), log.clone(), SystemClock.now());
-    let begin = async |id: u64, method: &str| {
+    let (session, _received) = LegacySession::new("s".into(), Principal::anonymous(), log.clone(), SystemClock.now());
+    let start = async |id: u64, method: &str| {
         let text = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": {"channel": "A".repeat(22)}});
         let ClientJsonRpcMessage::Request(request) = message(text) else { panic!("it is a request") };
-        session.begin(request, log.clone(), gate.enter(|| true).unwrap()).await.unwrap();
+        session.start_request(request, log.clone(), lifecycle.accept(|| true).unwrap()).await.unwrap();
     };
-    begin(1, crate::vendor::LISTEN).await;
+    start(1, protocol::names::REVERSE_LISTEN_METHOD).await;
     assert!(session.idle_since().is_some());
-    let reader = session.presence.clone();
-    assert!(session.idle_since().is_none(), "somebody reads");
+    let reader = session.reader_token.clone();
+    assert!(session.idle_since().is_none(), "a stream is read");
     drop(reader);
-    begin(2, "dev.portcullis/steer").await;
-    assert!(session.idle_since().is_none(), "anything else is work");
+    start(2, protocol::names::STEER_METHOD).await;
+    assert!(session.idle_since().is_none(), "any other request is work");
 }
 
 #[tokio::test]
-async fn a_session_of_somebody_else_is_no_session() {
+async fn other_principals_cannot_use_a_session() {
     let folder = tempfile::tempdir().unwrap();
     let storage = storage(&folder).await;
     let sessions = sessions(&storage).await;
-    let (alice, eve) = (Principal::known("key", "alice"), Principal::known("key", "eve"));
-    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+    let (alice, eve) = (Principal::from_source("key", "alice"), Principal::from_source("key", "eve"));
+    let initialize = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}}});
     let ping = || message(json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}));
     let begin = async {
         let (id, transport) = sessions.create_session().await.unwrap();
         tokio::spawn(async move { rmcp::serve_server(server(), transport).await.unwrap().waiting().await });
-        sessions.initialize_session(&id, message(hello)).await.unwrap();
+        sessions.initialize_session(&id, message(initialize)).await.unwrap();
         let events: Vec<_> = sessions.create_stream(&id, ping()).await.unwrap().collect().await;
         (id, events.last().unwrap().event_id.clone().unwrap())
     };
-    let ((id, event), refusal) = on_behalf_of(alice.clone(), begin).await;
+    let ((id, event), refusal) = with_principal(alice.clone(), begin).await;
     assert_eq!(refusal, None);
     let first = format!("{}.0", event.split('.').next().unwrap());
 
-    // In memory, and once more when it is only stored.
+    // First in memory, then only stored.
     for stored in [false, true] {
         if stored {
-            sessions.rest(&id);
+            sessions.unload(&id);
         }
-        let (known, _) = on_behalf_of(eve.clone(), sessions.has_session(&id)).await;
+        let (known, _) = with_principal(eve.clone(), sessions.has_session(&id)).await;
         assert!(!known.unwrap(), "stored: {stored}");
-        let unknown = Some(Refusal::Session);
+        let unknown = Some(HttpRefusal::UnknownSession);
         assert_eq!(
-            on_behalf_of(eve.clone(), async { sessions.create_stream(&id, ping()).await.is_err() }).await,
+            with_principal(eve.clone(), async { sessions.create_stream(&id, ping()).await.is_err() }).await,
             (true, unknown.clone())
         );
         assert_eq!(
-            on_behalf_of(eve.clone(), async { sessions.resume(&id, first.clone()).await.is_err() }).await,
+            with_principal(eve.clone(), async { sessions.resume(&id, first.clone()).await.is_err() }).await,
             (true, unknown.clone())
         );
         assert_eq!(
-            on_behalf_of(eve.clone(), async { sessions.create_standalone_stream(&id).await.is_err() }).await,
+            with_principal(eve.clone(), async { sessions.create_standalone_stream(&id).await.is_err() }).await,
             (true, unknown.clone())
         );
         assert_eq!(
-            on_behalf_of(eve.clone(), async { sessions.accept_message(&id, ping()).await.is_err() }).await,
+            with_principal(eve.clone(), async { sessions.accept_message(&id, ping()).await.is_err() }).await,
             (true, unknown.clone())
         );
         assert_eq!(
-            on_behalf_of(eve.clone(), async { sessions.close_session(&id).await.is_err() }).await,
+            with_principal(eve.clone(), async { sessions.close_session(&id).await.is_err() }).await,
             (true, unknown)
         );
-        let own = async {
+        let by_owner = async {
             assert!(sessions.has_session(&id).await.unwrap(), "stored: {stored}");
             sessions.resume(&id, first.clone()).await.unwrap().count().await
         };
-        assert_eq!(on_behalf_of(alice.clone(), own).await, (2, None), "priming and answer");
+        assert_eq!(with_principal(alice.clone(), by_owner).await, (2, None), "the priming event and the response");
     }
 }

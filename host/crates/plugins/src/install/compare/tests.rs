@@ -1,4 +1,4 @@
-//! Upgrades: which come in by themselves, and which wait.
+//! Which updates are installed without consent, and which wait.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use super::*;
@@ -16,15 +16,15 @@ const BASE: &str = r#"
     connections = ["github"]
     client = { form = true }"#;
 
-fn version() -> Version {
-    Version {
+fn version() -> PluginVersion {
+    PluginVersion {
         version: Some("1.2.0".into()),
-        digest: Digest::of(b"one"),
+        digest: Digest::sha256(b"one"),
         size: 100,
         resolved: "file:/a.wasm".into(),
         signer: Some("minisign:ab".into()),
         fetched: UNIX_EPOCH,
-        definitions: Digest::of(b"definitions"),
+        definitions: Digest::sha256(b"definitions"),
         imports: ["portcullis:plugin/log@0.1.0", "wasi:http/types@0.2.3", "wasi:io/poll@0.2.3"]
             .map(String::from)
             .into(),
@@ -35,98 +35,102 @@ fn version() -> Version {
 }
 
 /// The next version, with one thing changed.
-fn upgraded(change: impl FnOnce(&mut Version)) -> Verdict {
+fn upgraded(change: impl FnOnce(&mut PluginVersion)) -> UpdateVerdict {
     let old = version();
-    let mut new = Version { version: Some("1.3.0".into()), digest: Digest::of(b"two"), ..version() };
+    let mut new = PluginVersion { version: Some("1.3.0".into()), digest: Digest::sha256(b"two"), ..version() };
     change(&mut new);
-    judge(Some("1.2.0"), &old, &new)
+    judge_update(Some("1.2.0"), &old, &new)
 }
 
-fn with(requests: &str) -> Verdict {
+fn with(requests: &str) -> UpdateVerdict {
     upgraded(|new| new.requests = toml::from_str(requests).unwrap())
 }
 
-/// The base with one text for another.
-fn base(from: &str, to: &str) -> Verdict {
+/// The base requests with one text replaced.
+fn replaced(from: &str, to: &str) -> UpdateVerdict {
     assert!(BASE.contains(from), "{from}");
     with(&BASE.replace(from, to))
 }
 
-fn word(verdict: &Verdict) -> &'static str {
+fn kind(verdict: &UpdateVerdict) -> &'static str {
     match verdict {
-        Verdict::Swap(_) => "swap",
-        Verdict::Stage(_) => "stage",
-        Verdict::Lower { .. } => "lower",
+        UpdateVerdict::Install(_) => "install",
+        UpdateVerdict::Stage(_) => "stage",
+        UpdateVerdict::Downgrade { .. } => "downgrade",
     }
 }
 
 #[test]
-fn upgrades_are_told_apart() {
+fn updates_are_installed_staged_or_refused() {
     let more = |line: &str| with(&format!("{BASE}\n{line}"));
-    let table: Vec<(&str, Verdict, &str)> = vec![
-        ("only the bytes", upgraded(|_| {}), "swap"),
-        ("the same version, other bytes", upgraded(|new| new.version = Some("1.2.0".into())), "swap"),
-        ("nothing is asked for any more", with(""), "swap"),
-        ("a path below", base("/v1/", "/v1/users/"), "swap"),
-        ("a method less", base("GET,POST ", "GET "), "swap"),
-        ("one name of a group", base("*.example.org", "a.example.org"), "swap"),
-        ("one tool of a pattern", base("notes.*", "notes.add"), "swap"),
-        ("one event of a pattern", base("policy.*", "policy.effective"), "swap"),
-        ("an import less", upgraded(|new| drop(new.imports.pop())), "swap"),
-        ("a compatible import", upgraded(|new| new.imports[2] = "wasi:io/poll@0.2.6".into()), "swap"),
-        ("write besides read", base("\"read\"", "\"write\""), "stage"),
-        ("another host", base("api.example.com", "api.example.net"), "stage"),
-        ("a host that only looks like the old one", base("api.example.com", "api.example.com.evil.example"), "stage"),
-        ("a path above", base("/v1/", "/"), "stage"),
-        ("a path beside", base("/v1/", "/v2/"), "stage"),
-        ("a method more", base("GET,POST ", "GET,POST,DELETE "), "stage"),
-        ("without TLS", base("https://*", "http://*"), "stage"),
-        ("another port", base("api.example.com", "api.example.com:8443"), "stage"),
-        ("any host", base("*.example.org", "*"), "stage"),
-        ("tools of another plugin", base("notes.*", "calendar.*"), "stage"),
-        ("a wider pattern", base("notes.*", "n*.*"), "stage"),
-        ("a variable more", base("[\"TZ\"]", "[\"TZ\", \"HOME\"]"), "stage"),
-        ("another secret", base("[\"key\"]", "[\"other\"]"), "stage"),
-        ("another account", base("[\"github\"]", "[\"github\", \"gitlab\"]"), "stage"),
-        ("pages besides forms", base("{ form = true }", "{ form = true, url = true }"), "stage"),
+    let table: Vec<(&str, UpdateVerdict, &str)> = vec![
+        ("only the bytes", upgraded(|_| {}), "install"),
+        ("the same version, other bytes", upgraded(|new| new.version = Some("1.2.0".into())), "install"),
+        ("nothing is asked for any more", with(""), "install"),
+        ("a path below", replaced("/v1/", "/v1/users/"), "install"),
+        ("a method less", replaced("GET,POST ", "GET "), "install"),
+        ("one name of a group", replaced("*.example.org", "a.example.org"), "install"),
+        ("one tool of a pattern", replaced("notes.*", "notes.add"), "install"),
+        ("one event of a pattern", replaced("policy.*", "policy.effective"), "install"),
+        ("an import less", upgraded(|new| drop(new.imports.pop())), "install"),
+        ("a compatible import", upgraded(|new| new.imports[2] = "wasi:io/poll@0.2.6".into()), "install"),
+        ("write besides read", replaced("\"read\"", "\"write\""), "stage"),
+        ("another host", replaced("api.example.com", "api.example.net"), "stage"),
+        (
+            "a host that only looks like the old one",
+            replaced("api.example.com", "api.example.com.evil.example"),
+            "stage",
+        ),
+        ("a path above", replaced("/v1/", "/"), "stage"),
+        ("a path beside", replaced("/v1/", "/v2/"), "stage"),
+        ("a method more", replaced("GET,POST ", "GET,POST,DELETE "), "stage"),
+        ("without TLS", replaced("https://*", "http://*"), "stage"),
+        ("another port", replaced("api.example.com", "api.example.com:8443"), "stage"),
+        ("any host", replaced("*.example.org", "*"), "stage"),
+        ("tools of another plugin", replaced("notes.*", "calendar.*"), "stage"),
+        ("a wider pattern", replaced("notes.*", "n*.*"), "stage"),
+        ("a variable more", replaced("[\"TZ\"]", "[\"TZ\", \"HOME\"]"), "stage"),
+        ("another secret", replaced("[\"key\"]", "[\"other\"]"), "stage"),
+        ("another account", replaced("[\"github\"]", "[\"github\", \"gitlab\"]"), "stage"),
+        ("pages besides forms", replaced("{ form = true }", "{ form = true, url = true }"), "stage"),
         ("values to keep", more("state = true"), "stage"),
         ("files to keep", more("scratch = true"), "stage"),
         ("to publish", more("publish = true"), "stage"),
         ("another key", upgraded(|new| new.signer = Some("minisign:cd".into())), "stage"),
         ("no signer any more", upgraded(|new| new.signer = None), "stage"),
-        ("a changed description", upgraded(|new| new.definitions = Digest::of(b"other")), "stage"),
+        ("a changed description", upgraded(|new| new.definitions = Digest::sha256(b"other")), "stage"),
         ("an import more", upgraded(|new| new.imports.push("wasi:sockets/tcp@0.2.3".into())), "stage"),
         ("an import of another generation", upgraded(|new| new.imports[2] = "wasi:io/poll@0.3.0".into()), "stage"),
         ("no version any more", upgraded(|new| new.version = None), "stage"),
         ("a version that means nothing", upgraded(|new| new.version = Some("latest".into())), "stage"),
-        ("a lower version", upgraded(|new| new.version = Some("1.1.9".into())), "lower"),
-        ("what came before the release", upgraded(|new| new.version = Some("1.2.0-rc.1".into())), "lower"),
+        ("a lower version", upgraded(|new| new.version = Some("1.1.9".into())), "downgrade"),
+        ("what came before the release", upgraded(|new| new.version = Some("1.2.0-rc.1".into())), "downgrade"),
     ];
     assert!(table.len() >= 25);
     let mut right = 0;
     for (what, verdict, expected) in &table {
-        assert_eq!(word(verdict), *expected, "{what}: {verdict:?}");
+        assert_eq!(kind(verdict), *expected, "{what}: {verdict:?}");
         right += 1;
     }
     eprintln!("hostile: upgrades: {right} of {} taken, staged or refused as they should", table.len());
 }
 
 #[test]
-fn whoever_was_not_signed_and_is_not_is_the_same() {
-    let unsigned = |version: Version| Version { signer: None, ..version };
-    let (old, new) = (unsigned(version()), Version { digest: Digest::of(b"two"), ..unsigned(version()) });
-    assert_eq!(word(&judge(None, &old, &new)), "swap");
-    assert_eq!(word(&judge(None, &old, &Version { signer: Some("minisign:ab".into()), ..new })), "stage");
+fn an_unsigned_version_may_follow_an_unsigned_one() {
+    let unsigned = |version: PluginVersion| PluginVersion { signer: None, ..version };
+    let (old, new) = (unsigned(version()), PluginVersion { digest: Digest::sha256(b"two"), ..unsigned(version()) });
+    assert_eq!(kind(&judge_update(None, &old, &new)), "install");
+    assert_eq!(kind(&judge_update(None, &old, &PluginVersion { signer: Some("minisign:ab".into()), ..new })), "stage");
 }
 
 #[test]
-fn the_lines_say_what_is_new() {
-    let Verdict::Stage(changes) = base("GET,POST https://api.example.com/v1/", "https://b.example/") else {
-        panic!("it was to wait")
+fn the_lines_name_the_differences() {
+    let UpdateVerdict::Stage(changes) = replaced("GET,POST https://api.example.com/v1/", "https://b.example/") else {
+        panic!("it should be staged")
     };
     let lines: Vec<_> = changes.iter().map(|change| change.line.as_str()).collect();
     assert!(lines[0].starts_with("version 1.2.0 -> 1.3.0"), "{lines:?}");
-    assert!(lines.iter().any(|line| line.starts_with("+ http https://b.example/: sends whatever")), "{lines:?}");
+    assert!(lines.iter().any(|line| line.starts_with("+ http https://b.example/: sends any data")), "{lines:?}");
     assert!(lines.contains(&"- http GET,POST https://api.example.com/v1/"), "{lines:?}");
     assert!(changes.iter().filter(|change| change.needs_consent).count() == 1, "{changes:?}");
 }

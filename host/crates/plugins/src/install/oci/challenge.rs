@@ -1,29 +1,23 @@
-//! How a registry wants to be signed in to, and whom it may have us tell the credentials.
+//! `WWW-Authenticate` challenges of registries, and the check of where credentials may be sent.
 
 use crate::install::reference::{authority, is_loopback};
 use platform::telemetry::printable;
+use platform::text::truncate_chars;
 use url::Url;
 
-/// The longest value of a parameter.
-const LONGEST: usize = 1_024;
+const MAX_PARAMETER_BYTES: usize = 1_024;
 
-/// A way to sign in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Challenge {
-    /// With user and password, to the registry itself.
+    /// User and password for the registry itself.
     Basic,
-    /// With a token that somebody else gives.
-    Bearer {
-        /// Where.
-        realm: String,
-        /// For whom.
-        service: Option<String>,
-    },
+    /// A token from a token server.
+    Bearer { realm: String, service: Option<String> },
 }
 
 impl Challenge {
-    /// The best of what some `WWW-Authenticate` headers offer: a token goes no further than this registry and this
-    /// repository, a password does.
+    /// The best challenge of some `WWW-Authenticate` headers. Bearer comes first: a token is limited to one repository,
+    /// a password is not.
     pub(super) fn best<'a>(headers: impl Iterator<Item = &'a str>) -> Option<Self> {
         let offered: Vec<_> = headers.flat_map(parse).collect();
         let bearer = offered.iter().find(|challenge| matches!(challenge, Self::Bearer { .. }));
@@ -31,10 +25,10 @@ impl Challenge {
     }
 }
 
-/// All challenges of one header that we know: `Scheme key="value", key=value, Scheme …`.
+/// The known challenges in one header: `Scheme key="value", key=value, Scheme …`.
 fn parse(header: &str) -> Vec<Challenge> {
     let mut found: Vec<(String, Vec<(String, String)>)> = Vec::new();
-    for part in split(header) {
+    for part in split_parts(header) {
         let (first, rest) = part.split_once(' ').unwrap_or((part, ""));
         let parameter = match first.contains('=') {
             true => part,
@@ -46,58 +40,58 @@ fn parse(header: &str) -> Vec<Challenge> {
         if let (Some((name, value)), Some((_, parameters))) = (parameter.split_once('='), found.last_mut()) {
             let value = value.trim();
             let value = value.strip_prefix('"').and_then(|value| value.strip_suffix('"')).unwrap_or(value);
-            if value.len() <= LONGEST && !value.contains(['"', '\\']) {
+            if value.len() <= MAX_PARAMETER_BYTES && !value.contains(['"', '\\']) {
                 parameters.push((name.trim().to_ascii_lowercase(), value.to_owned()));
             }
         }
     }
     let known = |(scheme, parameters): (String, Vec<(String, String)>)| {
-        // A parameter that is there twice means two things; it means nothing then.
-        let one = |name: &str| {
+        // A repeated parameter is ambiguous and ignored.
+        let unique = |name: &str| {
             let mut values = parameters.iter().filter(|(key, _)| key == name).map(|(_, value)| value.clone());
             values.next().filter(|_| values.next().is_none())
         };
         match scheme.as_str() {
             "basic" => Some(Challenge::Basic),
-            "bearer" => Some(Challenge::Bearer { realm: one("realm")?, service: one("service") }),
+            "bearer" => Some(Challenge::Bearer { realm: unique("realm")?, service: unique("service") }),
             _ => None,
         }
     };
     found.into_iter().filter_map(known).collect()
 }
 
-/// Parts between commas that are in no quotes.
-fn split(header: &str) -> Vec<&str> {
+/// Splits at the commas outside of quotes.
+fn split_parts(header: &str) -> Vec<&str> {
     let mut quoted = false;
-    let apart = header.split(|c: char| {
+    let parts = header.split(|c: char| {
         quoted ^= c == '"';
         c == ',' && !quoted
     });
-    apart.map(str::trim).filter(|part| !part.is_empty()).collect()
+    parts.map(str::trim).filter(|part| !part.is_empty()).collect()
 }
 
-/// Where the credentials of `registry` may be exchanged for a token: at its own origin, or over https at a host that
-/// `[sources]` names. A list of who owns which domains would age; a line of the configuration does not.
-pub(super) fn realm(realm: &str, registry: &Url, named: &[String]) -> Result<Url, String> {
-    let shown = printable(&realm.chars().take(200).collect::<String>()).into_owned();
-    let url = Url::parse(realm).map_err(|_| format!("its realm `{shown}` is no address"))?;
+/// Checks that a realm may receive the credentials of `registry`: it is at the same origin, or an https URL at one of the
+/// `allowed` hosts of `[sources]`. There is no built-in list of token servers, because it would become outdated.
+pub(super) fn check_realm(realm: &str, registry: &Url, allowed: &[String]) -> Result<Url, String> {
+    let shown = printable(truncate_chars(realm, 200)).into_owned();
+    let url = Url::parse(realm).map_err(|_| format!("its realm `{shown}` is not a URL"))?;
     if !url.username().is_empty() || url.password().is_some() || url.fragment().is_some() {
-        return Err(format!("its realm `{shown}` holds a user, a password or a fragment"));
+        return Err(format!("its realm `{shown}` contains a user, a password or a fragment"));
     }
     if url.origin() == registry.origin() && matches!(url.scheme(), "https" | "http") {
         return Ok(url);
     }
-    let local = |url: &Url| url.host().is_some_and(|host| is_loopback(&host));
-    if url.scheme() != "https" && !(url.scheme() == "http" && local(&url) && local(registry)) {
-        return Err(format!("its realm `{shown}` is not https; nothing is told to it"));
+    let on_loopback = |url: &Url| url.host().is_some_and(|host| is_loopback(&host));
+    if url.scheme() != "https" && !(url.scheme() == "http" && on_loopback(&url) && on_loopback(registry)) {
+        return Err(format!("its realm `{shown}` is not https; credentials are not sent to it"));
     }
     let host = authority(&url);
-    if named.contains(&host) {
+    if allowed.contains(&host) {
         return Ok(url);
     }
     let (name, host) = (authority(registry), printable(&host).into_owned());
     Err(format!(
-        "its realm `{shown}` is another host, which is told nothing; if it is right, write realms = [\"{host}\"] under [sources.\"{name}\"]"
+        "its realm `{shown}` is another host, which gets no credentials; if it is right, set realms = [\"{host}\"] under [sources.\"{name}\"]"
     ))
 }
 
@@ -114,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn challenges_are_read() {
+    fn challenges_are_parsed() {
         let realm = "https://r.example/token";
         for (header, expected) in [
             ("Basic realm=\"x\"", Some(Challenge::Basic)),
@@ -144,8 +138,8 @@ mod tests {
     }
 
     #[test]
-    fn credentials_go_to_the_registry_and_to_whom_the_operator_names() {
-        let named = ["auth.example.com".to_owned(), "auth2.example.com:8443".to_owned()];
+    fn credentials_go_only_to_the_registry_and_configured_realms() {
+        let allowed = ["auth.example.com".to_owned(), "auth2.example.com:8443".to_owned()];
         let (far, near) = ("https://registry.example.com/v2/", "http://127.0.0.1:5000/v2/");
         for (registry, address, words) in [
             (far, "https://registry.example.com/token", None),
@@ -164,12 +158,12 @@ mod tests {
             (far, "https://169.254.169.254/token", Some("another host")),
             (far, "https://a:b@registry.example.com/token", Some("a password")),
             (far, "https://auth.example.com/#x", Some("a fragment")),
-            (far, "token", Some("no address")),
+            (far, "token", Some("not a URL")),
             (far, "file:///etc/passwd", Some("not https")),
             (near, "http://127.0.0.1:5001/token", Some("another host")),
             (near, "http://169.254.169.254/token", Some("not https")),
         ] {
-            match (realm(address, &Url::parse(registry).unwrap(), &named), words) {
+            match (check_realm(address, &Url::parse(registry).unwrap(), &allowed), words) {
                 (Ok(url), None) => assert_eq!(url, Url::parse(address).unwrap()),
                 (Err(error), Some(words)) => assert!(error.contains(words), "{address}: {error}"),
                 (outcome, _) => panic!("{registry} {address}: {outcome:?}"),

@@ -1,20 +1,18 @@
-//! Why a registry's answer is not taken.
+//! Errors of the registry client.
 
-use platform::outbound::VisitError;
+use platform::outbound::GuardedError;
 
-/// Why a registry's answer is not taken, or a push failed.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "each variant's sentence says what its fields are")]
 pub(crate) enum OciError {
     #[error(transparent)]
-    Visit(#[from] VisitError),
+    Visit(#[from] GuardedError),
     #[error("the registry has no {what}{hint}", hint = if *.signed_in { "" } else { "; a private one needs user and password-file in [sources]" })]
     Missing { what: String, signed_in: bool },
     #[error("the registry answers {status} to the request for {what}")]
     Status { what: String, status: u16 },
-    #[error("the registry does not let us in: {0}")]
+    #[error("the registry refuses access: {0}")]
     Unauthorized(String),
-    #[error("{what} is not what its digest says: {expected} was promised, {found} came")]
+    #[error("{what} does not match its digest: expected {expected}, received {found}")]
     Digest { what: String, expected: String, found: String },
     #[error("{what} has {found} bytes, and its descriptor says {expected}")]
     Size { what: String, expected: u64, found: u64 },

@@ -1,71 +1,75 @@
-//! Publishing: blobs first, then the manifest that names them, then signatures about it.
+//! Pushing a component: blobs, manifest, signatures, and finally the tag.
 
-use super::artefact::{Artefact, text};
+use super::artifact::{Artifact, to_json};
 use super::error::OciError;
-use super::manifest::{Descriptor, Document, IMAGE, INDEX};
+use super::manifest::{Descriptor, IMAGE, INDEX, ManifestDocument};
 use super::referrers::{self, BUNDLE, MINISIGN};
-use super::registry::{Access, Registry};
+use super::repository::{RepositoryAccess, RepositoryClient};
 use crate::install::reference::OciName;
 use crate::install::settings::SourceSettings;
-use crate::install::signature::Evidence;
+use crate::install::signature::UnverifiedSignature;
 use bytes::Bytes;
-use platform::outbound::{Guarded, Method, header};
+use platform::outbound::{GuardedClient, Method, header};
 use policy::Digest;
 use url::Url;
 
-/// Publishes an artefact under a name, with signatures about it. Gives the artefact's name by digest.
+/// Pushes an artifact and its signatures. Returns the name of the artifact by digest.
 pub(crate) async fn push(
-    guarded: &Guarded,
+    client: &GuardedClient,
     settings: &SourceSettings,
     name: &OciName,
-    artefact: &Artefact,
-    signatures: Vec<Evidence>,
+    artifact: &Artifact,
+    signatures: Vec<UnverifiedSignature>,
 ) -> Result<OciName, OciError> {
-    let registry = Registry::new(guarded, settings, name, Access::Push)?;
-    let digest = artefact.digest();
-    // Signatures are there before the tag is: nobody sees the tag without them.
-    put(&registry, artefact, digest.as_str()).await?;
+    let registry = RepositoryClient::new(client, settings, name, RepositoryAccess::Push)?;
+    let digest = artifact.digest();
+    // The tag comes last, so that nobody sees it without the signatures.
+    push_artifact(&registry, artifact, digest.as_str()).await?;
     for signature in signatures {
         let (kind, text) = match signature {
-            Evidence::Minisign(text) => (MINISIGN, text),
-            Evidence::Bundle(text) => (BUNDLE, text),
-            // No file holds one: there is nothing that could be pushed.
-            Evidence::Simple(_) => continue,
+            UnverifiedSignature::Minisign(text) => (MINISIGN, text),
+            UnverifiedSignature::Bundle(text) => (BUNDLE, text),
+            // Never read from a file, so there is nothing to push.
+            UnverifiedSignature::SimpleSigning(_) => continue,
         };
-        let signature = Artefact::signature(kind, text.into_bytes(), &artefact.manifest);
-        let listed = put(&registry, &signature, signature.digest().as_str()).await?;
+        let signature = Artifact::from_signature(kind, text.into_bytes(), &artifact.manifest);
+        let listed = push_artifact(&registry, &signature, signature.digest().as_str()).await?;
         if !listed {
-            list(&registry, &digest, &signature, kind).await?;
+            add_to_fallback_tag(&registry, &digest, &signature, kind).await?;
         }
     }
     let tag = name.tag.as_deref().unwrap_or("latest");
-    manifest(&registry, &artefact.manifest, IMAGE, tag).await?;
+    push_manifest(&registry, &artifact.manifest, IMAGE, tag).await?;
     Ok(name.pinned(digest))
 }
 
-/// Whether the registry itself lists what it was given as a referrer.
-async fn put(registry: &Registry<'_>, artefact: &Artefact, reference: &str) -> Result<bool, OciError> {
-    for bytes in &artefact.blobs {
-        blob(registry, bytes).await?;
+/// Returns whether the registry supports the referrers API and lists the artifact there.
+async fn push_artifact(
+    registry: &RepositoryClient<'_>,
+    artifact: &Artifact,
+    reference: &str,
+) -> Result<bool, OciError> {
+    for bytes in &artifact.blobs {
+        push_blob(registry, bytes).await?;
     }
-    manifest(registry, &artefact.manifest, IMAGE, reference).await
+    push_manifest(registry, &artifact.manifest, IMAGE, reference).await
 }
 
-/// One upload in two requests, if the blob is not there yet.
-async fn blob(registry: &Registry<'_>, bytes: &[u8]) -> Result<(), OciError> {
-    let digest = Digest::of(bytes);
-    let there = registry.send(Method::HEAD, registry.url(&format!("blobs/{digest}"))?, None, Bytes::new()).await?;
-    if there.status == 200 {
+/// Uploads a blob in two requests, unless the registry has it already.
+async fn push_blob(registry: &RepositoryClient<'_>, bytes: &[u8]) -> Result<(), OciError> {
+    let digest = Digest::sha256(bytes);
+    let existing = registry.send(Method::HEAD, registry.url(&format!("blobs/{digest}"))?, None, Bytes::new()).await?;
+    if existing.status == 200 {
         return Ok(());
     }
-    let begun = registry.send(Method::POST, registry.url("blobs/uploads/")?, None, Bytes::new()).await?;
-    if begun.status != 202 {
-        return Err(OciError::Status { what: "an upload".into(), status: begun.status });
+    let started = registry.send(Method::POST, registry.url("blobs/uploads/")?, None, Bytes::new()).await?;
+    if started.status != 202 {
+        return Err(OciError::Status { what: "an upload".into(), status: started.status });
     }
-    let mut at = upload_address(registry, begun.headers.get(header::LOCATION).and_then(|value| value.to_str().ok()))?;
-    at.query_pairs_mut().append_pair("digest", digest.as_str());
+    let mut url = upload_url(registry, started.headers.get(header::LOCATION).and_then(|value| value.to_str().ok()))?;
+    url.query_pairs_mut().append_pair("digest", digest.as_str());
     let kind = Some("application/octet-stream");
-    let put = registry.send(Method::PUT, at, kind, Bytes::copy_from_slice(bytes)).await?;
+    let put = registry.send(Method::PUT, url, kind, Bytes::copy_from_slice(bytes)).await?;
     if put.status == 201 {
         Ok(())
     } else {
@@ -73,15 +77,25 @@ async fn blob(registry: &Registry<'_>, bytes: &[u8]) -> Result<(), OciError> {
     }
 }
 
-/// Where a registry wants an upload: at itself, since our credentials go along.
-fn upload_address(registry: &Registry<'_>, location: Option<&str>) -> Result<Url, OciError> {
-    let location = location.ok_or_else(|| OciError::Upload("the registry does not say where to".into()))?;
+/// The upload URL that the registry names. It must be at the registry, since the credentials are sent along.
+fn upload_url(registry: &RepositoryClient<'_>, location: Option<&str>) -> Result<Url, OciError> {
+    let location = location.ok_or_else(|| OciError::Upload("the registry names no upload URL".into()))?;
     let url = registry.url("blobs/uploads/")?.join(location);
-    let url = url.map_err(|_| OciError::Upload("the registry does not say where to".into()))?;
-    if registry.owns(&url) { Ok(url) } else { Err(OciError::Upload("the registry sends it to somebody else".into())) }
+    let url = url.map_err(|_| OciError::Upload("the registry names no upload URL".into()))?;
+    if registry.is_own_url(&url) {
+        Ok(url)
+    } else {
+        Err(OciError::Upload("the registry sends it to another host".into()))
+    }
 }
 
-async fn manifest(registry: &Registry<'_>, text: &[u8], kind: &str, reference: &str) -> Result<bool, OciError> {
+/// Returns whether the registry lists the manifest as a referrer of its subject.
+async fn push_manifest(
+    registry: &RepositoryClient<'_>,
+    text: &[u8],
+    kind: &str,
+    reference: &str,
+) -> Result<bool, OciError> {
     let url = registry.url(&format!("manifests/{reference}"))?;
     let put = registry.send(Method::PUT, url, Some(kind), Bytes::copy_from_slice(text)).await?;
     match put.status {
@@ -90,15 +104,20 @@ async fn manifest(registry: &Registry<'_>, text: &[u8], kind: &str, reference: &
     }
 }
 
-/// Adds a signature to the tag that lists referrers where the registry does not.
-async fn list(registry: &Registry<'_>, about: &Digest, signature: &Artefact, kind: &str) -> Result<(), OciError> {
-    let mut manifests = referrers::list(registry, about).await?;
-    let mut entry = Descriptor::of(IMAGE, &signature.manifest);
+/// Adds a signature to the referrers tag, for registries without the referrers API.
+async fn add_to_fallback_tag(
+    registry: &RepositoryClient<'_>,
+    subject: &Digest,
+    signature: &Artifact,
+    kind: &str,
+) -> Result<(), OciError> {
+    let mut manifests = referrers::list(registry, subject).await?;
+    let mut entry = Descriptor::from_bytes(IMAGE, &signature.manifest);
     entry.artifact_type = Some(kind.to_owned());
     if manifests.iter().all(|other| other.digest != entry.digest) {
         manifests.push(entry);
     }
-    let index = Document {
+    let index = ManifestDocument {
         schema_version: 2,
         media_type: Some(INDEX.to_owned()),
         artifact_type: None,
@@ -108,5 +127,5 @@ async fn list(registry: &Registry<'_>, about: &Digest, signature: &Artefact, kin
         subject: None,
         annotations: Default::default(),
     };
-    manifest(registry, &text(&index), INDEX, &referrers::fallback_tag(about)).await.map(|_| ())
+    push_manifest(registry, &to_json(&index), INDEX, &referrers::fallback_tag(subject)).await.map(|_| ())
 }

@@ -1,4 +1,4 @@
-//! References: what is read, and what is refused with which words.
+//! Accepted and refused references.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use super::*;
@@ -30,7 +30,7 @@ fn paths_are_files() {
 }
 
 #[test]
-fn addresses_may_say_what_they_must_hold() {
+fn urls_may_contain_a_digest() {
     let text = format!("https://example.com/a/files.wasm#{HEX}");
     let Reference::Web { url, digest } = Reference::parse(&text).unwrap() else { panic!("{text}") };
     assert_eq!((url.as_str(), digest.unwrap().as_str()), ("https://example.com/a/files.wasm", HEX));
@@ -45,7 +45,7 @@ fn addresses_may_say_what_they_must_hold() {
 }
 
 #[test]
-fn artefacts_have_a_registry_a_repository_and_perhaps_more() {
+fn oci_names_have_a_registry_and_a_repository() {
     let name = oci("oci://registry.example.com/acme/files:1.2.0");
     assert_eq!((name.registry.as_str(), name.repository.as_str()), ("registry.example.com", "acme/files"));
     assert_eq!((name.tag.as_deref(), &name.digest), (Some("1.2.0"), &None));
@@ -58,7 +58,7 @@ fn artefacts_have_a_registry_a_repository_and_perhaps_more() {
 }
 
 #[test]
-fn a_reference_is_printed_as_it_is_read() {
+fn references_are_printed_as_they_are_parsed() {
     for text in [
         "oci://registry.example.com/acme/files:1.2.0".to_owned(),
         format!("oci://registry.example.com:8443/acme/files:1.2.0@{HEX}"),
@@ -71,46 +71,46 @@ fn a_reference_is_printed_as_it_is_read() {
 }
 
 #[test]
-fn what_policy_knows_a_reference_by_has_neither_tag_nor_digest() {
-    let place = |text: &str| Reference::parse(text).unwrap().place();
-    assert_eq!(place(&format!("oci://r.example.com:5000/acme/files:1@{HEX}")), "r.example.com:5000/acme/files");
-    assert_eq!(place("https://example.com:8443/a/f.wasm"), "example.com:8443/a/f.wasm");
-    assert_eq!(place("file:/opt/f.wasm"), "/opt/f.wasm");
+fn locations_have_neither_tag_nor_digest() {
+    let location = |text: &str| Reference::parse(text).unwrap().location();
+    assert_eq!(location(&format!("oci://r.example.com:5000/acme/files:1@{HEX}")), "r.example.com:5000/acme/files");
+    assert_eq!(location("https://example.com:8443/a/f.wasm"), "example.com:8443/a/f.wasm");
+    assert_eq!(location("file:/opt/f.wasm"), "/opt/f.wasm");
 }
 
 #[test]
-fn everything_else_is_refused_with_words() {
+fn other_references_are_refused() {
     let long = format!("oci://r.example.com/{}", "a".repeat(256));
     let tag = format!("oci://r.example.com/a:{}", "t".repeat(129));
     for (text, words) in [
         ("", "1 to 2048 bytes"),
         ("a\u{7}.wasm", "control characters"),
         ("files", "write a path"),
-        ("docker://r.example.com/a", "nothing is fetched by `docker`"),
-        ("ftp://example.com/a.wasm", "nothing is fetched by `ftp`"),
+        ("docker://r.example.com/a", "the scheme `docker` is not supported"),
+        ("ftp://example.com/a.wasm", "the scheme `ftp` is not supported"),
         ("http://example.com/a.wasm", "write https://"),
         ("http://127.0.0.1.example.com/a.wasm", "write https://"),
         ("http://10.0.0.1/a.wasm", "write https://"),
-        ("https://example.com/a.tar", "ends in .wasm"),
-        ("https://example.com/", "ends in .wasm"),
-        ("https://example.com/.wasm", "ends in .wasm"),
+        ("https://example.com/a.tar", "end in .wasm"),
+        ("https://example.com/", "end in .wasm"),
+        ("https://example.com/.wasm", "end in .wasm"),
         ("https://u:p@example.com/a.wasm", "[sources]"),
         ("https://example.com/a.wasm?token=1", "[sources]"),
         ("https://example.com/a.wasm#main", "is not a digest"),
         ("https://example.com/a.wasm#sha1:00", "is not a digest"),
         ("https://", "reference"),
-        ("file:", "comes a path"),
-        ("file://host/a.wasm", "another machine"),
-        ("oci://", "comes the repository"),
-        ("oci://r.example.com", "comes the repository"),
+        ("file:", "is missing"),
+        ("file://host/a.wasm", "with a host"),
+        ("oci://", "the repository is missing"),
+        ("oci://r.example.com", "the repository is missing"),
         ("oci://r.example.com/", "the repository is"),
-        ("oci://registry/acme/files", "is no registry"),
-        ("oci://R.example.com/a", "is no registry"),
-        ("oci://r.example.com./a", "is no registry"),
+        ("oci://registry/acme/files", "is not a registry"),
+        ("oci://R.example.com/a", "is not a registry"),
+        ("oci://r.example.com./a", "is not a registry"),
         ("oci://me@r.example.com/a:1", "is not a digest"),
-        ("oci://0x7f.1/a", "is no registry"),
-        ("oci://2130706433/a", "is no registry"),
-        ("oci://r.example.com:99999/a", "is no registry"),
+        ("oci://0x7f.1/a", "is not a registry"),
+        ("oci://2130706433/a", "is not a registry"),
+        ("oci://r.example.com:99999/a", "is not a registry"),
         ("oci://r.example.com/A", "the repository is"),
         ("oci://r.example.com/a//b", "the repository is"),
         ("oci://r.example.com/../b", "the repository is"),

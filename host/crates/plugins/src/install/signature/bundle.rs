@@ -1,10 +1,12 @@
-//! sigstore: a certificate for minutes that an issuer's word was enough for, and a public log that it was used.
-//! Everything is verified from the bundle itself and from roots that are at hand; nobody is asked.
+//! sigstore bundles: a short-lived certificate from an OIDC issuer, or a cosign key, and an entry in a public log.
+//! Verified offline, from the bundle and the trusted root.
 
-use super::{SignatureError, cosign};
-use crate::install::found::Signer;
-use crate::install::settings::{Identity, SourceSettings};
+use super::cosign;
+use super::error::SignatureError;
+use crate::install::settings::{SignerIdentity, SourceSettings};
+use crate::install::source::Signer;
 use platform::telemetry::printable;
+use platform::text::truncate_chars;
 use serde::Deserialize;
 use sigstore_verify::trust_root::{SIGSTORE_PRODUCTION_TRUSTED_ROOT, TrustedRoot};
 use sigstore_verify::types::bundle::VerificationMaterialContent;
@@ -13,34 +15,33 @@ use sigstore_verify::{Policy, PublicKeyVerificationPolicy, VerificationPolicy, V
 use std::io::Read;
 use std::path::Path;
 
-/// The largest file of roots.
+/// The largest trusted root file.
 const MAX_ROOT: u64 = 1 << 20;
-/// Statements that vouch for an artefact. Others are about it too, such as that its tests failed.
-const VOUCHING: [&str; 3] =
+/// Attestations that count as a signature. Others may say anything about the artifact, such as that its tests failed.
+const ACCEPTED_PREDICATES: [&str; 3] =
     ["https://sigstore.dev/cosign/sign/v1", "https://slsa.dev/provenance/v1", "https://slsa.dev/provenance/v0.2"];
 
-/// Who of these identities, or holders of these keys, signed the component or the manifest that names it; the inner error
-/// says why none did.
+/// Returns the configured identity or key that signed the component or its manifest. The inner error says why none did.
 pub(super) fn verify(
     settings: &SourceSettings,
     component: &[u8],
     manifest: Option<&[u8]>,
     text: &str,
 ) -> Result<Result<Signer, String>, SignatureError> {
-    let bundle = match read(text) {
+    let bundle = match parse(text) {
         Ok(bundle) => bundle,
         Err(reason) => return Ok(Err(reason)),
     };
     let signers = match bundle.verification_material.content {
-        VerificationMaterialContent::PublicKey(_) => by_key(settings)?,
-        _ => by_identity(settings),
+        VerificationMaterialContent::PublicKey(_) => trusted_keys(settings)?,
+        _ => trusted_identities(settings),
     };
     if signers.is_empty() {
         let missing = match bundle.verification_material.content {
-            VerificationMaterialContent::PublicKey(_) => "by a key of cosign's, and [sources] names no cosign-keys",
-            _ => "by sigstore, and [sources] names no identities",
+            VerificationMaterialContent::PublicKey(_) => "with a cosign key, and [sources] names no cosign-keys",
+            _ => "with a sigstore identity, and [sources] names no identities",
         };
-        return Ok(Err(format!("it is made {missing}")));
+        return Ok(Err(format!("it was made {missing}")));
     }
     let verifier = verifier(settings.trusted_root.as_deref())?;
     let mut reasons = Vec::new();
@@ -56,37 +57,39 @@ pub(super) fn verify(
     Ok(Err(reasons.join("; ")))
 }
 
-/// Somebody whose signature counts, and what it takes for that.
-type Candidate = (Signer, Box<dyn Policy>);
+/// A configured signer, and the policy that verifies its signatures.
+type TrustedSigner = (Signer, Box<dyn Policy>);
 
-/// With everything that can be checked: chain, certificate log, inclusion proof, checkpoint.
-fn by_identity(settings: &SourceSettings) -> Vec<Candidate> {
-    let candidate = |Identity { issuer, subject }: &Identity| -> Candidate {
+/// The policies check everything: certificate chain, certificate log, inclusion proof, checkpoint.
+fn trusted_identities(settings: &SourceSettings) -> Vec<TrustedSigner> {
+    let trusted = |SignerIdentity { issuer, subject }: &SignerIdentity| -> TrustedSigner {
         let policy = VerificationPolicy::new(subject.as_str(), issuer.as_str());
         (Signer::Identity { issuer: issuer.clone(), subject: subject.clone() }, Box::new(policy))
     };
-    settings.identities.iter().map(candidate).collect()
+    settings.identities.iter().map(trusted).collect()
 }
 
-/// The same without certificates: the key itself is the operator's.
-fn by_key(settings: &SourceSettings) -> Result<Vec<Candidate>, SignatureError> {
-    let candidate =
-        |key: cosign::Key| -> Candidate { (key.signer, Box::new(PublicKeyVerificationPolicy::new(key.public))) };
-    Ok(cosign::keys(settings)?.into_iter().map(candidate).collect())
+/// The policies check the log but no certificates, since the operator configured the key itself.
+fn trusted_keys(settings: &SourceSettings) -> Result<Vec<TrustedSigner>, SignatureError> {
+    let trusted = |key: cosign::CosignKey| -> TrustedSigner {
+        (key.signer, Box::new(PublicKeyVerificationPolicy::new(key.public)))
+    };
+    Ok(cosign::read_keys(settings)?.into_iter().map(trusted).collect())
 }
 
-/// A bundle that has everything which makes it worth verifying.
-fn read(text: &str) -> Result<Bundle, String> {
-    let wrong = |error: &dyn std::error::Error| format!("it is no sigstore bundle: {}", printable(&error.to_string()));
+/// Parses a bundle, and refuses bundles without a log entry and attestations that do not count as a signature.
+fn parse(text: &str) -> Result<Bundle, String> {
+    let wrong =
+        |error: &dyn std::error::Error| format!("it is not a sigstore bundle: {}", printable(&error.to_string()));
     let bundle = Bundle::from_json(text).map_err(|error| wrong(&error))?;
     if bundle.media_type() != MediaType::Bundle0_3 {
-        return Err("it is a sigstore bundle of a version before 0.3, which may leave out its proof; \
+        return Err("it is a sigstore bundle of a version before 0.3, which may lack the inclusion proof; \
              sign it with a cosign that writes version 0.3"
             .into());
     }
     let entries = &bundle.verification_material.tlog_entries;
     if entries.is_empty() || entries.iter().any(|entry| entry.inclusion_proof.is_none()) {
-        return Err("it has no proof that it was logged (inclusion proof); sign it with a log, or with minisign".into());
+        return Err("it has no proof that it was logged (inclusion proof); use a transparency log, or minisign".into());
     }
     if let SignatureContent::DsseEnvelope(envelope) = &bundle.content {
         #[derive(Deserialize)]
@@ -96,15 +99,18 @@ fn read(text: &str) -> Result<Bundle, String> {
         }
         let statement: Statement =
             serde_json::from_slice(envelope.payload.as_bytes()).map_err(|error| wrong(&error))?;
-        if !VOUCHING.contains(&statement.predicate_type.as_str()) {
-            let kind: String = statement.predicate_type.chars().take(100).collect();
-            return Err(format!("it is a statement of the type `{}`, which vouches for nothing", printable(&kind)));
+        if !ACCEPTED_PREDICATES.contains(&statement.predicate_type.as_str()) {
+            let kind = truncate_chars(&statement.predicate_type, 100).to_owned();
+            return Err(format!(
+                "it is an attestation of the type `{}`, which does not count as a signature",
+                printable(&kind)
+            ));
         }
     }
     Ok(bundle)
 }
 
-/// The roots of the operator's file, or those of the public instance that came with this program.
+/// Uses the operator's trusted root, or the built-in one of the public sigstore instance.
 fn verifier(file: Option<&Path>) -> Result<Verifier, SignatureError> {
     let fail = |reason: String| SignatureError::Root(reason);
     let text = match file {
@@ -125,12 +131,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_roots_that_came_along_can_be_used() {
+    fn the_built_in_root_is_usable() {
         verifier(None).unwrap();
     }
 
     #[test]
-    fn a_file_of_roots_is_read_and_named() {
+    fn errors_name_the_trusted_root_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("root.json");
         let error = verifier(Some(&path)).err().unwrap().to_string();
@@ -142,9 +148,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_bundle_is_said() {
+    fn text_that_is_not_a_bundle_is_refused() {
         for text in ["", "{}", "[]", r#"{"mediaType":"application/vnd.dev.sigstore.bundle.v0.3+json"}"#] {
-            assert!(read(text).unwrap_err().contains("no sigstore bundle"), "{text}");
+            assert!(parse(text).unwrap_err().contains("not a sigstore bundle"), "{text}");
         }
     }
 }

@@ -1,15 +1,19 @@
-//! What becomes of a call when a function of the host panics in it.
+//! Calls in which a host function panics.
 
+use super::super::pausable_deadline::PausableDeadline;
+use super::super::profile::Engines;
+use super::super::supervision::Supervision;
 use super::*;
-use crate::engine::Engines;
-use platform::clock::SystemClock;
-use policy::Metering;
+use platform::clock::{Clock, SystemClock};
+use policy::{Budget, Limits};
 use std::future::pending;
-use std::sync::Mutex;
+use platform::sync::Mutex;
+use std::sync::Arc;
 use std::task::Poll;
+use tokio_util::sync::CancellationToken;
 use wasmtime::component::{Component, Linker};
 
-/// Calls `boom` of the host.
+/// A component that calls the host function `boom`.
 const CALLER: &str = r#"(component
     (import "boom" (func $boom (param "how" u32)))
     (core func $lowered (canon lower (func $boom)))
@@ -27,7 +31,7 @@ impl Supervised for Data {
     }
 }
 
-/// What calls share, locked while one of them panics.
+/// State shared by calls, locked while one of them panics.
 static SHARED: Mutex<u32> = Mutex::new(0);
 
 fn linker(engine: &Engine) -> Linker<Data> {
@@ -39,8 +43,8 @@ fn linker(engine: &Engine) -> Linker<Data> {
                 if how == 2 {
                     tokio::task::yield_now().await;
                 }
-                let _held = SHARED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                assert_eq!(how, 0, "of the host");
+                let _held = SHARED.lock();
+                assert_eq!(how, 0, "a panic of the host");
                 Ok(())
             })
         })
@@ -48,12 +52,12 @@ fn linker(engine: &Engine) -> Linker<Data> {
     linker
 }
 
-async fn call(engine: &Engine, component: &Component, how: u32) -> (Result<(), CallError>, Cost) {
+async fn call(engine: &Engine, component: &Component, how: u32) -> (Result<(), CallError>, CallCost) {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let limits = Limits::default();
     let budget = Budget::root(&limits, clock.now());
     let pausable_deadline = PausableDeadline::new(clock.clone());
-    let allowance = Allowance { limits, budget, cancel: CancellationToken::new(), pausable_deadline, held_above: 0 };
+    let allowance = Allowance { limits, budget, cancel: CancellationToken::new(), pausable_deadline, caller_memory: 0 };
     let mut store = new_store(engine, Data(Supervision::new(allowance, clock)));
     let pre = linker(engine).instantiate_pre(component).unwrap();
     supervise(&mut store, move |store| {
@@ -67,26 +71,26 @@ async fn call(engine: &Engine, component: &Component, how: u32) -> (Result<(), C
 }
 
 #[tokio::test]
-async fn a_panicking_function_of_the_host_costs_one_call() {
+async fn a_panic_in_a_host_function_ends_only_its_call() {
     let engines = Engines::new();
     let engine = engines.get(Metering::Fuel).unwrap();
     let component = Component::new(engine, wat::parse_str(CALLER).unwrap()).unwrap();
-    // The lock is poisoned by the first; more calls than the pool has slots show that each gives its own back.
+    // The first call poisons the lock. More calls than the pool has instances show that each gives its instance back.
     for number in 0..1_400 {
         let how = 1 + number % 2;
         let (result, cost) = call(engine, &component, how).await;
         assert_eq!(result, Err(CallError::Internal));
-        assert!(cost.spent.fuel.is_some_and(|fuel| fuel > 0), "what it used until then is counted");
+        assert!(cost.spent.fuel.is_some_and(|fuel| fuel > 0), "fuel used until the panic is counted");
     }
     assert_eq!(call(engine, &component, 0).await.0, Ok(()));
 }
 
 #[tokio::test]
-async fn work_that_panics_drops_what_it_holds() {
-    let held = Arc::new(());
-    let theirs = held.clone();
-    let work = caught(async move {
-        let _theirs = theirs;
+async fn a_future_that_panics_is_dropped() {
+    let resource = Arc::new(());
+    let held = resource.clone();
+    let future = catch_panic(async move {
+        let _held = held;
         let mut polled = false;
         std::future::poll_fn(|context| {
             assert!(!polled, "at the second poll");
@@ -97,6 +101,6 @@ async fn work_that_panics_drops_what_it_holds() {
         .await;
         pending::<()>().await;
     });
-    assert_eq!(work.await, Err(CallError::Internal));
-    assert_eq!(Arc::strong_count(&held), 1);
+    assert_eq!(future.await, Err(CallError::Internal));
+    assert_eq!(Arc::strong_count(&resource), 1);
 }

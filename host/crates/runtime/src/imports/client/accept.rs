@@ -1,51 +1,61 @@
-//! What can be said of a reply by looking at it and at its question.
+//! Checks a reply against its question.
 
-use super::{Answer, Asked, ClientError, Decision, FormAnswer, Reply};
+use super::error::ClientError;
+use super::question::{CheckedQuestion, ClientAnswer, ClientReply, Consent, FormAnswer};
 
-/// A question that is to be put again.
+/// A question that must be asked again.
 pub(super) struct Unanswered {
     pub(super) reason: String,
-    /// Whether the user should be told why.
-    pub(super) tell: bool,
+    /// Whether the user is shown the reason.
+    pub(super) show_user: bool,
 }
 
-/// The answer in a reply, if there is one.
-pub(super) fn accept(asked: &Asked, reply: Reply) -> Result<Result<Answer, Unanswered>, ClientError> {
-    let again = |reason: String, tell| Ok(Err(Unanswered { reason, tell }));
+/// The answer in a reply, or why to ask again.
+pub(super) fn accept(
+    asked: &CheckedQuestion,
+    reply: ClientReply,
+) -> Result<Result<ClientAnswer, Unanswered>, ClientError> {
+    let again = |reason: String, show_user| Ok(Err(Unanswered { reason, show_user }));
     match (asked, reply) {
-        (Asked::Form { schema, .. }, Reply::Form(Decision::Accept, content)) => {
+        (CheckedQuestion::Form { schema, .. }, ClientReply::Form(Consent::Accept, content)) => {
             let mut content = content.unwrap_or_else(|| serde_json::Value::Object(Default::default()));
-            // A guest sees the same, whichever client it was and however that orders its fields.
+            // The guest gets the same text, however a client orders the fields.
             content.sort_all_objects();
             match schema.check(&content) {
-                Ok(()) => Ok(Ok(Answer::Form(FormAnswer::Accepted(content.to_string())))),
+                Ok(()) => Ok(Ok(ClientAnswer::Form(FormAnswer::Accepted(content.to_string())))),
                 Err(reason) => again(reason, true),
             }
         }
-        (Asked::Form { .. }, Reply::Form(Decision::Decline, _)) => Ok(Ok(Answer::Form(FormAnswer::Declined))),
-        (Asked::Form { .. }, Reply::Form(Decision::Cancel, _)) => Ok(Ok(Answer::Form(FormAnswer::Cancelled))),
-        // On the wire both kinds of elicitation have one kind of answer.
-        (Asked::Url { .. }, Reply::Url(decision) | Reply::Form(decision, _)) => Ok(Ok(Answer::Url(decision))),
-        (Asked::Sample(_), Reply::Sample(answer)) => Ok(Ok(Answer::Sample(answer))),
-        (Asked::Roots, Reply::Roots(roots)) => Ok(Ok(Answer::Roots(roots))),
-        (_, Reply::Missing(reason)) => again(reason, false),
-        (_, Reply::Refused(reason)) => Err(ClientError::Declined(reason)),
-        (_, Reply::Failed(reason)) => Err(ClientError::Failed(reason)),
+        (CheckedQuestion::Form { .. }, ClientReply::Form(Consent::Decline, _)) => {
+            Ok(Ok(ClientAnswer::Form(FormAnswer::Declined)))
+        }
+        (CheckedQuestion::Form { .. }, ClientReply::Form(Consent::Cancel, _)) => {
+            Ok(Ok(ClientAnswer::Form(FormAnswer::Cancelled)))
+        }
+        // On the wire both kinds of elicitation have the same kind of reply.
+        (CheckedQuestion::Url { .. }, ClientReply::Url(decision) | ClientReply::Form(decision, _)) => {
+            Ok(Ok(ClientAnswer::Url(decision)))
+        }
+        (CheckedQuestion::Sample(_), ClientReply::Sample(answer)) => Ok(Ok(ClientAnswer::Sample(answer))),
+        (CheckedQuestion::Roots, ClientReply::Roots(roots)) => Ok(Ok(ClientAnswer::Roots(roots))),
+        (_, ClientReply::Missing(reason)) => again(reason, false),
+        (_, ClientReply::Refused(reason)) => Err(ClientError::Declined(reason)),
+        (_, ClientReply::Failed(reason)) => Err(ClientError::Failed(reason)),
         _ => again("the client answered another kind of question".into(), false),
     }
 }
 
-/// The question with what was wrong with its last answer.
-pub(super) fn complained(asked: Asked, reason: &str) -> Asked {
+/// Adds what was wrong with the last answer to the question's message.
+pub(super) fn with_complaint(asked: CheckedQuestion, reason: &str) -> CheckedQuestion {
     const MARK: &str = "\n\nThe last answer was not accepted: ";
     match asked {
-        Asked::Form { message, schema } => {
+        CheckedQuestion::Form { message, schema } => {
             let first = message.split(MARK).next().unwrap_or_default();
-            Asked::Form { message: format!("{first}{MARK}{reason}"), schema }
+            CheckedQuestion::Form { message: format!("{first}{MARK}{reason}"), schema }
         }
-        Asked::Url { message, url, connect: Some(name) } => {
+        CheckedQuestion::Url { message, url, connect: Some(name) } => {
             let first = message.split(MARK).next().unwrap_or_default();
-            Asked::Url { message: format!("{first}{MARK}{reason}"), url, connect: Some(name) }
+            CheckedQuestion::Url { message: format!("{first}{MARK}{reason}"), url, connect: Some(name) }
         }
         other => other,
     }

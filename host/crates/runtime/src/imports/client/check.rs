@@ -1,15 +1,28 @@
-//! What can be said of a question by looking at it alone.
+//! Checks of a question that need nothing but the question.
 
-use super::{ClientError, SampleRequest};
-use crate::imports::Schema;
-use platform::telemetry::{hidden, printable};
+use super::super::schema::Schema;
+use super::error::ClientError;
+use super::question::{CheckedQuestion, SampleRequest};
+use platform::telemetry::{printable, unsafe_characters};
 
-/// A message for a user, in bytes. Bounds what a client has to show.
+/// Questions that may be asked, each with its index among those that the guest asks together.
+#[derive(Default)]
+pub(super) struct CheckedQuestions {
+    pub(super) to_client: Vec<(usize, String, CheckedQuestion)>,
+    pub(super) to_model: Vec<(usize, SampleRequest)>,
+}
+
+pub(super) enum Respondent {
+    Client(CheckedQuestion),
+    Model(SampleRequest),
+}
+
+/// Length of a message in bytes. Bounds what a client has to show.
 const MAX_MESSAGE: usize = 4 << 10;
 
-/// A guest's text that a person will read: no tricks with invisible characters, not endless.
+/// Checks a guest's text for a user: its length, and no control or invisible characters.
 pub(super) fn message_ok(message: &str) -> Result<(), ClientError> {
-    let bad = hidden(message).map(|(_, c)| c).find(|c| !matches!(c, '\n' | '\t'));
+    let bad = unsafe_characters(message).map(|(_, c)| c).find(|c| !matches!(c, '\n' | '\t'));
     if message.len() > MAX_MESSAGE {
         return Err(ClientError::Invalid(format!("the message is {} bytes, more than {MAX_MESSAGE}", message.len())));
     }
@@ -22,7 +35,7 @@ pub(super) fn message_ok(message: &str) -> Result<(), ClientError> {
     }
 }
 
-/// An address that a user may be sent to: `https:`, or `http:` to this very machine; without credentials.
+/// Checks an address that a user may be sent to: `https:`, or `http:` to this machine; without credentials.
 pub(super) fn checked_url(address: &str) -> Result<url::Url, ClientError> {
     let invalid = |reason: &str| ClientError::Invalid(format!("the address {:?} {reason}", printable(address)));
     let url = url::Url::parse(address).map_err(|error| invalid(&format!("is not a URL: {error}")))?;
@@ -39,7 +52,7 @@ pub(super) fn checked_url(address: &str) -> Result<url::Url, ClientError> {
     Ok(url)
 }
 
-/// A request that any model could be asked.
+/// Checks what every model requires.
 pub(super) fn sample_ok(request: &SampleRequest) -> Result<(), ClientError> {
     let invalid = |text: &str| Err(ClientError::Invalid(text.to_owned()));
     if request.messages.is_empty() || request.messages.iter().any(|message| message.content.is_empty()) {

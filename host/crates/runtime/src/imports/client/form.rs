@@ -1,7 +1,7 @@
 //! Schemas of forms: the flat subset of JSON Schema that MCP allows (elicitation, 2026-07-28 and 2025-11-25), checked
-//! when the question is put, so that a client never sees anything else.
+//! before the question is sent.
 
-use crate::imports::Schema;
+use super::super::schema::Schema;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use std::sync::Arc;
 const MAX_PROPERTIES: usize = 64;
 /// Bytes of one schema. Bounds what a question costs on the wire.
 const MAX_BYTES: usize = 32 << 10;
-/// Words that give away that a secret is asked for.
-const SECRETS: [&str; 14] = [
+/// Words that indicate that a form asks for a secret.
+const SECRET_WORDS: [&str; 14] = [
     "password",
     "passwd",
     "passphrase",
@@ -27,7 +27,7 @@ const SECRETS: [&str; 14] = [
     "cardnumber",
 ];
 
-/// A checked schema of a form. Clones are the same.
+/// A checked schema of a form. Clones share it.
 #[derive(Debug, Clone)]
 pub struct FormSchema {
     schema: Arc<Schema>,
@@ -60,22 +60,22 @@ impl FormSchema {
             check(property).map_err(|reason| format!("the form's property `{name}` {reason}"))?;
             let title = property.get("title").and_then(Value::as_str).unwrap_or("");
             let text = property.get("type").and_then(Value::as_str) == Some("string");
-            if text && (secret(name) || secret(title)) {
+            if text && (is_secret_name(name) || is_secret_name(title)) {
                 return Err(format!(
                     "the form's property `{name}` asks for a secret; secrets must not pass through the client: use elicit-url"
                 ));
             }
         }
-        // A form waits for as long as its user thinks.
+        // Without its document: a form may wait for a long time.
         Ok(Self { schema: Arc::new(schema.without_document()), text: text.into() })
     }
 
-    /// As the guest wrote it: the order of its properties is the order of the fields.
+    /// As the guest wrote it: the order of the properties is the order of the fields.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether an answer matches; otherwise where and why not.
+    /// Checks an answer; the error says where and why it does not match.
     pub fn check(&self, answer: &Value) -> Result<(), String> {
         self.schema.check(answer)
     }
@@ -115,8 +115,8 @@ fn check(property: &Value) -> Result<(), String> {
     }
 }
 
-/// Whether a name sounds like a secret: one of its words, or two neighbours together, is a telling one.
-fn secret(name: &str) -> bool {
+/// Whether one word of a name, or two adjacent words together, indicate a secret.
+fn is_secret_name(name: &str) -> bool {
     let mut words: Vec<String> = vec![String::new()];
     let mut lower = false;
     for c in name.chars() {
@@ -129,8 +129,9 @@ fn secret(name: &str) -> bool {
         }
     }
     words.retain(|word| !word.is_empty());
-    let telling = |word: &str| SECRETS.contains(&word.strip_suffix('s').unwrap_or(word)) || SECRETS.contains(&word);
-    words.iter().any(|word| telling(word)) || words.windows(2).any(|pair| telling(&pair.concat()))
+    let is_secret_word =
+        |word: &str| SECRET_WORDS.contains(&word.strip_suffix('s').unwrap_or(word)) || SECRET_WORDS.contains(&word);
+    words.iter().any(|word| is_secret_word(word)) || words.windows(2).any(|pair| is_secret_word(&pair.concat()))
 }
 
 #[cfg(test)]
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused() {
+    fn other_schemas_are_refused() {
         for bad in [
             r#"{"a":{"type":"object","properties":{}}}"#,
             r#"{"a":{"type":"array","items":{"type":"string"}}}"#,
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_refused_and_their_neighbours_are_not() {
+    fn secret_names_are_refused_and_similar_names_are_not() {
         for bad in ["password", "api_key", "apiKey", "API-KEY", "githubToken", "client_secret", "access_keys", "pin"] {
             let error = form(&format!(r#"{{"{bad}":{{"type":"string"}}}}"#)).unwrap_err();
             assert!(error.contains("elicit-url"), "{bad}: {error}");

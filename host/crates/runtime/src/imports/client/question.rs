@@ -1,26 +1,20 @@
-//! Questions and answers, as in WIT `client`.
+//! Questions and answers.
 
+use super::super::types::{Blob, Content, Role};
 use super::form::FormSchema;
-use crate::imports::{Blob, Content, Role};
 
-/// What the client of a call can answer.
+/// The kinds of question that a client supports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Abilities {
-    /// Forms.
     pub form: bool,
-    /// Pages.
     pub url: bool,
-    /// Sampling.
     pub sample: bool,
-    /// Sampling with tools.
     pub sample_tools: bool,
-    /// Roots.
     pub roots: bool,
 }
 
-/// One kind of question that some clients cannot answer.
+/// One kind of question that not all clients support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names are those of the abilities")]
 pub enum Ability {
     Form,
     Url,
@@ -30,7 +24,7 @@ pub enum Ability {
 }
 
 impl Ability {
-    /// As the protocol names it.
+    /// The name in MCP.
     pub fn name(self) -> &'static str {
         match self {
             Ability::Form => "elicitation.form",
@@ -43,7 +37,6 @@ impl Ability {
 }
 
 impl Abilities {
-    /// Whether this one is among them.
     pub fn has(&self, ability: Ability) -> bool {
         match ability {
             Ability::Form => self.form,
@@ -54,7 +47,6 @@ impl Abilities {
         }
     }
 
-    /// With this one added.
     pub fn with(mut self, ability: Ability) -> Self {
         match ability {
             Ability::Form => self.form = true,
@@ -66,100 +58,75 @@ impl Abilities {
         self
     }
 
-    /// Whether there are any.
     pub fn any(&self) -> bool {
         *self != Self::default()
     }
 }
 
-/// Where a user is sent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum UrlTarget {
-    /// The plugin's own choice.
     Address(String),
-    /// The page of a connection that the operator has set up.
+    /// The page of a configured connection.
     Connect(String),
 }
 
-/// A question as the guest puts it.
+/// A question as the guest asks it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Question {
-    /// A form; its schema is JSON text.
     Form {
-        /// For the user.
         message: String,
         /// JSON text.
         schema: String,
     },
-    /// A page.
     Url {
-        /// For the user.
         message: String,
-        /// Where.
         target: UrlTarget,
     },
-    /// A request to a model.
     Sample(SampleRequest),
-    /// The workspace.
     Roots,
 }
 
-/// A question that passed all checks: what goes out.
+/// A question that passed all checks and may be sent.
 #[derive(Debug, Clone)]
-pub enum Asked {
-    /// A form.
+pub enum CheckedQuestion {
     Form {
-        /// For the user.
         message: String,
         /// Checked.
         schema: FormSchema,
     },
-    /// A page.
     Url {
-        /// For the user.
         message: String,
-        /// The whole address.
         url: String,
-        /// The account that is connected there, if it is such a page.
+        /// The connection, if this is the page of one.
         connect: Option<String>,
     },
-    /// A request to a model.
     Sample(SampleRequest),
-    /// The workspace.
     Roots,
 }
 
-/// What the other side said to one question, not yet checked.
+/// The client's reply to one question, not yet checked.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Reply {
-    /// To a form: the content is whatever the client sent.
-    Form(Decision, Option<serde_json::Value>),
-    /// To a page.
-    Url(Decision),
-    /// Of a model.
+pub enum ClientReply {
+    /// The content is unchecked.
+    Form(Consent, Option<serde_json::Value>),
+    Url(Consent),
     Sample(SampleAnswer),
-    /// The roots.
     Roots(Vec<Root>),
-    /// Nothing under this question's key, or something of the wrong kind; says what.
+    /// No reply under this question's key, or one of the wrong kind.
     Missing(String),
-    /// The client refused the question itself.
+    /// The client refused the question.
     Refused(String),
-    /// The client failed.
     Failed(String),
 }
 
-/// A user's decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names are those of the protocol")]
-pub enum Decision {
+pub enum Consent {
     Accept,
     Decline,
     Cancel,
 }
 
-/// A checked answer to a form.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs, reason = "the names are those of WIT")]
 pub enum FormAnswer {
     /// JSON text that matches the schema.
     Accepted(String),
@@ -167,19 +134,16 @@ pub enum FormAnswer {
     Cancelled,
 }
 
-/// A checked answer, as the guest gets it.
+/// A checked answer.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs, reason = "the names are those of the questions")]
-pub enum Answer {
+pub enum ClientAnswer {
     Form(FormAnswer),
-    Url(Decision),
+    Url(Consent),
     Sample(SampleAnswer),
     Roots(Vec<Root>),
 }
 
-/// A request to a model.
 #[derive(Debug, Clone, Default, PartialEq)]
-#[allow(missing_docs, reason = "the names are those of WIT and the protocol")]
 pub struct SampleRequest {
     pub messages: Vec<SampleMessage>,
     pub system_prompt: Option<String>,
@@ -192,18 +156,13 @@ pub struct SampleRequest {
     pub purpose: Option<String>,
 }
 
-/// One message of the conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SampleMessage {
-    /// Whose.
     pub role: Role,
-    /// Its pieces.
     pub content: Vec<SampleContent>,
 }
 
-/// A piece of a message.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs, reason = "the names are those of WIT and the protocol")]
 pub enum SampleContent {
     Text(String),
     Image(Blob),
@@ -212,9 +171,8 @@ pub enum SampleContent {
     ToolResult(ToolOutcome),
 }
 
-/// A model wants a tool to be run.
+/// A tool call that the model requests.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs, reason = "the names are those of WIT and the protocol")]
 pub struct ToolUse {
     pub id: String,
     pub name: String,
@@ -222,9 +180,7 @@ pub struct ToolUse {
     pub input: String,
 }
 
-/// What the tool gave.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs, reason = "the names are those of WIT and the protocol")]
 pub struct ToolOutcome {
     pub id: String,
     pub content: Vec<Content>,
@@ -233,9 +189,8 @@ pub struct ToolOutcome {
     pub is_error: bool,
 }
 
-/// A tool the model may want.
+/// A tool that the model may request.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs, reason = "the names are those of WIT and the protocol")]
 pub struct SampleTool {
     pub name: String,
     pub description: Option<String>,
@@ -243,18 +198,15 @@ pub struct SampleTool {
     pub input_schema: String,
 }
 
-/// Whether the model must.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names are those of the protocol")]
 pub enum ToolChoice {
     Auto,
     Required,
     None,
 }
 
-/// Hints, 0 to 1.
+/// Values from 0 to 1.
 #[derive(Debug, Clone, Default, PartialEq)]
-#[allow(missing_docs, reason = "the names are those of WIT and the protocol")]
 pub struct ModelPreferences {
     pub hints: Vec<String>,
     pub cost: Option<f64>,
@@ -262,9 +214,7 @@ pub struct ModelPreferences {
     pub intelligence: Option<f64>,
 }
 
-/// What a model said.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs, reason = "the names are those of WIT and the protocol")]
 pub struct SampleAnswer {
     pub role: Role,
     pub content: Vec<SampleContent>,
@@ -274,14 +224,13 @@ pub struct SampleAnswer {
 
 /// A root of the client's workspace.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs, reason = "the names are those of the protocol")]
 pub struct Root {
     pub uri: String,
     pub name: Option<String>,
 }
 
 impl SampleRequest {
-    /// Bytes of text and data, as charged.
+    /// Bytes that are charged.
     pub fn size(&self) -> u64 {
         let content = |content: &SampleContent| match content {
             SampleContent::Text(text) => text.len() as u64,
@@ -296,7 +245,7 @@ impl SampleRequest {
 }
 
 impl Question {
-    /// Bytes, as charged.
+    /// Bytes that are charged.
     pub fn size(&self) -> u64 {
         match self {
             Question::Form { message, schema } => (message.len() + schema.len()) as u64,

@@ -1,17 +1,20 @@
 //! Questions without wasm and without MCP.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-use super::super::{CallContext, NoConnections};
+use super::super::connections::{Accounts, NoConnections};
+use super::super::types::{BudgetKind, CallContext, Exhaustion, Role};
 use super::*;
-use policy::{Authority, Lineage, Side};
+use async_trait::async_trait;
+use policy::{Authority, Limits, Lineage, PluginId, Side};
 use serde_json::json;
-use std::sync::Mutex;
+use platform::sync::Mutex;
+use std::sync::Arc;
 
 /// Answers from a script and remembers what was asked.
 #[derive(Default)]
 struct Script {
     abilities: Abilities,
-    replies: Mutex<Vec<Vec<Reply>>>,
+    replies: Mutex<Vec<Vec<ClientReply>>>,
     seen: Mutex<Vec<Vec<String>>>,
 }
 
@@ -21,13 +24,13 @@ impl ClientCalls for Script {
         self.abilities
     }
 
-    async fn ask(&self, inquiry: Inquiry) -> Result<Vec<Reply>, ClientError> {
-        let told = |(key, asked): &(String, Asked)| match asked {
-            Asked::Form { message, .. } => format!("{key}: {message}"),
+    async fn ask(&self, inquiry: QuestionBatch) -> Result<Vec<ClientReply>, ClientError> {
+        let describe = |(key, asked): &(String, CheckedQuestion)| match asked {
+            CheckedQuestion::Form { message, .. } => format!("{key}: {message}"),
             other => format!("{key}: {other:?}"),
         };
-        self.seen.lock().unwrap().push(inquiry.questions.iter().map(told).collect());
-        Ok(self.replies.lock().unwrap().remove(0))
+        self.seen.lock().push(inquiry.questions.iter().map(describe).collect());
+        Ok(self.replies.lock().remove(0))
     }
 }
 
@@ -43,45 +46,49 @@ fn client(script: &Arc<Script>, requests: &str, grants: &str) -> Client {
     Client::new(authority, &Limits { questions: 6, ..Limits::default() }, script.clone(), accounts)
 }
 
+fn exhausted(budget: BudgetKind, limit: u64) -> ClientError {
+    ClientError::Exhausted(Exhaustion { budget, limit })
+}
+
 fn name_form() -> Question {
     let schema = r#"{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}"#;
     Question::Form { message: "Who?".into(), schema: schema.into() }
 }
 
-fn accepted(content: serde_json::Value) -> Reply {
-    Reply::Form(Decision::Accept, Some(content))
+fn accepted(content: serde_json::Value) -> ClientReply {
+    ClientReply::Form(Consent::Accept, Some(content))
 }
 
 #[tokio::test]
-async fn a_wrong_answer_is_asked_again_and_told_why() {
+async fn an_invalid_answer_is_asked_again_with_the_reason() {
     let script = Arc::new(Script { abilities: ALL, ..Script::default() });
     let mut client = client(&script, "client.form = true", "client.form = true");
-    *script.replies.lock().unwrap() = vec![
-        vec![accepted(json!({"name": 1})), Reply::Form(Decision::Decline, None)],
-        vec![Reply::Missing("nothing".into())],
+    *script.replies.lock() = vec![
+        vec![accepted(json!({"name": 1})), ClientReply::Form(Consent::Decline, None)],
+        vec![ClientReply::Missing("nothing".into())],
         vec![accepted(json!({"name": "Ada"}))],
     ];
     let questions = vec![(Some("a".into()), name_form()), (None, name_form())];
     let answers = client.ask(questions, 0).await.unwrap();
-    let accepted = Answer::Form(FormAnswer::Accepted(r#"{"name":"Ada"}"#.into()));
-    assert_eq!(answers, [accepted, Answer::Form(FormAnswer::Declined)]);
-    let seen = script.seen.lock().unwrap().clone();
+    let accepted = ClientAnswer::Form(FormAnswer::Accepted(r#"{"name":"Ada"}"#.into()));
+    assert_eq!(answers, [accepted, ClientAnswer::Form(FormAnswer::Declined)]);
+    let seen = script.seen.lock().clone();
     assert_eq!(seen[0], ["a: Who?", "question-2: Who?"]);
     assert!(seen[1][0].contains("The last answer was not accepted: /name: "), "{seen:?}");
     assert_eq!((seen[1].len(), seen[2].clone()), (1, seen[1].clone()));
-    assert_eq!(client.asked(), 4);
+    assert_eq!(client.questions_asked(), 4);
 }
 
 #[tokio::test]
-async fn four_wrong_answers_are_enough_and_questions_run_out() {
+async fn repeated_invalid_answers_end_the_question() {
     let script = Arc::new(Script { abilities: ALL, ..Script::default() });
     let mut client = client(&script, "client.form = true", "client.form = true");
-    *script.replies.lock().unwrap() = vec![vec![accepted(json!({}))]; 10];
+    *script.replies.lock() = vec![vec![accepted(json!({}))]; 10];
     let error = client.ask(vec![(None, name_form())], 0).await.unwrap_err();
     assert!(matches!(error, ClientError::NotAnswered(reason) if reason.contains("required")));
-    assert_eq!(client.asked(), 4);
+    assert_eq!(client.questions_asked(), 4);
     let error = client.ask(vec![(None, name_form())], 0).await.unwrap_err();
-    assert_eq!(error, exhausted(Budgeted::Questions, 6));
+    assert_eq!(error, exhausted(BudgetKind::Questions, 6));
 }
 
 #[tokio::test]
@@ -94,7 +101,7 @@ async fn nothing_is_asked_without_grant_or_ability() {
     let mut unable = client(&script, "client.form = true", "client.form = true");
     let error = unable.ask(vec![(None, name_form())], 0).await.unwrap_err();
     assert_eq!(error, ClientError::Unsupported(Ability::Form));
-    assert!(unable.lacked().form && script.seen.lock().unwrap().is_empty());
+    assert!(unable.lacked().form && script.seen.lock().is_empty());
 }
 
 #[tokio::test]
@@ -105,15 +112,14 @@ async fn sampling_is_capped_and_pages_are_checked() {
         "client.sample = { calls = 9, tokens = 150 }\nclient.url = [\"x.org\"]",
     );
     let mut client = client(&script, requests, grants);
-    let message = SampleMessage { role: crate::imports::Role::User, content: vec![SampleContent::Text("hi".into())] };
+    let message = SampleMessage { role: Role::User, content: vec![SampleContent::Text("hi".into())] };
     let request = SampleRequest { messages: vec![message], max_tokens: 100, ..SampleRequest::default() };
-    let answer =
-        SampleAnswer { role: crate::imports::Role::Assistant, content: vec![], model: "m".into(), stop_reason: None };
-    *script.replies.lock().unwrap() = vec![vec![Reply::Sample(answer.clone())]];
+    let answer = SampleAnswer { role: Role::Assistant, content: vec![], model: "m".into(), stop_reason: None };
+    *script.replies.lock() = vec![vec![ClientReply::Sample(answer.clone())]];
     let first = client.ask(vec![(None, Question::Sample(request.clone()))], 0).await.unwrap();
-    assert_eq!(first, [Answer::Sample(answer)]);
+    assert_eq!(first, [ClientAnswer::Sample(answer)]);
     let second = client.ask(vec![(None, Question::Sample(request))], 0).await.unwrap_err();
-    assert_eq!(second, exhausted(Budgeted::Tokens, 150));
+    assert_eq!(second, exhausted(BudgetKind::Tokens, 150));
     for bad in ["http://x.org", "https://u:p@x.org", "javascript:alert(1)", "x.org", "file:///etc/passwd"] {
         let page = Question::Url { message: "Look".into(), target: UrlTarget::Address(bad.into()) };
         assert!(matches!(client.ask(vec![(None, page)], 0).await.unwrap_err(), ClientError::Invalid(_)), "{bad}");

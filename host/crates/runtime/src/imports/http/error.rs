@@ -1,11 +1,11 @@
-//! Why a request has no answer.
+//! Errors of a request to another server.
 
+use super::super::import_span::ErrorName;
 use policy::HttpUrlError;
 use std::time::Duration;
 
-/// Why there is no answer, or no more of it.
+/// Why there is no response, or why it ended early.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[allow(missing_docs, reason = "each variant's sentence says what its fields are")]
 pub enum HttpError {
     #[error("the request was denied")]
     Denied,
@@ -13,7 +13,7 @@ pub enum HttpError {
     Request(HttpUrlError),
     #[error("the header `{0}` cannot be sent: {1}")]
     Header(String, &'static str),
-    #[error("{0} requests were sent under this call already, which is the limit")]
+    #[error("this call has already sent {0} requests, which is the limit")]
     TooMany(u32),
     #[error("the request's body is larger than {0} bytes, which is the limit")]
     RequestTooLarge(u64),
@@ -21,7 +21,7 @@ pub enum HttpError {
     AnswerTooLarge(u64),
     #[error("the answer's headers are too many or too large")]
     AnswerHeaders,
-    #[error("the answer is compressed by `{0}`, and could not be searched for the secret that was sent")]
+    #[error("the answer is compressed with `{0}` and cannot be searched for the secret that was sent")]
     Compressed(String),
     #[error("the host's name cannot be resolved")]
     Dns,
@@ -31,16 +31,36 @@ pub enum HttpError {
     Certificate(String, String),
     #[error("TLS with `{0}` failed: {1}")]
     Tls(String, String),
-    #[error("TLS with `{0}` was not agreed upon within {t}", t = humantime::format_duration(*.1))]
+    #[error("the TLS handshake with `{0}` did not finish within {t}", t = humantime::format_duration(*.1))]
     Handshake(String, Duration),
-    #[error("there was no answer, or no end of it, within {t}", t = humantime::format_duration(*.0))]
+    #[error("there was no complete answer within {t}", t = humantime::format_duration(*.0))]
     Timeout(Duration),
     #[error("the connection ended before the answer did")]
     Incomplete,
-    #[error("the answer is no HTTP: {0}")]
+    #[error("the answer is not HTTP: {0}")]
     Protocol(String),
     #[error("the call is over")]
     Ended,
     #[error("{0}")]
     Failed(String),
+}
+
+impl ErrorName for HttpError {
+    fn error_name(&self) -> &'static str {
+        match self {
+            Self::Denied => "denied",
+            Self::Request(_) | Self::Header(..) => "invalid",
+            Self::TooMany(_) | Self::RequestTooLarge(_) => "exhausted",
+            Self::AnswerTooLarge(_) | Self::AnswerHeaders => "answer-too-large",
+            Self::Compressed(_) => "answer-compressed",
+            Self::Dns => "dns",
+            Self::Connect => "connect",
+            Self::Certificate(..) | Self::Tls(..) | Self::Handshake(..) => "tls",
+            Self::Timeout(_) => "timeout",
+            Self::Incomplete => "incomplete",
+            Self::Protocol(_) => "protocol",
+            Self::Ended => "cancelled",
+            Self::Failed(_) => "failed",
+        }
+    }
 }

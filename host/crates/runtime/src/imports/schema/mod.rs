@@ -1,55 +1,55 @@
-//! JSON Schemas of tools: compiled once per plugin, with nothing in them that could reach out or run away.
+//! JSON Schemas of tools: compiled once per plugin, without remote references, and bounded in what they cost.
 //!
-//! A stranger writes them and a stranger sends the values, so both are bounded: `cost` is what a schema may do with one
-//! place of a value, `meter` how often places are looked at.
+//! Neither the author of a schema nor the sender of a value is trusted, so both are bounded: `cost` bounds how many
+//! subschemas apply to one location of a value, `meter` how often locations are visited.
 
 mod cost;
 mod meter;
 #[cfg(test)]
 mod tests;
 
-use cost::Cost;
+use cost::SchemaCost;
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
-use meter::{Meter, Metered, Place};
+use meter::{CheckMeter, Location, Metered};
 use serde_json::{Map, Value};
 
 /// Bytes of one schema. Bounds what a list of tools costs every client.
 const MAX_BYTES: usize = 64 << 10;
-/// Nesting. Bounds recursion of whoever walks it.
+/// Nesting. Bounds recursion.
 const MAX_DEPTH: usize = 32;
-/// Objects in it, schemas all of them or nearly. Bounds what compiling it costs.
+/// JSON objects in a schema, nearly all of them subschemas. Bounds the cost of compilation.
 const MAX_OBJECTS: usize = 4_096;
-/// Places inside one another in a value, times subschemas inside one another at each. Bounds the stack.
+/// Nesting of a value times nesting of subschemas at one location. Bounds the stack.
 const MAX_LEVELS: usize = 512;
-/// A pattern's size when it is compiled, in bytes, and what a byte of text costs with patterns of this size. Bounds
-/// patterns that are short to write and large to compile, such as `(a{1,1000}){1,1000}`, and those that take as many
-/// steps for each character as they are large.
+/// Compiled sizes of patterns in bytes, and the cost of one byte of text with patterns of this size. Bounds patterns
+/// that are short but compile to something large, such as `(a{1,1000}){1,1000}`, and patterns that take a step for each
+/// of their states at each character.
 const PATTERN_SIZES: [(usize, u64); 4] = [(4 << 10, 1), (16 << 10, 4), (64 << 10, 16), (512 << 10, 128)];
-/// A pattern's cache while it is matched. Bounds what many of them keep.
+/// Cache of a pattern while it is matched. Bounds the memory of many patterns.
 const PATTERN_CACHE: usize = 256 << 10;
-/// How many patterns there may be if some are larger than this. Bounds what they keep.
+/// Number of patterns if some are larger than this. Bounds the memory that they hold.
 const LARGE: usize = 64 << 10;
 const MAX_LARGE_PATTERNS: u64 = 16;
-/// How many complaints about a value are told.
-const MAX_COMPLAINTS: usize = 3;
-/// How much of one complaint is told; the value is the guest's or the client's.
-const MAX_COMPLAINT: usize = 300;
+/// Number of errors that are reported for one value.
+const MAX_ERRORS: usize = 3;
+/// Length of one reported error; it quotes the value, which comes from the guest or the client.
+const MAX_ERROR_LENGTH: usize = 300;
 
-/// A schema that is not accepted; a sentence.
+/// A schema that is refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{0}")]
 pub struct SchemaError(String);
 
-/// A compiled schema and the document it was made of.
+/// A compiled schema and its source document.
 #[derive(Debug)]
 pub struct Schema {
     document: Map<String, Value>,
     validator: Validator<Metered>,
-    cost: Cost,
+    cost: SchemaCost,
 }
 
 impl Schema {
-    /// Compiles JSON text. The root must be an object schema: MCP has nothing else for tools.
+    /// Compiles JSON text. The root must be an object schema, as MCP requires for tools.
     pub fn compile(text: &str) -> Result<Self, SchemaError> {
         let fail = |reason: String| SchemaError(reason);
         if text.len() > MAX_BYTES {
@@ -68,55 +68,55 @@ impl Schema {
         if value.get("type") != Some(&Value::from("object")) {
             return Err(fail("its root must say `\"type\": \"object\"`".into()));
         }
-        let cost = cost::of(&value).map_err(fail)?;
+        let cost = cost::compute_cost(&value).map_err(fail)?;
         let (validator, weight) = build(&value, &cost).map_err(fail)?;
-        let cost = Cost { weight, ..cost };
+        let cost = SchemaCost { weight, ..cost };
         match value {
             Value::Object(document) => Ok(Self { document, validator, cost }),
             _ => Err(fail("its root must be an object".into())),
         }
     }
 
-    /// Without the document, which takes memory that a schema needs only to be looked at.
+    /// Drops the source document to save memory; it is needed only for listing.
     pub fn without_document(mut self) -> Self {
         self.document = Map::new();
         self
     }
 
-    /// The schema as a document.
+    /// The source document.
     pub fn document(&self) -> &Map<String, Value> {
         &self.document
     }
 
-    /// Whether a value matches; otherwise where and why not, in a sentence.
+    /// Checks a value; the error is a sentence that says where and why it does not match.
     pub fn check(&self, value: &Value) -> Result<(), String> {
-        let (places, depth) = extent(value);
+        let (locations, depth) = extent(value);
         if depth.saturating_mul(self.cost.chain) > MAX_LEVELS {
-            return Err(format!("it is nested {depth} deep, which is more than this schema can be checked for"));
+            return Err(format!("it is nested {depth} deep, which is too deep for this schema"));
         }
-        let meter = Meter::new(&self.cost, places);
-        let valid = self.validator.is_valid(Place { value, meter: Some(&meter) });
+        let meter = CheckMeter::new(&self.cost, locations);
+        let valid = self.validator.is_valid(Location { value, meter: Some(&meter) });
         match (meter.is_used_up(), valid) {
             (true, _) => {
-                Err("holding it against its schema takes too long; make it smaller, or the schema simpler".into())
+                Err("checking it against its schema takes too long; make it smaller, or the schema simpler".into())
             }
             (false, true) => Ok(()),
-            (false, false) => Err(self.complaints(value)),
+            (false, false) => Err(self.describe_errors(value)),
         }
     }
 
-    fn complaints(&self, value: &Value) -> String {
-        let meter = Meter::for_words(&self.cost);
-        let errors = self.validator.iter_errors(Place { value, meter: Some(&meter) });
+    fn describe_errors(&self, value: &Value) -> String {
+        let meter = CheckMeter::for_errors(&self.cost);
+        let errors = self.validator.iter_errors(Location { value, meter: Some(&meter) });
         if meter.is_used_up() {
-            return "it does not match its schema; where would take too long to say".into();
+            return "it does not match its schema; finding out where takes too long".into();
         }
-        errors.take(MAX_COMPLAINTS).map(|error| worded(&error)).collect::<Vec<_>>().join("; ")
+        errors.take(MAX_ERRORS).map(|error| describe(&error)).collect::<Vec<_>>().join("; ")
     }
 }
 
-/// Compiles it with the smallest patterns that suffice; also what a byte of text costs with them.
-fn build(schema: &Value, cost: &Cost) -> Result<(Validator<Metered>, u64), String> {
+/// Compiles with the smallest pattern size limit that suffices; also returns the cost of a byte of text.
+fn build(schema: &Value, cost: &SchemaCost) -> Result<(Validator<Metered>, u64), String> {
     let mut refused = String::new();
     for (size, weight) in PATTERN_SIZES {
         if weight > 1 && cost.patterns == 0 {
@@ -126,7 +126,7 @@ fn build(schema: &Value, cost: &Cost) -> Result<(Validator<Metered>, u64), Strin
             refused = format!("it has more than {MAX_LARGE_PATTERNS} patterns, and some are large");
             break;
         }
-        // The `regex` engine runs in linear time; the default one can be made to backtrack for ever.
+        // The `regex` engine runs in linear time; the default engine can be made to backtrack without end.
         let patterns = PatternOptions::regex().size_limit(size).dfa_size_limit(PATTERN_CACHE);
         let options =
             jsonschema::options_for::<Metered>().with_draft(Draft::Draft202012).with_pattern_options(patterns);
@@ -138,7 +138,7 @@ fn build(schema: &Value, cost: &Cost) -> Result<(Validator<Metered>, u64), Strin
     Err(refused)
 }
 
-/// What an author of a pattern needs to know besides.
+/// An additional hint for authors of patterns.
 fn hint(error: &ValidationError<'_>) -> String {
     match error.to_string().ends_with(r#"is not a "regex""#) {
         true => {
@@ -149,24 +149,24 @@ fn hint(error: &ValidationError<'_>) -> String {
     }
 }
 
-fn worded(error: &ValidationError<'_>) -> String {
+fn describe(error: &ValidationError<'_>) -> String {
     let mut text = match error.instance_path().as_str() {
         "" => error.to_string(),
         path => format!("{path}: {error}"),
     };
-    if text.len() > MAX_COMPLAINT {
-        text.truncate(text.floor_char_boundary(MAX_COMPLAINT));
+    if text.len() > MAX_ERROR_LENGTH {
+        text.truncate(text.floor_char_boundary(MAX_ERROR_LENGTH));
         text.push('…');
     }
     text
 }
 
-/// How many places a value has, and how deep it is.
+/// The number of locations in a value, and their depth.
 fn extent(value: &Value) -> (u64, usize) {
-    // Recursion is bounded by serde_json's own limit of 128.
-    let inside = |(places, depth): (u64, usize), item: &Value| {
+    // serde_json bounds the recursion at 128.
+    let inside = |(locations, depth): (u64, usize), item: &Value| {
         let (more, below) = extent(item);
-        (places + more, depth.max(below + 1))
+        (locations + more, depth.max(below + 1))
     };
     match value {
         Value::Array(items) => items.iter().fold((1, 1), inside),
@@ -176,7 +176,7 @@ fn extent(value: &Value) -> (u64, usize) {
 }
 
 fn depth(value: &Value) -> usize {
-    // Recursion is bounded by serde_json's own limit of 128.
+    // serde_json bounds the recursion at 128.
     match value {
         Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
         Value::Object(items) => 1 + items.values().map(depth).max().unwrap_or(0),
@@ -192,7 +192,8 @@ fn objects(value: &Value) -> usize {
     }
 }
 
-/// The first reference that leaves the document. None is ever fetched; saying so beats an error about a missing one.
+/// The first reference that leaves the document. References are never fetched; this gives a clearer error than the
+/// library's.
 fn foreign_reference(value: &Value) -> Option<&str> {
     match value {
         Value::Array(items) => items.iter().find_map(foreign_reference),

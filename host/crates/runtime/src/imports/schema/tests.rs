@@ -1,4 +1,4 @@
-//! Schemas and values of strangers.
+//! Hostile and realistic schemas and values.
 
 use super::*;
 use serde_json::json;
@@ -13,7 +13,7 @@ fn refused(schema: &Value) -> String {
 }
 
 #[test]
-fn checks_values_and_says_where() {
+fn errors_say_where_a_value_does_not_match() {
     let schema = Schema::compile(
         r#"{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}"#,
     )
@@ -25,7 +25,7 @@ fn checks_values_and_says_where() {
 }
 
 #[test]
-fn refuses_what_reaches_out_or_runs_away() {
+fn refuses_remote_references_and_backtracking() {
     for bad in [
         "{",
         "[]",
@@ -43,39 +43,39 @@ fn refuses_what_reaches_out_or_runs_away() {
 }
 
 /// Definitions that each name the next one twice.
-fn ladder(rungs: usize, rung: impl Fn(Value) -> Value) -> Value {
+fn reference_chain(steps: usize, step: impl Fn(Value) -> Value) -> Value {
     let mut definitions = Map::new();
-    for number in 0..rungs {
-        definitions.insert(format!("d{number}"), rung(json!({"$ref": format!("#/$defs/d{}", number + 1)})));
+    for number in 0..steps {
+        definitions.insert(format!("d{number}"), step(json!({"$ref": format!("#/$defs/d{}", number + 1)})));
     }
-    definitions.insert(format!("d{rungs}"), json!({"maxProperties": 0}));
+    definitions.insert(format!("d{steps}"), json!({"maxProperties": 0}));
     json!({"type": "object", "$ref": "#/$defs/d0", "$defs": definitions})
 }
 
 #[test]
-fn a_ladder_of_references_is_counted_before_it_is_compiled() {
+fn chains_of_references_are_refused_before_compilation() {
     for keyword in ["allOf", "anyOf", "oneOf"] {
         let twice = |next: Value| json!({keyword: [next, next]});
-        for rungs in [14, 30, 60] {
-            let why = refused(&ladder(rungs, twice));
-            assert!(why.contains("against one place") || why.contains("inside one another"), "{why}");
+        for steps in [14, 30, 60] {
+            let why = refused(&reference_chain(steps, twice));
+            assert!(why.contains("to one location") || why.contains("nested at one location"), "{why}");
         }
-        compile(&ladder(8, twice)).unwrap();
+        compile(&reference_chain(8, twice)).unwrap();
     }
     let branches = |next: Value| json!({"if": next, "then": next, "else": next});
-    assert!(refused(&ladder(12, branches)).contains("against one place"));
+    assert!(refused(&reference_chain(12, branches)).contains("to one location"));
     let dependent = |next: Value| json!({"dependentSchemas": {"a": next, "b": next}});
-    assert!(refused(&ladder(14, dependent)).contains("against one place"));
+    assert!(refused(&reference_chain(14, dependent)).contains("to one location"));
     let unevaluated = |next: Value| json!({"anyOf": [next], "unevaluatedProperties": false});
-    assert!(refused(&ladder(10, unevaluated)).contains("against one place"));
+    assert!(refused(&reference_chain(10, unevaluated)).contains("to one location"));
     let named = |next: Value| json!({"$dynamicAnchor": "x", "not": {"$dynamicRef": "#y"}, "allOf": [next, next]});
-    let mut anchored = ladder(13, named);
+    let mut anchored = reference_chain(13, named);
     anchored["$defs"]["d13"] = json!({"$dynamicAnchor": "y"});
-    assert!(refused(&anchored).contains("against one place"));
+    assert!(refused(&anchored).contains("to one location"));
 }
 
 #[test]
-fn what_never_ends_is_refused() {
+fn endless_recursion_is_refused() {
     for own in [
         json!({"type": "object", "anyOf": [{"$ref": "#"}, {"$ref": "#"}]}),
         json!({"type": "object", "$dynamicAnchor": "x", "allOf": [{"$dynamicRef": "#x"}]}),
@@ -95,7 +95,7 @@ fn deep(depth: usize) -> Value {
 }
 
 #[test]
-fn coming_back_to_a_place_again_and_again_ends() {
+fn repeated_visits_of_a_location_end() {
     let own = json!({"$ref": "#"});
     for keyword in ["allOf", "anyOf", "oneOf"] {
         let schema = json!({"type": "object", "properties": {"a": {keyword: [own, own]}}});
@@ -105,17 +105,17 @@ fn coming_back_to_a_place_again_and_again_ends() {
     compile(&schema).unwrap().check(&deep(100)).unwrap_err();
     // Here the library remembers nothing: 2^60 ways to the innermost place.
     let down = |next: Value| json!({"properties": {"a": {"allOf": [next, next]}}});
-    let why = compile(&ladder(60, down)).unwrap().check(&deep(60)).unwrap_err();
+    let why = compile(&reference_chain(60, down)).unwrap().check(&deep(60)).unwrap_err();
     assert!(why.contains("too long"), "{why}");
     let inside = |next: Value| json!({"items": {"allOf": [next, next]}, "contains": next});
-    let mut schema = ladder(60, inside);
+    let mut schema = reference_chain(60, inside);
     schema["properties"] = json!({"a": {"$ref": "#/$defs/d1"}});
     let value = json!({"a": (0..60).fold(json!([]), |inner, _| json!([inner]))});
     assert!(compile(&schema).unwrap().check(&value).unwrap_err().contains("too long"));
 }
 
 #[test]
-fn what_is_said_of_errors_is_bounded() {
+fn error_messages_are_bounded() {
     let alternatives: Vec<Value> = (0..200).map(|number| json!({"properties": {"a": {"const": number}}})).collect();
     let schema = json!({"type": "object", "additionalProperties": {"anyOf": alternatives}});
     let value: Map<String, Value> = (0..2_000).map(|number| (number.to_string(), json!({"a": "x"}))).collect();
@@ -148,7 +148,7 @@ fn patterns_are_bounded_in_size_number_and_text() {
 }
 
 #[test]
-fn things_that_hash_alike_are_priced() {
+fn hash_collisions_are_priced() {
     // Trees of empty arrays are all the same to the library's hash.
     fn tree(number: u32) -> Value {
         match number {
@@ -168,32 +168,32 @@ fn things_that_hash_alike_are_priced() {
 
 /// A call inside a call is checked on a fiber's stack, which has 2 MiB.
 #[test]
-fn no_stack_is_too_small() {
+fn deep_values_fit_a_small_stack() {
     let one = |next: Value| json!({"allOf": [next]});
-    let mut schema = ladder(14, one);
+    let mut schema = reference_chain(14, one);
     schema["$defs"]["d14"] = json!({"type": "object", "properties": {"a": {"oneOf": [{"$ref": "#/$defs/d0"}]}}});
     let schema = compile(&schema).unwrap();
     let mut verdicts = String::new();
     for depth in [10, 15, 60, 120] {
         let (schema, value) = (&schema, deep(depth));
         let check = move || schema.check(&value).err().unwrap_or_default();
-        let said = std::thread::scope(|scope| {
+        let error = std::thread::scope(|scope| {
             std::thread::Builder::new().stack_size(1 << 20).spawn_scoped(scope, check).unwrap().join().unwrap()
         });
-        let _ = write!(verdicts, "{said} ");
+        let _ = write!(verdicts, "{error} ");
     }
     assert!(verdicts.contains("oneOf") && verdicts.contains("nested 121 deep"), "{verdicts}");
 }
 
 #[test]
-fn what_honest_tools_say_passes() {
+fn realistic_schemas_pass() {
     // A tree, as a type that holds a list of itself.
     let tree = json!({"type": "object", "properties": {"name": {"type": "string"}, "children": {"type": "array", "items": {"$ref": "#"}}}, "required": ["name"]});
     let trees =
         (0..40).fold(json!({"name": "leaf"}), |inner, _| json!({"name": "n", "children": [inner, {"name": "leaf"}]}));
     compile(&tree).unwrap().check(&trees).unwrap();
 
-    // An expression: thirty kinds that are told apart by a field inside, all with the same two operands.
+    // An expression: thirty kinds that are distinguished by a field, all with the same two operands.
     let kind = |number: usize| json!({"type": "object", "properties": {"type": {"const": format!("op{number}")}, "left": {"$ref": "#/$defs/Expr"}, "right": {"$ref": "#/$defs/Expr"}}, "required": ["type"]});
     let kinds: Vec<Value> = (0..30).map(kind).collect();
     let expression =

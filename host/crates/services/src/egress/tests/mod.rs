@@ -1,8 +1,8 @@
-//! Egress against an internet that lies.
+//! Egress against hostile servers and name servers.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod bounds;
-mod figure;
+mod fake_network;
+mod hostile_addresses;
 mod redirects;
-mod told;
-mod world;
+mod secrets;

@@ -1,31 +1,31 @@
 //! Redirects: each hop is a request of its own.
 
-use super::world::{SECRET, World, get, ok, public, redirect, request, send};
+use super::fake_network::{FakeNetwork, SECRET, get, ok, public, redirect, request, send};
 use runtime::imports::HttpError;
 
 const FOLLOWED: &str = r#"http = [{ allow = "GET,POST http://*", redirects = 3 }]"#;
 
 #[tokio::test]
-async fn they_are_returned_unless_granted() {
-    let world = World::public(|_| redirect(302, "/b")).await;
-    let call = world.call(r#"http = [{ allow = "http://*" }]"#);
-    let (status, headers, _) = get(&world.sender(), &call, "http://a.example/").await.unwrap();
+async fn redirects_are_returned_unless_granted() {
+    let network = FakeNetwork::public(|_| redirect(302, "/b")).await;
+    let call = network.call(r#"http = [{ allow = "http://*" }]"#);
+    let (status, headers, _) = get(&network.sender(), &call, "http://a.example/").await.unwrap();
     assert!(status == 302 && headers.contains("/b"), "{headers}");
 }
 
 #[tokio::test]
 async fn at_most_three_are_followed() {
-    let world = World::public(|head| {
+    let network = FakeNetwork::public(|head| {
         let at: u32 = head.split("/r").nth(1).and_then(|rest| rest.split(' ').next()).unwrap().parse().unwrap();
         if at == 0 { ok("there") } else { redirect(302, &format!("/r{}", at - 1)) }
     })
     .await;
-    let sender = world.sender();
-    assert_eq!(get(&sender, &world.call(FOLLOWED), "http://a.example/r3").await.unwrap().2, "there");
-    assert_eq!(get(&sender, &world.call(FOLLOWED), "http://a.example/r4").await.unwrap().0, 302);
+    let sender = network.sender();
+    assert_eq!(get(&sender, &network.call(FOLLOWED), "http://a.example/r3").await.unwrap().2, "there");
+    assert_eq!(get(&sender, &network.call(FOLLOWED), "http://a.example/r4").await.unwrap().0, 302);
     let ten = FOLLOWED.replace('3', "10");
-    assert_eq!(get(&sender, &world.call(&ten), "http://a.example/r4").await.unwrap().0, 302);
-    assert_eq!(world.recorded().matches("Request").count(), 12);
+    assert_eq!(get(&sender, &network.call(&ten), "http://a.example/r4").await.unwrap().0, 302);
+    assert_eq!(network.recorded().matches("Request").count(), 12);
 }
 
 #[tokio::test]
@@ -34,7 +34,7 @@ async fn each_hop_needs_its_grant_and_its_address() {
         "inside.example" => vec![[10, 0, 0, 7].into()],
         _ => vec![public()],
     };
-    let to = |location: &'static str| World::new(names, move |_| redirect(307, location));
+    let to = |location: &'static str| FakeNetwork::new(names, move |_| redirect(307, location));
     for location in [
         "http://169.254.169.254/latest/meta-data/",
         "//169.254.169.254/latest",
@@ -45,62 +45,65 @@ async fn each_hop_needs_its_grant_and_its_address() {
         "http://b.example:8080/",
         "http://localhost./",
     ] {
-        let world = to(location).await;
-        let answer = get(&world.sender(), &world.call(FOLLOWED), "http://a.example/").await;
+        let network = to(location).await;
+        let answer = get(&network.sender(), &network.call(FOLLOWED), "http://a.example/").await;
         assert!(matches!(answer, Err(HttpError::Denied | HttpError::Request(_))), "{location}: {answer:?}");
-        assert_eq!((world.sunk(), world.reached.lock().unwrap().len()), (0, 1), "{location}");
+        assert_eq!((network.sink_connections(), network.reached.lock().len()), (0, 1), "{location}");
     }
     // From http to https and back nobody is led: the guest may look at it and ask itself.
-    let world = to("https://a.example/").await;
-    assert_eq!(get(&world.sender(), &world.call(FOLLOWED), "http://a.example/").await.unwrap().0, 307);
+    let network = to("https://a.example/").await;
+    assert_eq!(get(&network.sender(), &network.call(FOLLOWED), "http://a.example/").await.unwrap().0, 307);
 }
 
 #[tokio::test]
 async fn credentials_stay_with_their_origin() {
-    let world = World::public(|head| match head.split(' ').nth(1) {
+    let network = FakeNetwork::public(|head| match head.split(' ').nth(1) {
         Some("/same") => redirect(302, "/end"),
         Some("/other") => redirect(302, "http://b.example/back"),
         Some("/back") => redirect(302, "http://a.example/end"),
         _ => ok("end"),
     })
     .await;
-    let sender = world.sender();
+    let sender = network.sender();
     let headers = [("authorization", "Basic abc"), ("cookie", "c=1"), ("x-plain", "here")];
     for (path, kept) in [("same", true), ("other", false)] {
         let url = format!("http://a.example/{path}");
-        send(&sender, &world.call(FOLLOWED), request("GET", &url, &headers, b"")).await.unwrap();
-        let head = world.head();
+        send(&sender, &network.call(FOLLOWED), request("GET", &url, &headers, b"")).await.unwrap();
+        let head = network.head();
         assert_eq!((head.contains("Basic abc"), head.contains("c=1")), (kept, kept), "{head}");
         assert!(head.contains("here") && head.starts_with("GET /end"), "{head}");
     }
-    assert!(world.heads.lock().unwrap().iter().filter(|head| head.contains("/back")).all(|head| !head.contains("abc")));
+    assert!(
+        network.heads.lock().iter().filter(|head| head.contains("/back")).all(|head| !head.contains("abc"))
+    );
 }
 
 #[tokio::test]
 async fn a_body_is_not_sent_twice() {
-    let world = World::public(|head| if head.contains("/end") { ok("end") } else { redirect(307, "/end") }).await;
-    let sender = world.sender();
-    let asked = request("POST", "http://a.example/", &[], b"body");
-    assert_eq!(send(&sender, &world.call(FOLLOWED), asked).await.unwrap().0, 307);
-    let asked = request("POST", "http://a.example/", &[], b"");
-    assert_eq!(send(&sender, &world.call(FOLLOWED), asked).await.unwrap().0, 200);
-    assert!(world.head().starts_with("POST /end"));
+    let network =
+        FakeNetwork::public(|head| if head.contains("/end") { ok("end") } else { redirect(307, "/end") }).await;
+    let sender = network.sender();
+    let http_request = request("POST", "http://a.example/", &[], b"body");
+    assert_eq!(send(&sender, &network.call(FOLLOWED), http_request).await.unwrap().0, 307);
+    let http_request = request("POST", "http://a.example/", &[], b"");
+    assert_eq!(send(&sender, &network.call(FOLLOWED), http_request).await.unwrap().0, 200);
+    assert!(network.head().starts_with("POST /end"));
 }
 
 #[tokio::test]
-async fn a_secret_is_not_led_away() {
+async fn a_redirect_does_not_carry_a_secret() {
     let names = |_: &str, _: usize| vec![[127, 0, 0, 1].into()];
     let grants = r#"
         http = [{ allow = "http://a.example", private = true, redirects = 1 }, { allow = "http://b.example", private = true }]
         secrets = [{ name = "key", hosts = ["a.example", "b.example"] }]
     "#;
-    let world = World::here(names, |head| match head.contains("a.example") {
+    let network = FakeNetwork::here(names, |head| match head.contains("a.example") {
         true => redirect(302, "http://b.example/"),
         false => ok("end"),
     })
     .await;
-    let asked = request("GET", "http://a.example/", &[("x-key", "{{secret:key}}")], b"");
-    assert_eq!(send(&world.sender(), &world.call(grants), asked).await.unwrap().2, "end");
-    let heads = world.heads.lock().unwrap();
+    let http_request = request("GET", "http://a.example/", &[("x-key", "{{secret:key}}")], b"");
+    assert_eq!(send(&network.sender(), &network.call(grants), http_request).await.unwrap().2, "end");
+    let heads = network.heads.lock();
     assert!(heads[0].contains(SECRET) && !heads[1].contains("x-key") && !heads[1].contains("secret"), "{heads:?}");
 }

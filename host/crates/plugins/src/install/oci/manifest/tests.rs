@@ -1,4 +1,4 @@
-//! Manifests: what is read, and what is refused.
+//! Accepted and refused manifests.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use super::*;
@@ -18,30 +18,35 @@ fn image() -> Value {
     })
 }
 
-fn meaning(manifest: &Value, content_type: &str, legacy: bool) -> Result<Meaning, String> {
-    let document = Document::parse(manifest.to_string().as_bytes(), content_type);
-    document.and_then(|document| document.meaning(legacy)).map_err(|error| error.to_string())
+fn content(manifest: &Value, content_type: &str, legacy: bool) -> Result<ManifestContent, String> {
+    let document = ManifestDocument::parse(manifest.to_string().as_bytes(), content_type);
+    document.and_then(|document| document.into_content(legacy)).map_err(|error| error.to_string())
 }
 
 #[test]
-fn a_component_is_read() {
-    let Meaning::Component { config, layer, .. } = meaning(&image(), IMAGE, false).unwrap() else { panic!("an index") };
+fn the_manifest_of_a_component_is_accepted() {
+    let ManifestContent::Component { config, layer, .. } = content(&image(), IMAGE, false).unwrap() else {
+        panic!("an index")
+    };
     assert_eq!((config.size, layer.size, layer.digest().unwrap().as_str()), (10, 100, HEX));
     let mut quiet = image();
     quiet["mediaType"].take();
-    assert!(meaning(&quiet, "application/vnd.oci.image.manifest.v1+json; charset=utf-8", false).is_ok());
+    assert!(content(&quiet, "application/vnd.oci.image.manifest.v1+json; charset=utf-8", false).is_ok());
 }
 
 #[test]
-fn an_index_has_one_for_us() {
+fn an_index_must_have_one_manifest_for_wasm() {
     let entry = |architecture: &str| {
         let mut entry = descriptor(IMAGE, 100);
         entry["platform"] = json!({"architecture": architecture, "os": "x"});
         entry
     };
     let index = |entries: Value| json!({"schemaVersion": 2, "mediaType": INDEX, "manifests": entries});
-    assert!(matches!(meaning(&index(json!([entry("amd64"), entry("wasm")])), INDEX, false), Ok(Meaning::Index(_))));
-    assert!(matches!(meaning(&index(json!([descriptor(IMAGE, 1)])), INDEX, false), Ok(Meaning::Index(_))));
+    assert!(matches!(
+        content(&index(json!([entry("amd64"), entry("wasm")])), INDEX, false),
+        Ok(ManifestContent::Index(_))
+    ));
+    assert!(matches!(content(&index(json!([descriptor(IMAGE, 1)])), INDEX, false), Ok(ManifestContent::Index(_))));
     let many: Vec<_> = (0..65).map(|_| descriptor(IMAGE, 1)).collect();
     for (entries, words) in [
         (json!([]), "0 manifests"),
@@ -51,15 +56,15 @@ fn an_index_has_one_for_us() {
         (json!([descriptor(IMAGE, MAX_MANIFEST + 1)]), "larger than the limit"),
         (json!(many), "a list of 65"),
     ] {
-        let error = meaning(&index(entries), INDEX, false).unwrap_err();
+        let error = content(&index(entries), INDEX, false).unwrap_err();
         assert!(error.contains(words), "{words}: {error}");
     }
 }
 
 #[test]
-fn everything_else_is_refused() {
-    type Change = fn(&mut Value);
-    let cases: [(Change, &str); 22] = [
+fn other_manifests_are_refused() {
+    type Edit = fn(&mut Value);
+    let cases: [(Edit, &str); 22] = [
         (|m| m["schemaVersion"] = json!(1), "neither"),
         (|m| m["mediaType"] = json!(INDEX), "another type"),
         (|m| m["config"]["mediaType"] = json!("application/vnd.oci.image.config.v1+json"), "its configuration is"),
@@ -89,27 +94,27 @@ fn everything_else_is_refused() {
     for (change, words) in cases {
         let mut manifest = image();
         change(&mut manifest);
-        let error = meaning(&manifest, IMAGE, false).unwrap_err();
+        let error = content(&manifest, IMAGE, false).unwrap_err();
         assert!(error.contains(words), "{words}: {error}\n{manifest}");
     }
-    assert!(meaning(&image(), "text/html", false).unwrap_err().contains("sent as `text/html`"));
-    assert!(meaning(&image(), INDEX, false).is_err());
+    assert!(content(&image(), "text/html", false).unwrap_err().contains("sent as `text/html`"));
+    assert!(content(&image(), INDEX, false).is_err());
     for text in ["", "<html>", "[]", "null", "{\"schemaVersion\":2,\"schemaVersion\":2}"] {
-        assert!(Document::parse(text.as_bytes(), IMAGE).is_err(), "{text}");
+        assert!(ManifestDocument::parse(text.as_bytes(), IMAGE).is_err(), "{text}");
     }
     let deep = "[".repeat(100_000);
-    assert!(Document::parse(deep.as_bytes(), IMAGE).is_err());
+    assert!(ManifestDocument::parse(deep.as_bytes(), IMAGE).is_err());
 }
 
 #[test]
-fn the_old_type_only_where_it_is_asked_for() {
+fn the_legacy_media_type_is_accepted_only_if_enabled() {
     let mut old = image();
     old["layers"][0]["mediaType"] = json!(LEGACY_WASM);
-    assert!(meaning(&old, IMAGE, true).is_ok());
+    assert!(content(&old, IMAGE, true).is_ok());
 }
 
 #[test]
-fn a_configuration_belongs_to_its_component() {
+fn the_configuration_must_name_the_component() {
     let layer = Digest::parse(HEX).unwrap();
     let check = |config: Value| check_config(config.to_string().as_bytes(), &layer);
     check(json!({"architecture": "wasm", "os": "wasip2", "layerDigests": [HEX], "component": {"imports": []}}))

@@ -1,0 +1,202 @@
+//! Decides what servers want: rules first, then earlier decisions of the user, then the user.
+//!
+//! A request for the user waits under a number until the user decides or the server stops waiting. The user interface
+//! reads [`AgentEvent`]s; nothing here prints.
+
+mod event;
+mod handler;
+mod pending;
+mod questions;
+mod request;
+
+pub use event::{AgentEvent, CallOutcome};
+pub use request::{ApprovalDecision, ApprovalRequest, DecisionError};
+
+use crate::memory::{Memory, MemoryFile, UnfinishedCall};
+use crate::reactions::TriggeredReaction;
+use crate::rules::{ApprovalRule, Rules};
+use crate::transcript::Transcript;
+use pending::PendingApprovals;
+use runtime::imports::{ModelProvider, Root, ToolCaller};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use tokio::sync::mpsc;
+
+/// Queued events. Bounds what a flood of server messages makes the agent keep. Further events are dropped, except
+/// results and requests for the user, which wait.
+const MAX_QUEUED_EVENTS: usize = 1_024;
+/// The source of a decision that needed an absent user.
+const NOBODY: &str = "nobody is there to decide";
+
+/// Approves reverse calls and reactions, and answers questions of servers.
+pub struct Approvals {
+    rules: Rules,
+    memory: Arc<MemoryFile>,
+    attended: bool,
+    model: Option<Arc<dyn ModelProvider>>,
+    roots: Vec<Root>,
+    tools: OnceLock<Arc<dyn ToolCaller>>,
+    transcript: Arc<Transcript>,
+    pending: Mutex<PendingApprovals>,
+    calls: Mutex<HashMap<String, u64>>,
+    events: mpsc::Sender<AgentEvent>,
+}
+
+pub struct ApprovalsOptions {
+    pub rules: Rules,
+    /// Holds the user's earlier decisions.
+    pub memory: Arc<MemoryFile>,
+    /// Whether a user is present.
+    pub attended: bool,
+    /// Answers requests to a model. Without one the user answers.
+    pub model: Option<Arc<dyn ModelProvider>>,
+    /// Folders that servers may see.
+    pub roots: Vec<Root>,
+}
+
+impl Approvals {
+    /// Returns the queue of events as well.
+    pub fn new(options: ApprovalsOptions) -> (Arc<Self>, mpsc::Receiver<AgentEvent>) {
+        let (events, queue) = mpsc::channel(MAX_QUEUED_EVENTS);
+        let ApprovalsOptions { rules, memory, attended, model, roots } = options;
+        let approvals = Self {
+            rules,
+            memory,
+            attended,
+            model,
+            roots,
+            tools: OnceLock::new(),
+            transcript: Arc::default(),
+            pending: Mutex::default(),
+            calls: Mutex::default(),
+            events,
+        };
+        (Arc::new(approvals), queue)
+    }
+
+    /// Sets the tools that servers may be offered. Edited arguments must match their schemas. Only the first call counts.
+    pub fn set_tools(&self, tools: Arc<dyn ToolCaller>) {
+        let _ = self.tools.set(tools);
+    }
+
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    pub fn memory(&self) -> &Arc<MemoryFile> {
+        &self.memory
+    }
+
+    pub fn transcript(&self) -> &Arc<Transcript> {
+        &self.transcript
+    }
+
+    /// Registers a call of the agent. Events of its task are reported under the number `call`.
+    pub fn call_started(&self, call: u64, open: UnfinishedCall) {
+        let tool = format!("{}.{}", open.server, open.tool);
+        let arguments = serde_json::to_string(&open.arguments).unwrap_or_default();
+        self.transcript.call_started(call, self.rules.chunks(&open.server), &tool, &arguments);
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner).insert(open.correlation_id.clone(), call);
+        self.remember(|memory| memory.calls.push(open));
+    }
+
+    /// Ends a call: reports the outcome after all its other events. With `keep` the call stays in the memory, so that
+    /// the user can repeat it.
+    pub async fn call_ended(&self, task: &str, outcome: CallOutcome, keep: bool) {
+        let Some(call) = self.calls.lock().unwrap_or_else(PoisonError::into_inner).remove(task) else { return };
+        self.remember(|memory| match memory.call(task) {
+            // Process 0: no process runs the call.
+            Some(open) if keep => open.process = 0,
+            _ => memory.remove_call(task),
+        });
+        self.transcript.call_ended(call, &outcome.content, outcome.is_error);
+        let _ = self.events.send(AgentEvent::CallEnded { call, outcome }).await;
+    }
+
+    /// Requests that wait for the user, the oldest first.
+    pub fn pending_requests(&self) -> Vec<(u64, Arc<ApprovalRequest>)> {
+        self.pending().all()
+    }
+
+    /// Decides a request; without a number the oldest.
+    pub fn decide(&self, id: Option<u64>, decision: ApprovalDecision) -> Result<(u64, Arc<ApprovalRequest>), DecisionError> {
+        self.pending().decide(id, decision)
+    }
+
+    /// Decides whether an event may start the call that the user has configured for it.
+    pub async fn may_react(&self, server: &str, triggered: &TriggeredReaction) -> bool {
+        let subject = format!("event {}", triggered.event.name);
+        let matched = self.rules.reaction(server, &triggered.event.name);
+        let decision = match matched.rule {
+            ApprovalRule::Allow => {
+                self.report_decision(server, &subject, "react", matched.source);
+                return true;
+            }
+            ApprovalRule::Deny(_) => {
+                self.report_decision(server, &subject, "ignore", matched.source);
+                return false;
+            }
+            ApprovalRule::Ask | ApprovalRule::OncePerTask => {
+                self.ask_user(ApprovalRequest::Reaction { server: server.to_owned(), triggered: triggered.clone() }).await
+            }
+        };
+        let (decision, source) = match decision {
+            Some(ApprovalDecision::Deny(_) | ApprovalDecision::Cancel) => ("ignore", "the user"),
+            Some(_) => ("react", "the user"),
+            None => ("ignore", NOBODY),
+        };
+        self.report_decision(server, &subject, decision, source.to_owned());
+        decision == "react"
+    }
+
+    /// Queues an event, or drops it when the queue is full.
+    fn send_event(&self, event: AgentEvent) {
+        let _ = self.events.try_send(event);
+    }
+
+    fn report_decision(&self, server: &str, subject: &str, decision: &str, source: String) {
+        let (server, subject, decision) = (server.to_owned(), subject.to_owned(), decision.to_owned());
+        self.send_event(AgentEvent::Decided { server, subject, decision, source });
+    }
+
+    fn pending(&self) -> MutexGuard<'_, PendingApprovals> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the user to decide. None when no user is present, when too many requests wait, or when it is withdrawn.
+    async fn ask_user(&self, request: ApprovalRequest) -> Option<ApprovalDecision> {
+        if !self.attended {
+            return None;
+        }
+        let request = Arc::new(request);
+        let (id, decision) = self.pending().add(request.clone())?;
+        // Withdrawn when the server stops waiting, which drops this future.
+        let _guard = PendingGuard { approvals: self, id };
+        let _ = self.events.send(AgentEvent::ApprovalRequested(id, request)).await;
+        decision.await.ok()
+    }
+
+    fn remember(&self, change: impl FnOnce(&mut Memory)) {
+        if let Err(error) = self.memory.change(change) {
+            tracing::warn!("{error}");
+        }
+    }
+}
+
+
+/// Keeps a request pending until it is dropped.
+struct PendingGuard<'a> {
+    approvals: &'a Approvals,
+    id: u64,
+}
+
+impl Drop for PendingGuard<'_> {
+    fn drop(&mut self) {
+        if self.approvals.pending().withdraw(self.id) {
+            self.approvals.send_event(AgentEvent::ApprovalWithdrawn(self.id));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

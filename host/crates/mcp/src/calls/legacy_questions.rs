@@ -1,0 +1,114 @@
+//! Questions to clients of 2025-11-25: requests of the server on the stream of the request they belong to.
+
+use super::wait_permits::WaitPermit;
+use crate::client::pending::{PendingQuestions, PendingRequest};
+use crate::reverse::request;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use futures::future::join_all;
+use platform::random::random_bytes;
+use protocol::questions;
+use rmcp::model::{ClientResult, ElicitRequestParams, ErrorCode, InputRequest, ServerRequest};
+use rmcp::service::{Peer, PeerRequestOptions, RoleServer, ServiceError};
+use runtime::imports::{CheckedQuestion, ClientError, ClientReply};
+use std::pin::pin;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// Asks the client and passes its answer on. Questions that are not answered in time, or before the call is `over`, are
+/// withdrawn, so that no client keeps showing them.
+pub(crate) async fn ask(
+    peer: Peer<RoleServer>,
+    ask: PendingRequest,
+    correlation: Option<&str>,
+    over: CancellationToken,
+    permit: Arc<WaitPermit>,
+) {
+    match ask {
+        PendingRequest::Questions(questions) => ask_questions(peer, questions, correlation, over).await,
+        PendingRequest::ReverseCall(call) => request::send(peer, call, over).await,
+    }
+    drop(permit);
+}
+
+async fn ask_questions(
+    peer: Peer<RoleServer>,
+    pending: PendingQuestions,
+    correlation: Option<&str>,
+    over: CancellationToken,
+) {
+    let timeout = pending.timeout();
+    let replies = match pending.requests(correlation) {
+        Err(error) => Err(ClientError::Failed(error.message.into_owned())),
+        Ok(mut requests) => {
+            let void = over.child_token();
+            let asking =
+                pending.questions().iter().map(|(key, question)| ask_one(&peer, question, requests.remove(key), &void));
+            let mut asking = pin!(join_all(asking.collect::<Vec<_>>()));
+            match tokio::time::timeout(timeout, &mut asking).await {
+                Ok(_) if over.is_cancelled() => Err(ClientError::Cancelled),
+                Ok(replies) => Ok(replies),
+                Err(_) => {
+                    void.cancel();
+                    asking.await;
+                    Err(ClientError::Timeout(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX)))
+                }
+            }
+        }
+    };
+    pending.answer(replies);
+}
+
+async fn ask_one(
+    peer: &Peer<RoleServer>,
+    question: &CheckedQuestion,
+    request: Option<InputRequest>,
+    void: &CancellationToken,
+) -> ClientReply {
+    let failed = |error: ServiceError| ClientReply::Failed(format!("the client did not answer: {error}"));
+    let request = match request.ok_or("it is missing".to_owned()).and_then(server_request) {
+        Ok(request) => request,
+        Err(reason) => return ClientReply::Failed(format!("the question cannot be sent to this client: {reason}")),
+    };
+    let mut sent = match peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await {
+        Ok(sent) => sent,
+        Err(error) => return failed(error),
+    };
+    let answered = tokio::select! {
+        biased;
+        answered = &mut sent.rx => answered.unwrap_or(Err(ServiceError::TransportClosed)),
+        () = void.cancelled() => {
+            // The client may be gone.
+            let _ = sent.cancel(Some("the answer is no longer needed".into())).await;
+            return ClientReply::Failed("withdrawn".into());
+        }
+    };
+    match answered {
+        Ok(result) => match serde_json::to_value::<ClientResult>(result) {
+            Ok(value) => questions::reply_from_json(question, value),
+            Err(error) => ClientReply::Failed(error.to_string()),
+        },
+        // Clients answer with an error when a person refuses a request to their model.
+        Err(ServiceError::McpError(error)) if error.code != ErrorCode::METHOD_NOT_FOUND => {
+            ClientReply::Refused(error.message.into_owned())
+        }
+        Err(error) => failed(error),
+    }
+}
+
+/// The question as a request of this revision.
+fn server_request(request: InputRequest) -> Result<ServerRequest, String> {
+    Ok(match request {
+        InputRequest::CreateMessage(request) => ServerRequest::CreateMessageRequest(request),
+        InputRequest::Elicitation(mut request) => {
+            if let ElicitRequestParams::UrlElicitationParams { elicitation_id, .. } = &mut request.params {
+                // This revision requires an id, which the next one dropped.
+                let id = random_bytes::<16>().map_err(|error| error.to_string())?;
+                *elicitation_id = URL_SAFE_NO_PAD.encode(id);
+            }
+            ServerRequest::ElicitRequest(request)
+        }
+        InputRequest::ListRoots(request) => ServerRequest::ListRootsRequest(request),
+        _ => return Err("it is of a kind that this revision does not have".into()),
+    })
+}

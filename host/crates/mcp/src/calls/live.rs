@@ -1,0 +1,266 @@
+//! A call in progress, which may outlive the request that began it. In 2026-07-28 a question ends the request: the call
+//! is parked, and a later request resumes it. In 2025-11-25 the question is sent on the stream of the request.
+
+use super::legacy_questions;
+use super::output::CallOutcome;
+use super::wait_permits::WaitPermits;
+use crate::client::asker::QueuedClient;
+use crate::client::chunk_record::ChunkRecord;
+use crate::client::pending::{PendingRequest, PendingRequests};
+use crate::client::stream::{EventQueue, EventStream, NotificationSender};
+use crate::client::view::{RequestInput, RequestView};
+use crate::request_context::{self, is_stateless};
+use crate::reverse::{LaneResources, LaneRouter};
+use futures::StreamExt;
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
+use policy::{Overflow, Principal};
+use protocol::names::CALL_META;
+use rmcp::model::MetaObject;
+use rmcp::service::{RequestContext, RoleServer};
+use runtime::engine::{ComputePoll, Heavy, poll_compute};
+use runtime::imports::{CallSink, ClientCalls, ToolCaller};
+use serde_json::Value;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+pub(crate) struct LiveCall {
+    call: BoxFuture<'static, CallOutcome>,
+    /// Whether its answer is heavy.
+    heavy: Heavy,
+    stream: EventStream,
+    view: Arc<RequestView>,
+    cancel: CancellationToken,
+    /// What earlier rounds left to be asked first.
+    unasked: Vec<PendingRequest>,
+}
+
+/// What connects a call to its client.
+pub(crate) struct ClientLinks {
+    pub(crate) sink: Arc<dyn CallSink>,
+    pub(crate) client: Arc<dyn ClientCalls>,
+    pub(crate) agent: Arc<dyn ToolCaller>,
+    pub(crate) cancel: CancellationToken,
+}
+
+/// How a call that begins is set up.
+pub(crate) struct CallSetup {
+    pub(crate) principal: Principal,
+    pub(crate) stateless: bool,
+    pub(crate) overflow: Overflow,
+    pub(crate) record: ChunkRecord,
+}
+
+/// How a round ended.
+pub(crate) enum RoundEnd {
+    Done(CallOutcome),
+    Waiting(Box<LiveCall>, PendingRequests),
+}
+
+/// How long a round that asks something waits for nested calls that still compute, so that their questions are asked
+/// too.
+const NESTED_GRACE: Duration = Duration::from_millis(100);
+
+impl LiveCall {
+    /// `make_call` creates the call from its links to the client.
+    pub(crate) fn begin<F>(lanes: &LaneResources, setup: CallSetup, input: RequestInput, make_call: F) -> Self
+    where
+        F: FnOnce(ClientLinks) -> BoxFuture<'static, CallOutcome>,
+    {
+        let CallSetup { principal, stateless, overflow, record } = setup;
+        let (queue, stream) = EventQueue::new(overflow, record);
+        let view = Arc::new(RequestView::new(input));
+        let cancel = CancellationToken::new();
+        let client = Arc::new(QueuedClient { view: view.clone(), queue: queue.sender() });
+        let agent = Arc::new(LaneRouter::new(lanes, principal, view.clone(), queue.sender(), stateless));
+        let call = make_call(ClientLinks { sink: Arc::new(queue), client, agent, cancel: cancel.clone() });
+        let heavy = Heavy::default();
+        let watched = heavy.clone();
+        let call = Box::pin(async move { watched.run(call).await });
+        Self { call, heavy, stream, view, cancel, unasked: Vec::new() }
+    }
+
+    /// Adds to the `_meta` of a result that ends a round before the call is done.
+    pub(crate) fn extend_meta(&self, mut meta: MetaObject) -> MetaObject {
+        meta.insert(CALL_META.to_owned(), Value::from(&**self.stream.record().call_id()));
+        meta
+    }
+
+    /// Continues under another request, which brings answers to what was pending.
+    pub(crate) fn resume(mut self, pending: PendingRequests, input: RequestInput) -> Self {
+        self.view.set_request(input);
+        self.unasked = pending.answer_from(&self.view);
+        self
+    }
+
+    /// Runs the call under a request until it is done or, in a stateless protocol, asks something.
+    pub(crate) async fn serve(
+        self,
+        permits: &Arc<WaitPermits>,
+        principal: &Principal,
+        correlation: Option<&str>,
+        context: &RequestContext<RoleServer>,
+    ) -> RoundEnd {
+        let LiveCall { mut call, heavy, mut stream, view, cancel, unasked } = self;
+        let stateless = is_stateless(context);
+        let record = stream.record();
+        let sender = NotificationSender::new(context, &record);
+        let mut early_outcome = None;
+        if !unasked.is_empty() {
+            match collect_requests(&mut call, &mut stream, &sender, &view, unasked).await {
+                Ok(Some(pending)) => {
+                    let live = LiveCall { call, heavy, stream, view, cancel, unasked: Vec::new() };
+                    return RoundEnd::Waiting(Box::new(live), pending);
+                }
+                Ok(None) => {}
+                Err(outcome) => early_outcome = Some(outcome),
+            }
+        }
+        let mut asked = FuturesUnordered::<BoxFuture<'_, ()>>::new();
+        let mut permit = Weak::new();
+        let over = CancellationToken::new();
+        let mut forwarding = Some(stream.forward(sender.clone()));
+        let outcome = loop {
+            if let Some(outcome) = early_outcome.take() {
+                break outcome;
+            }
+            let forward = async {
+                match forwarding.as_mut() {
+                    Some(forwarding) => forwarding.await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                outcome = &mut call => break outcome,
+                (mut stream, event) = forward => {
+                    forwarding = None;
+                    match event {
+                        Some(ask) if stateless => {
+                            let asks = vec![ask];
+                            match collect_requests(&mut call, &mut stream, &sender, &view, asks).await {
+                                Ok(None) => forwarding = Some(stream.forward(sender.clone())),
+                                Ok(Some(pending)) => {
+                                    let live = LiveCall { call, heavy, stream, view, cancel, unasked: Vec::new() };
+                                    return RoundEnd::Waiting(Box::new(live), pending);
+                                }
+                                Err(outcome) => {
+                                    // Its last events are still to be sent.
+                                    forwarding = Some(stream.forward(sender.clone()));
+                                    break outcome;
+                                }
+                            }
+                        }
+                        Some(ask) => {
+                            // A call needs one permit, however many requests it waits for.
+                            match permit.upgrade().map_or_else(|| permits.acquire(principal).map(Arc::new), Ok) {
+                                Ok(held) => {
+                                    permit = Arc::downgrade(&held);
+                                    let (peer, over) = (context.peer.clone(), over.clone());
+                                    asked.push(Box::pin(legacy_questions::ask(peer, ask, correlation, over, held)));
+                                }
+                                Err(limit) => ask.refuse_over_limit(limit),
+                            }
+                            forwarding = Some(stream.forward(sender.clone()));
+                        }
+                        // The client is gone; the call ends by itself.
+                        None => {}
+                    }
+                }
+                Some(()) = asked.next() => {}
+                () = context.ct.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),
+            }
+        };
+        // Withdraws what a cancelled call still waits for.
+        over.cancel();
+        while asked.next().await.is_some() {}
+        // Dropping the call closes the queue; its last events are sent before the result.
+        drop(call);
+        if let Some(forwarding) = forwarding {
+            context.ct.run_until_cancelled(forwarding).await;
+        }
+        if let (Some(who), Some(answer)) = (heavy.who(), request_context::heavy(&context.extensions)) {
+            answer.set(who.clone());
+        }
+        RoundEnd::Done(outcome.map(|output| output.with_chunk_summary(&record)))
+    }
+}
+
+/// Collects everything that a call waits for at this moment, so that one round asks for all of it. Events emitted
+/// before are sent. None if the call waits for nothing any more; the error is the outcome of a call that ended.
+async fn collect_requests(
+    call: &mut BoxFuture<'static, CallOutcome>,
+    stream: &mut EventStream,
+    sender: &NotificationSender,
+    view: &RequestView,
+    mut asks: Vec<PendingRequest>,
+) -> Result<Option<PendingRequests>, CallOutcome> {
+    let mut grace = pin!(tokio::time::sleep(NESTED_GRACE));
+    while view.is_working(count_questions(&asks)) {
+        let event = tokio::select! {
+            biased;
+            outcome = &mut *call => return Err(outcome),
+            event = stream.next() => event,
+            () = &mut grace => break,
+        };
+        let Some(event) = event else { break };
+        stream.send_or_collect(event, sender, &mut asks).await;
+    }
+    loop {
+        // A nested call that begins only now may compute for any time.
+        let late = async {
+            grace.as_mut().await;
+            while !view.is_working(count_questions(&asks)) {
+                tokio::time::sleep(NESTED_GRACE).await;
+            }
+        };
+        tokio::select! {
+            biased;
+            ended = run_until_waiting(call) => if let Some(outcome) = ended {
+                return Err(outcome);
+            },
+            () = late => if let ComputePoll::Ready(outcome) = forget_waker(call) {
+                return Err(outcome);
+            },
+        }
+        // Draining a full queue lets guests continue that were blocked by it.
+        if !stream.drain(sender, &mut asks).await {
+            return Ok(PendingRequests::from_requests(asks));
+        }
+    }
+}
+
+/// Runs a call until it only waits, so that everything it asks at once is in the queue, or until it ends.
+async fn run_until_waiting(call: &mut BoxFuture<'static, CallOutcome>) -> Option<CallOutcome> {
+    poll_fn(|cx| {
+        loop {
+            match forget_waker(call) {
+                ComputePoll::Ready(outcome) => return Poll::Ready(Some(outcome)),
+                ComputePoll::Waiting => return Poll::Ready(None),
+                ComputePoll::Computing => {}
+            }
+            match poll_compute(call, cx) {
+                ComputePoll::Ready(outcome) => return Poll::Ready(Some(outcome)),
+                ComputePoll::Computing => return Poll::Pending,
+                // It began to wait just now; poll again, so that it forgets this task.
+                ComputePoll::Waiting => {}
+            }
+        }
+    })
+    .await
+}
+
+/// Polls a waiting call with a waker that does nothing. Its timers and channels hold the waker of the task of the
+/// request that ends now, and would keep that task's memory while the call is parked. The request that resumes the call
+/// polls it again.
+fn forget_waker(call: &mut BoxFuture<'static, CallOutcome>) -> ComputePoll<CallOutcome> {
+    poll_compute(call, &mut Context::from_waker(Waker::noop()))
+}
+
+fn count_questions(asks: &[PendingRequest]) -> usize {
+    asks.iter().filter(|ask| matches!(ask, PendingRequest::Questions(_))).count()
+}

@@ -1,0 +1,76 @@
+//! Calls that wait, between two requests, for their client to return with answers.
+
+use super::live::LiveCall;
+use super::parking_store::{ParkingError, ParkingStore};
+use super::seal::RequestBinding;
+use super::wait_permits::WaitPermits;
+use crate::client::pending::{PendingRequests, ResumeToken};
+use platform::clock::Clock;
+use policy::{ParkedCallLimits, Principal};
+use std::sync::Arc;
+
+/// The parked calls of a process, and the permits of those that wait on their own streams instead.
+pub struct ParkedCalls {
+    store: Arc<ParkingStore<(LiveCall, PendingRequests)>>,
+    permits: Arc<WaitPermits>,
+}
+
+impl ParkedCalls {
+    pub fn new(limits: ParkedCallLimits, clock: Arc<dyn Clock>) -> std::io::Result<Arc<Self>> {
+        let permits = Arc::new(WaitPermits::new(limits.clone()));
+        Ok(Arc::new(Self { store: ParkingStore::new(limits, clock)?, permits }))
+    }
+
+    /// How many calls are parked now.
+    pub fn count(&self) -> usize {
+        self.store.len()
+    }
+
+    pub(crate) fn wait_permits(&self) -> &Arc<WaitPermits> {
+        &self.permits
+    }
+
+    /// Parks a call and returns the token that resumes it. Other calls may have to make room.
+    pub(crate) fn park(
+        &self,
+        call: LiveCall,
+        pending: PendingRequests,
+        principal: &Principal,
+        binding: &RequestBinding,
+    ) -> std::io::Result<String> {
+        let binding = binding.with_resume_token(pending.resume_token());
+        let (bytes, keep) = (pending.bytes(), pending.timeout());
+        self.store.park((call, pending), principal, bytes, keep, &binding)
+    }
+
+    /// Takes out the call behind a token, which works once and only as the kind of token that it is. The error is a
+    /// sentence for the client.
+    pub(crate) fn take(
+        &self,
+        token: &str,
+        kind: ResumeToken,
+        binding: &RequestBinding,
+    ) -> Result<(LiveCall, PendingRequests), &'static str> {
+        self.store.take(token, &binding.with_resume_token(kind)).map_err(|error| describe(error, kind))
+    }
+}
+
+/// Says as little as possible to a client that guesses tokens, and why the call is gone to one that had the token.
+fn describe(error: ParkingError, kind: ResumeToken) -> &'static str {
+    match (kind, error) {
+        (ResumeToken::RequestState, ParkingError::Invalid) => "Invalid or expired requestState",
+        (ResumeToken::Continuation, ParkingError::Invalid) => "Invalid or expired continuation",
+        (ResumeToken::RequestState, ParkingError::Expired) => {
+            "Invalid or expired requestState: nobody answered in time, and the call was given up; call again without requestState"
+        }
+        (ResumeToken::RequestState, ParkingError::Evicted) => {
+            "Invalid or expired requestState: too many calls were waiting for answers, and this one was given up; call again without requestState"
+        }
+        (ResumeToken::Continuation, ParkingError::Expired) => {
+            "Invalid or expired continuation: no outcomes came in time, and the call was given up; call again without it"
+        }
+        (ResumeToken::Continuation, ParkingError::Evicted) => {
+            "Invalid or expired continuation: too many calls were waiting, and this one was given up; call again without it"
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Tokens for parked calls: only the call's own client can use one, for the same request, until it expires.
+//!
+//! A token is an id and an expiry, sealed with XChaCha20-Poly1305 under a key that lives as long as the process; the
+//! call itself never leaves the process. The request is authenticated with it, so that a token does not open for
+//! another principal, method, tool, argument or plugin version.
+
+use crate::client::pending::ResumeToken;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chacha20poly1305::aead::{Aead, KeyInit, Payload};
+use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use platform::random::random_bytes;
+use policy::Principal;
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+/// Bytes of a nonce, which is random for each token.
+const NONCE_SIZE: usize = 24;
+/// Bytes of id and expiry.
+const PAYLOAD_SIZE: usize = 16 + 8;
+
+/// Random.
+pub(crate) type ParkedId = [u8; 16];
+
+pub(crate) struct TokenSealer(XChaCha20Poly1305);
+
+/// What a token is bound to: everything that must be the same in the request that resumes the call.
+#[derive(Clone)]
+pub(crate) struct RequestBinding(Vec<u8>);
+
+impl RequestBinding {
+    pub(crate) fn new(principal: &Principal, method: &str, target: &str, arguments: &Value, plugin: &str) -> Self {
+        let arguments = digest(arguments);
+        let mut bound = Vec::new();
+        for part in [principal.as_str().as_bytes(), method.as_bytes(), target.as_bytes(), &arguments, plugin.as_bytes()]
+        {
+            bound.extend((part.len() as u64).to_le_bytes());
+            bound.extend(part);
+        }
+        Self(bound)
+    }
+
+    /// Binds it to a kind of token too, so that no token works as the other kind.
+    pub(crate) fn with_resume_token(&self, kind: ResumeToken) -> Self {
+        let mut bound = self.0.clone();
+        bound.push(match kind {
+            ResumeToken::RequestState => 0,
+            ResumeToken::Continuation => 1,
+        });
+        Self(bound)
+    }
+}
+
+/// Does not depend on the order of keys.
+fn digest(value: &Value) -> [u8; 32] {
+    let mut sha = Sha256::new();
+    let mut kind = |tag: &[u8], length: usize| {
+        sha.update(tag);
+        sha.update((length as u64).to_le_bytes());
+    };
+    match value {
+        Value::Object(fields) => {
+            kind(b"object", fields.len());
+            let mut sorted: Vec<_> = fields.iter().collect();
+            sorted.sort_by_key(|(key, _)| *key);
+            for (key, value) in sorted {
+                sha.update(Sha256::digest(key));
+                sha.update(digest(value));
+            }
+        }
+        Value::Array(items) => {
+            kind(b"array", items.len());
+            items.iter().for_each(|item| sha.update(digest(item)));
+        }
+        scalar => {
+            kind(b"scalar", 0);
+            sha.update(scalar.to_string());
+        }
+    }
+    sha.finalize().into()
+}
+
+impl TokenSealer {
+    /// Generates a key.
+    pub(crate) fn new() -> std::io::Result<Self> {
+        Ok(Self(XChaCha20Poly1305::new(&random_bytes::<32>()?.into())))
+    }
+
+    /// `expires` is in milliseconds of the store's own time.
+    pub(crate) fn seal(&self, id: ParkedId, expires: u64, binding: &RequestBinding) -> std::io::Result<String> {
+        let nonce = random_bytes::<NONCE_SIZE>()?;
+        let payload = [id.as_slice(), &expires.to_le_bytes()].concat();
+        let payload = Payload { msg: &payload, aad: &binding.0 };
+        let sealed =
+            self.0.encrypt(&XNonce::from(nonce), payload).map_err(|_| std::io::Error::other("sealing failed"))?;
+        Ok(URL_SAFE_NO_PAD.encode([nonce.as_slice(), &sealed].concat()))
+    }
+
+    /// None unless the text was sealed by this process for the same request.
+    pub(crate) fn open(&self, text: &str, binding: &RequestBinding) -> Option<(ParkedId, u64)> {
+        // Longer than any token: not worth decoding.
+        if text.len() > 256 {
+            return None;
+        }
+        let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+        let (nonce, sealed) = bytes.split_first_chunk::<NONCE_SIZE>()?;
+        let payload = Payload { msg: sealed, aad: &binding.0 };
+        let payload: [u8; PAYLOAD_SIZE] = self.0.decrypt(&XNonce::from(*nonce), payload).ok()?.try_into().ok()?;
+        let (id, expires) = payload.split_first_chunk::<16>()?;
+        Some((*id, u64::from_le_bytes(expires.try_into().ok()?)))
+    }
+}
+
+/// A state that was not made for this client: what the fuzz target `request_state` tries to open.
+#[doc(hidden)]
+pub struct ForeignState {
+    sealer: TokenSealer,
+    binding: RequestBinding,
+    sealed: Vec<u8>,
+}
+
+#[allow(clippy::unwrap_used, clippy::new_without_default, reason = "a test that cannot go on should stop")]
+impl ForeignState {
+    pub fn new() -> Self {
+        let sealer = TokenSealer::new().unwrap();
+        let binding =
+            RequestBinding::new(&Principal::from_source("key", "ann"), "tools/call", "book", &Value::Null, "v1");
+        let sealed = URL_SAFE_NO_PAD.decode(sealer.seal([7; 16], 99, &binding).unwrap()).unwrap();
+        Self { sealer, binding, sealed }
+    }
+
+    /// Whether this text opens.
+    pub fn opens(&self, text: &str) -> bool {
+        self.sealer.open(text, &self.binding).is_some()
+    }
+
+    /// Whether a real state opens when these bytes are put over it, one that differs at least.
+    pub fn opens_when_changed(&self, by: &[u8]) -> bool {
+        let changed: Vec<u8> =
+            self.sealed.iter().zip(by.iter().chain(std::iter::repeat(&0))).map(|(byte, by)| byte ^ by).collect();
+        changed != self.sealed && self.opens(&URL_SAFE_NO_PAD.encode(changed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn binding(principal: &str, tool: &str, arguments: Value, code: &str) -> RequestBinding {
+        RequestBinding::new(&Principal::from_source("key", principal), "tools/call", tool, &arguments, code)
+    }
+
+    #[test]
+    fn a_token_opens_only_for_its_own_request() {
+        let sealer = TokenSealer::new().unwrap();
+        let mine = binding("ann", "book", json!({"a": 1, "b": [2]}), "v1");
+        let state = sealer.seal([7; 16], 99, &mine).unwrap();
+        assert_eq!(sealer.open(&state, &mine), Some(([7; 16], 99)));
+        for other in [
+            binding("bob", "book", json!({"a": 1, "b": [2]}), "v1"),
+            binding("ann", "boo", json!({"a": 1, "b": [2]}), "v1"),
+            binding("ann", "book", json!({"a": 1, "b": [3]}), "v1"),
+            binding("ann", "book", json!({"a": 1, "b": [2]}), "v2"),
+        ] {
+            assert_eq!(sealer.open(&state, &other), None);
+        }
+        let (as_state, as_continuation) =
+            (mine.with_resume_token(ResumeToken::RequestState), mine.with_resume_token(ResumeToken::Continuation));
+        let state_only = sealer.seal([7; 16], 99, &as_state).unwrap();
+        assert_eq!(sealer.open(&state_only, &as_state), Some(([7; 16], 99)));
+        assert_eq!((sealer.open(&state_only, &as_continuation), sealer.open(&state_only, &mine)), (None, None));
+        let reordered = binding("ann", "book", serde_json::from_str(r#"{"b":[2],"a":1}"#).unwrap(), "v1");
+        assert_eq!(sealer.open(&state, &reordered), Some(([7; 16], 99)));
+        assert_eq!(TokenSealer::new().unwrap().open(&state, &mine), None);
+        assert_ne!(sealer.seal([7; 16], 99, &mine).unwrap(), state);
+    }
+
+    #[test]
+    fn a_token_with_a_flipped_bit_does_not_open() {
+        let sealer = TokenSealer::new().unwrap();
+        let mine = binding("ann", "book", json!({}), "v1");
+        let state = sealer.seal([7; 16], 99, &mine).unwrap();
+        for at in 0..state.len() * 8 {
+            let mut bytes = state.clone().into_bytes();
+            bytes[at / 8] ^= 1 << (at % 8);
+            let Ok(flipped) = String::from_utf8(bytes) else { continue };
+            assert_eq!(sealer.open(&flipped, &mine), None, "bit {at}");
+        }
+        for bad in ["", "x", &state[1..], &format!("{state}A"), &"A".repeat(10_000)] {
+            assert_eq!(sealer.open(bad, &mine), None);
+        }
+    }
+}

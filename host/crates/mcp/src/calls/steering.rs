@@ -1,0 +1,222 @@
+//! Running calls and the messages that clients send to them; the tool for clients that cannot send
+//! `dev.portcullis/steer`.
+
+use platform::telemetry::printable;
+use platform::text::truncate_chars;
+use policy::Principal;
+use rmcp::ErrorData;
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use runtime::imports::{CallContext, MAX_STEERING_MESSAGE, Steering};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+pub const STEER_CALL: &str = "steer_call";
+/// Characters of a target's name that are kept. Tools have shorter names; a resource's URI can have any length.
+const MAX_TARGET: usize = 256;
+/// Running calls that an error lists, of which there can be hundreds.
+const MAX_LISTED: usize = 64;
+
+/// Parameters of `dev.portcullis/steer`, and arguments of the tool.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SteerParams {
+    call: Option<String>,
+    correlation_id: Option<String>,
+    message: String,
+}
+
+/// The calls that run or are parked, by principal.
+#[derive(Default)]
+pub(crate) struct RunningCalls(Mutex<RunningCallTable>);
+
+#[derive(Default)]
+struct RunningCallTable {
+    /// Number of the next call.
+    next: u64,
+    calls: HashMap<Principal, BTreeMap<u64, RunningCall>>,
+}
+
+struct RunningCall {
+    call: String,
+    tool: String,
+    correlation: Option<String>,
+    /// None if its plugin does not read messages.
+    steering: Option<Steering>,
+}
+
+/// A call is listed as running until this is dropped.
+pub(crate) struct RunningCallGuard {
+    running: Arc<RunningCalls>,
+    principal: Principal,
+    number: u64,
+}
+
+impl RunningCalls {
+    /// Registers a call, and returns the queue of its messages. They are refused unless its plugin reads them.
+    pub(crate) fn register(
+        self: &Arc<Self>,
+        call: &CallContext,
+        target: &str,
+        reads_messages: bool,
+    ) -> (RunningCallGuard, Steering) {
+        let steering = Steering::default();
+        let guard = self.insert(call, target, reads_messages.then(|| steering.clone()));
+        (guard, steering)
+    }
+
+    fn insert(self: &Arc<Self>, call: &CallContext, tool: &str, steering: Option<Steering>) -> RunningCallGuard {
+        let correlation = call.correlation_id.clone();
+        let tool = truncate_chars(tool, MAX_TARGET).to_owned();
+        let entry = RunningCall { call: call.id.clone(), tool, correlation, steering };
+        let mut state = self.lock();
+        let number = state.next;
+        state.next += 1;
+        state.calls.entry(call.principal.clone()).or_default().insert(number, entry);
+        RunningCallGuard { running: self.clone(), principal: call.principal.clone(), number }
+    }
+
+    /// Sends a message to the one call that the parameters select; returns its id.
+    pub(crate) fn steer(&self, principal: &Principal, params: SteerParams) -> Result<String, ErrorData> {
+        let SteerParams { call, correlation_id, message } = params;
+        let state = self.lock();
+        let own = state.calls.get(principal).into_iter().flat_map(BTreeMap::values);
+        let selected: Vec<&RunningCall> = own
+            .filter(|entry| call.as_ref().is_none_or(|call| *call == entry.call))
+            .filter(|entry| correlation_id.is_none() || correlation_id == entry.correlation)
+            .collect();
+        let refused = |text: String, data| Err(ErrorData::invalid_params(text, data));
+        match selected.as_slice() {
+            [] => refused("no such call is running".into(), None),
+            [RunningCall { steering: None, tool, .. }] => {
+                refused(format!("the plugin behind `{}` does not read messages", printable(tool)), None)
+            }
+            [RunningCall { steering: Some(steering), call, .. }] => match steering.say(&message) {
+                Ok(()) => Ok(call.clone()),
+                Err(error) => refused(error.to_string(), None),
+            },
+            several => {
+                let listed: Vec<Value> = several.iter().take(MAX_LISTED).map(|entry| entry.to_json()).collect();
+                let text = format!("{} calls are running; select one by its `call`", several.len());
+                refused(text, Some(json!({ "running": listed })))
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, RunningCallTable> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl RunningCall {
+    fn to_json(&self) -> Value {
+        let mut json = json!({ "call": self.call, "tool": self.tool });
+        if let Some(correlation) = &self.correlation {
+            json["correlationId"] = correlation.as_str().into();
+        }
+        json
+    }
+}
+
+impl Drop for RunningCallGuard {
+    fn drop(&mut self) {
+        let mut state = self.running.lock();
+        if let Some(own) = state.calls.get_mut(&self.principal) {
+            own.remove(&self.number);
+            if own.is_empty() {
+                state.calls.remove(&self.principal);
+            }
+        }
+    }
+}
+
+/// The tool `steer_call` as `tools/list` shows it.
+pub(crate) fn tool() -> Tool {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "message": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": MAX_STEERING_MESSAGE,
+                "description": "The message, such as: skip the tests"
+            },
+            "call": {
+                "type": "string",
+                "description": "Id of the call, as in the _meta of its notifications; may be left out while only one runs"
+            }
+        },
+        "required": ["message"],
+        "additionalProperties": false
+    });
+    let description = "Sends a message to a running tool call. The tool decides when to read it, if at all.";
+    let mut tool = Tool::new(STEER_CALL, description, Arc::new(object(schema)));
+    tool.title = Some("Steer a running call".into());
+    let result = json!({ "type": "object", "properties": { "call": { "type": "string" } }, "required": ["call"] });
+    tool.output_schema = Some(Arc::new(object(result)));
+    tool.annotations = Some(ToolAnnotations::from_raw(None, Some(false), Some(false), Some(false), Some(false)));
+    tool
+}
+
+fn object(value: Value) -> JsonObject {
+    match value {
+        Value::Object(object) => object,
+        _ => JsonObject::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn context(principal: &str, correlation: Option<&str>) -> CallContext {
+        let mut context = CallContext::new(Principal::from_source("key", principal));
+        context.correlation_id = correlation.map(str::to_owned);
+        context
+    }
+
+    fn to(call: Option<&str>, correlation: Option<&str>) -> SteerParams {
+        let (call, correlation_id) = (call.map(str::to_owned), correlation.map(str::to_owned));
+        SteerParams { call, correlation_id, message: "hurry".into() }
+    }
+
+    #[test]
+    fn a_message_reaches_the_selected_call() {
+        let running = Arc::new(RunningCalls::default());
+        let (one, two) = (context("alice", Some("trip")), context("alice", None));
+        let (first, second) = (Steering::default(), Steering::default());
+        let alice = one.principal.clone();
+        assert!(running.steer(&alice, to(None, None)).unwrap_err().message.contains("no such call"));
+        let guard = running.insert(&one, "a__run", Some(first.clone()));
+        assert_eq!(running.steer(&alice, to(None, None)).unwrap(), one.id);
+        let _other = running.insert(&two, "b__run", Some(second.clone()));
+        let several = running.steer(&alice, to(None, None)).unwrap_err();
+        let listed = &several.data.unwrap()["running"];
+        assert_eq!(listed[0], json!({ "call": one.id, "tool": "a__run", "correlationId": "trip" }));
+        assert_eq!(listed[1], json!({ "call": two.id, "tool": "b__run" }));
+        assert_eq!(running.steer(&alice, to(Some(&two.id), None)).unwrap(), two.id);
+        assert_eq!(running.steer(&alice, to(None, Some("trip"))).unwrap(), one.id);
+        assert!(running.steer(&alice, to(Some(&two.id), Some("trip"))).is_err(), "both must fit");
+        assert_eq!([first.next(), first.next(), first.next()].iter().flatten().count(), 2);
+        assert_eq!(second.next().as_deref(), Some("hurry"));
+        drop(guard);
+        assert_eq!(running.steer(&alice, to(None, None)).unwrap(), two.id);
+    }
+
+    #[test]
+    fn calls_of_others_are_hidden_and_plugins_without_steering_refuse_messages() {
+        let running = Arc::new(RunningCalls::default());
+        let hers = context("alice", Some("trip"));
+        let guard = running.insert(&hers, "a__run", None);
+        let bob = Principal::from_source("key", "bob");
+        let gone = running.steer(&bob, to(Some("no such id"), None)).unwrap_err();
+        for asked in [to(Some(&hers.id), None), to(None, Some("trip")), to(None, None)] {
+            assert_eq!(running.steer(&bob, asked).unwrap_err(), gone);
+        }
+        let deaf = running.steer(&hers.principal, to(None, None)).unwrap_err();
+        assert!(deaf.message.contains("does not read messages"), "{}", deaf.message);
+        drop(guard);
+        assert!(running.lock().calls.is_empty());
+    }
+}

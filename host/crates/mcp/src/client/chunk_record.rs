@@ -1,0 +1,179 @@
+//! The chunks of one call: counted and hashed as they are sent, or written to a run log if the client reads no chunks.
+//!
+//! The hash is that of `wit/extensions/partial-results.md`. It covers the data of each piece and not its JSON, so that
+//! a client can check it with what its library kept of the message.
+
+use async_trait::async_trait;
+use data_encoding::HEXLOWER;
+use policy::Principal;
+use protocol::content::to_blocks;
+use runtime::imports::{CallSink, Chunk, Content, ContentData, OutputError, ProgressReport, ResourceBody};
+use serde_json::{Value, json};
+use services::principal_store::{PrincipalStore, Run, RunLog};
+use sha2::{Digest as _, Sha256};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Clones share the record. The run log is final when the last clone is dropped.
+#[derive(Clone)]
+pub(crate) struct ChunkRecord {
+    call: Arc<str>,
+    state: Arc<Mutex<ChunkRecordState>>,
+}
+
+struct ChunkRecordState {
+    emitted: u64,
+    sent: u64,
+    hash: Sha256,
+    log: RunLogState,
+}
+
+/// The run log of a call, which its first chunk creates.
+enum RunLogState {
+    None,
+    Possible(Arc<PrincipalStore>, Principal, Run),
+    Open(RunLog),
+}
+
+impl ChunkRecord {
+    pub(crate) fn new(principal_store: Arc<PrincipalStore>, owner: Principal, run: Run) -> Self {
+        let call = run.source.call.as_str().into();
+        let state = ChunkRecordState {
+            emitted: 0,
+            sent: 0,
+            hash: Sha256::new(),
+            log: RunLogState::Possible(principal_store, owner, run),
+        };
+        Self { call, state: Arc::new(Mutex::new(state)) }
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, ChunkRecordState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn call_id(&self) -> &Arc<str> {
+        &self.call
+    }
+
+    pub(crate) fn count_sent(&self, seq: u64, content: &[Content]) {
+        let mut state = self.state();
+        state.emitted = seq + 1;
+        state.sent += 1;
+        state.hash.update(format!("chunk {seq} {}\n", content.len()));
+        for piece in content {
+            let (kind, data) = type_and_data(&piece.data);
+            state.hash.update(format!("{kind} {}\n", data.len()));
+            state.hash.update(data);
+        }
+    }
+
+    /// Writes a chunk that the client does not read to the run log.
+    pub(crate) fn log_chunk(&self, seq: u64, chunk: Chunk) {
+        self.count_sent(seq, &chunk.content);
+        let mut state = self.state();
+        if let RunLogState::Possible(principal_store, owner, run) = &state.log {
+            state.log = principal_store.begin_run(owner, run.clone()).map_or(RunLogState::None, RunLogState::Open);
+        }
+        if let RunLogState::Open(log) = &state.log {
+            let content = serde_json::to_string(&to_blocks(chunk.content)).unwrap_or_default();
+            log.append(seq, content, chunk.origin);
+        }
+    }
+
+    /// How many chunks the tool has emitted, as far as this record knows.
+    pub(crate) fn emitted(&self) -> u64 {
+        self.state().emitted
+    }
+
+    /// The summary for the result; none if there was no chunk.
+    pub(crate) fn summary(&self) -> Option<Value> {
+        let state = self.state();
+        if state.emitted == 0 {
+            return None;
+        }
+        let sha256 = HEXLOWER.encode(&state.hash.clone().finalize());
+        let mut summary = json!({ "chunks": state.emitted, "dropped": state.emitted - state.sent, "sha256": sha256 });
+        if let RunLogState::Open(log) = &state.log {
+            summary["log"] = log.uri().into();
+        }
+        Some(summary)
+    }
+}
+
+/// The sink of a call whose client reads nothing before the result.
+#[async_trait]
+impl CallSink for ChunkRecord {
+    async fn chunk(&self, seq: u64, chunk: Chunk) -> Result<(), OutputError> {
+        self.log_chunk(seq, chunk);
+        Ok(())
+    }
+
+    fn progress(&self, _report: ProgressReport) {}
+}
+
+/// The type of a piece in the protocol's words, and the data that is hashed.
+fn type_and_data(data: &ContentData) -> (&'static str, &[u8]) {
+    match data {
+        ContentData::Text(text) => ("text", text.as_bytes()),
+        ContentData::Image(blob) => ("image", &blob.data),
+        ContentData::Audio(blob) => ("audio", &blob.data),
+        ContentData::ResourceLink(link) => ("resource_link", link.uri.as_bytes()),
+        ContentData::Resource(resource) => match &resource.body {
+            ResourceBody::Text(text) => ("resource", text.as_bytes()),
+            ResourceBody::Blob(bytes) => ("resource", bytes),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use platform::changes::ChangeNotifier;
+    use platform::clock::SystemClock;
+    use policy::{PluginId, Side};
+    use runtime::imports::{CallContext, Provenance};
+
+    fn record() -> (ChunkRecord, Arc<PrincipalStore>, Principal) {
+        let principal_store = Arc::new(PrincipalStore::new(Arc::new(SystemClock), ChangeNotifier::new()));
+        let plugin = PluginId { side: Side::Server, name: "p".into() };
+        let call = CallContext::new("local");
+        let run = Run { source: Provenance::of(&plugin, &call), tool: "p__t".into() };
+        (ChunkRecord::new(principal_store.clone(), call.principal.clone(), run), principal_store, call.principal)
+    }
+
+    #[test]
+    fn the_hash_matches_the_documented_example() {
+        let (record, ..) = record();
+        assert_eq!(record.summary(), None);
+        record.count_sent(0, &[Content::text("hello")]);
+        let summary = record.summary().unwrap();
+        let document = include_str!("../../../../../wit/extensions/partial-results.md");
+        assert!(document.contains(summary["sha256"].as_str().unwrap()), "{summary}");
+        // Those between are missing.
+        record.count_sent(3, &[Content::text("")]);
+        let summary = record.summary().unwrap();
+        assert_eq!((&summary["chunks"], &summary["dropped"], &summary["log"]), (&json!(4), &json!(2), &Value::Null));
+    }
+
+    #[tokio::test]
+    async fn the_first_chunk_creates_the_log_and_the_end_of_the_call_finishes_it() {
+        let (record, principal_store, owner) = record();
+        assert_eq!(principal_store.list_resources(&owner).len(), 1, "only the inbox");
+        let content = vec![Content::text("hello")];
+        record.clone().chunk(0, Chunk { content: content.clone(), origin: vec![] }).await.unwrap();
+        record.clone().chunk(1, Chunk { content, origin: vec!["a.b".into(), "c.d".into()] }).await.unwrap();
+        let summary = record.summary().unwrap();
+        let uri = summary["log"].as_str().unwrap();
+        let read = || match principal_store.read(&owner, uri).unwrap().body {
+            ResourceBody::Text(text) => serde_json::from_str::<Value>(&text).unwrap(),
+            ResourceBody::Blob(_) => panic!("a log is text"),
+        };
+        let content = json!([{"type": "text", "text": "hello"}]);
+        let passed_on = json!({protocol::names::CHUNK_ORIGIN_META: ["a.b", "c.d"]});
+        let expected =
+            [json!({"seq": 0, "content": content}), json!({"seq": 1, "content": content, "_meta": passed_on})];
+        assert_eq!(read()["chunks"], json!(expected));
+        assert_eq!(read()["final"], false);
+        drop(record);
+        assert_eq!(read()["final"], true);
+    }
+}

@@ -1,0 +1,130 @@
+//! The format of notifications about a call, which the client chooses with each request.
+
+use super::session;
+use protocol::content::{to_blocks, to_plain_text};
+use protocol::names::{
+    CALL_META, CHUNK_META, CHUNK_ORIGIN_META, CORRELATION_META, PARTIAL_RESULT_NOTIFICATION, PARTIAL_RESULT_TOKEN_META,
+    PARTIAL_RESULTS,
+};
+use rmcp::model::{
+    CustomNotification, JsonObject, LoggingMessageNotification, LoggingMessageNotificationParam, MetaObject,
+    NotificationMetaObject, ProgressNotification, ProgressNotificationParam, ProgressToken, ServerNotification,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use runtime::imports::{Chunk, LogLevel, ProgressReport};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// What a client reads of a call before its result.
+pub(crate) struct NotificationFormat {
+    /// `partial_result` notifications, with the client's own token if it gave one.
+    partial: Option<Option<Value>>,
+    progress: Option<ProgressToken>,
+    /// Log messages from this level up.
+    logs: Option<LogLevel>,
+    /// Echoed on each notification.
+    correlation: Option<Value>,
+    /// The call's id, sent with each notification.
+    call: Option<Arc<str>>,
+}
+
+/// The progress and the total of the last notification. Progress must grow with every notification of a call.
+pub(crate) type LastProgress = Option<(f64, Option<f64>)>;
+
+impl NotificationFormat {
+    pub(crate) fn from_context(context: &RequestContext<RoleServer>) -> Self {
+        let partial_results =
+            context.client_capabilities().and_then(|c| c.extensions).is_some_and(|e| e.contains_key(PARTIAL_RESULTS));
+        NotificationFormat {
+            partial: partial_results.then(|| context.meta.get(PARTIAL_RESULT_TOKEN_META).cloned()),
+            progress: context.meta.get_progress_token(),
+            logs: session::min_log_level(context),
+            correlation: context.meta.get(CORRELATION_META).cloned(),
+            call: None,
+        }
+    }
+
+    /// Adds the id of the call.
+    pub(crate) fn with_call_id(self, call: &Arc<str>) -> Self {
+        Self { call: Some(call.clone()), ..self }
+    }
+
+    /// Whether the client reads anything at all.
+    pub(crate) fn is_read(&self) -> bool {
+        self.accepts_chunks() || self.logs.is_some()
+    }
+
+    /// Whether the client reads chunks, as partial results or as progress.
+    pub(crate) fn accepts_chunks(&self) -> bool {
+        self.partial.is_some() || self.progress.is_some()
+    }
+
+    pub(crate) fn chunk(&self, seq: u64, chunk: Chunk, last: &mut LastProgress) -> Option<ServerNotification> {
+        let Chunk { content, origin } = chunk;
+        let mut meta = self.meta();
+        if !origin.is_empty() {
+            meta.insert(CHUNK_ORIGIN_META.to_owned(), origin.into());
+        }
+        if let Some(token) = &self.partial {
+            return Some(self.partial(token, json!({ "seq": seq, "content": to_blocks(content) }), meta));
+        }
+        let token = self.progress.as_ref()?;
+        // The smallest possible step leaves the guest's own reports as they are.
+        let (done, total) = last.map_or((0.0, None), |(done, total)| (done.next_up(), total));
+        let report = ProgressReport { done, total, message: Some(to_plain_text(&content)) };
+        meta.insert(CHUNK_META.to_owned(), json!({ "seq": seq, "content": to_blocks(content) }));
+        Some(notification(token, report, meta, last))
+    }
+
+    /// Marks the end after `chunks` chunks. Where chunks are sent as progress, the result marks the end.
+    pub(crate) fn end(&self, chunks: u64) -> Option<ServerNotification> {
+        let token = self.partial.as_ref().filter(|_| chunks > 0)?;
+        // A client that does not know `final` sees an empty chunk.
+        Some(self.partial(token, json!({ "seq": chunks, "content": [], "final": true }), self.meta()))
+    }
+
+    /// None if a chunk has already moved the progress past this report.
+    pub(crate) fn progress(&self, report: ProgressReport, last: &mut LastProgress) -> Option<ServerNotification> {
+        let token = self.progress.as_ref()?;
+        let grown = last.is_none_or(|(done, _)| report.done > done);
+        grown.then(|| notification(token, report, self.meta(), last))
+    }
+
+    pub(crate) fn log(&self, level: LogLevel, message: String) -> Option<ServerNotification> {
+        self.logs.filter(|from| level >= *from)?;
+        let params = LoggingMessageNotificationParam::new(session::to_logging_level(level), message.into());
+        Some(ServerNotification::LoggingMessageNotification(LoggingMessageNotification::new(params)))
+    }
+
+    fn partial(&self, token: &Option<Value>, mut params: Value, meta: JsonObject) -> ServerNotification {
+        if let Some(token) = token {
+            params["token"] = token.clone();
+        }
+        if !meta.is_empty() {
+            params["_meta"] = Value::Object(meta);
+        }
+        let notification = CustomNotification::new(PARTIAL_RESULT_NOTIFICATION, Some(params));
+        ServerNotification::CustomNotification(notification)
+    }
+
+    /// `_meta` of every chunk and report.
+    fn meta(&self) -> JsonObject {
+        let correlation = self.correlation.iter().map(|correlation| (CORRELATION_META.to_owned(), correlation.clone()));
+        let call = self.call.iter().map(|call| (CALL_META.to_owned(), Value::from(&**call)));
+        correlation.chain(call).collect()
+    }
+}
+
+fn notification(
+    token: &ProgressToken,
+    report: ProgressReport,
+    meta: JsonObject,
+    last: &mut LastProgress,
+) -> ServerNotification {
+    *last = Some((report.done, report.total));
+    let mut params = ProgressNotificationParam::new(token.clone(), report.done);
+    params.total = report.total;
+    params.message = report.message;
+    params.meta = (!meta.is_empty()).then_some(NotificationMetaObject(MetaObject(meta)));
+    ServerNotification::ProgressNotification(ProgressNotification::new(params))
+}

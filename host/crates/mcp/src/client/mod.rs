@@ -1,0 +1,9 @@
+//! How a running call reaches its client: events, notifications, questions, and what the client declared.
+
+pub(crate) mod asker;
+pub(crate) mod chunk_record;
+pub(crate) mod format;
+pub(crate) mod pending;
+pub(crate) mod session;
+pub(crate) mod stream;
+pub(crate) mod view;

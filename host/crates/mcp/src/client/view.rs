@@ -1,0 +1,112 @@
+//! What a running call may know of the request that it is served under at the moment.
+
+use crate::client_tools::{ReverseParams, ToolDeclaration};
+use rmcp::model::InputResponses;
+use runtime::imports::Abilities;
+use serde_json::{Map, Value};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The current request of a call, which changes with every round.
+#[derive(Default)]
+pub(crate) struct RequestView {
+    input: Mutex<RequestInput>,
+    /// How many calls each of this host's calls below this one has under way.
+    nested: Mutex<HashMap<String, usize>>,
+}
+
+/// What a request brings: the client's declarations, and answers to what earlier rounds asked.
+#[derive(Default)]
+pub(crate) struct RequestInput {
+    abilities: Abilities,
+    /// Answers to questions, by key.
+    answers: InputResponses,
+    /// The client's own tools.
+    declaration: Option<Arc<ToolDeclaration>>,
+    /// Outcomes of reverse calls, by key.
+    outcomes: Map<String, Value>,
+}
+
+/// A reverse call is under way until this is dropped.
+pub(crate) struct NestedCallGuard<'a> {
+    view: &'a RequestView,
+    parent: String,
+    /// Its own id, if this host runs it.
+    own: Option<String>,
+}
+
+impl RequestInput {
+    pub(crate) fn new(abilities: Abilities, answers: Option<InputResponses>, reverse: ReverseParams) -> Self {
+        let outcomes = reverse.retry.map(|retry| retry.outcomes).unwrap_or_default();
+        Self { abilities, answers: answers.unwrap_or_default(), declaration: reverse.declaration, outcomes }
+    }
+}
+
+impl RequestView {
+    pub(crate) fn new(input: RequestInput) -> Self {
+        Self { input: Mutex::new(input), nested: Mutex::default() }
+    }
+
+    /// The call continues under another request.
+    pub(crate) fn set_request(&self, input: RequestInput) {
+        *self.input() = input;
+    }
+
+    fn input(&self) -> MutexGuard<'_, RequestInput> {
+        self.input.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn nested(&self) -> MutexGuard<'_, HashMap<String, usize>> {
+        self.nested.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A call starts another, in this host if it has an id of its own.
+    pub(crate) fn begin_nested(&self, parent: &str, own: Option<&str>) -> NestedCallGuard<'_> {
+        let mut nested = self.nested();
+        if let Some(calls) = nested.get_mut(parent) {
+            *calls += 1;
+        }
+        if let Some(own) = own {
+            nested.insert(own.to_owned(), 0);
+        }
+        NestedCallGuard { view: self, parent: parent.to_owned(), own: own.map(str::to_owned) }
+    }
+
+    /// Whether some nested call computes: it waits neither for calls of its own nor for one of the `asking` questions.
+    pub(crate) fn is_working(&self, asking: usize) -> bool {
+        let leaves = self.nested().values().filter(|calls| **calls == 0).count();
+        leaves > asking
+    }
+
+    /// What the current client can be asked.
+    pub(crate) fn abilities(&self) -> Abilities {
+        self.input().abilities
+    }
+
+    /// Takes the answer under a key.
+    pub(crate) fn take_answer(&self, key: &str) -> Option<Value> {
+        self.input().answers.remove(key)
+    }
+
+    /// The tools that the current client lets the server call.
+    pub(crate) fn declaration(&self) -> Option<Arc<ToolDeclaration>> {
+        self.input().declaration.clone()
+    }
+
+    /// Takes the outcome of the reverse call under a key.
+    pub(crate) fn take_outcome(&self, key: &str) -> Option<Value> {
+        self.input().outcomes.remove(key)
+    }
+}
+
+impl Drop for NestedCallGuard<'_> {
+    fn drop(&mut self) {
+        let mut nested = self.view.nested();
+        if let Some(own) = &self.own {
+            nested.remove(own);
+        }
+        if let Some(calls) = nested.get_mut(&self.parent) {
+            *calls -= 1;
+        }
+    }
+}

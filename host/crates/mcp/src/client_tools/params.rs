@@ -1,0 +1,65 @@
+//! What one request carries for reverse calls: the client's declaration, and the outcomes that a retry brings.
+
+use super::declaration::ToolDeclaration;
+use super::retry::RetryParams;
+use protocol::names::CLIENT_TOOLS;
+use rmcp::ErrorData;
+use rmcp::service::{RequestContext, RoleServer};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+/// Where a request of 2026-07-28 lists the client's capabilities.
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+
+/// What a request carries for reverse calls.
+#[derive(Default)]
+pub(crate) struct ReverseParams {
+    /// The tools that may be called while the request is served.
+    pub(crate) declaration: Option<Arc<ToolDeclaration>>,
+    /// The call that the request continues.
+    pub(crate) retry: Option<RetryParams>,
+}
+
+/// The declaration that a legacy client made for its whole session, parsed with the first request that needs it.
+#[derive(Default)]
+pub(crate) struct SessionDeclaration(OnceLock<Result<Option<Arc<ToolDeclaration>>, String>>);
+
+impl SessionDeclaration {
+    fn get_or_parse(&self, context: &RequestContext<RoleServer>) -> Result<Option<Arc<ToolDeclaration>>, String> {
+        self.0.get_or_init(|| parse_peer_declaration(context)).clone()
+    }
+}
+
+impl ReverseParams {
+    /// A request without the extension costs a few look-ups.
+    pub(crate) fn from_context(
+        context: &RequestContext<RoleServer>,
+        session: Option<&SessionDeclaration>,
+        stateless: bool,
+    ) -> Result<Self, ErrorData> {
+        let declaration = match (context.meta.get(CAPABILITIES), session) {
+            (Some(capabilities), _) => find_declaration(capabilities)
+                .map_or(Ok(None), |value| ToolDeclaration::parse(value, stateless))
+                .map(|declaration| declaration.map(Arc::new)),
+            (None, Some(session)) => session.get_or_parse(context),
+            (None, None) => Ok(None),
+        };
+        let retry = if stateless { RetryParams::from_context(context)? } else { None };
+        Ok(Self { declaration: declaration.map_err(|why| ErrorData::invalid_params(why, None))?, retry })
+    }
+}
+
+/// Libraries without a field for extensions declare them as experimental capabilities.
+fn find_declaration(capabilities: &Value) -> Option<&Value> {
+    ["extensions", "experimental"].into_iter().find_map(|field| capabilities.get(field)?.get(CLIENT_TOOLS))
+}
+
+fn parse_peer_declaration(context: &RequestContext<RoleServer>) -> Result<Option<Arc<ToolDeclaration>>, String> {
+    let Some(client) = context.peer.peer_info() else { return Ok(None) };
+    let find = |extensions: &BTreeMap<String, Map<String, Value>>| extensions.get(CLIENT_TOOLS).cloned();
+    let capabilities = &client.capabilities;
+    let found = capabilities.extensions.as_ref().and_then(find);
+    let Some(fields) = found.or_else(|| capabilities.experimental.as_ref().and_then(find)) else { return Ok(None) };
+    Ok(ToolDeclaration::parse(&Value::Object(fields), false)?.map(Arc::new))
+}

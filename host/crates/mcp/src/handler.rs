@@ -1,0 +1,272 @@
+//! The MCP server: what it announces, and which function handles which method.
+
+use crate::calls::parked_calls::ParkedCalls;
+use crate::client::session::ClientSession;
+use crate::client_tools;
+use crate::listing::lists::CatalogLists;
+use crate::requests::{completion, extensions, prompts, resources, tools};
+use crate::reverse::live::LiveChannels;
+use crate::reverse::{CallChains, HostToolsOnly, LaneResources, StandInTools};
+use crate::server_context::ServerContext;
+use crate::subscriptions::listen::{self, OpenSubscriptions};
+use crate::subscriptions::updates::LegacyUpdates;
+use platform::changes::ChangeNotifier;
+use plugins::calls::Runner;
+use plugins::catalog::CurrentCatalog;
+use policy::Principal;
+use protocol::names::{CLIENT_TOOLS, PARTIAL_RESULTS, STEERING};
+use rmcp::ErrorData;
+use rmcp::handler::server::ServerHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest, CustomResult,
+    ExtensionCapabilities, Extensions, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestParams,
+    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+};
+use rmcp::service::{NotificationContext, Peer, RequestContext, RoleServer, SubscriptionContext};
+use runtime::engine::{CallError, catch_panic};
+use runtime::imports::ToolCaller;
+use services::principal_store::PrincipalStore;
+use std::sync::{Arc, RwLock};
+use tokio_util::sync::CancellationToken;
+
+/// What a server is made of.
+pub struct ServerParts {
+    pub catalog: Arc<CurrentCatalog>,
+    pub runner: Arc<Runner>,
+    /// Answers reverse calls to the host's own tools.
+    pub host_tools: Arc<dyn ToolCaller>,
+    pub parked_calls: Arc<ParkedCalls>,
+    /// What clients are notified of.
+    pub changes: ChangeNotifier,
+    pub principal_store: Arc<PrincipalStore>,
+    /// Whose requests these are where the transport does not authenticate.
+    pub principal: Principal,
+    /// Cancelled when subscriptions are to end.
+    pub stop: CancellationToken,
+    /// Whether to list tools that do the same as requests of our own extensions.
+    pub fallback_tools: bool,
+    /// Tools for which a client's model or user may stand in.
+    pub stand_in_tools: Option<Arc<StandInTools>>,
+}
+
+/// One session of an MCP server. Clones share the session.
+#[derive(Clone)]
+pub struct Server {
+    context: Arc<ServerContext>,
+    session: Arc<ClientSession>,
+}
+
+impl Server {
+    pub fn new(parts: ServerParts) -> Self {
+        let ServerParts { catalog, runner, host_tools, parked_calls, changes, .. } = parts;
+        let me = Implementation::new("portcullis", env!("CARGO_PKG_VERSION")).with_title("Portcullis");
+        let extensions = ExtensionCapabilities::from([
+            (PARTIAL_RESULTS.to_owned(), Default::default()),
+            (CLIENT_TOOLS.to_owned(), client_tools::capability_settings()),
+            (STEERING.to_owned(), Default::default()),
+        ]);
+        // All capabilities, whatever the catalog has now: it can change while a client is connected.
+        let capabilities = ServerCapabilities::builder()
+            .enable_extensions_with(extensions)
+            .enable_completions()
+            .enable_logging()
+            .enable_prompts()
+            .enable_prompts_list_changed()
+            .enable_resources()
+            .enable_resources_list_changed()
+            .enable_resources_subscribe()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .build();
+        let config = ServerConfig::new(capabilities).with_server_info(me.clone());
+        let server_info = serde_json::to_value(&me).unwrap_or_default();
+        let lists = RwLock::new(Arc::new(CatalogLists::new(catalog.snapshot(), parts.fallback_tools)));
+        let lanes = LaneResources {
+            host: host_tools.clone(),
+            channels: LiveChannels::default(),
+            stand_in_tools: parts.stand_in_tools,
+            chains: CallChains::default(),
+            clock: runner.clock(),
+        };
+        let context = ServerContext {
+            catalog,
+            runner,
+            lanes,
+            host_tools: Arc::new(HostToolsOnly(host_tools)),
+            parked_calls,
+            running_calls: Arc::default(),
+            principal_store: parts.principal_store,
+            changes,
+            subscriptions: OpenSubscriptions::default(),
+            stop: parts.stop,
+            fallback_tools: parts.fallback_tools,
+            principal: parts.principal,
+            config,
+            lists,
+            server_info,
+        };
+        Self { context: Arc::new(context), session: Arc::default() }
+    }
+
+    /// The same server with a new session, for another connection or for a request without a session.
+    pub fn with_new_session(&self) -> Self {
+        Self { context: self.context.clone(), session: Arc::default() }
+    }
+
+    fn legacy_updates(&self, message: &Extensions, peer: &Peer<RoleServer>) -> &LegacyUpdates {
+        let server = &self.context;
+        self.session
+            .legacy_updates(|| LegacyUpdates::start(&server.changes, server.message_principal(message), peer.clone()))
+    }
+}
+
+/// Answers a request whose handler panics with an error. Otherwise rmcp's task would die and the client would wait for
+/// ever.
+async fn catch_handler_panic<R>(handler: impl Future<Output = Result<R, ErrorData>>) -> Result<R, ErrorData> {
+    let failed = |error: CallError| Err(ErrorData::internal_error(error.to_string(), None));
+    catch_panic(handler).await.unwrap_or_else(failed)
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        self.context.config.clone()
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        self.legacy_updates(&context.extensions, &context.peer);
+    }
+
+    async fn list_tools(
+        &self,
+        page: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        catch_handler_panic(async { tools::list(&self.context, page) }).await
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        // The transport asks this on every call, to check `Mcp-Param-*` headers against the schema.
+        self.context.lists().tool(name).cloned()
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        mut context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        context.extensions.insert(self.session.clone());
+        catch_handler_panic(tools::call(&self.context, request, context)).await
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        catch_handler_panic(extensions::call(&self.context, request, context)).await
+    }
+
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.session.set_level(request.level);
+        Ok(())
+    }
+
+    async fn list_resources(
+        &self,
+        page: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        catch_handler_panic(async { resources::list(&self.context, &self.context.principal(&context), page) }).await
+    }
+
+    async fn list_resource_templates(
+        &self,
+        page: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        catch_handler_panic(async { resources::templates(&self.context, page) }).await
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        mut context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        context.extensions.insert(self.session.clone());
+        catch_handler_panic(resources::read(&self.context, request, context)).await
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        catch_handler_panic(async { self.legacy_updates(&context.extensions, &context.peer).subscribe(request.uri) })
+            .await
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.legacy_updates(&context.extensions, &context.peer).unsubscribe(&request.uri);
+        Ok(())
+    }
+
+    async fn list_prompts(
+        &self,
+        page: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        catch_handler_panic(async { prompts::list(&self.context, &self.context.principal(&context), page) }).await
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        mut context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        context.extensions.insert(self.session.clone());
+        catch_handler_panic(prompts::get(&self.context, request, context)).await
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        catch_handler_panic(completion::complete(&self.context, request, context)).await
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        self.session.push_opening(self.context.changes.subscribe());
+        Some(listen::accept_filter(requested))
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let server = &self.context;
+        let changes = self.session.pop_opening().unwrap_or_else(|| server.changes.subscribe());
+        let principal = server.principal(context.request_context());
+        catch_handler_panic(listen::run(&server.subscriptions, principal, &server.stop, context, changes)).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_answered() {
+        let broken = catch_handler_panic(async { panic!("of the host") });
+        let answer: Result<(), ErrorData> = broken.await;
+        assert!(answer.unwrap_err().message.contains("the host failed"), "the panic message is not sent");
+        assert_eq!(catch_handler_panic(async { Ok(7) }).await.unwrap(), 7);
+    }
+}

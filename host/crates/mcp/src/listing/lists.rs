@@ -1,0 +1,111 @@
+//! The catalog as lists of the protocol, built once for each catalog.
+
+use super::published;
+use crate::calls::steering;
+use plugins::catalog::{Catalog, UpstreamTool};
+use plugins::offer::PluginTool;
+use protocol::content::{to_annotations, to_icons};
+use protocol::names::SOURCE_META;
+use rmcp::model::{JsonObject, MetaObject, Prompt, PromptArgument, Resource, ResourceTemplate, Tool, ToolAnnotations};
+use runtime::imports::{Prompt as OurPrompt, ResourceInfo, ResourceTemplate as OurTemplate};
+use serde_json::json;
+use std::sync::Arc;
+
+/// Each list is sorted by its key.
+pub(crate) struct CatalogLists {
+    /// What the lists were built from.
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) tools: Vec<Tool>,
+    pub(crate) resources: Vec<Resource>,
+    pub(crate) templates: Vec<ResourceTemplate>,
+    pub(crate) prompts: Vec<Prompt>,
+}
+
+impl CatalogLists {
+    /// `fallback_tools` adds tools that do the same as requests of our own extensions.
+    pub(crate) fn new(catalog: Arc<Catalog>, fallback_tools: bool) -> Self {
+        let mut tools: Vec<Tool> = catalog.tools().map(|(name, exposed)| tool(name, exposed.tool())).collect();
+        tools.extend(catalog.upstream_tools().map(|(name, upstream)| upstream_tool(name, upstream)));
+        if fallback_tools {
+            tools.push(steering::tool());
+        }
+        tools.sort_by(|a, b| a.name.cmp(&b.name));
+        Self {
+            tools,
+            resources: catalog.resources().map(|(_, exposed)| resource(exposed.item())).collect(),
+            templates: templates(&catalog),
+            prompts: catalog.prompts().map(|(name, exposed)| prompt(name, exposed.item())).collect(),
+            catalog,
+        }
+    }
+
+    /// Finds a tool by its exposed name.
+    pub(crate) fn tool(&self, name: &str) -> Option<&Tool> {
+        let at = self.tools.binary_search_by(|tool| tool.name.as_ref().cmp(name)).ok()?;
+        self.tools.get(at)
+    }
+}
+
+fn tool(name: &str, plugin_tool: &PluginTool) -> Tool {
+    let described = &plugin_tool.tool;
+    let schema = Arc::new(plugin_tool.input.document().clone());
+    let mut tool = Tool::new(name.to_owned(), described.description.clone(), schema);
+    tool.title = described.title.clone();
+    tool.output_schema = plugin_tool.output.as_ref().map(|schema| Arc::new(schema.document().clone()));
+    let hints = &described.annotations;
+    let known = [hints.read_only, hints.destructive, hints.idempotent, hints.open_world];
+    tool.annotations = known.iter().any(Option::is_some).then(|| {
+        ToolAnnotations::from_raw(None, hints.read_only, hints.destructive, hints.idempotent, hints.open_world)
+    });
+    tool.icons = to_icons(&described.icons);
+    tool
+}
+
+/// Names the upstream, which wrote the description.
+fn upstream_tool(name: &str, upstream: &UpstreamTool) -> Tool {
+    let mut tool = tool(name, &upstream.tool);
+    let source = json!({ "upstream": upstream.id.name, "tool": upstream.tool.tool.name });
+    tool.meta = Some(MetaObject(JsonObject::from_iter([(SOURCE_META.to_owned(), source)])));
+    tool
+}
+
+fn resource(described: &ResourceInfo) -> Resource {
+    let mut resource = Resource::new(described.uri.clone(), described.name.clone());
+    resource.title = described.title.clone();
+    resource.description = described.description.clone();
+    resource.mime_type = described.mime_type.clone();
+    resource.size = described.size;
+    resource.annotations = described.annotations.clone().map(to_annotations);
+    resource.icons = to_icons(&described.icons);
+    resource
+}
+
+fn templates(catalog: &Catalog) -> Vec<ResourceTemplate> {
+    let offered = catalog.templates().map(|(_, exposed)| template(&exposed.item().template));
+    let mut templates: Vec<_> = offered.chain(published::to_templates()).collect();
+    templates.sort_by(|a, b| a.uri_template.cmp(&b.uri_template));
+    templates
+}
+
+/// Without annotations: rmcp's type has no field for them.
+fn template(described: &OurTemplate) -> ResourceTemplate {
+    let mut template = ResourceTemplate::new(described.uri_template.clone(), described.name.clone());
+    template.title = described.title.clone();
+    template.description = described.description.clone();
+    template.mime_type = described.mime_type.clone();
+    template.icons = to_icons(&described.icons);
+    template
+}
+
+fn prompt(name: &str, described: &OurPrompt) -> Prompt {
+    let arguments = described.arguments.iter().map(|argument| {
+        let mut shown = PromptArgument::new(argument.name.clone()).with_required(argument.required);
+        shown.title = argument.title.clone();
+        shown.description = argument.description.clone();
+        shown
+    });
+    let mut prompt = Prompt::new(name, described.description.clone(), Some(arguments.collect()));
+    prompt.title = described.title.clone();
+    prompt.icons = to_icons(&described.icons);
+    prompt
+}

@@ -1,0 +1,5 @@
+//! CatalogLists that clients see: entries, pages, and what calls of the same principal published.
+
+pub(crate) mod lists;
+pub(crate) mod page;
+pub(crate) mod published;

@@ -1,0 +1,101 @@
+//! Pages of a list.
+//!
+//! A cursor is the key of the last entry of a page, so the server keeps nothing for it. If the list changes between two
+//! pages, no entry is repeated and no entry that stayed is skipped.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use rmcp::ErrorData;
+use rmcp::model::PaginatedRequestParams;
+
+/// Entries of one page. Bounds one answer, however much is installed.
+const PAGE_SIZE: usize = 100;
+/// How long a client may cache a list, in milliseconds. A client that subscribes to changes is notified earlier.
+pub(crate) const TTL_MS: u64 = 60_000;
+
+#[derive(Debug, PartialEq)]
+pub(crate) struct Page<T> {
+    pub(crate) items: Vec<T>,
+    /// The cursor of the next page.
+    pub(crate) next: Option<String>,
+}
+
+/// The requested page of a list sorted by `key`. Cursors contain the name of the `list`, so that they do not work for
+/// others.
+pub(crate) fn paginate<T: Clone>(
+    list: &str,
+    entries: &[T],
+    key: impl Fn(&T) -> &str,
+    request: Option<PaginatedRequestParams>,
+) -> Result<Page<T>, ErrorData> {
+    let start = match request.and_then(|request| request.cursor) {
+        None => 0,
+        Some(cursor) => {
+            let after = decode_cursor(list, &cursor).ok_or_else(|| {
+                ErrorData::invalid_params("the cursor is not one of this list; start again without a cursor", None)
+            })?;
+            entries.partition_point(|entry| key(entry) <= after.as_str())
+        }
+    };
+    let rest = entries.get(start..).unwrap_or_default();
+    let items = rest.get(..PAGE_SIZE).unwrap_or(rest);
+    let more = rest.len() > items.len();
+    let next = items.last().filter(|_| more).map(|last| BASE64.encode(format!("{list}\n{}", key(last))));
+    Ok(Page { items: items.to_vec(), next })
+}
+
+fn decode_cursor(list: &str, cursor: &str) -> Option<String> {
+    let text = String::from_utf8(BASE64.decode(cursor).ok()?).ok()?;
+    let (of, after) = text.split_once('\n')?;
+    (of == list).then(|| after.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(entries: &[String], cursor: Option<String>) -> Result<Page<String>, ErrorData> {
+        let mut asked = PaginatedRequestParams::default();
+        asked.cursor = cursor;
+        paginate("things", entries, |entry| entry, Some(asked))
+    }
+
+    fn entries(range: std::ops::Range<usize>) -> Vec<String> {
+        range.map(|n| format!("{n:04}")).collect()
+    }
+
+    #[test]
+    fn all_pages_together_are_the_list() {
+        let all = entries(0..250);
+        let (mut seen, mut cursor) = (vec![], None);
+        for size in [100, 100, 50] {
+            let page = page(&all, cursor).unwrap();
+            assert_eq!(page.items.len(), size);
+            seen.extend(page.items);
+            cursor = page.next;
+        }
+        assert_eq!((seen, cursor), (all, None));
+        assert_eq!(page(&entries(0..100), None).unwrap().next, None, "a full page may be the last");
+        assert_eq!(page(&[], None).unwrap(), Page { items: vec![], next: None });
+    }
+
+    #[test]
+    fn a_changing_list_repeats_and_skips_no_entry() {
+        let mut all = entries(0..250);
+        let first = page(&all, None).unwrap();
+        all.retain(|entry| entry != "0099" && entry != "0150");
+        all.insert(0, "0000a".into());
+        let second = page(&all, first.next).unwrap();
+        assert_eq!(second.items.first().map(String::as_str), Some("0100"));
+        assert!(!second.items.contains(&"0150".to_owned()) && second.items.contains(&"0149".to_owned()));
+    }
+
+    #[test]
+    fn a_foreign_cursor_is_refused() {
+        let all = entries(0..250);
+        let other = paginate("others", &all, |entry| entry, None).unwrap().next;
+        for bad in [other, Some("x".into()), Some(String::new()), Some("????".into()), Some(BASE64.encode("things"))] {
+            assert_eq!(page(&all, bad.clone()).unwrap_err().code.0, -32602, "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! What a request says about itself, apart from its parameters.
+
+use policy::Principal;
+use protocol::names::CORRELATION_META;
+use protocol::questions;
+use rmcp::ErrorData;
+use rmcp::model::{Extensions, ProtocolVersion};
+use rmcp::service::{RequestContext, RoleServer};
+use runtime::engine::Heavy;
+use runtime::imports::{Abilities, CallContext};
+use serde_json::Value;
+
+/// Bytes of a correlation id. Longer ones are refused, since they would be echoed in every notification.
+const MAX_CORRELATION: usize = 256;
+
+/// Whether each request stands for itself (2026-07-28 and later), so that a question has to end it.
+pub(crate) fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
+    // Versions are dates, which compare as text.
+    context.protocol_version().is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
+}
+
+/// What the client declared that it can answer.
+pub(crate) fn abilities(context: &RequestContext<RoleServer>) -> Abilities {
+    context.client_capabilities().map(|declared| questions::abilities_from_capabilities(&declared)).unwrap_or_default()
+}
+
+/// What the guest sees of its call.
+pub(crate) fn call_context(
+    principal: &Principal,
+    context: &RequestContext<RoleServer>,
+) -> Result<CallContext, ErrorData> {
+    let mut call = CallContext::new(principal.clone());
+    call.traceparent = context.meta.get_traceparent().map(str::to_owned);
+    call.correlation_id = match context.meta.get(CORRELATION_META) {
+        None => None,
+        Some(Value::String(id)) if id.len() <= MAX_CORRELATION => Some(id.clone()),
+        Some(_) => {
+            let text = format!("_meta[\"{CORRELATION_META}\"] must be a string of at most {MAX_CORRELATION} bytes");
+            return Err(ErrorData::invalid_params(text, None));
+        }
+    };
+    Ok(call)
+}
+
+/// The principal that `transport::identity` found out; none where the transport does not authenticate.
+pub(crate) fn principal(message: &Extensions) -> Option<&Principal> {
+    message.get::<axum::http::request::Parts>()?.extensions.get()
+}
+
+/// Tells the transport whether the answer is heavy; none where the transport does not ask.
+pub(crate) fn heavy(message: &Extensions) -> Option<Heavy> {
+    message.get::<axum::http::request::Parts>()?.extensions.get().cloned()
+}

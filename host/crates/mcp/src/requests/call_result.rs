@@ -1,0 +1,113 @@
+//! A finished call as a result of the protocol, with what it cost and, if it failed, a typed error.
+
+use plugins::calls::{CallUsage, FinishedCall};
+use policy::LineageError;
+use protocol::content::to_blocks;
+use protocol::names::{ERROR_META, USAGE_META};
+use rmcp::ErrorData;
+use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
+use runtime::engine::CallError;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+pub(crate) fn to_tool_result(finished: FinishedCall, mut meta: MetaObject) -> CallToolResult {
+    meta = with_usage(&finished.usage, meta);
+    let mut result = match finished.result {
+        Ok(answer) => {
+            let content = to_blocks(answer.content);
+            let mut result =
+                if answer.is_error { CallToolResult::error(content) } else { CallToolResult::success(content) };
+            result.structured_content = answer.structured.map(|structured| structured.value);
+            result
+        }
+        Err(error) => {
+            meta.insert(ERROR_META.to_owned(), error_to_json(&error));
+            CallToolResult::error(vec![ContentBlock::text(error.to_string())])
+        }
+    };
+    result.meta = Some(meta);
+    result
+}
+
+/// Adds what the call cost.
+pub(crate) fn with_usage(usage: &CallUsage, mut meta: MetaObject) -> MetaObject {
+    meta.insert(USAGE_META.to_owned(), usage_to_json(usage));
+    meta
+}
+
+/// The error of a failed call of any method but `tools/call`, whose result can say that the tool failed.
+pub(crate) fn to_error(error: &CallError, usage: &CallUsage) -> ErrorData {
+    let data = Some(json!({ ERROR_META: error_to_json(error), USAGE_META: usage_to_json(usage) }));
+    match error {
+        CallError::InvalidArguments { .. } => ErrorData::invalid_params(error.to_string(), data),
+        _ => ErrorData::internal_error(error.to_string(), data),
+    }
+}
+
+fn usage_to_json(usage: &CallUsage) -> Value {
+    json!({
+        "fuel": usage.spent.fuel,
+        "cpuMs": millis(usage.spent.cpu),
+        "wallMs": millis(usage.wall),
+        "peakMemory": usage.peak_memory,
+        "chunks": usage.chunks,
+        "outputBytes": usage.output_bytes,
+        "calls": usage.calls,
+        "questions": usage.questions,
+        "modelTokens": usage.model_tokens,
+    })
+}
+
+fn millis(duration: Duration) -> f64 {
+    // Rounded to microseconds, to be short.
+    (duration.as_micros() as f64) / 1_000.0
+}
+
+fn error_to_json(error: &CallError) -> Value {
+    let mut value = match error {
+        CallError::FuelExhausted { limit, used } | CallError::OutputExceeded { limit, used } => {
+            json!({ "limit": limit, "used": used })
+        }
+        CallError::CpuExhausted { limit, used } => json!({ "limitMs": millis(*limit), "usedMs": millis(*used) }),
+        CallError::DeadlineExceeded { limit } => json!({ "limitMs": millis(*limit) }),
+        CallError::MemoryExceeded { limit, requested } | CallError::TableExceeded { limit, requested } => {
+            json!({ "limit": limit, "requested": requested })
+        }
+        CallError::HandlesExceeded { limit } | CallError::HostcallExceeded { limit } => json!({ "limit": limit }),
+        CallError::ScratchExceeded { limit, remedy } => json!({ "limit": limit, "remedy": remedy }),
+        CallError::Trap { trap, message } => json!({ "trap": trap, "message": message }),
+        CallError::Exited { status } => json!({ "status": status }),
+        CallError::InvalidOutput { reason }
+        | CallError::InvalidArguments { reason }
+        | CallError::Failed { reason }
+        | CallError::Upstream { reason } => {
+            json!({ "reason": reason })
+        }
+        CallError::Denied(denial) => json!({
+            "capability": denial.capability.key(),
+            "target": denial.capability.target(),
+            "remedy": denial.remedy,
+        }),
+        CallError::Lineage(LineageError::Depth(limit) | LineageError::Calls(limit)) => json!({ "limit": limit }),
+        CallError::Lineage(LineageError::Arguments(limit) | LineageError::Results(limit)) => json!({ "limit": limit }),
+        CallError::Lineage(LineageError::Waiting(limit)) => json!({ "limitMs": limit }),
+        CallError::Unsupported { what } => json!({ "what": what }),
+        CallError::InstancesExceeded { detail } => json!({ "detail": detail }),
+        CallError::Busy { limit, .. } => json!({ "limit": limit }),
+        CallError::RateLimited { rate, retry_after, .. } => {
+            json!({ "rate": rate.to_string(), "retryAfterMs": millis(*retry_after) })
+        }
+        CallError::PluginFailing { failures, cause, retry_after } => {
+            json!({ "failures": failures, "cause": cause, "retryAfterMs": millis(*retry_after) })
+        }
+        CallError::Lineage(LineageError::Cycle(..))
+        | CallError::StackOverflow
+        | CallError::Cancelled
+        | CallError::AuditUnavailable
+        | CallError::Internal => {
+            json!({})
+        }
+    };
+    value["code"] = error.code().into();
+    value
+}

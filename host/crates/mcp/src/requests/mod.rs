@@ -1,0 +1,10 @@
+//! The methods of the protocol, one file each, and the way of a request that calls a plugin.
+
+pub(crate) mod call_result;
+pub(crate) mod completion;
+pub(crate) mod dispatch;
+pub(crate) mod extensions;
+pub(crate) mod prompts;
+pub(crate) mod resources;
+pub(crate) mod steer;
+pub(crate) mod tools;

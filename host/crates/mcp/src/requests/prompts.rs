@@ -1,0 +1,146 @@
+//! `prompts/list`, `prompts/get`.
+
+use super::call_result;
+use super::dispatch::{CallTarget, PluginRequest, RoundResponse, check_capabilities, dispatch, unexpected_output};
+use crate::calls::output::{CallOutcome, CallOutput};
+use crate::listing::{page, published};
+use crate::request_context::is_stateless;
+use crate::server_context::ServerContext;
+use platform::telemetry::printable;
+use plugins::calls::CallRequest;
+use plugins::catalog::CatalogEntry;
+use policy::Principal;
+use protocol::content::{to_block, to_role};
+use rmcp::ErrorData;
+use rmcp::model::{
+    CacheScope, GetPromptRequestParams, GetPromptResponse, GetPromptResult, JsonObject, ListPromptsResult,
+    PaginatedRequestParams, PromptMessage,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use runtime::imports::Prompt;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub(crate) fn list(
+    server: &ServerContext,
+    principal: &Principal,
+    page: Option<PaginatedRequestParams>,
+) -> Result<ListPromptsResult, ErrorData> {
+    let mut prompts = server.lists().prompts.clone();
+    prompts.extend(server.principal_store.list_prompts(principal).into_iter().map(published::to_prompt));
+    // The sort is stable: a prompt of a plugin precedes a published one of the same name, and hides it.
+    prompts.sort_by(|a, b| a.name.cmp(&b.name));
+    prompts.dedup_by(|second, first| second.name == first.name);
+    let page = page::paginate("prompts", &prompts, |prompt| &prompt.name, page)?;
+    let mut result = ListPromptsResult::with_all_items(page.items).with_ttl_ms(page::TTL_MS);
+    // Principals may see different prompts.
+    result.cache_scope = Some(CacheScope::Private);
+    result.next_cursor = page.next;
+    result.meta = Some(server.meta(None));
+    Ok(result)
+}
+
+pub(crate) async fn get(
+    server: &Arc<ServerContext>,
+    request: GetPromptRequestParams,
+    context: RequestContext<RoleServer>,
+) -> Result<GetPromptResponse, ErrorData> {
+    let given = request.arguments.unwrap_or_default();
+    if server.catalog.snapshot().prompt(&request.name).is_none()
+        && let Some(filled) =
+            server.principal_store.get_prompt(&server.principal(&context), &request.name, &text_arguments(&given))
+    {
+        let filled = filled.map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
+        return Ok(GetPromptResponse::Complete(published::to_prompt_result(filled, server.meta(None))));
+    }
+    let exposed = find_prompt(server, &request.name)?;
+    let arguments = check_arguments(exposed.item(), given.clone())?;
+    let plugin = exposed.plugin().clone();
+    let plugin_request = PluginRequest {
+        method: "prompts/get",
+        name: &request.name,
+        arguments: given.into(),
+        target: CallTarget::Plugin(&plugin),
+        request_state: request.request_state,
+        input_responses: request.input_responses,
+    };
+    let (running, stateless) = (server.clone(), is_stateless(&context));
+    let make_call = move |_, call| run(running, exposed, arguments, stateless, call);
+    match dispatch(server, plugin_request, &context, make_call).await? {
+        RoundResponse::Complete(CallOutput::Prompt(result)) => Ok(GetPromptResponse::Complete(result)),
+        RoundResponse::Complete(_) => unexpected_output(),
+        RoundResponse::InputRequired(result) => Ok(GetPromptResponse::InputRequired(result)),
+    }
+}
+
+/// The call itself, which may span several requests.
+async fn run(
+    server: Arc<ServerContext>,
+    exposed: CatalogEntry<Prompt>,
+    arguments: Vec<(String, String)>,
+    stateless: bool,
+    call: CallRequest,
+) -> CallOutcome {
+    let meta = server.call_meta(&call.context);
+    let finished = server.runner.get_prompt(exposed.plugin(), &exposed.item().name, arguments, call).await;
+    check_capabilities(stateless, &finished)?;
+    let prompt = finished.result.map_err(|error| call_result::to_error(&error, &finished.usage))?;
+    let messages = prompt.messages.into_iter().map(|it| PromptMessage::new(to_role(it.role), to_block(it.content)));
+    let mut result = GetPromptResult::new(messages.collect());
+    result.description = prompt.description;
+    result.meta = Some(call_result::with_usage(&finished.usage, meta));
+    Ok(CallOutput::Prompt(result))
+}
+
+pub(crate) fn find_prompt(server: &ServerContext, name: &str) -> Result<CatalogEntry<Prompt>, ErrorData> {
+    server.catalog.snapshot().prompt(name).cloned().ok_or_else(|| {
+        let text = format!("unknown prompt `{}`; prompts/list lists the available ones", printable(name));
+        ErrorData::invalid_params(text, None)
+    })
+}
+
+/// The arguments that are text.
+fn text_arguments(given: &JsonObject) -> BTreeMap<String, String> {
+    given.iter().filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
+}
+
+/// The arguments in the prompt's order. Unknown, missing and non-text arguments are refused.
+fn check_arguments(prompt: &Prompt, mut given: JsonObject) -> Result<Vec<(String, String)>, ErrorData> {
+    let refuse = |text: String| Err(ErrorData::invalid_params(text, None));
+    let mut arguments = Vec::new();
+    for argument in &prompt.arguments {
+        match given.remove(&argument.name) {
+            Some(Value::String(text)) => arguments.push((argument.name.clone(), text)),
+            Some(_) => return refuse(format!("the argument `{}` must be text", argument.name)),
+            None if argument.required => return refuse(format!("the argument `{}` is missing", argument.name)),
+            None => {}
+        }
+    }
+    match given.keys().next() {
+        Some(unknown) => refuse(format!("the prompt has no argument `{}`", printable(unknown))),
+        None => Ok(arguments),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use runtime::imports::PromptArgument;
+    use serde_json::json;
+
+    #[test]
+    fn unknown_missing_and_non_text_arguments_are_refused() {
+        let argument =
+            |name: &str, required| PromptArgument { name: name.into(), title: None, description: None, required };
+        let arguments = vec![argument("b", true), argument("a", false)];
+        let prompt = Prompt { name: "p".into(), title: None, description: None, arguments, icons: vec![] };
+        let check = |given: Value| check_arguments(&prompt, given.as_object().cloned().unwrap_or_default());
+        let pair = |name: &str, text: &str| (name.to_owned(), text.to_owned());
+        assert_eq!(check(json!({"a": "1", "b": "2"})).unwrap(), [pair("b", "2"), pair("a", "1")]);
+        assert_eq!(check(json!({"b": ""})).unwrap(), [pair("b", "")]);
+        for bad in [json!({}), json!({"a": "1"}), json!({"b": 2}), json!({"b": "2", "c": "3"})] {
+            assert_eq!(check(bad.clone()).unwrap_err().code.0, -32602, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Chains of calls that leave the host and come back. While a client runs a tool for a call, the calls that it makes
+//! here in turn share the lineage and the budget of that call. A chain has a random name that only its principal can
+//! use, and exists while its reverse call runs; so there are never more chains than running reverse calls.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use platform::random::random_bytes;
+use plugins::calls::{BudgetSource, CallParent};
+use policy::{Budget, BudgetUsage, Lineage, Principal};
+use protocol::names::CHAIN_META;
+use rmcp::ErrorData;
+use rmcp::service::{RequestContext, RoleServer};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The open chains of a process, by name. Clones share them.
+#[derive(Clone, Default)]
+pub(crate) struct CallChains(Arc<Mutex<HashMap<String, Arc<ChainEntry>>>>);
+
+/// The running reverse call that a chain belongs to.
+struct ChainEntry {
+    principal: Principal,
+    lineage: Lineage,
+    initial: RemainingBudget,
+    remaining: Mutex<RemainingBudget>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct RemainingBudget {
+    fuel: Option<u64>,
+    cpu: Option<Duration>,
+    time: Duration,
+}
+
+/// Keeps a chain open until it is dropped.
+pub(super) struct ChainGuard {
+    chains: CallChains,
+    name: String,
+    entry: Arc<ChainEntry>,
+}
+
+/// The part of a chain's remaining budget that one call may use.
+struct ChainShare {
+    entry: Arc<ChainEntry>,
+    reserved: OnceLock<RemainingBudget>,
+}
+
+impl CallChains {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<ChainEntry>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn open(
+        &self,
+        principal: &Principal,
+        lineage: &Lineage,
+        budget: &Budget,
+        now: Instant,
+    ) -> io::Result<ChainGuard> {
+        let name = URL_SAFE_NO_PAD.encode(random_bytes::<16>()?);
+        let time = budget.deadline.saturating_duration_since(now);
+        let initial = RemainingBudget { fuel: budget.fuel, cpu: budget.cpu, time };
+        let (principal, lineage) = (principal.clone(), lineage.clone());
+        let entry = Arc::new(ChainEntry { principal, lineage, initial, remaining: Mutex::new(initial) });
+        self.lock().insert(name.clone(), entry.clone());
+        Ok(ChainGuard { chains: self.clone(), name, entry })
+    }
+
+    /// The parent of a request that continues a chain; none if the request names no chain.
+    pub(crate) fn parent(
+        &self,
+        context: &RequestContext<RoleServer>,
+        principal: &Principal,
+    ) -> Result<Option<CallParent>, ErrorData> {
+        match context.meta.get(CHAIN_META) {
+            None => Ok(None),
+            Some(name) => self.find(name, principal).map(Some).ok_or_else(|| {
+                let text =
+                    format!("_meta[\"{CHAIN_META}\"] is not a chain that is open; leave it out to call on its own");
+                ErrorData::invalid_params(text, None)
+            }),
+        }
+    }
+
+    fn find(&self, name: &Value, principal: &Principal) -> Option<CallParent> {
+        let entry = self.lock().get(name.as_str()?).filter(|entry| entry.principal == *principal)?.clone();
+        Some(CallParent::Upstream {
+            lineage: entry.lineage.clone(),
+            budget_source: Arc::new(ChainShare { entry, reserved: OnceLock::new() }),
+        })
+    }
+}
+
+impl ChainEntry {
+    fn remaining(&self) -> MutexGuard<'_, RemainingBudget> {
+        self.remaining.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl RemainingBudget {
+    fn take_half(&mut self) -> Self {
+        let half = Self { fuel: self.fuel.map(|fuel| fuel / 2), cpu: self.cpu.map(|cpu| cpu / 2), time: self.time };
+        self.fuel = self.fuel.map(|fuel| fuel - fuel / 2);
+        self.cpu = self.cpu.map(|cpu| cpu - cpu / 2);
+        half
+    }
+}
+
+impl ChainGuard {
+    pub(super) fn as_str(&self) -> &str {
+        &self.name
+    }
+
+    /// What the calls that continued the chain used. A call that still runs counts with all that it reserved.
+    pub(super) fn usage(&self) -> BudgetUsage {
+        let (initial, remaining) = (self.entry.initial, *self.entry.remaining());
+        let fuel = initial.fuel.zip(remaining.fuel).map(|(initial, remaining)| initial.saturating_sub(remaining));
+        let cpu = initial.cpu.zip(remaining.cpu).map(|(initial, remaining)| initial.saturating_sub(remaining));
+        let cpu = cpu.unwrap_or_default();
+        BudgetUsage { fuel, cpu, elsewhere: cpu }
+    }
+}
+
+impl Drop for ChainGuard {
+    fn drop(&mut self) {
+        self.chains.lock().remove(&self.name);
+    }
+}
+
+impl BudgetSource for ChainShare {
+    /// Reserves half of the remaining budget, so that a concurrent call gets some too.
+    fn reserve(&self, now: Instant) -> Budget {
+        let RemainingBudget { fuel, cpu, time } = *self.reserved.get_or_init(|| self.entry.remaining().take_half());
+        Budget { fuel, cpu, deadline: now + time, time }
+    }
+
+    fn settle(&self, usage: BudgetUsage, time: Duration) {
+        let Some(reserved) = self.reserved.get() else { return };
+        let mut remaining = self.entry.remaining();
+        let fuel = reserved.fuel.map(|reserved| reserved.saturating_sub(usage.as_fuel()));
+        remaining.fuel = remaining.fuel.zip(fuel).map(|(remaining, unused)| remaining.saturating_add(unused));
+        let cpu = reserved.cpu.map(|reserved| reserved.saturating_sub(usage.cpu));
+        remaining.cpu = remaining.cpu.zip(cpu).map(|(remaining, unused)| remaining.saturating_add(unused));
+        remaining.time = remaining.time.saturating_sub(time);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use platform::clock::{Clock as _, SystemClock};
+    use policy::Limits;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn open_chain(chains: &CallChains) -> (ChainGuard, Principal, Instant) {
+        let (ann, now) = (Principal::from_source("key", "ann"), SystemClock.now());
+        let lineage = Lineage::root("plugins.a.x".into(), &Limits::default()).descend("t.y", 0).unwrap();
+        let budget = Budget { fuel: Some(1_000), cpu: None, deadline: now + SECOND, time: SECOND };
+        (chains.open(&ann, &lineage, &budget, now).unwrap(), ann, now)
+    }
+
+    #[test]
+    fn only_its_principal_finds_a_chain_until_the_call_ends() {
+        let chains = CallChains::default();
+        let (chain, ann, _) = open_chain(&chains);
+        let name = Value::from(chain.as_str());
+        assert!(chain.as_str().len() == 22 && chains.find(&name, &ann).is_some());
+        assert!(chains.find(&name, &Principal::from_source("key", "bob")).is_none());
+        for other in [Value::from("AAAAAAAAAAAAAAAAAAAAAA"), Value::from(7), Value::Null] {
+            assert!(chains.find(&other, &ann).is_none());
+        }
+        drop(chain);
+        assert!(chains.find(&name, &ann).is_none() && chains.lock().is_empty());
+    }
+
+    #[test]
+    fn the_remaining_budget_is_shared_and_never_refilled() {
+        let chains = CallChains::default();
+        let (chain, ann, now) = open_chain(&chains);
+        let name = Value::from(chain.as_str());
+        let reserve = || match chains.find(&name, &ann) {
+            Some(CallParent::Upstream { budget_source, .. }) => (budget_source.reserve(now), budget_source),
+            _ => panic!("it is open"),
+        };
+        let ((first, budget_source), (second, _running)) = (reserve(), reserve());
+        assert_eq!((first.fuel, second.fuel, first.deadline), (Some(500), Some(250), now + SECOND));
+        budget_source.settle(BudgetUsage { fuel: Some(100), cpu: SECOND, elsewhere: Duration::ZERO }, SECOND / 4);
+        let (third, budget_source) = reserve();
+        // Half of 250 and the 400 that the first did not use.
+        assert_eq!((third.fuel, third.time), (Some(325), SECOND * 3 / 4));
+        // A call's last step may exceed what it reserved.
+        budget_source.settle(BudgetUsage { fuel: Some(400), cpu: SECOND, elsewhere: SECOND }, SECOND);
+        assert_eq!((reserve().0.fuel, reserve().0.time), (Some(162), Duration::ZERO));
+        assert!(chain.usage().fuel.unwrap() >= 100 + 250 + 325);
+    }
+}

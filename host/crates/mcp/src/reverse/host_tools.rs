@@ -1,0 +1,39 @@
+//! The host's own tools alone, for calls whose client declared no tools and is asked nothing.
+
+use async_trait::async_trait;
+use policy::BudgetUsage;
+use protocol::names::CLIENT_TOOLS;
+use runtime::imports::{AgentError, AgentResult, AgentTool, Origin, ReverseCall, ToolCaller};
+use std::sync::Arc;
+
+pub(crate) struct HostToolsOnly(pub(crate) Arc<dyn ToolCaller>);
+
+#[async_trait]
+impl ToolCaller for HostToolsOnly {
+    fn tools(&self) -> Vec<AgentTool> {
+        self.0.tools()
+    }
+
+    fn find(&self, name: &str) -> Result<Origin, AgentError> {
+        match self.0.find(name) {
+            Err(AgentError::UnknownTool(_)) => Err(undeclared_error(name)),
+            found => found,
+        }
+    }
+
+    async fn call(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, BudgetUsage) {
+        self.0.call(call).await
+    }
+
+    fn lacks_declaration(&self) -> bool {
+        true
+    }
+}
+
+/// For a tool that the host does not have, when the client declared none.
+pub(super) fn undeclared_error(name: &str) -> AgentError {
+    AgentError::NotSupported(format!(
+        "this host has no tool `{name}`, and the client of this call declared none of its own; the extension \
+         `{CLIENT_TOOLS}` would allow it to"
+    ))
+}

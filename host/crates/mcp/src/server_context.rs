@@ -1,0 +1,82 @@
+//! What all requests to a server share.
+
+use crate::calls::parked_calls::ParkedCalls;
+use crate::calls::steering::RunningCalls;
+use crate::listing::lists::CatalogLists;
+use crate::request_context;
+use crate::reverse::LaneResources;
+use crate::subscriptions::listen::OpenSubscriptions;
+use platform::changes::ChangeNotifier;
+use plugins::calls::Runner;
+use plugins::catalog::CurrentCatalog;
+use policy::Principal;
+use protocol::names::{CALL_META, CORRELATION_META};
+use rmcp::model::{Extensions, MetaObject, ServerConfig};
+use rmcp::service::{RequestContext, RoleServer};
+use runtime::imports::{CallContext, ToolCaller};
+use serde_json::Value;
+use services::principal_store::PrincipalStore;
+use std::sync::{Arc, PoisonError, RwLock};
+use tokio_util::sync::CancellationToken;
+
+/// The name a server stamps on its results (`SERVER_INFO_META_KEY` of the protocol).
+const SERVER_INFO_META: &str = "io.modelcontextprotocol/serverInfo";
+
+pub(crate) struct ServerContext {
+    pub(crate) catalog: Arc<CurrentCatalog>,
+    pub(crate) runner: Arc<Runner>,
+    pub(crate) lanes: LaneResources,
+    /// The host's own tools, for calls whose clients declared none.
+    pub(crate) host_tools: Arc<dyn ToolCaller>,
+    pub(crate) parked_calls: Arc<ParkedCalls>,
+    pub(crate) running_calls: Arc<RunningCalls>,
+    pub(crate) principal_store: Arc<PrincipalStore>,
+    pub(crate) changes: ChangeNotifier,
+    pub(crate) subscriptions: OpenSubscriptions,
+    pub(crate) stop: CancellationToken,
+    pub(crate) fallback_tools: bool,
+    /// Whose requests these are where the transport does not authenticate.
+    pub(crate) principal: Principal,
+    pub(crate) config: ServerConfig,
+    pub(crate) lists: RwLock<Arc<CatalogLists>>,
+    pub(crate) server_info: Value,
+}
+
+impl ServerContext {
+    /// `_meta` of every result.
+    pub(crate) fn meta(&self, correlation: Option<&str>) -> MetaObject {
+        let mut meta = MetaObject::new();
+        if let Some(correlation) = correlation {
+            meta.insert(CORRELATION_META.to_owned(), correlation.into());
+        }
+        meta.insert(SERVER_INFO_META.to_owned(), self.server_info.clone());
+        meta
+    }
+
+    /// `_meta` of a call's result.
+    pub(crate) fn call_meta(&self, call: &CallContext) -> MetaObject {
+        let mut meta = self.meta(call.correlation_id.as_deref());
+        meta.insert(CALL_META.to_owned(), call.id.as_str().into());
+        meta
+    }
+
+    pub(crate) fn principal(&self, context: &RequestContext<RoleServer>) -> Principal {
+        self.message_principal(&context.extensions)
+    }
+
+    pub(crate) fn message_principal(&self, message: &Extensions) -> Principal {
+        request_context::principal(message).unwrap_or(&self.principal).clone()
+    }
+
+    /// The lists of the current catalog, built once for each catalog.
+    pub(crate) fn lists(&self) -> Arc<CatalogLists> {
+        let catalog = self.catalog.snapshot();
+        let lists = self.lists.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if Arc::ptr_eq(&lists.catalog, &catalog) {
+            return lists;
+        }
+        let lists = Arc::new(CatalogLists::new(catalog, self.fallback_tools));
+        *self.lists.write().unwrap_or_else(PoisonError::into_inner) = lists.clone();
+        lists
+    }
+}

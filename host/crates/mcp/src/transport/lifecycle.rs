@@ -1,0 +1,135 @@
+//! The server's phases: which requests are accepted, which ones shutdown waits for, and what `/health` and `/ready`
+//! answer.
+
+use super::refusal::HttpRefusal;
+use super::response::json_response;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::Response;
+use futures::StreamExt;
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// How long a subscription may take to end by itself when the server stops.
+const SUBSCRIPTION_GRACE: Duration = Duration::from_millis(500);
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum ServerPhase {
+    Starting,
+    Ready,
+    Stopping,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct LifecycleState {
+    phase: ServerPhase,
+    /// Shutdown waits until there are none.
+    active_requests: usize,
+}
+
+/// Clones share their state.
+#[derive(Clone)]
+pub(super) struct Lifecycle(Arc<watch::Sender<LifecycleState>>);
+
+/// A request that shutdown waits for; it has ended when this is dropped.
+pub(super) struct ActiveRequest(Lifecycle);
+
+impl Drop for ActiveRequest {
+    fn drop(&mut self) {
+        self.0.0.send_modify(|state| state.active_requests -= 1);
+    }
+}
+
+impl Lifecycle {
+    pub(super) fn new() -> Self {
+        Self(Arc::new(watch::Sender::new(LifecycleState { phase: ServerPhase::Starting, active_requests: 0 })))
+    }
+
+    pub(super) fn set_ready(&self) {
+        self.0.send_modify(|state| state.phase = ServerPhase::Ready);
+    }
+
+    /// Starts the shutdown: no new work is accepted.
+    pub(super) fn stop(&self) {
+        self.0.send_modify(|state| state.phase = ServerPhase::Stopping);
+    }
+
+    /// Waits until no request is active.
+    pub(super) async fn wait_idle(&self) {
+        // The sender is in `self`, so waiting cannot fail.
+        let _ = self.0.subscribe().wait_for(|state| state.active_requests == 0).await;
+    }
+
+    /// Waits until the shutdown starts.
+    pub(super) async fn wait_stopping(&self) {
+        let _ = self.0.subscribe().wait_for(|state| state.phase == ServerPhase::Stopping).await;
+    }
+
+    /// Accepts a request. During shutdown, only requests that help active ones to end are accepted; `helps_to_end` is
+    /// called only then, because it has to inspect the message.
+    pub(super) fn accept(&self, helps_to_end: impl Fn() -> bool) -> Result<ActiveRequest, HttpRefusal> {
+        let mut refusal = None;
+        self.0.send_if_modified(|state| {
+            refusal = match state.phase {
+                ServerPhase::Starting => Some(HttpRefusal::Starting),
+                ServerPhase::Stopping if !helps_to_end() => Some(HttpRefusal::Stopping),
+                ServerPhase::Stopping | ServerPhase::Ready => {
+                    state.active_requests += 1;
+                    None
+                }
+            };
+            // Nothing waits for the count to rise.
+            false
+        });
+        refusal.map_or_else(|| Ok(ActiveRequest(self.clone())), Err)
+    }
+
+    /// Keeps the request active until its response is sent. A body that is in memory as a whole counts as sent, because
+    /// the connection closes only after it.
+    pub(super) fn hold_until_sent(request: ActiveRequest, response: Response) -> Response {
+        let (parts, body) = response.into_parts();
+        if axum::body::HttpBody::size_hint(&body).exact().is_some() {
+            return Response::from_parts(parts, body);
+        }
+        let body = body.into_data_stream().map(move |part| {
+            let _sending = &request;
+            part
+        });
+        Response::from_parts(parts, Body::from_stream(body))
+    }
+
+    /// Ends a long-lived stream when the server stops, instead of waiting for it.
+    pub(super) fn end_when_stopping(&self, response: Response) -> Response {
+        let (parts, body) = response.into_parts();
+        let lifecycle = self.clone();
+        let end = Box::pin(async move {
+            lifecycle.wait_stopping().await;
+            tokio::time::sleep(SUBSCRIPTION_GRACE).await;
+        });
+        Response::from_parts(parts, Body::from_stream(body.into_data_stream().take_until(end)))
+    }
+}
+
+/// The process is up.
+pub(super) async fn health() -> Response {
+    status(StatusCode::OK, "up")
+}
+
+/// Whether requests are served.
+pub(super) async fn ready(State(lifecycle): State<Lifecycle>) -> Response {
+    let phase = lifecycle.0.borrow().phase;
+    match phase {
+        ServerPhase::Starting => status(StatusCode::SERVICE_UNAVAILABLE, "starting"),
+        ServerPhase::Ready => status(StatusCode::OK, "ready"),
+        ServerPhase::Stopping => status(StatusCode::SERVICE_UNAVAILABLE, "stopping"),
+    }
+}
+
+fn status(code: StatusCode, status: &str) -> Response {
+    let mut response = json_response(code, json!({"status": status}).to_string());
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

@@ -1,0 +1,122 @@
+//! `/mcp`: limits on the request, the lifecycle of the server, then rmcp's HTTP service.
+
+use super::body;
+use super::legacy::LegacySessionManager;
+use super::lifecycle::Lifecycle;
+use super::refusal::HttpRefusal;
+use super::request_scope::with_principal;
+use super::weighed::weighed;
+use crate::client_tools::retry;
+use crate::handler::Server;
+use axum::Router;
+use axum::body::{Body, HttpBody as _, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::{Method, StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::any;
+use bytesize::ByteSize;
+use futures::TryStreamExt as _;
+use policy::Principal;
+use protocol::names::REVERSE_LISTEN_METHOD;
+use rmcp::transport::streamable_http_server::StreamableHttpService;
+use runtime::engine::Heavy;
+use std::sync::{Arc, OnceLock};
+
+/// Requests that last until the client or the server ends them.
+const LONG_LIVED_METHODS: [&str; 2] = ["subscriptions/listen", REVERSE_LISTEN_METHOD];
+
+pub(super) type McpService = StreamableHttpService<Server, LegacySessionManager>;
+
+/// Clones share the lifecycle and the service.
+#[derive(Clone)]
+pub(super) struct McpEndpoint {
+    pub(super) lifecycle: Lifecycle,
+    pub(super) max_body: ByteSize,
+    /// Set before the server becomes ready.
+    pub(super) service: Arc<OnceLock<McpService>>,
+}
+
+impl McpEndpoint {
+    pub(super) fn new(max_body: ByteSize) -> Self {
+        Self { lifecycle: Lifecycle::new(), max_body, service: Arc::default() }
+    }
+
+    pub(super) fn router(self) -> Router {
+        Router::new()
+            .route("/mcp", any(serve_mcp))
+            .layer(from_fn_with_state(self.clone(), check_request))
+            .with_state(self)
+    }
+}
+
+async fn check_request(State(endpoint): State<McpEndpoint>, request: Request, next: Next) -> Response {
+    endpoint.forward(request, next).await.unwrap_or_else(|refusal| {
+        tracing::debug!(%refusal, "request refused");
+        refusal.response()
+    })
+}
+
+impl McpEndpoint {
+    async fn forward(&self, request: Request, next: Next) -> Result<Response, HttpRefusal> {
+        body::check_single_headers(request.headers())?;
+        if request.method() != Method::POST {
+            // It resumes a stream, or ends a session.
+            let active = self.lifecycle.accept(|| true)?;
+            return Ok(Lifecycle::hold_until_sent(active, next.run(request).await));
+        }
+        let (mut parts, whole) = request.into_parts();
+        let text = body::read(whole, self.max_body).await?;
+        let method = parts.headers.get("mcp-method");
+        let is_long_lived = method.is_some_and(|method| LONG_LIVED_METHODS.iter().any(|it| method == it));
+        let active = self.lifecycle.accept(|| !body::is_request(&text))?;
+        let heavy = Heavy::default();
+        parts.extensions.insert(heavy.clone());
+        let (headers, sent) = (parts.headers.clone(), text.clone());
+        let respond = async move {
+            let response = next.run(Request::from_parts(parts, Body::from(sent.clone()))).await;
+            if retry::names_extension(&sent) { rewrite_reverse_calls(response).await } else { response }
+        };
+        let response = heavy.run(Box::pin(respond)).await;
+        if response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE
+            && let Some(refusal) = body::explain_unreadable(&headers, &text)
+        {
+            return Err(refusal);
+        }
+        let response = weighed(response, heavy);
+        Ok(match is_long_lived {
+            true => self.lifecycle.end_when_stopping(response),
+            false => Lifecycle::hold_until_sent(active, response),
+        })
+    }
+}
+
+/// Brings a response that asks for reverse calls into the form of their extension.
+async fn rewrite_reverse_calls(response: Response) -> Response {
+    let (mut parts, body) = response.into_parts();
+    if body.size_hint().exact().is_none() {
+        let body = Body::from_stream(body.into_data_stream().map_ok(retry::rewrite_frame));
+        return Response::from_parts(parts, body);
+    }
+    // The body is in memory as a whole.
+    match to_bytes(body, usize::MAX).await {
+        Ok(whole) => {
+            parts.headers.remove(header::CONTENT_LENGTH);
+            Response::from_parts(parts, Body::from(retry::rewrite_frame(whole)))
+        }
+        Err(error) => {
+            tracing::error!(%error, "a response cannot be read");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
+}
+
+async fn serve_mcp(State(endpoint): State<McpEndpoint>, request: Request) -> Response {
+    let Some(service) = endpoint.service.get() else { return HttpRefusal::Starting.response() };
+    let principal = request.extensions().get::<Principal>().cloned().unwrap_or_else(Principal::anonymous);
+    let (response, refusal) = with_principal(principal, service.handle(request)).await;
+    match refusal {
+        Some(refusal) => refusal.response(),
+        None => response.map(Body::new),
+    }
+}

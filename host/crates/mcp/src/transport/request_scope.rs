@@ -1,0 +1,46 @@
+//! Task-local data of one HTTP request: its principal, and why it is refused. rmcp's session traits carry neither.
+
+use super::refusal::HttpRefusal;
+use policy::Principal;
+use std::sync::{Arc, Mutex, PoisonError};
+
+struct RequestScope {
+    principal: Principal,
+    refusal: Mutex<Option<HttpRefusal>>,
+}
+
+tokio::task_local! {
+    static REQUEST_SCOPE: Arc<RequestScope>;
+}
+
+/// A refusal that [`refuse`] has recorded.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct RefusedRequest(pub(super) HttpRefusal);
+
+/// Runs a request on behalf of a principal. A refusal that it records must replace rmcp's response.
+pub(super) async fn with_principal<T>(
+    principal: Principal,
+    request: impl Future<Output = T>,
+) -> (T, Option<HttpRefusal>) {
+    let scope = Arc::new(RequestScope { principal, refusal: Mutex::default() });
+    let response = REQUEST_SCOPE.scope(scope.clone(), request).await;
+    let refusal = scope.refusal.lock().unwrap_or_else(PoisonError::into_inner).take();
+    (response, refusal)
+}
+
+/// The principal of the request that this task serves; none in the server's own tasks.
+pub(super) fn current_principal() -> Option<Principal> {
+    REQUEST_SCOPE.try_with(|scope| scope.principal.clone()).ok()
+}
+
+/// Records why the request is refused.
+pub(super) fn refuse(refusal: HttpRefusal) -> RefusedRequest {
+    let recorded = REQUEST_SCOPE.try_with(|scope| {
+        *scope.refusal.lock().unwrap_or_else(PoisonError::into_inner) = Some(refusal.clone());
+    });
+    if recorded.is_err() {
+        tracing::debug!(%refusal, "refused outside a request");
+    }
+    RefusedRequest(refusal)
+}

@@ -1,0 +1,114 @@
+//! The journal's folder: the current file, closed files, the noted head and the lock.
+
+use super::line::Head;
+use rustix::fs::{FlockOperation, flock};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// The current file.
+pub(super) const CURRENT: &str = "audit.jsonl";
+/// Where the head is noted.
+const HEAD: &str = "head";
+const LOCK: &str = "lock";
+
+/// A folder of journal files.
+#[derive(Debug, Clone)]
+pub(super) struct JournalFolder(PathBuf);
+
+pub(super) struct LockGuard(#[allow(dead_code, reason = "closing it gives the lock back")] File);
+
+impl JournalFolder {
+    /// The folder need not exist.
+    pub(super) fn new(path: &Path) -> Self {
+        Self(path.to_owned())
+    }
+
+    /// Creates it, private to its user.
+    pub(super) fn create(&self) -> io::Result<()> {
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.0)?;
+        if fs::metadata(&self.0)?.permissions().mode() & 0o022 != 0 {
+            return Err(io::Error::other("it must be a folder that only you can write to (chmod 700)"));
+        }
+        Ok(())
+    }
+
+    /// Waits for the exclusive lock. The system releases it when the process ends.
+    pub(super) fn lock(&self) -> io::Result<LockGuard> {
+        let file = private().create(true).truncate(false).write(true).open(self.0.join(LOCK))?;
+        flock(&file, FlockOperation::LockExclusive)?;
+        Ok(LockGuard(file))
+    }
+
+    /// Waits for a shared lock, for reading; `None` if there is no lock file or it cannot be locked.
+    pub(super) fn lock_shared(&self) -> Option<LockGuard> {
+        let file = File::open(self.0.join(LOCK)).ok()?;
+        flock(&file, FlockOperation::LockShared).ok()?;
+        Some(LockGuard(file))
+    }
+
+    /// The current file.
+    pub(super) fn current(&self) -> PathBuf {
+        self.0.join(CURRENT)
+    }
+
+    /// Opens the current file, creating it if it is missing.
+    pub(super) fn open_current(&self) -> io::Result<File> {
+        private().create(true).read(true).append(true).open(self.current())
+    }
+
+    /// The closed files, oldest first, with their numbers.
+    pub(super) fn closed(&self) -> io::Result<Vec<(u64, PathBuf)>> {
+        let mut found = Vec::new();
+        for entry in fs::read_dir(&self.0)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let number = name.to_str().and_then(|name| name.strip_prefix("audit-")?.strip_suffix(".jsonl"));
+            if let Some(number) = number.and_then(|number| number.parse().ok()) {
+                found.push((number, entry.path()));
+            }
+        }
+        found.sort();
+        Ok(found)
+    }
+
+    /// All files, oldest first; the current file last.
+    pub(super) fn all(&self) -> io::Result<Vec<PathBuf>> {
+        let mut files: Vec<PathBuf> = self.closed()?.into_iter().map(|(_, path)| path).collect();
+        if self.current().exists() {
+            files.push(self.current());
+        }
+        Ok(files)
+    }
+
+    /// Closes the current file.
+    pub(super) fn rotate(&self) -> io::Result<()> {
+        let next = self.closed()?.last().map_or(1, |(number, _)| number + 1);
+        fs::rename(self.current(), self.0.join(format!("audit-{next:06}.jsonl")))?;
+        self.sync()
+    }
+
+    /// Makes renames and removals durable.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        File::open(&self.0)?.sync_all()
+    }
+
+    /// The noted head; `None` if it is missing or cannot be parsed.
+    pub(super) fn noted(&self) -> Option<Head> {
+        fs::read_to_string(self.0.join(HEAD)).ok()?.parse().ok()
+    }
+
+    /// Notes the head, atomically.
+    pub(super) fn note(&self, head: Head) -> io::Result<()> {
+        let new = self.0.join("head.new");
+        writeln!(private().create(true).truncate(true).write(true).open(&new)?, "{head}")?;
+        fs::rename(new, self.0.join(HEAD))
+    }
+}
+
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.mode(0o600);
+    options
+}

@@ -1,0 +1,23 @@
+//! One audit record.
+
+use super::event::AuditEvent;
+use policy::{Digest, PluginId, Principal};
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct AuditRecord {
+    /// `None` for a command of the operator.
+    pub principal: Option<Principal>,
+    pub plugin: Option<PluginId>,
+    pub digest: Option<Digest>,
+    pub call: Option<String>,
+    /// The call that this one is nested in.
+    pub parent: Option<String>,
+    pub event: AuditEvent,
+}
+
+impl AuditRecord {
+    /// The record of an operator's command.
+    pub fn for_operator(plugin: Option<PluginId>, digest: Option<Digest>, event: AuditEvent) -> Self {
+        Self { principal: None, plugin, digest, call: None, parent: None, event }
+    }
+}

@@ -1,0 +1,41 @@
+//! Confining this process.
+
+#[cfg(target_os = "linux")]
+use super::{landlock_rules, seccomp_filter};
+use super::settings::ConfineSettings;
+use super::status::{ConfineError, Confinement};
+
+/// Confines a server. Call it before the process has a second thread: Landlock holds for the calling thread and for
+/// those that it starts.
+#[cfg(target_os = "linux")]
+pub fn server(needs: &ConfineSettings) -> Result<Confinement, ConfineError> {
+    use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
+    let fail = |error: rustix::io::Errno| ConfineError(error.to_string());
+    // Its memory holds secrets: no core file, and no debugger of the same user. Programs that it starts may raise the limit
+    // on core files again.
+    let core = getrlimit(Resource::Core);
+    setrlimit(Resource::Core, Rlimit { current: Some(0), ..core }).map_err(fail)?;
+    set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(fail)?;
+    let files = if needs.programs { None } else { landlock_rules::allow_only(needs)? };
+    Ok(Confinement { files, syscalls: seccomp_filter::refuse(needs)? })
+}
+
+/// Confines a compile worker to its pipes: no files, no network, no other processes, no executable memory. A system call
+/// that compiling does not need ends the process.
+#[cfg(target_os = "linux")]
+pub fn worker() -> Result<Confinement, ConfineError> {
+    let files = landlock_rules::allow_none()?;
+    Ok(Confinement { files, syscalls: seccomp_filter::allow_compiling()? })
+}
+
+/// Other systems cannot confine a process.
+#[cfg(not(target_os = "linux"))]
+pub fn server(_needs: &ConfineSettings) -> Result<Confinement, ConfineError> {
+    Ok(Confinement::default())
+}
+
+/// Other systems cannot confine a process.
+#[cfg(not(target_os = "linux"))]
+pub fn worker() -> Result<Confinement, ConfineError> {
+    Ok(Confinement::default())
+}

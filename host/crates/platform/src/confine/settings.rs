@@ -1,0 +1,19 @@
+//! What a process keeps when it is confined.
+
+use std::path::PathBuf;
+
+/// What a server may still use of the machine.
+#[derive(Debug, Clone, Default)]
+pub struct ConfineSettings {
+    /// Files and folders that it reads, recursively.
+    pub read: Vec<PathBuf>,
+    /// Folders that it writes to, recursively.
+    pub write: Vec<PathBuf>,
+    /// Ports it listens on; 0 is any free one.
+    pub listen: Vec<u16>,
+    /// Whether it starts programs of the operator. They inherit the restrictions, so then only calls that no program needs
+    /// are refused.
+    pub programs: bool,
+    /// Whether secrets are read from the kernel's key ring.
+    pub keyring: bool,
+}

@@ -1,0 +1,129 @@
+//! The client for requests to known services.
+
+use super::tls;
+use reqwest::Method;
+use reqwest::header::HeaderMap;
+use std::time::Duration;
+use url::Url;
+
+/// A request, and the limits of its response.
+pub struct OutboundRequest {
+    pub method: Method,
+    /// From an `Endpoint`: https, or on this machine.
+    pub url: Url,
+    /// Headers besides those that HTTP itself needs.
+    pub headers: HeaderMap,
+    pub body: Vec<u8>,
+    /// From connecting to the last byte of the answer.
+    pub timeout: Duration,
+    pub max_body: usize,
+}
+
+/// A response with any status.
+pub struct OutboundResponse {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub body: Vec<u8>,
+}
+
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum OutboundError {
+    #[error("`{0}` gave no answer within {t}", t = humantime::format_duration(*.1))]
+    Timeout(String, Duration),
+    #[error("the answer of `{0}` is larger than {1} bytes")]
+    TooLarge(String, usize),
+    #[error("`{0}` cannot be reached: {1}")]
+    Unreachable(String, String),
+}
+
+/// The client. Clones share its connections.
+#[derive(Clone)]
+pub struct OutboundClient(reqwest::Client);
+
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "no HTTPS client can be made, which signing in, connected accounts and fetching plugins need: {0}; is the package ca-certificates installed?"
+)]
+pub struct ClientBuildError(String);
+
+impl OutboundClient {
+    /// With the certificates that this machine trusts.
+    pub fn new() -> Result<Self, ClientBuildError> {
+        Self::build(base_client()).map(Self)
+    }
+
+    pub(super) fn build(builder: reqwest::ClientBuilder) -> Result<reqwest::Client, ClientBuildError> {
+        // It fails if the same provider is installed already.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        builder.build().map_err(|error| ClientBuildError(error_chain(&error)))
+    }
+
+    /// The inner client, for libraries that need one. It follows no redirects and uses no proxies either; the caller must
+    /// bound its responses.
+    pub fn client(&self) -> reqwest::Client {
+        self.0.clone()
+    }
+
+    pub async fn ask(&self, ask: OutboundRequest) -> Result<OutboundResponse, OutboundError> {
+        let OutboundRequest { method, url, headers, body, timeout, max_body } = ask;
+        let origin = origin_of(&url);
+        match tokio::time::timeout(timeout, self.exchange(method, url, headers, body, max_body)).await {
+            Ok(told) => told,
+            Err(_) => Err(OutboundError::Timeout(origin, timeout)),
+        }
+    }
+
+    async fn exchange(
+        &self,
+        method: Method,
+        url: Url,
+        headers: HeaderMap,
+        body: Vec<u8>,
+        max_body: usize,
+    ) -> Result<OutboundResponse, OutboundError> {
+        let origin = origin_of(&url);
+        let lost = |error: reqwest::Error| OutboundError::Unreachable(origin.clone(), error_chain(&error.without_url()));
+        let request = self.0.request(method, url).headers(headers).body(body);
+        let mut response = request.send().await.map_err(lost)?;
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let mut body = Vec::new();
+        while let Some(piece) = response.chunk().await.map_err(lost)? {
+            if body.len() + piece.len() > max_body {
+                return Err(OutboundError::TooLarge(origin, max_body));
+            }
+            body.extend_from_slice(&piece);
+        }
+        Ok(OutboundResponse { status, headers, body })
+    }
+}
+
+/// The settings of every client.
+pub(super) fn base_client() -> reqwest::ClientBuilder {
+    reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .no_proxy()
+        .referer(false)
+        .connect_timeout(Duration::from_secs(10))
+        .pool_idle_timeout(Duration::from_secs(60))
+        .user_agent(concat!("portcullis/", env!("CARGO_PKG_VERSION")))
+}
+
+/// The origin of a URL, for errors: path and query may hold secrets.
+pub(super) fn origin_of(url: &Url) -> String {
+    url.origin().ascii_serialization()
+}
+
+/// An error with its causes in one line; of TLS errors only the reason.
+pub(super) fn error_chain(error: &(dyn std::error::Error + 'static)) -> String {
+    if let Some(reason) = tls::reason(error) {
+        return reason;
+    }
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}

@@ -1,0 +1,31 @@
+//! Errors of the stores.
+
+use std::path::PathBuf;
+
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum StorageError {
+    #[error(
+        "the state folder {path} cannot be used: {problem}; set PORTCULLIS_STATE or server.state to a folder of your own"
+    )]
+    Folder { path: PathBuf, problem: String },
+    #[error(
+        "{path} is in use by another portcullis: stop it, or give this one a state folder of its own (PORTCULLIS_STATE or server.state)"
+    )]
+    InUse { path: PathBuf },
+    #[error("{path} cannot be used: {problem}; if nothing in it is needed any more, remove it")]
+    Broken { path: PathBuf, problem: String },
+    #[error(
+        "{path} was written by a newer portcullis (format {found}, this one knows {known}): run that one, or set another state folder"
+    )]
+    Newer { path: PathBuf, found: i64, known: i64 },
+    #[error("the state cannot be kept: {0}")]
+    Sql(String),
+    #[error("the state is closed")]
+    Closed,
+}
+
+impl From<rusqlite::Error> for StorageError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(error.to_string())
+    }
+}

@@ -1,0 +1,43 @@
+//! The store of sessions and their streams: one file, one connection, one thread.
+//!
+//! Jobs run in the order in which they were queued, and those that wait are committed together, so a burst costs one
+//! commit.
+
+use super::error::StorageError;
+use super::worker::Worker;
+use super::{open, prune};
+use crate::clock::Clock;
+use rusqlite::{Connection, TransactionBehavior};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The open store. Clones share it.
+#[derive(Clone)]
+pub struct SessionStore {
+    pub(super) worker: Arc<Worker>,
+    clock: Arc<dyn Clock>,
+}
+
+impl SessionStore {
+    /// Opens the store in a folder, creating both if they are missing. Blocks.
+    pub fn open(folder: &Path, clock: Arc<dyn Clock>) -> Result<Self, StorageError> {
+        let connection = open::open(folder)?;
+        let time = clock.clone();
+        let upkeep = Arc::new(move |connection: &Connection| prune::prune(connection, seconds(time.as_ref())));
+        let worker = Arc::new(Worker::start(connection, TransactionBehavior::Immediate, Some(upkeep))?);
+        Ok(Self { worker, clock })
+    }
+
+    /// Waits for all queued jobs and closes the file. Later jobs fail.
+    pub async fn close(&self) {
+        self.worker.close().await;
+    }
+
+    pub(super) fn now(&self) -> i64 {
+        seconds(self.clock.as_ref())
+    }
+}
+
+fn seconds(clock: &dyn Clock) -> i64 {
+    i64::try_from(clock.unix().as_secs()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,72 @@
+//! What becomes of an error that a guest reports.
+
+use crate::catalog::Plugin;
+use platform::telemetry::printable;
+use policy::{Access, LineageError};
+use runtime::engine::CallError;
+use runtime::imports::wasi::RefusedPath;
+use runtime::imports::{BudgetKind, CallImports, Exhaustion, GuestDenial, ToolError};
+
+/// The text of a guest's error, or a typed error where the host knows more than the guest.
+pub(super) fn to_error_text(plugin: &Plugin, imports: &CallImports, error: ToolError) -> Result<String, CallError> {
+    let text = Ok::<String, CallError>;
+    match error {
+        ToolError::InvalidArguments(reason) => Err(CallError::InvalidArguments { reason }),
+        ToolError::Cancelled => Err(CallError::Cancelled),
+        ToolError::Unsupported(what) => Err(CallError::Unsupported { what }),
+        // Only when the limit on reverse calls is reached: there are limits on other calls too, such as those of a model.
+        ToolError::Exhausted(Exhaustion { budget: BudgetKind::Calls, limit })
+            if u64::from(imports.agent_tools.calls()) >= limit =>
+        {
+            Err(lineage_error(LineageError::Calls, limit))
+        }
+        ToolError::Exhausted(Exhaustion { budget: BudgetKind::Depth, limit }) => {
+            Err(lineage_error(LineageError::Depth, limit))
+        }
+        ToolError::Exhausted(Exhaustion { budget, limit }) => {
+            text(format!("the plugin ran out of {}: the limit is {limit}", budget.name()))
+        }
+        ToolError::Denied(denial) => match to_denial(plugin, imports, &denial) {
+            Some(error) => Err(error),
+            // The guest names a grant that does not exist, or one that it has.
+            None => text(format!("denied: {} `{}`", printable(&denial.capability), printable(&denial.target))),
+        },
+        ToolError::Failed(message) => {
+            let path_denial = |refused: &RefusedPath| plugin.authority.path_refused(&refused.path, refused.access);
+            // The guest failed after it was refused a path or a request: add which, and how to allow it.
+            match imports.refused_path.as_ref().map(path_denial).or_else(|| imports.http.last_denial()) {
+                Some(denial) => text(format!("{message}\n({denial})")),
+                None => text(message),
+            }
+        }
+    }
+}
+
+fn lineage_error(kind: fn(u32) -> LineageError, limit: u64) -> CallError {
+    CallError::Lineage(kind(u32::try_from(limit).unwrap_or(u32::MAX)))
+}
+
+/// The host's own denial for what the guest says it was refused. The remedy never comes from the guest: it could make an
+/// operator paste any command.
+fn to_denial(plugin: &Plugin, imports: &CallImports, denial: &GuestDenial) -> Option<CallError> {
+    // It becomes part of the host's own sentence.
+    let target = printable(&denial.target);
+    match denial.capability.as_str() {
+        "filesystem" => {
+            let access = imports.refused_path.as_ref().map_or(Access::Read, |refused| refused.access);
+            Some(CallError::Denied(plugin.authority.path_refused(&target, access)))
+        }
+        "agent-tools" => plugin.authority.agent_tool(&target).err().map(CallError::Denied),
+        "client.form" => plugin.authority.form().err().map(CallError::Denied),
+        "client.url" => plugin.authority.url(&target).err().map(CallError::Denied),
+        "client.sample" => plugin.authority.sample().err().map(CallError::Denied),
+        "client.roots" => plugin.authority.roots().err().map(CallError::Denied),
+        "publish" => plugin.authority.publish().err().map(CallError::Denied),
+        "events" => plugin.authority.event(&target).err().map(CallError::Denied),
+        "connections" => plugin.authority.connection(&target).err().map(CallError::Denied),
+        // Only the host knows which hop of a redirect or which secret it was.
+        "http" | "secrets" => imports.http.last_denial().map(CallError::Denied),
+        "state" => plugin.authority.state().err().map(CallError::Denied),
+        _ => None,
+    }
+}

@@ -1,0 +1,112 @@
+//! The lane `local`: agent-side tools that are components of this host, each under its own grants.
+
+use super::answer::Answer;
+use super::request::{CallParent, CallRequest};
+use super::runner::Runner;
+use crate::catalog::{CurrentCatalog, Plugin};
+use async_trait::async_trait;
+use policy::{Budget, BudgetUsage, Origin};
+use runtime::engine::CallError;
+use runtime::imports::{
+    AgentError, AgentResult, AgentTool, BudgetKind, Exhaustion, ReverseCall, Steering, Tool, ToolCaller, ToolResult,
+};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Calls tools of the catalog's agent-side plugins.
+#[derive(Clone)]
+pub struct LocalTools {
+    runner: Arc<Runner>,
+    catalog: Arc<CurrentCatalog>,
+}
+
+impl LocalTools {
+    pub fn new(runner: Arc<Runner>, catalog: Arc<CurrentCatalog>) -> Self {
+        Self { runner, catalog }
+    }
+}
+
+#[async_trait]
+impl ToolCaller for LocalTools {
+    fn tools(&self) -> Vec<AgentTool> {
+        let agent_tool = |plugin: &Arc<Plugin>, tool: &Tool| AgentTool {
+            tool: Tool { name: format!("{}.{}", plugin.id().name, tool.name), ..tool.clone() },
+            origin: Origin::Component(plugin.id().name.clone()),
+        };
+        let catalog = self.catalog.snapshot();
+        let plugins = catalog.agent_plugins().iter();
+        plugins.flat_map(|plugin| plugin.tools.iter().map(move |tool| agent_tool(plugin, &tool.tool))).collect()
+    }
+
+    fn find(&self, name: &str) -> Result<Origin, AgentError> {
+        let catalog = self.catalog.snapshot();
+        match catalog.agent_tool(name) {
+            Some((plugin, _)) => Ok(Origin::Component(plugin.id().name.clone())),
+            None => Err(AgentError::UnknownTool(name.to_owned())),
+        }
+    }
+
+    async fn call(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, BudgetUsage) {
+        call.lane.take("local");
+        let unspent = |error| (Err(error), BudgetUsage::default());
+        let catalog = self.catalog.snapshot();
+        let Some((plugin, tool)) = catalog.agent_tool(&call.name) else {
+            return unspent(AgentError::UnknownTool(call.name));
+        };
+        let arguments: Value = match serde_json::from_str(&call.arguments) {
+            Ok(arguments) => arguments,
+            Err(error) => return unspent(AgentError::InvalidArguments(format!("they are not JSON: {error}"))),
+        };
+        let (budget, pausable_deadline) = (call.budget, call.pausable_deadline);
+        let request = CallRequest {
+            context: call.context,
+            sink: call.sink,
+            agent: call.agent,
+            steering: Steering::default(),
+            client: call.client,
+            cancel: call.cancel,
+            parent: Some(CallParent::Host {
+                lineage: call.lineage,
+                budget,
+                pausable_deadline,
+                caller_memory: call.held,
+            }),
+        };
+        let finished = self.runner.call_tool(plugin, tool, &arguments, call.arguments, request).await;
+        let result = match finished.result {
+            Ok(answer) if answer.is_error => Err(AgentError::ToolError(to_tool_result(answer))),
+            Ok(answer) => Ok(AgentResult {
+                content: answer.content,
+                structured: answer.structured.map(|structured| structured.text),
+                origin: Origin::Component(plugin.id().name.clone()),
+                private: plugin.spec.private,
+                edited: None,
+            }),
+            Err(error) => Err(to_agent_error(error, &budget)),
+        };
+        (result, finished.usage.spent)
+    }
+}
+
+fn to_tool_result(answer: Answer) -> ToolResult {
+    ToolResult { content: answer.content, structured: answer.structured.map(|s| s.text), is_error: answer.is_error }
+}
+
+/// The error for the caller. A limit inherited from the caller is typed as such; one of the tool's own configuration is a
+/// failure of the tool.
+fn to_agent_error(error: CallError, inherited: &Budget) -> AgentError {
+    let exhausted = |budget, limit| AgentError::Exhausted(Exhaustion { budget, limit });
+    match error {
+        CallError::FuelExhausted { limit, .. } if inherited.fuel == Some(limit) => exhausted(BudgetKind::Fuel, limit),
+        CallError::CpuExhausted { limit, .. } if inherited.cpu == Some(limit) => {
+            exhausted(BudgetKind::Cpu, u64::try_from(limit.as_millis()).unwrap_or(u64::MAX))
+        }
+        CallError::DeadlineExceeded { limit } => {
+            AgentError::Timeout(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX))
+        }
+        CallError::Lineage(error) => error.into(),
+        CallError::InvalidArguments { reason } => AgentError::InvalidArguments(reason),
+        CallError::Cancelled => AgentError::Cancelled,
+        other => AgentError::Failed(other.to_string()),
+    }
+}

@@ -1,0 +1,26 @@
+//! Running calls: admission, the call itself, checking what the guest answered, and recording it.
+
+mod admission;
+mod answer;
+mod guest_error;
+mod idle;
+mod local_tools;
+mod no_tools;
+mod non_tool_answer;
+mod payload_size;
+mod recorder;
+mod request;
+mod root_slot;
+mod runner;
+mod tool_answer;
+mod tool_caller_chain;
+mod upstream;
+mod waiting_client;
+
+pub use answer::{Answer, CallUsage, FinishedCall, StructuredContent};
+pub use local_tools::LocalTools;
+pub use no_tools::NoTools;
+pub use non_tool_answer::ResourceContents;
+pub use request::{BudgetSource, CallParent, CallRequest};
+pub use runner::Runner;
+pub use tool_caller_chain::ToolCallerChain;

@@ -1,0 +1,51 @@
+//! A call to be made, and what it inherits.
+
+use policy::{Budget, BudgetUsage, Lineage};
+use runtime::engine::PausableDeadline;
+use runtime::imports::{CallContext, CallSink, ClientCalls, Steering, ToolCaller};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
+
+pub struct CallRequest {
+    pub context: CallContext,
+    /// Receives chunks and progress.
+    pub sink: Arc<dyn CallSink>,
+    pub agent: Arc<dyn ToolCaller>,
+    /// Messages of the client to the running call.
+    pub steering: Steering,
+    pub client: Arc<dyn ClientCalls>,
+    pub cancel: CancellationToken,
+    /// Set for a nested call.
+    pub parent: Option<CallParent>,
+}
+
+/// What a call inherits from its caller.
+pub enum CallParent {
+    /// The caller is a call of this host, within which this one runs.
+    Host {
+        /// Down to and including this call.
+        lineage: Lineage,
+        /// What the caller has left.
+        budget: Budget,
+        /// Shared by all calls of the tree.
+        pausable_deadline: PausableDeadline,
+        /// Bytes of memory that the callers hold.
+        caller_memory: u64,
+    },
+    /// The caller is a tool of an upstream server, which a call of this host called. This call has a client and a slot of
+    /// its own.
+    Upstream {
+        /// Down to and including the upstream tool.
+        lineage: Lineage,
+        budget_source: Arc<dyn BudgetSource>,
+    },
+}
+
+/// The budget of a call that an upstream server made.
+pub trait BudgetSource: Send + Sync {
+    /// The budget of a call that begins now.
+    fn reserve(&self, now: Instant) -> Budget;
+    /// Reports what a call used. A dropped call reports nothing, and counts as having used all.
+    fn settle(&self, spent: BudgetUsage, time: Duration);
+}

@@ -1,0 +1,56 @@
+//! Several tool callers as one.
+
+use async_trait::async_trait;
+use policy::{BudgetUsage, Origin};
+use runtime::imports::{AgentError, AgentResult, AgentTool, ReverseCall, ToolCaller};
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// Tries its callers in order; the first that knows a tool runs it. Callers can be added later, because an upstream server
+/// may call tools of other upstream servers.
+#[derive(Default)]
+pub struct ToolCallerChain(RwLock<Vec<Arc<dyn ToolCaller>>>);
+
+impl ToolCallerChain {
+    pub fn new(callers: Vec<Arc<dyn ToolCaller>>) -> Self {
+        Self(RwLock::new(callers))
+    }
+
+    pub fn add(&self, caller: Arc<dyn ToolCaller>) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).push(caller);
+    }
+
+    fn all(&self) -> Vec<Arc<dyn ToolCaller>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The caller that knows the tool; otherwise the most specific error.
+    fn find_caller(&self, name: &str) -> Result<(Arc<dyn ToolCaller>, Origin), AgentError> {
+        let mut reason = AgentError::UnknownTool(name.to_owned());
+        for caller in self.all() {
+            match caller.find(name) {
+                Ok(origin) => return Ok((caller, origin)),
+                Err(AgentError::UnknownTool(_)) => {}
+                Err(error) => reason = error,
+            }
+        }
+        Err(reason)
+    }
+}
+
+#[async_trait]
+impl ToolCaller for ToolCallerChain {
+    fn tools(&self) -> Vec<AgentTool> {
+        self.all().iter().flat_map(|caller| caller.tools()).collect()
+    }
+
+    fn find(&self, name: &str) -> Result<Origin, AgentError> {
+        self.find_caller(name).map(|(_, origin)| origin)
+    }
+
+    async fn call(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, BudgetUsage) {
+        match self.find_caller(&call.name) {
+            Ok((caller, _)) => caller.call(call).await,
+            Err(error) => (Err(error), BudgetUsage::default()),
+        }
+    }
+}

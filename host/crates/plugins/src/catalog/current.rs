@@ -1,0 +1,83 @@
+//! The current catalog, replaced as a whole; calls keep the snapshot they took.
+
+use super::entry::CatalogEntry;
+use super::snapshot::Catalog;
+use platform::changes::{Change, ChangeNotifier};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+pub struct CurrentCatalog {
+    current: RwLock<Arc<Catalog>>,
+    /// Held while a catalog is made from the current one, so that no update overwrites another.
+    updating: Mutex<()>,
+    changes: ChangeNotifier,
+}
+
+impl CurrentCatalog {
+    /// `changes` hears of every replacement.
+    pub fn new(catalog: Catalog, changes: ChangeNotifier) -> Self {
+        Self { current: RwLock::new(Arc::new(catalog)), updating: Mutex::default(), changes }
+    }
+
+    pub fn snapshot(&self) -> Arc<Catalog> {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Replaces the catalog with one made from it.
+    pub fn update<E>(&self, make: impl FnOnce(&Catalog) -> Result<Catalog, E>) -> Result<(), E> {
+        let _guard = self.updating.lock().unwrap_or_else(PoisonError::into_inner);
+        self.replace(make(&self.snapshot())?);
+        Ok(())
+    }
+
+    /// Replaces the catalog, and announces which lists differ and which resources now come from other code. Running calls
+    /// end on the old catalog.
+    pub fn replace(&self, next: Catalog) {
+        let next = Arc::new(next);
+        let old = {
+            let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *current, next.clone())
+        };
+        for change in difference(&old, &next) {
+            self.changes.send(change);
+        }
+    }
+}
+
+fn difference(old: &Catalog, new: &Catalog) -> Vec<Change> {
+    let mut changes = Vec::new();
+    let upstream_tools = |catalog: &Catalog| -> Vec<_> {
+        catalog.upstream_tools().map(|(name, upstream)| (name.to_owned(), upstream.tool.tool.clone())).collect()
+    };
+    if !is_same(old.tools(), new.tools(), |a, b| a.tool == b.tool) || upstream_tools(old) != upstream_tools(new) {
+        changes.push(Change::Tools);
+    }
+    if !is_same(old.prompts(), new.prompts(), |a, b| a == b) {
+        changes.push(Change::Prompts(None));
+    }
+    let templates = is_same(old.templates(), new.templates(), |a, b| a.template == b.template);
+    if !templates || !is_same(old.resources(), new.resources(), |a, b| a == b) {
+        changes.push(Change::Resources(None));
+    }
+    let changed_code = |(uri, entry): (&str, &CatalogEntry<_>)| {
+        let before = old.plugin_for_uri(uri)?;
+        (before.digest != entry.plugin().digest).then(|| Change::Resource(None, uri.to_owned()))
+    };
+    changes.extend(new.resources().filter_map(changed_code));
+    changes
+}
+
+fn is_same<'a, T: 'static>(
+    old: impl Iterator<Item = (&'a str, &'a CatalogEntry<T>)>,
+    new: impl Iterator<Item = (&'a str, &'a CatalogEntry<T>)>,
+    equal: fn(&T, &T) -> bool,
+) -> bool {
+    let mut new = new.fuse();
+    let mut old = old.fuse();
+    loop {
+        match (old.next(), new.next()) {
+            (None, None) => return true,
+            (Some((a, one)), Some((b, other))) if a == b && equal(one.item(), other.item()) => {}
+            _ => return false,
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! An immutable view of everything that is offered: a call keeps the view it began with.
+
+use super::entry::CatalogEntry;
+use super::plugin::Plugin;
+use super::upstream_tool::UpstreamTool;
+use crate::offer::{PluginTemplate, PluginTool};
+use runtime::imports::{Prompt, ResourceInfo};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub(super) type Entries<T> = BTreeMap<String, CatalogEntry<T>>;
+
+/// What clients can use, by exposed name or URI, and the agent-side plugins.
+#[derive(Default)]
+pub struct Catalog {
+    pub(super) plugins: Vec<Arc<Plugin>>,
+    pub(super) agent_plugins: Vec<Arc<Plugin>>,
+    pub(super) tools: Entries<PluginTool>,
+    pub(super) prompts: Entries<Prompt>,
+    pub(super) resources: Entries<ResourceInfo>,
+    pub(super) templates: Entries<PluginTemplate>,
+    pub(super) upstream_tools: BTreeMap<String, UpstreamTool>,
+    /// Names of the host's own tools, which no plugin's tool may have.
+    pub(super) reserved: &'static [&'static str],
+}
+
+impl Catalog {
+    /// Warnings about tool descriptions that mention a tool of another plugin: such a text may be meant to change how a
+    /// model uses that tool. Only names with `_` or `-` are looked for, since other names may be common words.
+    pub fn cross_plugin_mentions(&self) -> Vec<String> {
+        let is_separator = |c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-');
+        let is_distinctive = |word: &&str| word.contains(['_', '-']);
+        let mut mentions = Vec::new();
+        for (name, entry) in &self.tools {
+            let words = entry.tool().tool.description.split(is_separator).filter(is_distinctive);
+            let others = words.filter_map(|word| Some((word, self.tools.get(word)?.plugin().id())));
+            for (word, other) in others.filter(|(_, other)| *other != entry.plugin().id()) {
+                let table = entry.plugin().id().table();
+                mentions.push(format!(
+                    "[{table}] the description of `{name}` mentions `{word}`, a tool of [{}]",
+                    other.table()
+                ));
+            }
+        }
+        mentions.dedup();
+        mentions
+    }
+
+    /// A tool of an upstream server by its exposed name.
+    pub fn upstream_tool(&self, name: &str) -> Option<&UpstreamTool> {
+        self.upstream_tools.get(name)
+    }
+
+    pub fn upstream_tools(&self) -> impl Iterator<Item = (&str, &UpstreamTool)> {
+        self.upstream_tools.iter().map(|(name, tool)| (name.as_str(), tool))
+    }
+
+    pub fn tool(&self, name: &str) -> Option<&CatalogEntry<PluginTool>> {
+        self.tools.get(name)
+    }
+
+    pub fn tools(&self) -> impl Iterator<Item = (&str, &CatalogEntry<PluginTool>)> {
+        in_order(&self.tools)
+    }
+
+    pub fn prompt(&self, name: &str) -> Option<&CatalogEntry<Prompt>> {
+        self.prompts.get(name)
+    }
+
+    pub fn prompts(&self) -> impl Iterator<Item = (&str, &CatalogEntry<Prompt>)> {
+        in_order(&self.prompts)
+    }
+
+    pub fn resources(&self) -> impl Iterator<Item = (&str, &CatalogEntry<ResourceInfo>)> {
+        in_order(&self.resources)
+    }
+
+    pub fn template(&self, template: &str) -> Option<&CatalogEntry<PluginTemplate>> {
+        self.templates.get(template)
+    }
+
+    pub fn templates(&self) -> impl Iterator<Item = (&str, &CatalogEntry<PluginTemplate>)> {
+        in_order(&self.templates)
+    }
+
+    /// The plugin that answers for a URI: it lists it, or a template of it matches.
+    pub fn plugin_for_uri(&self, uri: &str) -> Option<&Arc<Plugin>> {
+        let listed = self.resources.get(uri).map(CatalogEntry::plugin);
+        listed.or_else(|| self.templates.values().find(|t| t.item().pattern.matches(uri)).map(CatalogEntry::plugin))
+    }
+
+    /// The plugins that clients see, in configuration order.
+    pub fn plugins(&self) -> &[Arc<Plugin>] {
+        &self.plugins
+    }
+
+    /// The plugins that only other plugins see, in configuration order.
+    pub fn agent_plugins(&self) -> &[Arc<Plugin>] {
+        &self.agent_plugins
+    }
+
+    /// An agent-side tool by its full name, `<agent plugin>.<tool>`.
+    pub fn agent_tool(&self, name: &str) -> Option<(&Arc<Plugin>, &PluginTool)> {
+        let (plugin, tool) = name.split_once('.')?;
+        let plugin = self.agent_plugins.iter().find(|agent| agent.id().name == plugin)?;
+        Some((plugin, plugin.tool(tool)?))
+    }
+
+    /// The plugins that clients see, then the agent-side ones.
+    pub fn all_plugins(&self) -> impl Iterator<Item = &Arc<Plugin>> {
+        self.plugins.iter().chain(&self.agent_plugins)
+    }
+}
+
+fn in_order<T>(entries: &Entries<T>) -> impl Iterator<Item = (&str, &CatalogEntry<T>)> {
+    entries.iter().map(|(name, entry)| (name.as_str(), entry))
+}

@@ -1,0 +1,177 @@
+//! Which plugins can be loaded side by side, and what a new version announces.
+
+use super::{Catalog, CatalogError, CurrentCatalog, Plugin};
+use crate::offer::{self, CheckedOffer};
+use crate::package::{Digest, Inspection};
+use platform::changes::{Change, ChangeNotifier};
+use policy::{Authority, Grants, Limits, PluginId, PluginSpec, Side};
+use runtime::abi::GuestLinker;
+use runtime::engine::{Component, Engines, Profile};
+use runtime::imports::Offer;
+use std::sync::Arc;
+
+/// An empty component: the tests make up what it offers.
+const EMPTY_COMPONENT: &[u8] = &[0, b'a', b's', b'm', 13, 0, 1, 0];
+
+struct Fixture(GuestLinker, Component);
+
+impl Fixture {
+    fn new() -> Self {
+        let engines = Engines::new();
+        let engine = engines.get(Profile::Fuel).unwrap();
+        Self(GuestLinker::new(engine).unwrap(), Component::new(engine, EMPTY_COMPONENT).unwrap())
+    }
+
+    /// A plugin. Versions differ in their `code`.
+    fn plugin(&self, name: &str, prefix: bool, code: &str, offer: Offer) -> Arc<Plugin> {
+        let id = PluginId { side: Side::Server, name: name.into() };
+        let CheckedOffer { tools, resources, templates, prompts, completes, definitions, suspicions } =
+            offer::check(offer).unwrap();
+        let metrics = Arc::new(platform::telemetry::Metrics::new());
+        Arc::new(Plugin {
+            metrics: Arc::new(metrics.for_plugin(&id.table(), [""])),
+            authority: Arc::new(Authority::none(id.clone())),
+            spec: PluginSpec {
+                id,
+                source: "x".into(),
+                digest: None,
+                definitions: None,
+                prefix,
+                private: false,
+                grants: Grants::default(),
+                limits: Limits::default(),
+            },
+            digest: Digest::sha256(code.as_bytes()),
+            inspection: Inspection::default(),
+            tools,
+            resources,
+            templates,
+            prompts,
+            completes,
+            definitions,
+            suspicions,
+            prepared: self.0.prepare(&self.1).unwrap(),
+            traffic: Default::default(),
+            scratch_quota: None,
+        })
+    }
+}
+
+fn offers(resources: &[&str], templates: &[&str], prompts: &[&str]) -> Offer {
+    use crate::offer::testing::{prompt, resource, template};
+    Offer {
+        resources: resources.iter().map(|uri| resource(uri)).collect(),
+        templates: templates.iter().map(|uri| template(uri)).collect(),
+        prompts: prompts.iter().map(|name| prompt(name, &[])).collect(),
+        ..Offer::default()
+    }
+}
+
+#[test]
+fn a_uri_belongs_to_one_plugin() {
+    let fixture = Fixture::new();
+    let a = |resources, templates| fixture.plugin("a", true, "", offers(resources, templates, &[]));
+    let b = |resources, templates| fixture.plugin("b", true, "", offers(resources, templates, &[]));
+    let load_both = |a, b| Catalog::new(vec![a, b], vec![]).map(|_| ());
+    assert_eq!(load_both(a(&["n:1"], &["n:{x}"]), b(&["m:1"], &["m:{x}", "n:x/{y}"])), Ok(()));
+    for (a, b) in [
+        (a(&["n:1"], &[]), b(&["n:1"], &[])),
+        (a(&["n:1"], &[]), b(&[], &["n:{x}"])),
+        (a(&[], &["n:{x}"]), b(&["n:1"], &[])),
+        (a(&[], &["n:{x}"]), b(&[], &["n:{other}"])),
+        (a(&[], &["n:{x}/1"]), b(&[], &["n:2/{y}"])),
+    ] {
+        let error = load_both(a, b).unwrap_err().to_string();
+        assert!(error.contains("[plugins.a]") && error.contains("[plugins.b]") && error.contains("n:"), "{error}");
+    }
+    let catalog = Catalog::new(vec![a(&["n:1"], &["n:{x}"]), b(&["m:1"], &["m:{x}/y"])], vec![]).unwrap();
+    let reader = |uri: &str| catalog.plugin_for_uri(uri).map(|plugin| plugin.id().name.clone());
+    for (uri, name) in [("n:1", "a"), ("n:2", "a"), ("m:1", "b"), ("m:2/y", "b")] {
+        assert_eq!(reader(uri).as_deref(), Some(name), "{uri}");
+    }
+    assert_eq!((reader("m:2"), reader("n:"), reader("n:1/2")), (None, None, None));
+}
+
+#[test]
+fn prompt_names_are_prefixed_and_must_be_unique() {
+    let fixture = Fixture::new();
+    let plugin = |name, prefix| fixture.plugin(name, prefix, "", offers(&[], &[], &["ask"]));
+    let catalog = Catalog::new(vec![plugin("a", true), plugin("b", true), plugin("c", false)], vec![]).unwrap();
+    assert_eq!(catalog.prompts().map(|(name, _)| name).collect::<Vec<_>>(), ["a__ask", "ask", "b__ask"]);
+    let error = Catalog::new(vec![plugin("a", false), plugin("b", false)], vec![]).map(|_| ()).unwrap_err();
+    assert!(error.to_string().contains("both offer a prompt as `ask`"), "{error}");
+}
+
+#[test]
+fn reserved_names_are_refused() {
+    use crate::offer::testing::tool;
+    let fixture = Fixture::new();
+    let plugin =
+        |prefix| fixture.plugin("a", prefix, "", Offer { tools: vec![tool("steer_call")], ..Offer::default() });
+    let catalog = Catalog::with_reserved_names(vec![plugin(true)], vec![], &["steer_call"]).unwrap();
+    for result in [
+        catalog.with_newer_versions(&[plugin(false)]),
+        Catalog::with_reserved_names(vec![plugin(false)], vec![], &["steer_call"]),
+    ] {
+        let error = result.map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains("[plugins.a]") && error.contains("`steer_call`"), "{error}");
+    }
+    assert!(Catalog::new(vec![plugin(false)], vec![]).is_ok());
+}
+
+#[test]
+fn only_differences_are_announced() {
+    let fixture = Fixture::new();
+    let version = |code: &str, resources: &[&str], prompts: &[&str]| {
+        fixture.plugin("a", true, code, offers(resources, &["t:{x}"], prompts))
+    };
+    let changes = ChangeNotifier::new();
+    let first = Catalog::new(vec![version("1", &["n:1"], &["ask"])], vec![]).unwrap();
+    let current = CurrentCatalog::new(first, changes.clone());
+    let before = current.snapshot();
+    let mut announced = changes.subscribe();
+    let mut replace = |plugin: Arc<Plugin>| {
+        current.replace(current.snapshot().with_newer_versions(&[plugin]).unwrap());
+        std::iter::from_fn(|| announced.try_recv().ok()).collect::<Vec<_>>()
+    };
+    let updated = |uri: &str| Change::Resource(None, uri.to_owned());
+    assert_eq!(replace(version("1", &["n:1"], &["ask"])), []);
+    assert_eq!(replace(version("2", &["n:1"], &["ask"])), [updated("n:1")]);
+    assert_eq!(replace(version("3", &["n:1", "n:2"], &["ask"])), [Change::Resources(None), updated("n:1")]);
+    assert_eq!(replace(version("3", &["n:1", "n:2"], &["tell"])), [Change::Prompts(None)]);
+    assert!(before.plugin_for_uri("n:2").is_none(), "a snapshot does not change");
+}
+
+#[test]
+fn lookalike_names_of_different_plugins_are_refused() {
+    let fixture = Fixture::new();
+    let tools = |names: &[&str]| {
+        let tools = names.iter().map(|name| crate::offer::testing::tool(name)).collect();
+        Offer { tools, ..Offer::default() }
+    };
+    let plugin = |name: &str, prefix, names: &[&str]| fixture.plugin(name, prefix, "", tools(names));
+    let load_both = |a, b| Catalog::new(vec![a, b], vec![]).map(|_| ());
+    for lookalike in ["read_fi1e", "Read_File", "read-file", "READ_FILE", "read_fiIe"] {
+        let error =
+            load_both(plugin("a", false, &["read_file"]), plugin("b", false, &[lookalike])).unwrap_err().to_string();
+        assert!(
+            ["plugins.a", "plugins.b", "`read_file`", lookalike].iter().all(|word| error.contains(word)),
+            "{error}"
+        );
+        assert_eq!(load_both(plugin("a", true, &["read_file"]), plugin("b", true, &[lookalike])), Ok(()));
+    }
+    assert_eq!(load_both(plugin("a", false, &["get_1", "get_l"]), plugin("b", false, &["x"])), Ok(()), "its own");
+    let error = Catalog::new(vec![plugin("a", false, &["portcu11is_update"])], vec![]).map(|_| ()).unwrap_err();
+    assert!(matches!(error, CatalogError::Host { .. }));
+    let reserved =
+        Catalog::with_reserved_names(vec![plugin("a", false, &["Steer-Call"])], vec![], &["steer_call"]).map(|_| ());
+    assert!(matches!(reserved.unwrap_err(), CatalogError::Reserved { .. }));
+    let mut noted = tools(&["note"]);
+    noted.tools[0].description = "Run it and not read_file (or `note`).".into();
+    let catalog =
+        Catalog::new(vec![plugin("a", false, &["read_file"]), fixture.plugin("b", false, "", noted)], vec![]).unwrap();
+    assert_eq!(
+        catalog.cross_plugin_mentions(),
+        ["[plugins.b] the description of `note` mentions `read_file`, a tool of [plugins.a]"]
+    );
+}

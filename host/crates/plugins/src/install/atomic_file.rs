@@ -1,0 +1,87 @@
+//! Replaces files atomically: a crash at any moment leaves the old file or the new one.
+
+use std::fs::{File, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+/// A step at which the process or the machine may stop. Tests fail or abort there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CrashPoint {
+    /// The list of lock files that use the store is on disk under a temporary name.
+    UsersWritten,
+    UsersRenamed,
+    /// A component is on disk under a temporary name.
+    ComponentWritten,
+    /// It is named by its digest, but no lock file refers to it yet.
+    ComponentRenamed,
+    /// The new lock file is on disk under a temporary name.
+    LockfileWritten,
+    LockfileRenamed,
+    /// Components that no lock file refers to are removed.
+    Pruned,
+}
+
+/// Creates or replaces a file. The new one is written beside it and synced before it is renamed.
+pub(super) fn replace(
+    path: &Path,
+    bytes: &[u8],
+    mode: u32,
+    written: CrashPoint,
+    renamed: CrashPoint,
+) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(TEMP_PREFIX).permissions(Permissions::from_mode(0o600));
+    let mut file = builder.tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().set_permissions(Permissions::from_mode(mode))?;
+    file.as_file().sync_all()?;
+    reached(written)?;
+    file.persist(path)?;
+    reached(renamed)?;
+    // The rename is durable only when the folder is synced.
+    File::open(folder)?.sync_all()
+}
+
+/// The prefix of temporary files, which a crash may leave behind.
+pub(super) const TEMP_PREFIX: &str = ".portcullis-";
+
+#[cfg(not(test))]
+#[allow(clippy::unnecessary_wraps, reason = "it fails in tests")]
+pub(super) fn reached(_: CrashPoint) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+pub(super) use testing::reached;
+
+/// Injects faults at crash points.
+#[cfg(test)]
+pub(super) mod testing {
+    use super::CrashPoint;
+    use std::cell::Cell;
+    use std::io;
+
+    #[derive(Clone, Copy)]
+    pub(crate) enum Fault {
+        Fail(CrashPoint),
+        Abort(CrashPoint),
+    }
+
+    thread_local! {
+        static FAULT: Cell<Option<Fault>> = const { Cell::new(None) };
+    }
+
+    pub(crate) fn inject(fault: Option<Fault>) {
+        FAULT.set(fault);
+    }
+
+    pub(crate) fn reached(step: CrashPoint) -> io::Result<()> {
+        match FAULT.get() {
+            Some(Fault::Fail(at)) if at == step => Err(io::Error::other("injected failure")),
+            Some(Fault::Abort(at)) if at == step => std::process::abort(),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Loading plugins: from configuration to a [`Plugin`](crate::catalog::Plugin), and again when files change.
+
+mod describe;
+mod description;
+mod error;
+mod loader;
+mod reload;
+mod single_flight;
+mod watch;
+
+pub use error::{LoadError, LoadErrorKind};
+pub use loader::{ExaminedComponent, Loader};
+pub use reload::{PluginSet, ReadPluginSet, Reloader};
+pub use watch::FileWatch;

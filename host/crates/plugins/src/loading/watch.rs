@@ -1,0 +1,127 @@
+//! Watches files for changes. Polling also sees files replaced by renaming, retargeted links and network folders, which
+//! notifications of the kernel may miss, and costs a few system calls a second.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Time between two polls. A change is reported once the file is the same in two polls, so that a file that is still being
+/// written is not read half.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Metadata that differs between two versions of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FileStamp {
+    device: u64,
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl FileStamp {
+    /// Follows links; none when there is no file.
+    fn read(path: &Path) -> Option<Self> {
+        let metadata = fs::metadata(path).ok()?;
+        Some(Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            size: metadata.size(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        })
+    }
+}
+
+/// A file, as it was last reported and last seen.
+#[derive(Debug, Clone)]
+struct WatchedFile {
+    path: PathBuf,
+    reported: Option<FileStamp>,
+    seen: Option<FileStamp>,
+}
+
+impl WatchedFile {
+    /// Updates what was seen; true for a change that is complete.
+    fn poll(&mut self, now: Option<FileStamp>) -> bool {
+        let is_stable = self.seen == now;
+        self.seen = now;
+        // A missing file is no change: what was loaded stays until there is a file again.
+        let is_change = is_stable && now.is_some() && now != self.reported;
+        if is_stable {
+            self.reported = now.or(self.reported);
+        }
+        is_change
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct FileWatch(Vec<WatchedFile>);
+
+impl FileWatch {
+    /// Must be created before the files are read: a change in between is not reported.
+    pub fn new(paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        let watched = paths.into_iter().map(|path| {
+            let now = FileStamp::read(&path);
+            WatchedFile { path, reported: now, seen: now }
+        });
+        Self(watched.collect())
+    }
+
+    pub fn add(&mut self, paths: impl IntoIterator<Item = PathBuf>) {
+        for path in paths {
+            if !self.0.iter().any(|watched| watched.path == path) {
+                self.0.extend(Self::new([path]).0);
+            }
+        }
+    }
+
+    /// Waits for complete changes, and returns the files.
+    pub async fn changed(&mut self) -> Vec<PathBuf> {
+        loop {
+            tokio::time::sleep(POLL_INTERVAL).await;
+            let paths: Vec<_> = self.0.iter().map(|watched| watched.path.clone()).collect();
+            // A slow network folder must not block other tasks.
+            let read_all = move || paths.iter().map(|path| FileStamp::read(path)).collect::<Vec<_>>();
+            let Ok(stamps) = tokio::task::spawn_blocking(read_all).await else { continue };
+            let pairs = self.0.iter_mut().zip(stamps);
+            let changed: Vec<_> =
+                pairs.filter_map(|(watched, now)| watched.poll(now).then(|| watched.path.clone())).collect();
+            if !changed.is_empty() {
+                return changed;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stamp(size: u64) -> Option<FileStamp> {
+        Some(FileStamp { device: 1, inode: 1, size, modified: (0, 0), changed: (0, 0) })
+    }
+
+    #[test]
+    fn a_change_is_reported_once_and_only_when_complete() {
+        let mut file = WatchedFile { path: "x".into(), reported: stamp(1), seen: stamp(1) };
+        assert!(!file.poll(stamp(1)));
+        assert!(!file.poll(stamp(2)) && !file.poll(stamp(3)), "it is still being written");
+        assert!(file.poll(stamp(3)) && !file.poll(stamp(3)));
+        assert!(!file.poll(None) && !file.poll(None), "a missing file is no change");
+        assert!(!file.poll(stamp(3)) && !file.poll(stamp(3)), "back as it was");
+        assert!(!file.poll(None) && !file.poll(stamp(4)) && file.poll(stamp(4)));
+    }
+
+    #[tokio::test]
+    async fn sees_a_file_replaced_by_renaming() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, other) = (folder.path().join("a"), folder.path().join("b"));
+        fs::write(&path, "one").unwrap();
+        let mut watch = FileWatch::new([path.clone(), folder.path().join("missing")]);
+        fs::write(&other, "two").unwrap();
+        fs::rename(&other, &path).unwrap();
+        assert_eq!(watch.changed().await, [path]);
+    }
+}

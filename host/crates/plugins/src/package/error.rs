@@ -1,0 +1,32 @@
+//! Why a component is not a plugin for this host.
+
+use super::api::{API_VERSION, TOOLS_INTERFACE};
+
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum InspectError {
+    #[error("it is {} MiB, larger than the limit of {} MiB", size >> 20, limit >> 20)]
+    TooLarge { size: u64, limit: u64 },
+    #[error("it is not WebAssembly: {0}")]
+    NotWasm(&'static str),
+    #[error(
+        "it is a core module, not a component; build for the target wasm32-wasip2, or wrap it with `wasm-tools component new`"
+    )]
+    CoreModule,
+    #[error("it is not a valid component: {0}")]
+    Invalid(String),
+    #[error(
+        "it is built for portcullis:plugin {found}; this host offers {API_VERSION}. Build the plugin with a matching SDK"
+    )]
+    WrongApi { found: String },
+    #[error("it does not export {TOOLS_INTERFACE}, nor resources or prompts instead; it exports: {exports}")]
+    WrongWorld { exports: String },
+    #[error("its manifest is invalid: {0}")]
+    Manifest(String),
+    #[error("it has {count} {what}, more than the limit of {limit}")]
+    TooMany { what: &'static str, count: u64, limit: u64 },
+}
+
+/// Text from the file for messages: shortened, without control characters.
+pub(super) fn printable(text: &str) -> String {
+    text.chars().take(300).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}

@@ -1,0 +1,53 @@
+//! Requests and grants for asking the client: its user, its model, its roots.
+
+use super::HostPattern;
+use serde::{Deserialize, Serialize};
+
+/// What a plugin's manifest requests under `client`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct ClientRequests {
+    /// Show forms to the user.
+    #[serde(skip_serializing_if = "is_false")]
+    pub form: bool,
+    /// Send the user to pages; the operator chooses the hosts.
+    #[serde(skip_serializing_if = "is_false")]
+    pub url: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    pub sample: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    pub roots: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// What the operator granted under `client`. The default grants nothing.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct ClientGrants {
+    pub form: bool,
+    pub url: Vec<HostPattern>,
+    pub sample: Option<SampleGrant>,
+    pub roots: bool,
+}
+
+/// How much a plugin may ask of a model in one call. Each request costs somebody money.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct SampleGrant {
+    /// Requests under one call. Bounds a loop of a guest with somebody else's model.
+    pub calls: u32,
+    /// Sum of `max-tokens` under one call. Bounds the bill.
+    pub tokens: u32,
+    /// Whether the host's own model answers when the client has none.
+    pub fallback: bool,
+}
+
+impl Default for SampleGrant {
+    fn default() -> Self {
+        Self { calls: 4, tokens: 2_000, fallback: false }
+    }
+}

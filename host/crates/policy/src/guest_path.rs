@@ -1,0 +1,21 @@
+//! Paths as guests name them, compared as text. The sandbox decides what a path really leads to.
+
+/// Whether a path is this folder or below it. Both must be clean, the folder without a trailing `/`.
+pub(super) fn is_below(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// The path without `.` and `..`.
+pub(super) fn lexically_clean(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    format!("/{}", parts.join("/"))
+}

@@ -1,0 +1,59 @@
+//! Names of the `dev.portcullis` extensions on the wire; `wit/extensions` documents them.
+
+// Extensions.
+
+/// A client that declares it receives chunks as `partial_result` notifications.
+pub const PARTIAL_RESULTS: &str = "dev.portcullis/partial-results";
+/// Reverse calls. Also the key of what a request brings along for them in `_meta`.
+pub const CLIENT_TOOLS: &str = "dev.portcullis/client-tools";
+pub const STEERING: &str = "dev.portcullis/steering";
+
+// Requests.
+
+/// Sent by the client: sends a message to a running call.
+pub const STEER_METHOD: &str = "dev.portcullis/steer";
+/// Sent by the client: opens a channel for reverse calls.
+pub const REVERSE_LISTEN_METHOD: &str = "dev.portcullis/reverse/listen";
+/// Sent by the client: answers a reverse call.
+pub const REVERSE_RESPOND_METHOD: &str = "dev.portcullis/reverse/respond";
+/// Sent by the server: a reverse call (2025-11-25).
+pub const REVERSE_CALL_METHOD: &str = "dev.portcullis/tools/call";
+
+// Notifications of the server.
+
+pub const PARTIAL_RESULT_NOTIFICATION: &str = "notifications/dev.portcullis/partial_result";
+/// What the names of all notifications on a channel begin with.
+pub const REVERSE_NOTIFICATION_PREFIX: &str = "notifications/dev.portcullis/reverse_";
+pub const REVERSE_LISTENING_NOTIFICATION: &str = "notifications/dev.portcullis/reverse_listening";
+pub const REVERSE_CALL_NOTIFICATION: &str = "notifications/dev.portcullis/reverse_call";
+pub const REVERSE_CANCELLED_NOTIFICATION: &str = "notifications/dev.portcullis/reverse_cancelled";
+
+// Keys of `_meta` in requests.
+
+/// Echoed in each chunk of the request.
+pub const PARTIAL_RESULT_TOKEN_META: &str = "dev.portcullis/partialResultToken";
+/// Chosen by the client; echoed on everything that belongs to the request.
+pub const CORRELATION_META: &str = "dev.portcullis/correlationId";
+/// Names the chain of calls that a request continues.
+pub const CHAIN_META: &str = "dev.portcullis/chain";
+
+// Keys of `_meta` in results and notifications.
+
+/// The id of the call, by which it can be steered.
+pub const CALL_META: &str = "dev.portcullis/call";
+/// Which plugin something comes from.
+pub const SOURCE_META: &str = "dev.portcullis/source";
+/// The chunk, in a progress notification that stands for one.
+pub const CHUNK_META: &str = "dev.portcullis/chunk";
+/// The tools that a forwarded chunk came through.
+pub const CHUNK_ORIGIN_META: &str = "dev.portcullis/origin";
+/// How many chunks a call emitted, and their hash.
+pub const STREAM_META: &str = "dev.portcullis/stream";
+/// What the call cost.
+pub const USAGE_META: &str = "dev.portcullis/usage";
+/// The typed error of a failed call.
+pub const ERROR_META: &str = "dev.portcullis/error";
+/// Marks a result that must not be passed on.
+pub const PRIVATE_META: &str = "dev.portcullis/private";
+/// Arguments that an approver changed.
+pub const EDITED_META: &str = "dev.portcullis/edited";

@@ -1,0 +1,17 @@
+//! The import `meter`.
+
+use super::super::guest::Guest;
+use super::store::Store;
+use crate::engine::Supervised as _;
+use wasmtime::component::Linker;
+
+pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
+    let mut meter = linker.instance("portcullis:plugin/meter@0.1.0")?;
+    meter.func_wrap("fuel-left", |store: Store<'_>, (): ()| Ok((store.get_fuel().ok(),)))?;
+    meter.func_wrap("deadline-left", |mut store: Store<'_>, (): ()| {
+        let guest = store.data_mut();
+        let now = guest.clock.now();
+        let left = guest.supervision().deadline().saturating_duration_since(now);
+        Ok((u64::try_from(left.as_millis()).unwrap_or(u64::MAX),))
+    })
+}

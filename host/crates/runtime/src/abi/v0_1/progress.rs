@@ -1,0 +1,15 @@
+//! The import `progress`.
+
+use super::super::guest::Guest;
+use super::store::{Store, charge};
+use crate::imports::{ProgressReport, price};
+use wasmtime::component::Linker;
+
+pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
+    let mut progress = linker.instance("portcullis:plugin/progress@0.1.0")?;
+    progress.func_wrap("report", |mut store: Store<'_>, (done, total, message): (f64, Option<f64>, Option<String>)| {
+        charge(&mut store, price::CALL)?;
+        store.data_mut().imports()?.progress.report(ProgressReport { done, total, message });
+        Ok(())
+    })
+}

@@ -1,0 +1,166 @@
+//! One call's access to the agent's tools. Authority and lineage are checked here, before anything leaves the call.
+
+use super::super::call_authority::CallAuthority;
+use super::super::call_sink::NoSink;
+use super::super::client::{ClientCalls, QuestionCounter};
+use super::super::import_span::ImportSpan;
+use super::super::output::Output;
+use super::super::types::{CallContext, Tool};
+use super::error::AgentError;
+use super::lane::LaneCell;
+use super::reverse_call::{AgentResult, AgentTool, CallOptions, ReverseCall, ToolCaller};
+use crate::engine::PausableDeadline;
+use futures::StreamExt;
+use futures::stream;
+use platform::audit::AuditEvent;
+use platform::telemetry::printable;
+use policy::{Budget, BudgetUsage, Denial, Lineage, Recipient};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
+
+pub struct AgentTools {
+    authority: CallAuthority,
+    lineage: Lineage,
+    caller: Arc<dyn ToolCaller>,
+    answer: Duration,
+    lacked: AtomicBool,
+}
+
+/// What a reverse call takes from the call that makes it.
+pub struct ReverseCaller<'a> {
+    pub context: &'a CallContext,
+    pub output: &'a Output,
+    pub budget: Budget,
+    pub now: Instant,
+    pub cancel: CancellationToken,
+    pub client: Arc<dyn ClientCalls>,
+    pub questions: QuestionCounter,
+    pub pausable_deadline: PausableDeadline,
+    /// Memory that this call and its callers hold, in bytes.
+    pub held: u64,
+}
+
+impl AgentTools {
+    /// `lineage` ends with this call.
+    pub fn new(authority: impl Into<CallAuthority>, lineage: Lineage, caller: Arc<dyn ToolCaller>) -> Self {
+        let answer = policy::Limits::default().answer;
+        Self { authority: authority.into(), lineage, caller, answer, lacked: AtomicBool::new(false) }
+    }
+
+    /// The longest wait for an answer from outside.
+    pub fn with_answer_timeout(mut self, answer: Duration) -> Self {
+        self.answer = answer;
+        self
+    }
+
+    pub fn authority(&self) -> &CallAuthority {
+        &self.authority
+    }
+
+    pub fn lineage(&self) -> &Lineage {
+        &self.lineage
+    }
+
+    pub fn list(&self) -> Vec<Tool> {
+        let granted = |found: &AgentTool| self.authority.agent_tool(&found.tool.name).is_ok();
+        self.caller.tools().into_iter().filter(granted).map(|found| found.tool).collect()
+    }
+
+    /// Whether the call asked for a tool of a client that declared none.
+    pub fn lacked(&self) -> bool {
+        self.lacked.load(Ordering::Relaxed)
+    }
+
+    /// Reverse calls made so far in the whole chain.
+    pub fn calls(&self) -> u32 {
+        self.lineage.calls()
+    }
+
+    /// Checks authority, flows and limits; the returned call may be made.
+    pub fn check(
+        &self,
+        name: String,
+        arguments: String,
+        options: &CallOptions,
+        caller: ReverseCaller<'_>,
+    ) -> Result<ReverseCall, AgentError> {
+        let refused = |outcome: &'static str| {
+            let tool = name.clone();
+            self.authority.audit().record(AuditEvent::ReverseCall { tool, lane: "none", outcome });
+        };
+        self.allowed(self.authority.agent_tool(&name))?;
+        let origin = self.caller.find(&name).inspect_err(|error| {
+            if matches!(error, AgentError::NotSupported(_)) && self.caller.lacks_declaration() {
+                self.lacked.store(true, Ordering::Relaxed);
+            }
+            refused(error.name());
+        })?;
+        self.allowed(self.authority.flow(&self.lineage.private_origins(), &Recipient::Origin(origin)))?;
+        let lineage = self.lineage.descend(&name, arguments.len() as u64).map_err(AgentError::from);
+        let lineage = lineage.inspect_err(|error| refused(error.name()))?;
+        let purpose = options.purpose.as_deref().map(printable).unwrap_or_default();
+        tracing::debug!(plugin = %self.authority.plugin(), chain = lineage.path(), %purpose, "reverse call");
+        let mut budget = caller.budget;
+        if let Some(timeout) = options.timeout {
+            budget.deadline = budget.deadline.min(caller.now + timeout.min(Duration::from_secs(86_400)));
+        }
+        let ReverseCaller { context, output, cancel, client, questions, pausable_deadline, held, .. } = caller;
+        let sink = if options.chunks { output.forward(&name) } else { Arc::new(NoSink) };
+        let (parent, mut context) = (context.id.clone(), context.nested());
+        // The name is safe in a span: it is that of an existing, granted tool.
+        let mut span = self.authority.audit().span("tools/call").map(|span| span.outward().of(&name));
+        if let Some(span) = &mut span {
+            span.set("mcp.method.name", "tools/call");
+            span.set("gen_ai.tool.name", &*name);
+            span.set("portcullis.request.size", arguments.len() as u64);
+            context.traceparent = span.place().map(|place| place.traceparent());
+        }
+        let (purpose, agent, plugin) = (options.purpose.clone(), self.caller.clone(), self.authority.plugin().clone());
+        Ok(ReverseCall {
+            name,
+            arguments,
+            purpose,
+            plugin,
+            parent,
+            context,
+            sink,
+            agent,
+            lineage,
+            budget,
+            cancel,
+            client,
+            questions,
+            pausable_deadline,
+            held,
+            timeout: options.timeout,
+            answer: self.answer,
+            lane: LaneCell::default(),
+            audit: self.authority.audit().clone(),
+            span,
+        })
+    }
+
+    /// Makes checked calls concurrently and returns the results in their order.
+    pub async fn make(
+        &self,
+        calls: Vec<Result<ReverseCall, AgentError>>,
+    ) -> Vec<(Result<AgentResult, AgentError>, BudgetUsage)> {
+        let parallel = usize::try_from(self.lineage.parallel()).unwrap_or(1);
+        let made = calls.into_iter().map(|call| async {
+            match call {
+                Ok(call) => call.make().await,
+                Err(error) => {
+                    ImportSpan::start(self.authority.audit(), "tools/call").outward().finish(error.name());
+                    (Err(error), BudgetUsage::default())
+                }
+            }
+        });
+        stream::iter(made).buffered(parallel).collect().await
+    }
+
+    fn allowed(&self, decision: Result<(), Denial>) -> Result<(), AgentError> {
+        self.authority.enforce(decision).map_err(AgentError::Denied)
+    }
+}

@@ -1,0 +1,131 @@
+//! One reverse call, and the trait that serves it.
+
+use super::super::call_sink::CallSink;
+use super::super::client::{ClientCalls, QuestionCounter};
+use super::super::types::{CallContext, Content, Tool};
+use super::error::AgentError;
+use super::lane::LaneCell;
+use super::reverse_call_span::ReverseCallSpan;
+use crate::engine::PausableDeadline;
+use async_trait::async_trait;
+use platform::audit::CallAudit;
+use platform::telemetry::ActiveSpan;
+use policy::{Budget, BudgetUsage, Lineage, Origin};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// The answer of a tool that reported no failure.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AgentResult {
+    pub content: Vec<Content>,
+    /// JSON text.
+    pub structured: Option<String>,
+    pub origin: Origin,
+    pub private: bool,
+    /// The arguments that the tool ran with, as JSON text, if the approver changed them.
+    pub edited: Option<String>,
+}
+
+impl AgentResult {
+    /// Bytes that the guest receives.
+    pub fn size(&self) -> u64 {
+        size(&self.content, self.structured.as_deref())
+    }
+}
+
+fn size(content: &[Content], structured: Option<&str>) -> u64 {
+    content.iter().map(Content::size).sum::<u64>() + structured.map_or(0, str::len) as u64
+}
+
+/// A tool that can be called; `tool.name` is its full name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AgentTool {
+    pub tool: Tool,
+    pub origin: Origin,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct CallOptions {
+    pub timeout: Option<Duration>,
+    pub purpose: Option<String>,
+    /// Whether the tool's chunks are passed on to the caller's client.
+    pub chunks: bool,
+}
+
+/// A reverse call that has passed all checks.
+pub struct ReverseCall {
+    /// `<agent plugin>.<tool>`.
+    pub name: String,
+    /// JSON text.
+    pub arguments: String,
+    /// The guest's own text.
+    pub purpose: Option<String>,
+    pub plugin: policy::PluginId,
+    /// The id of the calling call.
+    pub parent: String,
+    pub context: CallContext,
+    /// The caller's client if the caller wants chunks, otherwise nowhere.
+    pub sink: Arc<dyn CallSink>,
+    /// Serves the reverse calls that this call makes in turn.
+    pub agent: Arc<dyn ToolCaller>,
+    /// Ends with this call.
+    pub lineage: Lineage,
+    pub budget: Budget,
+    /// Cancelled with the root call.
+    pub cancel: CancellationToken,
+    /// The root call's client, which answers its questions.
+    pub client: Arc<dyn ClientCalls>,
+    /// The caller's counter; questions asked for this call count there.
+    pub questions: QuestionCounter,
+    pub pausable_deadline: PausableDeadline,
+    /// Memory that the waiting callers hold, in bytes.
+    pub held: u64,
+    /// The guest's own timeout; the deadline applies as well.
+    pub timeout: Option<Duration>,
+    /// The longest wait for somebody outside, while the deadline is paused.
+    pub answer: Duration,
+    /// The lane that served it, for the record.
+    pub lane: LaneCell,
+    pub audit: CallAudit,
+    pub span: Option<ActiveSpan>,
+}
+
+/// Calls tools of the agent's side. Implemented by `plugins` for local agent plugins and by `mcp` for the client's
+/// tools.
+#[async_trait]
+pub trait ToolCaller: Send + Sync {
+    fn tools(&self) -> Vec<AgentTool>;
+    /// The side that would answer; otherwise why there is none.
+    fn find(&self, name: &str) -> Result<Origin, AgentError>;
+    /// Calls one tool. The usage is reported however the call ends.
+    async fn call(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, BudgetUsage);
+    /// Whether the client declared no tools, so that there might be more.
+    fn lacks_declaration(&self) -> bool {
+        false
+    }
+}
+
+impl ReverseCall {
+    /// Makes the call. The result counts against the lineage, and private results mark the chain.
+    pub async fn make(mut self) -> (Result<AgentResult, AgentError>, BudgetUsage) {
+        let (agent, lineage) = (self.agent.clone(), self.lineage.clone());
+        let (audit, lane, tool) = (self.audit.clone(), self.lane.clone(), self.name.clone());
+        let mut span = ReverseCallSpan { audit, lane, tool, outcome: "cancelled", bytes: 0, span: self.span.take() };
+        let (answer, spent) = agent.call(self).await;
+        if let Ok(result) = &answer
+            && result.private
+        {
+            lineage.mark_private(result.origin.clone());
+        }
+        let bytes = match &answer {
+            Ok(result) => result.size(),
+            Err(AgentError::ToolError(result)) => size(&result.content, result.structured.as_deref()),
+            Err(_) => 0,
+        };
+        span.bytes = bytes;
+        let answer = lineage.count_result(bytes).map_err(AgentError::from).and(answer);
+        span.outcome = answer.as_ref().map_or_else(AgentError::name, |_| "ok");
+        (answer, spent)
+    }
+}

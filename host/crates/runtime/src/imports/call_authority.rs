@@ -1,0 +1,58 @@
+//! What a call may do. Every denial passes through here exactly once, where it is logged and recorded.
+
+use super::types::GuestDenial;
+use platform::audit::{AuditEvent, CallAudit};
+use platform::telemetry::printable;
+use policy::{Authority, Denial};
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// A plugin's authority, and the audit of the call that uses it. Clones share them.
+#[derive(Clone)]
+pub struct CallAuthority {
+    authority: Arc<Authority>,
+    audit: CallAudit,
+}
+
+impl CallAuthority {
+    pub fn new(authority: Arc<Authority>, audit: CallAudit) -> Self {
+        Self { authority, audit }
+    }
+
+    pub fn authority(&self) -> Arc<Authority> {
+        self.authority.clone()
+    }
+
+    pub fn audit(&self) -> &CallAudit {
+        &self.audit
+    }
+
+    /// Converts a decision for the guest; a denial is logged and recorded.
+    pub fn enforce<T>(&self, decision: Result<T, Denial>) -> Result<T, GuestDenial> {
+        decision.map_err(|denial| {
+            self.record_denial(&denial);
+            (&denial).into()
+        })
+    }
+
+    /// Logs and records a denial that reaches the guest in another way.
+    pub fn record_denial(&self, denial: &Denial) {
+        tracing::warn!(plugin = %self.authority.plugin(), "{}", printable(&denial.to_string()));
+        self.audit.record(AuditEvent::from(denial));
+    }
+}
+
+impl Deref for CallAuthority {
+    type Target = Authority;
+
+    fn deref(&self) -> &Authority {
+        &self.authority
+    }
+}
+
+/// Without an audit: for listing what a component offers, and for tests.
+impl From<Arc<Authority>> for CallAuthority {
+    fn from(authority: Arc<Authority>) -> Self {
+        Self::new(authority, CallAudit::default())
+    }
+}

@@ -1,0 +1,53 @@
+//! Where the chunks, progress reports and log messages of a running call go.
+
+use super::log::LogLevel;
+use super::types::{Content, Exhaustion};
+use async_trait::async_trait;
+
+/// One chunk of a call's output.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chunk {
+    pub content: Vec<Content>,
+    /// The called tools that it was passed on from, outermost first; empty for the call's own chunks.
+    pub origin: Vec<String>,
+}
+
+/// Receives the output of a running call.
+#[async_trait]
+pub trait CallSink: Send + Sync {
+    /// Waits while the reader is behind, which applies back-pressure to the guest. When dropped while waiting, nothing
+    /// was taken.
+    async fn chunk(&self, seq: u64, chunk: Chunk) -> Result<(), OutputError>;
+    /// May drop the report; never waits.
+    fn progress(&self, report: ProgressReport);
+    /// May drop the message; never waits.
+    fn log(&self, _level: LogLevel, _message: &str) {}
+}
+
+/// Drops everything: for callers that need only the result.
+#[derive(Debug, Clone, Copy)]
+pub struct NoSink;
+
+#[async_trait]
+impl CallSink for NoSink {
+    async fn chunk(&self, _seq: u64, _chunk: Chunk) -> Result<(), OutputError> {
+        Ok(())
+    }
+
+    fn progress(&self, _report: ProgressReport) {}
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProgressReport {
+    /// Grows from report to report.
+    pub done: f64,
+    pub total: Option<f64>,
+    pub message: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum OutputError {
+    Closed,
+    Exhausted(Exhaustion),
+    Invalid(String),
+}

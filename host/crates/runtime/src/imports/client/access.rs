@@ -1,0 +1,293 @@
+//! One call's access to its client. Authority, limits and form are checked here, before anything is asked; answers are
+//! checked here before the guest sees them.
+
+use super::super::call_authority::CallAuthority;
+use super::super::connections::Accounts;
+use super::super::import_span::ImportSpan;
+use super::super::types::{BudgetKind, Exhaustion};
+use super::accept::{Unanswered, accept, with_complaint};
+use super::check::{CheckedQuestions, Respondent, checked_url, message_ok, sample_ok};
+use super::client_calls::{ClientCalls, QuestionBatch};
+use super::error::ClientError;
+use super::form::FormSchema;
+use super::model::{ModelAnswer, TokenUsage};
+use super::question::{Abilities, Ability, CheckedQuestion, ClientAnswer, Consent, Question, SampleRequest, UrlTarget};
+use super::question_counter::QuestionCounter;
+use super::question_record::QuestionRecord;
+use platform::telemetry::{is_unsafe, printable};
+use policy::{Denial, Limits, Recipient};
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How often a question is asked again after an invalid answer.
+pub(super) const ASK_AGAIN: usize = 3;
+/// Number of questions asked together. Bounds what a user is shown at once.
+const MAX_TOGETHER: usize = 16;
+/// Length of a question's key in bytes.
+const MAX_KEY: usize = 64;
+
+/// One call's access to its client.
+pub struct Client {
+    authority: CallAuthority,
+    pub(super) calls: Arc<dyn ClientCalls>,
+    pub(super) accounts: Accounts,
+    pub(super) answer_timeout: Duration,
+    questions: QuestionCounter,
+    sampled: u32,
+    tokens: u32,
+    used: TokenUsage,
+    lacked: Abilities,
+    /// The call's id, for the log.
+    call: String,
+}
+
+impl Client {
+    pub fn new(
+        authority: impl Into<CallAuthority>,
+        limits: &Limits,
+        calls: Arc<dyn ClientCalls>,
+        accounts: Accounts,
+    ) -> Self {
+        let authority = authority.into();
+        let (answer_timeout, questions) = (limits.answer, QuestionCounter::new(limits.questions));
+        let (used, lacked, call) = (TokenUsage::default(), Abilities::default(), String::new());
+        Self { authority, calls, accounts, answer_timeout, questions, sampled: 0, tokens: 0, used, lacked, call }
+    }
+
+    pub fn with_call_id(mut self, id: &str) -> Self {
+        id.clone_into(&mut self.call);
+        self
+    }
+
+    pub fn abilities(&self) -> Abilities {
+        let abilities = self.calls.abilities();
+        let fallback = self.authority.sample().is_ok_and(|grant| grant.fallback);
+        if fallback && self.uses_host_model() { abilities.with(Ability::SampleTools) } else { abilities }
+    }
+
+    /// Whether the host's model is used: only for a client that has none.
+    fn uses_host_model(&self) -> bool {
+        !self.calls.abilities().sample && self.calls.has_model()
+    }
+
+    /// For reverse calls of this call.
+    pub fn calls(&self) -> Arc<dyn ClientCalls> {
+        self.calls.clone()
+    }
+
+    /// Abilities that the call needed and the client lacks.
+    pub fn lacked(&self) -> Abilities {
+        self.lacked
+    }
+
+    /// Questions asked, repetitions included.
+    pub fn questions_asked(&self) -> u32 {
+        self.questions.count()
+    }
+
+    /// The counter, for questions asked on behalf of this call.
+    pub fn questions(&self) -> QuestionCounter {
+        self.questions.clone()
+    }
+
+    /// Tokens used of the host's model.
+    pub fn model_tokens(&self) -> u64 {
+        self.used.total()
+    }
+
+    /// Asks questions and returns the answers in their order. `held` is the memory in bytes that the call holds while
+    /// it waits.
+    pub async fn ask(
+        &mut self,
+        questions: Vec<(Option<String>, Question)>,
+        held: u64,
+    ) -> Result<Vec<ClientAnswer>, ClientError> {
+        let checked = self.check(questions).await;
+        let refused =
+            |error: &ClientError| ImportSpan::start(self.authority.audit(), "client.ask").finish(error.name());
+        let checked = checked.inspect_err(refused)?;
+        let record = QuestionRecord::new(self.authority.audit().clone(), &checked);
+        let result = self.put(checked, held).await;
+        record.answered(&result);
+        result
+    }
+
+    /// Asks checked questions.
+    async fn put(&mut self, checked: CheckedQuestions, held: u64) -> Result<Vec<ClientAnswer>, ClientError> {
+        let CheckedQuestions { to_client: mut open, to_model } = checked;
+        let mut answers: Vec<Option<ClientAnswer>> = vec![None; open.len() + to_model.len()];
+        // The model first, so that no user is asked for a call that fails anyway.
+        if !to_model.is_empty() {
+            self.ask_model(to_model, &mut answers).await?;
+        }
+        let mut complaint = String::new();
+        for _ in 0..=ASK_AGAIN {
+            if open.is_empty() {
+                break;
+            }
+            self.count(open.len())?;
+            let questions = open.iter().map(|(_, key, asked)| (key.clone(), asked.clone())).collect();
+            let plugin = self.authority.plugin().clone();
+            let inquiry = QuestionBatch { plugin, questions, held, timeout: self.answer_timeout };
+            let replies = self.calls.ask(inquiry).await?;
+            let mut again = Vec::new();
+            for ((at, key, asked), reply) in std::mem::take(&mut open).into_iter().zip(replies) {
+                let answer = match accept(&asked, reply)? {
+                    Ok(ClientAnswer::Url(Consent::Accept)) => self.settle_url(&asked).await?,
+                    answer => answer,
+                };
+                match answer {
+                    Ok(answer) => answers[at] = Some(answer),
+                    Err(Unanswered { reason, show_user }) => {
+                        again.push((at, key, if show_user { with_complaint(asked, &reason) } else { asked }));
+                        complaint = reason;
+                    }
+                }
+            }
+            open = again;
+        }
+        if open.is_empty() {
+            Ok(answers.into_iter().flatten().collect())
+        } else {
+            Err(ClientError::NotAnswered(complaint))
+        }
+    }
+
+    /// Asks the host's model. The log says who asked and how many tokens it took, never the content.
+    async fn ask_model(
+        &mut self,
+        asked: Vec<(usize, SampleRequest)>,
+        answers: &mut [Option<ClientAnswer>],
+    ) -> Result<(), ClientError> {
+        self.count(asked.len())?;
+        let (indices, requests): (Vec<usize>, Vec<SampleRequest>) = asked.into_iter().unzip();
+        let mut failed = None;
+        for (at, result) in indices.into_iter().zip(self.calls.ask_model(&requests, self.answer_timeout).await?) {
+            let (plugin, call) = (self.authority.plugin(), &self.call);
+            match result {
+                Ok(ModelAnswer { answer, tokens }) => {
+                    let (model, TokenUsage { input, output }) = (printable(&answer.model), tokens);
+                    tracing::info!(%plugin, call, %model, input, output, "the host's own model was asked");
+                    self.used.input = self.used.input.saturating_add(input);
+                    self.used.output = self.used.output.saturating_add(output);
+                    answers[at] = Some(ClientAnswer::Sample(answer));
+                }
+                Err(error) => {
+                    tracing::warn!(%plugin, call, "asking the host's own model: {}", printable(&error.to_string()));
+                    failed.get_or_insert(error);
+                }
+            }
+        }
+        failed.map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    /// Checks all questions before any is asked.
+    async fn check(&mut self, questions: Vec<(Option<String>, Question)>) -> Result<CheckedQuestions, ClientError> {
+        let invalid = |text: String| Err(ClientError::Invalid(text));
+        if questions.is_empty() || questions.len() > MAX_TOGETHER {
+            return invalid(format!("1 to {MAX_TOGETHER} questions can be asked together, not {}", questions.len()));
+        }
+        let mut keys = HashSet::new();
+        let mut checked = CheckedQuestions::default();
+        for (at, (key, question)) in questions.into_iter().enumerate() {
+            let key = key.unwrap_or_else(|| format!("question-{}", self.questions_asked() as usize + at + 1));
+            if key.is_empty() || key.len() > MAX_KEY || key.chars().any(is_unsafe) {
+                return invalid(format!("a question's key must be 1 to {MAX_KEY} printable bytes"));
+            }
+            if !keys.insert(key.clone()) {
+                return invalid(format!("two questions have the key {key:?}"));
+            }
+            match self.allow(question).await? {
+                Respondent::Client(asked) => checked.to_client.push((at, key, asked)),
+                Respondent::Model(request) => checked.to_model.push((at, request)),
+            }
+        }
+        Ok(checked)
+    }
+
+    /// Checks one question, and decides whether the client or the host's model answers it.
+    async fn allow(&mut self, question: Question) -> Result<Respondent, ClientError> {
+        let asked = match question {
+            Question::Form { message, schema } => {
+                self.granted(self.authority.form())?;
+                message_ok(&message)?;
+                let schema = FormSchema::new(&schema).map_err(ClientError::Invalid)?;
+                self.require_ability(Ability::Form)?;
+                CheckedQuestion::Form { message, schema }
+            }
+            Question::Url { message, target } => {
+                message_ok(&message)?;
+                let (url, connect) = match target {
+                    UrlTarget::Address(address) => {
+                        let url = checked_url(&address)?;
+                        self.granted(self.authority.url(url.host_str().unwrap_or_default()))?;
+                        self.require_ability(Ability::Url)?;
+                        (url.into(), None)
+                    }
+                    UrlTarget::Connect(connection) => {
+                        self.granted(self.authority.connection(&connection))?;
+                        self.require_ability(Ability::Url)?;
+                        (self.accounts.page(&connection)?, Some(connection))
+                    }
+                };
+                CheckedQuestion::Url { message, url, connect }
+            }
+            Question::Sample(request) => {
+                let grant = self.authority.sample();
+                self.granted(grant.as_ref().map(|_| ()).map_err(Clone::clone))?;
+                let grant = grant.unwrap_or_default();
+                sample_ok(&request)?;
+                let own = grant.fallback && self.uses_host_model();
+                if own {
+                    self.accounts.check_flow(&Recipient::HostModel).map_err(ClientError::Denied)?;
+                } else {
+                    self.require_ability(if request.tools.is_empty() {
+                        Ability::Sample
+                    } else {
+                        Ability::SampleTools
+                    })?;
+                }
+                if self.sampled >= grant.calls {
+                    return Err(exhausted(BudgetKind::Calls, grant.calls));
+                }
+                if self.tokens.saturating_add(request.max_tokens) > grant.tokens {
+                    return Err(exhausted(BudgetKind::Tokens, grant.tokens));
+                }
+                self.sampled += 1;
+                self.tokens += request.max_tokens;
+                if own {
+                    return Ok(Respondent::Model(request));
+                }
+                CheckedQuestion::Sample(request)
+            }
+            Question::Roots => {
+                self.granted(self.authority.roots())?;
+                self.require_ability(Ability::Roots)?;
+                CheckedQuestion::Roots
+            }
+        };
+        Ok(Respondent::Client(asked))
+    }
+
+    fn granted(&self, verdict: Result<(), Denial>) -> Result<(), ClientError> {
+        self.authority.enforce(verdict).map_err(ClientError::Denied)
+    }
+
+    fn require_ability(&mut self, ability: Ability) -> Result<(), ClientError> {
+        if self.calls.abilities().has(ability) {
+            return Ok(());
+        }
+        self.lacked = self.lacked.with(ability);
+        Err(ClientError::Unsupported(ability))
+    }
+
+    fn count(&mut self, more: usize) -> Result<(), ClientError> {
+        let more = u32::try_from(more).unwrap_or(u32::MAX);
+        self.questions.add(more).map_err(ClientError::Exhausted)
+    }
+}
+
+fn exhausted(budget: BudgetKind, limit: u32) -> ClientError {
+    ClientError::Exhausted(Exhaustion { budget, limit: limit.into() })
+}

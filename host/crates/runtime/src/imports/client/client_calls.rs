@@ -1,0 +1,59 @@
+//! How questions reach the other side of a call.
+
+use super::error::ClientError;
+use super::model::{ModelAnswer, ModelError};
+use super::question::{Abilities, CheckedQuestion, ClientReply, SampleRequest};
+use async_trait::async_trait;
+use futures::future::BoxFuture;
+use policy::PluginId;
+use std::time::Duration;
+
+/// Checked questions that are asked together.
+pub struct QuestionBatch {
+    pub plugin: PluginId,
+    /// Keys are unique.
+    pub questions: Vec<(String, CheckedQuestion)>,
+    /// Memory that the waiting call holds, in bytes.
+    pub held: u64,
+    pub timeout: Duration,
+}
+
+/// Asks the other side of a call; implemented by the transport or surface that the call came through.
+#[async_trait]
+pub trait ClientCalls: Send + Sync {
+    /// What the client supports now; it may change while a call waits.
+    fn abilities(&self) -> Abilities;
+    /// Returns the replies in the order of the questions.
+    async fn ask(&self, inquiry: QuestionBatch) -> Result<Vec<ClientReply>, ClientError>;
+    /// Waits for something that the user does elsewhere; `event` includes its own timeout.
+    async fn wait_outside(&self, event: BoxFuture<'_, ()>) -> Result<(), ClientError> {
+        event.await;
+        Ok(())
+    }
+    /// Whether the host has a model configured.
+    fn has_model(&self) -> bool {
+        false
+    }
+    /// Asks the host's model; returns one result per request, in their order.
+    async fn ask_model(
+        &self,
+        _requests: &[SampleRequest],
+        _timeout: Duration,
+    ) -> Result<Vec<Result<ModelAnswer, ModelError>>, ClientError> {
+        Err(ClientError::NotOffered("a model of the host's own".into()))
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct NoClient;
+
+#[async_trait]
+impl ClientCalls for NoClient {
+    fn abilities(&self) -> Abilities {
+        Abilities::default()
+    }
+
+    async fn ask(&self, _inquiry: QuestionBatch) -> Result<Vec<ClientReply>, ClientError> {
+        Err(ClientError::Failed("there is no client to ask".into()))
+    }
+}

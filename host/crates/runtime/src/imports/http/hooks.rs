@@ -1,0 +1,128 @@
+//! `wasi:http/outgoing-handler` and `types` over our own sender; the default sender connects to any address. The
+//! incoming handler is not linked: nobody sends requests to a guest.
+
+use super::access::{Http, HttpBody, HttpRequest, HttpTimeouts};
+use super::error::HttpError;
+use http::HeaderName;
+use http::header::{
+    CONNECTION, EXPECT, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+};
+use http_body_util::BodyExt;
+use std::future::Future;
+use std::sync::Arc;
+use wasmtime::component::Linker;
+use wasmtime_wasi_http::p2::add_only_http_to_linker_async;
+use wasmtime_wasi_http::{Error, ForbiddenHeaderFilter, RequestOptions, Result, WasiBody, WasiHttpHooks, WasiHttpView};
+
+/// Bytes that a guest may write to a request body at once. Bounds a host allocation that the guest sizes.
+const MAX_WRITE: usize = 64 << 10;
+
+/// Headers of the connection or of the host. With them a guest could address another host than the authorized one, or
+/// smuggle a second request into the first.
+const FORBIDDEN_HEADERS: [HeaderName; 12] = [
+    CONNECTION,
+    HeaderName::from_static("keep-alive"),
+    PROXY_AUTHENTICATE,
+    PROXY_AUTHORIZATION,
+    HeaderName::from_static("proxy-connection"),
+    TRANSFER_ENCODING,
+    UPGRADE,
+    HOST,
+    HeaderName::from_static("http2-settings"),
+    TE,
+    TRAILER,
+    EXPECT,
+];
+
+/// Whether guests may not set this header.
+pub fn is_forbidden_header(name: &HeaderName) -> bool {
+    FORBIDDEN_HEADERS.contains(name) || name.as_str().starts_with("proxy-")
+}
+
+/// Links `wasi:http`.
+pub fn add_to_linker<T: WasiHttpView + 'static>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+    add_only_http_to_linker_async(linker)
+}
+
+/// Sends the requests of an instance; before its call has begun they are denied.
+#[derive(Default)]
+pub struct HttpHooks(Option<Http>);
+
+impl HttpHooks {
+    pub fn begin(&mut self, call: Http) {
+        self.0 = Some(call);
+    }
+
+    pub fn end(&mut self) {
+        if let Some(call) = self.0.take() {
+            call.end();
+        }
+    }
+}
+
+type Io = Box<dyn Future<Output = Result<()>> + Send>;
+type Sent = Box<dyn Future<Output = Result<(http::Response<WasiBody>, Io)>> + Send>;
+
+impl WasiHttpHooks for HttpHooks {
+    fn forbidden_header_filter(&mut self) -> ForbiddenHeaderFilter {
+        Arc::new(is_forbidden_header)
+    }
+
+    fn set_host_header(&mut self) -> bool {
+        false
+    }
+
+    fn p2_outgoing_body_chunk_size(&mut self) -> usize {
+        MAX_WRITE
+    }
+
+    fn send_request(&mut self, request: http::Request<WasiBody>, options: Option<RequestOptions>, _: Io) -> Sent {
+        let call = self.0.clone();
+        Box::new(async move {
+            let call = call.ok_or(Error::HttpRequestDenied)?;
+            let (parts, body) = request.into_parts();
+            let options = options.unwrap_or_default();
+            let timeouts = HttpTimeouts {
+                connect: options.connect_timeout,
+                first_byte: options.first_byte_timeout,
+                between_bytes: options.between_bytes_timeout,
+            };
+            let body: HttpBody = body.map_err(from_guest).boxed_unsync();
+            let (method, url) = (parts.method.as_str().to_owned(), parts.uri.to_string());
+            let request = HttpRequest { method, url, headers: parts.headers, body, timeouts };
+            let answer = call.send(request).await.map_err(to_guest)?;
+            let answer = answer.map(|body| body.map_err(to_guest).boxed_unsync());
+            Ok((answer, Box::new(async { Ok(()) }) as Io))
+        })
+    }
+}
+
+/// An error while the guest writes a body is reported as the guest's own.
+fn from_guest(error: Error) -> HttpError {
+    HttpError::Failed(format!("the request's body broke off: {error}"))
+}
+
+fn to_guest(error: HttpError) -> Error {
+    let message = error.to_string();
+    match error {
+        HttpError::Denied => Error::HttpRequestDenied,
+        HttpError::Request(policy::HttpUrlError::Method) => Error::HttpRequestMethodInvalid,
+        HttpError::Request(policy::HttpUrlError::TooLong) => Error::HttpRequestUriTooLong,
+        HttpError::Request(_) => Error::HttpRequestUriInvalid,
+        HttpError::TooMany(_) => Error::ConnectionLimitReached,
+        HttpError::RequestTooLarge(limit) => Error::HttpRequestBodySize(Some(limit)),
+        HttpError::AnswerTooLarge(limit) => Error::HttpResponseBodySize(Some(limit)),
+        HttpError::AnswerHeaders => Error::HttpResponseHeaderSectionSize(None),
+        HttpError::Compressed(coding) => Error::HttpResponseContentCoding(Some(coding)),
+        HttpError::Dns => Error::DestinationNotFound,
+        HttpError::Connect => Error::ConnectionRefused,
+        HttpError::Certificate(..) => Error::TlsCertificateError,
+        HttpError::Tls(..) => Error::TlsProtocolError,
+        HttpError::Handshake(..) => Error::ConnectionTimeout,
+        HttpError::Timeout(_) => Error::HttpResponseTimeout,
+        HttpError::Incomplete => Error::HttpResponseIncomplete,
+        HttpError::Protocol(_) => Error::HttpProtocolError,
+        HttpError::Ended => Error::ConnectionTerminated,
+        HttpError::Header(..) | HttpError::Failed(_) => Error::InternalError(Some(message)),
+    }
+}

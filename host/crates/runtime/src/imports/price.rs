@@ -1,0 +1,14 @@
+//! Prices of host work in fuel, so that no guest can have the host work for nothing. One unit is about a nanosecond.
+
+/// Any import.
+pub const CALL: u64 = 500;
+/// One byte that is sent or logged.
+pub const BYTE: u64 = 2;
+/// Setting up a reverse call, besides what the call itself uses.
+pub const REVERSE_CALL: u64 = 20_000;
+/// A request to another server: connecting, encrypting, scanning the response.
+pub const OUTBOUND: u64 = 50_000;
+/// Storing or removing a value: a commit to disk.
+pub const KEEP: u64 = 20_000;
+/// Asking a question: schemas are compiled, and a call may be parked and resumed.
+pub const QUESTION: u64 = 50_000;

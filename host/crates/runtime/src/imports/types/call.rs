@@ -1,0 +1,32 @@
+//! The context of a call.
+
+use platform::random::random_bytes;
+use policy::Principal;
+
+/// The context of a call.
+#[derive(Debug, Clone)]
+pub struct CallContext {
+    /// Random.
+    pub id: String,
+    pub principal: Principal,
+    /// The id of the calling call; not passed to the guest.
+    pub parent: Option<String>,
+    pub correlation_id: Option<String>,
+    /// W3C trace context.
+    pub traceparent: Option<String>,
+}
+
+impl CallContext {
+    /// With a new random id.
+    pub fn new(principal: impl Into<Principal>) -> Self {
+        // Without randomness the id is zero. That is acceptable: nothing relies on ids being secret.
+        let id = format!("{:032x}", random_bytes().map_or(0, u128::from_le_bytes));
+        let principal = principal.into();
+        Self { id, principal, parent: None, correlation_id: None, traceparent: None }
+    }
+
+    /// The context of a call made by this one.
+    pub fn nested(&self) -> Self {
+        Self { id: Self::new("").id, parent: Some(self.id.clone()), ..self.clone() }
+    }
+}

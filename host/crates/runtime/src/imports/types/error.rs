@@ -1,0 +1,80 @@
+//! Limits, denials and errors that cross the guest boundary.
+
+use policy::Denial;
+
+/// The limit that was reached; named as in `policy::Limits`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BudgetKind {
+    Fuel,
+    Cpu,
+    Deadline,
+    Memory,
+    Output,
+    Chunks,
+    Calls,
+    Depth,
+    Arguments,
+    Results,
+    Waiting,
+    Questions,
+    Tokens,
+    Stored,
+}
+
+impl BudgetKind {
+    /// The name in error messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            BudgetKind::Fuel => "fuel",
+            BudgetKind::Cpu => "CPU time",
+            BudgetKind::Deadline => "time",
+            BudgetKind::Memory => "memory",
+            BudgetKind::Output => "output bytes",
+            BudgetKind::Chunks => "chunks",
+            BudgetKind::Calls => "calls",
+            BudgetKind::Depth => "call depth",
+            BudgetKind::Arguments => "argument bytes",
+            BudgetKind::Results => "bytes of reverse calls' results",
+            BudgetKind::Waiting => "time of waiting for the agent's tools",
+            BudgetKind::Questions => "questions",
+            BudgetKind::Tokens => "model tokens",
+            BudgetKind::Stored => "stored items or bytes",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exhaustion {
+    pub budget: BudgetKind,
+    pub limit: u64,
+}
+
+/// A `policy::Denial` as the guest receives it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GuestDenial {
+    pub capability: String,
+    pub target: String,
+    pub remedy: String,
+}
+
+impl From<&Denial> for GuestDenial {
+    fn from(denial: &Denial) -> Self {
+        Self {
+            capability: denial.capability.key().to_owned(),
+            target: denial.capability.target().to_owned(),
+            remedy: denial.remedy.clone(),
+        }
+    }
+}
+
+/// A failure that the tool itself reports.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ToolError {
+    InvalidArguments(String),
+    Failed(String),
+    Cancelled,
+    Denied(GuestDenial),
+    Exhausted(Exhaustion),
+    /// Something that the tool needs is not available.
+    Unsupported(String),
+}

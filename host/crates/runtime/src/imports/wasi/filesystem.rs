@@ -1,0 +1,224 @@
+//! `wasi:filesystem` with what the standard implementation lacks: refused paths are recorded, and files grow only within a
+//! quota. Only functions that create or lengthen something are replaced.
+
+use super::super::import_span::ImportSpan;
+use super::disk_quota::QuotaUse;
+use super::files::{RefusedPath, WasiHost};
+use super::quota_stream::QuotaStream;
+use policy::Access;
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+use wasmtime::StoreContextMut;
+use wasmtime::component::{Linker, Resource};
+use wasmtime_wasi::filesystem::WasiFilesystemView;
+use wasmtime_wasi::p2::bindings::filesystem::preopens::Host as _;
+use wasmtime_wasi::p2::bindings::filesystem::types::{
+    Descriptor, DescriptorFlags, ErrorCode, HostDescriptor, OpenFlags, PathFlags,
+};
+use wasmtime_wasi::p2::{DynOutputStream, FsError, FsResult};
+
+type Caller<'a, T> = StoreContextMut<'a, T>;
+type FilesystemFuture<'a, R> = Box<dyn Future<Output = wasmtime::Result<(Result<R, ErrorCode>,)>> + Send + 'a>;
+
+/// Links WASI 0.2, with the functions below in place of the standard's.
+pub fn add_to_linker<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+    wasmtime_wasi::p2::add_to_linker_async(linker)?;
+    linker.allow_shadowing(true);
+    linker.instance("wasi:filesystem/preopens@0.2.12")?.func_wrap("get-directories", directories)?;
+    let mut types = linker.instance("wasi:filesystem/types@0.2.12")?;
+    types.func_wrap_async("[method]descriptor.open-at", open_at)?;
+    types.func_wrap_async("[method]descriptor.create-directory-at", create_directory_at)?;
+    types.func_wrap_async("[method]descriptor.symlink-at", symlink_at)?;
+    types.func_wrap_async("[method]descriptor.link-at", link_at)?;
+    types.func_wrap_async("[method]descriptor.set-size", set_size)?;
+    types.func_wrap_async("[method]descriptor.write", write)?;
+    types
+        .func_wrap("[method]descriptor.write-via-stream", |store: Caller<'_, T>, (file, at): (Resource<_>, u64)| {
+            stream(store, &file, Some(at))
+        })?;
+    types.func_wrap("[method]descriptor.append-via-stream", |store: Caller<'_, T>, (file,): (Resource<_>,)| {
+        stream(store, &file, None)
+    })?;
+    linker.allow_shadowing(false);
+    Ok(())
+}
+
+type Directories = (Vec<(Resource<Descriptor>, String)>,);
+
+fn directories<T: WasiHost>(mut store: Caller<'_, T>, (): ()) -> wasmtime::Result<Directories> {
+    let found = store.data_mut().filesystem().get_directories()?;
+    // Without directories there is nothing to track, and the call may not have begun yet.
+    if !found.is_empty() {
+        let (files, own) = store.data_mut().files()?;
+        for (descriptor, path) in &found {
+            files.track(descriptor.rep(), own.as_ref() == Some(path));
+        }
+    }
+    Ok((found,))
+}
+
+type OpenAt = (Resource<Descriptor>, PathFlags, String, OpenFlags, DescriptorFlags);
+
+fn open_at<'a, T: WasiHost>(
+    mut store: Caller<'a, T>,
+    (directory, path_flags, path, open_flags, flags): OpenAt,
+) -> FilesystemFuture<'a, Resource<Descriptor>> {
+    Box::new(async move {
+        let data = store.data_mut();
+        let span = data.start_span("filesystem.open-at")?;
+        let writes = flags.intersects(DescriptorFlags::WRITE | DescriptorFlags::MUTATE_DIRECTORY)
+            || open_flags.intersects(OpenFlags::CREATE | OpenFlags::TRUNCATE);
+        let parent = directory.rep();
+        let again = || Resource::<Descriptor>::new_borrow(parent);
+        if open_flags.contains(OpenFlags::CREATE) {
+            let there = data.filesystem().stat_at(again(), PathFlags::SYMLINK_FOLLOW, path.clone()).await;
+            if there.is_err()
+                && let Err(full) = data.files()?.0.quota_of(parent).add_entry()
+            {
+                return finish_with(span, Err(full.into()));
+            }
+        }
+        let opened = data.filesystem().open_at(directory, path_flags, path.clone(), open_flags, flags).await;
+        let opened = to_guest(opened)?;
+        match &opened {
+            Ok(descriptor) => {
+                let (files, _) = data.files()?;
+                let in_own = files.is_in_own(parent);
+                files.track(descriptor.rep(), in_own);
+            }
+            Err(ErrorCode::NotPermitted | ErrorCode::ReadOnly) => {
+                let access = if writes { Access::Write } else { Access::Read };
+                data.record_refused_path(RefusedPath { path, access });
+            }
+            Err(_) => {}
+        }
+        finish(span, &opened);
+        Ok((opened,))
+    })
+}
+
+fn create_directory_at<T: WasiHost>(
+    mut store: Caller<'_, T>,
+    (directory, path): (Resource<Descriptor>, String),
+) -> FilesystemFuture<'_, ()> {
+    Box::new(async move {
+        let data = store.data_mut();
+        let span = data.start_span("filesystem.create-directory-at")?;
+        match data.files()?.0.quota_of(directory.rep()).add_entry() {
+            Err(full) => finish_with(span, Err(full.into())),
+            Ok(()) => finish_with(span, data.filesystem().create_directory_at(directory, path).await),
+        }
+    })
+}
+
+fn symlink_at<T: WasiHost>(
+    mut store: Caller<'_, T>,
+    (directory, target, path): (Resource<Descriptor>, String, String),
+) -> FilesystemFuture<'_, ()> {
+    Box::new(async move {
+        let data = store.data_mut();
+        let span = data.start_span("filesystem.symlink-at")?;
+        match data.files()?.0.quota_of(directory.rep()).add_entry() {
+            Err(full) => finish_with(span, Err(full.into())),
+            Ok(()) => finish_with(span, data.filesystem().symlink_at(directory, target, path).await),
+        }
+    })
+}
+
+type LinkAt = (Resource<Descriptor>, PathFlags, String, Resource<Descriptor>, String);
+
+fn link_at<T: WasiHost>(mut store: Caller<'_, T>, (from, flags, old, to, new): LinkAt) -> FilesystemFuture<'_, ()> {
+    Box::new(async move {
+        let data = store.data_mut();
+        let span = data.start_span("filesystem.link-at")?;
+        match data.files()?.0.quota_of(to.rep()).add_entry() {
+            Err(full) => finish_with(span, Err(full.into())),
+            Ok(()) => finish_with(span, data.filesystem().link_at(from, flags, old, to, new).await),
+        }
+    })
+}
+
+fn set_size<T: WasiHost>(
+    mut store: Caller<'_, T>,
+    (file, size): (Resource<Descriptor>, u64),
+) -> FilesystemFuture<'_, ()> {
+    Box::new(async move {
+        let (file, quota) = match writable(store.data_mut(), &file)? {
+            Ok(found) => found,
+            Err(code) => return Ok((Err(code),)),
+        };
+        Ok((blocking(move || quota.resize(&file, size)).await,))
+    })
+}
+
+fn write<T: WasiHost>(
+    mut store: Caller<'_, T>,
+    (file, bytes, at): (Resource<Descriptor>, Vec<u8>, u64),
+) -> FilesystemFuture<'_, u64> {
+    Box::new(async move {
+        let (file, quota) = match writable(store.data_mut(), &file)? {
+            Ok(found) => found,
+            Err(code) => return Ok((Err(code),)),
+        };
+        Ok((blocking(move || quota.write(&file, Some(at), &bytes).map(|()| bytes.len() as u64)).await,))
+    })
+}
+
+type Streamed = (Result<Resource<DynOutputStream>, ErrorCode>,);
+
+fn stream<T: WasiHost>(
+    mut store: Caller<'_, T>,
+    file: &Resource<Descriptor>,
+    at: Option<u64>,
+) -> wasmtime::Result<Streamed> {
+    let (file, quota) = match writable(store.data_mut(), file)? {
+        Ok(found) => found,
+        Err(code) => return Ok((Err(code),)),
+    };
+    let stream: DynOutputStream = Box::new(QuotaStream::new(file, &quota, at));
+    Ok((Ok(store.data_mut().filesystem().table.push(stream)?),))
+}
+
+type Writable = Result<(Arc<std::fs::File>, Arc<QuotaUse>), ErrorCode>;
+
+/// A writable file and the quota that its growth counts against.
+fn writable<T: WasiHost>(data: &mut T, descriptor: &Resource<Descriptor>) -> wasmtime::Result<Writable> {
+    let file = match data.filesystem().table.get(descriptor)? {
+        Descriptor::Dir(_) => return Ok(Err(ErrorCode::BadDescriptor)),
+        Descriptor::File(file) if file.perms.write_not_permitted() => return Ok(Err(ErrorCode::NotPermitted)),
+        Descriptor::File(file) => file.file.clone(),
+    };
+    let (files, _) = data.files()?;
+    Ok(Ok((file, files.quota_of(descriptor.rep()))))
+}
+
+/// Runs file operations off the threads of guests. A started operation finishes even if nobody waits for it.
+async fn blocking<R: Send + 'static>(work: impl FnOnce() -> io::Result<R> + Send + 'static) -> Result<R, ErrorCode> {
+    let done = tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(io::Error::other(error)));
+    done.map_err(ErrorCode::from)
+}
+
+/// Converts errors for the guest; other errors trap.
+fn to_guest<R>(result: FsResult<R>) -> wasmtime::Result<Result<R, ErrorCode>> {
+    match result {
+        Ok(value) => Ok(Ok(value)),
+        Err(error) => Ok(Err(error.downcast()?)),
+    }
+}
+
+fn finish_with<R>(span: ImportSpan, result: Result<R, FsError>) -> wasmtime::Result<(Result<R, ErrorCode>,)> {
+    let result = to_guest(result)?;
+    finish(span, &result);
+    Ok((result,))
+}
+
+fn finish<R>(span: ImportSpan, result: &Result<R, ErrorCode>) {
+    span.finish(match result {
+        Ok(_) => "ok",
+        Err(ErrorCode::NotPermitted | ErrorCode::ReadOnly | ErrorCode::Access) => "denied",
+        Err(ErrorCode::InsufficientSpace) => "full",
+        Err(ErrorCode::NoEntry) => "not-found",
+        Err(_) => "failed",
+    });
+}

@@ -1,0 +1,15 @@
+//! WASI 0.2 as a guest gets it: nothing but what was granted. No arguments, stdin or network; clocks and randomness; the
+//! granted directories and variables; stdout and stderr go to the log.
+
+mod clocks;
+mod context;
+mod disk_quota;
+mod files;
+mod filesystem;
+mod quota_stream;
+mod stdio;
+
+pub use context::{MountError, new_context};
+pub use disk_quota::{DiskQuota, ENTRY_SIZE, QuotaUse};
+pub use files::{Files, RefusedPath, WasiHost};
+pub use filesystem::add_to_linker;

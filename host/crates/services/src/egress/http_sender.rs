@@ -1,0 +1,263 @@
+use super::body::{GuardedResponse, RequestBody};
+use super::deadline::RequestDeadline;
+use super::error::from_exchange;
+use super::headers;
+use super::redirect::{self, RedirectAction};
+use super::secret_injection::{self, InjectedHeaders};
+use super::secret_mask::SecretMask;
+use async_trait::async_trait;
+use http::header::CONTENT_LENGTH;
+use http::{HeaderMap, Method, Request, Response};
+use http_body_util::{BodyExt, Empty};
+use platform::outbound::{Body, ExchangeClient, ExchangeResponse, ExchangeTarget, Network, ResponseBody};
+use platform::secrets::{Secret, SecretStore};
+use policy::{AddressClass, HttpGrant, HttpTarget, PluginId};
+use runtime::imports::{Egress, Http, HttpBody, HttpError, HttpExchange, HttpRequest, HttpTimeouts};
+use std::collections::HashMap;
+use std::net::IpAddr;
+use platform::sync::Mutex;
+use std::sync::Arc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use url::Url;
+
+/// Concurrent requests of one plugin over all its calls; further ones wait. Bounds the sockets that one plugin takes
+/// from others.
+const PER_PLUGIN: usize = 64;
+/// Addresses of one name. Bounds the checks of one request; no ordinary service has more.
+const MAX_ADDRESSES: usize = 64;
+/// Redirects that are followed, whatever is granted.
+const MAX_REDIRECTS: u8 = 3;
+
+/// Sends the requests of guests.
+pub struct HttpSender {
+    exchanger: ExchangeClient,
+    secret_store: SecretStore,
+    plugin_limits: Mutex<HashMap<PluginId, Arc<Semaphore>>>,
+}
+
+/// The next request to send: the guest's own or a redirect.
+struct Hop {
+    target: HttpTarget,
+    url: Url,
+    /// Still with placeholders for secrets.
+    headers: HeaderMap,
+    body: HttpBody,
+    /// Whether this is the origin that the guest named; only that one gets secrets.
+    same_origin: bool,
+}
+
+impl HttpSender {
+    pub fn new(network: Arc<dyn Network>, secret_store: SecretStore) -> Self {
+        Self { exchanger: ExchangeClient::new(network), secret_store, plugin_limits: Mutex::default() }
+    }
+
+    pub fn has_secret(&self, secret: &str) -> bool {
+        self.secret_store.get(secret).is_some()
+    }
+
+    fn plugin_limit(&self, plugin: &PluginId) -> Arc<Semaphore> {
+        let mut limits = self.plugin_limits.lock();
+        let new = || Arc::new(Semaphore::new(PER_PLUGIN));
+        limits.entry(plugin.clone()).or_insert_with(new).clone()
+    }
+
+    /// Sends a request and follows redirects.
+    async fn send_following_redirects(
+        &self,
+        request: HttpRequest,
+        call: &Http,
+    ) -> Result<Response<HttpBody>, HttpError> {
+        let HttpRequest { method, url, headers, body, timeouts } = request;
+        let (target, url) = HttpTarget::parse_request(&method, &url).map_err(HttpError::Request)?;
+        let headers = headers::check(headers)?;
+        let mut hop = Hop { target, url, headers, body, same_origin: true };
+        let mut grant = call.authorize(&hop.target)?;
+        let mut deadline = RequestDeadline::after(grant.timeout);
+        let permits = deadline.limit(async {
+            let call_permit = call.acquire_permit().await?;
+            let plugin_permit = self.plugin_limit(call.plugin()).acquire_owned().await.map_err(|_| HttpError::Ended)?;
+            Ok(vec![call_permit, plugin_permit])
+        });
+        let mut permits: Vec<OwnedSemaphorePermit> = permits.await?;
+        let mut followed = 0;
+        loop {
+            let has_no_body = hop.body.is_end_stream();
+            let (origin, original_headers) = (hop.url.clone(), hop.headers.clone());
+            let (method, same_origin) = (hop.target.method.clone(), hop.same_origin);
+            let sent = deadline.limit(self.send_hop(hop, grant, deadline, timeouts, call)).await?;
+            let allowed = grant.redirects.min(MAX_REDIRECTS);
+            let next = if followed < allowed {
+                redirect::next(&sent.response, &method, &origin, has_no_body)
+            } else {
+                RedirectAction::None
+            };
+            match next {
+                RedirectAction::None => {
+                    return sent.finish(grant, deadline, timeouts, std::mem::take(&mut permits), call);
+                }
+                RedirectAction::Follow { method, url, keeps_body } => {
+                    let (target, url) = HttpTarget::parse_request(&method, &url).map_err(HttpError::Request)?;
+                    followed += 1;
+                    let same_origin = same_origin && url.origin() == origin.origin();
+                    let headers = headers::for_redirect(original_headers, same_origin, keeps_body);
+                    hop = Hop { target, url, headers, body: empty_body(), same_origin };
+                    grant = call.authorize(&hop.target)?;
+                    deadline.shorten(grant.timeout);
+                }
+            }
+        }
+    }
+
+    /// Sends one request to one server.
+    async fn send_hop(
+        &self,
+        hop: Hop,
+        grant: &HttpGrant,
+        deadline: RequestDeadline,
+        timeouts: HttpTimeouts,
+        call: &Http,
+    ) -> Result<HopResponse, HttpError> {
+        let Hop { target, url, headers, body, same_origin } = hop;
+        let record = call.start_exchange(&target);
+        let addresses = self.resolve_allowed(&target, grant, call).await?;
+        let is_local = addresses.iter().all(IpAddr::is_loopback);
+        let InjectedHeaders { headers, secrets } = secret_injection::inject(headers, |name| {
+            // Placeholders were removed for redirects to another origin.
+            debug_assert!(same_origin);
+            call.authorize_secret(name, &target, target.secure || is_local)?;
+            self.secret_store
+                .get(name)
+                .cloned()
+                .ok_or_else(|| HttpError::Failed(format!("there is no secret `{name}`; it would be [secrets.{name}]")))
+        })?;
+        let promised = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+        if promised.is_some_and(|length| length > grant.body.as_u64()) {
+            return Err(HttpError::RequestTooLarge(grant.body.as_u64()));
+        }
+        let request = self.build_request(&target, &url, headers, &secrets)?;
+        let (body, body_failure) = RequestBody::new(body, grant.body.as_u64(), call.clone(), target.host.clone())?;
+        let destination = ExchangeTarget {
+            name: target.secure.then_some(target.host.as_str()),
+            addresses: &addresses,
+            port: target.port,
+            patience: timeouts.connect,
+        };
+        let (request, connected) = (request.map(|()| body), |address| record.connected(address));
+        let exchange =
+            self.exchanger.exchange(destination, request, connected, deadline.passed_or_call_ended(call.clone()));
+        let exchanged = match timeouts.first_byte {
+            Some(time) => tokio::time::timeout(time, exchange).await.map_err(|_| HttpError::Timeout(time))?,
+            None => exchange.await,
+        };
+        let ExchangeResponse { response, .. } = match exchanged {
+            Ok(exchanged) => exchanged,
+            Err(error) => return Err(body_failure.take().unwrap_or_else(|| from_exchange(error))),
+        };
+        record.answered(response.status().as_u16());
+        if response.status() == http::StatusCode::SWITCHING_PROTOCOLS {
+            return Err(HttpError::Protocol("the server switched to another protocol".into()));
+        }
+        Ok(HopResponse { response, secrets, record })
+    }
+
+    /// The addresses of a host. One address that the grant does not include refuses them all: an honest name has no
+    /// reason to point elsewhere as well.
+    async fn resolve_allowed(
+        &self,
+        target: &HttpTarget,
+        grant: &HttpGrant,
+        call: &Http,
+    ) -> Result<Vec<IpAddr>, HttpError> {
+        let bare = target.host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(&target.host);
+        let addresses = match bare.parse::<IpAddr>() {
+            Ok(address) => vec![address],
+            Err(_) => self.exchanger.network().resolve(&target.host).await.map_err(|_| HttpError::Dns)?,
+        };
+        if addresses.is_empty() || addresses.len() > MAX_ADDRESSES {
+            return Err(HttpError::Dns);
+        }
+        let private = grant.private && grant.allow.names_one_host();
+        for address in &addresses {
+            match AddressClass::from_ip(*address) {
+                AddressClass::Public => {}
+                AddressClass::Private(_) if private => {}
+                reach @ (AddressClass::Private(_) | AddressClass::Forbidden(_)) => {
+                    return Err(call.deny_address(target, reach));
+                }
+            }
+        }
+        Ok(addresses)
+    }
+
+    fn build_request(
+        &self,
+        target: &HttpTarget,
+        url: &Url,
+        headers: HeaderMap,
+        secrets: &[Arc<Secret>],
+    ) -> Result<Request<()>, HttpError> {
+        let path = &url[url::Position::BeforePath..url::Position::AfterQuery];
+        let method = Method::from_bytes(target.method.as_bytes());
+        let method = method.map_err(|_| HttpError::Request(policy::HttpUrlError::Method))?;
+        let broken = |error: http::Error| HttpError::Failed(error.to_string());
+        let mut request = Request::builder().method(method).uri(path).body(()).map_err(broken)?;
+        *request.headers_mut() = headers::outgoing(headers, url, !secrets.is_empty())?;
+        Ok(request)
+    }
+}
+
+#[async_trait]
+impl Egress for HttpSender {
+    async fn send(&self, request: HttpRequest, call: Http) -> Result<Response<HttpBody>, HttpError> {
+        tokio::select! {
+            biased;
+            () = call.ended() => Err(HttpError::Ended),
+            answer = self.send_following_redirects(request, &call) => answer,
+        }
+    }
+}
+
+/// A response that has begun.
+struct HopResponse {
+    response: Response<ResponseBody>,
+    secrets: Vec<Arc<Secret>>,
+    record: Arc<HttpExchange>,
+}
+
+impl HopResponse {
+    fn finish(
+        self,
+        grant: &HttpGrant,
+        deadline: RequestDeadline,
+        timeouts: HttpTimeouts,
+        permits: Vec<OwnedSemaphorePermit>,
+        call: &Http,
+    ) -> Result<Response<HttpBody>, HttpError> {
+        let Self { response, secrets, record } = self;
+        let (mut parts, streamed) = response.into_parts();
+        let limit = grant.body.as_u64();
+        if streamed.promised().is_some_and(|length| length > limit) {
+            return Err(HttpError::AnswerTooLarge(limit));
+        }
+        let mask = SecretMask::new(&secrets);
+        if let Some(mask) = &mask {
+            headers::searchable(&parts.headers)?;
+            mask.headers(&mut parts.headers);
+        }
+        let answer = GuardedResponse::new(
+            streamed,
+            limit,
+            mask,
+            deadline,
+            timeouts.between_bytes,
+            record,
+            permits,
+            call.clone(),
+        );
+        Ok(Response::from_parts(parts, answer.boxed_unsync()))
+    }
+}
+
+fn empty_body() -> HttpBody {
+    Empty::new().map_err(|never| match never {}).boxed_unsync()
+}

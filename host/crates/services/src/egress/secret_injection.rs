@@ -1,0 +1,90 @@
+//! Replaces `{{secret:NAME}}` in header values, just before a request is sent.
+
+use http::header::{HeaderMap, HeaderValue};
+use platform::secrets::Secret;
+use runtime::imports::HttpError;
+use std::sync::Arc;
+use zeroize::Zeroizing;
+
+const OPEN: &str = "{{secret:";
+const CLOSE: &str = "}}";
+
+/// Headers with secrets inserted.
+pub(super) struct InjectedHeaders {
+    pub(super) headers: HeaderMap,
+    /// The inserted secrets, each once.
+    pub(super) secrets: Vec<Arc<Secret>>,
+}
+
+pub(super) fn has_placeholder(value: &HeaderValue) -> bool {
+    memchr::memmem::find(value.as_bytes(), OPEN.as_bytes()).is_some()
+}
+
+/// `reveal` authorizes and returns each secret.
+pub(super) fn inject(
+    mut headers: HeaderMap,
+    mut reveal: impl FnMut(&str) -> Result<Arc<Secret>, HttpError>,
+) -> Result<InjectedHeaders, HttpError> {
+    let mut secrets: Vec<Arc<Secret>> = Vec::new();
+    for (name, value) in headers.iter_mut().filter(|(_, value)| has_placeholder(value)) {
+        let fail = |why| HttpError::Header(name.to_string(), why);
+        let text = value.to_str().map_err(|_| fail("it names a secret, and is not ASCII"))?;
+        let (mut filled, mut rest) = (Zeroizing::new(String::new()), text);
+        while let Some((before, after)) = rest.split_once(OPEN) {
+            let (secret, after) = after.split_once(CLOSE).ok_or_else(|| fail("a secret's name has no closing `}}`"))?;
+            let secret = match secrets.iter().find(|known| known.name() == secret) {
+                Some(known) => known.clone(),
+                None => {
+                    let revealed = reveal(secret)?;
+                    secrets.push(revealed.clone());
+                    revealed
+                }
+            };
+            filled.push_str(before);
+            filled.push_str(secret.reveal());
+            rest = after;
+        }
+        filled.push_str(rest);
+        let mut real = HeaderValue::from_str(&filled).map_err(|_| fail("it cannot be sent with the secret in it"))?;
+        // Keeps the value out of debug output.
+        real.set_sensitive(true);
+        *value = real;
+    }
+    Ok(InjectedHeaders { headers, secrets })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secret(name: &str) -> Result<Arc<Secret>, HttpError> {
+        Ok(Arc::new(Secret::new(name, Zeroizing::new(format!("value-of-{name}"))).unwrap()))
+    }
+
+    fn filled(value: &str) -> Result<String, HttpError> {
+        let headers = HeaderMap::from_iter([(http::header::AUTHORIZATION, HeaderValue::from_str(value).unwrap())]);
+        let injected = inject(headers, secret)?;
+        Ok(injected.headers["authorization"].to_str().unwrap().to_owned())
+    }
+
+    #[test]
+    fn placeholders_become_secrets() {
+        assert_eq!(filled("Bearer {{secret:a}}").unwrap(), "Bearer value-of-a");
+        assert_eq!(filled("{{secret:a}}{{secret:b}} {{secret:a}}").unwrap(), "value-of-avalue-of-b value-of-a");
+        assert_eq!(filled("{{other:a}}").unwrap(), "{{other:a}}");
+        assert!(filled("{{secret:a").is_err());
+    }
+
+    #[test]
+    fn a_denied_secret_fails_the_request() {
+        let headers = HeaderMap::from_iter([(http::header::COOKIE, HeaderValue::from_static("x={{secret:a}}"))]);
+        assert_eq!(inject(headers, |_| Err(HttpError::Denied)).err(), Some(HttpError::Denied));
+    }
+
+    #[test]
+    fn inserted_secrets_are_not_printed() {
+        let headers = HeaderMap::from_iter([(http::header::COOKIE, HeaderValue::from_static("x={{secret:a}}"))]);
+        let injected = inject(headers, secret).unwrap();
+        assert!(!format!("{:?}{:?}", injected.headers, injected.secrets).contains("value-of"));
+    }
+}

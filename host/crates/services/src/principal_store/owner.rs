@@ -1,0 +1,85 @@
+//! Everything that is kept for one principal.
+
+use super::context::OwnerContext;
+use super::inbox::Inbox;
+use super::prompt::StoredPrompt;
+use super::quota::{MAX_ITEM, MAX_OWNER, MAX_PLUGIN, MAX_TOTAL, Usage, WRITE_RATE, take};
+use super::resource::{self, StoredResource};
+use super::run::StoredRun;
+use policy::TokenBucket;
+use runtime::imports::{BudgetKind, Exhaustion};
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Instant;
+
+#[derive(Default)]
+pub(super) struct OwnerData {
+    /// By URI without `portcullis://published/`.
+    pub(super) resources: BTreeMap<String, StoredResource>,
+    /// By the name that clients use.
+    pub(super) prompts: BTreeMap<String, StoredPrompt>,
+    pub(super) inbox: Inbox,
+    /// Oldest first.
+    pub(super) runs: VecDeque<StoredRun>,
+    writes: BTreeMap<String, TokenBucket>,
+}
+
+impl OwnerData {
+    pub(super) fn usage(&self) -> Usage {
+        let runs = self.runs.iter().fold(Usage::default(), |sum, run| sum.plus(run.usage()));
+        self.published(|_| true).plus(self.inbox.usage()).plus(runs)
+    }
+
+    /// Usage by the plugins for which `by` holds.
+    pub(super) fn published(&self, by: impl Fn(&str) -> bool) -> Usage {
+        let resources = self.resources.values().map(|one| (&one.source, one.usage()));
+        let prompts = self.prompts.values().map(|one| (&one.source, one.usage()));
+        let counted = resources.chain(prompts).filter(|(source, _)| by(&source.plugin));
+        counted.fold(Usage::default(), |sum, (_, held)| sum.plus(held))
+    }
+
+    /// Checks that a plugin may replace `old` with `new`.
+    pub(super) fn check_quota(&self, others: Usage, plugin: &str, old: Usage, new: Usage) -> Result<(), Exhaustion> {
+        if new.bytes > MAX_ITEM {
+            return Err(Exhaustion { budget: BudgetKind::Stored, limit: MAX_ITEM });
+        }
+        self.published(|by| by == plugin).minus(old).plus(new).within(MAX_PLUGIN)?;
+        self.published(|_| true).minus(old).plus(new).within(MAX_OWNER)?;
+        others.plus(self.usage()).minus(old).plus(new).within(MAX_TOTAL)
+    }
+
+    /// Counts one change by a plugin.
+    pub(super) fn write(&mut self, plugin: &str, now: Instant) -> Result<(), Exhaustion> {
+        let bucket = self.writes.entry(plugin.to_owned()).or_insert_with(|| TokenBucket::new(WRITE_RATE, now));
+        take(bucket, WRITE_RATE, now)
+    }
+
+    /// Removes what has expired.
+    pub(super) fn expire(&mut self, context: &mut OwnerContext<'_>) {
+        let now = context.now;
+        let (resources, prompts) = (self.resources.len(), self.prompts.len());
+        self.resources.retain(|tail, resource| {
+            let stays = resource.expires > now;
+            if !stays {
+                context.changed(&resource::uri(tail));
+            }
+            stays
+        });
+        self.prompts.retain(|_, prompt| prompt.expires > now);
+        if self.resources.len() < resources {
+            context.resources_changed();
+        }
+        if self.prompts.len() < prompts {
+            context.prompts_changed();
+        }
+        self.inbox.expire(now);
+        self.runs.retain(|run| !run.is_over(now));
+        self.writes.retain(|_, bucket| !bucket.is_full(WRITE_RATE, now));
+    }
+
+    /// Whether nothing is stored and all rate limits have recovered, so that dropping the owner changes nothing.
+    pub(super) fn is_idle(&self, now: Instant) -> bool {
+        self.usage() == Usage::default()
+            && self.inbox.is_idle(now)
+            && self.writes.values().all(|b| b.is_full(WRITE_RATE, now))
+    }
+}

@@ -1,0 +1,151 @@
+//! `publish`: what guests write, resources and prompts.
+
+use super::context::{OwnerContext, lifetime};
+use super::owner::OwnerData;
+use super::prompt::{StoredPrompt, full_name};
+use super::quota::Usage;
+use super::resource::{self, StoredResource};
+use super::store::PrincipalStore;
+use policy::Principal;
+use runtime::imports::{Provenance, PublishError, PublishedPrompt, Publisher, ResourceAttributes, ResourceBody};
+
+impl Publisher for PrincipalStore {
+    fn put_resource(
+        &self,
+        owner: &Principal,
+        source: Provenance,
+        path: &str,
+        body: ResourceBody,
+        attributes: ResourceAttributes,
+    ) -> Result<String, PublishError> {
+        let tail = format!("{}/{path}", source.plugin);
+        self.with_owner(owner, |own, context| {
+            own.write(&source.plugin, context.now)?;
+            put_resource(own, context, &tail, StoredResource::new(&tail, body, attributes, source, context))
+        })
+    }
+
+    fn append_resource(
+        &self,
+        owner: &Principal,
+        source: Provenance,
+        path: &str,
+        body: ResourceBody,
+    ) -> Result<String, PublishError> {
+        let tail = format!("{}/{path}", source.plugin);
+        self.with_owner(owner, |own, context| {
+            own.write(&source.plugin, context.now)?;
+            let Some(resource) = own.resources.get(&tail) else {
+                return put_resource(
+                    own,
+                    context,
+                    &tail,
+                    StoredResource::new(&tail, body, ResourceAttributes::default(), source, context),
+                );
+            };
+            let old = resource.usage();
+            let more = Usage { items: 0, bytes: resource::length(&body) as u64 };
+            own.check_quota(context.others, &source.plugin, old, old.plus(more))?;
+            let Some(resource) = own.resources.get_mut(&tail) else { return Err(PublishError::NotFound) };
+            match (&mut resource.body, body) {
+                (ResourceBody::Text(text), ResourceBody::Text(more)) => text.push_str(&more),
+                (ResourceBody::Blob(bytes), ResourceBody::Blob(more)) => bytes.extend(more),
+                (ResourceBody::Text(_), ResourceBody::Blob(_)) => return Err(body_mismatch(&tail, "text", "bytes")),
+                (ResourceBody::Blob(_), ResourceBody::Text(_)) => return Err(body_mismatch(&tail, "bytes", "text")),
+            }
+            resource.source = source;
+            resource.modified = context.wall;
+            resource.expires = context.now + lifetime(resource.attributes.ttl);
+            let uri = resource::uri(&tail);
+            context.changed(&uri);
+            Ok(uri)
+        })
+    }
+
+    fn remove_resource(&self, owner: &Principal, source: Provenance, path: &str) -> Result<(), PublishError> {
+        let tail = format!("{}/{path}", source.plugin);
+        self.with_owner(owner, |own, context| {
+            own.write(&source.plugin, context.now)?;
+            own.resources.remove(&tail).ok_or(PublishError::NotFound)?;
+            context.resources_changed();
+            context.changed(&resource::uri(&tail));
+            Ok(())
+        })
+    }
+
+    fn put_prompt(&self, owner: &Principal, source: Provenance, prompt: PublishedPrompt) -> Result<(), PublishError> {
+        self.with_owner(owner, |own, context| {
+            own.write(&source.plugin, context.now)?;
+            put_prompt(own, context, source, prompt)
+        })
+    }
+
+    fn remove_prompt(&self, owner: &Principal, source: Provenance, name: &str) -> Result<(), PublishError> {
+        self.with_owner(owner, |own, context| {
+            own.write(&source.plugin, context.now)?;
+            remove_prompt(own, context, &source.plugin, name)
+        })
+    }
+}
+
+fn put_resource(
+    own: &mut OwnerData,
+    context: &mut OwnerContext<'_>,
+    tail: &str,
+    new: StoredResource,
+) -> Result<String, PublishError> {
+    let old = own.resources.get(tail);
+    let listed_anew = old.is_none_or(|old| old.attributes != new.attributes);
+    own.check_quota(
+        context.others,
+        &new.source.plugin,
+        old.map(StoredResource::usage).unwrap_or_default(),
+        new.usage(),
+    )?;
+    own.resources.insert(tail.to_owned(), new);
+    if listed_anew {
+        context.resources_changed();
+    }
+    let uri = resource::uri(tail);
+    context.changed(&uri);
+    Ok(uri)
+}
+
+fn put_prompt(
+    own: &mut OwnerData,
+    context: &mut OwnerContext<'_>,
+    source: Provenance,
+    prompt: PublishedPrompt,
+) -> Result<(), PublishError> {
+    let name = full_name(&source.plugin, &prompt.name);
+    let there = own.prompts.get(&name);
+    if there.is_some_and(|there| there.source.plugin != source.plugin) {
+        let text =
+            format!("another plugin has published a prompt that clients see as `{name}` too; choose another name");
+        return Err(PublishError::Invalid(text));
+    }
+    let old = there.map(StoredPrompt::usage).unwrap_or_default();
+    let new = StoredPrompt { expires: context.now + lifetime(prompt.ttl), prompt, source };
+    own.check_quota(context.others, &new.source.plugin, old, new.usage())?;
+    own.prompts.insert(name, new);
+    context.prompts_changed();
+    Ok(())
+}
+
+fn remove_prompt(
+    own: &mut OwnerData,
+    context: &mut OwnerContext<'_>,
+    plugin: &str,
+    name: &str,
+) -> Result<(), PublishError> {
+    let name = full_name(plugin, name);
+    // Plugin `a` with `_b` and plugin `a_` with `b` share one name for clients.
+    own.prompts.get(&name).filter(|there| there.source.plugin == plugin).ok_or(PublishError::NotFound)?;
+    own.prompts.remove(&name);
+    context.prompts_changed();
+    Ok(())
+}
+
+fn body_mismatch(tail: &str, there: &str, more: &str) -> PublishError {
+    PublishError::Invalid(format!("{} is {there}; {more} cannot be added to it", resource::uri(tail)))
+}

@@ -1,0 +1,51 @@
+//! One published resource.
+
+use super::context::{OwnerContext, lifetime};
+use super::quota::Usage;
+use runtime::imports::{Provenance, ResourceAttributes, ResourceBody};
+use std::time::{Instant, SystemTime};
+
+/// URI prefix of published resources.
+pub(super) const PREFIX: &str = "portcullis://published/";
+
+/// `tail` is `<plugin>/<path>`.
+pub(super) fn uri(tail: &str) -> String {
+    format!("{PREFIX}{tail}")
+}
+
+pub(super) struct StoredResource {
+    pub(super) body: ResourceBody,
+    pub(super) attributes: ResourceAttributes,
+    /// The call that changed it last.
+    pub(super) source: Provenance,
+    pub(super) modified: SystemTime,
+    pub(super) expires: Instant,
+    /// Bytes of metadata.
+    about: usize,
+}
+
+impl StoredResource {
+    pub(super) fn new(
+        tail: &str,
+        body: ResourceBody,
+        attributes: ResourceAttributes,
+        source: Provenance,
+        context: &OwnerContext<'_>,
+    ) -> Self {
+        let words = [&attributes.title, &attributes.description, &attributes.mime_type];
+        let about = tail.len() + words.into_iter().flatten().map(String::len).sum::<usize>();
+        let expires = context.now + lifetime(attributes.ttl);
+        Self { body, attributes, source, modified: context.wall, expires, about }
+    }
+
+    pub(super) fn usage(&self) -> Usage {
+        Usage::one(self.about + length(&self.body))
+    }
+}
+
+pub(super) fn length(body: &ResourceBody) -> usize {
+    match body {
+        ResourceBody::Text(text) => text.len(),
+        ResourceBody::Blob(bytes) => bytes.len(),
+    }
+}

@@ -1,0 +1,94 @@
+//! Writing the log of a run.
+
+use super::quota::{MAX_TOTAL, Usage};
+use super::run::{LoggedChunk, PREFIX, Run, StoredRun};
+use super::store::PrincipalStore;
+use policy::Principal;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Bytes of one log; the oldest chunks are dropped. Bounds the host's memory.
+const MAX_LOG: u64 = 256 << 10;
+/// Logs of one principal; the oldest finished ones are dropped. If all are running, a new run is not logged.
+const MAX_LOGS: usize = 16;
+/// Lifetime after the call has ended.
+const ENDED_LOG_AGE: Duration = Duration::from_secs(600);
+
+/// A writer of a run's log. Dropping it finishes the log.
+pub struct RunLog {
+    store: Arc<PrincipalStore>,
+    owner: Principal,
+    uri: String,
+}
+
+impl PrincipalStore {
+    /// `None` when there is no space for another log.
+    pub fn begin_run(self: &Arc<Self>, owner: &Principal, run: Run) -> Option<RunLog> {
+        let uri = format!("{PREFIX}{}", run.source.call);
+        self.with_owner(owner, |own, context| {
+            if own.runs.len() >= MAX_LOGS {
+                let oldest = own.runs.iter().position(StoredRun::has_ended)?;
+                own.runs.remove(oldest);
+            }
+            context.others.plus(own.usage()).plus(Usage::one(0)).within(MAX_TOTAL).ok()?;
+            let (chunks, modified) = (VecDeque::new(), context.wall);
+            let uri = uri.clone();
+            own.runs.push_back(StoredRun {
+                run,
+                uri,
+                chunks,
+                bytes: 0,
+                next: 0,
+                modified,
+                expires: None,
+                notified: false,
+            });
+            // No list-changed notification: clients would reload the list on every call.
+            Some(())
+        })?;
+        Some(RunLog { store: self.clone(), owner: owner.clone(), uri })
+    }
+}
+
+impl RunLog {
+    pub fn uri(&self) -> &str {
+        &self.uri
+    }
+
+    /// `content` is JSON text; `origin` are the called tools that it was passed on from.
+    pub fn append(&self, seq: u64, content: String, origin: Vec<String>) {
+        let line = LoggedChunk { seq, content, origin };
+        self.store.with_owner(&self.owner, |own, context| {
+            let full = context.others.plus(own.usage()).plus(Usage::one(line.content.len())).is_full();
+            let Some(kept) = own.runs.iter_mut().find(|kept| kept.uri == self.uri) else { return };
+            kept.next = seq + 1;
+            kept.modified = context.wall;
+            let size = line.size();
+            if size <= MAX_LOG && !full {
+                while kept.bytes + size > MAX_LOG
+                    && let Some(oldest) = kept.chunks.pop_front()
+                {
+                    kept.bytes -= oldest.size();
+                }
+                kept.bytes += size;
+                kept.chunks.push_back(line);
+            }
+            if !std::mem::replace(&mut kept.notified, true) {
+                context.changed(&self.uri);
+            }
+        });
+    }
+}
+
+impl Drop for RunLog {
+    fn drop(&mut self) {
+        self.store.with_owner(&self.owner, |own, context| {
+            if let Some(kept) = own.runs.iter_mut().find(|kept| kept.uri == self.uri) {
+                kept.expires = Some(context.now + ENDED_LOG_AGE);
+                kept.modified = context.wall;
+                context.changed(&self.uri);
+            }
+        });
+    }
+}

@@ -1,0 +1,134 @@
+//! What is kept, for whom, how much and how long.
+
+mod inbox_and_runs;
+mod published;
+
+use super::context::MAX_AGE;
+use super::quota::Usage;
+use super::*;
+use platform::changes::{Change, ChangeNotifier};
+use platform::clock::Clock;
+use policy::Principal;
+use runtime::imports::{
+    BudgetKind, EventError, EventSink, Exhaustion, PluginEvent, Provenance, PublishError, PublishedPrompt, Publisher,
+    ResourceAttributes, ResourceBody, Role,
+};
+use serde_json::{Value, json};
+use platform::sync::Mutex;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+use tokio::sync::broadcast::Receiver;
+
+struct FakeClock(Mutex<Instant>);
+
+impl Clock for FakeClock {
+    fn now(&self) -> Instant {
+        *self.0.lock()
+    }
+
+    fn wall(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(1_790_000_000)
+    }
+}
+
+struct Fixture {
+    store: Arc<PrincipalStore>,
+    clock: Arc<FakeClock>,
+    changes: Receiver<Change>,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        let clock = Arc::new(FakeClock(Mutex::new(platform::clock::SystemClock.now())));
+        let notifier = ChangeNotifier::new();
+        let changes = notifier.subscribe();
+        Self { store: Arc::new(PrincipalStore::new(clock.clone(), notifier)), clock, changes }
+    }
+
+    fn advance(&self, time: Duration) {
+        *self.clock.0.lock() += time;
+    }
+
+    fn refill_rates(&self) {
+        self.advance(Duration::from_secs(10));
+    }
+
+    fn put(&self, owner: &Principal, plugin: &str, path: &str, text: &str) -> Result<String, PublishError> {
+        self.store.put_resource(
+            owner,
+            source(plugin),
+            path,
+            ResourceBody::Text(text.into()),
+            ResourceAttributes::default(),
+        )
+    }
+
+    fn append(&self, owner: &Principal, plugin: &str, path: &str, text: &str) -> Result<String, PublishError> {
+        self.store.append_resource(owner, source(plugin), path, ResourceBody::Text(text.into()))
+    }
+
+    fn text(&self, owner: &Principal, uri: &str) -> Option<String> {
+        match self.store.read(owner, uri)?.body {
+            ResourceBody::Text(text) => Some(text),
+            ResourceBody::Blob(_) => panic!("{uri} is bytes"),
+        }
+    }
+
+    fn json(&self, owner: &Principal, uri: &str) -> Value {
+        serde_json::from_str(&self.text(owner, uri).unwrap()).unwrap()
+    }
+
+    fn emit(&self, owner: &Principal, plugin: &str, payload: Value, key: Option<&str>) -> Result<bool, EventError> {
+        let event =
+            PluginEvent { name: "a.b".into(), payload: payload.to_string(), dedupe_key: key.map(str::to_owned) };
+        self.store.emit(owner, source(plugin), event)
+    }
+
+    fn uris(&self, owner: &Principal) -> Vec<String> {
+        self.store.list_resources(owner).into_iter().map(|listed| listed.uri).collect()
+    }
+
+    fn changes(&mut self) -> Vec<Change> {
+        std::iter::from_fn(|| self.changes.try_recv().ok()).collect()
+    }
+
+    /// Nothing is left of anybody, and nothing is counted.
+    fn assert_empty(&self) {
+        self.advance(MAX_AGE * 2);
+        self.store.list_resources(&bob());
+        let state = self.store.state.lock();
+        assert!(state.owners.is_empty());
+        assert_eq!(state.usage, Usage::default());
+    }
+}
+
+fn alice() -> Principal {
+    Principal::from_source("key", "alice")
+}
+
+fn bob() -> Principal {
+    Principal::from_source("key", "bob")
+}
+
+fn source(plugin: &str) -> Provenance {
+    Provenance { plugin: plugin.into(), call: "0123456789abcdef".into(), correlation_id: None }
+}
+
+fn prompt(name: &str, arguments: &[&str], text: &str) -> PublishedPrompt {
+    PublishedPrompt {
+        name: name.into(),
+        title: None,
+        description: None,
+        arguments: arguments.iter().map(|&name| name.into()).collect(),
+        messages: vec![(Role::User, text.into())],
+        ttl: None,
+    }
+}
+
+fn given(arguments: &[(&str, &str)]) -> std::collections::BTreeMap<String, String> {
+    arguments.iter().map(|&(name, value)| (name.into(), value.into())).collect()
+}
+
+fn full(limit: u64) -> Exhaustion {
+    Exhaustion { budget: BudgetKind::Stored, limit }
+}

@@ -1,0 +1,83 @@
+//! A server's tools as agent tools, named `<upstream>.<tool>`.
+
+use crate::call::{CallSource, CallerScope, UpstreamCall};
+use crate::chain::REVERSE_CHAIN;
+use crate::invoke::call_tool;
+use crate::server::Upstream;
+use async_trait::async_trait;
+use policy::{Origin, BudgetUsage};
+use runtime::imports::{AgentError, AgentResult, AgentTool, ReverseCall, Tool, ToolCaller, ToolResult};
+use serde_json::Value;
+
+/// Calls a server's tools for plugins and for clients of this host.
+#[derive(Clone)]
+pub struct UpstreamTools(Upstream);
+
+impl UpstreamTools {
+    pub fn new(upstream: Upstream) -> Self {
+        Self(upstream)
+    }
+
+    /// The server's own name of a tool.
+    fn local_name<'a>(&self, name: &'a str) -> Option<&'a str> {
+        name.strip_prefix(self.0.name())?.strip_prefix('.')
+    }
+}
+
+#[async_trait]
+impl ToolCaller for UpstreamTools {
+    fn tools(&self) -> Vec<AgentTool> {
+        let server = self.0.name();
+        let named = |tool: &Tool| AgentTool {
+            tool: Tool { name: format!("{server}.{}", tool.name), ..tool.clone() },
+            origin: Origin::Upstream(server.to_owned()),
+        };
+        self.0.tools().iter().map(|tool| named(&tool.tool)).collect()
+    }
+
+    fn find(&self, name: &str) -> Result<Origin, AgentError> {
+        let Some(tool) = self.local_name(name) else { return Err(AgentError::UnknownTool(name.to_owned())) };
+        self.0.0.connection()?;
+        self.0.0.tool(tool)?;
+        Ok(Origin::Upstream(self.0.name().to_owned()))
+    }
+
+    async fn call(&self, reverse: ReverseCall) -> (Result<AgentResult, AgentError>, BudgetUsage) {
+        (self.call_upstream(reverse).await, BudgetUsage::default())
+    }
+}
+
+impl UpstreamTools {
+    async fn call_upstream(&self, reverse: ReverseCall) -> Result<AgentResult, AgentError> {
+        reverse.lane.take("upstream");
+        let Some(tool) = self.local_name(&reverse.name) else { return Err(AgentError::UnknownTool(reverse.name)) };
+        let arguments = match serde_json::from_str(&reverse.arguments) {
+            Ok(Value::Object(arguments)) => arguments,
+            Ok(_) => return Err(AgentError::InvalidArguments("they are not a JSON object".into())),
+            Err(error) => return Err(AgentError::InvalidArguments(format!("they are not JSON: {error}"))),
+        };
+        let shared = &self.0.0;
+        let left = reverse.budget.deadline.saturating_duration_since(shared.clock.now());
+        let mut call = UpstreamCall::new(tool, arguments).with_task(reverse.parent.clone());
+        call.correlation = reverse.context.correlation_id.clone();
+        call.traceparent = reverse.context.traceparent.clone();
+        call.timeout = Some(shared.settings.request_timeout().min(left));
+        let chain = REVERSE_CHAIN.try_with(|(server, chain)| (server == self.0.name()).then(|| chain.clone())).ok().flatten();
+        let caller_scope = CallerScope::new(&reverse, chain);
+        let calling = call_tool(shared, call, CallSource::Caller(Box::new(caller_scope)));
+        let Some(result) = reverse.cancel.run_until_cancelled(calling).await else { return Err(AgentError::Cancelled) };
+        let result = result?;
+        let structured = result.structured.map(|value| value.to_string());
+        if result.is_error {
+            let result = ToolResult { content: result.content, structured, is_error: true };
+            return Err(AgentError::ToolError(result));
+        }
+        Ok(AgentResult {
+            content: result.content,
+            structured,
+            origin: Origin::Upstream(self.0.name().to_owned()),
+            private: result.private,
+            edited: result.edited.map(|edited| edited.to_string()),
+        })
+    }
+}

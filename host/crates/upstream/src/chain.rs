@@ -1,0 +1,40 @@
+//! Names the chain of reverse calls when a server's reverse call leads back to that same server.
+
+use async_trait::async_trait;
+use policy::{BudgetUsage, Origin};
+use runtime::imports::{AgentError, AgentResult, AgentTool, ReverseCall, ToolCaller};
+use std::sync::Arc;
+
+tokio::task_local! {
+    /// Set while a reverse call of a server calls that same server: the server's name and its name for the chain.
+    pub(super) static REVERSE_CHAIN: (String, String);
+}
+
+/// The agent's tools for a reverse call of `server`. Calls that go back to `server` carry its name for the chain.
+pub(super) struct ChainedTools {
+    pub(super) inner: Arc<dyn ToolCaller>,
+    pub(super) server: String,
+    pub(super) chain: String,
+}
+
+#[async_trait]
+impl ToolCaller for ChainedTools {
+    fn tools(&self) -> Vec<AgentTool> {
+        self.inner.tools()
+    }
+
+    fn find(&self, name: &str) -> Result<Origin, AgentError> {
+        self.inner.find(name)
+    }
+
+    async fn call(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, BudgetUsage) {
+        let goes_back = call.name.strip_prefix(&self.server).is_some_and(|rest| rest.starts_with('.'));
+        match goes_back {
+            true => {
+                let chain = (self.server.clone(), self.chain.clone());
+                REVERSE_CHAIN.scope(chain, self.inner.call(call)).await
+            }
+            false => self.inner.call(call).await,
+        }
+    }
+}

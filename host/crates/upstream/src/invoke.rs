@@ -1,0 +1,64 @@
+//! Starts one call of a server's tool.
+
+use crate::call::{CallSource, CallerScope, UpstreamCall, UpstreamResult};
+use crate::error::UpstreamError;
+use crate::handler::Requester;
+use crate::open_calls::MAX_OPEN;
+use crate::responder::{ClientResponder, Responder};
+use crate::reverse_calls::{ReverseCallScope, ReverseCalls};
+use crate::rounds::CallRounds;
+use crate::shared::UpstreamShared;
+use policy::{Budget, Lineage, Principal};
+use runtime::engine::PausableDeadline;
+use runtime::imports::QuestionCounter;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Calls a tool. Dropping the future cancels the call.
+pub(super) async fn call_tool(shared: &Arc<UpstreamShared>, call: UpstreamCall, source: CallSource) -> Result<UpstreamResult, UpstreamError> {
+    let connection = shared.connection()?;
+    let server = shared.name();
+    let tool = shared.tool(&call.tool)?;
+    let arguments = Value::Object(call.arguments);
+    tool.input.check(&arguments).map_err(UpstreamError::InvalidArguments)?;
+    let Value::Object(arguments) = arguments else { return Err(UpstreamError::Cancelled) };
+    let limits = &shared.offer.limits;
+    let now = shared.clock.now();
+    let mut forwarded = None;
+    let (responder, scope, chain) = match source {
+        CallSource::Caller(caller_scope) => {
+            let (client, chunks) = ClientResponder::new(&caller_scope);
+            let CallerScope { lineage, budget, pausable_deadline, held, principal, chain, .. } = *caller_scope;
+            // The offer is this host's own, whoever calls the server.
+            let agent = shared.offer.agent.clone();
+            let lineage = lineage.with_limits(limits);
+            let budget = budget.nested(limits, now);
+            forwarded = Some((client.clone(), chunks));
+            (Responder::Client(client), ReverseCallScope { lineage, budget, pausable_deadline, held, principal, agent }, chain)
+        }
+        CallSource::Agent => {
+            let handler = call.handler.unwrap_or_else(|| shared.handler.clone());
+            let scope = ReverseCallScope {
+                lineage: Lineage::root(format!("{server}.{}", call.tool), limits),
+                budget: Budget::root(limits, now),
+                pausable_deadline: PausableDeadline::new(shared.clock.clone()),
+                held: 0,
+                principal: Principal::local(),
+                agent: shared.offer.agent.clone(),
+            };
+            (Responder::Agent(handler, QuestionCounter::new(limits.questions)), scope, None)
+        }
+    };
+    let requester = Requester { server: server.to_owned(), plugin: None, task: call.task };
+    let reverse_calls = ReverseCalls::new(shared.offer.clone(), scope, shared.clock.clone());
+    let open_call = shared.open_calls.open(requester, responder, reverse_calls, call.correlation.clone());
+    let Some(open_call) = open_call else {
+        return Err(UpstreamError::Busy { server: server.to_owned(), limit: MAX_OPEN });
+    };
+    let timeout = call.timeout.unwrap_or(shared.settings.request_timeout());
+    let rounds = CallRounds { shared, connection, open_call, tool, timeout, traceparent: call.traceparent, chain };
+    match forwarded {
+        Some((client, chunks)) => client.forward_chunks(chunks, rounds.run(arguments)).await,
+        None => rounds.run(arguments).await,
+    }
+}

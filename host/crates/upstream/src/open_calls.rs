@@ -1,0 +1,321 @@
+//! Calls that are open on a server. Assigns the server's notifications and requests to them.
+
+use crate::handler::{CallEvent, Requester};
+use crate::ordered_transport::TransportObserver;
+use crate::responder::Responder;
+use crate::reverse_calls::{LIVE_PREFIX, ReverseCalls};
+use crate::text::single_line;
+use protocol::names::{CALL_META, CHUNK_META, CHUNK_ORIGIN_META, CORRELATION_META, PARTIAL_RESULT_NOTIFICATION, PARTIAL_RESULT_TOKEN_META};
+use rmcp::model::{ClientRequest, ContentBlock, GetMeta, ProgressToken, RequestId, ServerNotification};
+use runtime::imports::{Content, ProgressReport};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use platform::sync::Mutex;
+use std::sync::{Arc, MutexGuard};
+use tokio::sync::mpsc;
+
+/// Open calls on one server. Bounds what callers make us keep for a slow server.
+pub(super) const MAX_OPEN: usize = 256;
+/// Chunks of one call that are forwarded. Bounds a server that never stops.
+const MAX_CHUNKS: u64 = 100_000;
+/// Content blocks in one chunk, and its size in bytes. Larger chunks are dropped.
+const MAX_PIECES: usize = 256;
+const MAX_CHUNK: u64 = 1 << 20;
+pub(super) struct OpenCall {
+    pub(super) key: u64,
+    pub(super) requester: Requester,
+    pub(super) responder: Responder,
+    pub(super) reverse_calls: ReverseCalls,
+    pub(super) correlation: Option<String>,
+    /// Questions and reverse calls that are being answered now. The call's timeout is paused meanwhile.
+    answering: AtomicU32,
+    chunks: AtomicU64,
+    ids: Mutex<Ids>,
+}
+
+/// The IDs by which a server refers to a call.
+#[derive(Default)]
+struct Ids {
+    request: Option<RequestId>,
+    progress: Option<ProgressToken>,
+    call_id: Option<String>,
+}
+
+impl OpenCall {
+    fn ids(&self) -> MutexGuard<'_, Ids> {
+        self.ids.lock()
+    }
+
+    /// Marks the call as answering the server until the guard is dropped.
+    pub(super) fn answering(&self) -> impl Drop + '_ {
+        self.answering.fetch_add(1, Ordering::Relaxed);
+        Answering(&self.answering)
+    }
+
+    /// Whether a question or a reverse call is being answered now.
+    pub(super) fn is_answering(&self) -> bool {
+        self.answering.load(Ordering::Relaxed) > 0
+    }
+
+    fn emit(&self, event: CallEvent) {
+        self.responder.on_call_event(&self.requester.task, event);
+    }
+
+    fn read_call_id(&self, meta: &Value) {
+        let Some(id) = meta.get(CALL_META).and_then(Value::as_str) else { return };
+        if id.is_empty() || id.len() > 128 {
+            return;
+        }
+        let mut ids = self.ids();
+        if ids.call_id.as_deref() != Some(id) {
+            ids.call_id = Some(id.to_owned());
+            drop(ids);
+            self.emit(CallEvent::CallId(id.to_owned()));
+        }
+    }
+
+    fn read_chunk(&self, params: &Value, meta: &Value) {
+        let Some(seq) = params["seq"].as_u64() else { return };
+        let pieces = params["content"].as_array().map(Vec::as_slice).unwrap_or_default();
+        if pieces.is_empty() || pieces.len() > MAX_PIECES || self.chunks.fetch_add(1, Ordering::Relaxed) >= MAX_CHUNKS {
+            return;
+        }
+        let piece = |piece: &Value| {
+            let block: ContentBlock = serde_json::from_value(piece.clone()).ok()?;
+            protocol::content::from_block(block).ok()
+        };
+        let content: Vec<Content> = pieces.iter().filter_map(piece).collect();
+        if content.is_empty() || content.iter().map(Content::size).sum::<u64>() > MAX_CHUNK {
+            return;
+        }
+        let origin = meta.get(CHUNK_ORIGIN_META).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let origin = origin.iter().take(32).filter_map(Value::as_str).map(single_line).collect();
+        self.emit(CallEvent::Chunk { seq, content, origin });
+    }
+}
+
+struct Answering<'a>(&'a AtomicU32);
+
+impl Drop for Answering<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// All open calls of one server.
+pub(super) struct OpenCalls {
+    calls: Mutex<HashMap<u64, Arc<OpenCall>>>,
+    next: AtomicU64,
+    /// Queues the notifications of lane `live`.
+    live: mpsc::Sender<(String, Value)>,
+}
+
+/// Keeps a call open until it is dropped.
+pub(super) struct OpenCallGuard {
+    calls: Arc<OpenCalls>,
+    call: Arc<OpenCall>,
+}
+
+impl OpenCallGuard {
+    pub(super) fn call(&self) -> &Arc<OpenCall> {
+        &self.call
+    }
+}
+
+impl Drop for OpenCallGuard {
+    fn drop(&mut self) {
+        self.call.reverse_calls.close();
+        self.calls.all().remove(&self.call.key);
+    }
+}
+
+impl OpenCalls {
+    pub(super) fn new(live: mpsc::Sender<(String, Value)>) -> Arc<Self> {
+        Arc::new(Self { calls: Mutex::default(), next: AtomicU64::new(1), live })
+    }
+
+    fn all(&self) -> MutexGuard<'_, HashMap<u64, Arc<OpenCall>>> {
+        self.calls.lock()
+    }
+
+    /// Opens a call; none when too many calls are open.
+    pub(super) fn open(
+        self: &Arc<Self>,
+        requester: Requester,
+        responder: Responder,
+        reverse_calls: ReverseCalls,
+        correlation: Option<String>,
+    ) -> Option<OpenCallGuard> {
+        let mut calls = self.all();
+        if calls.len() >= MAX_OPEN {
+            return None;
+        }
+        let key = self.next.fetch_add(1, Ordering::Relaxed);
+        let (answering, chunks, ids) = Default::default();
+        let call = Arc::new(OpenCall { key, requester, responder, reverse_calls, correlation, answering, chunks, ids });
+        calls.insert(key, call.clone());
+        drop(calls);
+        Some(OpenCallGuard { calls: self.clone(), call })
+    }
+
+    /// Finds the call that a server's request belongs to. Returns none when several calls match, so that a question
+    /// never reaches a user whose call it is not about.
+    pub(super) fn find(
+        &self,
+        origin: Option<&RequestId>,
+        parent: Option<&str>,
+        correlation: Option<&str>,
+    ) -> Option<Arc<OpenCall>> {
+        let calls = self.all();
+        if let Some(id) = origin {
+            return calls.values().find(|call| call.ids().request.as_ref() == Some(id)).cloned();
+        }
+        if let Some(parent) = parent
+            && let Some(call) = calls.values().find(|call| call.ids().call_id.as_deref() == Some(parent))
+        {
+            return Some(call.clone());
+        }
+        let mut matching =
+            calls.values().filter(|call| correlation.is_none_or(|correlation| call.correlation.as_deref() == Some(correlation)));
+        match (matching.next(), matching.next()) {
+            (Some(call), None) => Some(call.clone()),
+            _ => None,
+        }
+    }
+
+    fn by_token(&self, token: &ProgressToken) -> Option<Arc<OpenCall>> {
+        self.all().values().find(|call| call.ids().progress.as_ref() == Some(token)).cloned()
+    }
+}
+
+impl TransportObserver for OpenCalls {
+    fn on_request(&self, request: &ClientRequest, id: &RequestId, token: Option<ProgressToken>) {
+        if !matches!(request, ClientRequest::CallToolRequest(_)) {
+            return;
+        }
+        let token_key = request.get_meta().get(PARTIAL_RESULT_TOKEN_META).and_then(Value::as_u64);
+        if let Some(call) = token_key.and_then(|key| self.all().get(&key).cloned()) {
+            let mut ids = call.ids();
+            (ids.request, ids.progress) = (Some(id.clone()), token);
+        }
+    }
+
+    fn on_notification(&self, notification: ServerNotification) -> Option<ServerNotification> {
+        let meta = Value::Object(notification.get_meta().0.0.clone());
+        match notification {
+            ServerNotification::CustomNotification(message) if message.method == PARTIAL_RESULT_NOTIFICATION => {
+                let params = message.params.as_ref()?;
+                let call = params["token"].as_u64().and_then(|key| self.all().get(&key).cloned())?;
+                call.read_call_id(&meta);
+                call.read_chunk(params, &meta);
+                None
+            }
+            ServerNotification::CustomNotification(message) if message.method.starts_with(LIVE_PREFIX) => {
+                // When the queue is full the call is dropped, and times out on the server.
+                let _ = self.live.try_send((message.method.clone(), message.params.clone().unwrap_or_default()));
+                None
+            }
+            ServerNotification::ProgressNotification(message) => {
+                let Some(call) = self.by_token(&message.params.progress_token) else {
+                    return Some(ServerNotification::ProgressNotification(message));
+                };
+                let inner = message.params.meta.as_ref().map(|meta| Value::Object(meta.0.0.clone()));
+                let meta = inner.unwrap_or(meta);
+                call.read_call_id(&meta);
+                match meta.get(CHUNK_META) {
+                    Some(chunk) => call.read_chunk(chunk, &meta),
+                    None => {
+                        let (done, total) = (message.params.progress, message.params.total);
+                        let message = message.params.message.as_deref().map(single_line);
+                        if done.is_finite() {
+                            call.emit(CallEvent::Progress(ProgressReport { done, total, message }));
+                        }
+                    }
+                }
+                None
+            }
+            ServerNotification::LoggingMessageNotification(message) => {
+                let correlation = meta.get(CORRELATION_META).and_then(Value::as_str);
+                let text = match &message.params.data {
+                    Value::String(text) => single_line(text),
+                    other => single_line(&other.to_string()),
+                };
+                if let Some(call) = self.find(None, None, correlation) {
+                    call.emit(CallEvent::Log(text));
+                }
+                None
+            }
+            other => Some(other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::call::CallerScope;
+    use crate::offer::ToolOffer;
+    use crate::responder::ClientResponder;
+    use crate::reverse_calls::ReverseCallScope;
+    use platform::clock::{Clock, SystemClock};
+    use policy::{Budget, Limits, Lineage, Principal};
+    use runtime::engine::PausableDeadline;
+    use runtime::imports::{NoClient, NoSink, QuestionCounter};
+
+    fn opened(calls: &Arc<OpenCalls>, task: &str, correlation: Option<&str>) -> Option<OpenCallGuard> {
+        let (limits, clock) = (Limits::default(), Arc::new(SystemClock));
+        let (lineage, budget) = (Lineage::root("far.run".into(), &limits), Budget::root(&limits, clock.now()));
+        let pausable_deadline = PausableDeadline::new(clock.clone());
+        let caller_scope = CallerScope {
+            lineage: lineage.clone(),
+            budget,
+            pausable_deadline: pausable_deadline.clone(),
+            held: 0,
+            principal: Principal::local(),
+            client: Arc::new(NoClient),
+            sink: Arc::new(NoSink),
+            questions: QuestionCounter::new(1),
+            answer: std::time::Duration::from_secs(1),
+            chain: None,
+        };
+        let responder = Responder::Client(ClientResponder::new(&caller_scope).0);
+        let agent = Arc::new(plugins::calls::NoTools);
+        let scope = ReverseCallScope { lineage, budget, pausable_deadline, held: 0, principal: Principal::local(), agent };
+        let requester = Requester { server: "far".into(), plugin: None, task: task.into() };
+        let reverse_calls = ReverseCalls::new(ToolOffer::none(), scope, clock);
+        calls.open(requester, responder, reverse_calls, correlation.map(str::to_owned))
+    }
+
+    #[test]
+    fn a_request_that_matches_two_calls_belongs_to_none() {
+        let calls = OpenCalls::new(mpsc::channel(1).0);
+        assert!(calls.find(None, None, None).is_none(), "nothing is open");
+        let one = opened(&calls, "one", Some("trip")).unwrap();
+        let task = |found: Option<Arc<OpenCall>>| found.map(|call| call.requester.task.clone());
+        assert_eq!(task(calls.find(None, None, None)).as_deref(), Some("one"));
+        assert_eq!(task(calls.find(None, None, Some("other"))), None);
+        let two = opened(&calls, "two", Some("trip")).unwrap();
+        assert_eq!(task(calls.find(None, None, None)), None);
+        assert_eq!(task(calls.find(None, None, Some("trip"))), None, "two calls have this correlation ID");
+        let id = RequestId::Number(7);
+        two.call().ids().request = Some(id.clone());
+        two.call().read_call_id(&serde_json::json!({ CALL_META: "c-2" }));
+        assert_eq!(task(calls.find(Some(&id), None, None)).as_deref(), Some("two"));
+        assert_eq!(task(calls.find(Some(&RequestId::Number(8)), None, None)), None);
+        assert_eq!(task(calls.find(None, Some("c-2"), None)).as_deref(), Some("two"));
+        drop(two);
+        assert_eq!(task(calls.find(None, None, None)).as_deref(), Some("one"));
+        drop(one);
+        assert!(calls.all().is_empty());
+    }
+
+    #[test]
+    fn open_calls_are_limited() {
+        let calls = OpenCalls::new(mpsc::channel(1).0);
+        let mut open: Vec<_> = (0..MAX_OPEN).map(|_| opened(&calls, "x", None).unwrap()).collect();
+        assert!(opened(&calls, "x", None).is_none());
+        open.pop();
+        assert!(opened(&calls, "x", None).is_some());
+    }
+}

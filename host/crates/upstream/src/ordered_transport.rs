@@ -1,0 +1,63 @@
+//! A transport whose observer sees messages in their order. The library passes notifications to separate tasks in any
+//! order; the observer takes those of a running call out first, so that a call gets all of them before its result.
+
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, ProgressToken, RequestId, ServerJsonRpcMessage, ServerNotification,
+};
+use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use std::sync::Arc;
+
+/// Sees the messages of a transport. Its methods must not block.
+pub(super) trait TransportObserver: Send + Sync {
+    /// A request is sent with this id and progress token.
+    fn on_request(&self, request: &ClientRequest, id: &RequestId, token: Option<ProgressToken>);
+    /// Takes a notification, or returns it to be handled elsewhere.
+    fn on_notification(&self, notification: ServerNotification) -> Option<ServerNotification>;
+}
+
+pub(super) struct OrderedTransport<T> {
+    inner: T,
+    observer: Arc<dyn TransportObserver>,
+}
+
+impl<T> OrderedTransport<T> {
+    pub(super) fn new(inner: T, observer: Arc<dyn TransportObserver>) -> Self {
+        Self { inner, observer }
+    }
+}
+
+impl<T: Transport<RoleClient>> Transport<RoleClient> for OrderedTransport<T> {
+    type Error = T::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        if let ClientJsonRpcMessage::Request(request) = &item {
+            use rmcp::model::GetMeta;
+            let token = request.request.get_meta().get_progress_token();
+            self.observer.on_request(&request.request, &request.id, token);
+        }
+        self.inner.send(item)
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        loop {
+            match self.inner.receive().await? {
+                ServerJsonRpcMessage::Notification(mut message) => {
+                    message.notification = match self.observer.on_notification(message.notification) {
+                        Some(notification) => notification,
+                        None => continue,
+                    };
+                    return Some(ServerJsonRpcMessage::Notification(message));
+                }
+                other => return Some(other),
+            }
+        }
+    }
+
+    fn close(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send {
+        self.inner.close()
+    }
+}

@@ -1,0 +1,226 @@
+//! Keeps a server connected: connects, watches the connection and reconnects with growing delays.
+
+use crate::client_events::ClientEvents;
+use crate::error::UpstreamError;
+use crate::live_lane::LiveChannels;
+use crate::shared::{Connection, UpstreamShared};
+use crate::tools::list_tools;
+use crate::transport::{NewConnection, connect};
+use futures::FutureExt;
+use futures::future::FusedFuture;
+use protocol::names::CLIENT_TOOLS;
+use platform::telemetry::printable;
+use rmcp::model::{ServerCapabilities, ServerNotification, SubscribeRequestParams, SubscriptionFilter};
+use rmcp::service::{ServiceError, Subscription};
+use serde_json::Value;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{Notify, mpsc};
+use tokio_util::sync::CancellationToken;
+
+/// Delay between two attempts. Bounds the cost of a server that is down.
+const MIN_DELAY: Duration = Duration::from_millis(250);
+const MAX_DELAY: Duration = Duration::from_secs(60);
+/// A connection that lasted this long resets the delay.
+const STABLE_AFTER: Duration = Duration::from_secs(10);
+/// Time for a program to exit by itself.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
+/// Time for a server to answer after it has lost a request.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
+
+pub(super) async fn run(shared: Arc<UpstreamShared>, mut live: mpsc::Receiver<(String, Value)>) {
+    let mut delay = MIN_DELAY;
+    while !shared.stop.is_cancelled() {
+        let began = shared.clock.now();
+        let reason = match connect(&shared.settings, shared.open_calls.clone(), ClientEvents(shared.clone())).await {
+            Ok(connection) => run_connection(&shared, connection, &mut live).await,
+            Err(error) => error.to_string(),
+        };
+        if shared.clock.now().saturating_duration_since(began) >= STABLE_AFTER {
+            delay = MIN_DELAY;
+        }
+        let same_reason = set_disconnected(&shared, &reason);
+        if shared.stop.is_cancelled() {
+            break;
+        }
+        let (server, address) = (shared.name(), shared.settings.address());
+        let address = printable(&address);
+        let retry_in = humantime::format_duration(delay);
+        match same_reason {
+            true => tracing::debug!(server, %address, "not connected: {reason}; trying again in {retry_in}"),
+            false => tracing::warn!(server, %address, "not connected: {reason}; trying again"),
+        }
+        let _ = shared.stop.run_until_cancelled(tokio::time::sleep(delay)).await;
+        delay = (delay * 2).min(MAX_DELAY);
+    }
+}
+
+/// Hides the tools and stores the reason. Returns whether the reason is the same as before.
+fn set_disconnected(shared: &UpstreamShared, reason: &str) -> bool {
+    let same_reason = {
+        let mut state = shared.connection_state();
+        if let Some(connection) = state.connection.take() {
+            connection.lost.cancel();
+        }
+        state.tools = Arc::default();
+        state.reason.replace(reason.to_owned()).as_deref() == Some(reason)
+    };
+    shared.changes.send_modify(|count| *count += 1);
+    same_reason
+}
+
+/// Runs a connection until it is lost. Returns the reason.
+async fn run_connection(
+    shared: &Arc<UpstreamShared>,
+    connection: NewConnection<ClientEvents>,
+    live: &mut mpsc::Receiver<(String, Value)>,
+) -> String {
+    let NewConnection { service, child } = connection;
+    let peer = service.peer().clone();
+    let info = peer.peer_info();
+    let modern = info.as_ref().is_some_and(|info| info.protocol_version.as_str() >= "2026-07-28");
+    let lanes = info.as_ref().map(|info| extension_settings(&info.capabilities, CLIENT_TOOLS)).unwrap_or_default();
+    let usable = !shared.offer.is_empty()
+        && modern
+        && lanes["lanes"].as_array().is_some_and(|lanes| lanes.iter().any(|lane| lane == "live"));
+    let lost = CancellationToken::new();
+    let channels = LiveChannels::new(peer.clone(), usable);
+    let connection = Arc::new(Connection { peer, modern, channels, lost: lost.clone(), check_requested: Notify::new() });
+    let token = service.cancellation_token();
+    let (mut ended, listing) = (std::pin::pin!(service.waiting().fuse()), refresh_tools(shared, &connection));
+    let listed = tokio::select! {
+        biased;
+        () = shared.stop.cancelled() => Err("it was closed".to_owned()),
+        _ = &mut ended => Err("the connection was lost".to_owned()),
+        listed = listing => listed.map_err(|error| error.to_string()),
+    };
+    let reason = match listed {
+        Err(reason) => reason,
+        Ok(()) => {
+            tracing::info!(server = shared.name(), modern, tools = shared.tools().len(), "connected");
+            let watching = watch_connection(shared, &connection, live);
+            tokio::select! {
+                biased;
+                () = shared.stop.cancelled() => "it was closed".to_owned(),
+                _ = &mut ended => "the connection was lost".to_owned(),
+                reason = watching => reason,
+            }
+        }
+    };
+    lost.cancel();
+    token.cancel();
+    // Ending the service closes the program's stdin, which asks it to exit. It is killed if it does not.
+    if !ended.is_terminated() {
+        let _ = tokio::time::timeout(EXIT_TIMEOUT, ended).await;
+    }
+    if let Some(mut child) = child {
+        let _ = tokio::time::timeout(EXIT_TIMEOUT, child.wait()).await;
+    }
+    reason
+}
+
+/// Lists the server's tools and makes them available.
+async fn refresh_tools(shared: &Arc<UpstreamShared>, connection: &Arc<Connection>) -> Result<(), UpstreamError> {
+    let has_tools = connection.peer.peer_info().is_some_and(|info| info.capabilities.tools.is_some());
+    let listed = if has_tools { list_tools(shared.name(), &connection.peer).await? } else { Vec::new() };
+    let listed = shared.known_definitions.check(shared.name(), shared.settings.definitions.as_ref(), listed);
+    {
+        let mut state = shared.connection_state();
+        (state.connection, state.tools) = (Some(connection.clone()), Arc::new(listed));
+    }
+    shared.changes.send_modify(|count| *count += 1);
+    Ok(())
+}
+
+/// Follows changes until the server is lost. Returns the reason.
+async fn watch_connection(
+    shared: &Arc<UpstreamShared>,
+    connection: &Arc<Connection>,
+    live: &mut mpsc::Receiver<(String, Value)>,
+) -> String {
+    let mut subscription = match connection.modern {
+        true => subscribe(shared, connection).await,
+        false => {
+            let watched: Vec<String> = shared.watched().iter().cloned().collect();
+            for uri in watched {
+                if let Err(error) = shared.with_timeout(connection.peer.subscribe(SubscribeRequestParams::new(uri))).await {
+                    tracing::warn!(server = shared.name(), "cannot watch a resource any more: {error}");
+                }
+            }
+            None
+        }
+    };
+    loop {
+        let next = async {
+            match subscription.as_mut() {
+                Some(subscription) => subscription.next().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            Some((method, params)) = live.recv() => connection.channels.on_notification(&method, params),
+            () = shared.refresh_tools.notified() => {
+                if let Err(error) = refresh_tools(shared, connection).await {
+                    return error.to_string();
+                }
+                shared.handler.on_changed(shared.name(), "tools");
+            }
+            () = shared.resubscribe.notified(), if connection.modern => {
+                subscription = subscribe(shared, connection).await;
+            }
+            notification = next => match notification {
+                Ok(Some(ServerNotification::ToolListChangedNotification(_))) => shared.refresh_tools.notify_one(),
+                Ok(Some(ServerNotification::ResourceListChangedNotification(_))) => {
+                    shared.handler.on_changed(shared.name(), "resources");
+                }
+                Ok(Some(ServerNotification::PromptListChangedNotification(_))) => {
+                    shared.handler.on_changed(shared.name(), "prompts");
+                }
+                Ok(Some(ServerNotification::ResourceUpdatedNotification(updated))) => {
+                    shared.resource_updated(&updated.params.uri);
+                }
+                Ok(Some(_)) => {}
+                // Over HTTP the subscription is the only lasting part of a connection.
+                Ok(None) => return "the server ended the subscription".into(),
+                Err(error) => return printable(&error.to_string()).into_owned(),
+            },
+            () = connection.check_requested.notified() => {
+                match tokio::time::timeout(CHECK_TIMEOUT, list_tools(shared.name(), &connection.peer)).await {
+                    Ok(Ok(_)) => {}
+                    Ok(Err(error)) => return error.to_string(),
+                    Err(_) => return "the server does not answer".into(),
+                }
+            }
+        }
+    }
+}
+
+/// Subscribes to all changes; none when the server does not support subscriptions.
+async fn subscribe(shared: &Arc<UpstreamShared>, connection: &Arc<Connection>) -> Option<Subscription> {
+    let mut filter =
+        SubscriptionFilter::builder().tools_list_changed().prompts_list_changed().resources_list_changed().build();
+    let watched: Vec<String> = shared.watched().iter().cloned().collect();
+    filter.resource_subscriptions = (!watched.is_empty()).then_some(watched);
+    let listening = async {
+        match connection.peer.listen(filter).await {
+            Err(ServiceError::McpError(error)) => {
+                tracing::debug!(server = shared.name(), "the server has no subscriptions: {}", printable(&error.message));
+                Ok(None)
+            }
+            other => other.map(Some),
+        }
+    };
+    match shared.with_timeout(listening).await {
+        Ok(subscription) => subscription,
+        Err(error) => {
+            tracing::warn!(server = shared.name(), "cannot subscribe to changes: {error}");
+            None
+        }
+    }
+}
+
+/// The settings of an extension; null when the server does not declare it.
+fn extension_settings(capabilities: &ServerCapabilities, id: &str) -> Value {
+    let settings = capabilities.extensions.as_ref().and_then(|all| all.get(id));
+    settings.map(|settings| Value::Object(settings.clone())).unwrap_or_default()
+}

@@ -1,0 +1,173 @@
+//! Answers a server during one call: through the agent's handler or, behind a gateway, through the call's client.
+
+use crate::call::CallerScope;
+use crate::handler::{AgentHandler, CallEvent, Requester, ReverseCallDecision, ReverseCallRequest};
+use async_trait::async_trait;
+use policy::{PluginId, Side};
+use runtime::imports::{Abilities, CheckedQuestion, CallSink, Chunk, ClientCalls, ClientError, QuestionBatch, LogLevel, QuestionCounter, ClientReply};
+use std::sync::atomic::{AtomicU32, Ordering};
+use platform::sync::Mutex;
+use std::sync::{Arc, MutexGuard};
+use std::time::Duration;
+use tokio::sync::mpsc;
+
+/// Queued chunks of one call whose reader is slow. Bounds what a server makes us keep.
+const MAX_QUEUED_CHUNKS: usize = 256;
+
+#[derive(Clone)]
+pub(super) enum Responder {
+    /// The agent's own handler.
+    Agent(Arc<dyn AgentHandler>, QuestionCounter),
+    /// The client that made the call through this host.
+    Client(Arc<ClientResponder>),
+}
+
+/// Answers through the client that made a call through this host.
+pub(super) struct ClientResponder {
+    client: Arc<dyn ClientCalls>,
+    sink: Arc<dyn CallSink>,
+    questions: QuestionCounter,
+    /// Time limit for one answer.
+    answer_timeout: Duration,
+    /// Number of questions so far, which makes their keys unique.
+    asked: AtomicU32,
+    /// Queues chunks for the sink; none when the call has ended.
+    chunks: Mutex<Option<mpsc::Sender<Chunk>>>,
+}
+
+impl ClientResponder {
+    /// Returns the queue of chunks for [`Self::forward_chunks`] as well.
+    pub(super) fn new(caller_scope: &CallerScope) -> (Arc<Self>, mpsc::Receiver<Chunk>) {
+        let (chunks, queue) = mpsc::channel(MAX_QUEUED_CHUNKS);
+        let CallerScope { client, sink, questions, answer, .. } = caller_scope;
+        let (client, sink, questions, answer_timeout) = (client.clone(), sink.clone(), questions.clone(), *answer);
+        let (asked, chunks) = (AtomicU32::new(0), Mutex::new(Some(chunks)));
+        (Arc::new(Self { client, sink, questions, answer_timeout, asked, chunks }), queue)
+    }
+
+    /// Runs `work` and forwards chunks meanwhile. All chunks have been forwarded when it returns.
+    pub(super) async fn forward_chunks<T>(&self, mut queue: mpsc::Receiver<Chunk>, work: impl Future<Output = T>) -> T {
+        let working = async {
+            let done = work.await;
+            self.chunks().take();
+            done
+        };
+        let passing = async {
+            let mut seq = 0;
+            while let Some(chunk) = queue.recv().await {
+                if self.sink.chunk(seq, chunk).await.is_err() {
+                    // The reader is gone, or the output limit is reached.
+                    break;
+                }
+                seq += 1;
+            }
+            queue.close();
+        };
+        tokio::join!(working, passing).0
+    }
+
+    fn chunks(&self) -> MutexGuard<'_, Option<mpsc::Sender<Chunk>>> {
+        self.chunks.lock()
+    }
+
+    fn on_call_event(&self, event: CallEvent) {
+        match event {
+            CallEvent::Chunk { content, origin, .. } => {
+                if let Some(chunks) = &*self.chunks() {
+                    // A full queue drops the chunk, since the server cannot be made to wait.
+                    let _ = chunks.try_send(Chunk { content, origin });
+                }
+            }
+            CallEvent::Progress(report) => self.sink.progress(report),
+            CallEvent::Log(text) => self.sink.log(LogLevel::Info, &text),
+            CallEvent::CallId(_) => {}
+        }
+    }
+}
+
+impl Responder {
+    /// The kinds of questions that can be answered.
+    pub(super) fn abilities(&self) -> Abilities {
+        match self {
+            Responder::Agent(handler, _) => handler.abilities(),
+            Responder::Client(client) => client.client.abilities(),
+        }
+    }
+
+    /// Decides whether a reverse call may run. Behind a gateway the operator has decided already, in `offer`.
+    pub(super) async fn approve(&self, request: &ReverseCallRequest) -> ReverseCallDecision {
+        match self {
+            Responder::Agent(handler, _) => handler.approve(request).await,
+            Responder::Client(..) => ReverseCallDecision::Allow,
+        }
+    }
+
+    /// Asks questions and returns the replies in the same order. A client gets all of them in one batch.
+    pub(super) async fn ask(&self, requester: &Requester, questions: Vec<CheckedQuestion>) -> Result<Vec<ClientReply>, ClientError> {
+        let more = u32::try_from(questions.len()).unwrap_or(u32::MAX);
+        match self {
+            Responder::Agent(handler, counter) => {
+                counter.add(more).map_err(ClientError::Exhausted)?;
+                // One after the other, since a person looks at one question at a time.
+                let mut replies = Vec::with_capacity(questions.len());
+                for question in &questions {
+                    replies.push(handler.answer(requester, question).await);
+                }
+                Ok(replies)
+            }
+            Responder::Client(client) => {
+                client.questions.add(more).map_err(ClientError::Exhausted)?;
+                let before = client.asked.fetch_add(more, Ordering::Relaxed);
+                let key = |(at, asked)| (format!("{}.{}", requester.server, u64::from(before) + at), asked);
+                let questions = (1u64..).zip(questions).map(key).collect();
+                let plugin = PluginId { side: Side::Server, name: requester.server.clone() };
+                client.client.ask(QuestionBatch { plugin, questions, held: 0, timeout: client.answer_timeout }).await
+            }
+        }
+    }
+
+    /// Counts the questions of this call.
+    pub(super) fn questions(&self) -> QuestionCounter {
+        match self {
+            Responder::Agent(_, questions) => questions.clone(),
+            Responder::Client(client) => client.questions.clone(),
+        }
+    }
+
+    pub(super) fn on_call_event(&self, task: &str, event: CallEvent) {
+        match self {
+            Responder::Agent(handler, _) => handler.on_call_event(task, event),
+            Responder::Client(client) => client.on_call_event(event),
+        }
+    }
+
+    /// A client for agent-side components that a server calls. Their questions go where the server's questions go.
+    pub(super) fn as_client(&self, requester: &Requester) -> Arc<dyn ClientCalls> {
+        match self {
+            Responder::Agent(..) => Arc::new(HandlerClient { responder: self.clone(), requester: requester.clone() }),
+            Responder::Client(client) => client.client.clone(),
+        }
+    }
+}
+
+/// An agent's handler as the client of a component.
+struct HandlerClient {
+    responder: Responder,
+    requester: Requester,
+}
+
+#[async_trait]
+impl ClientCalls for HandlerClient {
+    fn abilities(&self) -> Abilities {
+        self.responder.abilities()
+    }
+
+    async fn ask(&self, batch: QuestionBatch) -> Result<Vec<ClientReply>, ClientError> {
+        let requester = Requester { plugin: Some(batch.plugin.table()), ..self.requester.clone() };
+        let questions = batch.questions.into_iter().map(|(_, asked)| asked).collect();
+        match tokio::time::timeout(batch.timeout, self.responder.ask(&requester, questions)).await {
+            Ok(replies) => replies,
+            Err(_) => Err(ClientError::Timeout(u64::try_from(batch.timeout.as_millis()).unwrap_or(u64::MAX))),
+        }
+    }
+}

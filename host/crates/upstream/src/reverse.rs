@@ -1,0 +1,171 @@
+//! Serves one reverse call: a server calls one of the agent's tools.
+
+use platform::text::truncate;
+use crate::chain::ChainedTools;
+use crate::handler::{Requester, ReverseCallDecision, ReverseCallRequest};
+use crate::offer::MAX_ARGUMENTS;
+use crate::open_calls::OpenCall;
+use crate::reverse_calls::{ReverseCallOutcome, ReverseCallParams, ReverseCalls};
+use platform::audit::CallAudit;
+use platform::telemetry::printable;
+use policy::{PluginId, Side};
+use rmcp::model::ContentBlock;
+use runtime::imports::{
+    AgentError, AgentResult, CallContext, LaneCell, NoSink, ReverseCall, Schema, ToolCaller, ToolResult,
+};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Length of the server's stated purpose of a call, in bytes.
+const MAX_PURPOSE: usize = 1 << 10;
+
+/// Makes one reverse call for an open call.
+pub(super) async fn serve_reverse_call(open: &Arc<OpenCall>, params: ReverseCallParams) -> ReverseCallOutcome {
+    let reverse_calls = &open.reverse_calls;
+    let timeout = params.timeout_ms.map_or(reverse_calls.offer.limits.answer, Duration::from_millis);
+    let name = params.name.clone();
+    let serving = async {
+        let _answering = open.answering();
+        let Ok(_permit) = reverse_calls.parallel.acquire().await else { return Err(AgentError::Cancelled) };
+        run(open, params).await
+    };
+    let served = tokio::select! {
+        biased;
+        () = reverse_calls.ended.cancelled() => Err(AgentError::Cancelled),
+        served = tokio::time::timeout(timeout.min(Duration::from_secs(86_400)), serving) => match served {
+            Ok(served) => served,
+            Err(_) => Err(AgentError::Timeout(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX))),
+        },
+    };
+    let (server, task) = (&open.requester.server, &open.requester.task);
+    match served {
+        Ok(value) => ReverseCallOutcome::Result(value),
+        Err(error) => {
+            let (code, message) = error_code(error);
+            tracing::info!(server, task, tool = %printable(&name), code, "reverse call: {}", printable(&message));
+            ReverseCallOutcome::Error(code, message)
+        }
+    }
+}
+
+async fn run(open: &Arc<OpenCall>, params: ReverseCallParams) -> Result<Value, AgentError> {
+    let ReverseCalls { offer, scope, ended, clock, .. } = &open.reverse_calls;
+    let requester = &open.requester;
+    let tools = offer.tools(&*scope.agent, &requester.server);
+    let Some(found) = tools.into_iter().find(|found| found.tool.name == params.name) else {
+        return Err(AgentError::UnknownTool(params.name));
+    };
+    let schema = Schema::compile(&found.tool.input_schema).map_err(|error| AgentError::Failed(error.to_string()))?;
+    let checked = |arguments: &Map<String, Value>| {
+        let value = Value::Object(arguments.clone());
+        let text = value.to_string();
+        if text.len() > MAX_ARGUMENTS {
+            let reason = format!("they are {} bytes, more than {MAX_ARGUMENTS}", text.len());
+            return Err(AgentError::InvalidArguments(reason));
+        }
+        schema.check(&value).map_err(AgentError::InvalidArguments).map(|()| text)
+    };
+    let mut text = checked(&params.arguments)?;
+    let lineage = scope.lineage.descend(&params.name, text.len() as u64)?;
+    let short = |text: String| printable(truncate(&text, MAX_PURPOSE)).into_owned();
+    let plugin = params.plugin.map(short);
+    let mut request = ReverseCallRequest {
+        requester: Requester { plugin: plugin.clone(), ..requester.clone() },
+        name: params.name,
+        arguments: params.arguments,
+        purpose: params.purpose.map(short),
+        read_only: found.tool.annotations.read_only == Some(true),
+    };
+    let mut edited = None;
+    match open.responder.approve(&request).await {
+        ReverseCallDecision::Allow => {}
+        ReverseCallDecision::Edit(arguments) => {
+            text = checked(&arguments)?;
+            edited = Some(Value::Object(arguments.clone()));
+            request.arguments = arguments;
+        }
+        ReverseCallDecision::Deny(reason) => return Err(AgentError::Declined(reason)),
+    }
+    let mut context = CallContext::new(scope.principal.clone());
+    context.correlation_id = open.correlation.clone();
+    let mut budget = open.reverse_calls.remaining_budget();
+    budget.deadline = clock.now() + offer.limits.deadline;
+    budget.time = offer.limits.deadline;
+    let agent: Arc<dyn ToolCaller> = match params.chain.filter(|chain| chain.len() <= 4_096) {
+        Some(chain) => {
+            Arc::new(ChainedTools { inner: scope.agent.clone(), server: requester.server.clone(), chain })
+        }
+        None => scope.agent.clone(),
+    };
+    let call = ReverseCall {
+        name: request.name,
+        arguments: text,
+        purpose: request.purpose,
+        plugin: PluginId { side: Side::Server, name: requester.server.clone() },
+        parent: requester.task.clone(),
+        context,
+        sink: Arc::new(NoSink),
+        agent,
+        lineage,
+        budget,
+        cancel: ended.child_token(),
+        client: open.responder.as_client(requester),
+        questions: open.responder.questions(),
+        pausable_deadline: scope.pausable_deadline.clone(),
+        held: scope.held,
+        timeout: None,
+        answer: offer.limits.answer,
+        lane: LaneCell::default(),
+        audit: CallAudit::default(),
+        span: None,
+    };
+    let (answer, spent) = call.make().await;
+    open.reverse_calls.charge(spent);
+    to_tool_result(answer, edited)
+}
+
+/// The answer as a `CallToolResult`. A failure that the tool reports is a result too.
+fn to_tool_result(answer: Result<AgentResult, AgentError>, edited: Option<Value>) -> Result<Value, AgentError> {
+    let (content, structured, is_error, private) = match answer {
+        Ok(AgentResult { content, structured, private, .. }) => (content, structured, false, private),
+        Err(AgentError::ToolError(ToolResult { content, structured, .. })) => (content, structured, true, false),
+        Err(error) => return Err(error),
+    };
+    let blocks: Vec<ContentBlock> = protocol::content::to_blocks(content);
+    let mut result = json!({ "content": blocks, "isError": is_error });
+    if let Some(structured) = structured.and_then(|text| serde_json::from_str::<Value>(&text).ok()) {
+        result["structuredContent"] = structured;
+    }
+    let mut meta = Map::new();
+    if private {
+        meta.insert(protocol::names::PRIVATE_META.into(), true.into());
+    }
+    if let Some(edited) = edited {
+        meta.insert(protocol::names::EDITED_META.into(), edited);
+    }
+    if !meta.is_empty() {
+        result["_meta"] = meta.into();
+    }
+    Ok(result)
+}
+
+/// An error as a code of the extension and a message.
+fn error_code(error: AgentError) -> (&'static str, String) {
+    match error {
+        AgentError::UnknownTool(name) => ("unknown-tool", format!("there is no tool `{name}` for this server")),
+        AgentError::InvalidArguments(reason) => ("invalid-arguments", reason),
+        AgentError::Declined(reason) => ("declined", reason),
+        AgentError::Timeout(limit) => ("timeout", format!("it took longer than {limit} ms")),
+        AgentError::Cancelled => ("cancelled", "the call that it belonged to is over".into()),
+        AgentError::Exhausted(it) => {
+            ("exhausted", format!("the limit of {} {} is reached", it.limit, it.budget.name()))
+        }
+        AgentError::NotSupported(reason) | AgentError::Cycle(reason) | AgentError::Failed(reason) => ("failed", reason),
+        AgentError::Denied(denial) => {
+            ("failed", format!("it needs {} {}, which it was not granted", denial.capability, denial.target))
+        }
+        AgentError::ToolError(_) => ("failed", "the tool reported a failure".into()),
+    }
+}
+

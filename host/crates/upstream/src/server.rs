@@ -1,0 +1,192 @@
+//! One server behind this host: the handle to its connection.
+
+use crate::call::{CallSource, UpstreamCall, UpstreamResult};
+use crate::definitions::KnownDefinitions;
+use crate::error::UpstreamError;
+use crate::handler::AgentHandler;
+use crate::invoke::call_tool;
+use crate::offer::ToolOffer;
+use crate::open_calls::OpenCalls;
+use crate::reconnect;
+use crate::settings::UpstreamSettings;
+use crate::shared::UpstreamShared;
+use crate::text::single_line;
+use platform::clock::Clock;
+use plugins::offer::PluginTool;
+use rmcp::model::{
+    ClientRequest, CustomRequest, ReadResourceRequestParams, ReadResourceResponse, SubscribeRequestParams,
+    UnsubscribeRequestParams,
+};
+use runtime::imports::{EmbeddedResource, ResourceBody};
+use serde_json::json;
+use platform::sync::Mutex;
+use std::sync::Arc;
+use tokio::sync::{Notify, mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+/// Watched resources of one server. Bounds the size of one subscription request.
+const MAX_WATCHED: usize = 256;
+/// Size of one resource, in bytes. Bounds what a server makes us keep.
+const MAX_RESOURCE: u64 = 8 << 20;
+/// Queued notifications of lane `live`. Bounds a server that calls faster than we read.
+const LIVE_QUEUE: usize = 256;
+
+/// A server behind this host. Clones share one connection.
+#[derive(Clone)]
+pub struct Upstream(pub(super) Arc<UpstreamShared>);
+
+impl Upstream {
+    /// Connects in the background and reconnects with growing delays until [`Self::close`]. Returns at once; see
+    /// [`Self::ready`]. Must be called inside a tokio runtime.
+    pub fn connect(settings: UpstreamSettings, offer: ToolOffer, handler: Arc<dyn AgentHandler>, clock: Arc<dyn Clock>) -> Self {
+        let (live, notifications) = mpsc::channel(LIVE_QUEUE);
+        let shared = Arc::new(UpstreamShared {
+            settings,
+            offer,
+            handler,
+            clock,
+            open_calls: OpenCalls::new(live),
+            known_definitions: KnownDefinitions::default(),
+            connection_state: Mutex::default(),
+            changes: watch::Sender::new(0),
+            refresh_tools: Notify::new(),
+            watched: Mutex::default(),
+            resubscribe: Notify::new(),
+            stop: CancellationToken::new(),
+        });
+        tokio::spawn(reconnect::run(shared.clone(), notifications));
+        Self(shared)
+    }
+
+    pub fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    pub fn settings(&self) -> &UpstreamSettings {
+        &self.0.settings
+    }
+
+    /// Waits until the server is connected or connecting has failed once.
+    pub async fn ready(&self) -> Result<(), UpstreamError> {
+        let mut changes = self.0.changes.subscribe();
+        loop {
+            let failed = {
+                let state = self.0.connection_state();
+                if state.connection.is_some() {
+                    return Ok(());
+                }
+                state.reason.is_some()
+            };
+            if failed {
+                return self.0.connection().map(|_| ());
+            }
+            // Cannot fail: `self` keeps the sender alive.
+            let _ = changes.changed().await;
+        }
+    }
+
+    pub fn is_connected(&self) -> bool {
+        self.0.connection_state().connection.is_some()
+    }
+
+    /// The tools under the server's own names; empty while it is not connected.
+    pub fn tools(&self) -> Arc<Vec<Arc<PluginTool>>> {
+        self.0.tools()
+    }
+
+    /// Changes when the tools change or the connection is made or lost.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.0.changes.subscribe()
+    }
+
+    /// Calls a tool. Dropping the call cancels it.
+    pub async fn call(&self, call: UpstreamCall) -> Result<UpstreamResult, UpstreamError> {
+        call_tool(&self.0, call, CallSource::Agent).await
+    }
+
+    /// Sends a message to a running call, by the id from [`crate::CallEvent::CallId`]; without an id, to the only call.
+    pub async fn steer(&self, call: Option<&str>, message: &str) -> Result<(), UpstreamError> {
+        let connection = self.0.connection()?;
+        let mut params = json!({ "message": message });
+        if let Some(call) = call {
+            params["call"] = call.into();
+        }
+        let request = ClientRequest::CustomRequest(CustomRequest::new(protocol::names::STEER_METHOD, Some(params)));
+        self.0.with_timeout(connection.peer.send_request(request)).await.map(|_| ())
+    }
+
+    pub async fn read(&self, uri: &str) -> Result<Vec<EmbeddedResource>, UpstreamError> {
+        let connection = self.0.connection()?;
+        let server = || self.name().to_owned();
+        let reading = connection.peer.read_resource_once(ReadResourceRequestParams::new(uri.to_owned()));
+        let ReadResourceResponse::Complete(result) = self.0.with_timeout(reading).await? else {
+            let reason = "reading the resource needs an answer from the user".into();
+            return Err(UpstreamError::Unanswered { server: server(), reason });
+        };
+        let malformed = |what| UpstreamError::Malformed { server: server(), what };
+        let pieces =
+            result.contents.into_iter().map(protocol::content::from_resource_contents).collect::<Result<Vec<_>, _>>().map_err(malformed)?;
+        let size = |piece: &EmbeddedResource| match &piece.body {
+            ResourceBody::Text(text) => text.len() as u64,
+            ResourceBody::Blob(bytes) => bytes.len() as u64,
+        };
+        match pieces.iter().map(size).sum::<u64>() {
+            0..=MAX_RESOURCE => Ok(pieces),
+            _ => Err(UpstreamError::TooLarge { server: server(), limit: MAX_RESOURCE }),
+        }
+    }
+
+    /// Reports changes of this resource to [`AgentHandler::on_changed`], also after a reconnect.
+    pub async fn watch(&self, uri: &str) -> Result<(), UpstreamError> {
+        {
+            let mut watched = self.0.watched();
+            if watched.len() >= MAX_WATCHED && !watched.contains(uri) {
+                return Err(UpstreamError::Busy { server: self.name().to_owned(), limit: MAX_WATCHED });
+            }
+            watched.insert(uri.to_owned());
+        }
+        let connection = self.0.connection()?;
+        match connection.modern {
+            true => self.0.resubscribe.notify_one(),
+            false => self.0.with_timeout(connection.peer.subscribe(SubscribeRequestParams::new(uri))).await?,
+        }
+        Ok(())
+    }
+
+    /// Ends [`Self::watch`].
+    pub async fn unwatch(&self, uri: &str) -> Result<(), UpstreamError> {
+        if !self.0.watched().remove(uri) {
+            return Ok(());
+        }
+        let connection = self.0.connection()?;
+        match connection.modern {
+            true => self.0.resubscribe.notify_one(),
+            false => self.0.with_timeout(connection.peer.unsubscribe(UnsubscribeRequestParams::new(uri))).await?,
+        }
+        Ok(())
+    }
+
+    /// The server's own name and version, bounded and printable, and the protocol version.
+    pub fn introduction(&self) -> Option<(String, String)> {
+        let connection = self.0.connection().ok()?;
+        let info = connection.peer.peer_info()?;
+        let name = info.server_info.as_ref().map(|server| format!("{} {}", server.name, server.version));
+        let version = info.protocol_version.as_str();
+        Some((single_line(&name.unwrap_or_default()), version.to_owned()))
+    }
+
+    pub fn has_extension(&self, id: &str) -> bool {
+        let info = self.0.connection().ok().and_then(|connection| connection.peer.peer_info());
+        info.and_then(|info| info.capabilities.extensions.clone()).is_some_and(|all| all.contains_key(id))
+    }
+
+    /// Closes the connection and waits until it is closed.
+    pub async fn close(&self) {
+        self.0.stop.cancel();
+        let mut changes = self.0.changes.subscribe();
+        while self.is_connected() {
+            let _ = changes.changed().await;
+        }
+    }
+}
+

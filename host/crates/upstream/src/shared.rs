@@ -1,0 +1,121 @@
+//! State of one server that its connection, its calls and its handle share.
+
+use crate::definitions::KnownDefinitions;
+use crate::error::UpstreamError;
+use crate::handler::AgentHandler;
+use crate::live_lane::LiveChannels;
+use crate::offer::ToolOffer;
+use crate::open_calls::OpenCalls;
+use crate::settings::UpstreamSettings;
+use crate::text::single_line;
+use platform::clock::Clock;
+use plugins::offer::PluginTool;
+use rmcp::service::{Peer, RoleClient, ServiceError};
+use std::collections::BTreeSet;
+use platform::sync::Mutex;
+use std::sync::{Arc, MutexGuard};
+use tokio::sync::{Notify, watch};
+use tokio_util::sync::CancellationToken;
+
+pub(super) struct UpstreamShared {
+    pub(super) settings: UpstreamSettings,
+    pub(super) offer: ToolOffer,
+    pub(super) handler: Arc<dyn AgentHandler>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) open_calls: Arc<OpenCalls>,
+    pub(super) connection_state: Mutex<ConnectionState>,
+    pub(super) known_definitions: KnownDefinitions,
+    /// Counts changes of the tools and of the connection.
+    pub(super) changes: watch::Sender<u64>,
+    /// Requests a new list of tools.
+    pub(super) refresh_tools: Notify,
+    pub(super) watched: Mutex<BTreeSet<String>>,
+    /// Requests a new subscription, after `watched` has changed.
+    pub(super) resubscribe: Notify,
+    pub(super) stop: CancellationToken,
+}
+
+#[derive(Default)]
+pub(super) struct ConnectionState {
+    pub(super) connection: Option<Arc<Connection>>,
+    pub(super) tools: Arc<Vec<Arc<PluginTool>>>,
+    /// Why the server is not connected; none before the first attempt has failed.
+    pub(super) reason: Option<String>,
+}
+
+pub(super) struct Connection {
+    pub(super) peer: Peer<RoleClient>,
+    /// The server speaks 2026-07-28 or later.
+    pub(super) modern: bool,
+    pub(super) channels: Arc<LiveChannels>,
+    /// Cancelled when the connection is lost.
+    pub(super) lost: CancellationToken,
+    pub(super) check_requested: Notify,
+}
+
+impl Connection {
+    /// Requests a check whether the server still answers, after a request was lost.
+    pub(super) fn check_alive(&self) {
+        self.check_requested.notify_one();
+    }
+}
+
+impl UpstreamShared {
+    pub(super) fn connection_state(&self) -> MutexGuard<'_, ConnectionState> {
+        self.connection_state.lock()
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.settings.name
+    }
+
+    pub(super) fn connection(&self) -> Result<Arc<Connection>, UpstreamError> {
+        let state = self.connection_state();
+        let reason = || state.reason.clone().unwrap_or_else(|| "it is being connected".into());
+        let missing = || UpstreamError::NotConnected { server: self.name().to_owned(), reason: reason() };
+        state.connection.clone().ok_or_else(missing)
+    }
+
+    pub(super) fn tools(&self) -> Arc<Vec<Arc<PluginTool>>> {
+        self.connection_state().tools.clone()
+    }
+
+    pub(super) fn tool(&self, name: &str) -> Result<Arc<PluginTool>, UpstreamError> {
+        let missing = || UpstreamError::UnknownTool { server: self.name().to_owned(), tool: single_line(name) };
+        self.tools().iter().find(|tool| tool.tool.name == name).cloned().ok_or_else(missing)
+    }
+
+    pub(super) fn watched(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.watched.lock()
+    }
+
+    /// Passes on that a watched resource has changed. Ignores resources that are not watched.
+    pub(super) fn resource_updated(&self, uri: &str) {
+        if self.watched().contains(uri) {
+            self.handler.on_changed(self.name(), uri);
+        }
+    }
+
+    pub(super) fn to_upstream_error(&self, error: ServiceError) -> UpstreamError {
+        let server = self.name().to_owned();
+        match error {
+            ServiceError::McpError(error) => {
+                UpstreamError::Refused { server, code: error.code.0, message: single_line(&error.message) }
+            }
+            ServiceError::UnexpectedResponse => {
+                UpstreamError::Malformed { server, what: "something that is no result".into() }
+            }
+            _ => UpstreamError::Lost { server },
+        }
+    }
+
+    /// Runs a request with the configured timeout.
+    pub(super) async fn with_timeout<T>(&self, work: impl Future<Output = Result<T, ServiceError>>) -> Result<T, UpstreamError> {
+        let limit = self.settings.request_timeout();
+        match tokio::time::timeout(limit, work).await {
+            Ok(result) => result.map_err(|error| self.to_upstream_error(error)),
+            Err(_) => Err(UpstreamError::Timeout { server: self.name().to_owned(), limit }),
+        }
+    }
+}
+

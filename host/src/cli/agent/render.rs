@@ -1,0 +1,189 @@
+//! Renders requests and events as text for people and as JSON for programs.
+
+use super::screen::{Screen, inline, quoted};
+use agent::{ReactionAction, PageAddress, TranscriptItem, ApprovalRequest, content_text};
+use runtime::imports::{Content, SampleAnswer, SampleContent, SampleRequest};
+use serde_json::{Value, json};
+use upstream::{Requester, CallEvent};
+
+/// A pending request.
+pub(super) fn approval_request(screen: &Screen, id: u64, approval: &ApprovalRequest) -> (Value, String) {
+    let mut json = json!({ "event": "waiting", "id": id, "server": approval.server() });
+    let heading = |what: &str, requester: Option<&Requester>| {
+        let plugin = requester.and_then(|requester| requester.plugin.as_deref());
+        let plugin = plugin.map(|plugin| format!(", says its plugin {:?}", inline(plugin))).unwrap_or_default();
+        screen.strong(&format!("[{id}] {}{plugin}: {what}", inline(approval.server())))
+    };
+    let mut set = |more: Value| {
+        if let (Value::Object(json), Value::Object(more)) = (&mut json, more) {
+            json.extend(more);
+        }
+    };
+    let text = match approval {
+        ApprovalRequest::ReverseCall { request, once_per_task, .. } => {
+            let arguments = Value::Object(request.arguments.clone());
+            set(json!({ "kind": "call", "tool": request.name, "arguments": arguments, "readOnly": request.read_only,
+                        "plugin": request.requester.plugin, "purpose": request.purpose }));
+            let kind = if request.read_only { "which claims to change nothing" } else { "which may change something" };
+            let pretty = serde_json::to_string_pretty(&arguments).unwrap_or_default();
+            let mut text = heading(&format!("wants to call your tool {}, {kind}, with", inline(&request.name)), Some(&request.requester));
+            text += &format!("\n{}", quoted(&pretty));
+            if let Some(purpose) = &request.purpose {
+                text += &format!("\n    for this purpose, it says,\n{}", quoted(purpose));
+            }
+            let once = if *once_per_task { " (until the call ends)" } else { "" };
+            text + &format!(
+                "\n    approve {id}{once} | approve {id} task | approve {id} always | edit {id} {{…}} | deny {id} [reason]"
+            )
+        }
+        ApprovalRequest::Form { requester, message, schema } => {
+            let schema: Value = serde_json::from_str(schema.text()).unwrap_or_default();
+            set(json!({ "kind": "form", "message": message, "schema": schema, "plugin": requester.plugin }));
+            let fields: Vec<String> =
+                schema["properties"].as_object().into_iter().flatten().map(|(name, _)| inline(name)).collect();
+            let fields = fields.join(", ");
+            let text = heading("asks you", Some(requester));
+            format!(
+                "{text}\n{}\n    fields: {fields}\n    answer {id} | answer {id} {{…}} | deny {id}",
+                quoted(message)
+            )
+        }
+        ApprovalRequest::Page { requester, message, address } => {
+            let whole = format!("{}{}{}", address.before, address.host, address.after);
+            set(json!({ "kind": "page", "message": message, "url": whole, "host": address.host,
+                        "warnings": address.warnings, "plugin": requester.plugin }));
+            let text = heading("wants you to open a page", Some(requester));
+            format!("{text}\n{}\n{}\n    approve {id} (opens it) | deny {id}", quoted(message), page_lines(screen, address))
+        }
+        ApprovalRequest::Prompt { requester, request } | ApprovalRequest::PromptWithoutModel { requester, request } => {
+            let without_model = matches!(approval, ApprovalRequest::PromptWithoutModel { .. });
+            let messages = conversation(request);
+            set(json!({ "kind": if without_model { "completion" } else { "prompt" }, "prompt": messages, "plugin": requester.plugin,
+                        "maxTokens": request.max_tokens }));
+            let what = if without_model { "asks a model, but none is configured; answer in its place" } else { "asks your model" };
+            let mut text = heading(&format!("{what}, for up to {} tokens", request.max_tokens), Some(requester));
+            text += &format!("\n{}", quoted(&messages));
+            text + &match without_model {
+                true => format!("\n    answer {id} TEXT | deny {id} [reason]"),
+                false => {
+                    format!("\n    approve {id} | edit {id} TEXT (in place of the last message) | deny {id} [reason]")
+                }
+            }
+        }
+        ApprovalRequest::ModelAnswer { requester, answer } => {
+            let shown = answer_text(answer);
+            set(json!({ "kind": "answered", "answer": shown, "model": answer.model, "plugin": requester.plugin }));
+            let text = heading(&format!("will get this answer from {}", inline(&answer.model)), Some(requester));
+            format!("{text}\n{}\n    approve {id} | edit {id} TEXT | deny {id} [reason]", quoted(&shown))
+        }
+        ApprovalRequest::Reaction { triggered, .. } => {
+            let event = &triggered.event;
+            let action = action_text(&triggered.action);
+            set(
+                json!({ "kind": "event", "name": event.name, "payload": event.payload, "plugin": event.plugin, "action": action }),
+            );
+            let pretty = serde_json::to_string_pretty(&event.payload).unwrap_or_default();
+            let plugin = event.plugin.as_deref().map(|plugin| format!(" of {:?}", inline(plugin))).unwrap_or_default();
+            let text = heading(&format!("sent the event {}{plugin}", inline(&event.name)), None);
+            format!("{text}\n{}\n    configured action: {action}\n    approve {id} | deny {id}", quoted(&pretty))
+        }
+    };
+    (json, text)
+}
+
+/// The whole address, its host, and the warnings.
+fn page_lines(screen: &Screen, address: &PageAddress) -> String {
+    let PageAddress { before, host, after, warnings } = address;
+    let mut lines =
+        vec![format!("    {before}{}{after}", screen.strong(host)), format!("    host: {}", screen.strong(host))];
+    lines.extend(warnings.iter().map(|warning| format!("    WARNING: {warning}")));
+    lines.join("\n")
+}
+
+fn conversation(request: &SampleRequest) -> String {
+    let system = request.system_prompt.iter().map(|text| format!("system: {text}"));
+    let messages = request.messages.iter().map(|message| {
+        let role = format!("{:?}", message.role).to_lowercase();
+        format!("{role}: {}", message.content.iter().map(sample_text).collect::<Vec<_>>().join("\n"))
+    });
+    let tools = request.tools.iter().map(|tool| format!("tool: {}", tool.name));
+    system.chain(messages).chain(tools).collect::<Vec<_>>().join("\n")
+}
+
+/// The text of a model's answer.
+pub(super) fn answer_text(answer: &SampleAnswer) -> String {
+    answer.content.iter().map(sample_text).collect::<Vec<_>>().join("\n")
+}
+
+/// The text of the last message, which the user can edit.
+pub(super) fn last_message(request: &SampleRequest) -> String {
+    let content = request.messages.last().map(|message| &message.content[..]).unwrap_or_default();
+    content.iter().map(sample_text).collect::<Vec<_>>().join("\n")
+}
+
+fn sample_text(content: &SampleContent) -> String {
+    match content {
+        SampleContent::Text(text) => text.clone(),
+        SampleContent::Image(blob) | SampleContent::Audio(blob) => {
+            format!("[{}, {} bytes]", blob.mime_type, blob.data.len())
+        }
+        SampleContent::ToolUse(tool) => format!("[wants {} {}]", tool.name, tool.input),
+        SampleContent::ToolResult(outcome) => format!("[{}]", contents_text(&outcome.content)),
+    }
+}
+
+/// The reaction to an event.
+pub(super) fn action_text(action: &ReactionAction) -> String {
+    match action {
+        ReactionAction::Notify => "notify".to_owned(),
+        ReactionAction::Call { server, tool, arguments } => {
+            format!("call {server}.{tool} {}", Value::Object(arguments.clone()))
+        }
+    }
+}
+
+/// Contents as text.
+pub(super) fn contents_text(content: &[Content]) -> String {
+    content.iter().map(content_text).collect::<Vec<_>>().join("\n")
+}
+
+pub(super) fn call_event(call: u64, event: &CallEvent) -> (Value, String) {
+    match event {
+        CallEvent::Chunk { seq, content, origin } => {
+            let text = contents_text(content);
+            let from = if origin.is_empty() { String::new() } else { format!(" from {}", inline(&origin.join(" > "))) };
+            let json = json!({ "event": "chunk", "call": call, "seq": seq, "text": text, "origin": origin });
+            (json, format!("call {call}, chunk {seq}{from}\n{}", quoted(&text)))
+        }
+        CallEvent::Progress(report) => {
+            let total = report.total.map(|total| format!(" of {total}")).unwrap_or_default();
+            let message = report.message.as_deref().unwrap_or_default();
+            let json = json!({ "event": "progress", "call": call, "done": report.done, "total": report.total, "message": message });
+            (json, format!("call {call}: {}{total}  {}", report.done, inline(message)))
+        }
+        CallEvent::Log(message) => {
+            let json = json!({ "event": "log", "call": call, "message": message });
+            (json, format!("call {call} logs\n{}", quoted(message)))
+        }
+        CallEvent::CallId(id) => (json!({ "event": "named", "call": call, "id": id }), String::new()),
+    }
+}
+
+/// An item of the transcript.
+pub(super) fn transcript_item(item: &TranscriptItem) -> Value {
+    let mut json = match item {
+        TranscriptItem::User(text) => json!({ "item": "user", "text": text }),
+        TranscriptItem::Call { call, tool, arguments } => {
+            json!({ "item": "call", "call": call, "tool": tool, "arguments": arguments })
+        }
+        TranscriptItem::Interim { call, chunks, text } => {
+            json!({ "item": "interim", "call": call, "chunks": [chunks.0, chunks.1], "text": text })
+        }
+        TranscriptItem::Digest { call, text } => json!({ "item": "digest", "call": call, "text": text }),
+        TranscriptItem::Result { call, text, is_error } => {
+            json!({ "item": "result", "call": call, "text": text, "isError": is_error })
+        }
+    };
+    json["event"] = "transcript".into();
+    json
+}

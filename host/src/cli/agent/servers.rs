@@ -1,0 +1,185 @@
+//! The agent's servers, addressed by what the user types.
+
+use policy::is_name;
+use crate::config;
+use agent::{ServerSet, INBOX_URI, CallOutcome};
+use platform::outbound::Endpoint;
+use platform::telemetry::printable;
+use runtime::imports::{ResourceBody, Tool};
+use serde_json::{Map, Value};
+use std::path::Path;
+use std::process::Stdio;
+use upstream::{UpstreamCall, ProtocolVersions, UpstreamError, UpstreamSettings};
+
+pub(super) struct Servers {
+    set: ServerSet,
+    era: ProtocolVersions,
+    browser: Vec<String>,
+}
+
+impl Servers {
+    /// `browser` is the command that opens pages. Without one the user opens them.
+    pub(super) fn new(set: ServerSet, era: ProtocolVersions, browser: Vec<String>) -> Self {
+        Self { set, era, browser }
+    }
+
+    /// Connects a server by its URL, or by the command that starts it.
+    pub(super) async fn connect(&self, name: &str, address: &str) -> Result<(), String> {
+        if !is_name(name, 32, "-_") {
+            return Err(format!("a server's name must be 1 to 32 of A-Z a-z 0-9 - _, not {name:?}"));
+        }
+        let mut settings = UpstreamSettings::default();
+        settings.era = self.era;
+        if address.starts_with("http://") || address.starts_with("https://") {
+            settings.url = Some(Endpoint::new(address).map_err(|error| error.to_string())?);
+        } else {
+            settings.command = split_command(address)?;
+        }
+        let settings = config::resolve_upstream(name, settings, Path::new("")).map_err(|error| format!("{name}: {error}"))?;
+        self.open(settings).await
+    }
+
+    /// Connects a server of the configuration.
+    pub(super) async fn open(&self, settings: UpstreamSettings) -> Result<(), String> {
+        self.set.connect(settings).await.map_err(|error| error.to_string())
+    }
+
+    pub(super) async fn disconnect(&self, name: &str) {
+        self.set.disconnect(name).await;
+    }
+
+    /// Closes all connections.
+    pub(super) async fn close(&self) {
+        for server in self.set.servers() {
+            server.close().await;
+        }
+    }
+
+    /// Name, address and connection state of each server.
+    pub(super) fn names(&self) -> Vec<(String, String, String)> {
+        let state = |server: &upstream::Upstream| match server.introduction() {
+            Some((who, version)) if server.is_connected() => format!("connected: {who}, MCP {version}"),
+            _ => "reconnecting".to_owned(),
+        };
+        let servers = self.set.servers();
+        servers.iter().map(|server| (server.name().to_owned(), server.settings().address(), state(server))).collect()
+    }
+
+    /// Tools with the names of their servers.
+    pub(super) fn tools(&self, of: Option<&str>) -> Vec<(String, Tool)> {
+        let servers = self.set.servers().into_iter().filter(|server| of.is_none_or(|of| of == server.name()));
+        let tools = servers.flat_map(|server| {
+            let name = server.name().to_owned();
+            let tools: Vec<Tool> = server.tools().iter().map(|tool| tool.tool.clone()).collect();
+            tools.into_iter().map(move |tool| (name.clone(), tool))
+        });
+        tools.collect()
+    }
+
+    /// Resolves `[SERVER.]TOOL` to a server and a tool.
+    pub(super) fn resolve(&self, text: &str) -> Result<(String, String), String> {
+        if let Some((server, tool)) = text.split_once('.')
+            && self.set.server(server).is_some()
+        {
+            return Ok((server.to_owned(), tool.to_owned()));
+        }
+        let mut found = self.tools(None).into_iter().filter(|(_, tool)| tool.name == text);
+        match (found.next(), found.next()) {
+            (Some((server, tool)), None) => Ok((server, tool.name)),
+            (None, _) => Err(format!("no connected server has a tool {text:?}; see `list`")),
+            (Some(_), Some(_)) => Err(format!("several servers have a tool {text:?}; write SERVER.{text}")),
+        }
+    }
+
+    /// Calls a tool. The error is a sentence, and whether the call may still run on the server.
+    pub(super) async fn call(
+        &self,
+        server: &str,
+        tool: &str,
+        arguments: Map<String, Value>,
+        task: &str,
+    ) -> Result<CallOutcome, (String, bool)> {
+        let upstream =
+            self.set.server(server).ok_or_else(|| (format!("the server {server} is not connected"), false))?;
+        let mut call = UpstreamCall::new(tool, arguments).with_task(task);
+        call.correlation = Some(task.to_owned());
+        let called = upstream.call(call).await;
+        let called = called.map_err(|error| (error.to_string(), matches!(error, UpstreamError::Lost { .. })))?;
+        let structured = called.structured.map(|value| value.to_string());
+        Ok(CallOutcome { content: called.content, structured, is_error: called.is_error })
+    }
+
+    /// Sends a message to a call, by the server's ID for it.
+    pub(super) async fn steer(&self, server: &str, name: Option<&str>, message: &str) -> Result<(), String> {
+        let upstream = self.set.server(server).ok_or_else(|| format!("the server {server} is not connected"))?;
+        upstream.steer(name, message).await.map_err(|error| error.to_string())
+    }
+
+    /// Subscribes to a server's inbox.
+    pub(super) async fn watch_inbox(&self, server: &str) -> Result<(), String> {
+        let upstream = self.set.server(server).ok_or_else(|| format!("the server {server} is not connected"))?;
+        upstream.watch(INBOX_URI).await.map_err(|error| error.to_string())
+    }
+
+    /// Reads the JSON of a server's inbox, after the event with this ID.
+    pub(super) async fn inbox(&self, server: &str, after: Option<&str>) -> Result<String, String> {
+        let upstream = self.set.server(server).ok_or_else(|| format!("the server {server} is not connected"))?;
+        let mut uri = INBOX_URI.to_owned();
+        if let Some(after) = after {
+            let query: String =
+                url::form_urlencoded::Serializer::new(String::new()).append_pair("after", after).finish();
+            uri = format!("{uri}?{query}");
+        }
+        let read = upstream.read(&uri).await.map_err(|error| error.to_string())?;
+        let text = read.into_iter().find_map(|piece| match piece.body {
+            ResourceBody::Text(text) => Some(text),
+            ResourceBody::Blob(_) => None,
+        });
+        text.ok_or_else(|| "the inbox is not text".into())
+    }
+
+    /// Opens a page in the browser. Returns whether a browser is configured.
+    pub(super) fn browse(&self, url: &str) -> Result<bool, String> {
+        let Some((program, arguments)) = self.browser.split_first() else { return Ok(false) };
+        let mut command = tokio::process::Command::new(program);
+        command.args(arguments).arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().map_err(|error| format!("cannot start the browser {program}: {error}"))?;
+        tokio::spawn(async move { child.wait().await });
+        Ok(true)
+    }
+}
+
+/// Splits a command line into arguments at whitespace. Only quotes are special.
+pub(super) fn split_command(text: &str) -> Result<Vec<String>, String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    for c in text.chars() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (None, '"' | '\'') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (None, c) if c.is_whitespace() => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(c),
+        }
+    }
+    if quote.is_some() {
+        return Err(format!("a quote is not closed in {:?}", printable(text)));
+    }
+    words.extend(word);
+    if words.is_empty() {
+        return Err("the command is empty: write NAME=URL, or NAME='PROGRAM ARGUMENT'".into());
+    }
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split_command;
+
+    #[test]
+    fn commands_are_split_at_whitespace() {
+        assert_eq!(split_command(" a  'b c' d\"e\"f ''").unwrap(), ["a", "b c", "def", ""]);
+        assert!(split_command("a 'b").is_err() && split_command("  ").is_err());
+    }
+}

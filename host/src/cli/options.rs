@@ -1,0 +1,21 @@
+//! Options that several commands share.
+
+use crate::config::{Config, DEFAULT_FILE};
+use std::path::PathBuf;
+
+#[derive(clap::Args)]
+pub(super) struct ConfigFile {
+    /// Configuration file.
+    #[arg(long, short, value_name = "FILE", default_value = DEFAULT_FILE)]
+    pub(super) config: PathBuf,
+}
+
+impl ConfigFile {
+    /// Loads the configuration without its plugins. A missing default file counts as an empty configuration.
+    pub(super) fn load_or_empty(&self) -> anyhow::Result<Config> {
+        let named = self.config.as_os_str() != DEFAULT_FILE;
+        let config =
+            if named || self.config.exists() { Config::load_without_lockfile(&self.config) } else { Config::empty() };
+        Ok(config?)
+    }
+}

@@ -1,0 +1,26 @@
+//! `portcullis plugin enable` and `disable`.
+
+use crate::cli::options::ConfigFile;
+use super::install_context::{InstallContext, RUNNING};
+use std::process::ExitCode;
+
+#[derive(clap::Args)]
+pub(in crate::cli) struct SetEnabled {
+    /// The plugin's name.
+    name: String,
+    #[command(flatten)]
+    file: ConfigFile,
+}
+
+impl SetEnabled {
+    pub(super) fn run(self, enabled: bool) -> anyhow::Result<ExitCode> {
+        let context = InstallContext::open(&self.file)?;
+        let id = context.find(&context.plugins.load_lockfile()?, &self.name)?;
+        let word = if enabled { "enabled" } else { "disabled" };
+        match context.plugins.set_enabled(&id, enabled)? {
+            true => println!("[{}] is {word}. {RUNNING}", id.table()),
+            false => println!("[{}] is {word} already.", id.table()),
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,82 @@
+//! Asks the user at the terminal.
+
+use super::forms;
+use super::text::printable_lines;
+use async_trait::async_trait;
+use platform::telemetry::printable;
+use runtime::imports::{Abilities, CheckedQuestion, ClientCalls, ClientError, Consent, QuestionBatch, ClientReply};
+use serde_json::Value;
+use std::io::{BufRead, IsTerminal, Write};
+
+/// A client that answers questions of a tool: asks on stderr and reads stdin. Has no abilities without a terminal.
+pub(super) struct TerminalClient;
+
+#[async_trait]
+impl ClientCalls for TerminalClient {
+    fn abilities(&self) -> Abilities {
+        let is_terminal = std::io::stdin().is_terminal();
+        Abilities { form: is_terminal, url: is_terminal, ..Abilities::default() }
+    }
+
+    async fn ask(&self, inquiry: QuestionBatch) -> Result<Vec<ClientReply>, ClientError> {
+        let asking = move || {
+            let plugin = &inquiry.plugin.name;
+            inquiry.questions.iter().map(|(_, asked)| put(plugin, asked)).collect()
+        };
+        // No time limit, since a person answers.
+        tokio::task::spawn_blocking(asking).await.map_err(|error| ClientError::Failed(error.to_string()))
+    }
+}
+
+fn put(plugin: &str, asked: &CheckedQuestion) -> ClientReply {
+    match asked {
+        CheckedQuestion::Form { message, schema } => {
+            eprintln!("\n{plugin} asks: {}", printable_lines(message));
+            match serde_json::from_str::<Value>(schema.text()) {
+                Ok(schema) => {
+                    eprintln!("  {}", forms::HINT);
+                    match forms::fill_form(&schema, &mut read_line) {
+                        Some(content) => ClientReply::Form(Consent::Accept, Some(content.into())),
+                        None => ClientReply::Form(Consent::Cancel, None),
+                    }
+                }
+                Err(error) => ClientReply::Failed(error.to_string()),
+            }
+        }
+        CheckedQuestion::Url { message, url, .. } => {
+            eprintln!("\n{plugin} asks you to open a page: {}\n  {}", printable_lines(message), printable(url));
+            match read_line("Done? (yes / no) ") {
+                Some(input) if forms::parse_yes_no(&input) == Some(true) => ClientReply::Url(Consent::Accept),
+                Some(_) => ClientReply::Url(Consent::Decline),
+                None => ClientReply::Url(Consent::Cancel),
+            }
+        }
+        CheckedQuestion::Sample(_) | CheckedQuestion::Roots => ClientReply::Failed("nobody at a terminal can answer that".into()),
+    }
+}
+
+/// Shows a prompt and reads a line; none at the end of input.
+pub(super) fn read_line(prompt: &str) -> Option<String> {
+    let mut out = std::io::stderr();
+    write!(out, "{prompt}").and_then(|()| out.flush()).ok()?;
+    let mut input = String::new();
+    let read = std::io::stdin().lock().read_line(&mut input).unwrap_or_default();
+    if read == 0 {
+        // Ends the line of the prompt.
+        let _ = writeln!(out);
+        return None;
+    }
+    Some(input.trim().to_owned())
+}
+
+/// Asks for yes or no; Enter means no. None at the end of input.
+pub(super) fn confirm(question: &str) -> Option<bool> {
+    loop {
+        let input = read_line(&format!("{question} [y/N] "))?;
+        match forms::parse_yes_no(&input) {
+            Some(yes) => return Some(yes),
+            None if input.is_empty() => return Some(false),
+            None => eprintln!("  y or n; Enter means no."),
+        }
+    }
+}

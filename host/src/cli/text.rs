@@ -1,0 +1,44 @@
+//! Text from outside, made safe for a terminal.
+
+use platform::telemetry::printable;
+use runtime::imports::{Content, ContentData};
+
+/// Escapes everything that could control the terminal, except line breaks.
+pub fn printable_lines(text: &str) -> String {
+    text.lines().map(printable).collect::<Vec<_>>().join("\n")
+}
+
+/// Content as text. Other content than text is shown by its type and size.
+pub(super) fn content_to_text(content: &Content) -> String {
+    match &content.data {
+        ContentData::Text(text) => printable_lines(text),
+        ContentData::Image(blob) | ContentData::Audio(blob) => {
+            format!("[{}, {} bytes]", printable(&blob.mime_type), blob.data.len())
+        }
+        ContentData::ResourceLink(link) => format!("[{}]", printable(&link.uri)),
+        ContentData::Resource(resource) => format!("[{}]", printable(&resource.uri)),
+    }
+}
+
+/// `1234567` as `1_234_567`.
+pub(super) fn group_digits(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push('_');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_grouped() {
+        assert_eq!([0, 12, 123, 1234, 1234567].map(group_digits), ["0", "12", "123", "1_234", "1_234_567"]);
+    }
+}

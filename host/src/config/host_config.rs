@@ -1,0 +1,189 @@
+//! The resolved configuration: absolute paths, checked values, defaults filled in.
+
+use super::environment::{default_cache, default_state};
+use super::error::ConfigError;
+use super::resolve::Resolver;
+use super::restart_settings::RestartSettings;
+use super::tables::ConfigTables;
+use super::telemetry::TelemetrySettings;
+use bytesize::ByteSize;
+use platform::audit::AuditSettings;
+use platform::identity::AuthSettings;
+use platform::outbound::Endpoint;
+use platform::secrets::SecretSource;
+use plugins::install::{SourceTables, lockfile_path};
+use policy::{Digest, HostEnvironment, ParkedCallLimits, PluginSpec, PrincipalLimits, Side, WithdrawnList};
+use services::connections::ConnectionSettings;
+use services::model::ModelSettings;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use upstream::UpstreamSettings;
+use std::time::Duration;
+
+/// Bounds the memory and the parsing time of one request.
+const MAX_BODY: ByteSize = ByteSize::mib(4);
+/// Bounds the memory and the disk space of clients that never end their sessions.
+const MAX_SESSIONS: u32 = 1_000;
+
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Where to serve HTTP. None for stdio.
+    pub http: Option<SocketAddr>,
+    /// Accepted `Host` headers.
+    pub allowed_hosts: Vec<String>,
+    /// Accepted `Origin` headers.
+    pub allowed_origins: Vec<String>,
+    /// Whether changed component files are reloaded while the host runs. On by default: a user who can write the file
+    /// decides what runs after the next start anyway.
+    pub reload: bool,
+    /// Where to serve metrics, if anywhere.
+    pub metrics: Option<SocketAddr>,
+    pub telemetry: TelemetrySettings,
+    pub audit: AuditSettings,
+    /// Whether the server gives up access to the machine that it does not need.
+    pub confine: bool,
+    /// How clients authenticate over HTTP.
+    pub auth: AuthSettings,
+    pub parked: ParkedCallLimits,
+    /// Limits on all calls of one principal together.
+    pub per_principal: PrincipalLimits,
+    /// A model for plugins whose client has none.
+    pub model: Option<ModelSettings>,
+    /// A file of agent tools that the client's model or user may stand in for.
+    pub stand_in_tools: Option<PathBuf>,
+    /// The folder of compiled plugins.
+    pub cache: PathBuf,
+    /// The folder of persistent data. None if neither the configuration nor the environment names one.
+    pub state: Option<PathBuf>,
+    /// The URL under which browsers reach this host. None for the address that it listens on.
+    pub public: Option<Endpoint>,
+    pub connections: BTreeMap<String, ConnectionSettings>,
+    /// Secrets that are sent in requests of plugins.
+    pub secrets: BTreeMap<String, SecretSource>,
+    /// Of an HTTP request.
+    pub max_body: ByteSize,
+    /// Legacy HTTP sessions at a time.
+    pub max_sessions: u32,
+    /// When to close a legacy stream whose request is still running, so that the client polls.
+    pub poll_after: Option<Duration>,
+    /// Whether to list tools that replace requests which not every client can send.
+    pub fallback_tools: bool,
+    /// The plugins that are exposed to clients.
+    pub plugins: Vec<PluginSpec>,
+    pub agent: Vec<PluginSpec>,
+    pub upstreams: Vec<UpstreamSettings>,
+    pub sources: SourceTables,
+    /// The absolute path of the configuration file, if there is one.
+    pub file: Option<PathBuf>,
+    /// The settings that take effect at a restart only.
+    pub restart_settings: RestartSettings,
+    /// The lock file beside the configuration file, if there is one.
+    pub lockfile: Option<PathBuf>,
+    /// A file of withdrawn components.
+    pub withdrawn_file: Option<PathBuf>,
+    /// Withdrawn components, without those of the file. See [`Config::load_withdrawn`].
+    pub withdrawn: Vec<Digest>,
+}
+
+impl Config {
+    /// Reads a configuration file without the installed plugins of the lock file.
+    pub fn load_without_lockfile(path: &Path) -> Result<Self, ConfigError> {
+        let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Read {
+            path: path.to_owned(),
+            hint: match source.kind() {
+                std::io::ErrorKind::NotFound => {
+                    "; name one with --config, or begin with `portcullis config --example > portcullis.toml`"
+                }
+                _ => "",
+            },
+            source,
+        })?;
+        let file = std::path::absolute(path).ok();
+        let folder = file.as_deref().and_then(Path::parent).map(Path::to_owned).unwrap_or_default();
+        let lockfile = file.as_deref().map(lockfile_path);
+        Ok(Self { file, lockfile, ..Self::parse(&text, path, &folder)? })
+    }
+
+    /// Parses a configuration. `path` is for messages; relative paths are relative to `folder`.
+    pub fn parse(text: &str, path: &Path, folder: &Path) -> Result<Self, ConfigError> {
+        let fail = |error: toml::de::Error| ConfigError::Parse { path: path.to_owned(), message: error.to_string() };
+        let tables: ConfigTables = toml::from_str(text).map_err(fail)?;
+        let resolver = Resolver { file: path, folder };
+        let upstreams = resolver.upstreams(&tables)?;
+        let server = tables.server;
+        server.per_principal.check().map_err(|message| resolver.error("server", message))?;
+        let state = server.state.map(|state| resolver.path(&state)).or_else(default_state);
+        Ok(Self {
+            metrics: server.metrics,
+            telemetry: tables.telemetry,
+            audit: resolver.audit(server.audit, state.as_deref()),
+            auth: resolver.auth(server.auth)?,
+            model: tables.model.map(|model| resolver.model(model)).transpose()?,
+            stand_in_tools: tables.ask.map(|ask| resolver.path(&ask.tools)),
+            http: server.http,
+            allowed_hosts: server
+                .allowed_hosts
+                .unwrap_or_else(|| ["localhost", "127.0.0.1", "::1"].map(String::from).into()),
+            allowed_origins: server.allowed_origins,
+            confine: server.confine.unwrap_or(true),
+            reload: server.reload.unwrap_or(true),
+            parked: server.parked,
+            per_principal: server.per_principal,
+            cache: match server.cache {
+                Some(cache) => resolver.path(&cache),
+                None => default_cache()?,
+            },
+            state,
+            public: server.public,
+            connections: resolver.connections(tables.connections)?,
+            secrets: resolver.secrets(tables.secrets)?,
+            max_body: server.max_body.unwrap_or(MAX_BODY),
+            max_sessions: server.max_sessions.map_or(MAX_SESSIONS, NonZeroU32::get),
+            poll_after: server.poll_after,
+            fallback_tools: server.fallback_tools,
+            plugins: resolver.plugins(Side::Server, tables.plugins)?,
+            agent: resolver.plugins(Side::Agent, tables.agent)?,
+            upstreams,
+            sources: resolver.sources(tables.sources)?,
+            file: None,
+            restart_settings: RestartSettings::parse(text),
+            lockfile: None,
+            withdrawn_file: server.withdrawn_file.map(|list| resolver.path(&list)),
+            withdrawn: server.withdrawn,
+        })
+    }
+
+    /// What this host provides for the grants of these plugins. Contains only the environment variables that are granted.
+    pub fn host_environment(&self) -> HostEnvironment {
+        let names = self.plugins.iter().chain(&self.agent).flat_map(|spec| &spec.grants.env);
+        let environment = names.filter_map(|name| Some((name.clone(), std::env::var(name).ok()?))).collect();
+        HostEnvironment { environment, state: self.state.clone() }
+    }
+
+    /// Whether any plugin is granted state.
+    pub fn grants_state(&self) -> bool {
+        self.plugins.iter().chain(&self.agent).any(|spec| spec.grants.state.is_some())
+    }
+
+    /// Whether there are upstream servers that are started as programs.
+    pub fn runs_upstream_programs(&self) -> bool {
+        self.upstreams.iter().any(|upstream| !upstream.command.is_empty())
+    }
+
+    /// A configuration without plugins, such as for `portcullis check`.
+    pub fn empty() -> Result<Self, ConfigError> {
+        Self::parse("", Path::new(""), Path::new(""))
+    }
+
+    /// Reads the list of withdrawn components.
+    pub fn load_withdrawn(&self) -> Result<WithdrawnList, ConfigError> {
+        let list = WithdrawnList::new(self.withdrawn.iter().cloned());
+        let Some(path) = &self.withdrawn_file else { return Ok(list) };
+        let fail = |message: String| ConfigError::Parse { path: path.clone(), message };
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| fail(format!("server.withdrawn-file cannot be read: {error}")))?;
+        list.with_lines(&text).map_err(fail)
+    }
+}

@@ -1,0 +1,46 @@
+//! Why a host could not be started.
+
+use crate::config::ConfigError;
+use platform::audit::JournalError;
+use platform::outbound::ClientBuildError;
+use platform::secrets::SecretError;
+use platform::storage::StorageError;
+use plugins::catalog::CatalogError;
+use plugins::loading::LoadError;
+use runtime::engine::CacheError;
+use services::connections::BrokerError;
+use services::model::ModelSetupError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+    #[error("{}", .0.iter().map(|error| error.to_string()).collect::<Vec<_>>().join("\n"))]
+    Load(Vec<LoadError>),
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+    #[error(transparent)]
+    Connections(#[from] BrokerError),
+    #[error(transparent)]
+    Secrets(#[from] SecretError),
+    #[error("connected accounts need a folder of their own: set PORTCULLIS_STATE or server.state")]
+    NoState,
+    #[error("the host's own binary cannot be found, so nothing can be compiled: {0}")]
+    Worker(std::io::Error),
+    #[error(transparent)]
+    Model(#[from] ModelSetupError),
+    #[error(transparent)]
+    Audit(#[from] JournalError),
+    #[error(transparent)]
+    SpanExporter(#[from] ClientBuildError),
+    #[error(
+        "server.audit.required needs a folder for the journal: set server.audit.folder, server.state or PORTCULLIS_STATE"
+    )]
+    NoJournal,
+    #[error(transparent)]
+    State(#[from] StorageError),
+    #[error(transparent)]
+    Task(tokio::task::JoinError),
+}

@@ -1,0 +1,97 @@
+//! Builds the parts of a host from its configuration. Warns about grants that have no effect.
+
+use super::error::StartError;
+use crate::config::Config;
+use platform::audit::{Audit, FileJournal};
+use platform::clock::{Clock, SystemClock};
+use platform::outbound::{OutboundClient, SpanExporter, SystemNetwork};
+use platform::secrets::SecretStore;
+use platform::telemetry::Tracer;
+use plugins::catalog::Plugin;
+use runtime::imports::{ModelProvider, StateStore};
+use services::connections::ConnectionBroker;
+use services::egress::HttpSender;
+use services::model::ChatModel;
+use services::state::SqliteStateStore;
+use std::sync::Arc;
+
+/// Opens the audit journal, for a server or a command whose decisions are recorded. Blocks.
+pub fn open_audit(config: &Config) -> Result<Audit, StartError> {
+    if config.audit.off {
+        return Ok(Audit::none());
+    }
+    let Some(folder) = &config.audit.folder else {
+        if config.audit.required {
+            return Err(StartError::NoJournal);
+        }
+        tracing::warn!("nothing is recorded: set server.audit.folder, server.state or PORTCULLIS_STATE");
+        return Ok(Audit::none());
+    };
+    let (journal, head) = FileJournal::open(folder, &config.audit, Arc::new(SystemClock))?;
+    tracing::debug!(%head, "audit journal");
+    Ok(Audit::new(Arc::new(journal)))
+}
+
+/// Starts the exporter of spans, if a collector is configured.
+pub(super) fn start_tracer(config: &Config, clock: Arc<dyn Clock>) -> Result<(Tracer, Option<SpanExporter>), StartError> {
+    let Some(endpoint) = &config.telemetry.otlp else { return Ok((Tracer::default(), None)) };
+    let (tracer, finished_spans) = Tracer::new(move || clock.unix());
+    let exporter = SpanExporter::start(OutboundClient::new()?, endpoint, tracer.clone(), finished_spans);
+    Ok((tracer, Some(exporter)))
+}
+
+/// Opens the broker of connected accounts, if any are configured. Blocks.
+pub fn open_connection_broker(config: &Config) -> Result<Option<Arc<ConnectionBroker>>, StartError> {
+    for spec in config.plugins.iter().chain(&config.agent) {
+        for name in spec.grants.connections.iter().filter(|name| !config.connections.contains_key(*name)) {
+            tracing::warn!(plugin = %spec.id, "the account `{name}` is granted, but there is no [connections.{name}]");
+        }
+    }
+    if config.connections.is_empty() {
+        return Ok(None);
+    }
+    let folder = config.state.as_deref().ok_or(StartError::NoState)?;
+    Ok(Some(Arc::new(ConnectionBroker::open(&config.connections, folder, Arc::new(SystemClock))?)))
+}
+
+/// Opens the sender of plugins' HTTP requests, with the configured secrets.
+pub(super) fn open_egress(config: &Config) -> Result<Arc<HttpSender>, StartError> {
+    let secrets = SecretStore::open(&config.secrets, crate::config::environment_variable)?;
+    let sender = HttpSender::new(Arc::new(SystemNetwork), secrets);
+    for spec in config.plugins.iter().chain(&config.agent) {
+        for name in spec.grants.secrets.iter().map(|grant| &grant.name).filter(|name| !sender.has_secret(name)) {
+            tracing::warn!(plugin = %spec.id, "the secret `{name}` is granted, but there is no [secrets.{name}]");
+        }
+    }
+    Ok(Arc::new(sender))
+}
+
+/// Opens the state store, if any plugin is granted state.
+pub(super) async fn open_state(config: &Config) -> Result<Option<Arc<dyn StateStore>>, StartError> {
+    if !config.grants_state() {
+        return Ok(None);
+    }
+    let Some(folder) = config.state.clone() else {
+        tracing::warn!("plugins that are granted `state` keep nothing: set PORTCULLIS_STATE or server.state");
+        return Ok(None);
+    };
+    let store = tokio::task::spawn_blocking(move || SqliteStateStore::open(&folder)).await.map_err(StartError::Task)?;
+    Ok(Some(Arc::new(store?)))
+}
+
+/// Opens the configured fallback model, if there is one.
+pub(super) fn open_model(
+    config: &Config,
+    clock: Arc<dyn Clock>,
+    plugins: &[Arc<Plugin>],
+) -> Result<Option<Arc<dyn ModelProvider>>, StartError> {
+    let Some(settings) = &config.model else {
+        for plugin in plugins {
+            if plugin.authority.sample().is_ok_and(|grant| grant.fallback) {
+                tracing::warn!(plugin = %plugin.id(), "`client.sample.fallback` has no effect: no [model] is configured");
+            }
+        }
+        return Ok(None);
+    };
+    Ok(Some(Arc::new(ChatModel::open(settings, clock)?)))
+}

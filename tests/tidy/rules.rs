@@ -1,0 +1,148 @@
+//! The tables of `tests/tidy.rs`: who may depend on whom, what has one place, which names are retired.
+
+/// The host's crates and the crates of ours that each may depend on. Their manifests must say the same, and so must the
+/// table in ARCHITECTURE.md.
+pub(crate) const CRATES: &[(&str, &[&str])] = &[
+    ("policy", &[]),
+    ("platform", &["policy"]),
+    ("runtime", &["policy", "platform"]),
+    ("services", &["policy", "platform", "runtime"]),
+    ("plugins", &["policy", "platform", "runtime"]),
+    ("protocol", &["policy", "runtime"]),
+    ("mcp", &["policy", "platform", "runtime", "services", "plugins", "protocol"]),
+    ("upstream", &["policy", "platform", "runtime", "plugins", "protocol"]),
+    ("agent", &["policy", "platform", "runtime", "upstream"]),
+];
+
+/// Dependencies that only these crates may have.
+pub(crate) const ONLY_CRATES: &[(&[&str], &[&str], &str)] = &[
+    (
+        &["wasmtime", "wasmtime-wasi", "wasmtime-wasi-http"],
+        &["runtime"],
+        "one crate configures and runs wasmtime, so that an update of it is one change",
+    ),
+    (&["landlock", "seccompiler", "libc"], &["platform"], "one crate says what this process gives up"),
+    (&["rmcp"], &["protocol", "mcp", "upstream"], "no other crate knows the protocol's types"),
+    (&["axum"], &["mcp"], "one crate serves HTTP"),
+    (&["rusqlite"], &["platform"], "one crate knows how things are stored"),
+    (
+        &["reqwest", "rustls", "hyper", "hyper-util", "tokio-rustls", "rustls-platform-verifier"],
+        &["platform"],
+        "one crate sends HTTP requests",
+    ),
+    (&["clap", "anyhow", "rustyline", "indicatif"], &["portcullis"], "errors below the command line are typed"),
+];
+
+/// Words of the host that stand in few places only. A place is a file or a folder, below `host/crates/<crate>/src` as
+/// `<crate>/...`, and below `host/src` as `portcullis/...`.
+pub(crate) struct Only {
+    pub(crate) words: &'static [&'static str],
+    pub(crate) places: &'static [&'static str],
+    pub(crate) why: &'static str,
+}
+
+pub(crate) const ONLY: &[Only] = &[
+    Only {
+        words: &["wasmtime", "wasmtime_wasi", "wasmtime_wasi_http"],
+        places: &[
+            "runtime/engine/",
+            "runtime/abi/",
+            "runtime/imports/wasi.rs",
+            "runtime/imports/wasi/",
+            "runtime/imports/http/hooks.rs",
+        ],
+        why: "what a guest may ask is decided in the host's own types",
+    },
+    Only {
+        words: &["landlock", "seccompiler", "libc"],
+        places: &["platform/confine/"],
+        why: "one place says what this process gives up",
+    },
+    Only { words: &["bindgen"], places: &["runtime/abi/"], why: "generated types stay behind one wall" },
+    Only { words: &["rusqlite"], places: &["platform/storage/"], why: "one place knows how things are stored" },
+    Only {
+        words: &["reqwest", "rustls", "hyper", "tokio_rustls", "rustls_platform_verifier", "lookup_host"],
+        places: &["platform/outbound/"],
+        why: "one place decides how other servers are asked",
+    },
+    Only { words: &["print!", "println!"], places: &["portcullis/cli/"], why: "stdout is the MCP wire" },
+    Only {
+        words: &["env::var", "env::var_os", "env::vars"],
+        places: &["portcullis/config/", "portcullis/fuzzing/driver.rs"],
+        why: "one resolved configuration, and a test that is told how long to run",
+    },
+    Only {
+        words: &["Instant::now", "SystemTime::now"],
+        places: &["platform/clock.rs"],
+        why: "time is an input, or tests wait",
+    },
+    Only { words: &["process::exit"], places: &[], why: "it skips every destructor; return an exit code from main" },
+    Only {
+        words: &["anyhow"],
+        places: &["portcullis/cli/", "portcullis/main.rs"],
+        why: "errors below the command line are typed",
+    },
+];
+
+/// `unsafe` is counted in tests too.
+pub(crate) const UNSAFE: &str = "runtime/engine/artifact.rs";
+
+/// Names that the host had and has no more; ARCHITECTURE.md's glossary has the words for what they meant.
+pub(crate) const RETIRED: &[&str] = &[
+    "Lot",
+    "Standing",
+    "Brought",
+    "Reach",
+    "Shelf",
+    "shelf",
+    "Desk",
+    "desk",
+    "Keepers",
+    "keepers",
+    "Matter",
+    "Ruling",
+    "Pile",
+    "Ear",
+    "Tap",
+    "Witness",
+    "witness",
+    "Eyes",
+    "Trail",
+    "Doing",
+    "Going",
+    "Fair",
+    "Seeker",
+    "Pace",
+    "Standstill",
+    "Still",
+    "Remains",
+    "Purse",
+    "purse",
+    "Pot",
+    "Stock",
+    "Beyond",
+    "Together",
+    "Circle",
+    "at_home_in",
+    "Hearer",
+    "confide",
+    "Hall",
+    "Told",
+    "Said",
+    "patience",
+    "hurry",
+    "left_alone",
+    "worth_asking",
+    "sending_by",
+    "steered_by",
+    "keep_with",
+    "recorded_by",
+    "traced_by",
+    "counted_by",
+    "waiting_at_most",
+    "door",
+    "poison",
+    "heavy",
+    "Heavy",
+    "fn of(",
+];
