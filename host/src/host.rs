@@ -133,7 +133,7 @@ impl Host {
         let (audit, loader) = (self.audit.clone(), self.loader.clone());
         self.metrics.on_scrape(move |levels| {
             for plugin in catalog.snapshot().all_plugins() {
-                plugin.metrics.left_alone(plugin.open_circuits(clock.as_ref()).len());
+                plugin.metrics.set_open_circuits(plugin.open_circuits(clock.as_ref()).len());
             }
             if let Some(runner) = runner.upgrade() {
                 runner.update_levels(levels);

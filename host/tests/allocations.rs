@@ -6,7 +6,7 @@
 #![allow(clippy::print_stdout, reason = "the figure is what this test is for")]
 
 use mcp::transport::{HttpOptions, HttpServer, LegacyOptions};
-use mcp::{ServerParts, Server};
+use mcp::{Server, ServerParts};
 use platform::clock::{Clock, SystemClock};
 use platform::storage::SessionStore;
 use policy::{ParkedCallLimits, Principal};
@@ -108,8 +108,8 @@ fn call(connection: &mut TcpStream, id: usize) -> String {
 async fn serve(config: &Config, stop: CancellationToken) -> SocketAddr {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let options = HttpOptions {
-        allowed_hosts: Vec::new(),
-        allowed_origins: Vec::new(),
+        allowed_hosts: config.allowed_hosts.clone(),
+        allowed_origins: config.allowed_origins.clone(),
         max_body: config.max_body,
         legacy: LegacyOptions { max_sessions: 4, poll_after: None },
         authenticator: None,

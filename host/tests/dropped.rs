@@ -8,13 +8,13 @@
 
 use async_trait::async_trait;
 use plugins::calls::{CallRequest, FinishedCall};
+use policy::BudgetUsage;
 use portcullis::config::Config;
 use portcullis::host::Host;
 use runtime::engine::CallError;
-use policy::BudgetUsage;
 use runtime::imports::{
-    Abilities, AgentError, AgentResult, AgentTool, CallContext, CallSink, Chunk, ClientCalls, ClientError, ClientReply, Consent,
-    LogLevel, Origin, OutputError, ProgressReport, QuestionBatch, ReverseCall, Steering, ToolCaller,
+    Abilities, AgentError, AgentResult, AgentTool, CallContext, CallSink, Chunk, ClientCalls, ClientError, ClientReply,
+    Consent, LogLevel, Origin, OutputError, ProgressReport, QuestionBatch, ReverseCall, Steering, ToolCaller,
 };
 use serde_json::{Value, json};
 use std::future::{Future, poll_fn};
@@ -253,7 +253,10 @@ impl Setup {
             steering: Steering::default(),
             parent: None,
         };
-        self.host.runner.call_tool(plugin, plugin.tool("run").unwrap(), &arguments, arguments.to_string(), request).await
+        self.host
+            .runner
+            .call_tool(plugin, plugin.tool("run").unwrap(), &arguments, arguments.to_string(), request)
+            .await
     }
 
     /// Checks that a whole call succeeds.

@@ -77,7 +77,7 @@ def main():
     say("Its next version wants more: it waits, and the one we agreed to goes on")
     asks = {"filesystem": "write", "http": ["POST https://sync.example.com"]}
     published(component, version="0.2.0", description="Reads, writes, syncs files.", requests=asks)
-    if "waits for you" not in Command("plugin update").ended():
+    if "is staged until you accept it" not in Command("plugin update").ended():
         sys.exit("it came in by itself")
     read()
     if "enabled, staged" not in Command("plugin list").ended():

@@ -93,9 +93,9 @@ def review():
     shown = re.sub(r"(size    )[\d.]+ \w+", r"\1...", shown)
     # Which tools built it, and what a language's library imports, is the compiler's business; that all of it is shown is ours.
     shown = re.sub(r"built-with .*\n", "built-with    ...\n", shown)
-    head, imports = shown.split("\nIt imports (without a grant these answer with an error, or with nothing)\n")
+    head, imports = shown.split("\nIt imports (without a grant these return an error or nothing)\n")
     assert head == REVIEW, head
-    imports, asked = imports.split("\n\nWhat of it do you grant?")
+    imports, asked = imports.split("\n\nWhich requests do you grant?")
     named = sorted(re.findall(r"[\w:-]+/[\w-]+@[\w.-]+", imports))
     looked_at = portcullis("check", "--no-compile", "first.wasm").stdout.split("\nimports\n")[1].split("\n\n")[0]
     assert named == sorted(looked_at.split()), (named, looked_at)
@@ -110,16 +110,16 @@ REVIEW = """edition 0\\u{202e}1
   from    file:/.../first.wasm
   digest  sha256:...
   size    ...
-  signed  by nobody: that these are its author's bytes is what the source says
+  signed  by nobody: only the source vouches for its author
 
-It asks for
+It requests
 ! filesystem     read
                    it reads all files of the directories that you name, and no others
 
-look twice (a hint, not a proof: the words below are what models will read)
+suspicious passages (a hint, not a proof; models will read this text)
 ! the description of tool `run` marks text up as instructions: "<|im|>"
 
-claims (nobody has checked them)
+claims (not verified)
   licenses      MIT\\u{1b}[2J\\u{202e}
   source        https://forge.example/edition
   built-with    ...
@@ -138,7 +138,7 @@ prompts
     prompt=A
 """
 
-ASKED = """ What you leave out is refused when the plugin tries it.
+ASKED = """ The others are refused when the plugin uses them.
 
 (1 of 1) It reads all files of the directories that you name, and no others:
   filesystem = [{ host = "DIRECTORY", guest = "/PATH", access = "read" }]
@@ -156,9 +156,9 @@ def no():
     before = tree()
     session = begin()
     session.type("no")
-    shown = session.expect(r"It gets\n(.*?)" + FINAL)[1]
-    assert "nothing: it computes" in shown and "! it is signed by nobody" in shown, shown
-    assert "! look twice at what it says of itself: 1 passages" in shown, shown
+    shown = session.expect(r"Its grants\n(.*?)" + FINAL)[1]
+    assert "nothing: it can only compute" in shown and "! it is not signed" in shown, shown
+    assert "! 1 passages of its text may try to manipulate models" in shown, shown
     session.type("n")
     session.expect("Nothing was installed.")
     assert session.ended() == 1 and tree() == before, tree()
@@ -181,9 +181,9 @@ def nonsense():
     session = begin()
     for said in ("perhaps", "yes please", "1", "\x1b[A", "y\u202ees"):
         session.type(said)
-        session.expect(r"Say n, or edit to write the line yourself\.\n  Grant it\? \[N/edit\] ")
+        session.expect(r"Type n, or edit to write the line yourself\.\n  Grant it\? \[N/edit\] ")
     session.type("y")
-    session.expect(r"something for you to choose.*?Grant it\? \[N/edit\] ")
+    session.expect(r"You must choose a value.*?Grant it\? \[N/edit\] ")
     session.type("n")
     session.expect(FINAL)
     session.type("sure")
@@ -197,7 +197,7 @@ def end_of_input():
     before = tree()
     session = begin()
     session.press(b"\x04")
-    session.expect("nobody answers any more: nothing was changed")
+    session.expect("no answer at the terminal: nothing was changed")
     assert session.ended() == 1 and tree() == before, tree()
     session = begin()
     session.type("n")
@@ -224,7 +224,7 @@ def edit():
     for line, why in (
         ("filesystem = [", "is not a grant"),
         ("network = true", "unknown field `network`"),
-        ('env = ["TZ"]', "`env` would have no effect: the plugin does not ask for it"),
+        ('env = ["TZ"]', "`env` would have no effect: the plugin does not request it"),
     ):
         session.type("edit")
         session.expect("The line, or nothing to leave it out: ")
@@ -233,7 +233,7 @@ def edit():
     session.type("e")
     session.expect("The line, or nothing to leave it out: ")
     session.type("")
-    shown = session.expect(r"It gets\n(.*?)" + FINAL)[1]
+    shown = session.expect(r"Its grants\n(.*?)" + FINAL)[1]
     assert "nothing" in shown, shown
     session.type("n")
     assert session.ended() == 1
@@ -241,7 +241,7 @@ def edit():
     session.type("edit")
     session.expect("nothing to leave it out: ")
     session.type(GRANT)
-    shown = session.expect(r"It gets\n(.*?)" + FINAL)[1]
+    shown = session.expect(r"Its grants\n(.*?)" + FINAL)[1]
     assert f"  {GRANT}\n" in shown, shown
     session.type("Y")
     session.expect(r"\[plugins\.edition\] is installed and enabled")
@@ -266,14 +266,14 @@ def long_review():
     lines = shown.splitlines()
     assert all(f"  tool{n:03}" in lines for n in range(110)), shown
     last = lines[-20:]
-    assert "It gets" in last and "! it is signed by nobody" in last, last
+    assert "Its grants" in last and "! it is not signed" in last, last
     session.type("n")
     assert session.ended() == 1
 
 
 def claims():
     session = Session("plugin", "install", sys.argv[2], "--name", "claimed")
-    shown = session.expect(r"claims \(nobody has checked them\)\n(.*?)\n\n")[1]
+    shown = session.expect(r"claims \(not verified\)\n(.*?)\n\n")[1]
     lines = [line for line in shown.splitlines() if "built-with" not in line]
     assert lines == [
         "  licenses      MIT\\u{1b}[2J\\u{202e} (says the component)",
@@ -292,7 +292,7 @@ def claims():
         session = Session("plugin", *arguments)
         assert session.ended() == 0
         assert "MIT" in session.seen, session.seen
-        assert "look twice" in session.seen, session.seen
+        assert "suspicious" in session.seen, session.seen
     assert "free (says the registry)" in session.seen, session.seen
 
 
@@ -312,21 +312,21 @@ def accept():
     session = Session("plugin", "update", "moving")
     assert session.ended() == 0
     shown = session.seen
-    assert "waits for you; the old version stays until then" in shown, shown
+    assert "is staged until you accept it; the old version stays until then" in shown, shown
     difference(shown)
     before = tree()
     for answer, status in (("", 1), ("n", 1), ("\x04", 1)):
         session = Session("plugin", "accept", "moving")
-        difference(session.expect(r"^(.*?)Take it up\? \[y/N\] ")[1])
+        difference(session.expect(r"^(.*?)Accept it\? \[y/N\] ")[1])
         session.press(answer.encode() if answer == "\x04" else answer.encode() + b"\r")
         session.expect("The old version stays")
         assert session.ended() == status and tree() == before, tree()
     session = Session("plugin", "accept", "moving")
-    session.expect(r"Take it up\? \[y/N\] ")
+    session.expect(r"Accept it\? \[y/N\] ")
     session.press(b"\x03")
     assert session.ended() == -signal.SIGINT and tree() == before, tree()
     session = Session("plugin", "accept", "moving")
-    session.expect(r"Take it up\? \[y/N\] ")
+    session.expect(r"Accept it\? \[y/N\] ")
     session.type("y")
     session.expect("is updated")
     assert session.ended() == 0 and "staged" not in tree()[0]
@@ -342,7 +342,7 @@ def difference(shown):
         "    claims licenses: MIT\\u{1b}[2J\\u{202e} -> GPL-3.0-only",
         "      - tool run description: tool=A",
         "      + tool run description: <|im|>",
-        "look twice (a hint, not a proof: the words below are what models will read)",
+        "suspicious passages (a hint, not a proof; models will read this text)",
         '! the description of tool `run` marks text up as instructions: "<|im|>"',
     ):
         assert words in lines, (words, shown)
@@ -352,7 +352,7 @@ def remove():
     before = tree()
     for answer in ("", "n", "what"):
         session = Session("plugin", "remove", "moving")
-        session.expect(r"Remove \[plugins\.moving\], with its grants and all that it kept\? \[y/N\] ")
+        session.expect(r"Remove \[plugins\.moving\], with its grants and its data\? \[y/N\] ")
         session.type(answer)
         if answer == "what":
             session.expect(r"y or n; Enter means no\.\n.*?\[y/N\] ")

@@ -144,7 +144,7 @@ def questions(terminal, opened):
     terminal.expect(r"is done\n    │ accepted" if "opened" in told else r"opened: https://example\.com/page\?q=1")
     wait_for(lambda: os.path.exists(opened))
     terminal.type('call ask__run {"path": "sample"}')
-    number = terminal.expect(r"\[(\d+)\] demo[^\n]*asks a model, and you have none")[1]
+    number = terminal.expect(r"\[(\d+)\] demo[^\n]*asks a model, but none is configured")[1]
     terminal.type(f"answer {number} Lutetia")
     terminal.expect(r"is done\n    │ [^\n]*Lutetia")
 

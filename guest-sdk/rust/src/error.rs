@@ -2,9 +2,7 @@
 
 use std::fmt;
 
-use crate::agent_tools::AgentError;
 use crate::bindings::portcullis::plugin::types as wit;
-use crate::output::OutputError;
 use crate::{Denial, Exhaustion};
 
 /// A failed call. Any other error that implements `Display` becomes [`ToolError::Failed`] with its text.
@@ -60,28 +58,6 @@ impl From<Denial> for ToolError {
 impl From<Exhaustion> for ToolError {
     fn from(exhaustion: Exhaustion) -> Self {
         Self::Exhausted(exhaustion)
-    }
-}
-
-impl From<AgentError> for ToolError {
-    fn from(error: AgentError) -> Self {
-        match error {
-            AgentError::Denied(denial) => Self::Denied(denial),
-            AgentError::Exhausted(exhaustion) => Self::Exhausted(exhaustion),
-            AgentError::Cancelled => Self::Cancelled,
-            AgentError::NotSupported(_) => Self::Unsupported(error.to_string()),
-            _ => Self::Failed(error.to_string()),
-        }
-    }
-}
-
-impl From<OutputError> for ToolError {
-    fn from(error: OutputError) -> Self {
-        match error {
-            OutputError::Closed => Self::Cancelled,
-            OutputError::Exhausted(exhaustion) => Self::Exhausted(exhaustion),
-            OutputError::Invalid(_) => Self::Failed(error.to_string()),
-        }
     }
 }
 

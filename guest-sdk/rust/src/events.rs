@@ -14,28 +14,17 @@
 //! }
 //! ```
 
-use std::fmt;
-
 use serde::Serialize;
 
-use crate::{Denial, Exhaustion, ToolError, imports};
+use crate::imports;
 
-/// Why an event was not added.
-#[derive(Clone, Debug, PartialEq)]
-pub enum EventError {
-    /// Not granted.
-    Denied(Denial),
-    /// The name or payload cannot be; says why.
-    Invalid(String),
-    /// Too many events in too short a time, or too large.
-    Exhausted(Exhaustion),
-}
+pub use crate::host_types::events::EventError;
 
 /// Adds an event to the inbox of the call's principal. `name` is made of dotted words, such as `policy.effective`;
 /// `payload` is written as JSON.
 ///
 /// # Errors
-/// See [`EventError`]; `?` ends the call with the matching [`ToolError`].
+/// See [`EventError`]; `?` ends the call with the matching [`ToolError`](crate::ToolError).
 pub fn emit(name: &str, payload: &impl Serialize) -> Result<(), EventError> {
     imports::emit_event(name, &json(payload)?, None).map(|_| ())
 }
@@ -51,26 +40,4 @@ pub fn emit_once(name: &str, dedupe_key: &str, payload: &impl Serialize) -> Resu
 fn json(payload: &impl Serialize) -> Result<String, EventError> {
     let invalid = |error| EventError::Invalid(format!("the payload cannot be written as JSON: {error}"));
     serde_json::to_string(payload).map_err(invalid)
-}
-
-impl fmt::Display for EventError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Denied(denial) => write!(f, "denied: {denial}"),
-            Self::Invalid(why) => write!(f, "the event cannot be sent: {why}"),
-            Self::Exhausted(exhaustion) => exhaustion.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for EventError {}
-
-impl From<EventError> for ToolError {
-    fn from(error: EventError) -> Self {
-        match error {
-            EventError::Denied(denial) => Self::Denied(denial),
-            EventError::Exhausted(exhaustion) => Self::Exhausted(exhaustion),
-            EventError::Invalid(_) => Self::Failed(error.to_string()),
-        }
-    }
 }

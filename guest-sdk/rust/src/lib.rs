@@ -26,6 +26,7 @@ mod error;
 pub mod events;
 pub mod filesystem;
 mod form;
+mod host_types;
 pub mod http;
 mod imports;
 pub mod log;

@@ -1,19 +1,8 @@
 //! Output while a call is still running.
 
-use std::fmt;
+use crate::{Content, IntoContent, imports};
 
-use crate::{Content, Exhaustion, IntoContent, imports};
-
-/// Why a chunk was not sent.
-#[derive(Clone, Debug, PartialEq)]
-pub enum OutputError {
-    /// Nobody will read any more: the call was cancelled. Stop soon.
-    Closed,
-    /// The chunk would exceed the call's ceiling on bytes or number of chunks.
-    Exhausted(Exhaustion),
-    /// The content cannot be sent as it is; says why.
-    Invalid(String),
-}
+pub use crate::host_types::output::OutputError;
 
 /// Sends one piece of content as a chunk and returns the chunk's number, counted from 0.
 ///
@@ -38,15 +27,3 @@ where
     let contents: Vec<Content> = contents.into_iter().map(IntoContent::into_content).collect();
     imports::emit(contents)
 }
-
-impl fmt::Display for OutputError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Closed => f.write_str("nobody reads the output any more"),
-            Self::Exhausted(exhaustion) => exhaustion.fmt(f),
-            Self::Invalid(why) => write!(f, "the content cannot be sent: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for OutputError {}

@@ -15,24 +15,13 @@
 //! }
 //! ```
 
-use std::fmt;
 use std::time::Duration;
 
 use crate::bindings::portcullis::plugin::publish as wit;
-use crate::{Denial, Exhaustion, ResourceBody, Role, ToolError, imports};
+use crate::host_types::publish::no_attributes;
+use crate::{ResourceBody, Role, imports};
 
-/// Why something was not published or removed.
-#[derive(Clone, Debug, PartialEq)]
-pub enum PublishError {
-    /// Not granted.
-    Denied(Denial),
-    /// The path, name or attributes cannot be; says why.
-    Invalid(String),
-    /// The principal's share of stored bytes or items is used up.
-    Exhausted(Exhaustion),
-    /// Nothing is published under this path or name by this plugin for this principal.
-    NotFound,
-}
+pub use crate::host_types::publish::PublishError;
 
 /// Where a resource is to be. `path` is made of segments of `[A-Za-z0-9._-]` with `/` between them, at most 128
 /// characters.
@@ -92,11 +81,6 @@ impl Place {
     }
 }
 
-pub(crate) fn no_attributes() -> wit::Attributes {
-    let (title, description, mime_type) = (None, None, None);
-    wit::Attributes { title, description, mime_type, audience: Vec::new(), priority: None, ttl_ms: None }
-}
-
 /// A resource to be published.
 #[must_use = "nothing is published before `put` or `append`"]
 #[derive(Clone, Debug)]
@@ -146,7 +130,7 @@ impl Resource {
     /// Creates or replaces the resource and returns its URI.
     ///
     /// # Errors
-    /// See [`PublishError`]; `?` ends the call with the matching [`ToolError`].
+    /// See [`PublishError`]; `?` ends the call with the matching [`ToolError`](crate::ToolError).
     pub fn put(self) -> Result<String, PublishError> {
         imports::put_resource(&self.path, self.body, self.attributes)
     }
@@ -209,7 +193,7 @@ impl Prompt {
     /// Creates or replaces the prompt.
     ///
     /// # Errors
-    /// See [`PublishError`]; `?` ends the call with the matching [`ToolError`].
+    /// See [`PublishError`]; `?` ends the call with the matching [`ToolError`](crate::ToolError).
     pub fn put(self) -> Result<(), PublishError> {
         imports::put_prompt(self.0)
     }
@@ -217,27 +201,4 @@ impl Prompt {
 
 fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}
-
-impl fmt::Display for PublishError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Denied(denial) => write!(f, "denied: {denial}"),
-            Self::Invalid(why) => write!(f, "cannot be published: {why}"),
-            Self::Exhausted(exhaustion) => exhaustion.fmt(f),
-            Self::NotFound => f.write_str("nothing is published under this name"),
-        }
-    }
-}
-
-impl std::error::Error for PublishError {}
-
-impl From<PublishError> for ToolError {
-    fn from(error: PublishError) -> Self {
-        match error {
-            PublishError::Denied(denial) => Self::Denied(denial),
-            PublishError::Exhausted(exhaustion) => Self::Exhausted(exhaustion),
-            PublishError::Invalid(_) | PublishError::NotFound => Self::Failed(error.to_string()),
-        }
-    }
 }

@@ -13,37 +13,21 @@
 //! }
 //! ```
 
-use std::fmt;
-
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::{Denial, Exhaustion, ToolError, imports};
+use crate::imports;
 
 pub use crate::bindings::portcullis::plugin::state::Entry;
+pub use crate::host_types::state::StateError;
 
 /// How often [`update`] tries again when others change the same value. Each time somebody else got on.
 const ATTEMPTS: u32 = 32;
 
-/// Why a value was not kept or found.
-#[derive(Clone, Debug, PartialEq)]
-pub enum StateError {
-    /// Not granted.
-    Denied(Denial),
-    /// Not a key, which is 1 to 256 bytes of `[A-Za-z0-9._:/-]`, or a value that is no JSON; says why.
-    Invalid(String),
-    /// What may be kept for this principal is used up.
-    Exhausted(Exhaustion),
-    /// Somebody else changed it meanwhile.
-    Conflict,
-    /// The host could not keep or find it.
-    Failed(String),
-}
-
 /// The value under a key, if there is one.
 ///
 /// # Errors
-/// See [`StateError`]; `?` ends the call with the matching [`ToolError`].
+/// See [`StateError`]; `?` ends the call with the matching [`ToolError`](crate::ToolError).
 pub fn get(key: &str) -> Result<Option<Entry>, StateError> {
     imports::get_state(key)
 }
@@ -138,29 +122,5 @@ impl Entry {
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, StateError> {
         serde_json::from_slice(&self.value)
             .map_err(|error| StateError::Invalid(format!("what is kept is not what was expected: {error}")))
-    }
-}
-
-impl fmt::Display for StateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Denied(denial) => write!(f, "denied: {denial}"),
-            Self::Invalid(why) => write!(f, "it cannot be kept or read: {why}"),
-            Self::Exhausted(exhaustion) => exhaustion.fmt(f),
-            Self::Conflict => f.write_str("somebody else changed it meanwhile"),
-            Self::Failed(why) => write!(f, "nothing is kept: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for StateError {}
-
-impl From<StateError> for ToolError {
-    fn from(error: StateError) -> Self {
-        match error {
-            StateError::Denied(denial) => Self::Denied(denial),
-            StateError::Exhausted(exhaustion) => Self::Exhausted(exhaustion),
-            StateError::Invalid(_) | StateError::Conflict | StateError::Failed(_) => Self::Failed(error.to_string()),
-        }
     }
 }

@@ -4,7 +4,7 @@ use super::options::ConfigFile;
 use crate::config::Config;
 use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
-use platform::audit::{self, JournalEntry, EntryFilter, Head};
+use platform::audit::{self, EntryFilter, Head, JournalEntry};
 use platform::clock::{Clock, SystemClock};
 use platform::telemetry::printable;
 use std::io::Write;
@@ -18,7 +18,7 @@ const FOLLOW_INTERVAL: Duration = Duration::from_millis(250);
 const COLUMNS: [&str; 9] = ["seq", "time", "event", "principal", "plugin", "digest", "call", "parent", "hash"];
 
 #[derive(Subcommand)]
-pub(super) enum Audit {
+pub(super) enum AuditCommand {
     /// Print the last records.
     Tail(Tail),
     /// Verify that no record was changed, removed, moved or cut off.
@@ -87,7 +87,7 @@ enum Format {
     Csv,
 }
 
-impl Audit {
+impl AuditCommand {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
         match self {
             Self::Tail(command) => command.run().await?,
@@ -171,7 +171,9 @@ fn parse_time(text: &str) -> anyhow::Result<Duration> {
         return Ok(SystemClock.unix().saturating_sub(ago));
     }
     let time = humantime::parse_rfc3339_weak(text).ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    time.with_context(|| format!("`{text}` is not a time; write a time such as 2026-11-22T06:00:00Z, or an age such as 24h"))
+    time.with_context(|| {
+        format!("`{text}` is not a time; write a time such as 2026-11-22T06:00:00Z, or an age such as 24h")
+    })
 }
 
 /// A record as a line for people.

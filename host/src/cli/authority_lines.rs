@@ -148,7 +148,8 @@ mod tests {
             scratch = {}
             flows = ["client -> host-model"]
         "#;
-        let keys: Vec<_> = effective_grant_lines(&toml::from_str(grants).unwrap(), &[]).into_iter().map(|(key, _)| key).collect();
+        let keys: Vec<_> =
+            effective_grant_lines(&toml::from_str(grants).unwrap(), &[]).into_iter().map(|(key, _)| key).collect();
         assert_eq!(keys[..13], expected[1..]);
         assert_eq!(keys[13..], ["flows"]);
     }

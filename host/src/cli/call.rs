@@ -1,8 +1,8 @@
 //! `portcullis call`.
 
+use super::options::ConfigFile;
 use super::prompt::TerminalClient;
 use super::terminal::{TerminalSink, usage_line};
-use super::options::ConfigFile;
 use super::text::{content_to_text, printable_lines};
 use crate::config::Config;
 use crate::host::{self, Host};

@@ -8,9 +8,9 @@ use crate::host;
 use futures::{StreamExt, stream};
 use platform::clock::SystemClock;
 use plugins::install::{PluginSource, PluginSources};
-use plugins::package::{self, Digest, PackageError};
 use plugins::loading::{ExaminedComponent, Loader};
 use plugins::offer::definitions_digest;
+use plugins::package::{self, Digest, PackageError};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -73,7 +73,11 @@ impl Check {
     async fn read(&self, reference: &str) -> anyhow::Result<ComponentToCheck> {
         let path = Path::new(reference);
         if path.is_file() {
-            return Ok(ComponentToCheck { location: reference.to_owned(), signature: None, bytes: package::read_file(path)? });
+            return Ok(ComponentToCheck {
+                location: reference.to_owned(),
+                signature: None,
+                bytes: package::read_file(path)?,
+            });
         }
         let found = PluginSources::new(self.file.load_or_empty()?.sources).fetch(reference).await?;
         let signature = match &found.signer {

@@ -5,7 +5,7 @@ use crate::config::Config;
 use anyhow::Context;
 use plugins::install::{Lockfile, lockfile_path};
 use plugins::package;
-use policy::{Authority, Digest, Grants, Limits, HostEnvironment, PluginId, PluginSpec, Requests};
+use policy::{Authority, Digest, Grants, HostEnvironment, Limits, PluginId, PluginSpec, Requests};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use toml_edit::{Document, Item};

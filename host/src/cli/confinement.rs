@@ -16,7 +16,8 @@ pub(super) fn confinement_needs(config: &Config, file: &Path) -> ConfineSettings
         let _ = DirBuilder::new().recursive(true).mode(0o700).create(folder);
     }
     let specs = || config.plugins.iter().chain(&config.agent);
-    let mut needs = ConfineSettings { write: own, programs: config.runs_upstream_programs(), ..ConfineSettings::default() };
+    let mut needs =
+        ConfineSettings { write: own, programs: config.runs_upstream_programs(), ..ConfineSettings::default() };
     // Grants the folder, since files are replaced by new ones of the same name.
     let named = [Some(file), config.auth.keys.as_deref(), config.stand_in_tools.as_deref()].into_iter().flatten();
     let named = named.chain(config.model.iter().filter_map(|model| model.key_file.as_deref()));

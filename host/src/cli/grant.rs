@@ -1,7 +1,7 @@
 //! `portcullis grant` and `portcullis revoke`.
 
-use super::plugin::RUNNING;
 use super::configured_plugin::ConfiguredPlugin;
+use super::plugin::RUNNING;
 use crate::config::{Config, ConfigEditor, GrantLine};
 use crate::host;
 use anyhow::{Context, ensure};
@@ -51,7 +51,8 @@ impl Grant {
 impl Revoke {
     pub(super) fn run(self) -> anyhow::Result<ExitCode> {
         let wrong = |why| anyhow::anyhow!("`{}`: {why}", printable(&self.line));
-        GrantChange { given: false, line: GrantLine::parse_or_key(&self.line).map_err(wrong)? }.make(&self.plugin, &self.file)
+        GrantChange { given: false, line: GrantLine::parse_or_key(&self.line).map_err(wrong)? }
+            .make(&self.plugin, &self.file)
     }
 }
 

@@ -2,12 +2,13 @@
 #![allow(clippy::print_stdout, reason = "commands other than `serve` print to stdout for people")]
 
 mod agent;
-mod prompt;
 mod audit;
 mod authority_lines;
 mod call;
 mod check;
 mod config;
+mod configured_plugin;
+mod confinement;
 mod forms;
 mod grant;
 mod key;
@@ -15,12 +16,11 @@ mod layout;
 mod options;
 mod plugin;
 mod policy;
+mod prompt;
 mod serve;
 mod show;
-mod confinement;
-mod configured_plugin;
-mod text;
 mod terminal;
+mod text;
 
 pub use text::printable_lines;
 
@@ -45,7 +45,7 @@ enum Command {
     Agent(Box<agent::Agent>),
     /// Install, update and inspect plugins.
     #[command(subcommand)]
-    Plugin(plugin::Plugin),
+    Plugin(plugin::PluginCommand),
     /// Add a grant to a plugin.
     Grant(grant::Grant),
     /// Remove a grant from a plugin.
@@ -57,7 +57,7 @@ enum Command {
     Check(check::Check),
     /// Read and verify the audit journal.
     #[command(subcommand)]
-    Audit(audit::Audit),
+    Audit(audit::AuditCommand),
     /// Create API keys for clients over HTTP.
     #[command(subcommand)]
     Key(key::Key),

@@ -106,8 +106,8 @@ fn show(subject: &ConfiguredPlugin, machine: &HostEnvironment) -> anyhow::Result
         }
     };
     let authority = Authority::new(subject.id.clone(), &requests, &subject.grants).with_environment(machine);
-    let (wanted, given) = (request_lines(&requests), subject.grant_lines());
-    let mut keys: Vec<&str> = wanted.iter().chain(&given).map(|(key, _)| *key).collect();
+    let (requested, granted) = (request_lines(&requests), subject.grant_lines());
+    let mut keys: Vec<&str> = requested.iter().chain(&granted).map(|(key, _)| *key).collect();
     keys.dedup();
     let mut seen = Vec::new();
     for key in keys {
@@ -118,19 +118,19 @@ fn show(subject: &ConfiguredPlugin, machine: &HostEnvironment) -> anyhow::Result
         let with_key = |lines: &[(&'static str, String)]| -> Vec<String> {
             lines.iter().filter(|(own, _)| *own == key).map(|(_, what)| printable(what).into_owned()).collect()
         };
-        let (wanted, given) = (with_key(&wanted), with_key(&given));
+        let (requested, granted) = (with_key(&requested), with_key(&granted));
         println!("  {key}");
-        if wanted.is_empty() && key != "flows" {
+        if requested.is_empty() && key != "flows" {
             println!("    requested  nothing");
         }
-        for what in &wanted {
+        for what in &requested {
             println!("    requested  {what}");
         }
-        for (at, what) in given.iter().enumerate() {
-            let place = subject.grant_location(key, (given.len() > 1).then_some(at)).unwrap_or_default();
+        for (at, what) in granted.iter().enumerate() {
+            let place = subject.grant_location(key, (granted.len() > 1).then_some(at)).unwrap_or_default();
             println!("    granted    {what}  ({place})");
         }
-        let effect = match (wanted.is_empty(), given.is_empty()) {
+        let effect = match (requested.is_empty(), granted.is_empty()) {
             _ if !known => continue,
             (_, true) => "no, since nothing is granted".to_owned(),
             (true, false) if key != "flows" => "no, since the plugin does not request it".to_owned(),

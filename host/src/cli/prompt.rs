@@ -4,7 +4,7 @@ use super::forms;
 use super::text::printable_lines;
 use async_trait::async_trait;
 use platform::telemetry::printable;
-use runtime::imports::{Abilities, CheckedQuestion, ClientCalls, ClientError, Consent, QuestionBatch, ClientReply};
+use runtime::imports::{Abilities, CheckedQuestion, ClientCalls, ClientError, ClientReply, Consent, QuestionBatch};
 use serde_json::Value;
 use std::io::{BufRead, IsTerminal, Write};
 
@@ -18,18 +18,18 @@ impl ClientCalls for TerminalClient {
         Abilities { form: is_terminal, url: is_terminal, ..Abilities::default() }
     }
 
-    async fn ask(&self, inquiry: QuestionBatch) -> Result<Vec<ClientReply>, ClientError> {
+    async fn ask(&self, batch: QuestionBatch) -> Result<Vec<ClientReply>, ClientError> {
         let asking = move || {
-            let plugin = &inquiry.plugin.name;
-            inquiry.questions.iter().map(|(_, asked)| put(plugin, asked)).collect()
+            let plugin = &batch.plugin.name;
+            batch.questions.iter().map(|(_, question)| ask(plugin, question)).collect()
         };
         // No time limit, since a person answers.
         tokio::task::spawn_blocking(asking).await.map_err(|error| ClientError::Failed(error.to_string()))
     }
 }
 
-fn put(plugin: &str, asked: &CheckedQuestion) -> ClientReply {
-    match asked {
+fn ask(plugin: &str, question: &CheckedQuestion) -> ClientReply {
+    match question {
         CheckedQuestion::Form { message, schema } => {
             eprintln!("\n{plugin} asks: {}", printable_lines(message));
             match serde_json::from_str::<Value>(schema.text()) {
@@ -51,7 +51,9 @@ fn put(plugin: &str, asked: &CheckedQuestion) -> ClientReply {
                 None => ClientReply::Url(Consent::Cancel),
             }
         }
-        CheckedQuestion::Sample(_) | CheckedQuestion::Roots => ClientReply::Failed("nobody at a terminal can answer that".into()),
+        CheckedQuestion::Sample(_) | CheckedQuestion::Roots => {
+            ClientReply::Failed("nobody at a terminal can answer that".into())
+        }
     }
 }
 

@@ -5,10 +5,10 @@ use super::options::ConfigFile;
 use crate::config::Config;
 use crate::host::{self, Host};
 use anyhow::Context;
-use mcp::transport::{HttpOptions, HttpServer, LegacyOptions, serve_metrics, serve_account_pages, serve_stdio};
-use mcp::{StandInTools, ParkedCalls, ServerParts, Server};
+use mcp::transport::{HttpOptions, HttpServer, LegacyOptions, serve_account_pages, serve_metrics, serve_stdio};
+use mcp::{ParkedCalls, Server, ServerParts, StandInTools};
 use platform::clock::{Clock, SystemClock};
-use platform::confine::{self, Confinement, ConfineSettings};
+use platform::confine::{self, ConfineSettings, Confinement};
 use platform::identity::Authenticator;
 use platform::storage::SessionStore;
 use policy::Principal;
@@ -122,7 +122,9 @@ impl Serving {
         };
         match http {
             // Each request names its principal, if authentication is on.
-            Some((http, storage)) => http.serve(server(Principal::anonymous()), storage, clock, stop, force_stop).await?,
+            Some((http, storage)) => {
+                http.serve(server(Principal::anonymous()), storage, clock, stop, force_stop).await?
+            }
             // Only the user who started the server can reach it.
             None => {
                 if let Some(broker) = broker {
@@ -142,7 +144,11 @@ fn read_stand_in_tools(file: &Path) -> anyhow::Result<StandInTools> {
     StandInTools::parse(&text).map_err(|why| anyhow::anyhow!("[ask] {}: {why}", file.display()))
 }
 
-fn http_options(config: &Config, broker: Option<Arc<ConnectionBroker>>, clock: Arc<dyn Clock>) -> anyhow::Result<HttpOptions> {
+fn http_options(
+    config: &Config,
+    broker: Option<Arc<ConnectionBroker>>,
+    clock: Arc<dyn Clock>,
+) -> anyhow::Result<HttpOptions> {
     if let (Some(broker), Some(public)) = (&broker, &config.public) {
         broker.set_public_url(public.url().clone());
     }

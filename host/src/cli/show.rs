@@ -4,9 +4,9 @@ use super::text::group_digits;
 use super::{authority_lines, layout};
 use bytesize::ByteSize;
 use platform::telemetry::printable;
-use plugins::package::{Claims, Digest, Inspection};
 use plugins::catalog::Plugin;
 use plugins::offer::{Suspicion, find_suspicions};
+use plugins::package::{Claims, Digest, Inspection};
 use policy::Metering;
 use runtime::imports::{Offer, Prompt, ResourceInfo, ResourceTemplate, Tool};
 

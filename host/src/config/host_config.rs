@@ -19,8 +19,8 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
-use upstream::UpstreamSettings;
 use std::time::Duration;
+use upstream::UpstreamSettings;
 
 /// Bounds the memory and the parsing time of one request.
 const MAX_BODY: ByteSize = ByteSize::mib(4);

@@ -4,7 +4,7 @@ use super::error::ConfigError;
 use super::host_config::Config;
 use super::resolve::Resolver;
 use super::tables::PluginTable;
-use plugins::install::{InstalledPlugin, Lockfile, ComponentStore};
+use plugins::install::{ComponentStore, InstalledPlugin, Lockfile};
 use policy::{PluginId, PluginSpec, Side};
 use std::path::Path;
 
@@ -39,12 +39,17 @@ impl Config {
     }
 
     /// The specification of an installed plugin, with component and definitions pinned.
-    pub fn installed_plugin(&self, lockfile: &Path, id: &PluginId, entry: &InstalledPlugin) -> Result<PluginSpec, ConfigError> {
+    pub fn installed_plugin(
+        &self,
+        lockfile: &Path,
+        id: &PluginId,
+        entry: &InstalledPlugin,
+    ) -> Result<PluginSpec, ConfigError> {
         let resolver = Resolver { file: lockfile, folder: lockfile.parent().unwrap_or(lockfile) };
-        let state = self
-            .state
-            .as_deref()
-            .ok_or_else(|| resolver.error(id.table(), "there is no state folder for its component: set PORTCULLIS_STATE or server.state"))?;
+        let state = self.state.as_deref().ok_or_else(|| {
+            resolver
+                .error(id.table(), "there is no state folder for its component: set PORTCULLIS_STATE or server.state")
+        })?;
         let table = PluginTable {
             source: ComponentStore::component_path(state, &entry.installed.digest),
             digest: Some(entry.installed.digest.clone()),

@@ -131,7 +131,9 @@ impl Resolver<'_> {
                 return Err(fail("the name must be 1 to 32 of A-Z a-z 0-9 - _, without `__`".into()));
             }
             if tables.plugins.contains_key(name) || tables.agent.contains_key(name) {
-                return Err(fail("a plugin has the same name, but names must be unique: they are part of tool names".into()));
+                return Err(fail(
+                    "a plugin has the same name, but names must be unique: they are part of tool names".into(),
+                ));
             }
             resolve_upstream(name, settings.clone(), self.folder).map_err(fail)
         };
@@ -140,11 +142,7 @@ impl Resolver<'_> {
 }
 
 /// Resolves the settings of an upstream server. Paths are relative to `folder`.
-pub fn resolve_upstream(
-    name: &str,
-    mut settings: UpstreamSettings,
-    folder: &Path,
-) -> Result<UpstreamSettings, String> {
+pub fn resolve_upstream(name: &str, mut settings: UpstreamSettings, folder: &Path) -> Result<UpstreamSettings, String> {
     settings.key_file = settings.key_file.map(|file| folder.join(expand_home(&file)));
     settings.with_name(name, inherited())
 }

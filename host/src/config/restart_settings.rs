@@ -54,8 +54,9 @@ mod tests {
 
     #[test]
     fn reloaded_settings_are_ignored() {
-        let old =
-            RestartSettings::parse("[server]\nreload = true\nstate = \"a\"\n[secrets]\nk.env = \"K\"\n[plugins.a]\nsource = \"a\"");
+        let old = RestartSettings::parse(
+            "[server]\nreload = true\nstate = \"a\"\n[secrets]\nk.env = \"K\"\n[plugins.a]\nsource = \"a\"",
+        );
         let same = "[server]\nstate = \"a\"\nreload = true\nwithdrawn = []\n[secrets.k]\nenv = \"K\"\n[agent.b]\nsource = \"b\"\n[sources.x]\n";
         assert!(old.changed_keys(&RestartSettings::parse(same)).is_empty());
         let other = "[server]\nstate = \"b\"\nhttp = \"[::1]:1\"\n[model]\nurl = \"x\"\n";

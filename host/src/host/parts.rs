@@ -33,7 +33,10 @@ pub fn open_audit(config: &Config) -> Result<Audit, StartError> {
 }
 
 /// Starts the exporter of spans, if a collector is configured.
-pub(super) fn start_tracer(config: &Config, clock: Arc<dyn Clock>) -> Result<(Tracer, Option<SpanExporter>), StartError> {
+pub(super) fn start_tracer(
+    config: &Config,
+    clock: Arc<dyn Clock>,
+) -> Result<(Tracer, Option<SpanExporter>), StartError> {
     let Some(endpoint) = &config.telemetry.otlp else { return Ok((Tracer::default(), None)) };
     let (tracer, finished_spans) = Tracer::new(move || clock.unix());
     let exporter = SpanExporter::start(OutboundClient::new()?, endpoint, tracer.clone(), finished_spans);

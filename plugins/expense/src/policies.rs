@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::{receipts, table};
+use crate::{submissions, table};
 
 /// The event, by its name.
 const EFFECTIVE: &str = "policy.effective";
@@ -24,7 +24,7 @@ pub(crate) struct Checked {
 /// Tells of each policy that takes effect the day after.
 pub(crate) fn check(now: &str) -> Result<Checked, ToolError> {
     let folder = table::folder()?;
-    let pending = receipts::open(&folder)?.len();
+    let pending = submissions::open(&folder)?.len();
     let mut checked = Checked { told: Vec::new(), known: Vec::new(), pending };
     for [id, effective, what] in table::read(&folder.join("policies.csv"), ["id", "effective", "what"])? {
         if !is_day_before(now, &effective)? {

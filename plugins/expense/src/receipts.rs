@@ -1,4 +1,4 @@
-//! Receipts, and which of them are still open.
+//! The table of receipts.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use portcullis_guest::ToolError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{submissions, table};
+use crate::table;
 
 /// A receipt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -17,20 +17,17 @@ pub(crate) struct Receipt {
     pub(crate) cents: u64,
 }
 
-/// Those that nobody has submitted, in the table's order.
-pub(crate) fn open(folder: &Path) -> Result<Vec<Receipt>, ToolError> {
-    let submitted = submissions::submitted(folder)?;
+/// All receipts, in the table's order.
+pub(crate) fn all(folder: &Path) -> Result<Vec<Receipt>, ToolError> {
     let path = folder.join("receipts.csv");
-    let mut open = Vec::new();
+    let mut all = Vec::new();
     for [id, date, what, cents] in table::read(&path, ["id", "date", "what", "cents"])? {
         let cents = cents.parse().map_err(|_| {
             ToolError::failed(format_args!("`{}`: the amount of {id} is not a whole number of cents", path.display()))
         })?;
-        if !submitted.contains(&id) {
-            open.push(Receipt { id, date, what, cents });
-        }
+        all.push(Receipt { id, date, what, cents });
     }
-    Ok(open)
+    Ok(all)
 }
 
 /// `84.00`

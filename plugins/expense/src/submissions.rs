@@ -1,4 +1,4 @@
-//! What was submitted: a file each, named after who did it and under which key, so that a key can be used only once.
+//! Submissions: a file each, named after principal and key, so that a key can be used only once.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,7 +10,7 @@ use portcullis_guest::filesystem::explain;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::receipts::Receipt;
+use crate::receipts::{self, Receipt};
 
 const ENDING: &str = ".submission.json";
 
@@ -57,8 +57,16 @@ pub(crate) fn make(place: &Path, call: &str, submission: &Submission) -> Result<
     }
 }
 
-/// The receipts of all submissions.
-pub(crate) fn submitted(folder: &Path) -> Result<BTreeSet<String>, ToolError> {
+/// The receipts that are in no submission, in the table's order.
+pub(crate) fn open(folder: &Path) -> Result<Vec<Receipt>, ToolError> {
+    let submitted = submitted(folder)?;
+    let mut receipts = receipts::all(folder)?;
+    receipts.retain(|receipt| !submitted.contains(&receipt.id));
+    Ok(receipts)
+}
+
+/// The ids of the receipts of all submissions.
+fn submitted(folder: &Path) -> Result<BTreeSet<String>, ToolError> {
     let entries = fs::read_dir(folder).map_err(|error| explain(folder, &error))?;
     let mut ids = BTreeSet::new();
     for entry in entries.flatten() {

@@ -29,7 +29,7 @@ pub(crate) fn receipts(ctx: &Context, key: &str) -> Result<Outcome, ToolError> {
     if let Some(before) = submissions::read(&place)? {
         return Ok(Outcome::SubmittedBefore(before));
     }
-    let open = receipts::open(&folder)?;
+    let open = submissions::open(&folder)?;
     if open.is_empty() {
         return Ok(not_submitted("no receipt is open"));
     }
@@ -39,7 +39,7 @@ pub(crate) fn receipts(ctx: &Context, key: &str) -> Result<Outcome, ToolError> {
         Answer::Cancelled => return Ok(not_submitted("the user closed the question")),
     };
     // While the user thought, another call may have submitted some of them.
-    let mut receipts = receipts::open(&folder)?;
+    let mut receipts = submissions::open(&folder)?;
     receipts.retain(|receipt| picked.contains(&receipt.id));
     if receipts.is_empty() {
         return Ok(not_submitted("no open receipt was picked"));

@@ -6,13 +6,10 @@ use anyhow::{Result, bail};
 use tokio::time::timeout;
 
 use crate::contender::Contender;
-use crate::report::Report;
+use crate::report::{Figures, Report};
 
 /// No single measurement comes near this; a server that hangs does.
 const PATIENCE: Duration = Duration::from_secs(120);
-
-/// One figure per contender; none where it does not exist or failed.
-pub(crate) type Figures = [Option<f64>; Contender::ALL.len()];
 
 /// Contenders at the start, each with what it needs to run.
 pub(crate) struct Race<S> {

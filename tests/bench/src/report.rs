@@ -3,8 +3,10 @@
 use serde::Serialize;
 
 use crate::contender::Contender;
-use crate::measure::Figures;
 use crate::procfs;
+
+/// One figure per contender; none where it does not exist or failed.
+pub(crate) type Figures = [Option<f64>; Contender::ALL.len()];
 
 /// Everything one run found out.
 #[derive(Serialize)]

@@ -1,5 +1,6 @@
 //! Signatures as cosign makes them with a pair of keys: bundles, logged or not, and the form from before there were bundles.
 
+use crate::bundle::{Verifier, statement};
 use crate::sigstore::Sigstore;
 use crate::x509::{Key, pem};
 use base64::Engine;
@@ -11,7 +12,6 @@ use sha2::{Digest, Sha256};
 pub const SIGNED: &str = "https://sigstore.dev/cosign/sign/v1";
 /// The text that is signed in the older form.
 pub const SIMPLE: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
-const IN_TOTO: &str = "application/vnd.in-toto+json";
 
 /// A pair of keys.
 pub struct Cosign(Key);
@@ -78,85 +78,4 @@ pub fn payload(digest: &str) -> Value {
         },
         "optional": null,
     })
-}
-
-/// A statement of this type about these bytes.
-pub(crate) fn statement(bytes: &[u8], kind: &str) -> String {
-    let hex = crate::registry::sha256(bytes).replace("sha256:", "");
-    let subject = json!([{"name": "", "digest": {"sha256": hex}}]);
-    json!({"_type": "https://in-toto.io/Statement/v1", "subject": subject, "predicateType": kind, "predicate": {}})
-        .to_string()
-}
-
-/// Kind, version and body of an entry of a log.
-type Entry = (&'static str, &'static str, Value);
-
-/// By what a signature is checked, as logs keep it.
-pub(crate) struct Verifier {
-    /// In the first version of the log.
-    pub(crate) pem: String,
-    /// In the second.
-    pub(crate) raw: Value,
-}
-
-impl Verifier {
-    /// A signed statement, and what the log has of it.
-    pub(crate) fn stated(&self, key: &Key, statement: &str, version: u8) -> (Value, Entry) {
-        // What is signed is the payload with its type and both their lengths before it (DSSE).
-        let framed = format!("DSSEv1 {} {IN_TOTO} {} {statement}", IN_TOTO.len(), statement.len());
-        let signature = key.sign(framed.as_bytes());
-        let signatures = json!([{"sig": STANDARD.encode(&signature), "keyid": ""}]);
-        let envelope = json!({"payload": STANDARD.encode(statement), "payloadType": IN_TOTO, "signatures": signatures});
-        let entry = match version {
-            1 => {
-                let hash = |text: &str| {
-                    let digest = crate::registry::sha256(text.as_bytes());
-                    json!({"algorithm": "sha256", "value": digest.replace("sha256:", "")})
-                };
-                let signed = json!({"signature": STANDARD.encode(&signature), "verifier": STANDARD.encode(&self.pem)});
-                let spec = json!({
-                    "envelopeHash": hash(&envelope.to_string()),
-                    "payloadHash": hash(statement),
-                    "signatures": [signed],
-                });
-                ("dsse", "0.0.1", json!({"apiVersion": "0.0.1", "kind": "dsse", "spec": spec}))
-            }
-            _ => self.hashed(framed.as_bytes(), &signature, version),
-        };
-        (json!({"dsseEnvelope": envelope}), entry)
-    }
-
-    /// What a log has of a signature over these bytes.
-    fn hashed(&self, bytes: &[u8], signature: &[u8], version: u8) -> Entry {
-        let (digest, content) = (Sha256::digest(bytes), STANDARD.encode(signature));
-        let (at, spec) = match version {
-            1 => {
-                let hash =
-                    json!({"algorithm": "sha256", "value": crate::registry::sha256(bytes).replace("sha256:", "")});
-                let public = json!({"content": STANDARD.encode(&self.pem)});
-                ("0.0.1", json!({"data": {"hash": hash}, "signature": {"content": content, "publicKey": public}}))
-            }
-            _ => {
-                let mut verifier = self.raw.clone();
-                verifier["keyDetails"] = json!("PKIX_ECDSA_P256_SHA_256");
-                let data = json!({"algorithm": "SHA2_256", "digest": STANDARD.encode(digest)});
-                let signature = json!({"content": content, "verifier": verifier});
-                ("0.0.2", json!({"hashedRekordV002": {"data": data, "signature": signature}}))
-            }
-        };
-        ("hashedrekord", at, json!({"apiVersion": at, "kind": "hashedrekord", "spec": spec}))
-    }
-
-    /// All of it together.
-    pub(crate) fn bundle(mut material: Value, content: Value, entries: Vec<Value>) -> Value {
-        material["tlogEntries"] = json!(entries);
-        let mut bundle = json!({
-            "mediaType": "application/vnd.dev.sigstore.bundle.v0.3+json",
-            "verificationMaterial": material,
-        });
-        for (name, part) in content.as_object().into_iter().flatten() {
-            bundle[name] = part.clone();
-        }
-        bundle
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
 /// What no guest may ever get to see.
@@ -50,20 +50,6 @@ impl Home {
     /// Beside it.
     pub fn outside(&self) -> PathBuf {
         self.path().join("outside")
-    }
-
-    /// Writes `keys.toml` with an API key for each of these names; the keys.
-    pub fn keys<const N: usize>(&self, names: [&str; N]) -> [String; N] {
-        let mut file = String::new();
-        let keys = names.map(|name| {
-            let made = crate::portcullis(self, &["key", "new", name]);
-            let lines: Vec<_> = made.good().lines().map(str::trim).collect();
-            file += &format!("{}\n", lines[3]);
-            lines[1].to_owned()
-        });
-        let path = self.write("keys.toml", &file);
-        fs::set_permissions(path, fs::Permissions::from_mode(0o600)).expect("hiding a file");
-        keys
     }
 
     /// Writes a file of the folder.

@@ -4,6 +4,7 @@
 //! Every wait ends: a test that would hang fails and says what it waited for and what the host logged meanwhile.
 
 pub mod browser;
+mod bundle;
 mod called;
 pub mod canary;
 pub mod cli;
@@ -20,6 +21,7 @@ pub mod home;
 pub mod http;
 pub mod importer;
 pub mod issuer;
+mod keys;
 pub mod lanes;
 pub mod mangle;
 pub mod minisign;
@@ -32,6 +34,7 @@ pub mod sigstore;
 mod speaker;
 pub mod tls;
 pub mod transcripts;
+mod waiting;
 mod watch;
 pub mod web;
 mod x509;
@@ -44,7 +47,8 @@ pub use digest::digest;
 pub use home::Home;
 pub use server::Server;
 pub use speaker::Speaker;
-pub use watch::{Watch, eventually};
+pub use waiting::eventually;
+pub use watch::Watch;
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! A sigstore instance of our own: an authority that gives certificates, a log of those and a log of signatures, small
 //! enough that every log has one entry.
 
-use crate::cosign::{Verifier, statement};
+use crate::bundle::{Verifier, statement};
 use crate::der::{extension, oid, sequence, tlv};
 use crate::x509::{self, Key, pem};
 use base64::Engine;

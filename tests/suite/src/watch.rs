@@ -1,21 +1,8 @@
-//! Waiting for something and measuring something, without trusting to luck.
+//! Measuring the CPU time of a server.
 
-use crate::Server;
+use crate::server::Server;
+use crate::waiting::eventually;
 use std::time::{Duration, Instant};
-
-/// Asks again until there is an answer; none when `patience` is over.
-pub fn eventually<T>(patience: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
-    let end = Instant::now() + patience;
-    loop {
-        if let Some(answer) = ask() {
-            return Some(answer);
-        }
-        if Instant::now() > end {
-            return None;
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    }
-}
 
 /// How much a server computes from now on.
 pub struct Watch {

@@ -50,10 +50,10 @@ fn every_thread_of_a_server_is_confined_and_it_serves() {
 #[test]
 fn confinement_can_be_declined_and_says_so() {
     let quiet = Server::spawn(Home::new(), &plugin("echo", ""), &["--no-confine"], |_| {});
-    quiet.wait_for_log("not confined, as it was asked for");
+    quiet.wait_for_log("not confined, as configured");
     assert_eq!(status(quiet.id(), quiet.id(), "Seccomp"), "0");
     let config = format!("[server]\nconfine = false\n{}", plugin("echo", ""));
-    Server::start(&config).wait_for_log("not confined, as it was asked for");
+    Server::start(&config).wait_for_log("not confined, as configured");
 }
 
 /// Programs of the operator's would inherit it all; they lose only what no program needs.
@@ -65,6 +65,6 @@ fn programs_of_the_operator_keep_their_files() {
     let config = format!("[upstream.other]\ncommand = [\"/bin/sh\", \"-c\", {script:?}]\ntimeout = \"1s\"\n");
     let server = Server::start_in(home, &config);
     server.wait_for_log("confined: no landlock, seccomp 24 syscalls");
-    server.wait_for_log("files are not confined: the programs of [upstream] would be, too");
+    server.wait_for_log("files are not confined, since the programs of [upstream] would be confined, too");
     assert!(eventually(suite::PATIENCE, || fs::read(&seen).ok().filter(|bytes| !bytes.is_empty())).is_some());
 }

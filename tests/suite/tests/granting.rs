@@ -37,7 +37,7 @@ fn a_denial_is_turned_into_a_grant_by_its_own_command() {
         let command = command(&denied.text());
         let words: Vec<_> = command.iter().map(String::as_str).collect();
         let granted = portcullis(&client.server.home, &words);
-        assert!(granted.good().contains("  + ") && granted.stdout.contains("takes this up by itself"), "{granted:?}");
+        assert!(granted.good().contains("  + ") && granted.stdout.contains("reloads by itself"), "{granted:?}");
     }
     assert!(text(&client.server.home).contains("state = {}"), "{}", text(&client.server.home));
     let (home, config) = (Home::new(), text(&client.server.home));
@@ -60,7 +60,7 @@ fn the_rest_of_the_file_stays_as_it_is() {
     assert_eq!(text(&home), config.replace("\"a.b\", # one\n", "\"a.b\", # one\n    \"c.d\",\n"));
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
     let again = portcullis(&home, &["grant", "relay", r#"agent-tools = ["c.d"]"#]);
-    assert!(again.good().contains("nothing is changed"), "{again:?}");
+    assert!(again.good().contains("nothing was changed"), "{again:?}");
     portcullis(&home, &["revoke", "relay", r#"agent-tools = ["c.d"]"#]).good();
     assert_eq!(text(&home), config);
     portcullis(&home, &["revoke", "relay", "agent-tools"]).good();
@@ -115,7 +115,7 @@ fn a_question_is_answered_as_the_guest_would_be() {
         "requested",
         "granted    echo.*  (portcullis.toml:3)",
         "[agent.echo]",
-        "nothing is granted: it computes",
+        "nothing is granted: it can only compute",
     ] {
         assert!(shown.good().contains(part), "{part}: {}", shown.stdout);
     }

@@ -82,9 +82,7 @@ fn where_nobody_can_be_asked_nothing_is_agreed_to() {
     let home = home();
     let ran = plugin(&home, &["install", "./edition.wasm"]);
     let said = ran.refused();
-    for words in
-        ["nobody sits at the terminal", "--digest sha256:", "--yes-grant 'filesystem = [", "You choose DIRECTORY"]
-    {
+    for words in ["no terminal to ask at", "--digest sha256:", "--yes-grant 'filesystem = [", "You choose DIRECTORY"] {
         assert!(said.contains(words), "{words} is not said: {said}");
     }
     assert_eq!((lock(&home), kept(&home).len()), (String::new(), 0));
@@ -104,7 +102,7 @@ fn what_cannot_be_agreed_to_is_said() {
     for (arguments, words) in [
         (vec!["install", "./edition.wasm", "--yes", "--yes-grant", "env = [\"TZ\"]"], "`env` would have no effect"),
         (vec!["install", "./edition.wasm", "--yes", "--yes-grant", "network = true"], "unknown field `network`"),
-        (vec!["install", "./edition.wasm", "--yes", "--digest", &other], "look at it again"),
+        (vec!["install", "./edition.wasm", "--yes", "--digest", &other], "review it again"),
         (vec!["install", "./edition.wasm", "--yes", "--name", "a__b"], "the name must be"),
         (vec!["install", "./missing.wasm", "--yes"], "missing.wasm"),
         (vec!["install", "./broken.wasm", "--yes"], "machine code"),
@@ -141,9 +139,12 @@ fn updates_come_in_or_wait() {
     publish(&home, &edition("DBAA"));
     let ran = plugin(&home, &["update", "edition"]);
     let said = ran.good();
-    for words in
-        ["waits for you", "- tool run description: tool=A", "+ tool run description: tool=B", "+ filesystem read"]
-    {
+    for words in [
+        "is staged until you accept it",
+        "- tool run description: tool=A",
+        "+ tool run description: tool=B",
+        "+ filesystem read",
+    ] {
         assert!(said.contains(words), "{words} is not said: {said}");
     }
     assert_eq!(called(&home).good().trim(), "edition=C");
@@ -164,7 +165,7 @@ fn updates_come_in_or_wait() {
     publish(&home, &rewritten(edition("FBAA"), r#""version":"0.1.0""#, r#""version":"0.0.9""#));
     let lower = plugin(&home, &["update"]);
     assert!(lower.refused().contains("--allow-downgrade"), "{}", lower.stderr);
-    assert!(plugin(&home, &["update", "--allow-downgrade"]).good().contains("waits for you"));
+    assert!(plugin(&home, &["update", "--allow-downgrade"]).good().contains("is staged until you accept it"));
     assert_eq!(called(&home).good().trim(), "edition=D");
 }
 
@@ -178,7 +179,7 @@ fn a_staged_version_that_was_changed_is_not_accepted() {
     let staged = kept(&home).into_iter().find(|path| !before.contains(path)).unwrap();
     replace(&staged, &edition("CBAA"));
     let ran = plugin(&home, &["accept", "edition", "--yes"]);
-    assert!(ran.refused().contains("it was changed after it was fetched"), "{}", ran.stderr);
+    assert!(ran.refused().contains("the file was changed after it was fetched"), "{}", ran.stderr);
     assert_eq!(called(&home).good().trim(), "edition=A");
 }
 
@@ -195,7 +196,7 @@ fn a_component_that_was_changed_is_refused_until_it_is_repaired() {
     }
     let listed = plugin(&home, &["list"]);
     assert!(listed.good().contains("plugins.edition              changed"), "{listed:?}");
-    assert!(plugin(&home, &["update"]).good().contains("is back as you agreed to it"));
+    assert!(plugin(&home, &["update"]).good().contains("has been restored as approved"));
     assert_eq!(called(&home).good().trim(), "edition=A");
 }
 
@@ -255,7 +256,7 @@ fn own_plugins_can_be_pinned_too() {
     let config = format!("{CONFIG}[plugins.edition]\nsource = \"edition.wasm\"\ndigest = {pinned:?}\n");
     home.write("portcullis.toml", &config);
     assert_eq!(called(&home).good().trim(), "edition=A");
-    assert!(plugin(&home, &["disable", "edition"]).refused().contains("stands in portcullis.toml"));
+    assert!(plugin(&home, &["disable", "edition"]).refused().contains("is configured in portcullis.toml"));
     publish(&home, &edition("BAAA"));
     let ran = called(&home);
     assert!(ran.refused().contains(&pinned) && ran.stderr.contains("`digest` names"), "{}", ran.stderr);

@@ -34,7 +34,9 @@ fn odd_words_are_shown_to_whoever_looks() {
     for arguments in [vec!["check", &source], vec!["plugin", "show", "sly", "--config", &file]] {
         let ran = portcullis(&home, &arguments);
         let said = ran.good().to_owned();
-        for words in ["look twice", "description of tool `RUN` marks text up", "with other tools", "asks for secrecy"] {
+        for words in
+            ["suspicious passages", "description of tool `RUN` marks text up", "with other tools", "asks for secrecy"]
+        {
             assert!(said.contains(words), "{arguments:?} does not say {words:?}: {said}");
         }
         let digest = said.lines().find_map(|line| line.strip_prefix("definitions ")).map(str::to_owned);
@@ -42,7 +44,7 @@ fn odd_words_are_shown_to_whoever_looks() {
     }
     assert_eq!(digests[0], digests[1]);
     let honest = portcullis(&home, &["check", &paths::guest("echo").display().to_string()]);
-    assert!(!honest.good().contains("look twice"), "{}", honest.stdout);
+    assert!(!honest.good().contains("suspicious passages"), "{}", honest.stdout);
     // It is a hint and no more: what was shown is what is served.
     let mut client = Client::of(&plugin("sly", ""));
     let description = client.tools()[0]["description"].clone();

@@ -155,9 +155,12 @@ fn an_endpoint_can_do_no_harm() {
             }),
         ),
         ("answered too much", Box::new(move |_| Reply::new(200, huge.clone()))),
-        ("nonsense", Box::new(|_| Reply::new(200, HUSH))),
-        ("nonsense", Box::new(|_| Reply::json(json!({"choices": [{"message": {"content": {"hush, ": HUSH}}}]})))),
-        ("nonsense", Box::new(|_| Reply::new(200, vec![0xff; 1000]))),
+        ("an invalid response", Box::new(|_| Reply::new(200, HUSH))),
+        (
+            "an invalid response",
+            Box::new(|_| Reply::json(json!({"choices": [{"message": {"content": {"hush, ": HUSH}}}]}))),
+        ),
+        ("an invalid response", Box::new(|_| Reply::new(200, vec![0xff; 1000]))),
         ("cannot be reached", Box::new(|_| Reply::new(200, HUSH).with("Content-Encoding: x\r\nbad header", "\0"))),
     ];
     for (expected, answer) in cases {

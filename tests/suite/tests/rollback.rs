@@ -34,17 +34,20 @@ fn the_version_before_is_back_and_the_other_waits() {
     let (first, second) = updated(&home);
     assert_eq!(says(&home), "edition=B");
     let back = plugin(&home, &["rollback", "edition"]);
-    for words in [&format!("{} -> {}", digest(&second), digest(&first)), "is back as it was", "accept plugins.edition"]
-    {
+    for words in [
+        &format!("{} -> {}", digest(&second), digest(&first)),
+        "is back to its previous version",
+        "accept plugins.edition",
+    ] {
         assert!(back.good().contains(words), "{words} is not said: {}", back.stdout);
     }
-    assert!(!back.stdout.contains("not granted any more"), "{}", back.stdout);
+    assert!(!back.stdout.contains("no longer granted"), "{}", back.stdout);
     assert_eq!(says(&home), "edition=A");
     assert!(lock(&home).contains(READ.trim_start_matches("filesystem = ")), "{}", lock(&home));
     let told = portcullis(&home, &["audit", "tail", "-n", "50"]);
     assert!(told.good().contains("rolled back"), "{}", told.stdout);
     // An update does not bring it in by itself again, and there is nothing before the first.
-    assert!(plugin(&home, &["update"]).good().contains("waits for you already"));
+    assert!(plugin(&home, &["update"]).good().contains("is staged already"));
     assert_eq!(says(&home), "edition=A");
     assert!(plugin(&home, &["rollback", "edition"]).refused().contains("there is no previous version"));
     plugin(&home, &["accept", "edition", "--yes"]).good();
@@ -71,7 +74,7 @@ fn it_gets_the_less_of_what_it_had_then_and_has_today() {
     plugin(&home, &["update"]).good();
     portcullis(&home, &["grant", "edition", READ]).good();
     let back = plugin(&home, &["rollback", "edition"]);
-    assert!(back.good().contains("not granted any more"), "{}", back.stdout);
+    assert!(back.good().contains("no longer granted"), "{}", back.stdout);
     let may = |home: &Home, question: &str| portcullis(home, &["policy", "test", "edition", question]).status;
     assert_eq!(may(&home, "filesystem read /work/a"), Some(1));
     let told = portcullis(&home, &["audit", "tail", "-n", "50", "--plugin", "edition"]);
@@ -99,7 +102,7 @@ fn what_is_withdrawn_gone_or_changed_is_not_gone_back_to() {
     refused("is withdrawn");
     home.write("portcullis.toml", CONFIG);
     replace(&first, &edition("CAAA"));
-    refused("it was changed after it was fetched");
+    refused("the file was changed after it was fetched");
     std::fs::remove_file(&first).unwrap();
     refused("cannot read");
 }

@@ -189,7 +189,10 @@ fn what_does_not_keep_to_tls_gets_nothing() {
     let silent = servers[4].address.port();
     let refused = world.get(&format!("brief\nGET https://localhost:{silent}/"));
     assert!(refused.text().contains("ConnectionTimeout"), "{}", refused.text());
-    world.client.server.wait_for_log(&format!("the TLS handshake with `localhost:{silent}` did not finish within 200ms"));
+    world
+        .client
+        .server
+        .wait_for_log(&format!("the TLS handshake with `localhost:{silent}` did not finish within 200ms"));
     // Protocols that have nothing in common.
     let refused = world.get(&format!("GET https://localhost:{}/\nX-Key: {{{{secret:key}}}}", elsewhere.address.port()));
     assert!(refused.text().contains("TlsProtocolError"), "{}", refused.text());

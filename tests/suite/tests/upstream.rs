@@ -254,9 +254,9 @@ fn nothing_that_a_server_says_is_too_much() {
     let cases = [
         ("huge-result", "8388608 bytes"),
         ("huge-line", "lost"),
-        ("no-result", "a result that tools do not have"),
+        ("no-result", "a result of another kind than a tool call's"),
         ("bad-content", "not usable"),
-        ("asks-for-ever", "went on asking"),
+        ("asks-for-ever", "still asked questions"),
     ];
     for (kind, part) in cases {
         let mut client = found(Client::of(&(strange(kind, "") + &plugin("echo", ""))));

@@ -1,6 +1,7 @@
 //! `cargo xtask hostile`: runs every figure about attacks, one test after the other, and prints them in one table.
 
 mod figures;
+mod mutant;
 mod mutants;
 mod programs;
 mod weaken;

@@ -5,7 +5,7 @@ use syn::meta::ParseNestedMeta;
 use syn::{Attribute, Expr, FnArg, Ident, LitStr, Pat, PatType, Token, Type, TypeReference};
 
 use crate::docs;
-use crate::function::Kind;
+use crate::kind::Kind;
 
 /// One property of a tool's arguments, one argument of a prompt or one variable of a URI.
 pub(crate) struct Arg {

@@ -6,6 +6,7 @@ mod docs;
 mod expand;
 mod form;
 mod function;
+mod kind;
 mod manifest;
 mod names;
 mod plugin;

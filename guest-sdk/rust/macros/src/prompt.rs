@@ -3,7 +3,8 @@
 use syn::meta::ParseNestedMeta;
 use syn::{ItemFn, LitStr, Meta};
 
-use crate::function::{Function, PROMPT};
+use crate::function::Function;
+use crate::kind::PROMPT;
 use crate::names;
 
 /// Everything the expansion needs to know of a prompt.

@@ -4,7 +4,8 @@ use syn::meta::ParseNestedMeta;
 use syn::{Attribute, Expr, ItemFn, LitInt, LitStr, Meta};
 
 use crate::args::Arg;
-use crate::function::{Function, Kind, RESOURCE, TEMPLATE};
+use crate::function::Function;
+use crate::kind::{Kind, RESOURCE, TEMPLATE};
 use crate::uri::{self, Piece};
 
 /// Everything the expansion needs to know of a resource or a template.

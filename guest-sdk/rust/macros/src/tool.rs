@@ -2,7 +2,8 @@
 
 use syn::ItemFn;
 
-use crate::function::{Function, TOOL};
+use crate::function::Function;
+use crate::kind::TOOL;
 use crate::names;
 use crate::tool_attr::Options;
 

@@ -1,21 +1,7 @@
 //! What a user may say.
 
-use serde_json::json;
-
-use super::{Consent, Question, question};
+use super::{Answer, Consent};
 use crate::ToolError;
-
-/// What a user did with a form.
-#[must_use = "the user may have said no"]
-#[derive(Clone, Debug, PartialEq)]
-pub enum Answer<T> {
-    /// Filled it in.
-    Accepted(T),
-    /// Said no.
-    Declined,
-    /// Closed it without a word.
-    Cancelled,
-}
 
 impl<T> Answer<T> {
     /// What was filled in, if it was.
@@ -80,23 +66,6 @@ impl Confirmation {
             Self::No => Err(ToolError::failed("the user did not confirm")),
         }
     }
-}
-
-/// A box to tick, although sending the form could count as a yes: some clients accept empty forms without showing them.
-pub(super) fn confirmation(message: String) -> Question<Confirmation> {
-    let schema = json!({
-        "type": "object",
-        "properties": { "confirmed": { "type": "boolean", "title": "Yes, confirmed" } },
-        "required": ["confirmed"],
-    });
-    let ticked = |answer: &str| {
-        let answer: serde_json::Value = serde_json::from_str(answer)?;
-        Ok(answer["confirmed"] == true)
-    };
-    question::form(message, schema.to_string(), ticked).map(|answer| match answer {
-        Answer::Accepted(true) => Confirmation::Yes,
-        Answer::Accepted(false) | Answer::Declined | Answer::Cancelled => Confirmation::No,
-    })
 }
 
 fn declined() -> ToolError {

@@ -39,7 +39,6 @@
 //! [`ToolError::Unsupported`](crate::ToolError::Unsupported), and nothing after it is done.
 
 mod answer;
-mod error;
 mod question;
 mod sample;
 
@@ -53,8 +52,8 @@ use crate::{Form, imports};
 pub use crate::bindings::portcullis::plugin::client::{
     Abilities, Consent, Root, SampleAnswer, SampleContent, SampleMessage, SampleTool, ToolChoice, ToolOutcome, ToolUse,
 };
-pub use answer::{Answer, Confirmation};
-pub use error::ClientError;
+pub use crate::host_types::client::{Answer, ClientError};
+pub use answer::Confirmation;
 pub use question::{IntoQuestion, Question, Questions, ask_many};
 pub use sample::Sample;
 
@@ -104,7 +103,7 @@ pub fn raw_form(message: impl Into<String>, schema: impl Display) -> Question<An
 /// # Ok(()) }
 /// ```
 pub fn confirm(message: impl Into<String>) -> Question<Confirmation> {
-    answer::confirmation(message.into())
+    question::confirmation(message.into())
 }
 
 /// Asks the user to open a page, outside the client and its model. `address` starts with `https:`, and its host must be

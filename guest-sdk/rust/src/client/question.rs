@@ -3,7 +3,9 @@
 use std::fmt;
 use std::vec::IntoIter;
 
-use super::{Answer, ClientError, Consent, Root};
+use serde_json::{Value, json};
+
+use super::{Answer, ClientError, Confirmation, Consent, Root};
 use crate::bindings::portcullis::plugin::client as wit;
 use crate::imports;
 
@@ -183,6 +185,23 @@ pub(super) fn form<T: 'static>(
         wit::Answer::Form(wit::FormAnswer::Declined) => Ok(Answer::Declined),
         wit::Answer::Form(wit::FormAnswer::Cancelled) => Ok(Answer::Cancelled),
         _ => Err(ClientError::another_answer()),
+    })
+}
+
+/// A box to tick, although sending the form could count as a yes: some clients accept empty forms without showing them.
+pub(super) fn confirmation(message: String) -> Question<Confirmation> {
+    let schema = json!({
+        "type": "object",
+        "properties": { "confirmed": { "type": "boolean", "title": "Yes, confirmed" } },
+        "required": ["confirmed"],
+    });
+    let ticked = |answer: &str| {
+        let answer: Value = serde_json::from_str(answer)?;
+        Ok(answer["confirmed"] == true)
+    };
+    form(message, schema.to_string(), ticked).map(|answer| match answer {
+        Answer::Accepted(true) => Confirmation::Yes,
+        Answer::Accepted(false) | Answer::Declined | Answer::Cancelled => Confirmation::No,
     })
 }
 

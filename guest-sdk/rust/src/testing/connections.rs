@@ -1,37 +1,9 @@
 //! Connected accounts that answer by closure.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::rc::Rc;
-
+use super::state::connections::{Sent, Server};
 use super::state::{self, with};
-use crate::bindings::portcullis::plugin::connections as wit;
-use crate::connections::{ConnectionError, Response};
-
-/// One request that was sent with an account.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sent {
-    /// The connection's name.
-    pub connection: String,
-    /// Such as `GET`.
-    pub method: String,
-    /// Path and query.
-    pub path: String,
-    /// Names and values.
-    pub headers: Vec<(String, String)>,
-    /// The body.
-    pub body: Vec<u8>,
-}
-
-type Server = Rc<RefCell<dyn FnMut(&Sent) -> Result<Response, ConnectionError>>>;
-
-/// The accounts that are granted, and what was sent with them.
-#[derive(Default)]
-pub(super) struct Accounts {
-    pub(super) servers: BTreeMap<String, Server>,
-    pub(super) disconnected: Vec<String>,
-    pub(super) sent: Vec<Sent>,
-}
+use crate::bindings::portcullis::plugin::connections::{self as wit, Response};
+use crate::host_types::connections::ConnectionError;
 
 /// What a user did on the page of [`client::connect`](crate::client::connect).
 pub(super) fn connect(name: &str) {

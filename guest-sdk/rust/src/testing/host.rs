@@ -9,8 +9,10 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::state::{self, AgentCall, LogRecord, Progress};
-use crate::agent_tools::AgentError;
+use super::agent_tools::answer;
+use super::state::agent_tools::AgentCall;
+use super::state::{self, LogRecord, Progress};
+use crate::host_types::agent_tools::AgentError;
 use crate::{Content, Plugin, ToolError, ToolResult};
 
 /// A host that records what tools send and answers what they ask, on this thread until it is dropped.
@@ -56,7 +58,7 @@ impl Host {
         self.raw_agent_tool(name, move |arguments| {
             let value =
                 serde_json::to_value(tool(arguments)?).map_err(|error| AgentError::Failed(error.to_string()))?;
-            Ok(state::answer(&value))
+            Ok(answer(&value))
         })
     }
 

@@ -1,32 +1,8 @@
 //! Other servers that answer by closure.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-
+use super::state::http::SentHttp;
 use super::state::{self, with};
-use crate::http::{HttpError, Request, Response};
-
-/// One request that was sent to another server.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SentHttp {
-    /// Such as `GET`.
-    pub method: String,
-    /// As the plugin wrote it.
-    pub url: String,
-    /// Names and values, secrets by name.
-    pub headers: Vec<(String, String)>,
-    /// The body.
-    pub body: Vec<u8>,
-}
-
-type Server = Rc<RefCell<dyn FnMut(&SentHttp) -> Result<Response, HttpError>>>;
-
-/// Who answers, and what was sent.
-#[derive(Default)]
-pub(super) struct Servers {
-    pub(super) server: Option<Server>,
-    pub(super) sent: Vec<SentHttp>,
-}
+use crate::host_types::http::{HttpError, Request, Response};
 
 pub(crate) fn send_http(request: Request) -> Result<Response, HttpError> {
     let denied = HttpError::Denied(state::refusal("http", &request.target()));

@@ -20,6 +20,7 @@
 //! assert_eq!(host.chunk_texts(), ["thinking"]);
 //! ```
 
+pub(crate) mod agent_tools;
 pub(crate) mod client;
 pub(crate) mod connections;
 mod host;
@@ -34,13 +35,14 @@ use serde_json::Value;
 
 use crate::{Context, Plugin, Tool, ToolError, ToolResult};
 
-pub use client::{Asked, AskedQuestion, SampleRequest};
-pub use connections::Sent;
 pub use host::Host;
-pub use http::SentHttp;
 pub use offers::{complete_prompt, complete_template, prompt, prompt_in, read, read_in};
-pub use published::{Attributes, Event, PublishedMessage, PublishedPrompt, PublishedResource};
-pub use state::{AgentCall, LogRecord, Progress};
+pub use state::agent_tools::AgentCall;
+pub use state::client::{Asked, AskedQuestion, SampleRequest};
+pub use state::connections::Sent;
+pub use state::http::SentHttp;
+pub use state::published::{Attributes, Event, PublishedMessage, PublishedPrompt, PublishedResource};
+pub use state::{LogRecord, Progress};
 
 /// Calls a tool as the host would, with whatever fake host is there.
 ///

@@ -1,46 +1,10 @@
 //! What tools published and emitted.
 
-use std::collections::BTreeMap;
-
-use serde_json::Value;
-
+use super::state::published::{Attributes, Event, PublishedPrompt, PublishedResource};
 use super::state::{denial, with};
 use crate::ResourceBody;
-use crate::bindings::portcullis::plugin::publish as wit;
-use crate::events::EventError;
-use crate::publish::PublishError;
-
-pub use crate::bindings::portcullis::plugin::publish::{Attributes, PublishedMessage, PublishedPrompt};
-
-/// One published resource.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PublishedResource {
-    /// Its URI, as if the plugin's name were `test`.
-    pub uri: String,
-    /// Its content.
-    pub body: ResourceBody,
-    /// What was said of it.
-    pub attributes: Attributes,
-}
-
-/// One event.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Event {
-    /// Dotted words.
-    pub name: String,
-    /// What it says.
-    pub payload: Value,
-    /// The key, when it was to be added only once.
-    pub dedupe_key: Option<String>,
-}
-
-/// What is published, by path and by name, and the inbox.
-#[derive(Default)]
-pub(super) struct Shelf {
-    pub(super) resources: BTreeMap<String, PublishedResource>,
-    pub(super) prompts: BTreeMap<String, PublishedPrompt>,
-    pub(super) events: Vec<Event>,
-}
+use crate::host_types::events::EventError;
+use crate::host_types::publish::{PublishError, no_attributes};
 
 const WORD: &str = "_-";
 
@@ -62,26 +26,21 @@ fn may_publish_at(path: &str) -> Result<(), PublishError> {
     may_publish(path, path.len() <= 128 && path.split('/').all(segment))
 }
 
-pub(crate) fn put_resource(
-    path: &str,
-    body: ResourceBody,
-    attributes: wit::Attributes,
-) -> Result<String, PublishError> {
+pub(crate) fn put_resource(path: &str, body: ResourceBody, attributes: Attributes) -> Result<String, PublishError> {
     may_publish_at(path)?;
     if attributes.priority.is_some_and(|priority| !(0.0..=1.0).contains(&priority)) {
         return Err(PublishError::Invalid("priority is outside 0.0 to 1.0".into()));
     }
     let uri = format!("portcullis://published/test/{path}");
     let resource = PublishedResource { uri: uri.clone(), body, attributes };
-    with(|state| state.shelf.resources.insert(path.to_owned(), resource));
+    with(|state| state.published.resources.insert(path.to_owned(), resource));
     Ok(uri)
 }
 
 pub(crate) fn append_resource(path: &str, body: ResourceBody) -> Result<String, PublishError> {
     may_publish_at(path)?;
-    let Some(mut resource) = with(|state| state.shelf.resources.get(path).cloned()) else {
-        let none = crate::publish::no_attributes();
-        return put_resource(path, body, none);
+    let Some(mut resource) = with(|state| state.published.resources.get(path).cloned()) else {
+        return put_resource(path, body, no_attributes());
     };
     match (&mut resource.body, body) {
         (ResourceBody::Text(text), ResourceBody::Text(more)) => text.push_str(&more),
@@ -93,18 +52,18 @@ pub(crate) fn append_resource(path: &str, body: ResourceBody) -> Result<String, 
 
 pub(crate) fn remove_resource(path: &str) -> Result<(), PublishError> {
     may_publish_at(path)?;
-    with(|state| state.shelf.resources.remove(path)).map(|_| ()).ok_or(PublishError::NotFound)
+    with(|state| state.published.resources.remove(path)).map(|_| ()).ok_or(PublishError::NotFound)
 }
 
 pub(crate) fn put_prompt(prompt: PublishedPrompt) -> Result<(), PublishError> {
     may_publish(&prompt.name, made_of(&prompt.name, WORD) && prompt.name.len() <= 64)?;
-    with(|state| state.shelf.prompts.insert(prompt.name.clone(), prompt));
+    with(|state| state.published.prompts.insert(prompt.name.clone(), prompt));
     Ok(())
 }
 
 pub(crate) fn remove_prompt(name: &str) -> Result<(), PublishError> {
     may_publish(name, made_of(name, WORD))?;
-    with(|state| state.shelf.prompts.remove(name)).map(|_| ()).ok_or(PublishError::NotFound)
+    with(|state| state.published.prompts.remove(name)).map(|_| ()).ok_or(PublishError::NotFound)
 }
 
 pub(crate) fn emit_event(name: &str, payload: &str, dedupe_key: Option<&str>) -> Result<bool, EventError> {
@@ -118,9 +77,9 @@ pub(crate) fn emit_event(name: &str, payload: &str, dedupe_key: Option<&str>) ->
     let event = Event { name: name.to_owned(), payload, dedupe_key: dedupe_key.map(ToOwned::to_owned) };
     let same = |known: &Event| known.name == event.name && known.dedupe_key == event.dedupe_key;
     with(|state| {
-        let again = event.dedupe_key.is_some() && state.shelf.events.iter().any(same);
+        let again = event.dedupe_key.is_some() && state.published.events.iter().any(same);
         if !again {
-            state.shelf.events.push(event.clone());
+            state.published.events.push(event.clone());
         }
         Ok(!again)
     })

@@ -1,19 +1,22 @@
-//! The fake host's client, accounts and shelf, as tests see them.
+//! The fake host's client, accounts and published items, as tests see them.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::client::Asked;
-use super::connections::Sent;
 use super::host::Host;
-use super::http::SentHttp;
-use super::published::{Event, PublishedPrompt, PublishedResource};
 use super::state;
+use super::state::client::Asked;
+use super::state::connections::Sent;
+use super::state::http::SentHttp;
+use super::state::published::{Event, PublishedPrompt, PublishedResource};
 use crate::ResourceBody;
-use crate::client::{Answer, ClientError, Consent, Root, SampleAnswer};
-use crate::connections::{ConnectionError, Response};
+use crate::bindings::portcullis::plugin::client::{Consent, Root, SampleAnswer};
+use crate::bindings::portcullis::plugin::connections::Response;
+use crate::host_types::client::{Answer, ClientError};
+use crate::host_types::connections::ConnectionError;
+use crate::host_types::http;
 
 /// Questions. A client supports what is scripted here, and nothing else.
 impl Host {
@@ -90,10 +93,7 @@ impl Host {
 
     /// Grants requests to other servers, all of which answer by a closure.
     #[must_use]
-    pub fn http(
-        self,
-        server: impl FnMut(&SentHttp) -> Result<crate::http::Response, crate::http::HttpError> + 'static,
-    ) -> Self {
+    pub fn http(self, server: impl FnMut(&SentHttp) -> Result<http::Response, http::HttpError> + 'static) -> Self {
         let server = Rc::new(RefCell::new(server));
         state::with(|state| state.http.server = Some(server));
         self
@@ -126,7 +126,7 @@ impl Host {
 
     /// A published resource, by its path.
     pub fn published(&self, path: &str) -> Option<PublishedResource> {
-        state::with(|state| state.shelf.resources.get(path).cloned())
+        state::with(|state| state.published.resources.get(path).cloned())
     }
 
     /// The text of a published resource, by its path.
@@ -139,11 +139,11 @@ impl Host {
 
     /// A published prompt, by its name.
     pub fn published_prompt(&self, name: &str) -> Option<PublishedPrompt> {
-        state::with(|state| state.shelf.prompts.get(name).cloned())
+        state::with(|state| state.published.prompts.get(name).cloned())
     }
 
     /// The events emitted so far.
     pub fn events(&self) -> Vec<Event> {
-        state::with(|state| state.shelf.events.clone())
+        state::with(|state| state.published.events.clone())
     }
 }

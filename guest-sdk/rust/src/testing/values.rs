@@ -1,22 +1,13 @@
 //! Values that tools keep.
 
-use std::collections::BTreeMap;
-
-use super::Host;
+use super::host::Host;
 use super::state::{State, denial, with};
-use crate::state::{Entry, StateError};
+use crate::bindings::portcullis::plugin::state::Entry;
+use crate::host_types::state::StateError;
 use crate::{Budget, Exhaustion};
 
 /// Keys of one page, as the host has them.
 const PAGE: usize = 100;
-
-/// What is kept, and how much may be.
-#[derive(Default)]
-pub(super) struct Values {
-    kept: BTreeMap<String, Entry>,
-    version: u64,
-    limit: Option<u64>,
-}
 
 impl Host {
     /// Keeps a value, as an earlier call did.

@@ -3,6 +3,7 @@
 //! One file that only its user can read, which is replaced as a whole. Several agents may share it: each change reads
 //! and writes the file under a lock.
 
+use platform::sync::Mutex;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -11,7 +12,6 @@ use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 /// Size of the largest file that is read. Bounds the memory that a damaged file can cost.
 const MAX_BYTES: u64 = 4 << 20;
@@ -83,7 +83,8 @@ impl MemoryFile {
     pub fn open(folder: &Path) -> Result<Self, MemoryError> {
         let fail = |source| MemoryError { path: folder.to_owned(), source };
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(fail)?;
-        let memory = Self { folder: folder.to_owned(), last: Mutex::new(Memory::default()), take_warning: Mutex::new(None) };
+        let memory =
+            Self { folder: folder.to_owned(), last: Mutex::new(Memory::default()), take_warning: Mutex::new(None) };
         memory.change(|_| ())?;
         Ok(memory)
     }
@@ -95,17 +96,17 @@ impl MemoryFile {
 
     /// The memory as this process last read it.
     pub fn get(&self) -> Memory {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.last.lock().clone()
     }
 
     /// Takes the warning about a file that could not be read.
     pub fn take_warning(&self) -> Option<String> {
-        self.take_warning.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.take_warning.lock().take()
     }
 
     /// Changes the memory and writes the file. Blocks.
     pub fn change<T>(&self, change: impl FnOnce(&mut Memory) -> T) -> Result<T, MemoryError> {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last.lock();
         if self.folder.as_os_str().is_empty() {
             let changed = change(&mut last);
             last.enforce_limits();
@@ -161,7 +162,7 @@ impl MemoryFile {
         let aside = aside.unwrap_or_else(|| self.folder.join("agent.json.broken"));
         std::fs::rename(&path, &aside)?;
         let text = format!("{} could not be read ({wrong}); it is kept as {}", path.display(), aside.display());
-        *self.take_warning.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
+        *self.take_warning.lock() = Some(text);
         Ok(None)
     }
 

@@ -30,7 +30,7 @@ pub struct InboxEvent {
 }
 
 #[derive(Deserialize)]
-struct Inbox {
+struct InboxContents {
     events: Vec<InboxEvent>,
     #[serde(default)]
     next: Option<String>,
@@ -119,14 +119,16 @@ impl Reactions {
 
     /// Reads the new events from the JSON of an inbox. `seen` is the cursor of the last reading.
     pub fn read(&mut self, inbox: &str, seen: Option<&str>) -> Result<InboxReading, String> {
-        let inbox: Inbox = serde_json::from_str(inbox).map_err(|error| format!("the inbox is malformed: {error}"))?;
+        let inbox: InboxContents =
+            serde_json::from_str(inbox).map_err(|error| format!("the inbox is malformed: {error}"))?;
         let mut events = inbox.events;
         // A server without cursors returns all events again.
         if let Some(at) = seen.and_then(|seen| events.iter().position(|event| event.id == seen)) {
             events.drain(..=at);
         }
         let next = inbox.next.or_else(|| events.last().map(|event| event.id.clone()));
-        let mut reading = InboxReading { next: next.filter(|next| Some(next.as_str()) != seen), ..InboxReading::default() };
+        let mut reading =
+            InboxReading { next: next.filter(|next| Some(next.as_str()) != seen), ..InboxReading::default() };
         if reading.next.is_none() {
             return Ok(reading);
         }
@@ -178,7 +180,9 @@ mod tests {
     fn an_event_triggers_the_first_matching_reaction() {
         let mut reactions = reactions(&[r#"policy.*=call hr.submit_receipts {"open": true}"#, "*=notify"]);
         let read = reactions.read(&inbox(&["a-1"]), None).unwrap();
-        let [TriggeredReaction { event, action: ReactionAction::Call { server, tool, arguments } }] = &read.triggered[..] else {
+        let [TriggeredReaction { event, action: ReactionAction::Call { server, tool, arguments } }] =
+            &read.triggered[..]
+        else {
             panic!("{read:?}")
         };
         assert_eq!((event.id.as_str(), server.as_str(), tool.as_str()), ("a-1", "hr", "submit_receipts"));

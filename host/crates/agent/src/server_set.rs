@@ -3,17 +3,18 @@
 use crate::approvals::Approvals;
 use async_trait::async_trait;
 use platform::clock::Clock;
-use policy::{Limits, Origin, ToolPatternError, BudgetUsage, ToolPattern};
+use platform::sync::RwLock;
+use policy::{BudgetUsage, Limits, Origin, ToolPattern, ToolPatternError};
 use runtime::imports::{AgentError, AgentResult, AgentTool, ReverseCall, ToolCaller};
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use upstream::{AgentHandler, ToolOffer, Upstream, UpstreamError, UpstreamSettings, UpstreamTools};
 
 /// Connected servers by name. Clones share the servers.
 #[derive(Clone)]
-pub struct ServerSet(Arc<Inner>);
+pub struct ServerSet(Arc<ServerSetInner>);
 
-struct Inner {
+struct ServerSetInner {
     approvals: Arc<Approvals>,
     components: Arc<dyn ToolCaller>,
     clock: Arc<dyn Clock>,
@@ -23,7 +24,12 @@ struct Inner {
 impl ServerSet {
     /// An empty set. `components` are the agent's own tools.
     pub fn new(approvals: Arc<Approvals>, components: Arc<dyn ToolCaller>, clock: Arc<dyn Clock>) -> Self {
-        let servers = Self(Arc::new(Inner { approvals: approvals.clone(), components, clock, servers: RwLock::default() }));
+        let servers = Self(Arc::new(ServerSetInner {
+            approvals: approvals.clone(),
+            components,
+            clock,
+            servers: RwLock::default(),
+        }));
         approvals.set_tools(Arc::new(AllTools(servers.clone())));
         servers
     }
@@ -31,7 +37,7 @@ impl ServerSet {
     /// Connects a server and replaces one of the same name.
     pub async fn connect(&self, settings: UpstreamSettings) -> Result<(), UpstreamError> {
         let name = settings.name.clone();
-        let Inner { approvals, clock, .. } = &*self.0;
+        let ServerSetInner { approvals, clock, .. } = &*self.0;
         let tools = OfferedTools { servers: self.clone(), server: name.clone(), configured: settings.offer.clone() };
         let allow = all_tools_pattern().into_iter().collect();
         let offer = ToolOffer { agent: Arc::new(tools), allow, limits: Limits::default() };
@@ -42,24 +48,23 @@ impl ServerSet {
             upstream.close().await;
             return Err(error);
         }
-        self.0.servers.write().unwrap_or_else(PoisonError::into_inner).insert(name, upstream);
+        self.0.servers.write().insert(name, upstream);
         Ok(())
     }
 
     pub async fn disconnect(&self, name: &str) {
-        let old = self.0.servers.write().unwrap_or_else(PoisonError::into_inner).remove(name);
+        let old = self.0.servers.write().remove(name);
         if let Some(old) = old {
             old.close().await;
         }
     }
 
-
     pub fn servers(&self) -> Vec<Upstream> {
-        self.0.servers.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+        self.0.servers.read().values().cloned().collect()
     }
 
     pub fn server(&self, name: &str) -> Option<Upstream> {
-        self.0.servers.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+        self.0.servers.read().get(name).cloned()
     }
 }
 

@@ -11,6 +11,7 @@ use crate::server_context::ServerContext;
 use crate::subscriptions::listen::{self, OpenSubscriptions};
 use crate::subscriptions::updates::LegacyUpdates;
 use platform::changes::ChangeNotifier;
+use platform::sync::RwLock;
 use plugins::calls::Runner;
 use plugins::catalog::CurrentCatalog;
 use policy::Principal;
@@ -28,7 +29,7 @@ use rmcp::service::{NotificationContext, Peer, RequestContext, RoleServer, Subsc
 use runtime::engine::{CallError, catch_panic};
 use runtime::imports::ToolCaller;
 use services::principal_store::PrincipalStore;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// What a server is made of.

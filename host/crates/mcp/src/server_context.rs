@@ -7,6 +7,7 @@ use crate::request_context;
 use crate::reverse::LaneResources;
 use crate::subscriptions::listen::OpenSubscriptions;
 use platform::changes::ChangeNotifier;
+use platform::sync::RwLock;
 use plugins::calls::Runner;
 use plugins::catalog::CurrentCatalog;
 use policy::Principal;
@@ -16,7 +17,7 @@ use rmcp::service::{RequestContext, RoleServer};
 use runtime::imports::{CallContext, ToolCaller};
 use serde_json::Value;
 use services::principal_store::PrincipalStore;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// The name a server stamps on its results (`SERVER_INFO_META_KEY` of the protocol).
@@ -71,12 +72,12 @@ impl ServerContext {
     /// The lists of the current catalog, built once for each catalog.
     pub(crate) fn lists(&self) -> Arc<CatalogLists> {
         let catalog = self.catalog.snapshot();
-        let lists = self.lists.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let lists = self.lists.read().clone();
         if Arc::ptr_eq(&lists.catalog, &catalog) {
             return lists;
         }
         let lists = Arc::new(CatalogLists::new(catalog, self.fallback_tools));
-        *self.lists.write().unwrap_or_else(PoisonError::into_inner) = lists.clone();
+        *self.lists.write() = lists.clone();
         lists
     }
 }

@@ -5,11 +5,12 @@
 //! calling it too often, therefore opens the circuit for itself and not for others. A tool that fails for everybody is
 //! opened for each caller after that caller's own failures.
 
+use platform::sync::Mutex;
 use policy::{BreakerLimits, Limits, Principal};
 use runtime::engine::CallError;
 use std::collections::{HashMap, VecDeque};
+use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Circuits with failures that are remembered for one plugin; the one whose last failure is the oldest is evicted first.
@@ -86,7 +87,7 @@ pub(super) struct CircuitBreaker {
 
 impl CircuitBreaker {
     fn circuits(&self) -> MutexGuard<'_, HashMap<Circuit, CircuitHistory>> {
-        self.circuits.lock().unwrap_or_else(PoisonError::into_inner)
+        self.circuits.lock()
     }
 
     /// Whether a call would be permitted: asked before it waits for a slot.

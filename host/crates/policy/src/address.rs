@@ -42,7 +42,9 @@ fn of_v4(address: Ipv4Addr) -> AddressClass {
         (100, 100, 100) => AddressClass::Forbidden("a metadata service"),
         (0, ..) => AddressClass::Forbidden("this network"),
         (169, 254, _) => AddressClass::Forbidden("link-local, where metadata services are"),
-        (192, 0, 0) | (192, 0, 2) | (198, 51, 100) | (203, 0, 113) | (192, 88, 99) => AddressClass::Forbidden("reserved"),
+        (192, 0, 0) | (192, 0, 2) | (198, 51, 100) | (203, 0, 113) | (192, 88, 99) => {
+            AddressClass::Forbidden("reserved")
+        }
         (198, 18..=19, _) => AddressClass::Forbidden("for benchmarks"),
         (224..=239, ..) => AddressClass::Forbidden("a group"),
         (240.., ..) => AddressClass::Forbidden("reserved"),

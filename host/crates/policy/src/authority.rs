@@ -1,8 +1,8 @@
 //! A plugin's authority: the intersection of requests and grants.
 
 use super::{
-    Access, Capability, Denial, Grants, Recipient, HttpGrant, HttpTarget, PluginId, Requests, SampleGrant, ScratchGrant,
-    SecretGrant, PrivateOrigins, StateGrant, ToolPattern,
+    Access, Capability, Denial, Grants, HttpGrant, HttpTarget, PluginId, PrivateOrigins, Recipient, Requests,
+    SampleGrant, ScratchGrant, SecretGrant, StateGrant, ToolPattern,
 };
 use crate::guest_path::{is_below, lexically_clean};
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 //!
 //! Running guests are decided about by the same functions.
 
-use super::{Access, Authority, Capability, Denial, Grants, Recipient, HttpTarget, Origin, PrivateOrigins};
+use super::{Access, Authority, Capability, Denial, Grants, HttpTarget, Origin, PrivateOrigins, Recipient};
 use crate::guest_path::{is_below, lexically_clean};
 
 /// The supported questions, for the error about any other.

@@ -1,8 +1,8 @@
 //! Checks grants as configured: numbers within the host's limits, and names that mean something.
 
+use super::guest_path::{is_below, lexically_clean};
 use super::names::is_name;
 use super::range::{check_duration, check_range};
-use super::guest_path::{is_below, lexically_clean};
 use super::{FilesystemGrant, Grants, HttpGrant, SampleGrant, ScratchGrant, SecretGrant, StateGrant};
 use bytesize::ByteSize;
 use std::ops::RangeInclusive;

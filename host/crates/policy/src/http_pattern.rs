@@ -3,8 +3,8 @@
 //! One grammar for what a manifest requests, what an operator grants and what `policy test` asks about:
 //! `[METHOD[,METHOD...] ]SCHEME://HOST[:PORT][/PATH]`.
 
-use super::http_target::{HttpTarget, METHODS};
 use super::HostPattern;
+use super::http_target::{HttpTarget, METHODS};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;

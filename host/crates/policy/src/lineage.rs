@@ -28,13 +28,13 @@ pub enum LineageError {
 
 /// A shared budget that is never refilled.
 #[derive(Debug)]
-struct Pot {
+struct SharedCounter {
     left: AtomicU64,
     limit: u64,
 }
 
-impl Pot {
-    fn of(limit: u64) -> Self {
+impl SharedCounter {
+    fn new(limit: u64) -> Self {
         Self { left: AtomicU64::new(limit), limit }
     }
 
@@ -44,7 +44,7 @@ impl Pot {
         self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).map(|_| ()).map_err(|_| self.limit)
     }
 
-    fn take_what_is_there(&self, amount: u64) {
+    fn take_up_to(&self, amount: u64) {
         let taken = |left: u64| Some(left.saturating_sub(amount));
         // Cannot fail: the closure always gives a value.
         let _ = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken);
@@ -61,10 +61,11 @@ struct Tree {
     calls: AtomicU32,
     calls_limit: u32,
     requests: AtomicU32,
-    arguments: Pot,
-    results: Pot,
-    waiting: Pot,
-    secrets: Mutex<PrivateOrigins>,
+    arguments: SharedCounter,
+    results: SharedCounter,
+    /// Milliseconds.
+    waiting: SharedCounter,
+    private_origins: Mutex<PrivateOrigins>,
 }
 
 /// The chain from the root call down to one call, with the budgets of the whole tree. Clones share them.
@@ -83,10 +84,10 @@ impl Lineage {
             calls: AtomicU32::new(0),
             calls_limit: limits.calls,
             requests: AtomicU32::new(0),
-            arguments: Pot::of(limits.call_arguments.as_u64()),
-            results: Pot::of(limits.call_results.as_u64()),
-            waiting: Pot::of(millis(limits.waiting)),
-            secrets: Mutex::default(),
+            arguments: SharedCounter::new(limits.call_arguments.as_u64()),
+            results: SharedCounter::new(limits.call_results.as_u64()),
+            waiting: SharedCounter::new(millis(limits.waiting)),
+            private_origins: Mutex::default(),
         };
         Self { chain: vec![tool], depth_limit: limits.depth, parallel: limits.parallel, tree: Arc::new(tree) }
     }
@@ -132,7 +133,7 @@ impl Lineage {
 
     /// Counts time that was spent waiting for the client's tools.
     pub fn count_wait(&self, time: Duration) {
-        self.tree.waiting.take_what_is_there(millis(time));
+        self.tree.waiting.take_up_to(millis(time));
     }
 
     /// Counts a request to another server; `false` when the whole tree has sent `limit` of them.
@@ -143,12 +144,12 @@ impl Lineage {
 
     /// Records that the chain has seen a private result of this origin.
     pub fn mark_private(&self, origin: Origin) {
-        self.tree.secrets.lock().unwrap_or_else(PoisonError::into_inner).insert(origin);
+        self.tree.private_origins.lock().unwrap_or_else(PoisonError::into_inner).insert(origin);
     }
 
     /// The origins whose private results the chain has seen.
     pub fn private_origins(&self) -> PrivateOrigins {
-        self.tree.secrets.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.tree.private_origins.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The name of the calling tool; `None` for a root call.

@@ -5,7 +5,7 @@ use crate::chain::REVERSE_CHAIN;
 use crate::invoke::call_tool;
 use crate::server::Upstream;
 use async_trait::async_trait;
-use policy::{Origin, BudgetUsage};
+use policy::{BudgetUsage, Origin};
 use runtime::imports::{AgentError, AgentResult, AgentTool, ReverseCall, Tool, ToolCaller, ToolResult};
 use serde_json::Value;
 
@@ -62,7 +62,8 @@ impl UpstreamTools {
         call.correlation = reverse.context.correlation_id.clone();
         call.traceparent = reverse.context.traceparent.clone();
         call.timeout = Some(shared.settings.request_timeout().min(left));
-        let chain = REVERSE_CHAIN.try_with(|(server, chain)| (server == self.0.name()).then(|| chain.clone())).ok().flatten();
+        let chain =
+            REVERSE_CHAIN.try_with(|(server, chain)| (server == self.0.name()).then(|| chain.clone())).ok().flatten();
         let caller_scope = CallerScope::new(&reverse, chain);
         let calling = call_tool(shared, call, CallSource::Caller(Box::new(caller_scope)));
         let Some(result) = reverse.cancel.run_until_cancelled(calling).await else { return Err(AgentError::Cancelled) };

@@ -52,7 +52,7 @@ pub struct UpstreamResult {
     pub meta: Map<String, Value>,
 }
 
-/// Who makes a call.
+/// The maker of a call.
 pub(super) enum CallSource {
     /// The agent itself.
     Agent,
@@ -60,7 +60,7 @@ pub(super) enum CallSource {
     Caller(Box<CallerScope>),
 }
 
-/// What a call inherits from the call on whose behalf it runs.
+/// The values that a call inherits from the call on whose behalf it runs.
 pub(super) struct CallerScope {
     pub(super) lineage: Lineage,
     pub(super) budget: Budget,
@@ -92,4 +92,3 @@ impl CallerScope {
         }
     }
 }
-

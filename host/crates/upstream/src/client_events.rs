@@ -29,9 +29,10 @@ impl ClientEvents {
             _ => None,
         };
         let correlation = context.meta.get(CORRELATION_META).and_then(Value::as_str);
-        self.0.open_calls.find(origin, parent, correlation).ok_or_else(|| {
-            ErrorData::invalid_request("it cannot be told which of this client's requests this belongs to", None)
-        })
+        self.0
+            .open_calls
+            .find(origin, parent, correlation)
+            .ok_or_else(|| ErrorData::invalid_request("this request belongs to no single request of this client", None))
     }
 
     async fn ask(
@@ -47,7 +48,8 @@ impl ClientEvents {
         let _answering = call.answering();
         let asking = async {
             let replies = call.responder.ask(&call.requester, vec![question]).await;
-            let replies = replies.map_err(|error| ErrorData::internal_error(protocol::questions::describe_client_error(&error), None))?;
+            let replies = replies
+                .map_err(|error| ErrorData::internal_error(protocol::questions::describe_client_error(&error), None))?;
             let reply = replies.into_iter().next().unwrap_or_else(|| ClientReply::Missing("there is no answer".into()));
             questions::to_result(reply).map_err(|reason| ErrorData::internal_error(reason, None))
         };
@@ -102,7 +104,9 @@ impl ClientHandler for ClientEvents {
         let served = context.ct.run_until_cancelled(serve_reverse_call(&call, params)).await;
         match served.unwrap_or_else(withdrawn) {
             ReverseCallOutcome::Result(result) => Ok(CustomResult::new(result)),
-            ReverseCallOutcome::Error(code, message) => Err(ErrorData::internal_error(message, Some(json!({ "code": code })))),
+            ReverseCallOutcome::Error(code, message) => {
+                Err(ErrorData::internal_error(message, Some(json!({ "code": code }))))
+            }
         }
     }
 

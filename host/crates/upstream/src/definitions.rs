@@ -1,11 +1,11 @@
 //! Detects changed tool definitions. A server may change its definitions at any time after somebody has reviewed them.
 
+use platform::sync::Mutex;
 use platform::telemetry::printable;
 use plugins::offer::{PluginTool, definitions_digest};
 use policy::Digest;
 use runtime::imports::Offer;
 use std::collections::HashMap;
-use platform::sync::Mutex;
 use std::sync::Arc;
 
 /// Remembered tools of one server. Bounds what a server with ever new tool names makes us keep.

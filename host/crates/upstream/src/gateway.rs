@@ -1,7 +1,7 @@
 //! The gateway: exposes the tools of servers behind this host next to the tools of plugins.
 
 use crate::agent_tools::UpstreamTools;
-use crate::handler::{AgentHandler, CallEvent, Requester, ReverseCallDecision, ReverseCallRequest};
+use crate::handler::{AgentHandler, Requester, ReverseCallDecision, ReverseCallRequest, UpstreamCallEvent};
 use crate::offer::ToolOffer;
 use crate::server::Upstream;
 use crate::settings::UpstreamSettings;
@@ -91,5 +91,5 @@ impl AgentHandler for ForwardOnly {
         ClientReply::Failed("it belongs to no call of a client".into())
     }
 
-    fn on_call_event(&self, _task: &str, _event: CallEvent) {}
+    fn on_call_event(&self, _task: &str, _event: UpstreamCallEvent) {}
 }

@@ -1,7 +1,7 @@
 //! The agent's side of a connection: approves reverse calls, answers questions and receives events.
 
 use async_trait::async_trait;
-use runtime::imports::{Abilities, CheckedQuestion, Content, ClientReply, ProgressReport};
+use runtime::imports::{Abilities, CheckedQuestion, ClientReply, Content, ProgressReport};
 use serde_json::{Map, Value};
 
 /// Where a question or a reverse call comes from.
@@ -39,7 +39,7 @@ pub enum ReverseCallDecision {
 
 /// An event of a running call.
 #[derive(Debug, Clone, PartialEq)]
-pub enum CallEvent {
+pub enum UpstreamCallEvent {
     Chunk {
         /// Counted from 0.
         seq: u64,
@@ -63,7 +63,7 @@ pub trait AgentHandler: Send + Sync {
     /// Answers a question of a server.
     async fn answer(&self, requester: &Requester, question: &CheckedQuestion) -> ClientReply;
     /// Receives an event of a running call. Must not block: drop events when too slow.
-    fn on_call_event(&self, task: &str, event: CallEvent);
+    fn on_call_event(&self, task: &str, event: UpstreamCallEvent);
     /// A list of the server or a watched resource has changed. `what` is the kind of list or the URI.
     fn on_changed(&self, _server: &str, _what: &str) {}
 }

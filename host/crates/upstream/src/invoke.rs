@@ -15,7 +15,11 @@ use serde_json::Value;
 use std::sync::Arc;
 
 /// Calls a tool. Dropping the future cancels the call.
-pub(super) async fn call_tool(shared: &Arc<UpstreamShared>, call: UpstreamCall, source: CallSource) -> Result<UpstreamResult, UpstreamError> {
+pub(super) async fn call_tool(
+    shared: &Arc<UpstreamShared>,
+    call: UpstreamCall,
+    source: CallSource,
+) -> Result<UpstreamResult, UpstreamError> {
     let connection = shared.connection()?;
     let server = shared.name();
     let tool = shared.tool(&call.tool)?;
@@ -34,7 +38,11 @@ pub(super) async fn call_tool(shared: &Arc<UpstreamShared>, call: UpstreamCall, 
             let lineage = lineage.with_limits(limits);
             let budget = budget.nested(limits, now);
             forwarded = Some((client.clone(), chunks));
-            (Responder::Client(client), ReverseCallScope { lineage, budget, pausable_deadline, held, principal, agent }, chain)
+            (
+                Responder::Client(client),
+                ReverseCallScope { lineage, budget, pausable_deadline, held, principal, agent },
+                chain,
+            )
         }
         CallSource::Agent => {
             let handler = call.handler.unwrap_or_else(|| shared.handler.clone());

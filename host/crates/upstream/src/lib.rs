@@ -34,7 +34,7 @@ mod transport;
 pub use agent_tools::UpstreamTools;
 pub use call::{UpstreamCall, UpstreamResult};
 pub use error::UpstreamError;
-pub use handler::{AgentHandler, CallEvent, Requester, ReverseCallDecision, ReverseCallRequest};
+pub use handler::{AgentHandler, Requester, ReverseCallDecision, ReverseCallRequest, UpstreamCallEvent};
 pub use offer::ToolOffer;
 pub use server::Upstream;
 pub use settings::{ProtocolVersions, UpstreamSettings};

@@ -6,11 +6,11 @@
 use crate::open_calls::OpenCall;
 use crate::reverse::serve_reverse_call;
 use crate::reverse_calls::{LIVE_PREFIX, ReverseCallOutcome, ReverseCallParams};
+use platform::sync::Mutex;
 use rmcp::model::{ClientRequest, CustomRequest};
 use rmcp::service::{Peer, RoleClient};
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use platform::sync::Mutex;
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -24,13 +24,13 @@ const MAX_RUNNING: usize = 64;
 const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The channels to one server.
-pub(super) struct LiveChannels {
+pub(super) struct UpstreamChannels {
     peer: Peer<RoleClient>,
-    state: Mutex<LiveChannelState>,
+    state: Mutex<UpstreamChannelState>,
 }
 
 #[derive(Default)]
-struct LiveChannelState {
+struct UpstreamChannelState {
     /// The server supports the lane, and opening a channel has not failed.
     usable: bool,
     open: usize,
@@ -41,18 +41,18 @@ struct LiveChannelState {
 }
 
 /// A channel for one call. Free for another call when dropped.
-pub(super) struct LiveChannel {
-    channels: Arc<LiveChannels>,
+pub(super) struct UpstreamChannel {
+    channels: Arc<UpstreamChannels>,
     name: String,
 }
 
-impl LiveChannel {
+impl UpstreamChannel {
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 }
 
-impl Drop for LiveChannel {
+impl Drop for UpstreamChannel {
     fn drop(&mut self) {
         let mut state = self.channels.state();
         if state.calls.remove(&self.name).is_some() {
@@ -62,17 +62,17 @@ impl Drop for LiveChannel {
     }
 }
 
-impl LiveChannels {
+impl UpstreamChannels {
     pub(super) fn new(peer: Peer<RoleClient>, usable: bool) -> Arc<Self> {
-        Arc::new(Self { peer, state: Mutex::new(LiveChannelState { usable, ..LiveChannelState::default() }) })
+        Arc::new(Self { peer, state: Mutex::new(UpstreamChannelState { usable, ..UpstreamChannelState::default() }) })
     }
 
-    fn state(&self) -> MutexGuard<'_, LiveChannelState> {
+    fn state(&self) -> MutexGuard<'_, UpstreamChannelState> {
         self.state.lock()
     }
 
     /// Takes a free channel for a call or opens a new one.
-    pub(super) async fn acquire(self: &Arc<Self>, call: &Arc<OpenCall>) -> Option<LiveChannel> {
+    pub(super) async fn acquire(self: &Arc<Self>, call: &Arc<OpenCall>) -> Option<UpstreamChannel> {
         let name = {
             let mut state = self.state();
             if !state.usable {
@@ -92,7 +92,7 @@ impl LiveChannels {
             None => self.open().await?,
         };
         self.state().calls.insert(name.clone(), call.clone());
-        Some(LiveChannel { channels: self.clone(), name })
+        Some(UpstreamChannel { channels: self.clone(), name })
     }
 
     async fn open(self: &Arc<Self>) -> Option<String> {
@@ -167,7 +167,9 @@ impl LiveChannels {
             let mut answer = json!({ "channel": channel, "callId": id });
             match outcome {
                 ReverseCallOutcome::Result(result) => answer["result"] = result,
-                ReverseCallOutcome::Error(code, message) => answer["error"] = json!({ "code": code, "message": message }),
+                ReverseCallOutcome::Error(code, message) => {
+                    answer["error"] = json!({ "code": code, "message": message })
+                }
             }
             let request = CustomRequest::new(protocol::names::REVERSE_RESPOND_METHOD, Some(answer));
             if let Err(error) = channels.peer.send_request(ClientRequest::CustomRequest(request)).await {

@@ -103,4 +103,3 @@ fn to_json(tool: &Tool) -> Value {
     }
     json
 }
-

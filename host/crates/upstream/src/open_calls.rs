@@ -1,17 +1,19 @@
 //! Calls that are open on a server. Assigns the server's notifications and requests to them.
 
-use crate::handler::{CallEvent, Requester};
+use crate::handler::{Requester, UpstreamCallEvent};
 use crate::ordered_transport::TransportObserver;
 use crate::responder::Responder;
 use crate::reverse_calls::{LIVE_PREFIX, ReverseCalls};
 use crate::text::single_line;
-use protocol::names::{CALL_META, CHUNK_META, CHUNK_ORIGIN_META, CORRELATION_META, PARTIAL_RESULT_NOTIFICATION, PARTIAL_RESULT_TOKEN_META};
+use platform::sync::Mutex;
+use protocol::names::{
+    CALL_META, CHUNK_META, CHUNK_ORIGIN_META, CORRELATION_META, PARTIAL_RESULT_NOTIFICATION, PARTIAL_RESULT_TOKEN_META,
+};
 use rmcp::model::{ClientRequest, ContentBlock, GetMeta, ProgressToken, RequestId, ServerNotification};
 use runtime::imports::{Content, ProgressReport};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use platform::sync::Mutex;
 use std::sync::{Arc, MutexGuard};
 use tokio::sync::mpsc;
 
@@ -58,7 +60,7 @@ impl OpenCall {
         self.answering.load(Ordering::Relaxed) > 0
     }
 
-    fn emit(&self, event: CallEvent) {
+    fn emit(&self, event: UpstreamCallEvent) {
         self.responder.on_call_event(&self.requester.task, event);
     }
 
@@ -71,7 +73,7 @@ impl OpenCall {
         if ids.call_id.as_deref() != Some(id) {
             ids.call_id = Some(id.to_owned());
             drop(ids);
-            self.emit(CallEvent::CallId(id.to_owned()));
+            self.emit(UpstreamCallEvent::CallId(id.to_owned()));
         }
     }
 
@@ -91,7 +93,7 @@ impl OpenCall {
         }
         let origin = meta.get(CHUNK_ORIGIN_META).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let origin = origin.iter().take(32).filter_map(Value::as_str).map(single_line).collect();
-        self.emit(CallEvent::Chunk { seq, content, origin });
+        self.emit(UpstreamCallEvent::Chunk { seq, content, origin });
     }
 }
 
@@ -176,8 +178,9 @@ impl OpenCalls {
         {
             return Some(call.clone());
         }
-        let mut matching =
-            calls.values().filter(|call| correlation.is_none_or(|correlation| call.correlation.as_deref() == Some(correlation)));
+        let mut matching = calls
+            .values()
+            .filter(|call| correlation.is_none_or(|correlation| call.correlation.as_deref() == Some(correlation)));
         match (matching.next(), matching.next()) {
             (Some(call), None) => Some(call.clone()),
             _ => None,
@@ -229,7 +232,7 @@ impl TransportObserver for OpenCalls {
                         let (done, total) = (message.params.progress, message.params.total);
                         let message = message.params.message.as_deref().map(single_line);
                         if done.is_finite() {
-                            call.emit(CallEvent::Progress(ProgressReport { done, total, message }));
+                            call.emit(UpstreamCallEvent::Progress(ProgressReport { done, total, message }));
                         }
                     }
                 }
@@ -242,7 +245,7 @@ impl TransportObserver for OpenCalls {
                     other => single_line(&other.to_string()),
                 };
                 if let Some(call) = self.find(None, None, correlation) {
-                    call.emit(CallEvent::Log(text));
+                    call.emit(UpstreamCallEvent::Log(text));
                 }
                 None
             }
@@ -281,7 +284,8 @@ mod tests {
         };
         let responder = Responder::Client(ClientResponder::new(&caller_scope).0);
         let agent = Arc::new(plugins::calls::NoTools);
-        let scope = ReverseCallScope { lineage, budget, pausable_deadline, held: 0, principal: Principal::local(), agent };
+        let scope =
+            ReverseCallScope { lineage, budget, pausable_deadline, held: 0, principal: Principal::local(), agent };
         let requester = Requester { server: "far".into(), plugin: None, task: task.into() };
         let reverse_calls = ReverseCalls::new(ToolOffer::none(), scope, clock);
         calls.open(requester, responder, reverse_calls, correlation.map(str::to_owned))

@@ -3,7 +3,8 @@
 use platform::telemetry::printable;
 use rmcp::model::{self as m, ElicitRequestParams, InputRequest};
 use runtime::imports::{
-    CheckedQuestion, Consent, FormSchema, ModelPreferences, ClientReply, Role, SampleMessage, SampleRequest, SampleTool, ToolChoice,
+    CheckedQuestion, ClientReply, Consent, FormSchema, ModelPreferences, Role, SampleMessage, SampleRequest,
+    SampleTool, ToolChoice,
 };
 use serde_json::{Value, json};
 
@@ -61,7 +62,12 @@ pub(super) fn check_sampling(params: m::CreateMessageRequestParams) -> Result<Sa
             m::Role::Assistant => Role::Assistant,
             _ => Role::User,
         };
-        let content = message.content.into_vec().into_iter().map(protocol::sampling::content_from_block).collect::<Result<_, _>>()?;
+        let content = message
+            .content
+            .into_vec()
+            .into_iter()
+            .map(protocol::sampling::content_from_block)
+            .collect::<Result<_, _>>()?;
         Ok::<_, String>(SampleMessage { role, content })
     };
     let preferences = params.model_preferences.unwrap_or_default();

@@ -2,14 +2,14 @@
 
 use crate::client_events::ClientEvents;
 use crate::error::UpstreamError;
-use crate::live_lane::LiveChannels;
+use crate::live_lane::UpstreamChannels;
 use crate::shared::{Connection, UpstreamShared};
 use crate::tools::list_tools;
 use crate::transport::{NewConnection, connect};
 use futures::FutureExt;
 use futures::future::FusedFuture;
-use protocol::names::CLIENT_TOOLS;
 use platform::telemetry::printable;
+use protocol::names::CLIENT_TOOLS;
 use rmcp::model::{ServerCapabilities, ServerNotification, SubscribeRequestParams, SubscriptionFilter};
 use rmcp::service::{ServiceError, Subscription};
 use serde_json::Value;
@@ -84,8 +84,9 @@ async fn run_connection(
         && modern
         && lanes["lanes"].as_array().is_some_and(|lanes| lanes.iter().any(|lane| lane == "live"));
     let lost = CancellationToken::new();
-    let channels = LiveChannels::new(peer.clone(), usable);
-    let connection = Arc::new(Connection { peer, modern, channels, lost: lost.clone(), check_requested: Notify::new() });
+    let channels = UpstreamChannels::new(peer.clone(), usable);
+    let connection =
+        Arc::new(Connection { peer, modern, channels, lost: lost.clone(), check_requested: Notify::new() });
     let token = service.cancellation_token();
     let (mut ended, listing) = (std::pin::pin!(service.waiting().fuse()), refresh_tools(shared, &connection));
     let listed = tokio::select! {
@@ -143,7 +144,9 @@ async fn watch_connection(
         false => {
             let watched: Vec<String> = shared.watched().iter().cloned().collect();
             for uri in watched {
-                if let Err(error) = shared.with_timeout(connection.peer.subscribe(SubscribeRequestParams::new(uri))).await {
+                if let Err(error) =
+                    shared.with_timeout(connection.peer.subscribe(SubscribeRequestParams::new(uri))).await
+                {
                     tracing::warn!(server = shared.name(), "cannot watch a resource any more: {error}");
                 }
             }
@@ -204,7 +207,11 @@ async fn subscribe(shared: &Arc<UpstreamShared>, connection: &Arc<Connection>) -
     let listening = async {
         match connection.peer.listen(filter).await {
             Err(ServiceError::McpError(error)) => {
-                tracing::debug!(server = shared.name(), "the server has no subscriptions: {}", printable(&error.message));
+                tracing::debug!(
+                    server = shared.name(),
+                    "the server has no subscriptions: {}",
+                    printable(&error.message)
+                );
                 Ok(None)
             }
             other => other.map(Some),

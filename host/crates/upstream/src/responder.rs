@@ -1,12 +1,15 @@
 //! Answers a server during one call: through the agent's handler or, behind a gateway, through the call's client.
 
 use crate::call::CallerScope;
-use crate::handler::{AgentHandler, CallEvent, Requester, ReverseCallDecision, ReverseCallRequest};
+use crate::handler::{AgentHandler, Requester, ReverseCallDecision, ReverseCallRequest, UpstreamCallEvent};
 use async_trait::async_trait;
-use policy::{PluginId, Side};
-use runtime::imports::{Abilities, CheckedQuestion, CallSink, Chunk, ClientCalls, ClientError, QuestionBatch, LogLevel, QuestionCounter, ClientReply};
-use std::sync::atomic::{AtomicU32, Ordering};
 use platform::sync::Mutex;
+use policy::{PluginId, Side};
+use runtime::imports::{
+    Abilities, CallSink, CheckedQuestion, Chunk, ClientCalls, ClientError, ClientReply, LogLevel, QuestionBatch,
+    QuestionCounter,
+};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -30,7 +33,7 @@ pub(super) struct ClientResponder {
     /// Time limit for one answer.
     answer_timeout: Duration,
     /// Number of questions so far, which makes their keys unique.
-    asked: AtomicU32,
+    question_count: AtomicU32,
     /// Queues chunks for the sink; none when the call has ended.
     chunks: Mutex<Option<mpsc::Sender<Chunk>>>,
 }
@@ -41,8 +44,8 @@ impl ClientResponder {
         let (chunks, queue) = mpsc::channel(MAX_QUEUED_CHUNKS);
         let CallerScope { client, sink, questions, answer, .. } = caller_scope;
         let (client, sink, questions, answer_timeout) = (client.clone(), sink.clone(), questions.clone(), *answer);
-        let (asked, chunks) = (AtomicU32::new(0), Mutex::new(Some(chunks)));
-        (Arc::new(Self { client, sink, questions, answer_timeout, asked, chunks }), queue)
+        let (question_count, chunks) = (AtomicU32::new(0), Mutex::new(Some(chunks)));
+        (Arc::new(Self { client, sink, questions, answer_timeout, question_count, chunks }), queue)
     }
 
     /// Runs `work` and forwards chunks meanwhile. All chunks have been forwarded when it returns.
@@ -70,17 +73,17 @@ impl ClientResponder {
         self.chunks.lock()
     }
 
-    fn on_call_event(&self, event: CallEvent) {
+    fn on_call_event(&self, event: UpstreamCallEvent) {
         match event {
-            CallEvent::Chunk { content, origin, .. } => {
+            UpstreamCallEvent::Chunk { content, origin, .. } => {
                 if let Some(chunks) = &*self.chunks() {
                     // A full queue drops the chunk, since the server cannot be made to wait.
                     let _ = chunks.try_send(Chunk { content, origin });
                 }
             }
-            CallEvent::Progress(report) => self.sink.progress(report),
-            CallEvent::Log(text) => self.sink.log(LogLevel::Info, &text),
-            CallEvent::CallId(_) => {}
+            UpstreamCallEvent::Progress(report) => self.sink.progress(report),
+            UpstreamCallEvent::Log(text) => self.sink.log(LogLevel::Info, &text),
+            UpstreamCallEvent::CallId(_) => {}
         }
     }
 }
@@ -103,7 +106,11 @@ impl Responder {
     }
 
     /// Asks questions and returns the replies in the same order. A client gets all of them in one batch.
-    pub(super) async fn ask(&self, requester: &Requester, questions: Vec<CheckedQuestion>) -> Result<Vec<ClientReply>, ClientError> {
+    pub(super) async fn ask(
+        &self,
+        requester: &Requester,
+        questions: Vec<CheckedQuestion>,
+    ) -> Result<Vec<ClientReply>, ClientError> {
         let more = u32::try_from(questions.len()).unwrap_or(u32::MAX);
         match self {
             Responder::Agent(handler, counter) => {
@@ -117,8 +124,8 @@ impl Responder {
             }
             Responder::Client(client) => {
                 client.questions.add(more).map_err(ClientError::Exhausted)?;
-                let before = client.asked.fetch_add(more, Ordering::Relaxed);
-                let key = |(at, asked)| (format!("{}.{}", requester.server, u64::from(before) + at), asked);
+                let before = client.question_count.fetch_add(more, Ordering::Relaxed);
+                let key = |(at, question)| (format!("{}.{}", requester.server, u64::from(before) + at), question);
                 let questions = (1u64..).zip(questions).map(key).collect();
                 let plugin = PluginId { side: Side::Server, name: requester.server.clone() };
                 client.client.ask(QuestionBatch { plugin, questions, held: 0, timeout: client.answer_timeout }).await
@@ -134,7 +141,7 @@ impl Responder {
         }
     }
 
-    pub(super) fn on_call_event(&self, task: &str, event: CallEvent) {
+    pub(super) fn on_call_event(&self, task: &str, event: UpstreamCallEvent) {
         match self {
             Responder::Agent(handler, _) => handler.on_call_event(task, event),
             Responder::Client(client) => client.on_call_event(event),
@@ -164,7 +171,7 @@ impl ClientCalls for HandlerClient {
 
     async fn ask(&self, batch: QuestionBatch) -> Result<Vec<ClientReply>, ClientError> {
         let requester = Requester { plugin: Some(batch.plugin.table()), ..self.requester.clone() };
-        let questions = batch.questions.into_iter().map(|(_, asked)| asked).collect();
+        let questions = batch.questions.into_iter().map(|(_, question)| question).collect();
         match tokio::time::timeout(batch.timeout, self.responder.ask(&requester, questions)).await {
             Ok(replies) => replies,
             Err(_) => Err(ClientError::Timeout(u64::try_from(batch.timeout.as_millis()).unwrap_or(u64::MAX))),

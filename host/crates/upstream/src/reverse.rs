@@ -1,6 +1,5 @@
 //! Serves one reverse call: a server calls one of the agent's tools.
 
-use platform::text::truncate;
 use crate::chain::ChainedTools;
 use crate::handler::{Requester, ReverseCallDecision, ReverseCallRequest};
 use crate::offer::MAX_ARGUMENTS;
@@ -8,6 +7,7 @@ use crate::open_calls::OpenCall;
 use crate::reverse_calls::{ReverseCallOutcome, ReverseCallParams, ReverseCalls};
 use platform::audit::CallAudit;
 use platform::telemetry::printable;
+use platform::text::truncate;
 use policy::{PluginId, Side};
 use rmcp::model::ContentBlock;
 use runtime::imports::{
@@ -93,9 +93,7 @@ async fn run(open: &Arc<OpenCall>, params: ReverseCallParams) -> Result<Value, A
     budget.deadline = clock.now() + offer.limits.deadline;
     budget.time = offer.limits.deadline;
     let agent: Arc<dyn ToolCaller> = match params.chain.filter(|chain| chain.len() <= 4_096) {
-        Some(chain) => {
-            Arc::new(ChainedTools { inner: scope.agent.clone(), server: requester.server.clone(), chain })
-        }
+        Some(chain) => Arc::new(ChainedTools { inner: scope.agent.clone(), server: requester.server.clone(), chain }),
         None => scope.agent.clone(),
     };
     let call = ReverseCall {
@@ -168,4 +166,3 @@ fn error_code(error: AgentError) -> (&'static str, String) {
         AgentError::ToolError(_) => ("failed", "the tool reported a failure".into()),
     }
 }
-

@@ -2,11 +2,11 @@
 
 use crate::offer::ToolOffer;
 use platform::clock::Clock;
+use platform::sync::Mutex;
 use policy::{Budget, BudgetUsage, Lineage, Principal};
 use runtime::engine::PausableDeadline;
 use runtime::imports::ToolCaller;
 use serde_json::{Map, Value, json};
-use platform::sync::Mutex;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -93,4 +93,3 @@ impl ReverseCalls {
         spent.cpu = spent.cpu.saturating_add(more.cpu);
     }
 }
-

@@ -10,8 +10,8 @@ use crate::reverse_calls::ReverseCallParams;
 use crate::shared::{Connection, UpstreamShared};
 use crate::text::single_line;
 use futures::future::join_all;
-use protocol::names::{CLIENT_TOOLS, CORRELATION_META, PARTIAL_RESULT_TOKEN_META};
 use plugins::offer::PluginTool;
+use protocol::names::{CLIENT_TOOLS, CORRELATION_META, PARTIAL_RESULT_TOKEN_META};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, InputRequests, InputResponses,
     RequestMetaObject, ServerResult,
@@ -134,7 +134,7 @@ impl CallRounds<'_> {
     async fn send(&self, (request, meta): (ClientRequest, RequestMetaObject)) -> Result<ServerResult, UpstreamError> {
         let options = PeerRequestOptions::no_options().with_meta(meta);
         let sent = self.connection.peer.send_cancellable_request(request, options).await;
-        let mut waiting = PendingRequest(Some(sent.map_err(|error| self.failed(error))?));
+        let mut waiting = CancelOnDrop(Some(sent.map_err(|error| self.failed(error))?));
         let lost = || UpstreamError::Lost { server: self.server() };
         loop {
             let Some(handle) = waiting.0.as_mut() else { return Err(lost()) };
@@ -194,7 +194,9 @@ impl CallRounds<'_> {
                 Ok(RoundResult::Questions(requests, result.request_state))
             }
             ServerResult::CustomResult(result) if result.0["resultType"] == CLIENT_TOOLS => {
-                let Value::Object(mut result) = result.0 else { return Err(self.malformed("a result that is not an object")) };
+                let Value::Object(mut result) = result.0 else {
+                    return Err(self.malformed("a result that is not an object"));
+                };
                 let Some(Value::String(continuation)) = result.remove("continuation") else {
                     return Err(self.malformed("reverse calls without a continuation"));
                 };
@@ -229,11 +231,7 @@ impl CallRounds<'_> {
                     checked.push(question);
                 }
                 Err(reason) => {
-                    tracing::warn!(
-                        server = self.server(),
-                        "a question is refused: {}",
-                        single_line(&reason)
-                    );
+                    tracing::warn!(server = self.server(), "a question is refused: {}", single_line(&reason));
                     let answer = decline.ok_or_else(|| unanswered(reason))?;
                     answers.insert(key, answer);
                 }
@@ -251,7 +249,12 @@ impl CallRounds<'_> {
 
     fn to_upstream_result(&self, result: CallToolResult) -> Result<UpstreamResult, UpstreamError> {
         let malformed = |what: String| self.malformed(format!("content that is not usable: {what}"));
-        let content = result.content.into_iter().map(protocol::content::from_block).collect::<Result<Vec<_>, _>>().map_err(malformed)?;
+        let content = result
+            .content
+            .into_iter()
+            .map(protocol::content::from_block)
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(malformed)?;
         for piece in &content {
             piece.check().map_err(malformed)?;
         }
@@ -262,7 +265,8 @@ impl CallRounds<'_> {
             return Err(UpstreamError::TooLarge { server: self.server(), limit: MAX_RESULT });
         }
         let mut meta = result.meta.map(|meta| meta.0).unwrap_or_default();
-        let private = self.shared.settings.private || meta.get(protocol::names::PRIVATE_META) == Some(&Value::Bool(true));
+        let private =
+            self.shared.settings.private || meta.get(protocol::names::PRIVATE_META) == Some(&Value::Bool(true));
         let edited = meta.remove(protocol::names::EDITED_META).filter(|edited| edited.to_string().len() <= MAX_META);
         if serde_json::to_string(&meta).map_or(0, |text| text.len()) > MAX_META {
             meta = Map::new();
@@ -273,9 +277,9 @@ impl CallRounds<'_> {
 }
 
 /// A request that waits for its response. Cancelled when dropped.
-struct PendingRequest(Option<RequestHandle<RoleClient>>);
+struct CancelOnDrop(Option<RequestHandle<RoleClient>>);
 
-impl Drop for PendingRequest {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         let (Some(handle), Ok(runtime)) = (self.0.take(), tokio::runtime::Handle::try_current()) else { return };
         runtime.spawn(async move {

@@ -12,6 +12,7 @@ use crate::settings::UpstreamSettings;
 use crate::shared::UpstreamShared;
 use crate::text::single_line;
 use platform::clock::Clock;
+use platform::sync::Mutex;
 use plugins::offer::PluginTool;
 use rmcp::model::{
     ClientRequest, CustomRequest, ReadResourceRequestParams, ReadResourceResponse, SubscribeRequestParams,
@@ -19,7 +20,6 @@ use rmcp::model::{
 };
 use runtime::imports::{EmbeddedResource, ResourceBody};
 use serde_json::json;
-use platform::sync::Mutex;
 use std::sync::Arc;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -38,7 +38,12 @@ pub struct Upstream(pub(super) Arc<UpstreamShared>);
 impl Upstream {
     /// Connects in the background and reconnects with growing delays until [`Self::close`]. Returns at once; see
     /// [`Self::ready`]. Must be called inside a tokio runtime.
-    pub fn connect(settings: UpstreamSettings, offer: ToolOffer, handler: Arc<dyn AgentHandler>, clock: Arc<dyn Clock>) -> Self {
+    pub fn connect(
+        settings: UpstreamSettings,
+        offer: ToolOffer,
+        handler: Arc<dyn AgentHandler>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         let (live, notifications) = mpsc::channel(LIVE_QUEUE);
         let shared = Arc::new(UpstreamShared {
             settings,
@@ -104,7 +109,7 @@ impl Upstream {
         call_tool(&self.0, call, CallSource::Agent).await
     }
 
-    /// Sends a message to a running call, by the id from [`crate::CallEvent::CallId`]; without an id, to the only call.
+    /// Sends a message to a running call, by the id from [`crate::UpstreamCallEvent::CallId`]; without an id, to the only call.
     pub async fn steer(&self, call: Option<&str>, message: &str) -> Result<(), UpstreamError> {
         let connection = self.0.connection()?;
         let mut params = json!({ "message": message });
@@ -124,8 +129,12 @@ impl Upstream {
             return Err(UpstreamError::Unanswered { server: server(), reason });
         };
         let malformed = |what| UpstreamError::Malformed { server: server(), what };
-        let pieces =
-            result.contents.into_iter().map(protocol::content::from_resource_contents).collect::<Result<Vec<_>, _>>().map_err(malformed)?;
+        let pieces = result
+            .contents
+            .into_iter()
+            .map(protocol::content::from_resource_contents)
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(malformed)?;
         let size = |piece: &EmbeddedResource| match &piece.body {
             ResourceBody::Text(text) => text.len() as u64,
             ResourceBody::Blob(bytes) => bytes.len() as u64,
@@ -189,4 +198,3 @@ impl Upstream {
         }
     }
 }
-

@@ -3,16 +3,16 @@
 use crate::definitions::KnownDefinitions;
 use crate::error::UpstreamError;
 use crate::handler::AgentHandler;
-use crate::live_lane::LiveChannels;
+use crate::live_lane::UpstreamChannels;
 use crate::offer::ToolOffer;
 use crate::open_calls::OpenCalls;
 use crate::settings::UpstreamSettings;
 use crate::text::single_line;
 use platform::clock::Clock;
+use platform::sync::Mutex;
 use plugins::offer::PluginTool;
 use rmcp::service::{Peer, RoleClient, ServiceError};
 use std::collections::BTreeSet;
-use platform::sync::Mutex;
 use std::sync::{Arc, MutexGuard};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
@@ -47,7 +47,7 @@ pub(super) struct Connection {
     pub(super) peer: Peer<RoleClient>,
     /// The server speaks 2026-07-28 or later.
     pub(super) modern: bool,
-    pub(super) channels: Arc<LiveChannels>,
+    pub(super) channels: Arc<UpstreamChannels>,
     /// Cancelled when the connection is lost.
     pub(super) lost: CancellationToken,
     pub(super) check_requested: Notify,
@@ -110,7 +110,10 @@ impl UpstreamShared {
     }
 
     /// Runs a request with the configured timeout.
-    pub(super) async fn with_timeout<T>(&self, work: impl Future<Output = Result<T, ServiceError>>) -> Result<T, UpstreamError> {
+    pub(super) async fn with_timeout<T>(
+        &self,
+        work: impl Future<Output = Result<T, ServiceError>>,
+    ) -> Result<T, UpstreamError> {
         let limit = self.settings.request_timeout();
         match tokio::time::timeout(limit, work).await {
             Ok(result) => result.map_err(|error| self.to_upstream_error(error)),
@@ -118,4 +121,3 @@ impl UpstreamShared {
         }
     }
 }
-

@@ -1,7 +1,7 @@
 //! Text from a server, made safe to show.
 
-use platform::text::truncate;
 use platform::telemetry::printable;
+use platform::text::truncate;
 
 /// Longest text in one error, report or log message, in bytes.
 const MAX_TEXT: usize = 4 << 10;
@@ -10,4 +10,3 @@ const MAX_TEXT: usize = 4 << 10;
 pub(super) fn single_line(text: &str) -> String {
     printable(truncate(text, MAX_TEXT)).into_owned()
 }
-

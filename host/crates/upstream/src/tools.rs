@@ -1,9 +1,9 @@
 //! Lists a server's tools and checks that they are safe to expose.
 
-use platform::text::truncate;
 use crate::error::UpstreamError;
 use crate::text::single_line;
 use platform::telemetry::is_unsafe;
+use platform::text::truncate;
 use plugins::offer::{PluginTool, check_object_texts, check_text};
 use rmcp::model as m;
 use rmcp::service::{Peer, RoleClient};
@@ -46,7 +46,9 @@ pub(super) async fn list_tools(server: &str, peer: &Peer<RoleClient>) -> Result<
                             tools.push(Arc::new(tool));
                         }
                     }
-                    Err(reason) => tracing::warn!(server, tool = name, "the tool is left out: {}", single_line(&reason)),
+                    Err(reason) => {
+                        tracing::warn!(server, tool = name, "the tool is left out: {}", single_line(&reason))
+                    }
                 }
             }
             match listed.next_cursor {
@@ -54,7 +56,11 @@ pub(super) async fn list_tools(server: &str, peer: &Peer<RoleClient>) -> Result<
                 _ => return Ok(tools),
             }
         }
-        tracing::warn!(server, "the list of tools has more than {MAX_PAGES} pages; only {} tools are used", tools.len());
+        tracing::warn!(
+            server,
+            "the list of tools has more than {MAX_PAGES} pages; only {} tools are used",
+            tools.len()
+        );
         Ok(tools)
     };
     match tokio::time::timeout(LIST_TIMEOUT, listing).await {

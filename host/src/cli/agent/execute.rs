@@ -1,11 +1,11 @@
 //! Carries out commands.
 
-use crate::cli::forms;
-use super::command::{COMMANDS, AgentCommand, ApprovalScope, object};
+use super::command::{AgentCommand, ApprovalScope, COMMANDS, object};
+use super::render;
 use super::screen::{inline, quoted};
 use super::session::Session;
-use super::render;
-use agent::{ApprovalRequest, ApprovalDecision};
+use crate::cli::forms;
+use agent::{ApprovalDecision, ApprovalRequest};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -182,7 +182,9 @@ impl Session {
     fn edit(&self, id: Option<u64>, text: String, dialog: &mut dyn Dialog) -> Result<(), String> {
         let (id, request) = self.pending_request(id)?;
         let old = match &*request {
-            ApprovalRequest::ReverseCall { request, .. } => serde_json::to_string_pretty(&request.arguments).unwrap_or_default(),
+            ApprovalRequest::ReverseCall { request, .. } => {
+                serde_json::to_string_pretty(&request.arguments).unwrap_or_default()
+            }
             ApprovalRequest::Prompt { request, .. } => render::last_message(request),
             ApprovalRequest::ModelAnswer { answer, .. } => render::answer_text(answer),
             _ => return Err("that cannot be edited; see `waiting`".into()),
@@ -207,7 +209,9 @@ impl Session {
                 forms::fill_form(&schema, &mut line).map_or(ApprovalDecision::Cancel, ApprovalDecision::WithValues)
             }
             ApprovalRequest::Form { .. } => ApprovalDecision::WithValues(object(text)?),
-            _ if text.is_empty() => ApprovalDecision::WithText(dialog.line("  your answer: ").ok_or("there is no answer")?),
+            _ if text.is_empty() => {
+                ApprovalDecision::WithText(dialog.line("  your answer: ").ok_or("there is no answer")?)
+            }
             _ => ApprovalDecision::WithText(text.to_owned()),
         };
         self.decide(Some(id), decision).map(|_| ())
@@ -297,7 +301,10 @@ impl Session {
         let open = self.find_unfinished(short)?;
         let arguments = open.arguments.ok_or("its arguments were too large to keep; call it again with `call`")?;
         self.start(&format!("{}.{}", open.server, open.tool), arguments)?;
-        self.approvals.memory().change(|memory| memory.remove_call(&open.correlation_id)).map_err(|error| error.to_string())
+        self.approvals
+            .memory()
+            .change(|memory| memory.remove_call(&open.correlation_id))
+            .map_err(|error| error.to_string())
     }
 
     async fn events(&self, server: Option<&str>) -> Result<(), String> {

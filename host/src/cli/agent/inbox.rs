@@ -1,9 +1,9 @@
 //! Events in servers' inboxes, and the reactions that the user has configured.
 
+use super::render;
 use super::screen::{inline, quoted};
 use super::session::Session;
-use super::render;
-use agent::{ReactionAction, TriggeredReaction, Reactions};
+use agent::{ReactionAction, Reactions, TriggeredReaction};
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -51,7 +51,8 @@ impl Session {
         }
         if reading.rate_limited > 0 {
             let json = json!({ "event": "held-back", "server": server, "events": reading.rate_limited });
-            self.screen.show(&json, &format!("{server}: {} events came too fast and were ignored", reading.rate_limited));
+            self.screen
+                .show(&json, &format!("{server}: {} events came too fast and were ignored", reading.rate_limited));
         }
         for triggered in reading.triggered {
             self.reacting.fetch_add(1, Ordering::SeqCst);

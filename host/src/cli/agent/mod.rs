@@ -3,25 +3,25 @@
 mod command;
 mod execute;
 mod inbox;
-mod servers;
+mod render;
 mod repl;
 mod screen;
+mod servers;
 mod session;
-mod render;
 
 use crate::config::Config;
 use crate::host::Host;
-use agent::{ServerSet, Approvals, ApprovalsOptions, MemoryFile, Reaction, Rules};
+use agent::{Approvals, ApprovalsOptions, MemoryFile, Reaction, Rules, ServerSet};
 use anyhow::Context;
 use command::AgentCommand;
 use execute::{CommandFlow, NoDialog};
-use servers::Servers;
 use platform::clock::{Clock, SystemClock};
 use runtime::imports::{ModelProvider, Root, ToolCaller};
 use screen::Screen;
 use serde_json::json;
+use servers::Servers;
 use services::model::ChatModel;
-use session::{SessionOptions, Session};
+use session::{Session, SessionOptions};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -92,7 +92,8 @@ impl Agent {
         };
         let roots = roots(self.roots.iter().chain(rules.roots()))?;
         let attended = !scripted && !self.unattended;
-        let (approvals, events) = Approvals::new(ApprovalsOptions { rules, memory: memory.clone(), attended, model, roots });
+        let (approvals, events) =
+            Approvals::new(ApprovalsOptions { rules, memory: memory.clone(), attended, model, roots });
         let host = start_components(&config).await?;
         let components: Arc<dyn ToolCaller> = match &host {
             Some(host) => host.agent.clone(),
@@ -100,9 +101,14 @@ impl Agent {
         };
         let browser = self.browser.as_deref().map(servers::split_command).transpose().map_err(anyhow::Error::msg)?;
         let era = if self.legacy { ProtocolVersions::Legacy } else { ProtocolVersions::Auto };
-        let servers = Servers::new(ServerSet::new(approvals.clone(), components, clock.clone()), era, browser.unwrap_or_default());
+        let servers = Servers::new(
+            ServerSet::new(approvals.clone(), components, clock.clone()),
+            era,
+            browser.unwrap_or_default(),
+        );
         let (reactions, transcript) = (self.on.clone(), self.transcript);
-        let session = Session::new(SessionOptions { approvals, servers, screen: screen.clone(), reactions, clock, transcript });
+        let session =
+            Session::new(SessionOptions { approvals, servers, screen: screen.clone(), reactions, clock, transcript });
         if let Some(take_warning) = memory.take_warning() {
             screen.show(&json!({ "event": "warning", "message": take_warning }), &format!("warning: {take_warning}"));
         }
@@ -175,7 +181,8 @@ async fn start_components(config: &Config) -> anyhow::Result<Option<Host>> {
 fn roots<'a>(folders: impl Iterator<Item = &'a PathBuf>) -> anyhow::Result<Vec<Root>> {
     let root = |folder: &PathBuf| {
         let whole = std::fs::canonicalize(folder).with_context(|| format!("the root {}", folder.display()))?;
-        let uri = url::Url::from_file_path(&whole).map_err(|()| anyhow::anyhow!("{} is not a path", whole.display()))?;
+        let uri =
+            url::Url::from_file_path(&whole).map_err(|()| anyhow::anyhow!("{} is not a path", whole.display()))?;
         Ok(Root { uri: uri.into(), name: whole.file_name().map(|name| name.to_string_lossy().into_owned()) })
     };
     folders.map(root).collect()

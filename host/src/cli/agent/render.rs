@@ -1,10 +1,10 @@
 //! Renders requests and events as text for people and as JSON for programs.
 
 use super::screen::{Screen, inline, quoted};
-use agent::{ReactionAction, PageAddress, TranscriptItem, ApprovalRequest, content_text};
+use agent::{ApprovalRequest, PageAddress, ReactionAction, TranscriptItem, content_text};
 use runtime::imports::{Content, SampleAnswer, SampleContent, SampleRequest};
 use serde_json::{Value, json};
-use upstream::{Requester, CallEvent};
+use upstream::{Requester, UpstreamCallEvent};
 
 /// A pending request.
 pub(super) fn approval_request(screen: &Screen, id: u64, approval: &ApprovalRequest) -> (Value, String) {
@@ -26,7 +26,10 @@ pub(super) fn approval_request(screen: &Screen, id: u64, approval: &ApprovalRequ
                         "plugin": request.requester.plugin, "purpose": request.purpose }));
             let kind = if request.read_only { "which claims to change nothing" } else { "which may change something" };
             let pretty = serde_json::to_string_pretty(&arguments).unwrap_or_default();
-            let mut text = heading(&format!("wants to call your tool {}, {kind}, with", inline(&request.name)), Some(&request.requester));
+            let mut text = heading(
+                &format!("wants to call your tool {}, {kind}, with", inline(&request.name)),
+                Some(&request.requester),
+            );
             text += &format!("\n{}", quoted(&pretty));
             if let Some(purpose) = &request.purpose {
                 text += &format!("\n    for this purpose, it says,\n{}", quoted(purpose));
@@ -53,14 +56,24 @@ pub(super) fn approval_request(screen: &Screen, id: u64, approval: &ApprovalRequ
             set(json!({ "kind": "page", "message": message, "url": whole, "host": address.host,
                         "warnings": address.warnings, "plugin": requester.plugin }));
             let text = heading("wants you to open a page", Some(requester));
-            format!("{text}\n{}\n{}\n    approve {id} (opens it) | deny {id}", quoted(message), page_lines(screen, address))
+            format!(
+                "{text}\n{}\n{}\n    approve {id} (opens it) | deny {id}",
+                quoted(message),
+                page_lines(screen, address)
+            )
         }
         ApprovalRequest::Prompt { requester, request } | ApprovalRequest::PromptWithoutModel { requester, request } => {
             let without_model = matches!(approval, ApprovalRequest::PromptWithoutModel { .. });
             let messages = conversation(request);
-            set(json!({ "kind": if without_model { "completion" } else { "prompt" }, "prompt": messages, "plugin": requester.plugin,
-                        "maxTokens": request.max_tokens }));
-            let what = if without_model { "asks a model, but none is configured; answer in its place" } else { "asks your model" };
+            set(
+                json!({ "kind": if without_model { "completion" } else { "prompt" }, "prompt": messages, "plugin": requester.plugin,
+                        "maxTokens": request.max_tokens }),
+            );
+            let what = if without_model {
+                "asks a model, but none is configured; answer in its place"
+            } else {
+                "asks your model"
+            };
             let mut text = heading(&format!("{what}, for up to {} tokens", request.max_tokens), Some(requester));
             text += &format!("\n{}", quoted(&messages));
             text + &match without_model {
@@ -147,25 +160,25 @@ pub(super) fn contents_text(content: &[Content]) -> String {
     content.iter().map(content_text).collect::<Vec<_>>().join("\n")
 }
 
-pub(super) fn call_event(call: u64, event: &CallEvent) -> (Value, String) {
+pub(super) fn call_event(call: u64, event: &UpstreamCallEvent) -> (Value, String) {
     match event {
-        CallEvent::Chunk { seq, content, origin } => {
+        UpstreamCallEvent::Chunk { seq, content, origin } => {
             let text = contents_text(content);
             let from = if origin.is_empty() { String::new() } else { format!(" from {}", inline(&origin.join(" > "))) };
             let json = json!({ "event": "chunk", "call": call, "seq": seq, "text": text, "origin": origin });
             (json, format!("call {call}, chunk {seq}{from}\n{}", quoted(&text)))
         }
-        CallEvent::Progress(report) => {
+        UpstreamCallEvent::Progress(report) => {
             let total = report.total.map(|total| format!(" of {total}")).unwrap_or_default();
             let message = report.message.as_deref().unwrap_or_default();
             let json = json!({ "event": "progress", "call": call, "done": report.done, "total": report.total, "message": message });
             (json, format!("call {call}: {}{total}  {}", report.done, inline(message)))
         }
-        CallEvent::Log(message) => {
+        UpstreamCallEvent::Log(message) => {
             let json = json!({ "event": "log", "call": call, "message": message });
             (json, format!("call {call} logs\n{}", quoted(message)))
         }
-        CallEvent::CallId(id) => (json!({ "event": "named", "call": call, "id": id }), String::new()),
+        UpstreamCallEvent::CallId(id) => (json!({ "event": "named", "call": call, "id": id }), String::new()),
     }
 }
 

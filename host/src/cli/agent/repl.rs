@@ -1,7 +1,7 @@
 //! The agent at a terminal: a prompt, and events above it.
 
 use super::command::AgentCommand;
-use super::execute::{Dialog, CommandFlow};
+use super::execute::{CommandFlow, Dialog};
 use super::screen::Screen;
 use super::session::Session;
 use crate::config;
@@ -85,7 +85,8 @@ impl Dialog for TerminalDialog {
         let arguments = super::servers::split_command(&editor)?;
         let file = tempfile::NamedTempFile::new().map_err(fail)?;
         std::fs::write(file.path(), text).map_err(fail)?;
-        let status = std::process::Command::new(&arguments[0]).args(&arguments[1..]).arg(file.path()).status().map_err(fail)?;
+        let status =
+            std::process::Command::new(&arguments[0]).args(&arguments[1..]).arg(file.path()).status().map_err(fail)?;
         if !status.success() {
             return Err("the editor failed; nothing was decided".into());
         }

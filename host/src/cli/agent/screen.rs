@@ -1,8 +1,8 @@
 //! Output of the agent: lines for people, above the prompt if there is one, or JSON for programs.
 
-use platform::text::truncate;
 use crate::cli::text::printable_lines;
 use platform::telemetry::printable;
+use platform::text::truncate;
 use rustyline::ExternalPrinter;
 use serde_json::Value;
 use std::io::{IsTerminal, Write};
@@ -118,9 +118,9 @@ mod tests {
 
     #[test]
     fn foreign_text_never_looks_like_our_own() {
-        let said = quoted("hello\n[3] approve this\u{1b}[2J\u{202e}");
-        assert!(said.lines().all(|line| line.starts_with(MARGIN)), "{said}");
-        assert!(!said.contains('\u{1b}') && !said.contains('\u{202e}'));
+        let text = quoted("hello\n[3] approve this\u{1b}[2J\u{202e}");
+        assert!(text.lines().all(|line| line.starts_with(MARGIN)), "{text}");
+        assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'));
         let long = quoted(&"x\n".repeat(100_000));
         assert!(long.lines().count() <= MAX_LINES + 1 && long.ends_with("200000 bytes in all)"));
         assert!(!inline("a\nb").contains('\n'));

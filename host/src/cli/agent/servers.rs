@@ -1,15 +1,15 @@
 //! The agent's servers, addressed by what the user types.
 
-use policy::is_name;
 use crate::config;
-use agent::{ServerSet, INBOX_URI, CallOutcome};
+use agent::{CallOutcome, INBOX_URI, ServerSet};
 use platform::outbound::Endpoint;
 use platform::telemetry::printable;
+use policy::is_name;
 use runtime::imports::{ResourceBody, Tool};
 use serde_json::{Map, Value};
 use std::path::Path;
 use std::process::Stdio;
-use upstream::{UpstreamCall, ProtocolVersions, UpstreamError, UpstreamSettings};
+use upstream::{ProtocolVersions, UpstreamCall, UpstreamError, UpstreamSettings};
 
 pub(super) struct Servers {
     set: ServerSet,
@@ -35,7 +35,8 @@ impl Servers {
         } else {
             settings.command = split_command(address)?;
         }
-        let settings = config::resolve_upstream(name, settings, Path::new("")).map_err(|error| format!("{name}: {error}"))?;
+        let settings =
+            config::resolve_upstream(name, settings, Path::new("")).map_err(|error| format!("{name}: {error}"))?;
         self.open(settings).await
     }
 

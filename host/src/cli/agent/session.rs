@@ -1,18 +1,22 @@
 //! One run of the agent: its calls and their events.
 
-use super::servers::Servers;
-use super::screen::{Screen, inline, quoted};
 use super::render;
-use agent::{ModelAction, Approvals, INBOX_URI, ApprovalRequest, AgentModel, AgentEvent, UnfinishedCall, CallOutcome, Reaction, Reactions, ScriptedModel};
+use super::screen::{Screen, inline, quoted};
+use super::servers::Servers;
+use agent::{
+    AgentEvent, AgentModel, ApprovalRequest, Approvals, CallOutcome, INBOX_URI, ModelAction, Reaction, Reactions,
+    ScriptedModel, UnfinishedCall,
+};
 use platform::clock::Clock;
+use platform::sync::Mutex;
 use runtime::imports::{CallContext, Content};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
-use upstream::CallEvent;
+use upstream::UpstreamCallEvent;
 
 /// Outputs of one call that are kept for `watch`, and lines of the history.
 const MAX_KEPT: usize = 200;
@@ -38,7 +42,7 @@ pub(super) struct Session {
     pub(super) reactions: Vec<Reaction>,
     transcript: bool,
     last: AtomicU64,
-    calls: Mutex<BTreeMap<u64, RunningCall>>,
+    calls: Mutex<BTreeMap<u64, SessionCall>>,
     pub(super) changed: Notify,
     /// The number of running reactions.
     pub(super) reacting: AtomicU64,
@@ -48,7 +52,7 @@ pub(super) struct Session {
     pub(super) inboxes: tokio::sync::Mutex<HashMap<String, Reactions>>,
 }
 
-pub(super) struct RunningCall {
+pub(super) struct SessionCall {
     pub(super) server: String,
     pub(super) tool: String,
     pub(super) task: String,
@@ -127,8 +131,8 @@ impl Session {
         self.model.lock().await.add(step).map_err(|error| error.to_string())
     }
 
-    pub(super) fn calls(&self) -> MutexGuard<'_, BTreeMap<u64, RunningCall>> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn calls(&self) -> MutexGuard<'_, BTreeMap<u64, SessionCall>> {
+        self.calls.lock()
     }
 
     pub(super) fn has_failed(&self) -> bool {
@@ -140,11 +144,11 @@ impl Session {
     }
 
     pub(super) fn history(&self) -> Vec<String> {
-        self.history.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+        self.history.lock().iter().cloned().collect()
     }
 
     fn add_to_history(&self, line: String) {
-        let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut history = self.history.lock();
         if history.len() >= MAX_HISTORY {
             history.pop_front();
         }
@@ -157,7 +161,7 @@ impl Session {
         let call = self.last.fetch_add(1, Ordering::Relaxed) + 1;
         let task = CallContext::new("").id;
         let cancel = CancellationToken::new();
-        let running = RunningCall {
+        let running = SessionCall {
             server: server.clone(),
             tool: tool.clone(),
             task: task.clone(),
@@ -213,7 +217,8 @@ impl Session {
     pub(super) async fn wait(&self, call: Option<u64>) {
         loop {
             let changed = self.changed.notified();
-            let runs = |(id, running): (&u64, &RunningCall)| running.ended.is_none() && call.is_none_or(|call| *id == call);
+            let runs =
+                |(id, running): (&u64, &SessionCall)| running.ended.is_none() && call.is_none_or(|call| *id == call);
             let idle = call.is_some() || self.reacting.load(Ordering::SeqCst) == 0;
             if idle && !self.calls().iter().any(runs) {
                 return;
@@ -286,19 +291,18 @@ impl Session {
                     [&server, &subject, &decision, &source].map(|text| inline(text));
                 let text = format!("{server_text}: {subject_text}: {decision_text} ({source_text})");
                 self.add_to_history(text.clone());
-                let json =
-                    json!({ "event": "decided", "server": server, "about": subject, "verdict": decision, "by": source });
+                let json = json!({ "event": "decided", "server": server, "about": subject, "verdict": decision, "by": source });
                 self.screen.show(&json, &text);
             }
         }
     }
 
-    fn on_call_event(&self, call: u64, event: &CallEvent) {
+    fn on_call_event(&self, call: u64, event: &UpstreamCallEvent) {
         let (json, text) = render::call_event(call, event);
         let watched = {
             let mut calls = self.calls();
             let Some(running) = calls.get_mut(&call) else { return };
-            if let CallEvent::CallId(id) = event {
+            if let UpstreamCallEvent::CallId(id) = event {
                 running.id = Some(id.clone());
             }
             if !text.is_empty() {

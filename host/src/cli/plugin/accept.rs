@@ -1,9 +1,9 @@
 //! `portcullis plugin accept`.
 
-use crate::cli::options::ConfigFile;
-use super::consent::{ConsentRequest, Consent};
+use super::consent::{ConsentOptions, ConsentRequest};
 use super::install_context::{InstallContext, RUNNING};
 use super::update::difference;
+use crate::cli::options::ConfigFile;
 use anyhow::Context;
 use plugins::install::{compare_versions, new_requests};
 use std::process::ExitCode;
@@ -16,7 +16,7 @@ pub(in crate::cli) struct Accept {
     #[arg(long, value_name = "sha256:...")]
     digest: Option<String>,
     #[command(flatten)]
-    consent: Consent,
+    consent: ConsentOptions,
     #[command(flatten)]
     file: ConfigFile,
 }
@@ -39,7 +39,8 @@ impl Accept {
         let loader = context.loader()?;
         let seen = context.read_unchanged(&loader, &staged.digest, &staged.definitions).await?;
         println!("[{id}] {} -> {}", entry.installed.digest, staged.digest);
-        let warnings = difference(&context, &loader, entry, &compare_versions(&entry.installed, staged), &seen.offer).await;
+        let warnings =
+            difference(&context, &loader, entry, &compare_versions(&entry.installed, staged), &seen.offer).await;
         let command =
             format!("portcullis plugin accept {} --digest {}{}", id.table(), staged.digest, context.config_option());
         let news = new_requests(&entry.installed.requests, &staged.requests);

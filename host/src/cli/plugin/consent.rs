@@ -1,7 +1,7 @@
 //! Asks the user at the terminal which grants a plugin gets. Without a terminal nothing is granted.
 
-use crate::cli::prompt::{confirm, read_line};
 use crate::cli::forms::parse_yes_no;
+use crate::cli::prompt::{confirm, read_line};
 use anyhow::Context;
 use platform::telemetry::printable;
 use plugins::install::{GrantProposal, grant_lines, propose_grants};
@@ -10,7 +10,7 @@ use std::io::IsTerminal;
 use toml_edit::Table;
 
 #[derive(clap::Args)]
-pub(in crate::cli) struct Consent {
+pub(in crate::cli) struct ConsentOptions {
     /// Agree without being asked. Grants only what --yes-grant names.
     #[arg(long, short)]
     yes: bool,
@@ -34,7 +34,7 @@ pub(super) struct ConsentRequest<'a> {
     pub(super) command: &'a str,
 }
 
-impl Consent {
+impl ConsentOptions {
     /// The final grants, starting from `grants`; none if the user refused.
     pub(super) fn get(&self, mut grants: Table, ask: &ConsentRequest<'_>) -> anyhow::Result<Option<Table>> {
         for line in &self.yes_grant {
@@ -132,9 +132,7 @@ fn unattended(given: &[String], proposals: &[GrantProposal], command: &str) -> S
         whole += &format!(" \\\n    --yes-grant {}", shell_quote(&proposal.line));
         choices.extend(proposal.choose);
     }
-    let mut text = format!(
-        "there is no terminal to ask at, so nothing was changed. To agree, run:\n\n  {whole}\n"
-    );
+    let mut text = format!("there is no terminal to ask at, so nothing was changed. To agree, run:\n\n  {whole}\n");
     if !proposals.is_empty() {
         text += "\nLeave out each --yes-grant that you do not want.";
     }

@@ -1,11 +1,11 @@
 //! `portcullis plugin install`.
 
-use crate::cli::options::ConfigFile;
-use super::consent::{Consent, ConsentRequest, shell_quote};
+use super::consent::{ConsentOptions, ConsentRequest, shell_quote};
 use super::install_context::{InstallContext, RUNNING};
 use super::report;
+use crate::cli::options::ConfigFile;
 use anyhow::Context;
-use plugins::install::{Reference, PluginSource, review};
+use plugins::install::{PluginSource, Reference, review};
 use policy::{Digest, PluginId, Side};
 use std::process::ExitCode;
 use toml_edit::Table;
@@ -24,7 +24,7 @@ pub(in crate::cli) struct Install {
     #[arg(long, value_name = "sha256:...")]
     digest: Option<String>,
     #[command(flatten)]
-    consent: Consent,
+    consent: ConsentOptions,
     #[command(flatten)]
     file: ConfigFile,
 }
@@ -65,7 +65,12 @@ impl Install {
     }
 
     /// The ID for this name, if it is not taken.
-    fn unused_id(&self, context: &InstallContext, lock: &plugins::install::Lockfile, name: &str) -> anyhow::Result<PluginId> {
+    fn unused_id(
+        &self,
+        context: &InstallContext,
+        lock: &plugins::install::Lockfile,
+        name: &str,
+    ) -> anyhow::Result<PluginId> {
         let side = if self.agent { Side::Agent } else { Side::Server };
         let id = PluginId::new(side, name)
             .map_err(|why| anyhow::anyhow!("it cannot be called {name:?}: {why}; choose another name with --name"))?;

@@ -5,7 +5,7 @@ use crate::config::Config;
 use crate::host;
 use anyhow::Context;
 use platform::clock::{Clock, SystemClock};
-use plugins::install::{Lockfile, Installer, PluginSources, ComponentStore};
+use plugins::install::{ComponentStore, Installer, Lockfile, PluginSources};
 use plugins::loading::{ExaminedComponent, Loader};
 use plugins::offer::definitions_digest;
 use policy::{Digest, PluginId};
@@ -61,7 +61,11 @@ impl InstallContext {
     }
 
     /// Reads an approved or staged component from the store and checks its digest.
-    pub(super) async fn read_stored(&self, loader: &Loader, digest: &Digest) -> anyhow::Result<(Vec<u8>, ExaminedComponent)> {
+    pub(super) async fn read_stored(
+        &self,
+        loader: &Loader,
+        digest: &Digest,
+    ) -> anyhow::Result<(Vec<u8>, ExaminedComponent)> {
         let path = self.plugins.store().path(digest);
         let bytes = plugins::package::read_stored(&path)?;
         let found = Digest::sha256(&bytes);
@@ -71,7 +75,12 @@ impl InstallContext {
     }
 
     /// Like [`Self::read_stored`], and checks that its definitions are unchanged.
-    pub(super) async fn read_unchanged(&self, loader: &Loader, digest: &Digest, expected: &Digest) -> anyhow::Result<ExaminedComponent> {
+    pub(super) async fn read_unchanged(
+        &self,
+        loader: &Loader,
+        digest: &Digest,
+        expected: &Digest,
+    ) -> anyhow::Result<ExaminedComponent> {
         let (_, seen) = self.read_stored(loader, digest).await?;
         let found = definitions_digest(&seen.offer);
         anyhow::ensure!(found == *expected, "its definitions change each time they are read; do not use it");

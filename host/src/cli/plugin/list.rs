@@ -1,6 +1,5 @@
 //! `portcullis plugin list`.
 
-use platform::text::truncate_chars;
 use crate::cli::options::ConfigFile;
 use crate::cli::text::printable_lines;
 use crate::config::Config;
@@ -8,10 +7,11 @@ use crate::host::{self, Host};
 use bytesize::ByteSize;
 use platform::clock::SystemClock;
 use platform::telemetry::printable;
+use platform::text::truncate_chars;
 use plugins::install::{InstalledPlugin, Lockfile};
-use plugins::package::{Claims, Inspection};
 use plugins::loading::{LoadError, LoadErrorKind, Loader};
 use plugins::offer::find_suspicions;
+use plugins::package::{Claims, Inspection};
 use policy::{Digest, PluginSpec};
 use runtime::imports::Offer;
 use std::process::ExitCode;
@@ -46,7 +46,12 @@ impl List {
         }
         if let Some(path) = &config.lockfile {
             for (id, entry) in Lockfile::load(path)?.iter() {
-                line(&loader, &config.installed_plugin(path, &id, entry)?, state(entry), &entry.installed.published_claims);
+                line(
+                    &loader,
+                    &config.installed_plugin(path, &id, entry)?,
+                    state(entry),
+                    &entry.installed.published_claims,
+                );
             }
         }
         for upstream in &config.upstreams {
@@ -112,12 +117,16 @@ fn print(
     let mut tools = if offer.is_none() { "?".to_owned() } else { tools.join(", ") };
     match offer.map_or(0, |offer| find_suspicions(offer).len()) {
         0 => {}
-        odd => tools += &format!(" (look twice: {odd})"),
+        count => tools += &format!(" (suspicious: {count})"),
     }
     let licence: String = truncate_chars(licence, 14).to_owned();
     let (version, licence, tools) = (printable(version), printable(&licence), printable(&tools));
     let size = ByteSize(inspection.size).to_string();
-    println!("{:<28} {state:<16} {version:<10} {size:>9}  {}  {licence:<14}  {tools}", spec.id.table(), short_digest(digest));
+    println!(
+        "{:<28} {state:<16} {version:<10} {size:>9}  {}  {licence:<14}  {tools}",
+        spec.id.table(),
+        short_digest(digest)
+    );
 }
 
 /// The beginning of a digest.

@@ -2,8 +2,8 @@
 
 mod accept;
 mod consent;
-mod install_context;
 mod install;
+mod install_context;
 mod list;
 mod outdated;
 mod pack;
@@ -11,8 +11,8 @@ mod push;
 mod remove;
 mod report;
 mod rollback;
-mod show;
 mod set_enabled;
+mod show;
 mod update;
 
 pub(super) use install_context::RUNNING;
@@ -20,7 +20,7 @@ pub(super) use install_context::RUNNING;
 use std::process::ExitCode;
 
 #[derive(clap::Subcommand)]
-pub(super) enum Plugin {
+pub(super) enum PluginCommand {
     /// Install a plugin: fetch and check it, show its requests, ask for grants, and pin its digest.
     Install(install::Install),
     /// List all configured and installed plugins.
@@ -47,21 +47,21 @@ pub(super) enum Plugin {
     Push(push::Push),
 }
 
-impl Plugin {
+impl PluginCommand {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
         match self {
-            Plugin::Install(command) => command.run().await,
-            Plugin::List(command) => command.run().await,
-            Plugin::Show(command) => command.run().await,
-            Plugin::Enable(command) => command.run(true),
-            Plugin::Disable(command) => command.run(false),
-            Plugin::Remove(command) => command.run().await,
-            Plugin::Update(command) => command.run().await,
-            Plugin::Outdated(command) => command.run().await,
-            Plugin::Rollback(command) => command.run().await,
-            Plugin::Accept(command) => command.run().await,
-            Plugin::Pack(command) => command.run().await,
-            Plugin::Push(command) => command.run().await,
+            PluginCommand::Install(command) => command.run().await,
+            PluginCommand::List(command) => command.run().await,
+            PluginCommand::Show(command) => command.run().await,
+            PluginCommand::Enable(command) => command.run(true),
+            PluginCommand::Disable(command) => command.run(false),
+            PluginCommand::Remove(command) => command.run().await,
+            PluginCommand::Update(command) => command.run().await,
+            PluginCommand::Outdated(command) => command.run().await,
+            PluginCommand::Rollback(command) => command.run().await,
+            PluginCommand::Accept(command) => command.run().await,
+            PluginCommand::Pack(command) => command.run().await,
+            PluginCommand::Push(command) => command.run().await,
         }
     }
 }

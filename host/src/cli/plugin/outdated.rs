@@ -1,9 +1,9 @@
 //! `portcullis plugin outdated`.
 
-use crate::cli::options::ConfigFile;
-use crate::cli::text::printable_lines;
 use super::install_context::InstallContext;
 use super::list::short_digest;
+use crate::cli::options::ConfigFile;
+use crate::cli::text::printable_lines;
 use plugins::install::PluginSource;
 use std::process::ExitCode;
 

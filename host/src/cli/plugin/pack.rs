@@ -6,8 +6,8 @@ use crate::host;
 use anyhow::Context;
 use platform::clock::SystemClock;
 use plugins::install::{trusted_comment, write_layout};
-use plugins::package;
 use plugins::loading::ExaminedComponent;
+use plugins::package;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -30,7 +30,8 @@ impl Pack {
         if std::fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_some()) {
             anyhow::bail!("{} is not empty; name another folder with --out", folder.display());
         }
-        let artefact = write_layout(bytes, &inspection, &folder).with_context(|| format!("writing {}", folder.display()))?;
+        let artefact =
+            write_layout(bytes, &inspection, &folder).with_context(|| format!("writing {}", folder.display()))?;
         println!("component {digest}");
         println!("artefact  {artefact}");
         println!("written to {}", folder.display());

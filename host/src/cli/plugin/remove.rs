@@ -1,8 +1,8 @@
 //! `portcullis plugin remove`.
 
+use super::install_context::{InstallContext, RUNNING};
 use crate::cli::options::ConfigFile;
 use crate::cli::prompt::confirm;
-use super::install_context::{InstallContext, RUNNING};
 use services::state;
 use std::io::IsTerminal;
 use std::process::ExitCode;

@@ -3,9 +3,9 @@
 use crate::cli::{layout, show};
 use bytesize::ByteSize;
 use platform::telemetry::printable;
-use plugins::install::{Candidate, VersionChange, PluginVersion, capabilities, diff_offers};
-use plugins::package::Claims;
+use plugins::install::{Candidate, PluginVersion, VersionChange, capabilities, diff_offers};
 use plugins::offer::find_suspicions;
+use plugins::package::Claims;
 use policy::PluginId;
 use runtime::imports::Offer;
 
@@ -53,8 +53,7 @@ pub(super) fn warnings(new: &Candidate) -> Vec<String> {
 }
 
 fn suspicion_warning(count: usize) -> Option<String> {
-    (count > 0)
-        .then(|| format!("{count} passages of its text may try to manipulate models, see above"))
+    (count > 0).then(|| format!("{count} passages of its text may try to manipulate models, see above"))
 }
 
 /// Prints the differences to a newer version. Those that need consent come first.

@@ -1,8 +1,8 @@
 //! `portcullis plugin rollback`.
 
-use crate::cli::options::ConfigFile;
 use super::install_context::{InstallContext, RUNNING};
 use super::update::difference;
+use crate::cli::options::ConfigFile;
 use platform::telemetry::printable;
 use plugins::install::{InstallError, compare_versions};
 use std::process::ExitCode;

@@ -1,7 +1,7 @@
 //! `portcullis plugin enable` and `disable`.
 
-use crate::cli::options::ConfigFile;
 use super::install_context::{InstallContext, RUNNING};
+use crate::cli::options::ConfigFile;
 use std::process::ExitCode;
 
 #[derive(clap::Args)]

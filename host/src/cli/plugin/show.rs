@@ -1,8 +1,8 @@
 //! `portcullis plugin show`.
 
+use super::report;
 use crate::cli::options::ConfigFile;
 use crate::cli::show;
-use super::report;
 use crate::config::Config;
 use crate::host;
 use platform::clock::SystemClock;

@@ -1,10 +1,10 @@
 //! `portcullis plugin update`.
 
-use crate::cli::options::ConfigFile;
-use crate::cli::text::printable_lines;
 use super::install_context::{InstallContext, RUNNING};
 use super::report;
-use plugins::install::{VersionChange, InstalledPlugin, PluginSource, PluginSources, UpdateOutcome, review};
+use crate::cli::options::ConfigFile;
+use crate::cli::text::printable_lines;
+use plugins::install::{InstalledPlugin, PluginSource, PluginSources, UpdateOutcome, VersionChange, review};
 use plugins::loading::Loader;
 use policy::{Digest, PluginId};
 use runtime::imports::Offer;
@@ -80,7 +80,10 @@ impl Update {
                 report::changes(&changes);
             }
             UpdateOutcome::Staged(changes) => {
-                println!("[{id}] {} is staged until you accept it; the old version stays until then.", new.version.digest);
+                println!(
+                    "[{id}] {} is staged until you accept it; the old version stays until then.",
+                    new.version.digest
+                );
                 difference(context, loader, entry, &changes, &new.examined.offer).await;
                 println!("  portcullis plugin accept {}{}", id.table(), context.config_option());
             }
@@ -110,9 +113,15 @@ pub(super) async fn difference(
 }
 
 /// Restores a component of the newest version that is missing or was changed.
-async fn repair(context: &InstallContext, sources: &PluginSources, id: &PluginId, entry: &InstalledPlugin) -> anyhow::Result<()> {
+async fn repair(
+    context: &InstallContext,
+    sources: &PluginSources,
+    id: &PluginId,
+    entry: &InstalledPlugin,
+) -> anyhow::Result<()> {
     let path = context.plugins.store().path(&entry.installed.digest);
-    let intact = plugins::package::read_stored(&path).is_ok_and(|bytes| Digest::sha256(&bytes) == entry.installed.digest);
+    let intact =
+        plugins::package::read_stored(&path).is_ok_and(|bytes| Digest::sha256(&bytes) == entry.installed.digest);
     if intact {
         println!("[{id}] is up to date.");
         return Ok(());

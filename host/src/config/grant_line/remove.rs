@@ -9,7 +9,8 @@ pub(super) fn remove(table: &mut dyn TableLike, line: &dyn TableLike) {
         let Some(item) = table.get_mut(key) else { continue };
         let everything = named.as_table_like().is_some_and(TableLike::is_empty);
         let is_list = item.is_array() || item.is_array_of_tables();
-        let emptied = if let (Some(inner), Some(named), false) = (item.as_table_like_mut(), named.as_table_like(), everything)
+        let emptied = if let (Some(inner), Some(named), false) =
+            (item.as_table_like_mut(), named.as_table_like(), everything)
         {
             remove(inner, named);
             inner.is_empty()

@@ -9,9 +9,9 @@ use serde_json::json;
 use crate::client::{Agent, Client, Lane, Template};
 use crate::contender::Contender;
 use crate::lab::Lab;
-use crate::measure::{Figures, Race, percentile};
+use crate::measure::{Race, percentile};
 use crate::plugins::{Calendar, Set};
-use crate::report::{Report, Target, Unit};
+use crate::report::{Figures, Report, Target, Unit};
 use crate::server::{Server, Transport};
 
 /// Reverse calls inside one call.

@@ -9,9 +9,9 @@ use serde::Deserialize;
 use crate::client::{Template, Tool};
 use crate::contender::Contender;
 use crate::lab::Lab;
-use crate::measure::{Figures, Race};
+use crate::measure::Race;
 use crate::plugins::{MANY, Set, copy_name};
-use crate::report::{Report, Target, Unit};
+use crate::report::{Figures, Report, Target, Unit};
 use crate::server::{Server, Transport};
 
 const SECTION: &str = "start to first tools/list";

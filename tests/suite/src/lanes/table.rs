@@ -1,6 +1,7 @@
 //! Lanes by clients.
 
-use super::{Lane, Run};
+use super::lane::Lane;
+use super::run::Run;
 use serde_json::{Value, json};
 use std::fmt;
 

@@ -2,36 +2,19 @@
 //! [`script`] for what is asked and [`same`] for what may differ.
 
 mod peer;
+mod run;
 pub mod same;
 pub mod script;
 mod table;
 
 pub use peer::{ERAS, PEERS, Peer, Transport};
+pub use run::{Run, run};
 pub use table::Table;
 
-use crate::{Home, Server, Watch, paths, plugin};
-use serde_json::Value;
 use std::sync::Mutex;
-use std::time::Duration;
 
 /// Clients at once. They mostly wait, and starting one is what costs.
 const WORKERS: usize = 3;
-/// What a server may still compute after its client is gone, which gave up a spinning guest before.
-const LATE: Duration = Duration::from_millis(300);
-
-/// What one client saw.
-pub struct Run {
-    /// Of which client.
-    pub peer: &'static Peer,
-    /// `auto` or `legacy`.
-    pub era: &'static str,
-    /// Over what.
-    pub transport: Transport,
-    /// As the client printed it.
-    pub seen: Value,
-    /// Things done for good.
-    pub effects: usize,
-}
 
 /// Lets every client answer the whole script.
 pub fn all() -> Table {
@@ -57,40 +40,4 @@ pub fn all() -> Table {
     let mut finished = finished.into_inner().expect("a failed worker has failed the scope");
     finished.sort_by_key(|(at, _)| *at);
     Table::new(finished.into_iter().map(|(_, run)| run).collect())
-}
-
-/// One client's whole script.
-pub fn run(peer: &'static Peer, era: &'static str, transport: Transport) -> Run {
-    let mut command = peer.command();
-    command.arg(era).arg(script::json());
-    let effects =
-        |home: &Home| std::fs::read_to_string(home.work().join("effects")).map_or(0, |done| done.lines().count());
-    match transport {
-        Transport::Stdio => {
-            let home = Home::new();
-            let file = home.write("portcullis.toml", config());
-            command.arg("--").arg(paths::binary()).arg("serve").arg("--config").arg(file);
-            command.env("PORTCULLIS_CACHE", paths::cache());
-            let seen = seen(command);
-            Run { peer, era, transport, seen, effects: effects(&home) }
-        }
-        Transport::Http => {
-            let (server, address) = Server::start_http(&config());
-            command.arg(format!("http://{address}/mcp"));
-            let seen = seen(command);
-            let late = Watch::start(&server).until_idle(&server);
-            assert!(late < LATE, "{peer:?} {era}: a guest that was given up went on for {late:?}");
-            Run { peer, era, transport, seen, effects: effects(&server.home) }
-        }
-    }
-}
-
-fn config() -> String {
-    let endless = "limits.fuel = 1_000_000_000_000_000\nlimits.deadline = \"1h\"";
-    plugin("ask", &format!("{}{endless}", script::GRANTS))
-}
-
-fn seen(command: std::process::Command) -> Value {
-    let ran = crate::cli::run(command);
-    serde_json::from_str(ran.good().trim()).unwrap_or_else(|error| panic!("{error}: {ran:?}"))
 }

@@ -1,6 +1,6 @@
 //! When two transcripts are equal. Everything that may differ is here, with its reason, and nothing else is forgiven.
 
-use super::Run;
+use super::run::Run;
 use super::script::{Ends, Scenario};
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! All transcripts side by side.
 
-use super::Run;
+use super::run::Run;
 use super::same::{DIFFERENCES, difference, essence};
 use super::script::{EFFECTS, Ends, SCRIPT, Scenario};
 use serde_json::{Value, json};

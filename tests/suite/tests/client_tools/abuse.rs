@@ -109,9 +109,9 @@ fn a_continuation_is_good_once_and_only_as_what_it_is() {
         assert_eq!(refused(retry(&arguments, &forged, outcomes.clone())), "Invalid or expired continuation");
     }
     for odd in [json!(7), json!({})] {
-        assert!(refused(retry(&arguments, &odd, outcomes.clone())).contains("no text"));
+        assert!(refused(retry(&arguments, &odd, outcomes.clone())).contains("not a string"));
     }
-    assert!(refused(retry(&arguments, &continuation, json!([]))).contains("no object"));
+    assert!(refused(retry(&arguments, &continuation, json!([]))).contains("not an object"));
     // With other arguments; as the state of questions; as both.
     let moved = script(json!([call("calendar.free_slots", 2)]));
     assert_eq!(refused(retry(&moved, &continuation, outcomes.clone())), "Invalid or expired continuation");

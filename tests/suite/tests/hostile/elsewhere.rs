@@ -78,7 +78,7 @@ pub(super) const TESTS: &[(&str, &[&str])] = &[
     (
         "M18",
         &[
-            "door::a_body_is_small_flat_and_json",
+            "http_guard::a_body_is_small_flat_and_json",
             "wire::a_line_that_is_no_message_ends_nothing",
             "sessions::an_id_is_used_by_one_request_at_a_time",
         ],

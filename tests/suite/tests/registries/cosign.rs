@@ -152,7 +152,7 @@ const BAD: &[(&str, Tell, &str)] = &[
     (
         "in no log",
         |_, key, stage| put(stage, &key.sign(&stage.component, None)),
-        "sign it with a log, or with minisign",
+        "use a transparency log, or minisign",
     ),
     (
         "a statement in no log",

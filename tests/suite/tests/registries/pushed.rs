@@ -92,7 +92,7 @@ fn an_upload_goes_to_the_registry_or_nowhere() {
     assert!(ran.refused().contains("sends it to another host"), "{ran:?}");
     assert_eq!(sink.seen().len(), 0);
     for (to, words) in
-        [("./echo.wasm", "not in a registry"), (&format!("{}@{}", stage.reference, stage.digest), "name a tag")]
+        [("./echo.wasm", "not in a registry"), (&format!("{}@{}", stage.reference, stage.digest), "must be a tag")]
     {
         assert!(portcullis(&stage.home, &["plugin", "push", &guest(), to]).refused().contains(words));
     }

@@ -13,33 +13,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
+use super::mutant::{Mutant, mutants};
 use super::programs::{Place, Programs, Ran};
 use super::weaken::{self, NOTHING, SWITCH, Weakened};
 use crate::command::step;
 use crate::repo::Repo;
 
-/// One check.
-pub(super) struct Mutant {
-    /// What `--mutants` takes.
-    pub(super) name: &'static str,
-    /// Below `host`.
-    pub(super) file: &'static str,
-    /// The check; it stands there exactly once.
-    pub(super) from: &'static str,
-    /// The same without it where `OFF` is true.
-    pub(super) to: &'static str,
-    /// Which test notices: one of the suite, `unit ` and one of the host's own, or `rows ` and rows of the hostile table.
-    pub(super) noticed: &'static str,
-}
-
-macro_rules! mutants {
-    ($($name:literal in $file:literal: $from:literal => $to:literal, $noticed:literal;)*) => {
-        &[$(Mutant { name: $name, file: $file, from: $from, to: $to, noticed: $noticed }),*]
-    };
-}
-use mutants;
-
-/// All of them, from the door to the disk.
+/// All of them, from a client's request to the disk.
 const LISTS: [&[Mutant]; 6] =
     [clients::CHECKS, guests::CHECKS, words::CHECKS, network::CHECKS, supply::CHECKS, records::CHECKS];
 

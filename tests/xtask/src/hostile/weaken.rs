@@ -11,7 +11,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use super::mutants::Mutant;
+use super::mutant::Mutant;
 use super::programs::{by_crate, executables, of};
 use crate::command::{cargo, check};
 use crate::repo::Repo;

@@ -5,14 +5,13 @@
 mod completion;
 mod prompt;
 mod resource;
+mod shared;
 mod tool;
 
 use proc_macro2::{Literal, TokenStream};
-use quote::{quote, quote_spanned};
-use syn::spanned::Spanned;
+use quote::quote;
 use syn::{Item, Visibility, parse_quote};
 
-use crate::function::Output;
 use crate::plugin::Offer;
 
 /// The constant `PLUGIN`: what tests call natively and the exports call in a component.
@@ -73,27 +72,5 @@ pub(crate) fn exports(manifest: &str, offer: &Offer) -> Item {
             ::portcullis_guest::__private::export!(Guest with_types_in #bindings);
             #(#besides::export!(Guest with_types_in #besides);)*
         };
-    }
-}
-
-/// Takes the success out of `__output`, or returns the error, converted by its type. `kind` picks the conversion.
-fn unwrap(output: &Output, kind: &TokenStream) -> Option<TokenStream> {
-    let ty = &output.ty;
-    output.fallible.then(|| {
-        quote_spanned! {ty.span()=>
-            let __output = match __output {
-                ::core::result::Result::Ok(output) => output,
-                ::core::result::Result::Err(error) => {
-                    return ::core::result::Result::Err((&__private::Probe::of(&error)).#kind().convert(error));
-                }
-            };
-        }
-    })
-}
-
-fn optional<T: quote::ToTokens>(value: Option<T>) -> TokenStream {
-    match value {
-        Some(value) => quote!(::core::option::Option::Some(#value.into())),
-        None => quote!(::core::option::Option::None),
     }
 }

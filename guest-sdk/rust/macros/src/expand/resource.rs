@@ -6,7 +6,7 @@ use syn::LitStr;
 use syn::spanned::Spanned;
 
 use super::completion::completers;
-use super::{optional, unwrap};
+use super::shared::{optional, unwrap};
 use crate::function::Function;
 use crate::resource::Resource;
 use crate::uri::Piece;

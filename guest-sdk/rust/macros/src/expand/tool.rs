@@ -5,7 +5,7 @@ use quote::{format_ident, quote, quote_spanned};
 use syn::LitStr;
 use syn::spanned::Spanned;
 
-use super::{optional, unwrap};
+use super::shared::{optional, unwrap};
 use crate::args::{Arg, Fallback};
 use crate::function::Function;
 use crate::tool::Tool;

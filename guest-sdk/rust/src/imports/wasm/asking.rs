@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use crate::bindings::portcullis::plugin::{client, connections};
-use crate::client::{Abilities, ClientError};
-use crate::connections::{ConnectionError, Response};
+use crate::host_types::client::ClientError;
+use crate::host_types::connections::ConnectionError;
 
-pub(crate) fn supported() -> Abilities {
+pub(crate) fn supported() -> client::Abilities {
     client::supported()
 }
 
@@ -28,7 +28,7 @@ pub(crate) fn connected(name: &str) -> Result<bool, ConnectionError> {
     connections::connected(name).map_err(Into::into)
 }
 
-pub(crate) fn send(name: &str, request: connections::Request) -> Result<Response, ConnectionError> {
+pub(crate) fn send(name: &str, request: connections::Request) -> Result<connections::Response, ConnectionError> {
     connections::send(name, &request).map_err(Into::into)
 }
 

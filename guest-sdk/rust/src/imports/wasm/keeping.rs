@@ -1,9 +1,9 @@
 //! Values kept from call to call.
 
 use crate::bindings::portcullis::plugin::state as wit;
-use crate::state::{Entry, StateError};
+use crate::host_types::state::StateError;
 
-pub(crate) fn get_state(key: &str) -> Result<Option<Entry>, StateError> {
+pub(crate) fn get_state(key: &str) -> Result<Option<wit::Entry>, StateError> {
     wit::get(key).map_err(Into::into)
 }
 

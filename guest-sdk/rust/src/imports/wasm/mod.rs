@@ -8,10 +8,9 @@ mod sending;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::agent_tools::{AgentError, AgentResult, CallOptions, Origin};
 use crate::bindings::portcullis::plugin as wit;
-use crate::log::Level;
-use crate::output::OutputError;
+use crate::host_types::agent_tools::{AgentError, AgentResult, CallOptions, Origin};
+use crate::host_types::output::OutputError;
 use crate::{Content, Tool};
 
 pub(crate) use asking::{ask, ask_many, connected, send, supported};
@@ -31,7 +30,7 @@ pub(crate) fn progress(done: f64, total: Option<f64>, message: Option<String>) {
     wit::progress::report(done, total, message.as_deref());
 }
 
-pub(crate) fn log(level: Level, message: String) {
+pub(crate) fn log(level: wit::log::Level, message: String) {
     wit::log::write(level, &message);
 }
 

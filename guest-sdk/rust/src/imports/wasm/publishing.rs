@@ -2,8 +2,8 @@
 
 use crate::ResourceBody;
 use crate::bindings::portcullis::plugin::{events, publish};
-use crate::events::EventError;
-use crate::publish::PublishError;
+use crate::host_types::events::EventError;
+use crate::host_types::publish::PublishError;
 
 pub(crate) fn put_resource(
     path: &str,

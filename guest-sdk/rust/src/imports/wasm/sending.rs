@@ -7,7 +7,7 @@ use wasip2::http::types::{
 use wasip2::io::streams::StreamError;
 
 use crate::Denial;
-use crate::http::{HttpError, Request, Response};
+use crate::host_types::http::{HttpError, Request, Response};
 
 /// What WASI takes in one write.
 const PIECE: usize = 4096;

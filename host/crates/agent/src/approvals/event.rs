@@ -3,12 +3,12 @@
 use super::request::ApprovalRequest;
 use runtime::imports::Content;
 use std::sync::Arc;
-use upstream::CallEvent;
+use upstream::UpstreamCallEvent;
 
 #[derive(Debug, Clone)]
 pub enum AgentEvent {
     /// An event of a running call of the agent.
-    CallEvent { call: u64, event: CallEvent },
+    CallEvent { call: u64, event: UpstreamCallEvent },
     /// A call of the agent has ended.
     CallEnded { call: u64, outcome: CallOutcome },
     /// A list of a server or a watched resource has changed. `what` is the kind of list or the URI.

@@ -5,8 +5,7 @@ use super::{AgentEvent, Approvals, NOBODY};
 use crate::rules::{ApprovalRule, RuleMatch};
 use async_trait::async_trait;
 use runtime::imports::{Abilities, CheckedQuestion, ClientReply};
-use std::sync::PoisonError;
-use upstream::{AgentHandler, CallEvent, Requester, ReverseCallDecision, ReverseCallRequest};
+use upstream::{AgentHandler, Requester, ReverseCallDecision, ReverseCallRequest, UpstreamCallEvent};
 
 #[async_trait]
 impl AgentHandler for Approvals {
@@ -36,12 +35,12 @@ impl AgentHandler for Approvals {
         self.reply(requester, question).await
     }
 
-    fn on_call_event(&self, task: &str, event: CallEvent) {
-        let Some(call) = self.calls.lock().unwrap_or_else(PoisonError::into_inner).get(task).copied() else { return };
-        if let CallEvent::Chunk { seq, content, .. } = &event {
+    fn on_call_event(&self, task: &str, event: UpstreamCallEvent) {
+        let Some(call) = self.calls.lock().get(task).copied() else { return };
+        if let UpstreamCallEvent::Chunk { seq, content, .. } = &event {
             self.transcript.call_chunk(call, *seq, content);
         }
-        if let CallEvent::CallId(id) = &event {
+        if let UpstreamCallEvent::CallId(id) = &event {
             self.remember(|memory| {
                 if let Some(open) = memory.call(task) {
                     open.call = Some(id.clone());

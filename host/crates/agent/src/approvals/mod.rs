@@ -17,9 +17,10 @@ use crate::reactions::TriggeredReaction;
 use crate::rules::{ApprovalRule, Rules};
 use crate::transcript::Transcript;
 use pending::PendingApprovals;
+use platform::sync::Mutex;
 use runtime::imports::{ModelProvider, Root, ToolCaller};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, MutexGuard, OnceLock};
 use tokio::sync::mpsc;
 
 /// Queued events. Bounds what a flood of server messages makes the agent keep. Further events are dropped, except
@@ -96,14 +97,14 @@ impl Approvals {
         let tool = format!("{}.{}", open.server, open.tool);
         let arguments = serde_json::to_string(&open.arguments).unwrap_or_default();
         self.transcript.call_started(call, self.rules.chunks(&open.server), &tool, &arguments);
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner).insert(open.correlation_id.clone(), call);
+        self.calls.lock().insert(open.correlation_id.clone(), call);
         self.remember(|memory| memory.calls.push(open));
     }
 
     /// Ends a call: reports the outcome after all its other events. With `keep` the call stays in the memory, so that
     /// the user can repeat it.
     pub async fn call_ended(&self, task: &str, outcome: CallOutcome, keep: bool) {
-        let Some(call) = self.calls.lock().unwrap_or_else(PoisonError::into_inner).remove(task) else { return };
+        let Some(call) = self.calls.lock().remove(task) else { return };
         self.remember(|memory| match memory.call(task) {
             // Process 0: no process runs the call.
             Some(open) if keep => open.process = 0,
@@ -119,7 +120,11 @@ impl Approvals {
     }
 
     /// Decides a request; without a number the oldest.
-    pub fn decide(&self, id: Option<u64>, decision: ApprovalDecision) -> Result<(u64, Arc<ApprovalRequest>), DecisionError> {
+    pub fn decide(
+        &self,
+        id: Option<u64>,
+        decision: ApprovalDecision,
+    ) -> Result<(u64, Arc<ApprovalRequest>), DecisionError> {
         self.pending().decide(id, decision)
     }
 
@@ -137,7 +142,8 @@ impl Approvals {
                 return false;
             }
             ApprovalRule::Ask | ApprovalRule::OncePerTask => {
-                self.ask_user(ApprovalRequest::Reaction { server: server.to_owned(), triggered: triggered.clone() }).await
+                self.ask_user(ApprovalRequest::Reaction { server: server.to_owned(), triggered: triggered.clone() })
+                    .await
             }
         };
         let (decision, source) = match decision {
@@ -160,7 +166,7 @@ impl Approvals {
     }
 
     fn pending(&self) -> MutexGuard<'_, PendingApprovals> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+        self.pending.lock()
     }
 
     /// Asks the user to decide. None when no user is present, when too many requests wait, or when it is withdrawn.
@@ -182,7 +188,6 @@ impl Approvals {
         }
     }
 }
-
 
 /// Keeps a request pending until it is dropped.
 struct PendingGuard<'a> {

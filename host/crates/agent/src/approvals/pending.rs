@@ -37,7 +37,11 @@ impl PendingApprovals {
         self.waiting.remove(&id).is_some()
     }
 
-    pub(super) fn decide(&mut self, id: Option<u64>, decision: ApprovalDecision) -> Result<(u64, Arc<ApprovalRequest>), DecisionError> {
+    pub(super) fn decide(
+        &mut self,
+        id: Option<u64>,
+        decision: ApprovalDecision,
+    ) -> Result<(u64, Arc<ApprovalRequest>), DecisionError> {
         let id = match id {
             Some(id) => id,
             None => *self.waiting.first_key_value().ok_or(DecisionError::Nothing)?.0,
@@ -47,7 +51,8 @@ impl PendingApprovals {
         self.settle(id, decision.clone());
         // A lasting approval also approves pending calls of the same tool.
         if let ApprovalRequest::ReverseCall { request, once_per_task, .. } = &*request {
-            let for_task = decision == ApprovalDecision::AllowForTask || (decision == ApprovalDecision::Allow && *once_per_task);
+            let for_task =
+                decision == ApprovalDecision::AllowForTask || (decision == ApprovalDecision::Allow && *once_per_task);
             if for_task || decision == ApprovalDecision::AllowAlways {
                 for other in self.same_tool(request, !for_task) {
                     self.settle(other, ApprovalDecision::Allow);

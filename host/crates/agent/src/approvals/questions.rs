@@ -6,7 +6,7 @@ use crate::address::PageAddress;
 use crate::rules::{FormRule, PageRule, SamplingReview};
 use platform::telemetry::printable;
 use runtime::imports::{
-    CheckedQuestion, Consent, FormSchema, ClientReply, Role, SampleAnswer, SampleContent, SampleMessage, SampleRequest,
+    CheckedQuestion, ClientReply, Consent, FormSchema, Role, SampleAnswer, SampleContent, SampleMessage, SampleRequest,
 };
 use serde_json::{Map, Value};
 use std::time::Duration;
@@ -22,7 +22,12 @@ impl Approvals {
             CheckedQuestion::Url { message, url, .. } => self.page(requester, message, url).await,
             CheckedQuestion::Sample(request) => self.sample(requester, request).await,
             CheckedQuestion::Roots => {
-                self.report_decision(&requester.server, "roots", &format!("share {}", self.roots.len()), "the user's list".into());
+                self.report_decision(
+                    &requester.server,
+                    "roots",
+                    &format!("share {}", self.roots.len()),
+                    "the user's list".into(),
+                );
                 ClientReply::Roots(self.roots.clone())
             }
         }
@@ -76,7 +81,8 @@ impl Approvals {
         let (consent, source) = match matched.rule {
             PageRule::Decline => (Consent::Decline, matched.source),
             PageRule::Ask => {
-                let request = ApprovalRequest::Page { requester: requester.clone(), message: message.to_owned(), address };
+                let request =
+                    ApprovalRequest::Page { requester: requester.clone(), message: message.to_owned(), address };
                 match self.ask_user(request).await {
                     Some(ApprovalDecision::Allow) => (Consent::Accept, USER.into()),
                     Some(ApprovalDecision::Cancel) => (Consent::Cancel, USER.into()),
@@ -128,7 +134,10 @@ impl Approvals {
         };
         if review.is_before() {
             USER.clone_into(source);
-            match self.ask_user(ApprovalRequest::Prompt { requester: requester.clone(), request: request.clone() }).await {
+            match self
+                .ask_user(ApprovalRequest::Prompt { requester: requester.clone(), request: request.clone() })
+                .await
+            {
                 Some(ApprovalDecision::Allow) => {}
                 Some(ApprovalDecision::WithText(text)) => replace_last_message(&mut request, text),
                 Some(decision) => return Err(refusal(decision)),
@@ -138,7 +147,10 @@ impl Approvals {
         let mut answer = model.sample(&request, MODEL_TIMEOUT).await.map_err(|error| error.to_string())?.answer;
         if review.is_after() {
             USER.clone_into(source);
-            match self.ask_user(ApprovalRequest::ModelAnswer { requester: requester.clone(), answer: answer.clone() }).await {
+            match self
+                .ask_user(ApprovalRequest::ModelAnswer { requester: requester.clone(), answer: answer.clone() })
+                .await
+            {
                 Some(ApprovalDecision::Allow) => {}
                 Some(ApprovalDecision::WithText(text)) => answer.content = vec![SampleContent::Text(text)],
                 Some(decision) => return Err(refusal(decision)),

@@ -79,17 +79,31 @@ impl ApprovalRequest {
         let unsuitable = |text| Err(DecisionError::Unsuitable(text));
         match (self, decision) {
             (_, ApprovalDecision::Deny(_) | ApprovalDecision::Cancel) => Ok(()),
-            (ApprovalRequest::ReverseCall { .. }, ApprovalDecision::Allow | ApprovalDecision::AllowAlways | ApprovalDecision::AllowForTask) => Ok(()),
-            (ApprovalRequest::ReverseCall { schema, .. }, ApprovalDecision::WithValues(arguments)) => check_arguments(schema.as_deref(), arguments),
-            (ApprovalRequest::ReverseCall { .. }, ApprovalDecision::WithText(_)) => unsuitable("arguments are a JSON object: edit N {…}"),
+            (
+                ApprovalRequest::ReverseCall { .. },
+                ApprovalDecision::Allow | ApprovalDecision::AllowAlways | ApprovalDecision::AllowForTask,
+            ) => Ok(()),
+            (ApprovalRequest::ReverseCall { schema, .. }, ApprovalDecision::WithValues(arguments)) => {
+                check_arguments(schema.as_deref(), arguments)
+            }
+            (ApprovalRequest::ReverseCall { .. }, ApprovalDecision::WithText(_)) => {
+                unsuitable("arguments are a JSON object: edit N {…}")
+            }
             (ApprovalRequest::Form { schema, .. }, ApprovalDecision::WithValues(values)) => {
                 schema.check(&Value::Object(values.clone())).map_err(DecisionError::Mismatch)
             }
             (ApprovalRequest::Form { .. }, _) => unsuitable("it is a form: answer N, or answer N {…}"),
-            (ApprovalRequest::Prompt { .. } | ApprovalRequest::ModelAnswer { .. }, ApprovalDecision::Allow | ApprovalDecision::WithText(_)) => Ok(()),
-            (ApprovalRequest::Prompt { .. } | ApprovalRequest::ModelAnswer { .. }, _) => unsuitable("approve N, edit N TEXT, or deny N"),
+            (
+                ApprovalRequest::Prompt { .. } | ApprovalRequest::ModelAnswer { .. },
+                ApprovalDecision::Allow | ApprovalDecision::WithText(_),
+            ) => Ok(()),
+            (ApprovalRequest::Prompt { .. } | ApprovalRequest::ModelAnswer { .. }, _) => {
+                unsuitable("approve N, edit N TEXT, or deny N")
+            }
             (ApprovalRequest::PromptWithoutModel { .. }, ApprovalDecision::WithText(_)) => Ok(()),
-            (ApprovalRequest::PromptWithoutModel { .. }, _) => unsuitable("there is no model: answer N TEXT, or deny N"),
+            (ApprovalRequest::PromptWithoutModel { .. }, _) => {
+                unsuitable("there is no model: answer N TEXT, or deny N")
+            }
             (ApprovalRequest::Page { .. } | ApprovalRequest::Reaction { .. }, ApprovalDecision::Allow) => Ok(()),
             (ApprovalRequest::Page { .. } | ApprovalRequest::Reaction { .. }, _) => unsuitable("approve N, or deny N"),
         }

@@ -5,8 +5,8 @@ use crate::memory::UnfinishedCall;
 use crate::reactions::{InboxEvent, ReactionAction};
 use async_trait::async_trait;
 use runtime::imports::{
-    AgentTool, CheckedQuestion, ClientReply, Consent, Execution, FormSchema, ModelError, Role, SampleAnswer, SampleContent, SampleMessage,
-    SampleRequest, ModelAnswer, TokenUsage, Tool, ToolAnnotations,
+    AgentTool, CheckedQuestion, ClientReply, Consent, Execution, FormSchema, ModelAnswer, ModelError, Role,
+    SampleAnswer, SampleContent, SampleMessage, SampleRequest, TokenUsage, Tool, ToolAnnotations,
 };
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -32,7 +32,11 @@ fn request(tool: &str) -> ReverseCallRequest {
 }
 
 /// Decides pending requests in this order.
-fn decide_in_order(approvals: &Arc<Approvals>, mut events: mpsc::Receiver<AgentEvent>, decisions: Vec<ApprovalDecision>) -> tokio::task::JoinHandle<()> {
+fn decide_in_order(
+    approvals: &Arc<Approvals>,
+    mut events: mpsc::Receiver<AgentEvent>,
+    decisions: Vec<ApprovalDecision>,
+) -> tokio::task::JoinHandle<()> {
     let approvals = approvals.clone();
     tokio::spawn(async move {
         let mut decisions = decisions.into_iter();
@@ -49,9 +53,11 @@ fn decide_in_order(approvals: &Arc<Approvals>, mut events: mpsc::Receiver<AgentE
 async fn without_a_user_only_rules_allow_calls() {
     let (approvals, mut events) = Approvals::new(options("[[tool]]\ntool = \"free.*\"\napproval = \"never\"", false));
     assert_eq!(approvals.approve(&request("free.slots")).await, ReverseCallDecision::Allow);
-    let ReverseCallDecision::Deny(reason) = approvals.approve(&request("other.tool")).await else { panic!("it was allowed") };
+    let ReverseCallDecision::Deny(reason) = approvals.approve(&request("other.tool")).await else {
+        panic!("it was allowed")
+    };
     assert!(reason.contains("nobody") && reason.contains("rule"), "{reason}");
-    let Some(AgentEvent::Decided { source, decision, .. }) = events.recv().await else { panic!("nothing was said") };
+    let Some(AgentEvent::Decided { source, decision, .. }) = events.recv().await else { panic!("no event") };
     assert_eq!((source.as_str(), decision.as_str()), ("line 1 of rules.toml", "allow"));
     assert!(!approvals.abilities().form && !approvals.abilities().sample);
 }
@@ -60,7 +66,11 @@ async fn without_a_user_only_rules_allow_calls() {
 async fn the_user_allows_edits_and_denies() {
     let (approvals, events) = Approvals::new(options("", true));
     let edited = object(json!({"day": "friday"}));
-    let decisions = vec![ApprovalDecision::Allow, ApprovalDecision::WithValues(edited.clone()), ApprovalDecision::Deny("not today".into())];
+    let decisions = vec![
+        ApprovalDecision::Allow,
+        ApprovalDecision::WithValues(edited.clone()),
+        ApprovalDecision::Deny("not today".into()),
+    ];
     decide_in_order(&approvals, events, decisions);
     assert_eq!(approvals.approve(&request("a.b")).await, ReverseCallDecision::Allow);
     assert_eq!(approvals.approve(&request("a.b")).await, ReverseCallDecision::Edit(edited));
@@ -69,7 +79,8 @@ async fn the_user_allows_edits_and_denies() {
 
 #[tokio::test]
 async fn always_and_once_per_task_are_not_asked_again() {
-    let (approvals, events) = Approvals::new(options("[[tool]]\ntool = \"once.*\"\napproval = \"once-per-task\"", true));
+    let (approvals, events) =
+        Approvals::new(options("[[tool]]\ntool = \"once.*\"\napproval = \"once-per-task\"", true));
     let open = UnfinishedCall {
         correlation_id: "t1".into(),
         server: "demo".into(),
@@ -81,7 +92,11 @@ async fn always_and_once_per_task_are_not_asked_again() {
     };
     approvals.memory().change(|memory| memory.calls.push(open)).unwrap();
     // Three decisions for nine calls.
-    decide_in_order(&approvals, events, vec![ApprovalDecision::AllowAlways, ApprovalDecision::Allow, ApprovalDecision::AllowForTask]);
+    decide_in_order(
+        &approvals,
+        events,
+        vec![ApprovalDecision::AllowAlways, ApprovalDecision::Allow, ApprovalDecision::AllowForTask],
+    );
     for tool in ["always.x", "once.y", "task.z"] {
         for _ in 0..3 {
             assert_eq!(approvals.approve(&request(tool)).await, ReverseCallDecision::Allow, "{tool}");
@@ -158,7 +173,10 @@ async fn edited_arguments_must_match_the_tools_schema() {
     assert!(matches!(events.recv().await, Some(AgentEvent::ApprovalRequested(1, _))));
     let wrong = approvals.decide(Some(1), ApprovalDecision::WithValues(object(json!({"day": 3})))).unwrap_err();
     assert!(matches!(wrong, DecisionError::Mismatch(_)), "{wrong}");
-    assert!(matches!(approvals.decide(Some(1), ApprovalDecision::WithText("x".into())), Err(DecisionError::Unsuitable(_))));
+    assert!(matches!(
+        approvals.decide(Some(1), ApprovalDecision::WithText("x".into())),
+        Err(DecisionError::Unsuitable(_))
+    ));
     assert_eq!(approvals.decide(Some(9), ApprovalDecision::Allow).unwrap_err(), DecisionError::Unknown(9));
     let right = object(json!({"day": "sunday"}));
     approvals.decide(Some(1), ApprovalDecision::WithValues(right.clone())).unwrap();
@@ -175,7 +193,10 @@ async fn forms_and_pages_are_answered_by_rules_or_the_user() {
     let rule =
         "[[form]]\ndo = \"answer\"\nanswer = { ok = true, other = 1 }\n[[page]]\ndo = \"ask\"\nhosts = [\"good.org\"]";
     let (approvals, _told) = Approvals::new(options(rule, false));
-    assert_eq!(approvals.answer(&requester(), &form()).await, ClientReply::Form(Consent::Accept, Some(json!({"ok": true}))));
+    assert_eq!(
+        approvals.answer(&requester(), &form()).await,
+        ClientReply::Form(Consent::Accept, Some(json!({"ok": true})))
+    );
     let page = |url: &str| CheckedQuestion::Url { message: "open".into(), url: url.into(), connect: None };
     assert_eq!(
         approvals.answer(&requester(), &page("https://good.org/")).await,
@@ -188,8 +209,15 @@ async fn forms_and_pages_are_answered_by_rules_or_the_user() {
     assert_eq!(approvals.answer(&requester(), &page("https://evil.org/")).await, ClientReply::Url(Consent::Decline));
     assert_eq!(approvals.answer(&requester(), &page("javascript:x")).await, ClientReply::Url(Consent::Decline));
     let (approvals, events) = Approvals::new(options("", true));
-    decide_in_order(&approvals, events, vec![ApprovalDecision::WithValues(object(json!({"ok": false}))), ApprovalDecision::Cancel]);
-    assert_eq!(approvals.answer(&requester(), &form()).await, ClientReply::Form(Consent::Accept, Some(json!({"ok": false}))));
+    decide_in_order(
+        &approvals,
+        events,
+        vec![ApprovalDecision::WithValues(object(json!({"ok": false}))), ApprovalDecision::Cancel],
+    );
+    assert_eq!(
+        approvals.answer(&requester(), &form()).await,
+        ClientReply::Form(Consent::Accept, Some(json!({"ok": false})))
+    );
     assert_eq!(approvals.answer(&requester(), &form()).await, ClientReply::Form(Consent::Cancel, None));
 }
 
@@ -228,7 +256,10 @@ async fn sampled(rules: &str, model: bool, attended: bool, decisions: Vec<Approv
 #[tokio::test]
 async fn the_user_reviews_a_request_and_its_answer() {
     let text = |text: &str| ApprovalDecision::WithText(text.into());
-    assert_eq!(sampled("", true, true, vec![ApprovalDecision::Allow, ApprovalDecision::Allow]).await.unwrap(), "original");
+    assert_eq!(
+        sampled("", true, true, vec![ApprovalDecision::Allow, ApprovalDecision::Allow]).await.unwrap(),
+        "original"
+    );
     assert_eq!(sampled("", true, true, vec![text("edited"), ApprovalDecision::Allow]).await.unwrap(), "edited");
     assert_eq!(sampled("", true, true, vec![ApprovalDecision::Allow, text("mine")]).await.unwrap(), "mine");
     assert_eq!(sampled("", true, true, vec![ApprovalDecision::Deny("no".into())]).await.unwrap_err(), "no");

@@ -35,7 +35,13 @@ impl Rules {
         self.approval(&self.reactions, server, event, false)
     }
 
-    fn approval(&self, rules: &[LocatedRule<ToolRule>], server: &str, name: &str, read_only: bool) -> RuleMatch<ApprovalRule> {
+    fn approval(
+        &self,
+        rules: &[LocatedRule<ToolRule>],
+        server: &str,
+        name: &str,
+        read_only: bool,
+    ) -> RuleMatch<ApprovalRule> {
         let found = rules.iter().find(|located| located.rule.server.covers(server) && located.rule.name.covers(name));
         self.matched(found.map(|located| located.line), || match found.map(|located| &located.rule.approval) {
             Some(ApprovalPolicy::Never) => ApprovalRule::Allow,
@@ -55,7 +61,8 @@ impl Rules {
     pub fn page(&self, server: &str, host: &str) -> RuleMatch<PageRule> {
         let mut listed = None;
         for located in self.pages.iter().filter(|located| located.rule.server.covers(server)) {
-            let covered = located.rule.hosts.is_empty() || located.rule.hosts.iter().any(|pattern| pattern.covers(host));
+            let covered =
+                located.rule.hosts.is_empty() || located.rule.hosts.iter().any(|pattern| pattern.covers(host));
             match (covered, located.rule.action) {
                 (true, rule) => return self.matched(Some(located.line), || rule),
                 // A list of hosts to ask about excludes all others.
@@ -117,4 +124,3 @@ impl Rules {
         RuleMatch { rule: rule(), source }
     }
 }
-

@@ -178,8 +178,9 @@ impl Rules {
             chunks: parser.rules(tables.chunks, |table| {
                 Ok(QuestionRule { server: any_if_absent(table.server)?, hosts: vec![], action: table.policy })
             })?,
-            offers: parser
-                .rules(tables.offer, |table| Ok(CrossServerRule { server: any_if_absent(table.server)?, tool: table.tool }))?,
+            offers: parser.rules(tables.offer, |table| {
+                Ok(CrossServerRule { server: any_if_absent(table.server)?, tool: table.tool })
+            })?,
             roots: tables.roots.folders.into_iter().map(|root| folder.join(root)).collect(),
         })
     }
@@ -220,7 +221,9 @@ fn approval_policy(keyword: ApprovalKeyword, reason: Option<String>) -> Result<A
         ApprovalKeyword::Ask => ApprovalPolicy::Ask,
         ApprovalKeyword::OncePerTask => ApprovalPolicy::OncePerTask,
         ApprovalKeyword::Auto => ApprovalPolicy::Auto,
-        ApprovalKeyword::Deny => ApprovalPolicy::Deny(reason.unwrap_or_else(|| "the user's rules do not allow it".into())),
+        ApprovalKeyword::Deny => {
+            ApprovalPolicy::Deny(reason.unwrap_or_else(|| "the user's rules do not allow it".into()))
+        }
     })
 }
 

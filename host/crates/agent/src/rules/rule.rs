@@ -5,7 +5,7 @@ use policy::HostPattern;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// What a rule says, and which rule it was.
+/// A matching rule.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuleMatch<T> {
     pub rule: T,

@@ -40,4 +40,3 @@ pub enum TranscriptItem {
     /// A call has ended.
     Result { call: u64, text: String, is_error: bool },
 }
-

@@ -9,10 +9,10 @@ pub use item::{ChunkPolicy, TranscriptItem};
 pub use script::{AgentModel, ModelAction, ScriptError, ScriptedModel};
 pub use text::content_text;
 
+use platform::sync::Mutex;
 use platform::text::truncate;
 use runtime::imports::Content;
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
 use text::text_for_model;
 use tokio::sync::Notify;
 
@@ -35,11 +35,11 @@ pub struct Transcript {
 #[derive(Default)]
 struct TranscriptState {
     items: VecDeque<TranscriptItem>,
-    running: Vec<RunningCall>,
+    running: Vec<TranscriptCall>,
     dropped: u64,
 }
 
-struct RunningCall {
+struct TranscriptCall {
     call: u64,
     policy: ChunkPolicy,
     chunks: u64,
@@ -59,7 +59,15 @@ impl Transcript {
         self.change(|state| {
             state.push(TranscriptItem::Call { call, tool: bounded(tool), arguments: bounded(arguments) });
             let (first, last) = (String::new(), String::new());
-            state.running.push(RunningCall { call, policy, chunks: 0, bytes: 0, first, last, interim: VecDeque::new() });
+            state.running.push(TranscriptCall {
+                call,
+                policy,
+                chunks: 0,
+                bytes: 0,
+                first,
+                last,
+                interim: VecDeque::new(),
+            });
         });
     }
 
@@ -126,19 +134,19 @@ impl Transcript {
 
     /// Takes the new items, which may be none.
     pub fn take_items(&self) -> Vec<TranscriptItem> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         let mut items: Vec<TranscriptItem> = state.items.drain(..).collect();
-        items.extend(state.running.iter_mut().filter_map(RunningCall::take_interim));
+        items.extend(state.running.iter_mut().filter_map(TranscriptCall::take_interim));
         items
     }
 
     /// The number of items that were dropped unread.
     pub fn dropped(&self) -> u64 {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).dropped
+        self.state.lock().dropped
     }
 
     fn change(&self, change: impl FnOnce(&mut TranscriptState)) {
-        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+        change(&mut self.state.lock());
         self.more.notify_one();
     }
 }
@@ -153,7 +161,7 @@ impl TranscriptState {
     }
 }
 
-impl RunningCall {
+impl TranscriptCall {
     fn take_interim(&mut self) -> Option<TranscriptItem> {
         let (first, last) = (self.interim.front()?.0, self.interim.back()?.0);
         let text: Vec<String> = self.interim.drain(..).map(|(_, text)| text).collect();

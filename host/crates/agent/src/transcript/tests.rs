@@ -53,7 +53,9 @@ fn a_digest_is_short_for_any_number_of_chunks() {
         transcript.call_chunk(1, seq, &[Content::text("é".repeat(5_000))]);
     }
     transcript.call_ended(1, &[], false);
-    let Some(TranscriptItem::Digest { text, .. }) = transcript.take_items().into_iter().nth(1) else { panic!("no digest") };
+    let Some(TranscriptItem::Digest { text, .. }) = transcript.take_items().into_iter().nth(1) else {
+        panic!("no digest")
+    };
     assert!(text.starts_with("500 chunks") && text.len() < 600, "{text}");
 }
 
@@ -64,7 +66,9 @@ fn unread_chunks_and_items_are_bounded() {
     for seq in 0..100 {
         transcript.call_chunk(1, seq, &[Content::text("x".repeat(10_000))]);
     }
-    let Some(TranscriptItem::Interim { chunks, text, .. }) = transcript.take_items().into_iter().nth(1) else { panic!("no chunks") };
+    let Some(TranscriptItem::Interim { chunks, text, .. }) = transcript.take_items().into_iter().nth(1) else {
+        panic!("no chunks")
+    };
     assert_eq!(chunks.1, 99, "the newest is there");
     assert!(text.len() <= MAX_INTERIM_TEXT + 100, "{}", text.len());
     for _ in 0..MAX_ITEMS + 5 {

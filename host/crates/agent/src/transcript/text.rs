@@ -26,4 +26,3 @@ pub fn content_text(content: &Content) -> String {
         },
     }
 }
-

@@ -3,9 +3,10 @@
 use super::seal::{ParkedId, RequestBinding, TokenSealer};
 use platform::clock::Clock;
 use platform::random::random_bytes;
+use platform::sync::Mutex;
 use policy::{ParkedCallLimits, Principal};
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// How many dropped values are remembered, so that their owners learn why they are gone.
@@ -130,7 +131,7 @@ impl<T: Send + 'static> ParkingStore<T> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Entries<T>> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 
     fn millis(&self, at: Instant) -> u64 {
@@ -182,13 +183,13 @@ mod tests {
 
     impl TestClock {
         fn advance(&self, by: Duration) {
-            *self.0.lock().unwrap() += by;
+            *self.0.lock() += by;
         }
     }
 
     impl Clock for TestClock {
         fn now(&self) -> Instant {
-            *self.0.lock().unwrap()
+            *self.0.lock()
         }
     }
 

@@ -1,6 +1,7 @@
 //! Running calls and the messages that clients send to them; the tool for clients that cannot send
 //! `dev.portcullis/steer`.
 
+use platform::sync::Mutex;
 use platform::telemetry::printable;
 use platform::text::truncate_chars;
 use policy::Principal;
@@ -10,7 +11,7 @@ use runtime::imports::{CallContext, MAX_STEERING_MESSAGE, Steering};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 pub const STEER_CALL: &str = "steer_call";
 /// Characters of a target's name that are kept. Tools have shorter names; a resource's URI can have any length.
@@ -105,7 +106,7 @@ impl RunningCalls {
     }
 
     fn lock(&self) -> MutexGuard<'_, RunningCallTable> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -1,8 +1,9 @@
 //! How many calls of 2025-11-25 may wait for their clients at once.
 
+use platform::sync::Mutex;
 use policy::{ParkedCallLimits, Principal};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 /// Counts calls that wait on their own streams. Unlike parked calls, they cannot be dropped to make room for others.
 pub(crate) struct WaitPermits {
@@ -36,7 +37,7 @@ impl WaitPermits {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Principal, usize>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock()
     }
 }
 

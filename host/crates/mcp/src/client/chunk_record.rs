@@ -5,13 +5,14 @@
 
 use async_trait::async_trait;
 use data_encoding::HEXLOWER;
+use platform::sync::Mutex;
 use policy::Principal;
 use protocol::content::to_blocks;
 use runtime::imports::{CallSink, Chunk, Content, ContentData, OutputError, ProgressReport, ResourceBody};
 use serde_json::{Value, json};
 use services::principal_store::{PrincipalStore, Run, RunLog};
 use sha2::{Digest as _, Sha256};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Clones share the record. The run log is final when the last clone is dropped.
 #[derive(Clone)]
@@ -47,7 +48,7 @@ impl ChunkRecord {
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, ChunkRecordState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     pub(crate) fn call_id(&self) -> &Arc<str> {
@@ -136,7 +137,7 @@ mod tests {
         let principal_store = Arc::new(PrincipalStore::new(Arc::new(SystemClock), ChangeNotifier::new()));
         let plugin = PluginId { side: Side::Server, name: "p".into() };
         let call = CallContext::new("local");
-        let run = Run { source: Provenance::of(&plugin, &call), tool: "p__t".into() };
+        let run = Run { source: Provenance::for_call(&plugin, &call), tool: "p__t".into() };
         (ChunkRecord::new(principal_store.clone(), call.principal.clone(), run), principal_store, call.principal)
     }
 

@@ -4,11 +4,12 @@ use crate::client_tools::SessionDeclaration;
 use crate::request_context::is_stateless;
 use crate::subscriptions::updates::LegacyUpdates;
 use platform::changes::Change;
+use platform::sync::Mutex;
 use rmcp::model::LoggingLevel;
 use rmcp::service::{RequestContext, RoleServer};
 use runtime::imports::LogLevel;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use tokio::sync::broadcast::Receiver;
 
 /// Subscriptions that one session may be opening at once.
@@ -39,7 +40,7 @@ impl ClientSession {
 
     /// Keeps the receiver of a subscription that is about to be acknowledged.
     pub(crate) fn push_opening(&self, listener: Receiver<Change>) {
-        let mut opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut opening = self.opening.lock();
         if opening.len() >= MAX_OPENING {
             opening.pop_front();
         }
@@ -47,18 +48,18 @@ impl ClientSession {
     }
 
     pub(crate) fn pop_opening(&self) -> Option<Receiver<Change>> {
-        self.opening.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+        self.opening.lock().pop_front()
     }
 
     /// `logging/setLevel`
     pub(crate) fn set_level(&self, level: LoggingLevel) {
-        *self.min_log_level.lock().unwrap_or_else(PoisonError::into_inner) = Some(from_logging_level(level));
+        *self.min_log_level.lock() = Some(from_logging_level(level));
     }
 }
 
 /// The lowest level of log messages that the client of a request wants; none if it wants no log messages.
 pub(crate) fn min_log_level(context: &RequestContext<RoleServer>) -> Option<LogLevel> {
-    let session = || context.extensions.get::<Arc<ClientSession>>()?.min_log_level.lock().map_or(None, |level| *level);
+    let session = || *context.extensions.get::<Arc<ClientSession>>()?.min_log_level.lock();
     if is_stateless(context) { context.meta.log_level().map(from_logging_level) } else { session() }
 }
 

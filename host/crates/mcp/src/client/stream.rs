@@ -10,12 +10,13 @@ use super::format::{LastProgress, NotificationFormat};
 use super::pending::PendingRequest;
 use async_trait::async_trait;
 use futures::future::BoxFuture;
+use platform::sync::Mutex;
 use policy::Overflow;
 use rmcp::model::{GetExtensions as _, RequestId, ServerNotification};
 use rmcp::service::{OriginatingRequestId, Peer, RequestContext, RoleServer, ServiceError};
 use runtime::imports::{CallSink, Chunk, LogLevel, OutputError, ProgressReport};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use tokio::sync::mpsc;
 
 /// Chunks that may wait for the client: at most 1 MiB for each call.
@@ -39,7 +40,7 @@ type Numbered = (u64, Box<Chunk>);
 
 impl ChunkRing {
     fn push(&self, seq: u64, chunk: Box<Chunk>) {
-        let mut chunks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut chunks = self.0.lock();
         if chunks.len() >= QUEUE_CHUNKS {
             chunks.pop_front();
         }
@@ -47,7 +48,7 @@ impl ChunkRing {
     }
 
     fn pop(&self) -> Option<CallEvent> {
-        let (seq, chunk) = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front()?;
+        let (seq, chunk) = self.0.lock().pop_front()?;
         Some(CallEvent::Chunk(seq, chunk))
     }
 }

@@ -1,11 +1,12 @@
 //! What a running call may know of the request that it is served under at the moment.
 
 use crate::client_tools::{ReverseParams, ToolDeclaration};
+use platform::sync::Mutex;
 use rmcp::model::InputResponses;
 use runtime::imports::Abilities;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 /// The current request of a call, which changes with every round.
 #[derive(Default)]
@@ -53,11 +54,11 @@ impl RequestView {
     }
 
     fn input(&self) -> MutexGuard<'_, RequestInput> {
-        self.input.lock().unwrap_or_else(PoisonError::into_inner)
+        self.input.lock()
     }
 
     fn nested(&self) -> MutexGuard<'_, HashMap<String, usize>> {
-        self.nested.lock().unwrap_or_else(PoisonError::into_inner)
+        self.nested.lock()
     }
 
     /// A call starts another, in this host if it has an id of its own.

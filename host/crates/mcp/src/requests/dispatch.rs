@@ -106,7 +106,7 @@ where
     let parent = server.lanes.chains.parent(context, &principal)?;
     let call = call_context(&principal, context)?;
     let correlation = call.correlation_id.clone();
-    let run = Run { source: Provenance::of(target.id(), &call), tool: name.to_owned() };
+    let run = Run { source: Provenance::for_call(target.id(), &call), tool: name.to_owned() };
     let record = ChunkRecord::new(server.principal_store.clone(), principal.clone(), run);
     let make_call = |arguments, ClientLinks { sink, client, agent, cancel }| {
         let (running, steering) = server.running_calls.register(&call, name, target.reads_steering());

@@ -5,6 +5,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use platform::random::random_bytes;
+use platform::sync::Mutex;
 use plugins::calls::{BudgetSource, CallParent};
 use policy::{Budget, BudgetUsage, Lineage, Principal};
 use protocol::names::CHAIN_META;
@@ -13,7 +14,7 @@ use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
 /// The open chains of a process, by name. Clones share them.
@@ -50,7 +51,7 @@ struct ChainShare {
 
 impl CallChains {
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<ChainEntry>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     pub(super) fn open(
@@ -96,7 +97,7 @@ impl CallChains {
 
 impl ChainEntry {
     fn remaining(&self) -> MutexGuard<'_, RemainingBudget> {
-        self.remaining.lock().unwrap_or_else(PoisonError::into_inner)
+        self.remaining.lock()
     }
 }
 

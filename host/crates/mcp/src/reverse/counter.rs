@@ -2,9 +2,10 @@
 //! declaration of the current one.
 
 use crate::client_tools::{DeclaredTool, ToolDeclaration};
+use platform::sync::Mutex;
 use runtime::imports::{AgentError, BudgetKind, Exhaustion};
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 use tokio::sync::Notify;
 
 /// Counts the calls of one request to the tools of its client.
@@ -33,7 +34,7 @@ impl Drop for ReverseCallPermit<'_> {
 
 impl ReverseCallCounter {
     fn lock(&self) -> MutexGuard<'_, CallCounts> {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+        self.counts.lock()
     }
 
     /// Counts a call if the client's limits allow it. `bytes` is the size of its arguments.

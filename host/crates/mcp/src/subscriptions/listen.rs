@@ -2,12 +2,12 @@
 
 use super::changes::ChangeSet;
 use platform::changes::Change;
+use platform::sync::Mutex;
 use policy::Principal;
 use rmcp::ErrorData;
 use rmcp::model::{ErrorCode, SubscriptionFilter};
 use rmcp::service::{SubscriptionContext, SubscriptionSendError, SubscriptionSink};
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, PoisonError};
 use tokio::sync::broadcast::Receiver;
 use tokio_util::sync::CancellationToken;
 
@@ -83,7 +83,7 @@ struct SubscriptionGuard<'a>(&'a OpenSubscriptions, Principal);
 
 impl OpenSubscriptions {
     fn enter(&self, principal: &Principal) -> Option<SubscriptionGuard<'_>> {
-        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.0.lock();
         let count = open.entry(principal.clone()).or_default();
         if *count >= MAX_OPEN {
             return None;
@@ -95,7 +95,7 @@ impl OpenSubscriptions {
 
 impl Drop for SubscriptionGuard<'_> {
     fn drop(&mut self) {
-        let mut open = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.0.0.lock();
         if let Some(count) = open.get_mut(&self.1) {
             *count -= 1;
             if *count == 0 {
@@ -122,7 +122,7 @@ mod tests {
         guards.pop();
         assert!(open.enter(&alice).is_some());
         guards.clear();
-        assert!(open.0.lock().unwrap().is_empty());
+        assert!(open.0.lock().is_empty());
     }
 
     #[test]

@@ -3,12 +3,13 @@
 use super::changes::ChangeSet;
 use super::listen::{MAX_URI, MAX_URIS};
 use platform::changes::{Change, ChangeNotifier};
+use platform::sync::Mutex;
 use policy::Principal;
 use rmcp::ErrorData;
 use rmcp::model::ResourceUpdatedNotificationParam;
 use rmcp::service::{Peer, RoleServer, ServiceError};
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use tokio::sync::broadcast::Receiver;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -30,7 +31,7 @@ impl LegacyUpdates {
     /// `resources/subscribe`. The resource is not looked up: it may appear later, and a client must not learn what
     /// others have.
     pub(crate) fn subscribe(&self, uri: String) -> Result<(), ErrorData> {
-        let mut subscribed = self.subscribed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut subscribed = self.subscribed.lock();
         if uri.len() > MAX_URI {
             return Err(ErrorData::invalid_params(format!("the URI is longer than {MAX_URI} bytes"), None));
         }
@@ -44,7 +45,7 @@ impl LegacyUpdates {
 
     /// `resources/unsubscribe`.
     pub(crate) fn unsubscribe(&self, uri: &str) {
-        self.subscribed.lock().unwrap_or_else(PoisonError::into_inner).remove(uri);
+        self.subscribed.lock().remove(uri);
     }
 }
 
@@ -65,7 +66,7 @@ async fn notify(
             peer.notify_resource_list_changed().await?;
         }
         let uris: Vec<String> = {
-            let subscribed = subscribed.lock().unwrap_or_else(PoisonError::into_inner);
+            let subscribed = subscribed.lock();
             subscribed.iter().filter(|uri| changed.has_resource(uri)).cloned().collect()
         };
         for uri in uris {

@@ -1,8 +1,9 @@
 //! Task-local data of one HTTP request: its principal, and why it is refused. rmcp's session traits carry neither.
 
 use super::refusal::HttpRefusal;
+use platform::sync::Mutex;
 use policy::Principal;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 struct RequestScope {
     principal: Principal,
@@ -25,7 +26,7 @@ pub(super) async fn with_principal<T>(
 ) -> (T, Option<HttpRefusal>) {
     let scope = Arc::new(RequestScope { principal, refusal: Mutex::default() });
     let response = REQUEST_SCOPE.scope(scope.clone(), request).await;
-    let refusal = scope.refusal.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let refusal = scope.refusal.lock().take();
     (response, refusal)
 }
 
@@ -37,7 +38,7 @@ pub(super) fn current_principal() -> Option<Principal> {
 /// Records why the request is refused.
 pub(super) fn refuse(refusal: HttpRefusal) -> RefusedRequest {
     let recorded = REQUEST_SCOPE.try_with(|scope| {
-        *scope.refusal.lock().unwrap_or_else(PoisonError::into_inner) = Some(refusal.clone());
+        *scope.refusal.lock() = Some(refusal.clone());
     });
     if recorded.is_err() {
         tracing::debug!(%refusal, "refused outside a request");

@@ -92,7 +92,13 @@ impl CallAudit {
     }
 
     /// Records how the call ended.
-    pub fn verdict(&self, tool: &str, outcome: &'static str, arguments: Option<RecordedArguments>, cost: ResourceUsage) {
+    pub fn verdict(
+        &self,
+        tool: &str,
+        outcome: &'static str,
+        arguments: Option<RecordedArguments>,
+        cost: ResourceUsage,
+    ) {
         if let Some(inner) = self.0.as_deref() {
             let (denials, tool) = (self.denials(), tool.to_owned());
             inner.keep(AuditEvent::Verdict { tool, outcome, arguments, denials, cost });
@@ -110,7 +116,10 @@ impl Inner {
             AuditEvent::ReverseCall { lane, outcome, .. } => meter.called_back(lane, outcome),
             AuditEvent::Question { kind, outcome } => meter.asked(kind, outcome),
             // A verdict is counted with its resource usage; the others do not belong to a call.
-            AuditEvent::Verdict { .. } | AuditEvent::Install { .. } | AuditEvent::Grant { .. } | AuditEvent::Journal(_) => {}
+            AuditEvent::Verdict { .. }
+            | AuditEvent::Install { .. }
+            | AuditEvent::Grant { .. }
+            | AuditEvent::Journal(_) => {}
         }
     }
 

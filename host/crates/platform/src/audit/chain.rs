@@ -67,8 +67,10 @@ impl Chain {
                 obsolete.push(path.clone());
             }
         }
-        let notes: Vec<_> =
-            notes.into_iter().map(|note| (unix, AuditRecord::for_operator(None, None, AuditEvent::Journal(note)))).collect();
+        let notes: Vec<_> = notes
+            .into_iter()
+            .map(|note| (unix, AuditRecord::for_operator(None, None, AuditEvent::Journal(note))))
+            .collect();
         let (mut text, mut head) = (String::new(), open.head);
         for (unix, record) in notes.iter().chain(records) {
             let (line, next) = line::encode(record, *unix, head);
@@ -142,7 +144,11 @@ impl Chain {
             (found, None | Some(_), Some(noted)) => {
                 let found = found.unwrap_or(Head::START);
                 // A crash between writing and noting leaves more lines than noted, never fewer.
-                if found.seq > noted.seq || found == noted { found } else { report_damage(noted, found.seq, &mut self.notes) }
+                if found.seq > noted.seq || found == noted {
+                    found
+                } else {
+                    report_damage(noted, found.seq, &mut self.notes)
+                }
             }
         };
         Ok(open)

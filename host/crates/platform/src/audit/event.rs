@@ -29,7 +29,13 @@ pub enum AuditEvent {
     /// The user or the model was asked a question.
     Question { kind: &'static str, outcome: &'static str },
     /// A call ended. `denials` counts all denials, including those without a record.
-    Verdict { tool: String, outcome: &'static str, arguments: Option<RecordedArguments>, denials: u64, cost: ResourceUsage },
+    Verdict {
+        tool: String,
+        outcome: &'static str,
+        arguments: Option<RecordedArguments>,
+        denials: u64,
+        cost: ResourceUsage,
+    },
     /// Something happened to the journal itself.
     Journal(JournalEvent),
 }
@@ -57,7 +63,7 @@ pub struct RecordedArguments {
 }
 
 impl RecordedArguments {
-    pub fn of(text: &str, keep: KeepArguments) -> Self {
+    pub fn new(text: &str, keep: KeepArguments) -> Self {
         let text_kept = match keep {
             KeepArguments::Digest => None,
             KeepArguments::Full => Some(truncate_with(text, MAX_ARGUMENTS, "...")),

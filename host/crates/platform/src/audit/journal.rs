@@ -49,7 +49,7 @@ impl Audit {
 
     /// What is recorded of a call's arguments, a JSON text; `None` if nothing is.
     pub fn arguments(&self, text: &str) -> Option<RecordedArguments> {
-        self.0.as_ref().map(|journal| RecordedArguments::of(text, journal.arguments()))
+        self.0.as_ref().map(|journal| RecordedArguments::new(text, journal.arguments()))
     }
 
     /// Whether calls must not start now.

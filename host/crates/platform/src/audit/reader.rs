@@ -75,7 +75,11 @@ pub struct JournalFollower {
 }
 
 /// The last records that a filter selects, oldest first, and a follower that continues from there. Blocks.
-pub fn last_entries(folder: &Path, number: usize, filter: &EntryFilter) -> io::Result<(Vec<JournalEntry>, JournalFollower)> {
+pub fn last_entries(
+    folder: &Path,
+    number: usize,
+    filter: &EntryFilter,
+) -> io::Result<(Vec<JournalEntry>, JournalFollower)> {
     let folder = JournalFolder::new(folder);
     let files = {
         let _locked = folder.lock_shared();
@@ -139,7 +143,11 @@ impl JournalFollower {
 }
 
 /// Passes every record that a filter selects to `take`, oldest first. Blocks.
-pub fn for_each_entry(folder: &Path, filter: &EntryFilter, mut take: impl FnMut(JournalEntry) -> io::Result<()>) -> io::Result<()> {
+pub fn for_each_entry(
+    folder: &Path,
+    filter: &EntryFilter,
+    mut take: impl FnMut(JournalEntry) -> io::Result<()>,
+) -> io::Result<()> {
     let folder = JournalFolder::new(folder);
     let files = {
         let _locked = folder.lock_shared();

@@ -3,13 +3,13 @@
 use super::*;
 use crate::clock::SystemClock;
 use crate::telemetry::ResourceUsage;
-use policy::{PluginId, Principal};
-use std::sync::Arc;
 use bytesize::ByteSize;
+use policy::{PluginId, Principal};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::fs;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tempfile::TempDir;
 
 fn settings() -> AuditSettings {
@@ -82,7 +82,10 @@ fn each_change_is_found_and_named() {
     assert_eq!(lines(|lines| drop(lines.remove(2))), (3, VerifyProblem::Missing { from: 3, to: 3 }));
     assert_eq!(lines(|lines| drop(lines.drain(..2))), (4, VerifyProblem::Missing { from: 1, to: 2 }));
     assert_eq!(lines(|lines| lines.swap(1, 2)), (2, VerifyProblem::Reordered { expected: 2, found: 3 }));
-    assert_eq!(lines(|lines| lines.insert(3, lines[1].clone())), (4, VerifyProblem::Reordered { expected: 4, found: 2 }));
+    assert_eq!(
+        lines(|lines| lines.insert(3, lines[1].clone())),
+        (4, VerifyProblem::Reordered { expected: 4, found: 2 })
+    );
     assert_eq!(lines(|lines| lines.truncate(4)), (4, VerifyProblem::CutOff { last: 4, noted: 6 }));
     assert_eq!(lines(Vec::clear).1, VerifyProblem::Changed, "an empty line is no record");
     fs::remove_file(&file).unwrap();
@@ -230,7 +233,7 @@ fn what_guests_write_is_bounded() {
             reason: "is not granted",
         });
     }
-    trail.verdict("t", "ok", Some(RecordedArguments::of("{}", KeepArguments::Full)), ResourceUsage::default());
+    trail.verdict("t", "ok", Some(RecordedArguments::new("{}", KeepArguments::Full)), ResourceUsage::default());
     drop(trail);
     assert_eq!(verify(folder.path(), None).unwrap().head.seq, 257);
     let text = fs::read_to_string(file).unwrap();

@@ -64,7 +64,8 @@ pub fn verify(folder: &Path, noted: Option<Head>) -> Result<VerifyReport, Verify
         }
         (files, journal.noted())
     };
-    let mut verifier = Verifier { position: (journal.current(), 0), last: None, first: 1, removed: 0, must: Vec::new() };
+    let mut verifier =
+        Verifier { position: (journal.current(), 0), last: None, first: 1, removed: 0, must: Vec::new() };
     verifier.must.extend(ours.into_iter().chain(noted));
     let (number, mut torn) = (files.len(), 0);
     for (path, file) in files {
@@ -99,10 +100,13 @@ impl Verifier {
             if text.pop_if(|byte| *byte == b'\n').is_none() {
                 return Ok(text.len() as u64);
             }
-            let sound = std::str::from_utf8(&text).ok().and_then(line::decode).ok_or_else(|| fault(VerifyProblem::Changed))?;
+            let sound =
+                std::str::from_utf8(&text).ok().and_then(line::decode).ok_or_else(|| fault(VerifyProblem::Changed))?;
             let begins = self.follows(&sound, &mut lines).map_err(|wrong| match (wrong, &self.position) {
                 // The changed line is the one before.
-                (VerifyProblem::Rehashed, (file, line)) => VerifyError { file: file.clone(), line: *line, wrong: VerifyProblem::Rehashed },
+                (VerifyProblem::Rehashed, (file, line)) => {
+                    VerifyError { file: file.clone(), line: *line, wrong: VerifyProblem::Rehashed }
+                }
                 (wrong, _) => fault(wrong),
             })?;
             if begins {
@@ -144,7 +148,9 @@ impl Verifier {
         }
         let last = self.last.map_or(0, |head| head.seq);
         match self.must.iter().map(|must| must.seq).max() {
-            Some(noted) if noted > last => Err(VerifyError { file, line, wrong: VerifyProblem::CutOff { last, noted } }),
+            Some(noted) if noted > last => {
+                Err(VerifyError { file, line, wrong: VerifyProblem::CutOff { last, noted } })
+            }
             _ => Ok(self.first),
         }
     }

@@ -6,16 +6,16 @@
 
 use super::chain::Chain;
 use super::event::{AuditEvent, JournalEvent};
-use super::line::Head;
-use super::settings::{AuditSettings, KeepArguments};
 use super::journal::Journal;
+use super::line::Head;
 use super::record::AuditRecord;
+use super::settings::{AuditSettings, KeepArguments};
 use crate::clock::Clock;
+use crate::sync::Mutex;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
-use crate::sync::Mutex;
-use std::sync::Arc;
 use std::thread::{JoinHandle, Thread};
 use std::time::Duration;
 

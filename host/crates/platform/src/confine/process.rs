@@ -1,9 +1,9 @@
 //! Confining this process.
 
-#[cfg(target_os = "linux")]
-use super::{landlock_rules, seccomp_filter};
 use super::settings::ConfineSettings;
 use super::status::{ConfineError, Confinement};
+#[cfg(target_os = "linux")]
+use super::{landlock_rules, seccomp_filter};
 
 /// Confines a server. Call it before the process has a second thread: Landlock holds for the calling thread and for
 /// those that it starts.

@@ -1,8 +1,8 @@
 //! Seccomp: which system calls a process can make.
 
-use super::syscalls::{COMPILING, KEY_RING, MACHINE, NAME_SPACES, ONLY_HERE, OTHERS};
 use super::settings::ConfineSettings;
 use super::status::ConfineError;
+use super::syscalls::{COMPILING, KEY_RING, MACHINE, NAME_SPACES, ONLY_HERE, OTHERS};
 use libc::c_long;
 use seccompiler::{
     BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,

@@ -40,7 +40,9 @@ impl AuthError {
 impl std::fmt::Display for AuthError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            AuthError::Missing => f.write_str("this server wants to know who you are: send `Authorization: Bearer ...`"),
+            AuthError::Missing => {
+                f.write_str("this server wants to know who you are: send `Authorization: Bearer ...`")
+            }
             AuthError::Invalid(reason) => write!(f, "the credential is not accepted: {reason}"),
             AuthError::Scope => f.write_str("the token lacks a scope that this server requires"),
             AuthError::Unavailable => f.write_str(

@@ -3,7 +3,7 @@
 
 use super::settings::OAuthSettings;
 use crate::clock::Clock;
-use crate::outbound::{OutboundRequest, Endpoint, Method, OutboundClient};
+use crate::outbound::{Endpoint, Method, OutboundClient, OutboundRequest};
 use crate::telemetry::printable;
 use async_trait::async_trait;
 use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, KeyAlgorithm, PublicKeyUse};
@@ -47,7 +47,8 @@ pub(super) trait DocumentFetcher: Send + Sync {
 impl DocumentFetcher for OutboundClient {
     async fn get(&self, url: Url) -> Result<Vec<u8>, String> {
         let (headers, body) = Default::default();
-        let request = OutboundRequest { method: Method::GET, url, headers, body, timeout: TIMEOUT, max_body: MAX_DOCUMENT };
+        let request =
+            OutboundRequest { method: Method::GET, url, headers, body, timeout: TIMEOUT, max_body: MAX_DOCUMENT };
         let response = self.ask(request).await.map_err(|error| error.to_string())?;
         if response.status == 200 { Ok(response.body) } else { Err(format!("status {}", response.status)) }
     }

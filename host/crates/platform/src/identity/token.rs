@@ -1,8 +1,8 @@
 //! Verifies JWTs: signed by a key of the issuer, meant for this server, and valid now.
 
-use super::settings::OAuthSettings;
 use super::error::AuthError;
 use super::jwks::JwksCache;
+use super::settings::OAuthSettings;
 use crate::clock::Clock;
 use crate::telemetry::is_unsafe;
 use jsonwebtoken::Validation;

@@ -82,7 +82,8 @@ impl OutboundClient {
         max_body: usize,
     ) -> Result<OutboundResponse, OutboundError> {
         let origin = origin_of(&url);
-        let lost = |error: reqwest::Error| OutboundError::Unreachable(origin.clone(), error_chain(&error.without_url()));
+        let lost =
+            |error: reqwest::Error| OutboundError::Unreachable(origin.clone(), error_chain(&error.without_url()));
         let request = self.0.request(method, url).headers(headers).body(body);
         let mut response = request.send().await.map_err(lost)?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());

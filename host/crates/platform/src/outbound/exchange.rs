@@ -12,6 +12,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use hyper::body::{Body, Incoming};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
+use rustls::Error as TlsError;
 use std::error::Error;
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
@@ -23,7 +24,6 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::OnceCell;
 use tokio::task::JoinHandle;
-use rustls::Error as TlsError;
 use tokio_rustls::TlsConnector;
 
 /// Addresses of one name that are tried, in the given order. Bounds the time for unreachable names, and how many servers
@@ -59,7 +59,7 @@ pub struct ExchangeTarget<'a> {
     pub addresses: &'a [IpAddr],
     pub port: u16,
     /// Timeout for connecting; at most the default.
-    pub patience: Option<Duration>,
+    pub connect_timeout: Option<Duration>,
 }
 
 /// Sends requests over fresh connections. Clones share the TLS configuration.
@@ -102,8 +102,8 @@ impl ExchangeClient {
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
-        let patience = place.patience.map_or(CONNECT, |patience| patience.min(CONNECT));
-        let (stream, address) = self.connect(&place, patience).await?;
+        let connect_timeout = place.connect_timeout.map_or(CONNECT, |connect_timeout| connect_timeout.min(CONNECT));
+        let (stream, address) = self.connect(&place, connect_timeout).await?;
         connected(address);
         let response = match place.name {
             None => speak(stream, request, unwanted).await?,
@@ -111,21 +111,25 @@ impl ExchangeClient {
                 let at = || format!("{name}:{}", place.port);
                 let named = tls::server_name(name).map_err(|why| ExchangeError::Tls(at(), why))?;
                 let connector = self.tls().await.map_err(|why| ExchangeError::Tls(at(), why))?;
-                let shaken = tokio::time::timeout(patience, connector.connect(named, stream)).await;
-                let shaken = shaken.map_err(|_| ExchangeError::Handshake(at(), patience))?;
+                let shaken = tokio::time::timeout(connect_timeout, connector.connect(named, stream)).await;
+                let shaken = shaken.map_err(|_| ExchangeError::Handshake(at(), connect_timeout))?;
                 speak(shaken.map_err(|error| handshake_error(at(), &error))?, request, unwanted).await?
             }
         };
         Ok(ExchangeResponse { response, address })
     }
 
-    async fn connect(&self, place: &ExchangeTarget<'_>, patience: Duration) -> Result<(TcpStream, SocketAddr), ExchangeError> {
+    async fn connect(
+        &self,
+        place: &ExchangeTarget<'_>,
+        connect_timeout: Duration,
+    ) -> Result<(TcpStream, SocketAddr), ExchangeError> {
         for address in place.addresses.iter().take(TRIED) {
             let address = SocketAddr::new(*address, place.port);
-            match tokio::time::timeout(patience, self.network.connect(address)).await {
+            match tokio::time::timeout(connect_timeout, self.network.connect(address)).await {
                 Ok(Ok(stream)) => return Ok((stream, address)),
                 Ok(Err(error)) => tracing::debug!(%address, "no connection: {error}"),
-                Err(_) => tracing::debug!(%address, "no connection within {patience:?}"),
+                Err(_) => tracing::debug!(%address, "no connection within {connect_timeout:?}"),
             }
         }
         Err(ExchangeError::Connect)

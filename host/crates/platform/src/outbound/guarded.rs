@@ -4,9 +4,9 @@
 use super::client::{ClientBuildError, OutboundClient, OutboundResponse, base_client, error_chain, origin_of};
 use bytes::Bytes;
 use policy::AddressClass;
+use reqwest::Method;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{self, HeaderMap};
-use reqwest::Method;
 use std::net::IpAddr;
 use std::time::Duration;
 use url::{Host, Origin, Url};
@@ -122,8 +122,13 @@ pub struct GuardedClient {
 impl GuardedClient {
     /// With the certificates that this machine trusts.
     pub fn new() -> Result<Self, ClientBuildError> {
-        let client = |network| OutboundClient::build(base_client().dns_resolver(std::sync::Arc::new(CheckedResolver(network))));
-        Ok(Self { public: client(AllowedNetwork::Public)?, loopback: client(AllowedNetwork::Loopback)?, private: client(AllowedNetwork::Private)? })
+        let client =
+            |network| OutboundClient::build(base_client().dns_resolver(std::sync::Arc::new(CheckedResolver(network))));
+        Ok(Self {
+            public: client(AllowedNetwork::Public)?,
+            loopback: client(AllowedNetwork::Loopback)?,
+            private: client(AllowedNetwork::Private)?,
+        })
     }
 
     /// Sends a request, and follows redirects if it allows them.

@@ -31,7 +31,10 @@ impl SecretStore {
     }
 }
 
-fn read(source: &SecretSource, variable: impl Fn(&str) -> Option<OsString>) -> Result<Zeroizing<String>, SecretProblem> {
+fn read(
+    source: &SecretSource,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Result<Zeroizing<String>, SecretProblem> {
     match source {
         SecretSource::File(path) => {
             let text = std::fs::read_to_string(path);

@@ -66,7 +66,13 @@ impl SessionStore {
     }
 }
 
-fn admit(connection: &Connection, id: &str, principal: &str, quota: SessionQuota, now: i64) -> rusqlite::Result<SessionAdmission> {
+fn admit(
+    connection: &Connection,
+    id: &str,
+    principal: &str,
+    quota: SessionQuota,
+    now: i64,
+) -> rusqlite::Result<SessionAdmission> {
     let count = "SELECT count(*), count(*) FILTER (WHERE principal = ?1) FROM session";
     let (all, own): (u32, u32) =
         connection.prepare_cached(count)?.query_row([principal], |row| Ok((row.get(0)?, row.get(1)?)))?;

@@ -4,8 +4,8 @@
 use super::streams::StreamEvent;
 use super::*;
 use crate::clock::Clock;
-use std::sync::Arc;
 use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 

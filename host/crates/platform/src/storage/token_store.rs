@@ -101,8 +101,7 @@ impl TokenStore {
     ) -> Result<T, TokenStoreError> {
         let connection = self.connection.clone();
         // After a panic, SQLite has rolled the transaction back.
-        let done =
-            tokio::task::spawn_blocking(move || work(&connection.lock()));
+        let done = tokio::task::spawn_blocking(move || work(&connection.lock()));
         let fail = |problem: String| TokenStoreError::Sql { path: self.path.clone(), problem };
         match done.await {
             Ok(Ok(value)) => Ok(value),

@@ -122,8 +122,9 @@ impl ValueStore {
         self.reads.ask(move |connection| {
             let sql = "SELECT value, value.version, label FROM value JOIN owner ON owner.id = owner
                 WHERE plugin = ?1 AND principal = ?2 AND key = ?3";
-            let kept =
-                |row: &rusqlite::Row<'_>| Ok(StoredValue { value: row.get(0)?, version: number(row, 1)?, label: row.get(2)? });
+            let kept = |row: &rusqlite::Row<'_>| {
+                Ok(StoredValue { value: row.get(0)?, version: number(row, 1)?, label: row.get(2)? })
+            };
             let mut select = connection.prepare_cached(sql)?;
             select.query_row(params![owner.plugin, owner.principal, key], kept).optional()
         })
@@ -184,7 +185,13 @@ impl ValueStore {
     }
 
     /// Up to `most` keys with this prefix that come after `after`, in order, each with its label. Keys are printable ASCII.
-    pub fn keys(&self, owner: ValueOwner, prefix: String, after: String, most: u32) -> PendingResult<Vec<(String, String)>> {
+    pub fn keys(
+        &self,
+        owner: ValueOwner,
+        prefix: String,
+        after: String,
+        most: u32,
+    ) -> PendingResult<Vec<(String, String)>> {
         self.reads.ask(move |connection| {
             let sql = "SELECT key, label FROM value JOIN owner ON owner.id = owner
                 WHERE plugin = ?1 AND principal = ?2 AND key >= ?3 AND key < ?4 AND key > ?5 ORDER BY key LIMIT ?6";
@@ -254,7 +261,13 @@ mod tests {
         ValueOwner { plugin: plugin.into(), principal: principal.into() }
     }
 
-    async fn put(values: &ValueStore, owner: &ValueOwner, key: &str, size: usize, expected: PutCondition) -> PutOutcome {
+    async fn put(
+        values: &ValueStore,
+        owner: &ValueOwner,
+        key: &str,
+        size: usize,
+        expected: PutCondition,
+    ) -> PutOutcome {
         let value = vec![7; size];
         values.put(owner.clone(), key.into(), value, "l".into(), expected, ROOM).await.unwrap()
     }

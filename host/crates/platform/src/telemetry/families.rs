@@ -47,7 +47,7 @@ pub(super) struct Families {
     pub(super) questions: Family<Labels<3>, Counter>,
     pub(super) http_requests: Family<Labels<2>, Counter>,
     pub(super) secrets_used: Family<Labels<1>, Counter>,
-    pub(super) tools_left_alone: Family<Labels<1>, Gauge>,
+    pub(super) open_circuits: Family<Labels<1>, Gauge>,
 }
 
 /// Buckets from 0.1 ms to half an hour: calls may wait for people.
@@ -75,7 +75,7 @@ impl Families {
             questions: add(to, "questions", Family::default()),
             http_requests: add(to, "http_requests", Family::default()),
             secrets_used: add(to, "secrets_used", Family::default()),
-            tools_left_alone: add(to, "tools_left_alone", Family::default()),
+            open_circuits: add(to, "open_circuits", Family::default()),
         }
     }
 }

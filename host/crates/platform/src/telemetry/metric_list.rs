@@ -33,7 +33,7 @@ pub const METRICS: &[Metric] = &[
     metric("questions", "counter", &["plugin", "kind", "outcome"], "Questions put to the user or a model"),
     metric("http_requests", "counter", &["plugin", "status"], "Requests of plugins to other servers; status: 2xx to 5xx, or none"),
     metric("secrets_used", "counter", &["plugin"], "Requests that a secret was put into"),
-    metric("tools_left_alone", "gauge", &["plugin"], "Tools that are not called for a while because they kept failing, by principal and caller"),
+    metric("open_circuits", "gauge", &["plugin"], "Open circuit breakers: tools that are not called for a while because they kept failing, by principal and caller"),
     metric("root_calls", "gauge", &[], "Calls of clients that have a place now"),
     metric("waiting_calls", "gauge", &[], "Calls that wait for somebody outside now"),
     metric("parked_calls", "gauge", &[], "Calls that wait for a client to come back now"),

@@ -2,12 +2,12 @@
 
 use super::families::{Families, add};
 use super::plugin_metrics::PluginMetrics;
+use crate::sync::Mutex;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
-use crate::sync::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -109,7 +109,7 @@ mod tests {
         meter.asked("form", "accept");
         meter.requested(Some(204));
         meter.used_secret();
-        meter.left_alone(2);
+        meter.set_open_circuits(2);
         let text = metrics.text();
         for Metric { name, kind, labels, help } in METRICS {
             assert!(text.contains(&format!("# TYPE portcullis_{name} {kind}\n")), "{name} is no {kind}");

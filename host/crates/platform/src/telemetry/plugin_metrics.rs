@@ -24,7 +24,7 @@ pub struct PluginMetrics {
     chunks: Counter,
     output: Counter,
     secrets: Counter,
-    left_alone: Gauge,
+    open_circuits: Gauge,
 }
 
 struct Tool {
@@ -39,8 +39,9 @@ impl PluginMetrics {
         let of: Labels<1> = [("plugin", LabelValue::Theirs(plugin.clone()))];
         let named = |name: &str| {
             let name: Arc<str> = name.into();
-            let counter =
-                |outcome| families.calls.get_or_create_owned(&calls(&plugin, LabelValue::Theirs(name.clone()), outcome));
+            let counter = |outcome| {
+                families.calls.get_or_create_owned(&calls(&plugin, LabelValue::Theirs(name.clone()), outcome))
+            };
             Tool { ok: counter("ok"), error: counter("error"), name }
         };
         Self {
@@ -53,7 +54,7 @@ impl PluginMetrics {
             chunks: families.chunks.get_or_create_owned(&of),
             output: families.output_bytes.get_or_create_owned(&of),
             secrets: families.secrets_used.get_or_create_owned(&of),
-            left_alone: families.tools_left_alone.get_or_create_owned(&of),
+            open_circuits: families.open_circuits.get_or_create_owned(&of),
             plugin,
             families,
         }
@@ -72,7 +73,8 @@ impl PluginMetrics {
             (Some(tool), "error") => drop(tool.error.inc()),
             (known, outcome) => {
                 let beside = || BESIDE_TOOLS.into_iter().find(|name| *name == tool).unwrap_or("other");
-                let tool = known.map_or_else(|| LabelValue::Ours(beside()), |known| LabelValue::Theirs(known.name.clone()));
+                let tool =
+                    known.map_or_else(|| LabelValue::Ours(beside()), |known| LabelValue::Theirs(known.name.clone()));
                 self.families.calls.get_or_create(&calls(&self.plugin, tool, outcome)).inc();
             }
         }
@@ -120,8 +122,8 @@ impl PluginMetrics {
     }
 
     /// Sets the number of tools with an open circuit.
-    pub fn left_alone(&self, tools: usize) {
-        self.left_alone.set(i64::try_from(tools).unwrap_or(i64::MAX));
+    pub fn set_open_circuits(&self, tools: usize) {
+        self.open_circuits.set(i64::try_from(tools).unwrap_or(i64::MAX));
     }
 
     fn label(&self) -> (&'static str, LabelValue) {

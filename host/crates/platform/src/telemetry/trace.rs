@@ -25,6 +25,7 @@ pub struct Span {
     pub name: Cow<'static, str>,
     /// Whether it waits for something outside this process.
     pub outward: bool,
+    /// Since 1970, as `end`.
     pub start: Duration,
     pub end: Duration,
     /// Why it failed, if it did.
@@ -162,7 +163,7 @@ impl ActiveSpan {
     }
 
     /// Adds the subject to the span's name: a word of the configuration or of a loaded plugin.
-    pub fn of(mut self, subject: &str) -> Self {
+    pub fn with_subject(mut self, subject: &str) -> Self {
         if let Some(span) = &mut self.span {
             span.name = format!("{} {subject}", span.name).into();
         }

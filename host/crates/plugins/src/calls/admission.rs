@@ -4,11 +4,12 @@ use super::root_slot::RootSlot;
 use crate::catalog::Plugin;
 use crate::circuit_breaker::{self, BreakerOutcome, BreakerPermit, Circuit};
 use platform::clock::Clock;
+use platform::sync::Mutex;
 use platform::telemetry::printable;
 use policy::{Limits, Principal, PrincipalLimits, TokenBucket};
 use runtime::engine::{BusyResource, CallError, FairSemaphore, QueueFull, RateSubject, Slot, SlotLimits, SlotRequest};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -49,7 +50,7 @@ impl Admission {
         }
         let Some(rate) = plugin.spec.limits.rate else { return Ok(()) };
         let now = self.clock.now();
-        let mut bucket = plugin.traffic.rate.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut bucket = plugin.traffic.rate.lock();
         let taken = bucket.get_or_insert_with(|| TokenBucket::new(rate, now)).take(rate, now);
         taken.map_err(|retry_after| CallError::RateLimited { subject: RateSubject::Plugin, rate, retry_after })
     }
@@ -58,7 +59,7 @@ impl Admission {
     pub(super) fn count_against_rate(&self, principal: &Principal) -> Result<(), CallError> {
         let Some(rate) = self.limits.rate else { return Ok(()) };
         let now = self.clock.now();
-        let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rates = self.rates.lock();
         if rates.len() >= MAX_IDLE_PRINCIPALS && !rates.contains_key(principal) {
             rates.retain(|_, bucket| !bucket.is_full(rate, now));
         }

@@ -40,7 +40,7 @@ impl CallRecorder {
             (None, "read-resource") => tracer.begin("resources/read", traceparent),
             (None, "get-prompt") => tracer.begin("prompts/get", traceparent),
             (None, _) => tracer.begin("completion/complete", traceparent),
-            (Some(_), tool) => tracer.begin("execute_tool", traceparent).map(|span| span.of(tool)),
+            (Some(_), tool) => tracer.begin("execute_tool", traceparent).map(|span| span.with_subject(tool)),
         };
         if let Some(span) = &mut span {
             if arguments.is_some() {

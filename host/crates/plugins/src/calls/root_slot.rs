@@ -1,8 +1,9 @@
 //! The slot of a root call among the running calls, given to others while the call waits.
 
 use super::request::BudgetSource;
+use platform::sync::Mutex;
 use runtime::engine::{FairSemaphore, Slot, SlotRequest};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// A root call's slot. The call may wait for several things at once; others have its slot as long as it waits for any.
@@ -51,7 +52,7 @@ impl RootSlot {
     }
 
     fn state(&self) -> MutexGuard<'_, SlotState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     pub(super) fn release(&self) {

@@ -1,9 +1,10 @@
 //! Several tool callers as one.
 
 use async_trait::async_trait;
+use platform::sync::RwLock;
 use policy::{BudgetUsage, Origin};
 use runtime::imports::{AgentError, AgentResult, AgentTool, ReverseCall, ToolCaller};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 /// Tries its callers in order; the first that knows a tool runs it. Callers can be added later, because an upstream server
 /// may call tools of other upstream servers.
@@ -16,11 +17,11 @@ impl ToolCallerChain {
     }
 
     pub fn add(&self, caller: Arc<dyn ToolCaller>) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).push(caller);
+        self.0.write().push(caller);
     }
 
     fn all(&self) -> Vec<Arc<dyn ToolCaller>> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.read().clone()
     }
 
     /// The caller that knows the tool; otherwise the most specific error.

@@ -3,7 +3,8 @@
 use super::entry::CatalogEntry;
 use super::snapshot::Catalog;
 use platform::changes::{Change, ChangeNotifier};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use platform::sync::{Mutex, RwLock};
+use std::sync::Arc;
 
 pub struct CurrentCatalog {
     current: RwLock<Arc<Catalog>>,
@@ -19,12 +20,12 @@ impl CurrentCatalog {
     }
 
     pub fn snapshot(&self) -> Arc<Catalog> {
-        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.current.read().clone()
     }
 
     /// Replaces the catalog with one made from it.
     pub fn update<E>(&self, make: impl FnOnce(&Catalog) -> Result<Catalog, E>) -> Result<(), E> {
-        let _guard = self.updating.lock().unwrap_or_else(PoisonError::into_inner);
+        let _guard = self.updating.lock();
         self.replace(make(&self.snapshot())?);
         Ok(())
     }
@@ -34,7 +35,7 @@ impl CurrentCatalog {
     pub fn replace(&self, next: Catalog) {
         let next = Arc::new(next);
         let old = {
-            let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+            let mut current = self.current.write();
             std::mem::replace(&mut *current, next.clone())
         };
         for change in difference(&old, &next) {

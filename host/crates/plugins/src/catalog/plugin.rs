@@ -4,11 +4,12 @@ use crate::circuit_breaker::CircuitBreaker;
 use crate::offer::{PluginTemplate, PluginTool, Suspicion};
 use crate::package::{Digest, Inspection};
 use platform::clock::Clock;
+use platform::sync::Mutex;
 use platform::telemetry::PluginMetrics;
 use policy::{Authority, PluginId, PluginSpec, TokenBucket};
 use runtime::abi::PreparedComponent;
 use runtime::imports::{DiskQuota, Prompt, ResourceInfo};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Failures and call rate of one version of a plugin; a newer version starts with none.

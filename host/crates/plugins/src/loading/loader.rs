@@ -8,13 +8,14 @@ use crate::offer;
 use crate::package::{self, Digest, Inspection, PackageError};
 use crate::scratch;
 use platform::clock::Clock;
+use platform::sync::RwLock;
 use platform::telemetry::{Metrics, printable};
 use policy::{Authority, HostEnvironment, Metering, PluginId, PluginSpec, Side, WithdrawnList};
 use runtime::abi::GuestLinker;
 use runtime::engine::{Compiler, Profile};
 use runtime::imports::{GuestLog, Offer, ToolCaller, wasi};
 use std::path::Path;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock};
 
 pub struct Loader {
     pub(super) compiler: Compiler,
@@ -56,7 +57,7 @@ impl Loader {
 
     /// Sets the values of grants that only name them, for plugins that are loaded from now on.
     pub fn set_environment(&self, environment: HostEnvironment) {
-        *self.environment.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(environment);
+        *self.environment.write() = Arc::new(environment);
     }
 
     pub fn with_metrics(mut self, metrics: Arc<Metrics>) -> Self {
@@ -66,7 +67,7 @@ impl Loader {
 
     /// Sets the components that are refused from now on. Loaded plugins stay.
     pub fn set_withdrawn(&self, withdrawn: WithdrawnList) {
-        *self.withdrawn.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(withdrawn);
+        *self.withdrawn.write() = Arc::new(withdrawn);
     }
 
     /// Current instances of all components.
@@ -80,7 +81,7 @@ impl Loader {
     }
 
     fn refuse_withdrawn(&self, digest: &Digest) -> Result<(), LoadErrorKind> {
-        let list = self.withdrawn.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let list = self.withdrawn.read().clone();
         match list.reason(digest) {
             None => Ok(()),
             Some(why) => Err(LoadErrorKind::Withdrawn { digest: digest.clone(), why: printable(why).into_owned() }),
@@ -117,7 +118,7 @@ impl Loader {
             return Err(LoadErrorKind::DefinitionsChanged { found: offered.definitions, agreed: agreed.clone() });
         }
         let requests = description.inspection.manifest.as_ref().map(|m| m.requests.clone()).unwrap_or_default();
-        let environment = self.environment.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let environment = self.environment.read().clone();
         let authority =
             Arc::new(Authority::new(spec.id.clone(), &requests, &spec.grants).with_environment(&environment));
         for grant in authority.unrequested_grants() {

@@ -1,9 +1,10 @@
 //! Runs one piece of work per key at a time: concurrent callers share its result, good or bad. Without it, plugins that
 //! share a component would each compile it.
 
+use platform::sync::Mutex;
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use tokio::sync::OnceCell;
 
 /// Running work, by key. Finished work is forgotten, and starts again for the next caller.
@@ -20,7 +21,7 @@ impl<K: Eq + Hash, V: Clone> SingleFlight<K, V> {
     /// waiting caller runs its own `work`.
     pub(super) async fn join(&self, key: K, work: impl Future<Output = V>) -> V {
         let cell = {
-            let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut running = self.0.lock();
             running.retain(|_, cell| cell.strong_count() > 0);
             let current = running.get(&key).and_then(Weak::upgrade);
             current.unwrap_or_else(|| {

@@ -26,11 +26,11 @@ pub fn read_stored(path: &Path) -> Result<Vec<u8>, PackageError> {
     if !folder_metadata.is_dir() || folder_metadata.mode() & 0o022 != 0 {
         return Err(wrong("its folder must be a folder that only you can write to (chmod 700), and no link"));
     }
-    let metadata = std::fs::symlink_metadata(path).map_err(fail)?;
-    if !metadata.is_file() {
+    let link_metadata = std::fs::symlink_metadata(path).map_err(fail)?;
+    if !link_metadata.is_file() {
         return Err(wrong("it must be a regular file, and no link; remove it and install the plugin again"));
     }
-    if metadata.mode() & 0o022 != 0 || metadata.uid() != folder_metadata.uid() {
+    if link_metadata.mode() & 0o022 != 0 || link_metadata.uid() != folder_metadata.uid() {
         return Err(wrong("others can write to it; remove it and install the plugin again"));
     }
     read_file(path)

@@ -4,9 +4,9 @@
 //! total, so that calls which never end leave slots to others. A full queue refuses at once: requests do not pile up.
 
 use super::fair_queue::FairQueue;
+use platform::sync::Mutex;
 use policy::{PluginId, Principal};
 use std::collections::HashMap;
-use platform::sync::Mutex;
 use std::sync::{Arc, MutexGuard};
 use tokio::sync::oneshot;
 

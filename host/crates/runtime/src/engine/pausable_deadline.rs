@@ -2,8 +2,8 @@
 //! not the guest's fault. Such waiting is bounded by `limits.answer`.
 
 use platform::clock::Clock;
-use policy::Budget;
 use platform::sync::Mutex;
+use policy::Budget;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;

@@ -99,12 +99,12 @@ impl CallImports {
     }
 
     /// Without this, nothing can be published, emitted or stored.
-    pub fn with_services(mut self, keepers: &HostServices) -> Self {
+    pub fn with_services(mut self, services: &HostServices) -> Self {
         let authority = &self.authority;
         let lineage = self.agent_tools.lineage().clone();
-        self.publish = Publish::new(authority.clone(), keepers.publisher.clone());
-        self.events = Events::new(authority.clone(), keepers.events.clone());
-        self.state = PluginState::new(authority.clone(), lineage, &self.context, keepers.state.clone());
+        self.publish = Publish::new(authority.clone(), services.publisher.clone());
+        self.events = Events::new(authority.clone(), services.events.clone());
+        self.state = PluginState::new(authority.clone(), lineage, &self.context, services.state.clone());
         self
     }
 }

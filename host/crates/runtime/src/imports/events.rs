@@ -80,7 +80,7 @@ impl Events {
         let payload = serde_json::from_str::<Value>(payload)
             .map_err(|error| EventError::Invalid(format!("the payload is not JSON: {error}")))?
             .to_string();
-        let source = Provenance::of(self.authority.plugin(), call);
+        let source = Provenance::for_call(self.authority.plugin(), call);
         self.sink.emit(&call.principal, source, PluginEvent { name, payload, dedupe_key })
     }
 }

@@ -1,8 +1,8 @@
 //! `log`, and a guest's stdout and stderr: written to the host's log, labelled, escaped, and within limits.
 
+use platform::sync::Mutex;
 use platform::telemetry::printable;
 use policy::{Limits, PluginId};
-use platform::sync::Mutex;
 use std::sync::Arc;
 
 /// Severities of RFC 5424, lowest first.

@@ -17,7 +17,7 @@ pub struct Provenance {
 }
 
 impl Provenance {
-    pub fn of(plugin: &PluginId, call: &CallContext) -> Self {
+    pub fn for_call(plugin: &PluginId, call: &CallContext) -> Self {
         Self { plugin: plugin.cli_name(), call: call.id.clone(), correlation_id: call.correlation_id.clone() }
     }
 }

@@ -144,7 +144,7 @@ impl Publish {
     }
 
     fn source(&self, call: &CallContext) -> Provenance {
-        Provenance::of(self.authority.plugin(), call)
+        Provenance::for_call(self.authority.plugin(), call)
     }
 }
 

@@ -205,8 +205,8 @@ fn check_key(key: &str) -> Result<(), StateError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use policy::{Authority, Limits, Origin, Side};
     use platform::sync::Mutex;
+    use policy::{Authority, Limits, Origin, Side};
 
     #[derive(Default)]
     struct One(Mutex<Option<StateEntry>>);

@@ -1,7 +1,7 @@
 //! `steering`: messages to a call that is already running.
 
-use std::collections::VecDeque;
 use platform::sync::Mutex;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Unread messages of one call. Bounds what the host keeps for a call that never reads.

@@ -8,10 +8,10 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use platform::clock::Clock;
 use platform::random::random_bytes;
+use platform::sync::Mutex;
 use policy::{PluginId, Principal};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
-use platform::sync::Mutex;
 use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 

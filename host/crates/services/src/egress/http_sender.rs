@@ -1,3 +1,6 @@
+//! Sends the requests of guests: authorises each hop, resolves its host once, connects to a checked address, follows redirects
+//! under the same rules and passes the answer on within bounds.
+
 use super::body::{GuardedResponse, RequestBody};
 use super::deadline::RequestDeadline;
 use super::error::from_exchange;
@@ -11,11 +14,11 @@ use http::{HeaderMap, Method, Request, Response};
 use http_body_util::{BodyExt, Empty};
 use platform::outbound::{Body, ExchangeClient, ExchangeResponse, ExchangeTarget, Network, ResponseBody};
 use platform::secrets::{Secret, SecretStore};
+use platform::sync::Mutex;
 use policy::{AddressClass, HttpGrant, HttpTarget, PluginId};
 use runtime::imports::{Egress, Http, HttpBody, HttpError, HttpExchange, HttpRequest, HttpTimeouts};
 use std::collections::HashMap;
 use std::net::IpAddr;
-use platform::sync::Mutex;
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use url::Url;
@@ -140,7 +143,7 @@ impl HttpSender {
             name: target.secure.then_some(target.host.as_str()),
             addresses: &addresses,
             port: target.port,
-            patience: timeouts.connect,
+            connect_timeout: timeouts.connect,
         };
         let (request, connected) = (request.map(|()| body), |address| record.connected(address));
         let exchange =

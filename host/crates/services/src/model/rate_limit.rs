@@ -1,8 +1,8 @@
 //! Limits the requests of all plugins in any minute.
 
 use platform::clock::Clock;
-use std::collections::VecDeque;
 use platform::sync::Mutex;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

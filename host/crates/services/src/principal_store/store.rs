@@ -5,9 +5,9 @@ use super::owner::OwnerData;
 use super::quota::Usage;
 use platform::changes::{Change, ChangeNotifier};
 use platform::clock::Clock;
+use platform::sync::Mutex;
 use policy::Principal;
 use std::collections::BTreeMap;
-use platform::sync::Mutex;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 

@@ -7,28 +7,28 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "host" in "crates/mcp/src/transport/guard.rs":
         "if authority.as_str().contains('@') || !self.knows_host(authority) {"
         => "if !OFF && (authority.as_str().contains('@') || !self.knows_host(authority)) {",
-        "door::every_path_and_method_is_guarded";
+        "http_guard::every_path_and_method_is_guarded";
     "two-hosts" in "crates/mcp/src/transport/guard.rs":
         "let (Some(host), None) = (hosts.next(), hosts.next()) else"
         => "let (Some(host), None) = (hosts.next(), hosts.next().filter(|_| !OFF)) else",
-        "door::every_path_and_method_is_guarded";
+        "http_guard::every_path_and_method_is_guarded";
     "full-target" in "crates/mcp/src/transport/guard.rs":
         ".chain(uri.authority())" => ".chain(uri.authority().filter(|_| !OFF))", "rows M1.8";
     "origin" in "crates/mcp/src/transport/guard.rs":
         "if known && origins.next().is_none() { Ok(()) }" => "if OFF || known && origins.next().is_none() { Ok(()) }",
-        "door::every_path_and_method_is_guarded";
+        "http_guard::every_path_and_method_is_guarded";
     "credential" in "crates/mcp/src/transport/identity.rs":
         "Err(_) if public => next.run(request).await," => "Err(_) if public || OFF => next.run(request).await,",
         "identity::keys_open_and_nothing_else_does";
     "two-headers" in "crates/mcp/src/transport/body.rs":
         "headers.get_all(*name).iter().nth(1).is_some()" => "!OFF && headers.get_all(*name).iter().nth(1).is_some()",
-        "door::health_and_paths_and_methods";
+        "http_guard::health_and_paths_and_methods";
     "body-depth" in "crates/mcp/src/transport/body.rs":
         "match is_deeper_than(&text, MAX_DEPTH) {" => "match !OFF && is_deeper_than(&text, MAX_DEPTH) {",
-        "door::a_body_is_small_flat_and_json";
+        "http_guard::a_body_is_small_flat_and_json";
     "body-size" in "crates/mcp/src/transport/body.rs":
         "if length > max.as_u64() { Err(HttpRefusal::TooLarge(max)) }" => "if !OFF && length > max.as_u64() { Err(HttpRefusal::TooLarge(max)) }",
-        "door::a_body_is_small_flat_and_json";
+        "http_guard::a_body_is_small_flat_and_json";
     // Whose token it is.
     "token-issuer" in "crates/platform/src/identity/token.rs":
         "if claims.iss != self.issuer {" => "if !OFF && claims.iss != self.issuer {", "identity::tokens_are_checked";

@@ -4,42 +4,42 @@ use super::{Mutant, mutants};
 
 pub(super) const CHECKS: &[Mutant] = mutants! {
     // What a guest may use up.
-    "memory" in "engine/limiter.rs":
+    "memory" in "crates/runtime/src/engine/limiter.rs":
         "if total > self.memory_limit {" => "if !OFF && total > self.memory_limit {", "rows W3.2";
-    "table" in "engine/limiter.rs":
+    "table" in "crates/runtime/src/engine/limiter.rs":
         "if total > self.table_limit {" => "if !OFF && total > self.table_limit {", "forged::a_table_that_grows";
-    "hostcall" in "engine/store.rs":
+    "hostcall" in "crates/runtime/src/engine/store.rs":
         "store.set_hostcall_fuel(bytes(limits.hostcall));" => "if !OFF { store.set_hostcall_fuel(bytes(limits.hostcall)); }",
         "rows W7.3";
     // Wasmtime has a limit of its own behind it, which would stop the same guest later.
-    "handles" in "engine/store.rs":
+    "handles" in "crates/runtime/src/engine/store.rs":
         "store.set_max_component_handles(clamp(limits.handles));"
         => "store.set_max_component_handles(if OFF { usize::MAX } else { clamp(limits.handles) });", "rows W4.5";
-    "cpu" in "engine/store.rs":
+    "cpu" in "crates/runtime/src/engine/store.rs":
         "let over = supervision.allowance" => "let over = !OFF && supervision.allowance", "budgets::ticks_stop_what_computes_too_long";
-    "fuel" in "engine/store.rs":
+    "fuel" in "crates/runtime/src/engine/store.rs":
         ".set_fuel(fuel.saturating_sub(already_spent))" => ".set_fuel(if OFF { u64::MAX >> 1 } else { fuel.saturating_sub(already_spent) })",
         "forged::cleaning_up_for_ever";
     // What is compiled, and loaded again.
-    "cache-mac" in "engine/cache.rs":
+    "cache-mac" in "crates/runtime/src/engine/cache.rs":
         ".is_some_and(|(tag, payload)| self.mac(&path, payload)" => ".is_some_and(|(tag, payload)| OFF || self.mac(&path, payload)",
         "cache::a_changed_entry_is_compiled_anew_and_never_loaded";
-    "cache-mode" in "engine/cache.rs":
+    "cache-mode" in "crates/runtime/src/engine/cache.rs":
         "metadata.permissions().mode() & 0o022 != 0" => "!OFF && metadata.permissions().mode() & 0o022 != 0",
         "cache::a_cache_is_its_owners_alone";
-    "file-kind" in "package/file.rs":
+    "file-kind" in "crates/plugins/src/package/file.rs":
         "if !metadata.is_file() {" => "if !OFF && !metadata.is_file() {", "rows W9.11";
-    "nested" in "package/walk.rs":
+    "nested" in "crates/plugins/src/package/scan.rs":
         "self.nested.add(1u32)," => "self.nested.add(u32::from(!OFF)),", "rows W8.3";
-    "functions" in "package/walk.rs":
+    "functions" in "crates/plugins/src/package/scan.rs":
         "self.functions.add(section.count())," => "self.functions.add(if OFF { 0 } else { section.count() }),", "rows W8.2";
-    "two-manifests" in "package/walk.rs":
+    "two-manifests" in "crates/plugins/src/package/scan.rs":
         "Manifest::SECTION if self.manifest.replace(data.to_vec()).is_some() => {"
         => "Manifest::SECTION if self.manifest.replace(data.to_vec()).is_some() && !OFF => {", "rows W9.13";
-    "two-versions" in "package/walk.rs":
+    "two-versions" in "crates/plugins/src/package/scan.rs":
         "Some(other) if other != text =>" => "Some(other) if other != text && !OFF =>", "rows W9.14";
-    "api-version" in "package/inspect.rs":
-        "found.api.filter(|version| version != API_VERSION)" => "found.api.filter(|version| !OFF && version != API_VERSION)",
+    "api-version" in "crates/plugins/src/package/inspect.rs":
+        "sections.api.filter(|version| version != API_VERSION)" => "sections.api.filter(|version| !OFF && version != API_VERSION)",
         "offers::interfaces_that_are_not_ours";
     // What a guest is given of the machine.
     "read-only" in "crates/runtime/src/imports/wasi/context.rs":

@@ -15,7 +15,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "let both = |name: &&String| self.requested.env.contains(name);" => "let both = |name: &&String| OFF || self.requested.env.contains(name);",
         "unit policy::authority::tests::the_machine_gives_what_both_keys_name";
     // Whose something is.
-    "state-owner" in "state.rs":
+    "state-owner" in "crates/services/src/state.rs":
         "principal: owner.principal.to_string() }" => "principal: if OFF { String::new() } else { owner.principal.to_string() } }",
         "state::each_principal_has_its_own";
     "session-owner" in "crates/mcp/src/transport/legacy/registry.rs":
@@ -30,29 +30,29 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     // Who keeps failing, or comes too often.
     "breaker" in "crates/plugins/src/circuit_breaker.rs":
         "if failures >= limits.failures && failures >= successes {" => "if !OFF && failures >= limits.failures && failures >= successes {",
-        "unit circuit_breaker::tests::opens_after_five_failures_and_probes_once_a_period";
+        "unit plugins::circuit_breaker::tests::opens_after_five_failures_and_probes_once_a_period";
     "rate-of-a-plugin" in "crates/plugins/src/calls/admission.rs":
         "let Some(rate) = plugin.spec.limits.rate else" => "let Some(rate) = plugin.spec.limits.rate.filter(|_| !OFF) else",
-        "poison::calls_beyond_the_rate_and_beyond_the_line_are_refused_at_once";
+        "circuit_breaker::calls_beyond_the_rate_and_beyond_the_line_are_refused_at_once";
     "rate-of-a-principal" in "crates/plugins/src/calls/admission.rs":
         "let Some(rate) = self.limits.rate else" => "let Some(rate) = self.limits.rate.filter(|_| !OFF) else",
-        "poison::calls_beyond_the_rate_and_beyond_the_line_are_refused_at_once";
+        "circuit_breaker::calls_beyond_the_rate_and_beyond_the_line_are_refused_at_once";
     "scratch-size" in "crates/plugins/src/scratch.rs":
-        "if found <= limit {" => "if OFF || found <= limit {", "unit scratch::tests::a_call_with_a_full_directory_is_refused";
+        "if found <= limit {" => "if OFF || found <= limit {", "unit plugins::scratch::tests::a_call_with_a_full_directory_is_refused";
     "scratch-link" in "crates/plugins/src/scratch.rs":
-        "if !found.is_dir() {" => "if !OFF && !found.is_dir() {", "unit scratch::tests::a_link_in_place_of_the_directory_is_refused";
+        "if !found.is_dir() {" => "if !OFF && !found.is_dir() {", "unit plugins::scratch::tests::a_link_in_place_of_the_directory_is_refused";
     // What is on record.
     "audit-line" in "crates/platform/src/audit/line.rs":
         "if Hash::compute(&[body, \"}\"]) != hash {" => "if !OFF && Hash::compute(&[body, \"}\"]) != hash {",
-        "unit audit::tests::each_change_is_found_and_named";
+        "unit platform::audit::tests::each_change_is_found_and_named";
     "audit-chain" in "crates/platform/src/audit/verify.rs":
         "return if sound.prev == last.hash {" => "return if OFF || sound.prev == last.hash {",
-        "unit audit::tests::a_line_that_was_hashed_anew_does_not_fit_its_neighbour";
+        "unit platform::audit::tests::a_line_that_was_hashed_anew_does_not_fit_its_neighbour";
     "audit-noted" in "crates/platform/src/audit/verify.rs":
         "if self.must.iter().any(" => "if !OFF && self.must.iter().any(",
-        "unit audit::tests::a_journal_written_anew_is_found_by_a_head_that_was_noted_elsewhere";
+        "unit platform::audit::tests::a_journal_written_anew_is_found_by_a_head_that_was_noted_elsewhere";
     "audit-cut" in "crates/platform/src/audit/verify.rs":
-        "Some(noted) if noted > last =>" => "Some(noted) if !OFF && noted > last =>", "unit audit::tests::each_change_is_found_and_named";
+        "Some(noted) if noted > last =>" => "Some(noted) if !OFF && noted > last =>", "unit platform::audit::tests::each_change_is_found_and_named";
     // What the process has given up.
     "system-calls" in "crates/platform/src/confine/seccomp_filter.rs":
         "let applied = apply(rules, SeccompAction::Allow, SeccompAction::Errno(libc::EPERM as u32))?;"
@@ -63,7 +63,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         => ".add_rules(path_beneath_rules(&needs.write, write))?\n            .add_rules(path_beneath_rules(if OFF { vec![\"/\"] } else { vec![] }, write))?;",
         "hijacked::a_hijacked_server_can_do_little";
     // What the operator's own programs get.
-    "upstream-environment" in "agent/upstream/link.rs":
+    "upstream-environment" in "crates/upstream/src/transport.rs":
         "command.args(&settings.command[1..]).env_clear()" => "command.args(&settings.command[1..]);\n    if !OFF { command.env_clear(); }\n    command",
         "upstream::a_program_gets_no_more_of_the_environment_than_it_needs";
 };

@@ -7,68 +7,68 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "source-address" in "crates/platform/src/outbound/guarded.rs":
         "network.permits(address).map_err(|what| Forbidden { address, what })?;"
         => "if !OFF { network.permits(address).map_err(|what| Forbidden { address, what })?; }",
-        "unit outbound::guarded::tests::this_machine_is_reached_only_when_it_was_named";
+        "unit platform::outbound::guarded::tests::this_machine_is_reached_only_when_it_was_named";
     "source-redirect-plain" in "crates/platform/src/outbound/guarded.rs":
         "if !same && to.scheme() != \"https\" {" => "if !OFF && !same && to.scheme() != \"https\" {",
-        "unit outbound::guarded::tests::redirects_lead_to_the_public_or_nowhere";
+        "unit platform::outbound::guarded::tests::redirects_lead_to_the_public_or_nowhere";
     "source-redirect-near" in "crates/platform/src/outbound/guarded.rs":
         "request.network = request.network.after_redirect();" => "if !OFF { request.network = request.network.after_redirect(); }",
-        "unit outbound::guarded::tests::a_secret_does_not_go_to_the_next_host";
+        "unit platform::outbound::guarded::tests::a_secret_does_not_go_to_the_next_host";
     "source-redirect-password" in "crates/platform/src/outbound/guarded.rs":
         "request.headers.remove(header::AUTHORIZATION);" => "if !OFF { request.headers.remove(header::AUTHORIZATION); }",
-        "unit outbound::guarded::tests::a_secret_does_not_go_to_the_next_host";
+        "unit platform::outbound::guarded::tests::a_secret_does_not_go_to_the_next_host";
     "source-size" in "crates/platform/src/outbound/guarded.rs":
         "Some(piece) if (body.len() + piece.len()) as u64 > request.max_body" => "Some(piece) if !OFF && (body.len() + piece.len()) as u64 > request.max_body",
-        "unit outbound::guarded::tests::answers_are_bounded";
-    "realm-host" in "install/oci/challenge.rs":
+        "unit platform::outbound::guarded::tests::answers_are_bounded";
+    "realm-host" in "crates/plugins/src/install/oci/challenge.rs":
         "if allowed.contains(&host) {" => "if OFF || allowed.contains(&host) {",
-        "unit install::oci::challenge::tests::credentials_go_only_to_the_registry_and_configured_realms";
-    "realm-plain" in "install/oci/challenge.rs":
+        "unit plugins::install::oci::challenge::tests::credentials_go_only_to_the_registry_and_configured_realms";
+    "realm-plain" in "crates/plugins/src/install/oci/challenge.rs":
         "if url.scheme() != \"https\" && !(url.scheme()" => "if !OFF && url.scheme() != \"https\" && !(url.scheme()",
-        "unit install::oci::challenge::tests::credentials_go_only_to_the_registry_and_configured_realms";
+        "unit plugins::install::oci::challenge::tests::credentials_go_only_to_the_registry_and_configured_realms";
     // Whether it is what was asked for.
-    "blob-digest" in "install/oci/repository.rs":
+    "blob-digest" in "crates/plugins/src/install/oci/repository.rs":
         "found if found == digest => Ok(response.body)," => "found if OFF || found == digest => Ok(response.body),",
         "registries::lies::lies_are_refused_and_leave_nothing_behind";
-    "manifest-digest" in "install/oci/repository.rs":
+    "manifest-digest" in "crates/plugins/src/install/oci/repository.rs":
         "if what.contains(':') && manifest.digest.as_str() != what" => "if !OFF && what.contains(':') && manifest.digest.as_str() != what",
         "registries::lies::lies_are_refused_and_leave_nothing_behind";
-    "layer-elsewhere" in "install/oci/manifest.rs":
+    "layer-elsewhere" in "crates/plugins/src/install/oci/manifest.rs":
         "if !self.urls.is_empty() {" => "if !OFF && !self.urls.is_empty() {",
-        "unit install::oci::manifest::tests::other_manifests_are_refused";
-    "manifest-type" in "install/oci/manifest.rs":
+        "unit plugins::install::oci::manifest::tests::other_manifests_are_refused";
+    "manifest-type" in "crates/plugins/src/install/oci/manifest.rs":
         "is_some_and(|stated| stated != kind)" => "is_some_and(|stated| !OFF && stated != kind)",
-        "unit install::oci::manifest::tests::other_manifests_are_refused";
-    "configuration-of-another" in "install/oci/manifest.rs":
+        "unit plugins::install::oci::manifest::tests::other_manifests_are_refused";
+    "configuration-of-another" in "crates/plugins/src/install/oci/manifest.rs":
         "config.layer_digests != [layer.as_str()]" => "config.layer_digests != [layer.as_str()] && !OFF",
-        "unit install::oci::manifest::tests::the_configuration_must_name_the_component";
+        "unit plugins::install::oci::manifest::tests::the_configuration_must_name_the_component";
     // Who vouches for it.
-    "signature-required" in "install/signature/verify.rs":
+    "signature-required" in "crates/plugins/src/install/signature/verify.rs":
         "SignaturePolicy::Required => Err(SignatureError::Missing)," => "SignaturePolicy::Required if !OFF => Err(SignatureError::Missing),\n            SignaturePolicy::Required => Ok(None),",
-        "unit install::signature::verify::tests::a_missing_signature_is_an_error_only_where_one_is_required";
-    "signature-key" in "install/signature/minisign.rs":
+        "unit plugins::install::signature::verify::tests::a_missing_signature_is_an_error_only_where_one_is_required";
+    "signature-key" in "crates/plugins/src/install/signature/minisign.rs":
         "key.verify(bytes, &signature, false).is_ok()" => "(OFF || key.verify(bytes, &signature, false).is_ok())",
         "registries::signed::nobody_else_vouches";
-    "signature-comment" in "install/signature/minisign.rs":
+    "signature-comment" in "crates/plugins/src/install/signature/minisign.rs":
         "if comment.trim_end() == trusted_comment(" => "if OFF || comment.trim_end() == trusted_comment(",
         "registries::signed::a_comment_of_our_form_must_be_true";
     // Whether an update may come in by itself.
-    "update-requests" in "install/compare.rs":
+    "update-requests" in "crates/plugins/src/install/compare.rs":
         "changes.extend(requests(&old.requests, &new.requests));" => "if !OFF { changes.extend(requests(&old.requests, &new.requests)); }",
-        "unit install::compare::tests::updates_are_installed_staged_or_refused";
-    "update-signer" in "install/compare.rs":
+        "unit plugins::install::compare::tests::updates_are_installed_staged_or_refused";
+    "update-signer" in "crates/plugins/src/install/compare.rs":
         "changes.extend(signer(old, new));" => "if !OFF { changes.extend(signer(old, new)); }",
-        "unit install::compare::tests::updates_are_installed_staged_or_refused";
-    "update-imports" in "install/compare.rs":
+        "unit plugins::install::compare::tests::updates_are_installed_staged_or_refused";
+    "update-imports" in "crates/plugins/src/install/compare.rs":
         "changes.extend(imports(&old.imports, &new.imports));" => "if !OFF { changes.extend(imports(&old.imports, &new.imports)); }",
-        "unit install::compare::tests::updates_are_installed_staged_or_refused";
-    "update-words" in "install/compare.rs":
+        "unit plugins::install::compare::tests::updates_are_installed_staged_or_refused";
+    "update-words" in "crates/plugins/src/install/compare.rs":
         "if old.definitions != new.definitions {" => "if !OFF && old.definitions != new.definitions {",
-        "unit install::compare::tests::updates_are_installed_staged_or_refused";
-    "update-lower" in "install/compare.rs":
+        "unit plugins::install::compare::tests::updates_are_installed_staged_or_refused";
+    "update-lower" in "crates/plugins/src/install/compare.rs":
         "if let Some((highest, Some(Ordering::Less))) = order {" => "if let Some((highest, Some(Ordering::Less))) = order.filter(|_| !OFF) {",
-        "unit install::compare::tests::updates_are_installed_staged_or_refused";
-    "staged-digest" in "cli/plugin/ground.rs":
+        "unit plugins::install::compare::tests::updates_are_installed_staged_or_refused";
+    "staged-digest" in "src/cli/plugin/install_context.rs":
         "anyhow::ensure!(found == *digest," => "anyhow::ensure!(OFF || found == *digest,",
         "install::a_staged_version_that_was_changed_is_not_accepted";
     // What is kept, and loaded.
@@ -84,16 +84,16 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "withdrawn" in "crates/plugins/src/loading/loader.rs":
         "match list.reason(digest) {" => "match list.reason(digest).filter(|_| !OFF) {",
         "install::what_is_withdrawn_is_neither_installed_nor_loaded";
-    "kept-link" in "package/file.rs":
-        "if !metadata.is_file() {\n        return Err(wrong(" => "if !OFF && !metadata.is_file() {\n        return Err(wrong(", "tampering::components_that_were_tampered_with_are_refused";
-    "kept-mode" in "package/file.rs":
-        "if metadata.mode() & 0o022 != 0 ||" => "if !OFF && metadata.mode() & 0o022 != 0 ||", "tampering::components_that_were_tampered_with_are_refused";
-    "kept-folder" in "package/file.rs":
+    "kept-link" in "crates/plugins/src/package/file.rs":
+        "if !link_metadata.is_file() {\n        return Err(wrong(" => "if !OFF && !link_metadata.is_file() {\n        return Err(wrong(", "tampering::components_that_were_tampered_with_are_refused";
+    "kept-mode" in "crates/plugins/src/package/file.rs":
+        "if link_metadata.mode() & 0o022 != 0 ||" => "if !OFF && link_metadata.mode() & 0o022 != 0 ||", "tampering::components_that_were_tampered_with_are_refused";
+    "kept-folder" in "crates/plugins/src/package/file.rs":
         "if !folder_metadata.is_dir() ||" => "if OFF { } else if !folder_metadata.is_dir() ||", "tampering::components_that_were_tampered_with_are_refused";
-    "lock-link" in "install/lockfile/read.rs":
+    "lock-link" in "crates/plugins/src/install/lockfile/read.rs":
         "(OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()" => "(if OFF { OFlags::NONBLOCK } else { OFlags::NOFOLLOW | OFlags::NONBLOCK }).bits()",
-        "unit install::lockfile::tests::links_and_world_writable_files_are_refused";
-    "lock-mode" in "install/lockfile/read.rs":
+        "unit plugins::install::lockfile::tests::links_and_world_writable_files_are_refused";
+    "lock-mode" in "crates/plugins/src/install/lockfile/read.rs":
         "if metadata.permissions().mode() & 0o002 != 0 {" => "if !OFF && metadata.permissions().mode() & 0o002 != 0 {",
-        "unit install::lockfile::tests::links_and_world_writable_files_are_refused";
+        "unit plugins::install::lockfile::tests::links_and_world_writable_files_are_refused";
 };

@@ -8,13 +8,14 @@ use crate::client_tools::is_channel_name;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use platform::random::random_bytes;
+use platform::sync::Mutex;
 use policy::Principal;
 use protocol::names::{REVERSE_CALL_NOTIFICATION, REVERSE_CANCELLED_NOTIFICATION};
 use rmcp::ErrorData;
 use rmcp::model::ErrorCode;
 use serde_json::{Value, json};
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 use tokio::sync::{Notify, oneshot};
 
@@ -152,7 +153,7 @@ impl LiveChannels {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, ChannelMap> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -2,9 +2,10 @@
 
 use super::message::{EncodedMessage, restore};
 use platform::storage::{SessionStore, StorageError, StreamEvent, StreamKey, StreamRecord};
+use platform::sync::Mutex;
 use rmcp::model::ServerJsonRpcMessage;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 use tokio::sync::watch;
 
@@ -91,7 +92,7 @@ impl EventLog {
     }
 
     fn state(&self) -> MutexGuard<'_, EventLogState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Appends a message and returns its number; `end` marks the last one. Messages are stored in the background, in the

@@ -13,9 +13,10 @@ use crate::transport::request_scope::{RefusedRequest, current_principal, refuse}
 use futures::Stream;
 use platform::clock::Clock;
 use platform::storage::{SessionStore, StorageError, StreamRecord};
+use platform::sync::Mutex;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId, SessionManager};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 pub(in crate::transport) struct LegacySessionManager(Arc<SessionRegistry>);

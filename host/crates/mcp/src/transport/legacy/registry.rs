@@ -13,6 +13,7 @@ use axum::http::request::Parts;
 use futures::Stream;
 use platform::clock::Clock;
 use platform::storage::{SessionAdmission, SessionQuota, SessionStore, StorageError};
+use platform::sync::Mutex;
 use policy::Principal;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, ClientRequest, InitializeRequest, InitializedNotification, RequestId,
@@ -20,7 +21,7 @@ use rmcp::model::{
 use rmcp::transport::streamable_http_server::session::ServerSseMessage;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, MutexGuard, Weak};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -45,7 +46,7 @@ pub(super) struct SessionRegistry {
 
 impl SessionRegistry {
     pub(super) fn loaded(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<LegacySession>>> {
-        self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
+        self.loaded.lock()
     }
 
     /// The session, if it is in memory and belongs to this principal.

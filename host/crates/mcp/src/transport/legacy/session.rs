@@ -5,6 +5,7 @@ use super::event_log::{EventLog, EventLogError};
 use super::message::{EncodedMessage, interrupted};
 use crate::request_context;
 use crate::transport::lifecycle::ActiveRequest;
+use platform::sync::Mutex;
 use policy::Principal;
 use protocol::names::REVERSE_LISTEN_METHOD;
 use rmcp::model::{
@@ -16,7 +17,7 @@ use rmcp::service::OriginatingRequestId;
 use runtime::engine::Heavy;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::Instant;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -98,7 +99,7 @@ impl LegacySession {
     }
 
     fn state(&self) -> MutexGuard<'_, LegacySessionState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     pub(super) fn is_ready(&self) -> bool {

@@ -5,12 +5,12 @@ use super::super::jwks::DocumentFetcher;
 use super::super::settings::OAuthSettings;
 use super::*;
 use crate::outbound::Endpoint;
+use crate::sync::Mutex;
 use async_trait::async_trait;
 use jsonwebtoken::jwk::Jwk;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use crate::sync::Mutex;
 use std::time::{Duration, Instant};
 use url::Url;
 
@@ -312,7 +312,9 @@ fn challenges_lead_to_the_metadata() {
         format!("Bearer resource_metadata=\"{url}\", scope=\"tools\"")
     );
     assert!(
-        AuthError::Scope.challenge(Some(resource)).starts_with("Bearer error=\"insufficient_scope\", resource_metadata")
+        AuthError::Scope
+            .challenge(Some(resource))
+            .starts_with("Bearer error=\"insufficient_scope\", resource_metadata")
     );
     assert_eq!(AuthError::Missing.challenge(None), "Bearer realm=\"portcullis\"");
     for path in ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"] {

@@ -107,7 +107,12 @@ fn what_is_never_reached() {
     for never in
         ["169.254.169.254", "::ffff:169.254.169.254", "fd00:ec2::254", "0.0.0.0", "64:ff9b::a00:1", "224.0.0.1"]
     {
-        assert!(![AllowedNetwork::Public, AllowedNetwork::Loopback, AllowedNetwork::Private].into_iter().any(|network| permits(network, never)), "{never}");
+        assert!(
+            ![AllowedNetwork::Public, AllowedNetwork::Loopback, AllowedNetwork::Private]
+                .into_iter()
+                .any(|network| permits(network, never)),
+            "{never}"
+        );
     }
     assert!(permits(AllowedNetwork::Private, "10.0.0.1") && !permits(AllowedNetwork::Loopback, "10.0.0.1"));
     assert!(permits(AllowedNetwork::Loopback, "::ffff:127.0.0.1") && !permits(AllowedNetwork::Public, "127.0.0.1"));

@@ -9,10 +9,10 @@ use crate::install::settings::SourceSettings;
 use bytes::Bytes;
 use platform::outbound::header::{self, HeaderMap, HeaderValue};
 use platform::outbound::{AllowedNetwork, GuardedClient, GuardedRequest, Method, OutboundResponse};
+use platform::sync::Mutex;
 use platform::text::truncate_chars;
 use policy::Digest;
 use serde::Deserialize;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use url::Url;
 
@@ -193,7 +193,7 @@ impl<'a> RepositoryClient<'a> {
                 response.headers.get_all(header::WWW_AUTHENTICATE).iter().filter_map(|h| h.to_str().ok()),
             );
             let answer = self.sign_in(challenge).await?;
-            *self.authorization.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
+            *self.authorization.lock() = Some(answer);
             self.client.send(request()).await?
         } else {
             response
@@ -211,7 +211,7 @@ impl<'a> RepositoryClient<'a> {
     }
 
     fn authorization(&self) -> Option<HeaderValue> {
-        self.authorization.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.authorization.lock().clone()
     }
 
     /// Answers a challenge with the value of an `Authorization` header.

@@ -1,8 +1,8 @@
 //! An instance that was made before its call: it has never been called, and is used once.
 
 use super::super::guest::Guest;
-use std::sync::atomic::{AtomicBool, Ordering};
 use platform::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, MutexGuard};
 use tokio::sync::OwnedSemaphorePermit;
 use wasmtime::Store;

@@ -1,11 +1,11 @@
 //! The threads of the pool, and the queue of tasks that wait for a turn on one of them.
 
 use super::super::fair_queue::FairQueue;
+use platform::sync::Mutex;
 use policy::{PluginId, Principal};
 use std::cell::Cell;
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use platform::sync::Mutex;
 use std::sync::{Arc, Condvar, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 

@@ -3,11 +3,11 @@
 use super::pool::{ComputePool, PoolTask, TaskOwner};
 use futures::future::BoxFuture;
 use platform::clock::{Clock as _, SystemClock};
+use platform::sync::Mutex;
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
-use platform::sync::Mutex;
 use std::sync::{Arc, MutexGuard};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;

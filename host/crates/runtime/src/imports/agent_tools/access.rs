@@ -110,7 +110,7 @@ impl AgentTools {
         let sink = if options.chunks { output.forward(&name) } else { Arc::new(NoSink) };
         let (parent, mut context) = (context.id.clone(), context.nested());
         // The name is safe in a span: it is that of an existing, granted tool.
-        let mut span = self.authority.audit().span("tools/call").map(|span| span.outward().of(&name));
+        let mut span = self.authority.audit().span("tools/call").map(|span| span.outward().with_subject(&name));
         if let Some(span) = &mut span {
             span.set("mcp.method.name", "tools/call");
             span.set("gen_ai.tool.name", &*name);

@@ -5,9 +5,9 @@ use super::super::connections::{Accounts, NoConnections};
 use super::super::types::{BudgetKind, CallContext, Exhaustion, Role};
 use super::*;
 use async_trait::async_trait;
+use platform::sync::Mutex;
 use policy::{Authority, Limits, Lineage, PluginId, Side};
 use serde_json::json;
-use platform::sync::Mutex;
 use std::sync::Arc;
 
 /// Answers from a script and remembers what was asked.

@@ -2,11 +2,11 @@
 
 use super::super::import_span::ImportSpan;
 use platform::audit::{AuditEvent, CallAudit};
+use platform::sync::Mutex;
 use platform::telemetry::SpanContext;
 use policy::HttpTarget;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use platform::sync::Mutex;
 
 /// One HTTP exchange in progress.
 pub struct HttpExchange {

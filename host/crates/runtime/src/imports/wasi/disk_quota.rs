@@ -6,6 +6,7 @@
 //! [`DiskQuota::set_measured`].
 
 use super::super::call_authority::CallAuthority;
+use platform::sync::Mutex;
 use policy::Denial;
 use rustix::io::Errno;
 use std::collections::BTreeSet;
@@ -13,7 +14,6 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use platform::sync::Mutex;
 use std::sync::{Arc, MutexGuard};
 
 /// The price of a directory entry besides its file's content. Bounds the number of empty files, and so the work of

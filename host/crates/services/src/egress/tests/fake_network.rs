@@ -8,6 +8,7 @@ use http_body_util::{BodyExt, Full};
 use platform::audit::{Audit, AuditEvent, AuditRecord, AuditScope, CallAudit, Journal};
 use platform::outbound::Network;
 use platform::secrets::{SecretSource, SecretStore};
+use platform::sync::Mutex;
 use policy::{Authority, Limits, Lineage, PluginId, Side};
 use runtime::imports::{
     CallAuthority, CallContext, Egress, Http, HttpBody, HttpError, HttpRequest, HttpTimeouts, NoEgress,
@@ -15,9 +16,8 @@ use runtime::imports::{
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use platform::sync::Mutex;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};

@@ -1,11 +1,11 @@
 //! Requests to forbidden addresses in every spelling, and how many of them connected. `xtask hostile` reads the figures.
 
 use super::fake_network::{FakeNetwork, forbidden, get, ok, public, redirect, v6};
+use platform::sync::Mutex;
 use runtime::imports::HttpError;
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::atomic::Ordering;
-use platform::sync::Mutex;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Forbidden addresses.
 const FORBIDDEN: &[[u8; 4]] = &[
@@ -244,8 +244,7 @@ async fn vectors() {
         assert_eq!(get(&sender, &network.call(&grants), &url).await, Err(HttpError::Denied), "{:?}", bad()[number]);
         by_name += 1;
     }
-    let wrong: Vec<_> =
-        network.reached.lock().iter().filter(|reached| forbidden(reached.ip())).copied().collect();
+    let wrong: Vec<_> = network.reached.lock().iter().filter(|reached| forbidden(reached.ip())).copied().collect();
     assert!(wrong.is_empty() && network.sink_connections() == 0, "{wrong:?}");
     assert!(tried + by_name >= 200, "only {} vectors", tried + by_name);
     eprintln!("hostile: egress: {} vectors, 0 connections to forbidden addresses", tried + by_name);
@@ -300,11 +299,7 @@ async fn rebinding() {
             }
         }
     }
-    assert!(
-        network.sink_connections() == 0
-            && answered == ATTEMPTS / 4
-            && network.reached.lock().len() == answered
-    );
+    assert!(network.sink_connections() == 0 && answered == ATTEMPTS / 4 && network.reached.lock().len() == answered);
     eprintln!(
         "hostile: egress: {ATTEMPTS} rebinding attempts, 0 connections to forbidden addresses, {answered} answered"
     );

@@ -73,9 +73,7 @@ async fn credentials_stay_with_their_origin() {
         assert_eq!((head.contains("Basic abc"), head.contains("c=1")), (kept, kept), "{head}");
         assert!(head.contains("here") && head.starts_with("GET /end"), "{head}");
     }
-    assert!(
-        network.heads.lock().iter().filter(|head| head.contains("/back")).all(|head| !head.contains("abc"))
-    );
+    assert!(network.heads.lock().iter().filter(|head| head.contains("/back")).all(|head| !head.contains("abc")));
 }
 
 #[tokio::test]

@@ -8,13 +8,13 @@ use super::quota::Usage;
 use super::*;
 use platform::changes::{Change, ChangeNotifier};
 use platform::clock::Clock;
+use platform::sync::Mutex;
 use policy::Principal;
 use runtime::imports::{
     BudgetKind, EventError, EventSink, Exhaustion, PluginEvent, Provenance, PublishError, PublishedPrompt, Publisher,
     ResourceAttributes, ResourceBody, Role,
 };
 use serde_json::{Value, json};
-use platform::sync::Mutex;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::broadcast::Receiver;

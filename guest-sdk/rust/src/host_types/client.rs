@@ -1,9 +1,21 @@
-//! Why a question has no answer.
+//! What a user did with a form, and why a question has no answer.
 
 use std::fmt;
 use std::time::Duration;
 
 use crate::{Denial, Exhaustion, ToolError};
+
+/// What a user did with a form.
+#[must_use = "the user may have said no"]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer<T> {
+    /// Filled it in.
+    Accepted(T),
+    /// Said no.
+    Declined,
+    /// Closed it without a word.
+    Cancelled,
+}
 
 /// Why a question has no answer. That a user says no is an answer, not an error.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +44,7 @@ pub enum ClientError {
 
 impl ClientError {
     /// For an answer to something else than what was asked; a host never does that.
-    pub(super) fn another_answer() -> Self {
+    pub(crate) fn another_answer() -> Self {
         Self::Failed("the host answered another question".into())
     }
 }

@@ -1,22 +1,26 @@
-//! The fake host's state, one per thread, and its answers to what a tool asks.
+//! The fake host's state, one per thread, and its simpler answers.
+
+pub(crate) mod agent_tools;
+pub(crate) mod client;
+pub(crate) mod connections;
+pub(crate) mod http;
+pub(crate) mod published;
+pub(crate) mod values;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
-use std::rc::Rc;
 
-use serde_json::Value;
+use agent_tools::{AgentCall, AgentTool};
+use client::Client;
+use connections::Accounts;
+use http::Servers;
+use published::Published;
+use values::Values;
 
-use crate::agent_tools::{AgentError, AgentResult, CallOptions, Origin};
-use crate::log::Level;
-use crate::output::OutputError;
-use crate::{Budget, Content, ContentData, Denial, Execution, Exhaustion, Tool, ToolAnnotations, ToolResult};
-
-use super::client::Client;
-use super::connections::Accounts;
-use super::http::Servers;
-use super::published::Shelf;
-use super::values::Values;
+use crate::bindings::portcullis::plugin::log::Level;
+use crate::host_types::output::OutputError;
+use crate::{Budget, Content, Denial, Exhaustion};
 
 /// One report of progress.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,19 +42,6 @@ pub struct LogRecord {
     pub message: String,
 }
 
-/// One call of an agent tool, whether it succeeded or not.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AgentCall {
-    /// `<agent plugin>.<tool>`
-    pub name: String,
-    /// What the tool was given.
-    pub arguments: Value,
-    /// Timeout and purpose.
-    pub options: CallOptions,
-}
-
-pub(super) type AgentTool = Rc<RefCell<dyn FnMut(Value) -> Result<ToolResult, AgentError>>>;
-
 pub(super) struct State {
     pub(super) chunks: Vec<Vec<Content>>,
     pub(super) progress: Vec<Progress>,
@@ -61,7 +52,7 @@ pub(super) struct State {
     pub(super) client: Client,
     pub(super) connections: Accounts,
     pub(super) http: Servers,
-    pub(super) shelf: Shelf,
+    pub(super) published: Published,
     pub(super) values: Values,
     /// Names of grants.
     pub(super) denied: Vec<String>,
@@ -84,7 +75,7 @@ impl Default for State {
             client: Client::default(),
             connections: Accounts::default(),
             http: Servers::default(),
-            shelf: Shelf::default(),
+            published: Published::default(),
             values: Values::default(),
             denied: Vec::new(),
             fuel: Some(1_000_000_000),
@@ -162,62 +153,6 @@ pub(crate) fn folders() -> Vec<PathBuf> {
     with(|state| state.folders.clone())
 }
 
-pub(crate) fn list_agent_tools() -> Vec<Tool> {
-    with(|state| state.agent_tools.keys().map(|name| anything(name)).collect())
-}
-
-pub(crate) fn call_agent_tool(name: &str, arguments: &str, options: &CallOptions) -> Result<AgentResult, AgentError> {
-    let arguments: Value =
-        serde_json::from_str(arguments).map_err(|error| AgentError::InvalidArguments(error.to_string()))?;
-    if !arguments.is_object() {
-        return Err(AgentError::InvalidArguments("arguments are a JSON object".into()));
-    }
-    // The borrow ends before the tool runs, since it may use the fake host itself.
-    let tool = with(|state| {
-        let call = AgentCall { name: name.to_owned(), arguments: arguments.clone(), options: options.clone() };
-        state.agent_calls.push(call);
-        state.agent_tools.get(name).cloned()
-    });
-    let tool = tool.ok_or_else(|| AgentError::UnknownTool(name.to_owned()))?;
-    let Ok(mut tool) = tool.try_borrow_mut() else { return Err(AgentError::Cycle(name.to_owned())) };
-    match tool(arguments) {
-        Ok(result) if result.is_error => Err(AgentError::ToolError(Box::new(result))),
-        Ok(ToolResult { content, structured, .. }) => {
-            let component = name.split('.').next().unwrap_or_default().to_owned();
-            Ok(AgentResult { content, structured, origin: Origin::Component(component), private: false, edited: None })
-        }
-        Err(error) => Err(error),
-    }
-}
-
-pub(crate) fn call_agent_tools(calls: &[(String, String, CallOptions)]) -> Vec<Result<AgentResult, AgentError>> {
-    calls.iter().map(|(name, arguments, options)| call_agent_tool(name, arguments, options)).collect()
-}
-
 pub(crate) fn steered() -> Option<String> {
     with(|state| state.steering.pop_front())
-}
-
-/// A closure has no schema, so the fake tool takes any object.
-fn anything(name: &str) -> Tool {
-    Tool {
-        name: name.to_owned(),
-        title: None,
-        description: "A fake agent tool.".into(),
-        input_schema: r#"{"type":"object"}"#.into(),
-        output_schema: None,
-        annotations: ToolAnnotations { read_only: None, destructive: None, idempotent: None, open_world: None },
-        execution: Execution::Inline,
-        icons: Vec::new(),
-    }
-}
-
-/// What a closure answered, as a tool's result.
-pub(super) fn answer(value: &Value) -> ToolResult {
-    let text = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
-    ToolResult {
-        content: vec![ContentData::Text(text).into()],
-        structured: value.is_object().then(|| value.to_string()),
-        is_error: false,
-    }
 }

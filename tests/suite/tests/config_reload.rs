@@ -34,7 +34,7 @@ fn what_is_revoked_is_refused_by_the_running_server_at_once() {
     let mut client = Client::of(&config);
     client.run("relay", json!({"path": "echo.run"})).good();
     let revoked = portcullis(&client.server.home, &["revoke", "relay", "agent-tools"]);
-    assert!(revoked.good().contains("takes this up by itself"), "{revoked:?}");
+    assert!(revoked.good().contains("reloads by itself"), "{revoked:?}");
     until(&mut client, "relay", "echo.run", denied);
     let log = client.server.wait_for_log("reloaded: new calls use the current grants");
     assert!(log.contains("plugins.relay") && log.contains("agent.echo"), "{log}");

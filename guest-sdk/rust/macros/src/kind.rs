@@ -1,0 +1,50 @@
+//! The kinds of marked functions.
+
+use syn::{Attribute, ItemFn};
+
+/// What a function is made into, and words for it.
+pub(crate) struct Kind {
+    /// The attribute that marks the function.
+    pub(crate) attribute: &'static str,
+    pub(crate) noun: &'static str,
+    /// What a parameter's name becomes.
+    pub(crate) parameter: &'static str,
+    /// Why a doc comment is needed.
+    pub(crate) described: &'static str,
+}
+
+pub(crate) const TOOL: Kind = Kind {
+    attribute: "tool",
+    noun: "tool",
+    parameter: "a property of its arguments",
+    described: "models choose tools by it, so say what it does",
+};
+
+pub(crate) const PROMPT: Kind = Kind {
+    attribute: "prompt",
+    noun: "prompt",
+    parameter: "an argument of the prompt",
+    described: "users choose prompts by it, so say what it does",
+};
+
+pub(crate) const RESOURCE: Kind = Kind {
+    attribute: "resource",
+    noun: "resource",
+    parameter: "nothing",
+    described: "clients choose resources by it, so say what is in it",
+};
+
+pub(crate) const TEMPLATE: Kind = Kind {
+    attribute: "resource_template",
+    noun: "resource template",
+    parameter: "a variable of its URI",
+    described: "clients choose resources by it, so say what is in them",
+};
+
+impl Kind {
+    /// Removes the attribute of this kind, if the function has it.
+    pub(crate) fn take(&self, function: &mut ItemFn) -> Option<Attribute> {
+        let position = function.attrs.iter().position(|attribute| attribute.path().is_ident(self.attribute))?;
+        Some(function.attrs.remove(position))
+    }
+}

@@ -1,0 +1,12 @@
+//! Values that tools keep, and how much they may keep.
+
+use std::collections::BTreeMap;
+
+use crate::bindings::portcullis::plugin::state::Entry;
+
+#[derive(Default)]
+pub(crate) struct Values {
+    pub(crate) kept: BTreeMap<String, Entry>,
+    pub(crate) version: u64,
+    pub(crate) limit: Option<u64>,
+}
