@@ -142,7 +142,5 @@ pub(crate) const RETIRED: &[&str] = &[
     "waiting_at_most",
     "door",
     "poison",
-    "heavy",
-    "Heavy",
     "fn of(",
 ];

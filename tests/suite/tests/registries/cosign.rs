@@ -149,11 +149,7 @@ const BAD: &[(&str, Tell, &str)] = &[
         },
         "mismatch",
     ),
-    (
-        "in no log",
-        |_, key, stage| put(stage, &key.sign(&stage.component, None)),
-        "use a transparency log, or minisign",
-    ),
+    ("in no log", |_, key, stage| put(stage, &key.sign(&stage.component, None)), "use a transparency log, or minisign"),
     (
         "a statement in no log",
         |_, key, stage| put(stage, &key.state(&manifest(stage), SIGNED, None)),

@@ -8,7 +8,7 @@ mod resource;
 mod shared;
 mod tool;
 
-use proc_macro2::{Literal, TokenStream};
+use proc_macro2::Literal;
 use quote::quote;
 use syn::{Item, Visibility, parse_quote};
 

@@ -279,6 +279,6 @@ fn network_for_realm(network: AllowedNetwork, url: &Url) -> AllowedNetwork {
 }
 
 fn digest_mismatch(what: &str, expected: &str, found: &Digest) -> OciError {
-    let expected = platform::telemetry::printable(truncate_chars(&expected, 100)).into_owned();
+    let expected = platform::telemetry::printable(truncate_chars(expected, 100)).into_owned();
     OciError::Digest { what: what.to_owned(), expected, found: found.to_string() }
 }
