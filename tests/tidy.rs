@@ -1,6 +1,6 @@
-//! The house stays as drawn: the repository's own rules, checked by reading its text.
+//! Checks the repository's own rules by reading its source text.
 //!
-//! Each failure says the rule and its reason. To change a rule, change the table here and ARCHITECTURE.md together.
+//! Each failure states the rule and its reason. To change a rule, change its table and ARCHITECTURE.md together.
 #![allow(clippy::unwrap_used, reason = "a test that cannot read the repository has failed")]
 
 #[path = "tidy/rules.rs"]
@@ -13,7 +13,7 @@ use suite::cycles::{Cycle, cycles};
 use suite::paths::root;
 use suite::scan::{code, lines_with, without_tests};
 
-/// What may lie at the top of the repository, besides dot-files and what is ignored.
+/// The files and folders allowed at the top of the repository, besides dot-files and ignored files.
 const TOP: &[&str] = &[
     "ARCHITECTURE.md",
     "CHANGELOG.md",
@@ -29,13 +29,13 @@ const TOP: &[&str] = &[
     "wit",
 ];
 
-/// Past this many lines two ideas share a file.
+/// A longer file should be split.
 const MAX_LINES: usize = 400;
 
-/// Files that are longer, each with its reason.
+/// Files that may be longer, each with its reason.
 const LONGER: &[(&str, &str)] = &[];
 
-/// All files of the repository whose name ends so, without what is built.
+/// All files of the repository whose name ends with `ending`, without build output.
 fn files(ending: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![root()];
@@ -62,7 +62,7 @@ fn shown(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).display().to_string()
 }
 
-/// Files of the host with their code, as `<crate>/<path below its src>`.
+/// The host's source files with their code, named `<crate>/<path below its src>`.
 fn host() -> Vec<(String, String)> {
     let base = root().join("host");
     let ours = files(".rs").into_iter().filter_map(|path| {
@@ -76,7 +76,7 @@ fn host() -> Vec<(String, String)> {
     ours.collect()
 }
 
-/// The dependencies that a crate of the host declares, without those of its tests.
+/// The dependencies that a crate of the host declares, without dev-dependencies.
 fn dependencies(name: &str) -> Vec<String> {
     let manifest = match name {
         "portcullis" => root().join("host/Cargo.toml"),
@@ -142,7 +142,7 @@ fn crates_depend_only_on_those_below_them() {
     hold("A crate depends only on those below it; ARCHITECTURE.md has the table:", &broken);
 }
 
-/// Where a file of the host has a word in the wrong place.
+/// The restricted words that a file of the host uses without permission.
 fn misplaced(file: &str, code: &str) -> Vec<String> {
     let mut broken = Vec::new();
     for Only { words, places, why } in ONLY {
@@ -176,13 +176,13 @@ fn no_files_or_folders_import_each_other() {
 }
 
 #[test]
-fn some_words_have_one_place() {
+fn restricted_names_occur_only_where_allowed() {
     let broken: Vec<_> = host().iter().flat_map(|(file, code)| misplaced(file, code)).collect();
     hold("Some words have one place in the host:", &broken);
 }
 
 #[test]
-fn the_rules_above_can_fail() {
+fn the_checks_above_detect_violations() {
     assert_eq!(misplaced("plugins/loading/loader.rs", "use wasmtime::Engine; fn f() { println!() }").len(), 2);
     assert_eq!(misplaced("runtime/engine/store.rs", "use wasmtime::Engine;"), [""; 0]);
     assert_eq!(misplaced("runtime/imports/wasi.rs", "use wasmtime_wasi::WasiCtx;"), [""; 0]);
@@ -193,21 +193,21 @@ fn the_rules_above_can_fail() {
     assert!(!dependencies("portcullis").contains(&"suite".to_owned()), "what tests use is left out");
 }
 
-/// Where a file of the host has a name that was retired.
+/// The retired names that a file of the host uses.
 fn retired(file: &str, code: &str) -> Vec<String> {
     let found = RETIRED.iter().flat_map(|word| lines_with(code, word).into_iter().map(move |line| (line, word)));
     found.map(|(line, word)| format!("{file}:{line} has `{word}`")).collect()
 }
 
 #[test]
-fn retired_names_stay_away() {
+fn retired_names_are_not_used() {
     let broken: Vec<_> = host().iter().flat_map(|(file, code)| retired(file, code)).collect();
     hold("One concept has one name; the glossary in ARCHITECTURE.md has the word for each of these:", &broken);
 }
 
 #[test]
-fn every_module_says_what_it_is() {
-    // A crate may use its README as its first words.
+fn every_module_has_a_description() {
+    // A crate may include its README as its description.
     let says = |text: &str| text.starts_with("//! ") || text.starts_with("#![doc = include_str!(");
     let silent = files(".rs").into_iter().filter(|path| !says(&fs::read_to_string(path).unwrap()));
     hold(
@@ -217,7 +217,7 @@ fn every_module_says_what_it_is() {
 }
 
 #[test]
-fn nothing_is_left_unfinished() {
+fn no_code_is_unfinished_and_no_test_ignored() {
     let mut broken = Vec::new();
     for path in files(".rs") {
         let code = code(&fs::read_to_string(&path).unwrap());
@@ -230,7 +230,7 @@ fn nothing_is_left_unfinished() {
 }
 
 #[test]
-fn files_hold_one_idea() {
+fn files_are_at_most_400_lines() {
     let mut broken = Vec::new();
     for path in files(".rs") {
         let lines = fs::read_to_string(&path).unwrap().lines().count();
@@ -250,13 +250,13 @@ fn the_top_level_stays_small() {
     hold("Only these lie at the top of the repository; put others into a folder:", &strange);
 }
 
-/// What stands between `before` and the next of `after`.
+/// The text between `before` and the next `after`.
 fn cut<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
     text.split_once(before)?.1.split_once(after).map(|(between, _)| between)
 }
 
 #[test]
-fn one_version_of_the_interface() {
+fn the_interface_version_is_the_same_everywhere() {
     let read = |file: &str| fs::read_to_string(root().join(file)).unwrap();
     let wit = read("wit/v0.1/world.wit");
     let wit = cut(&wit, "package portcullis:plugin@", ";").unwrap();
@@ -288,7 +288,7 @@ fn every_guest_is_tested() {
     hold("A guest without a test proves nothing; the suite names none of these:", &untested);
 }
 
-/// Documents for people, and how many lines they may have.
+/// Documents for people, each with its maximum number of lines.
 const DOCUMENTS: &[(&str, usize)] = &[
     ("README.md", 150),
     ("ARCHITECTURE.md", 200),
@@ -298,7 +298,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("guest-sdk/", 400),
 ];
 
-/// The documents of [`DOCUMENTS`] as path, text and the number of lines that they may have.
+/// The documents of [`DOCUMENTS`]: path, text and maximum number of lines.
 fn documents() -> Vec<(PathBuf, String, usize)> {
     let documents = files(".md").into_iter().filter_map(|path| {
         let name = shown(&path);
@@ -310,15 +310,15 @@ fn documents() -> Vec<(PathBuf, String, usize)> {
     documents.collect()
 }
 
-/// The relative links of a text that lead nowhere from this folder.
+/// The relative links of a text that do not resolve from this folder.
 fn dead_links(folder: &Path, text: &str) -> Vec<String> {
     let targets = text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target);
     let relative = targets.filter(|target| !target.contains("://") && !target.starts_with(['#', '<']));
     relative.filter(|target| !folder.join(target.split('#').next().unwrap()).exists()).map(str::to_owned).collect()
 }
 
-/// The paths in a text that look like code of this repository and are not there: `crate/module` of the host, or from the
-/// top of the repository.
+/// The paths in a text that look like code of this repository but do not exist: `crate/module` of the host, or a path
+/// from the top of the repository.
 fn dead_paths(text: &str) -> Vec<String> {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric() && !"/_.-".contains(c));
     let paths = words.map(|word| word.trim_end_matches(['.', '/', '-']));
@@ -337,7 +337,7 @@ fn dead_paths(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn documents_are_short_and_lead_somewhere() {
+fn documents_are_short_and_have_no_dead_links() {
     let (mut broken, mut links) = (Vec::new(), 0);
     for (path, text, most) in documents() {
         let (name, lines) = (shown(&path), text.lines().count());
@@ -362,7 +362,7 @@ fn documents_are_short_and_lead_somewhere() {
 }
 
 #[test]
-fn no_path_of_one_machine() {
+fn no_machine_specific_paths() {
     // Written in parts, so that this file passes.
     let paths = [concat!("/work", "/main"), concat!("/work", "/shared"), concat!("/ro", "ot/"), concat!("/tm", "p/h")];
     let mut broken = Vec::new();

@@ -1,4 +1,4 @@
-//! Reverse calls: tools of the agent's side that this plugin may use.
+//! Reverse calls: calling tools on the agent's side.
 //!
 //! Needs a request in the manifest, `#[plugin(requests(agent_tools = ["notes.add"]))]`, and a grant of the operator.
 //!
@@ -20,7 +20,7 @@ use crate::{Tool, imports};
 
 pub use crate::host_types::agent_tools::{AgentError, AgentResult, CallOptions, Origin};
 
-/// One of several calls that are made at once.
+/// One of several calls that are made together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
     pub(crate) name: String,
@@ -29,27 +29,27 @@ pub struct Call {
 }
 
 impl Call {
-    /// A call of this tool.
+    /// Creates a call of this tool.
     pub fn new(name: impl Into<String>, arguments: &impl Serialize) -> Self {
         let arguments = serde_json::to_string(arguments).map_err(|error| error.to_string());
         Self { name: name.into(), arguments, options: CallOptions::default() }
     }
 
-    /// Gives up after this time.
+    /// Sets a timeout.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.options.timeout = Some(timeout);
         self
     }
 
-    /// Passes on the tool's chunks, as chunks of this call.
+    /// Forwards the tool's chunks as chunks of this call.
     #[must_use]
     pub fn chunks(mut self) -> Self {
         self.options.chunks = true;
         self
     }
 
-    /// Says why.
+    /// Sets the purpose of the call.
     #[must_use]
     pub fn purpose(mut self, purpose: impl Into<String>) -> Self {
         self.options.purpose = Some(purpose.into());
@@ -57,8 +57,8 @@ impl Call {
     }
 }
 
-/// The tools that [`call`] would let through now: what was granted, of what is there. A component's are named
-/// `<agent plugin>.<tool>`, a client's as the client names them. Empty without a grant.
+/// The tools that [`call`] can reach now: those that are granted and available. A component's tools are named `<agent
+/// plugin>.<tool>`, a client's as the client names them. Empty without a grant.
 pub fn list() -> Vec<Tool> {
     imports::list_agent_tools()
 }
@@ -85,12 +85,12 @@ pub fn call_with<R: DeserializeOwned>(
     call_raw(name, arguments, options)?.read()
 }
 
-/// Makes several calls at once, as many at a time as the operator allows, and waits for all.
+/// Makes several calls together, as many at a time as the operator allows, and waits for all.
 ///
-/// The results come in the order of the calls; one that fails does not stop the others. What is left of fuel is shared out
+/// The results come in the order of the calls; a failed call does not stop the others. The remaining fuel is divided
 /// evenly.
 pub fn call_many(calls: Vec<Call>) -> Vec<Result<AgentResult, AgentError>> {
-    // A call whose arguments cannot be written is not made; the others are.
+    // A call whose arguments cannot be written as JSON is not made; the others are.
     let bad = |call: &Call| call.arguments.clone().err();
     let unwritten: Vec<Option<String>> = calls.iter().map(bad).collect();
     let made: Vec<(String, String, CallOptions)> = calls

@@ -1,4 +1,4 @@
-//! Generated from the WIT. What authors see of it is re-exported by hand, so that generated names never leak.
+//! Bindings generated from the WIT. The public part is re-exported by hand, so that generated names never leak.
 #![allow(
     missing_docs,
     unsafe_code,
@@ -8,7 +8,7 @@
     reason = "generated; lowering and lifting values across the component boundary is unsafe by nature"
 )]
 
-// What every plugin may import, and tools.
+// The imports of every plugin, and the export of tools.
 wit_bindgen::generate!({
     path: "wit",
     world: "plugin",
@@ -19,7 +19,7 @@ wit_bindgen::generate!({
     generate_all,
 });
 
-// What a plugin may offer besides tools: a world for each, so that a component exports what it has and nothing else.
+// Optional exports besides tools: one world for each, so that a component exports only what it offers.
 pub mod resources {
     wit_bindgen::generate!({
         path: "wit",

@@ -1,6 +1,6 @@
 //! Suggestions while a user fills in an argument of a prompt, or a variable of a resource template.
 //!
-//! `#[arg(complete = ...)]` on the parameter says what suggests values: a list of them, or a function.
+//! `#[arg(complete = ...)]` on the parameter names the source of the values: a list of them, or a function.
 //!
 //! ```
 //! # #[portcullis_guest::plugin(name = "demo", description = "Demo.")]
@@ -31,15 +31,15 @@ use crate::{Context, ToolError};
 
 pub use crate::bindings::completions::Completion;
 
-/// The most that a client is sent.
+/// The most values that a client receives.
 const MOST: usize = 100;
 
-/// What has been typed so far of an argument, and what is known besides.
+/// The text typed so far of an argument, and its context.
 #[derive(Clone, Copy, Debug)]
 pub struct Typed<'a> {
-    /// What the call is told about itself.
+    /// The context of the call.
     pub ctx: &'a Context,
-    /// What has been typed so far.
+    /// The text typed so far.
     pub value: &'a str,
     others: &'a [(String, String)],
 }
@@ -49,12 +49,12 @@ impl<'a> Typed<'a> {
         Self { ctx, value, others }
     }
 
-    /// Another argument, when it is filled in already.
+    /// The value of another argument, if it is filled in already.
     pub fn other(&self, name: &str) -> Option<&'a str> {
         self.others.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// Those of the candidates that start with what has been typed, in capital or small letters.
+    /// The candidates that start with the typed text, ignoring case.
     pub fn matching<S: Into<String>>(&self, candidates: impl IntoIterator<Item = S>) -> Vec<String> {
         let start = self.value.to_lowercase();
         candidates
@@ -65,14 +65,14 @@ impl<'a> Typed<'a> {
     }
 }
 
-/// What a function that suggests values may return.
+/// Types that a suggesting function may return.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be suggestions",
     label = "not suggestions",
     note = "return a `Vec` of strings, a `Completion`, or a `Result` of these"
 )]
 pub trait IntoCompletion {
-    /// The suggestions themselves.
+    /// Converts the value to suggestions.
     ///
     /// # Errors
     /// When the function failed.

@@ -1,4 +1,4 @@
-//! Accounts that users have connected: the host holds the credentials, a plugin uses them without ever seeing them.
+//! Accounts that users have connected: the host holds the credentials, and a plugin uses them without ever seeing them.
 //!
 //! Needs a request in the manifest, `#[plugin(requests(connections = ["github"]))]`, and a grant of the operator, who
 //! also sets up the connection.
@@ -36,27 +36,27 @@ pub fn connected(name: &str) -> Result<bool, ConnectionError> {
     imports::connected(name)
 }
 
-/// Reads. `path` is path and query below the connection's base address.
+/// A GET request. `path` is path and query below the connection's base address.
 pub fn get(connection: impl Into<String>, path: impl Into<String>) -> Request {
     Request::new(connection.into(), "GET", path.into())
 }
 
-/// Creates or acts; `path` as for [`get`].
+/// A POST request; `path` as for [`get`].
 pub fn post(connection: impl Into<String>, path: impl Into<String>) -> Request {
     Request::new(connection.into(), "POST", path.into())
 }
 
-/// Replaces; `path` as for [`get`].
+/// A PUT request; `path` as for [`get`].
 pub fn put(connection: impl Into<String>, path: impl Into<String>) -> Request {
     Request::new(connection.into(), "PUT", path.into())
 }
 
-/// Changes; `path` as for [`get`].
+/// A PATCH request; `path` as for [`get`].
 pub fn patch(connection: impl Into<String>, path: impl Into<String>) -> Request {
     Request::new(connection.into(), "PATCH", path.into())
 }
 
-/// Deletes; `path` as for [`get`].
+/// A DELETE request; `path` as for [`get`].
 pub fn delete(connection: impl Into<String>, path: impl Into<String>) -> Request {
     Request::new(connection.into(), "DELETE", path.into())
 }
@@ -67,7 +67,7 @@ pub fn delete(connection: impl Into<String>, path: impl Into<String>) -> Request
 pub struct Request {
     connection: String,
     request: wit::Request,
-    /// Why the body could not be written; told by `send`, so that a chain of calls needs only one `?`.
+    /// Why the body could not be written; returned by `send`, so that a chain of calls needs only one `?`.
     broken: Option<String>,
 }
 
@@ -89,7 +89,7 @@ impl Request {
         self
     }
 
-    /// Sets a body of JSON, and the header that says so.
+    /// Sets a JSON body and its `content-type` header.
     pub fn json(mut self, value: &impl Serialize) -> Self {
         match serde_json::to_vec(value) {
             Ok(body) => self.request.body = body,
@@ -101,7 +101,7 @@ impl Request {
     /// Sends the request and waits for the response. Redirects are not followed.
     ///
     /// # Errors
-    /// See [`ConnectionError`]. A response of any status is a response.
+    /// See [`ConnectionError`]. A response with any status is not an error.
     pub fn send(self) -> Result<Response, ConnectionError> {
         match self.broken {
             Some(why) => Err(ConnectionError::Invalid(why)),
@@ -114,7 +114,7 @@ impl Response {
     /// The response, if its status is a success (200 to 299).
     ///
     /// # Errors
-    /// [`ConnectionError::Status`] for any other.
+    /// [`ConnectionError::Status`] for any other status.
     pub fn error_for_status(self) -> Result<Self, ConnectionError> {
         match self.status {
             200..=299 => Ok(self),
@@ -122,13 +122,13 @@ impl Response {
         }
     }
 
-    /// The first header of this name, in capital or small letters.
+    /// The first header with this name, ignoring case.
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.as_str())
     }
 
-    /// The body as text; what is not UTF-8 is replaced.
+    /// The body as text; invalid UTF-8 is replaced.
     pub fn text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.body)
     }
@@ -136,7 +136,7 @@ impl Response {
     /// The body, read as JSON.
     ///
     /// # Errors
-    /// [`ConnectionError::UnexpectedResponse`] when it is not a `T`.
+    /// [`ConnectionError::UnexpectedResponse`] when the body is not a `T`.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, ConnectionError> {
         serde_json::from_slice(&self.body).map_err(|error| ConnectionError::UnexpectedResponse(error.to_string()))
     }

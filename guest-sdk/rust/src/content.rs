@@ -1,17 +1,17 @@
-//! Pieces of content, in results and in chunks.
+//! Pieces of content in results and in chunks.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use crate::{Blob, Content, ContentAnnotations, ContentData, EmbeddedResource, ResourceLink, Role};
 
-/// What can be sent as one piece of content.
+/// Types that can be sent as one piece of content.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not content",
     note = "send a string, `format_args!(...)`, or a `Content`; for your own types send `Content::text(...)` of what a reader should see"
 )]
 pub trait IntoContent {
-    /// The content itself.
+    /// Converts the value to content.
     fn into_content(self) -> Content;
 }
 
@@ -31,21 +31,21 @@ impl Content {
         ContentData::Audio(Blob { mime_type: mime_type.into(), data }).into()
     }
 
-    /// Says for whom this is.
+    /// Sets the intended audience.
     #[must_use]
     pub fn for_role(mut self, role: Role) -> Self {
         self.annotations_mut().audience.push(role);
         self
     }
 
-    /// Says how important this is, from 0.0 to 1.0.
+    /// Sets the importance, from 0.0 to 1.0.
     #[must_use]
     pub fn priority(mut self, priority: f64) -> Self {
         self.annotations_mut().priority = Some(priority);
         self
     }
 
-    /// The text, when this is text.
+    /// The text, if the content is text.
     pub fn as_text(&self) -> Option<&str> {
         match &self.data {
             ContentData::Text(text) => Some(text),

@@ -1,7 +1,7 @@
-//! How generated code picks a conversion by type, without the author naming one.
+//! Lets generated code select a conversion by type, without the author naming one.
 //!
-//! Rust has no specialisation, but method resolution prefers a method that needs no further reference: a `Probe<T>` has
-//! the special conversion when `T` implements the special trait, and only `&Probe<T>` has the general one.
+//! Rust has no specialisation, but method resolution prefers a method that needs fewer references: `Probe<T>` has the
+//! special conversion when `T` implements the special trait, and only `&Probe<T>` has the general one.
 
 use std::fmt::Display;
 use std::marker::PhantomData;
@@ -12,25 +12,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::{IntoToolResult, Json, ReadError, ToolError, ToolResult};
 
-/// Stands for a type whose conversion is asked for.
+/// Represents the type whose conversion is selected.
 pub struct Probe<T>(PhantomData<fn() -> T>);
 
 impl<T> Probe<T> {
-    /// For a type known by name.
+    /// Creates a probe for a type known by name.
     #[allow(clippy::new_without_default, reason = "only generated code makes probes")]
     pub fn new() -> Self {
         Self(PhantomData)
     }
 
-    /// For the type of a value.
+    /// Creates a probe for the type of a value.
     pub fn of(_: &T) -> Self {
         Self::new()
     }
 }
 
-/// The type is a tool result by itself.
+/// The type converts to a tool result itself.
 pub trait AsIs {
-    /// Picks the conversion.
+    /// Selects the conversion.
     fn result_kind(&self) -> AsIsKind {
         AsIsKind
     }
@@ -40,7 +40,7 @@ impl<T: IntoToolResult> AsIs for Probe<T> {}
 
 /// The type is returned as JSON.
 pub trait Structured {
-    /// Picks the conversion.
+    /// Selects the conversion.
     fn result_kind(&self) -> StructuredKind {
         StructuredKind
     }
@@ -63,7 +63,7 @@ impl AsIsKind {
     }
 }
 
-/// See [`Structured`]. The bounds are here and not on the trait, so that a type without them gets an error of its own.
+/// See [`Structured`]. The bounds are here and not on the trait, so that a type without them gets a specific error.
 pub struct StructuredKind;
 
 impl StructuredKind {
@@ -78,7 +78,7 @@ impl StructuredKind {
     }
 }
 
-/// What [`Json`] can return.
+/// Types that [`Json`] can return.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the result of a tool",
     label = "not a tool's result",
@@ -91,7 +91,7 @@ impl<T: Serialize + JsonSchema> Output for T {}
 
 /// The error converts to `ToolError` and keeps its meaning.
 pub trait TypedError {
-    /// Picks the conversion.
+    /// Selects the conversion.
     fn error_kind(&self) -> TypedErrorKind {
         TypedErrorKind
     }
@@ -101,7 +101,7 @@ impl<E: Into<ToolError>> TypedError for Probe<E> {}
 
 /// The error only has a text.
 pub trait AnyError {
-    /// Picks the conversion.
+    /// Selects the conversion.
     fn error_kind(&self) -> AnyErrorKind {
         AnyErrorKind
     }
@@ -109,7 +109,7 @@ pub trait AnyError {
 
 impl<E> AnyError for &Probe<E> {}
 
-/// What a failure can say.
+/// Errors that a failure can show.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a tool, a resource or a prompt",
     label = "has no text",
@@ -134,7 +134,7 @@ impl TypedErrorKind {
 pub struct AnyErrorKind;
 
 impl AnyErrorKind {
-    /// A failure with the error's text; its causes follow in the alternate form of error types that have one.
+    /// A failure with the error's text. The alternate format adds the causes, for error types that support it.
     pub fn convert<E: Message>(self, error: E) -> ToolError {
         ToolError::Failed(format!("{error:#}"))
     }
@@ -142,7 +142,7 @@ impl AnyErrorKind {
 
 /// The error converts to `ReadError` and keeps its meaning.
 pub trait TypedReadError {
-    /// Picks the conversion.
+    /// Selects the conversion.
     fn read_error_kind(&self) -> TypedReadErrorKind {
         TypedReadErrorKind
     }
@@ -152,7 +152,7 @@ impl<E: Into<ReadError>> TypedReadError for Probe<E> {}
 
 /// The error only has a text.
 pub trait AnyReadError {
-    /// Picks the conversion.
+    /// Selects the conversion.
     fn read_error_kind(&self) -> AnyReadErrorKind {
         AnyReadErrorKind
     }
@@ -180,7 +180,7 @@ impl AnyReadErrorKind {
     }
 }
 
-/// Reads a variable of a URI. One that does not fit its type names no resource.
+/// Reads a variable of a URI. If the value does not fit its type, there is no such resource.
 ///
 /// # Errors
 /// [`ReadError::NotFound`]
@@ -189,7 +189,7 @@ pub fn variable<T: FromStr>(value: Option<String>) -> Result<T, ReadError> {
 }
 
 /// Reads the arguments. The host has checked them against the schema, so this fails only where Rust's types are
-/// narrower than the schema can say.
+/// narrower than the schema.
 ///
 /// # Errors
 /// When the text does not fit `T`.

@@ -1,11 +1,11 @@
-//! Refused authority and used-up budgets, in words.
+//! Text of refusals and of exceeded budgets.
 
 use std::fmt;
 
 use crate::{Budget, Denial, Exhaustion};
 
 impl Denial {
-    /// A refusal whose remedy is left to the host: it knows the configuration line.
+    /// A refusal without a remedy: the host adds one, because it knows the configuration line.
     pub fn new(capability: impl Into<String>, target: impl Into<String>) -> Self {
         Self { capability: capability.into(), target: target.into(), remedy: String::new() }
     }

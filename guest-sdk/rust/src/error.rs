@@ -1,4 +1,4 @@
-//! Why a tool could not do what it was asked to.
+//! Errors of a tool.
 
 use std::fmt;
 
@@ -8,27 +8,27 @@ use crate::{Denial, Exhaustion};
 /// A failed call. Any other error that implements `Display` becomes [`ToolError::Failed`] with its text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ToolError {
-    /// The arguments match the schema but make no sense; says which and why.
+    /// The arguments match the schema but are not valid; says which and why.
     InvalidArguments(String),
-    /// The tool could not do it; a sentence for the model.
+    /// The tool failed; holds a sentence for the model.
     Failed(String),
     /// The call was cancelled while the tool ran.
     Cancelled,
-    /// The tool needs authority it was not given.
+    /// The tool needs authority that was not granted.
     Denied(Denial),
-    /// A ceiling of the call was reached.
+    /// A limit of the call was reached.
     Exhausted(Exhaustion),
-    /// The tool needs something this host or client does not offer; names it.
+    /// The tool needs something that this host or client does not offer; names it.
     Unsupported(String),
 }
 
 impl ToolError {
-    /// The tool could not do it.
+    /// Creates a [`ToolError::Failed`].
     pub fn failed(message: impl fmt::Display) -> Self {
         Self::Failed(message.to_string())
     }
 
-    /// An argument makes no sense.
+    /// Creates an error about an invalid argument.
     pub fn invalid(message: impl fmt::Display) -> Self {
         Self::InvalidArguments(message.to_string())
     }

@@ -1,6 +1,6 @@
-//! News for the principal: kept in an inbox that clients can read and watch.
+//! Events for the principal: kept in an inbox that clients can read and watch.
 //!
-//! Never a request to a client; what to do about an event is the client's business. Needs a request in the manifest,
+//! An event is never a request to a client; the client decides what to do about it. Needs a request in the manifest,
 //! `#[plugin(requests(events = ["policy.*"]))]`, and a grant of the operator.
 //!
 //! ```no_run
@@ -20,8 +20,8 @@ use crate::imports;
 
 pub use crate::host_types::events::EventError;
 
-/// Adds an event to the inbox of the call's principal. `name` is made of dotted words, such as `policy.effective`;
-/// `payload` is written as JSON.
+/// Adds an event to the inbox of the call's principal. `name` consists of words with dots between them, such as
+/// `policy.effective`; `payload` is written as JSON.
 ///
 /// # Errors
 /// See [`EventError`]; `?` ends the call with the matching [`ToolError`](crate::ToolError).
@@ -29,7 +29,7 @@ pub fn emit(name: &str, payload: &impl Serialize) -> Result<(), EventError> {
     imports::emit_event(name, &json(payload)?, None).map(|_| ())
 }
 
-/// As [`emit`], unless there is an event of the same name and key already. Returns whether it was added.
+/// As [`emit`], unless an event with the same name and key exists already. Returns whether it was added.
 ///
 /// # Errors
 /// As [`emit`].

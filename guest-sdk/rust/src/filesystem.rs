@@ -1,14 +1,14 @@
-//! The granted folders, and errors about files in words that say what to do.
+//! The granted folders, and clear errors about files.
 //!
-//! Files are read and written with `std::fs`; the host lets through what was granted and nothing else. The functions here
-//! turn a path from a model into one that may work, and what the system says into a [`ToolError`].
+//! Files are read and written with `std::fs`; the host allows only what was granted. The functions here turn a path
+//! from a model into a usable one, and an error of the system into a [`ToolError`].
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use crate::{Denial, ToolError, imports};
 
-/// "Operation not permitted": how the sandbox refuses. "Permission denied" comes from the host's own file modes.
+/// "Operation not permitted" is how the sandbox refuses. "Permission denied" comes from the host's own file modes.
 #[cfg(target_arch = "wasm32")]
 const NOT_PERMITTED: i32 = 63;
 #[cfg(not(target_arch = "wasm32"))]
@@ -19,12 +19,13 @@ pub fn folders() -> Vec<PathBuf> {
     imports::folders()
 }
 
-/// Makes an absolute path without `.` and `..` of what a model wrote, inside one of the granted folders.
+/// Turns a path from a model into an absolute path without `.` and `..`, inside one of the granted folders.
 ///
-/// A relative path is meant from the granted folder, when there is just one.
+/// A relative path starts at the granted folder, if there is exactly one.
 ///
 /// # Errors
-/// [`ToolError::Denied`] when the path lies outside; the host would refuse it too, but cannot always say so this clearly.
+/// [`ToolError::Denied`] when the path lies outside. The host would refuse it too, but cannot always say so this
+/// clearly.
 pub fn resolve(path: &str) -> Result<PathBuf, ToolError> {
     let folders = folders();
     let denied = || ToolError::Denied(Denial::new("filesystem", path));
@@ -44,7 +45,7 @@ pub fn resolve(path: &str) -> Result<PathBuf, ToolError> {
     if folders.iter().any(|folder| normal.starts_with(folder)) { Ok(normal) } else { Err(denied()) }
 }
 
-/// Says what went wrong with a file.
+/// Describes what went wrong with a file.
 pub fn explain(path: &Path, error: &io::Error) -> ToolError {
     let path = path.display();
     match error.kind() {
@@ -63,8 +64,8 @@ pub fn explain(path: &Path, error: &io::Error) -> ToolError {
     }
 }
 
-/// Resolves `.` and `..` by name only; `None` when the path leads above the root. Where a symbolic link leads is the
-/// host's to judge.
+/// Resolves `.` and `..` by name only; `None` when the path leads above the root. The host checks where a symbolic link
+/// leads.
 fn normalise(path: &Path) -> Option<PathBuf> {
     let mut normal = PathBuf::new();
     for component in path.components() {

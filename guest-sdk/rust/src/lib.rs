@@ -4,12 +4,12 @@
 //! - [`plugin`] turns a module of functions into a plugin.
 //! - [`output`], [`progress`], [`log`], [`client`], [`agent_tools`], [`steering`], [`publish`], [`events`], [`connections`], [`http`], [`state`], [`meter`]
 //!   and [`filesystem`] are what a tool may use while it runs, and so may a resource or a prompt.
-//! - [`Form`] and [`Choice`] make typed questions to the user.
-//! - [`Content`], [`ToolError`] and [`IntoToolResult`] shape what a tool returns, [`IntoResource`] and [`IntoPrompt`] what
-//!   the others do.
+//! - [`Form`] and [`Choice`] define typed questions to the user.
+//! - [`Content`], [`ToolError`] and [`IntoToolResult`] define what a tool returns, [`IntoResource`] and [`IntoPrompt`]
+//!   what resources and prompts return.
 //! - [`testing`] runs tools natively, with a fake host.
 
-// The attribute refers to this crate by name, also in this crate's own tests.
+// The attribute refers to this crate by name, even in this crate's own tests.
 #![warn(missing_docs)]
 extern crate self as portcullis_guest;
 
@@ -61,10 +61,10 @@ pub use prompt::IntoPrompt;
 pub use resource::{IntoResource, ReadError};
 pub use result::{IntoToolResult, Json};
 
-/// The version of `portcullis:plugin` that plugins built with this crate speak.
+/// The version of `portcullis:plugin` that this crate implements.
 pub const API_VERSION: &str = "0.1.0";
 
-/// What the `plugin` attribute generates refers to these; not for use by hand and free to change.
+/// Used by the code that the `plugin` attribute generates; not for direct use, and may change at any time.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::completion::{IntoCompletion, Typed};
@@ -83,6 +83,6 @@ pub mod __private {
     #[cfg(target_arch = "wasm32")]
     pub use crate::plugin::exports::{Exported, Guest};
 
-    /// `API_VERSION` in the shape that a custom section needs.
+    /// `API_VERSION` as the byte array that a custom section needs.
     pub const API: [u8; 5] = *b"0.1.0";
 }

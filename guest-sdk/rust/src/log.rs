@@ -1,4 +1,4 @@
-//! Messages for the operator's log. The model does not see them.
+//! Messages to the operator's log. The model does not see them.
 //!
 //! ```
 //! use portcullis_guest::log;
@@ -7,18 +7,18 @@
 //! log::write(log::Level::Alert, "the disk is full");
 //! ```
 
-// Written out: macros made by another macro cannot be re-exported under a path.
+// Written out, because macros made by another macro cannot be re-exported under a path.
 pub use crate::bindings::portcullis::plugin::log::Level;
 pub use crate::{
     __log_debug as debug, __log_error as error, __log_info as info, __log_notice as notice, __log_warn as warn,
 };
 
-/// Writes one record. Never blocks; past the call's ceiling on lines and bytes records are counted and dropped.
+/// Writes one record. Never blocks; records beyond the call's limits on lines and bytes are counted and dropped.
 pub fn write(level: Level, message: impl Into<String>) {
     crate::imports::log(level, message.into());
 }
 
-/// For whoever debugs the plugin.
+/// Details for debugging the plugin.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __log_debug {
@@ -45,7 +45,7 @@ macro_rules! __log_notice {
     };
 }
 
-/// Something is off; the tool goes on.
+/// Something is wrong, but the tool continues.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __log_warn {

@@ -1,4 +1,4 @@
-//! What is left of a call's budget.
+//! The rest of a call's budget.
 
 use std::time::Duration;
 

@@ -1,15 +1,16 @@
-//! How far a call has come.
+//! Progress of a call.
 
 use crate::imports;
 
-/// Reports that `done` of `total` is done, in any unit. Never blocks; costs little when nobody listens.
+/// Reports that `done` of `total` is done, in any unit. Never blocks; costs little when no client listens.
 ///
-/// `done` must grow from report to report; others are dropped, as are reports faster than a client should be bothered.
+/// `done` must grow from report to report. Other reports are dropped, and so are reports that come too fast for a
+/// client.
 pub fn report(done: f64, total: Option<f64>) {
     imports::progress(done, total, None);
 }
 
-/// As [`report`], with a short text on what is going on.
+/// As [`report`], with a short text that describes the current step.
 pub fn report_with(done: f64, total: Option<f64>, message: impl Into<String>) {
     imports::progress(done, total, Some(message.into()));
 }

@@ -1,34 +1,34 @@
-//! From what a function returns to the messages of a prompt, and the arguments it takes.
+//! Conversion from a function's result to the messages of a prompt, and the types of its arguments.
 
 use std::borrow::Cow;
 
 use crate::{IntoContent, PromptMessage, PromptResult, Role, ToolError};
 
-/// What the function of a prompt may return.
+/// Types that a prompt's function may return.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the result of a prompt",
     label = "not messages",
     note = "return a string, which becomes one message of the user's, a `PromptMessage` or several of them, or a `PromptResult`"
 )]
 pub trait IntoPrompt {
-    /// The result itself.
+    /// Converts the value to a result.
     fn into_prompt(self) -> PromptResult;
 }
 
 impl PromptMessage {
-    /// Something the user says.
+    /// A message from the user.
     pub fn user(content: impl IntoContent) -> Self {
         Self { role: Role::User, content: content.into_content() }
     }
 
-    /// Something the model says.
+    /// A message from the model.
     pub fn assistant(content: impl IntoContent) -> Self {
         Self { role: Role::Assistant, content: content.into_content() }
     }
 }
 
 impl PromptResult {
-    /// All texts of the messages, one after another.
+    /// All texts of the messages, joined by newlines.
     pub fn all_text(&self) -> String {
         let texts: Vec<&str> = self.messages.iter().filter_map(|message| message.content.as_text()).collect();
         texts.join("\n")
@@ -71,20 +71,20 @@ macro_rules! texts {
 
 texts!(String, &str, Cow<'_, str>);
 
-/// What an argument of a prompt can be taken as.
+/// Types that an argument of a prompt can have.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument of a prompt",
     label = "not a text",
     note = "arguments of prompts are texts: take a `String`, or an `Option<String>` for one that may be left out"
 )]
 pub trait PromptText: Sized {
-    /// Whether it must be given.
+    /// Whether the argument is required.
     const REQUIRED: bool;
 
-    /// Finds it among the arguments.
+    /// Finds the argument by its name.
     ///
     /// # Errors
-    /// When it is required and missing.
+    /// When the argument is required and missing.
     fn find(arguments: &[(String, String)], name: &str) -> Result<Self, ToolError>;
 }
 

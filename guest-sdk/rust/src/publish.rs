@@ -1,7 +1,8 @@
-//! Resources and prompts that exist only since a call made them.
+//! Resources and prompts that a call creates.
 //!
-//! Each belongs to the principal of that call, carries the plugin's name as its source, and is gone when its time is up
-//! or the host restarts. Needs a request in the manifest, `#[plugin(requests(publish))]`, and a grant of the operator.
+//! Each belongs to the principal of that call and carries the plugin's name as its source. It is removed when its time
+//! is up or the host restarts. Needs a request in the manifest, `#[plugin(requests(publish))]`, and a grant of the
+//! operator.
 //!
 //! ```no_run
 //! use portcullis_guest::{ToolError, publish};
@@ -23,7 +24,7 @@ use crate::{ResourceBody, Role, imports};
 
 pub use crate::host_types::publish::PublishError;
 
-/// Where a resource is to be. `path` is made of segments of `[A-Za-z0-9._-]` with `/` between them, at most 128
+/// The path of a resource. `path` consists of segments of `[A-Za-z0-9._-]` with `/` between them, at most 128
 /// characters.
 pub fn resource(path: impl Into<String>) -> Place {
     Place { path: path.into() }
@@ -37,8 +38,8 @@ pub fn remove(path: &str) -> Result<(), PublishError> {
     imports::remove_resource(path)
 }
 
-/// A prompt: 1 to 64 characters of `[A-Za-z0-9_-]`, which clients see as `<plugin>__<name>`. It is never put before a
-/// model unasked.
+/// A prompt. Its name has 1 to 64 characters of `[A-Za-z0-9_-]`; clients see it as `<plugin>__<name>`. It never reaches
+/// a model unless the user chooses it.
 pub fn prompt(name: impl Into<String>) -> Prompt {
     Prompt(wit::PublishedPrompt {
         name: name.into(),
@@ -58,7 +59,7 @@ pub fn remove_prompt(name: &str) -> Result<(), PublishError> {
     imports::remove_prompt(name)
 }
 
-/// A path without a resource yet.
+/// A path whose resource has no content yet.
 #[must_use = "nothing is published before `put` or `append`"]
 #[derive(Clone, Debug)]
 pub struct Place {
@@ -66,12 +67,12 @@ pub struct Place {
 }
 
 impl Place {
-    /// A resource of text.
+    /// A resource with this text.
     pub fn text(self, text: impl Into<String>) -> Resource {
         self.of(ResourceBody::Text(text.into()))
     }
 
-    /// A resource of bytes.
+    /// A resource with these bytes.
     pub fn bytes(self, data: Vec<u8>) -> Resource {
         self.of(ResourceBody::Blob(data))
     }
@@ -91,37 +92,37 @@ pub struct Resource {
 }
 
 impl Resource {
-    /// A name for people.
+    /// Sets a name for people.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.attributes.title = Some(title.into());
         self
     }
 
-    /// What is in it.
+    /// Sets the description of the content.
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.attributes.description = Some(description.into());
         self
     }
 
-    /// Its media type, such as `text/markdown`.
+    /// Sets the media type, such as `text/markdown`.
     pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
         self.attributes.mime_type = Some(mime_type.into());
         self
     }
 
-    /// Says for whom this is; for everybody by default.
+    /// Sets the intended audience; everybody by default.
     pub fn for_role(mut self, role: Role) -> Self {
         self.attributes.audience.push(role);
         self
     }
 
-    /// Says how important this is, from 0.0 to 1.0.
+    /// Sets the importance, from 0.0 to 1.0.
     pub fn priority(mut self, priority: f64) -> Self {
         self.attributes.priority = Some(priority);
         self
     }
 
-    /// How long it stays; by default as long as the operator lets it.
+    /// Sets how long it stays; by default as long as the operator allows.
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.attributes.ttl_ms = Some(milliseconds(ttl));
         self
@@ -135,8 +136,8 @@ impl Resource {
         imports::put_resource(&self.path, self.body, self.attributes)
     }
 
-    /// Adds to the end of a resource of the same kind, text or bytes, or creates it; returns its URI. Only `put` gives a
-    /// resource a title and the like: what is said of them here is not used.
+    /// Appends to a resource of the same kind, text or bytes, or creates it; returns its URI. The title and the other
+    /// attributes are ignored here: only `put` sets them.
     ///
     /// # Errors
     /// As [`Resource::put`].
@@ -145,19 +146,19 @@ impl Resource {
     }
 }
 
-/// A prompt to be published. In its messages, `{{name}}` stands for what the client gives for an argument.
+/// A prompt to be published. In its messages, `{{name}}` is replaced by the client's value of an argument.
 #[must_use = "nothing is published before `put`"]
 #[derive(Clone, Debug)]
 pub struct Prompt(wit::PublishedPrompt);
 
 impl Prompt {
-    /// A name for people.
+    /// Sets a name for people.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.0.title = Some(title.into());
         self
     }
 
-    /// What it is for.
+    /// Sets the description of its purpose.
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.0.description = Some(description.into());
         self
@@ -169,12 +170,12 @@ impl Prompt {
         self
     }
 
-    /// Adds a message of the user's.
+    /// Adds a message from the user.
     pub fn user(self, text: impl Into<String>) -> Self {
         self.message(Role::User, text.into())
     }
 
-    /// Adds a message of the model's.
+    /// Adds a message from the model.
     pub fn assistant(self, text: impl Into<String>) -> Self {
         self.message(Role::Assistant, text.into())
     }
@@ -184,7 +185,7 @@ impl Prompt {
         self
     }
 
-    /// How long it stays; by default as long as the operator lets it.
+    /// Sets how long it stays; by default as long as the operator allows.
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.0.ttl_ms = Some(milliseconds(ttl));
         self

@@ -1,4 +1,4 @@
-//! From what a function returns to the body of a resource, and URIs that match a template.
+//! Conversion from a function's result to the contents of a resource, and matching of URIs against templates.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::{EmbeddedResource, Json, ResourceBody, ResourceLink, ToolError};
 pub enum ReadError {
     /// No such resource.
     NotFound,
-    /// There is, but it cannot be read.
+    /// The resource exists, but cannot be read.
     Failed(ToolError),
 }
 
@@ -34,7 +34,7 @@ impl<E: Into<ToolError>> From<E> for ReadError {
     }
 }
 
-/// What the function of a resource may return.
+/// Types that a resource's function may return.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be read as a resource",
     label = "not a resource",
@@ -42,10 +42,10 @@ impl<E: Into<ToolError>> From<E> for ReadError {
             or an `Option` of these, where `None` means that there is no such resource"
 )]
 pub trait IntoResource {
-    /// The contents, for the resource of this URI and media type.
+    /// Converts the value to contents, for the resource with this URI and media type.
     ///
     /// # Errors
-    /// [`ReadError::NotFound`] when there are none, or a value that cannot be written.
+    /// [`ReadError::NotFound`] when there are no contents, or a value that cannot be written.
     fn into_resource(self, uri: &str, mime_type: Option<&str>) -> Result<Vec<EmbeddedResource>, ReadError>;
 }
 
@@ -60,7 +60,7 @@ impl EmbeddedResource {
         Self { uri: uri.into(), mime_type: None, body: ResourceBody::Blob(data) }
     }
 
-    /// Says of what media type it is, such as `text/markdown`.
+    /// Sets the media type, such as `text/markdown`.
     #[must_use]
     pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
         self.mime_type = Some(mime_type.into());
@@ -138,9 +138,9 @@ impl<T: IntoResource> IntoResource for Option<T> {
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Piece {
-    /// Stands for itself.
+    /// Matches itself.
     Literal(&'static str),
-    /// Stands for one or more characters other than `/`, `?` and `#`.
+    /// Matches one or more characters other than `/`, `?` and `#`.
     Variable,
 }
 
@@ -151,7 +151,7 @@ pub(crate) fn variables(pieces: &[Piece], uri: &str) -> Option<Vec<String>> {
         [Piece::Literal(literal), rest @ ..] => variables(rest, uri.strip_prefix(literal)?),
         [Piece::Variable, rest @ ..] => {
             let longest = uri.find(['/', '?', '#']).unwrap_or(uri.len());
-            // The shortest value first, so that `{name}-{number}` splits at the first dash.
+            // Tries the shortest value first, so that `{name}-{number}` splits at the first dash.
             let mut ends = (1..=longest).filter(|&end| uri.is_char_boundary(end));
             ends.find_map(|end| {
                 let mut values = variables(rest, &uri[end..])?;
@@ -162,7 +162,7 @@ pub(crate) fn variables(pieces: &[Piece], uri: &str) -> Option<Vec<String>> {
     }
 }
 
-/// Undoes percent-encoding; `None` when the text is not properly encoded.
+/// Decodes percent-encoding; `None` when the encoding is invalid.
 fn decode(text: &str) -> Option<String> {
     let mut parts = text.split('%');
     let mut bytes = parts.next()?.as_bytes().to_vec();

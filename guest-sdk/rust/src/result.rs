@@ -1,13 +1,13 @@
-//! From what a function returns to the result of a call.
+//! Conversion from a function's result to the result of a call.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{Content, ContentData, EmbeddedResource, ResourceLink, ToolError, ToolResult, schema};
 
-/// What a tool may return as it is. Any other type is returned as JSON, see [`Json`].
+/// Types that a tool may return directly. Any other type is returned as JSON, see [`Json`].
 ///
-/// Tools need not name this trait: `#[plugin]` picks it, or `Json`, by the type.
+/// Tools need not name this trait: `#[plugin]` selects it, or `Json`, by the type.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the result of a tool",
     note = "return (), a string, `Content`, `Vec<Content>` or `ToolResult`, or derive `serde::Serialize` and `schemars::JsonSchema` \
@@ -19,14 +19,14 @@ pub trait IntoToolResult {
         None
     }
 
-    /// The result itself.
+    /// Converts the value to a result.
     ///
     /// # Errors
     /// When the value cannot be written as JSON.
     fn into_tool_result(self) -> Result<ToolResult, ToolError>;
 }
 
-/// A value returned as JSON: structured content with a schema when its schema is an object, and always as text.
+/// A value returned as JSON: always as text, and also as structured content with a schema if its schema is an object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Json<T>(pub T);
 
@@ -45,17 +45,17 @@ impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
 }
 
 impl ToolResult {
-    /// A result of one text.
+    /// A result with one text.
     pub fn text(text: impl Into<String>) -> Self {
         vec![Content::text(text)].into()
     }
 
-    /// A failure in the tool's own words, with content of any kind.
+    /// A failure with content of any kind.
     pub fn error(content: Vec<Content>) -> Self {
         Self { is_error: true, ..content.into() }
     }
 
-    /// All texts of the content, one after another.
+    /// All texts of the content, joined by newlines.
     pub fn all_text(&self) -> String {
         let texts: Vec<&str> = self.content.iter().filter_map(Content::as_text).collect();
         texts.join("\n")

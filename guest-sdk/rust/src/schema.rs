@@ -4,11 +4,11 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
-/// Schema of a tool's arguments. Always an object, since it comes from the struct that the attribute generates.
+/// Schema of a tool's arguments. It is always an object, since it comes from the struct that the attribute generates.
 pub fn input<T: JsonSchema>() -> String {
     let mut schema = settings().for_deserialize().into_generator().into_root_schema_for::<T>();
     anonymous(&mut schema);
-    // schemars leaves it out for a tool without arguments, but some clients insist on it.
+    // schemars leaves it out for a tool without arguments, but some clients require it.
     schema.ensure_object().entry("properties").or_insert_with(|| serde_json::json!({}));
     schema.as_value().to_string()
 }
@@ -23,7 +23,7 @@ pub(crate) fn output<T: JsonSchema>() -> Option<String> {
     is_object(schema.as_value()).then(|| schema.as_value().to_string())
 }
 
-/// An enum of objects is an object, but schemars says so only of each variant while MCP wants it said at the root.
+/// An enum of objects is an object, but schemars says so only in each variant, while MCP requires it at the root.
 fn variants_are_objects(schema: &Schema) -> bool {
     let variants = schema.get("oneOf").or_else(|| schema.get("anyOf")).and_then(Value::as_array);
     variants.is_some_and(|variants| variants.iter().all(is_object))
@@ -33,8 +33,9 @@ fn is_object(schema: &Value) -> bool {
     schema.get("type").is_some_and(|ty| ty == "object")
 }
 
-/// Inlined, because many clients hand schemas to models that do not follow references; recursive types still use them.
-/// Without `$schema`: 2020-12 is what MCP assumes, and some validators refuse dialects they have not been told of.
+/// Subschemas are inlined, because many clients pass schemas to models that do not follow references; recursive types
+/// still use them. `$schema` is left out: MCP assumes 2020-12, and some validators refuse dialects that they do not
+/// know.
 fn settings() -> SchemaSettings {
     SchemaSettings::draft2020_12().with(|settings| {
         settings.meta_schema = None;
@@ -42,7 +43,7 @@ fn settings() -> SchemaSettings {
     })
 }
 
-/// Names of Rust types say nothing to a model.
+/// Removes names of Rust types, which are of no use to a model.
 fn anonymous(schema: &mut Schema) {
     schema.remove("title");
 }

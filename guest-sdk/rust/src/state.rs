@@ -1,9 +1,9 @@
-//! Values that a plugin keeps from call to call, each principal's apart: what one user's call keeps, no other user's call
-//! finds.
+//! Values that a plugin keeps between calls, separately for each principal: one user's calls never see another user's
+//! values.
 //!
-//! A value is on the host's disk when the function that keeps it returns. Calls run side by side, so what depends on an
-//! earlier value goes through [`update`], or [`swap`]. Needs a request in the manifest, `#[plugin(requests(state))]`, and a
-//! grant of the operator, who also sets how much may be kept.
+//! A value is on the host's disk when the function that stores it returns. Calls run concurrently, so use [`update`] or
+//! [`swap`] when a new value depends on the old one. Needs a request in the manifest, `#[plugin(requests(state))]`, and
+//! a grant of the operator, who also limits how much may be stored.
 //!
 //! ```no_run
 //! use portcullis_guest::{ToolError, state};
@@ -21,7 +21,7 @@ use crate::imports;
 pub use crate::bindings::portcullis::plugin::state::Entry;
 pub use crate::host_types::state::StateError;
 
-/// How often [`update`] tries again when others change the same value. Each time somebody else got on.
+/// How often [`update`] retries when other calls change the same value. Each retry means that another call succeeded.
 const ATTEMPTS: u32 = 32;
 
 /// The value under a key, if there is one.
@@ -32,7 +32,7 @@ pub fn get(key: &str) -> Result<Option<Entry>, StateError> {
     imports::get_state(key)
 }
 
-/// Keeps a value in place of what was there. Returns its version.
+/// Stores a value, replacing any previous one. Returns its version.
 ///
 /// # Errors
 /// As [`get`].
@@ -40,10 +40,11 @@ pub fn set(key: &str, value: impl AsRef<[u8]>) -> Result<u64, StateError> {
     imports::set_state(key, value.as_ref())
 }
 
-/// Keeps a value if what is there has this version; `None`: if there is nothing yet. Returns its version.
+/// Stores a value if the current one has this version; `None` means that there must be no value yet. Returns the new
+/// version.
 ///
 /// # Errors
-/// As [`get`]; [`StateError::Conflict`] when something else is there.
+/// As [`get`]; [`StateError::Conflict`] when the version differs.
 pub fn swap(key: &str, version: Option<u64>, value: impl AsRef<[u8]>) -> Result<u64, StateError> {
     imports::swap_state(key, version, value.as_ref())
 }
@@ -56,7 +57,7 @@ pub fn remove(key: &str) -> Result<bool, StateError> {
     imports::remove_state(key)
 }
 
-/// All keys that begin so, in order. They come in pages, so one that is kept meanwhile may be among them or not.
+/// All keys that begin with `prefix`, in order. The host sends them in pages, so a key stored meanwhile may be missing.
 ///
 /// # Errors
 /// As [`get`].
@@ -74,12 +75,12 @@ pub fn keys(prefix: &str) -> Result<Vec<String>, StateError> {
 /// The value under a key, read as JSON.
 ///
 /// # Errors
-/// As [`get`]; [`StateError::Invalid`] when it is not a `T`.
+/// As [`get`]; [`StateError::Invalid`] when the value is not a `T`.
 pub fn load<T: DeserializeOwned>(key: &str) -> Result<Option<T>, StateError> {
     get(key)?.map(|entry| entry.json()).transpose()
 }
 
-/// Keeps a value as JSON.
+/// Stores a value as JSON.
 ///
 /// # Errors
 /// As [`get`].
@@ -87,11 +88,11 @@ pub fn save(key: &str, value: &impl Serialize) -> Result<(), StateError> {
     set(key, json(value)?).map(|_| ())
 }
 
-/// Changes a value that is kept as JSON, also while other calls do: `change` is asked again when somebody was faster.
-/// Returns what is kept now.
+/// Changes a value that is stored as JSON, safely beside concurrent calls: `change` runs again when another call
+/// changed the value first. Returns the stored value.
 ///
 /// # Errors
-/// As [`load`]; [`StateError::Conflict`] when others were faster again and again.
+/// As [`load`]; [`StateError::Conflict`] when other calls changed the value first in every retry.
 pub fn update<T: Serialize + DeserializeOwned>(
     key: &str,
     mut change: impl FnMut(Option<T>) -> T,
@@ -118,7 +119,7 @@ impl Entry {
     /// The value, read as JSON.
     ///
     /// # Errors
-    /// [`StateError::Invalid`] when it is not a `T`.
+    /// [`StateError::Invalid`] when the value is not a `T`.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, StateError> {
         serde_json::from_slice(&self.value)
             .map_err(|error| StateError::Invalid(format!("what is kept is not what was expected: {error}")))

@@ -1,4 +1,4 @@
-//! What the user or the agent says to a call that is already running.
+//! Messages from the user or the agent to a call that is already running.
 //!
 //! ```no_run
 //! use portcullis_guest::{output, steering};
@@ -16,7 +16,7 @@
 
 use crate::imports;
 
-/// The next message, in the order in which they came; none when there is none. Never waits. Messages are untrusted text.
+/// Returns the next message in order of arrival, or `None` if there is none. Never waits. Messages are untrusted text.
 pub fn next() -> Option<String> {
     imports::steered()
 }

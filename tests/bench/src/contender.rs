@@ -1,8 +1,8 @@
-//! Who is measured: the native server, and Portcullis under each of its meters.
+//! The servers that are compared: the native server, and Portcullis with each of its meters.
 
 use std::fmt;
 
-/// One of the servers in a race.
+/// One of the compared servers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Contender {
     /// rmcp without a sandbox.
@@ -14,7 +14,7 @@ pub(crate) enum Contender {
 }
 
 impl Contender {
-    /// All of them, in the order of the table's columns and of each round.
+    /// All contenders, in the order of the table's columns and of each round.
     pub(crate) const ALL: [Self; 3] = [Self::Native, Self::Fuel, Self::Ticks];
 
     /// The name under which the tool of the bench plugin is exposed.

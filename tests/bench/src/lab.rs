@@ -1,4 +1,4 @@
-//! The room of one run: programs, generated files, and how servers are started in it.
+//! The environment of one run: programs, generated files, and how to start servers in it.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -12,18 +12,17 @@ use crate::contender::Contender;
 use crate::plugins::{self, Set};
 use crate::server::{Server, Transport};
 
-/// Where everything is, and how much is measured.
+/// Paths, and the amount of measuring.
 pub(crate) struct Lab {
     portcullis: PathBuf,
     native: PathBuf,
     built: PathBuf,
-    /// Configurations, copies of plugins and caches; gone at the end.
+    /// Configurations, copies of plugins and caches; deleted at the end.
     folder: TempDir,
-    /// How much is measured.
     pub(crate) effort: Effort,
 }
 
-/// Rounds and the size of one round.
+/// The number of rounds and the size of one round.
 #[derive(Clone, Copy)]
 pub(crate) struct Effort {
     pub(crate) rounds: usize,
@@ -31,7 +30,7 @@ pub(crate) struct Effort {
     pub(crate) sequential: usize,
     /// Requests of one round with many in flight.
     pub(crate) crowd: usize,
-    /// Chunks of one call.
+    /// Chunks in one call.
     pub(crate) chunks: u64,
 }
 
@@ -61,12 +60,12 @@ impl Lab {
         Server::start(self.command(contender, set, transport)?, transport).await
     }
 
-    /// How a server is started that finds the run's cache of compiled code.
+    /// Options to start a server with the run's cache of compiled code.
     pub(crate) fn command(&self, contender: Contender, set: Set, transport: Transport) -> Result<Command> {
         self.command_with_cache(contender, set, transport, &self.folder.path().join("cache"))
     }
 
-    /// How a server is started that finds no compiled code at all.
+    /// Options to start a server with an empty cache of compiled code.
     pub(crate) fn cold_command(&self, contender: Contender, set: Set, transport: Transport) -> Result<Command> {
         let cache = self.folder.path().join("cold");
         match fs::remove_dir_all(&cache) {
@@ -86,13 +85,13 @@ impl Lab {
         let mut command = if contender == Contender::Native {
             Command::new(&self.native)
         } else {
-            // A file per server: one that watches its configuration must not see another's.
+            // One file per server: a server that watches its configuration must not see another's.
             let config = self.folder.path().join(format!("{contender:?}-{set:?}.toml"));
             fs::write(&config, plugins::configuration(contender, set, &self.built, self.folder.path()))?;
             fs::create_dir_all(cache)?;
             let mut command = Command::new(&self.portcullis);
             command.arg("serve").arg("--config").arg(config).env("PORTCULLIS_CACHE", cache);
-            // A folder per server here, too: one at a time may use it.
+            // One folder per server here as well: only one server at a time may use it.
             let state = format!("state-{contender:?}-{set:?}-{transport:?}");
             command.env("PORTCULLIS_STATE", self.folder.path().join(state));
             command

@@ -1,6 +1,6 @@
-//! `bench`: Portcullis beside a native MCP server with the same tools, in one run and round by round, so that whatever
-//! else the machine does hits both. Prints absolute numbers, ratios and the targets; a missed target is a result, not a
-//! failure. Wrong answers are failures.
+//! `bench`: compares Portcullis with a native MCP server that has the same tools, in one run and round by round, so
+//! that other load on the machine affects both. Prints absolute numbers, ratios and the targets. A missed target is a
+//! result, not a failure; a wrong answer is a failure.
 
 mod client;
 mod contender;
@@ -46,7 +46,7 @@ struct Arguments {
     json: Option<PathBuf>,
 }
 
-// One thread: the client leaves the other cores to the servers.
+// One thread, so that the other cores are free for the servers.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     match run(Arguments::parse()).await {

@@ -1,4 +1,4 @@
-//! Fair comparison: the contenders take turns, round by round, and each figure is the median of its rounds.
+//! Fair comparison: the contenders take turns in each round, and each figure is the median of its rounds.
 
 use std::time::Duration;
 
@@ -8,17 +8,17 @@ use tokio::time::timeout;
 use crate::contender::Contender;
 use crate::report::{Figures, Report};
 
-/// No single measurement comes near this; a server that hangs does.
+/// Far longer than any single measurement takes; only a server that hangs reaches it.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Contenders at the start, each with what it needs to run.
+/// Contenders that started, each with what it needs to run.
 pub(crate) struct Race<S> {
     name: String,
     lanes: Vec<(Contender, S)>,
 }
 
 impl<S> Race<S> {
-    /// Prepares every contender; one that cannot be prepared is reported and left out.
+    /// Prepares every contender; one that fails to prepare is reported and left out.
     pub(crate) async fn line_up(
         name: impl Into<String>,
         contenders: &[Contender],
@@ -37,7 +37,8 @@ impl<S> Race<S> {
         Self { name, lanes }
     }
 
-    /// Runs `warm_up` unmeasured and then `rounds` measured rounds of `N` figures each; a contender that fails is out.
+    /// Runs `warm_up` unmeasured rounds and then `rounds` measured rounds of `N` figures each; a contender that fails
+    /// is left out.
     pub(crate) async fn run<const N: usize>(
         &mut self,
         report: &mut Report,
@@ -75,7 +76,7 @@ async fn patiently<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     }
 }
 
-/// The sample below which `percent` of all lie, by nearest rank; none of nothing.
+/// The sample below which `percent` of all lie, by nearest rank; none if there are no samples.
 pub(crate) fn percentile(samples: &mut [f64], percent: f64) -> Option<f64> {
     samples.sort_by(f64::total_cmp);
     let rank = (percent / 100.0 * samples.len() as f64).ceil() as usize;

@@ -1,4 +1,4 @@
-//! The plugins of a run, and configurations that name them.
+//! The plugins of a run, and the configurations that name them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,17 +8,17 @@ use toml::{Table, Value, toml};
 
 use crate::contender::Contender;
 
-/// How many plugins the larger start has.
+/// The number of plugins in the larger start.
 pub(crate) const MANY: usize = 50;
 
-/// Which plugins a server is configured with.
+/// The plugins in a server's configuration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Set {
-    /// The bench's own plugin.
+    /// The benchmark's own plugin.
     Bench,
-    /// The same, allowed to ask its client, in a server where this many calls may wait for answers.
+    /// The same plugin with permission to ask its client, in a server where this many calls may wait for answers.
     Asking(usize),
-    /// This many copies of `hello`, each with a digest of its own.
+    /// This many copies of `hello`, each with a different digest.
     Copies(usize),
     /// The planner, which calls a calendar back.
     Planner(Calendar),
@@ -27,15 +27,15 @@ pub(crate) enum Set {
 /// Where the planner's calendar is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Calendar {
-    /// On the agent's side of the same server; for whoever calls it directly, it is a plugin as well.
+    /// On the agent's side of the same server; it is also a plugin, so that clients can call it directly.
     Local,
     /// With the client.
     Client,
-    /// Nowhere: the client's model stands in.
+    /// Nowhere: the client's model answers in its place.
     Nowhere,
 }
 
-/// Writes `MANY` copies of a component that do the same and differ in their bytes.
+/// Writes `MANY` copies of a component that behave the same and differ in their bytes.
 pub(crate) fn copy_apart(component: &Path, folder: &Path) -> Result<()> {
     let bytes = fs::read(component)
         .with_context(|| format!("cannot read {}; `cargo xtask bench` builds it first", component.display()))?;
@@ -51,8 +51,8 @@ pub(crate) fn copy_name(number: usize) -> String {
     format!("copy-{number:02}")
 }
 
-/// A custom section as it stands in a component: id 0, size, name with its length, data.
-/// Every length here is below 128 and therefore one byte of LEB128.
+/// A custom section as encoded in a component: id 0, size, name with its length, data. Every length here is below 128
+/// and therefore one byte of LEB128.
 fn custom_section(name: &str, data: &[u8]) -> Vec<u8> {
     let length = |bytes: usize| u8::try_from(bytes).ok().filter(|&length| length < 128).unwrap_or(127);
     let mut section = vec![0, length(1 + name.len() + data.len()), length(name.len())];
@@ -61,7 +61,7 @@ fn custom_section(name: &str, data: &[u8]) -> Vec<u8> {
     section
 }
 
-/// The calendar's tool, for whoever stands in.
+/// The description of the calendar's tool, for the side that answers in its place.
 pub(crate) const DESCRIBED: &str = r#"[{
     "name": "calendar.free_slots", "description": "Free hours of one day.",
     "inputSchema": { "type": "object", "properties": { "day": { "type": "string" } }, "required": ["day"] },

@@ -1,4 +1,4 @@
-//! What the kernel knows of processes: memory, CPU time, load.
+//! Process statistics from the kernel: memory, CPU time, load.
 
 use std::fs;
 use std::time::Duration;
@@ -28,7 +28,7 @@ pub(crate) struct Resident {
     pub(crate) stacks: f64,
 }
 
-/// The size of a stack in KiB, as `host/src/engine/profile.rs` has it.
+/// The size of a stack in KiB, as `host/crates/runtime/src/engine/profile.rs` has it.
 const STACK: u64 = 2048;
 
 pub(crate) fn resident(pid: u32) -> Result<Resident> {
@@ -39,7 +39,7 @@ pub(crate) fn resident(pid: u32) -> Result<Resident> {
 
 fn parse_resident(maps: &str) -> Option<Resident> {
     let mut found = Resident { total: 0.0, guests: 0.0, stacks: 0.0 };
-    // Mappings that lie next to one another: where the last ends, what is resident, whether an image is among them.
+    // Adjacent mappings: where the last one ends, what is resident, whether an image is among them.
     let (mut end, mut run, mut image) = (0, 0.0, false);
     let (mut stack, mut writable) = (false, false);
     for line in maps.lines() {
@@ -68,7 +68,7 @@ fn parse_resident(maps: &str) -> Option<Resident> {
     Some(found)
 }
 
-/// CPU time of this program's only busy thread. Zero where the kernel keeps no scheduler statistics.
+/// CPU time of this program's only busy thread. Zero if the kernel has no scheduler statistics.
 pub(crate) fn own_cpu_time() -> Duration {
     let text = fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
     Duration::from_nanos(text.split(' ').next().and_then(|field| field.parse().ok()).unwrap_or(0))

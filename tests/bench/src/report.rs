@@ -1,14 +1,14 @@
-//! What was measured, and what it was to be.
+//! Measured figures and their targets.
 
 use serde::Serialize;
 
 use crate::contender::Contender;
 use crate::procfs;
 
-/// One figure per contender; none where it does not exist or failed.
+/// One figure per contender; none where it does not apply or failed.
 pub(crate) type Figures = [Option<f64>; Contender::ALL.len()];
 
-/// Everything one run found out.
+/// All results of one run.
 #[derive(Serialize)]
 pub(crate) struct Report {
     pub(crate) cores: usize,
@@ -28,7 +28,7 @@ pub(crate) struct Row {
     pub(crate) section: String,
     pub(crate) what: String,
     pub(crate) unit: Unit,
-    /// One per column.
+    /// One figure per column.
     pub(crate) figures: Figures,
     pub(crate) target: Option<Target>,
 }
@@ -41,11 +41,11 @@ pub(crate) enum Unit {
     PerSecond,
     Mebibytes,
     Kibibytes,
-    /// As often as something else.
+    /// The ratio to another figure.
     Times,
 }
 
-/// What a row should show.
+/// The target of a row.
 #[derive(Serialize, Clone, Copy)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Target {
@@ -81,7 +81,7 @@ impl Report {
 }
 
 impl Row {
-    /// A column's figure in terms of the native one.
+    /// A column's figure divided by the native one.
     pub(crate) fn ratio(&self, column: usize) -> Option<f64> {
         match (self.figures[column], self.figures[Contender::Native as usize]) {
             (Some(figure), Some(native)) if column != Contender::Native as usize && native > 0.0 => {
@@ -91,7 +91,7 @@ impl Row {
         }
     }
 
-    /// Whether a column reaches the target; none where there is nothing to judge.
+    /// Whether a column reaches the target; none if there is nothing to judge.
     pub(crate) fn met(&self, column: usize) -> Option<bool> {
         if column == Contender::Native as usize {
             return None;

@@ -1,4 +1,4 @@
-//! A server process: started, talked to, ended.
+//! A server process: starting it, connecting to it, stopping it.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -17,7 +17,7 @@ use crate::client::{Client, HttpClient, StdioClient};
 /// Lines of a server's log that an error message quotes.
 const QUOTED_LINES: usize = 8;
 
-/// How requests reach a server.
+/// The transport to a server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Transport {
     Stdio,
@@ -90,7 +90,7 @@ impl Server {
         self.child.id().with_context(|| format!("the server has ended{}", self.log.quote()))
     }
 
-    /// Ends the process and waits until it is gone, so that it does not disturb the next measurement.
+    /// Kills the process and waits until it has exited, so that it does not disturb the next measurement.
     pub(crate) async fn stop(mut self) -> Result<()> {
         self.child.kill().await.context("cannot stop the server")
     }
@@ -102,7 +102,7 @@ impl Server {
 }
 
 impl Log {
-    /// Reads to the end: a server whose stderr nobody reads would stop at a full pipe.
+    /// Reads until the end: a server whose stderr is not read would block at a full pipe.
     async fn follow(self, stderr: ChildStderr, found: oneshot::Sender<SocketAddr>) {
         let mut found = Some(found);
         let mut lines = BufReader::new(stderr).lines();
@@ -110,7 +110,7 @@ impl Log {
             if let Some(address) = listening_address(&line)
                 && let Some(found) = found.take()
             {
-                // Nobody waits for the address any more when the start was given up.
+                // The receiver is gone when the start was abandoned.
                 let _ = found.send(address);
             }
             let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! The report for a reader at a terminal.
+//! The report for a terminal.
 
 use std::io::{self, Write};
 
@@ -12,7 +12,7 @@ const DIM: Style = Style::new().dimmed();
 const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Red.on_default();
 
-/// Widths of the columns: what is measured, a figure, its ratio with the mark.
+/// Widths of the columns: the measured quantity, a figure, its ratio with the mark.
 const WHAT: usize = 31;
 const FIGURE: usize = 12;
 const RATIO: usize = 9;
@@ -78,7 +78,7 @@ fn wanted(target: Target, unit: Unit) -> String {
     }
 }
 
-/// Three or four digits that matter, with their unit.
+/// A figure with three or four significant digits and its unit.
 fn amount(figure: f64, unit: Unit) -> String {
     match unit {
         Unit::Microseconds => format!("{} µs", number(figure)),

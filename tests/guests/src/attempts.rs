@@ -1,8 +1,8 @@
-//! Trying many ways to do what must not be done.
+//! Runs and records many attempts at forbidden actions.
 
 use crate::{Outcome, failed, raw};
 
-/// What was tried, and how it went.
+/// The attempts and their outcomes.
 #[derive(Default)]
 pub struct Attempts {
     succeeded: Vec<String>,
@@ -10,7 +10,7 @@ pub struct Attempts {
 }
 
 impl Attempts {
-    /// Notes one attempt.
+    /// Records one attempt.
     pub fn note<T: std::fmt::Debug, E: std::fmt::Display>(&mut self, what: &str, outcome: Result<T, E>) {
         match outcome {
             Ok(value) => self.succeeded.push(format!("{what} gave {value:?}")),
@@ -18,7 +18,7 @@ impl Attempts {
         }
     }
 
-    /// Tries to read a file in every way there is.
+    /// Tries to read a file in every possible way.
     pub fn read(&mut self, path: &str) {
         self.note(path, std::fs::read_to_string(path));
         let inside = path.strip_prefix("/work/").unwrap_or(path);
@@ -26,7 +26,7 @@ impl Attempts {
         self.note(&format!("{inside} (not followed)"), raw::read(inside, false));
     }
 
-    /// Tries to list a directory in every way there is.
+    /// Tries to list a directory in every possible way.
     pub fn list(&mut self, path: &str) {
         self.note(path, std::fs::read_dir(path).map(Iterator::count));
         let inside = path.strip_prefix("/work/").unwrap_or(path);
@@ -34,7 +34,7 @@ impl Attempts {
         self.note(&format!("{inside} (not followed)"), raw::list(inside, false));
     }
 
-    /// A result when anything succeeded, else the tool's failure.
+    /// A result if any attempt succeeded, otherwise the tool's failure.
     pub fn outcome(self) -> Outcome {
         if self.succeeded.is_empty() {
             return Err(failed(format!("all refused: {}", self.refused.join("; "))));

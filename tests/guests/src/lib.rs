@@ -1,4 +1,4 @@
-//! What every misbehaving guest shares: the bindings, straight from the WIT as an author without our SDK would make
+//! Shared code of all misbehaving guests: bindings made directly from the WIT, as an author without our SDK would make
 //! them, and a macro that turns one function into a plugin with one tool, `run`.
 
 /// Generated from `wit/v0.1`.
@@ -28,31 +28,31 @@ pub use attempts::Attempts;
 pub use outcome::{agent_failure, answered, failed, structured, text};
 pub use wasip2;
 
-/// What a tool answers.
+/// The result of a tool call.
 pub type Outcome = Result<ToolResult, ToolError>;
 
 /// The arguments that every `run` takes.
 #[derive(Debug, Default)]
 pub struct Args {
-    /// How many; its meaning is the guest's.
+    /// A number; each guest defines its meaning.
     pub n: Option<u64>,
-    /// Where; its meaning is the guest's.
+    /// A path; each guest defines its meaning.
     pub path: Option<String>,
 }
 
 impl Args {
-    /// Reads them. The host has checked them against the schema, so what is missing was not given.
+    /// Parses the arguments. The host has checked them against the schema, so a missing value was not given.
     pub fn parse(arguments: &str) -> Self {
         let given: serde_json::Value = serde_json::from_str(arguments).unwrap_or_default();
         Self { n: given["n"].as_u64(), path: given["path"].as_str().map(str::to_owned) }
     }
 
-    /// `n`, or what the guest does by itself.
+    /// `n`, or the guest's default.
     pub fn n_or(&self, default: u64) -> u64 {
         self.n.unwrap_or(default)
     }
 
-    /// `path`, or what the guest does by itself.
+    /// `path`, or the guest's default.
     pub fn path_or(&self, default: &str) -> String {
         self.path.clone().unwrap_or_else(|| default.to_owned())
     }
@@ -78,8 +78,8 @@ pub fn tool(name: &str, output_schema: Option<&str>) -> Tool {
     }
 }
 
-/// Makes a plugin of one function: `guest! { fn run(args) -> Outcome { ... } }`. With `list = EXPR;` in front, EXPR is
-/// what `list-tools` answers instead of the one tool `run`.
+/// Makes a plugin from one function: `guest! { fn run(args) -> Outcome { ... } }`. With `list = EXPR;` in front,
+/// `list-tools` returns EXPR instead of the one tool `run`.
 #[macro_export]
 macro_rules! guest {
     (fn run($args:ident) $body:block) => {

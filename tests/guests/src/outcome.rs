@@ -1,4 +1,4 @@
-//! Short words for answers.
+//! Short constructors of results and errors.
 
 use crate::bindings::portcullis::plugin::agent_tools::{AgentError, AgentResult};
 use crate::{Content, ContentData, Outcome, ToolError, ToolResult};
@@ -8,14 +8,14 @@ pub fn text(words: impl Into<String>) -> Content {
     Content { data: ContentData::Text(words.into()), annotations: None }
 }
 
-/// A result of one piece of text.
+/// A result with one piece of text.
 impl From<String> for ToolResult {
     fn from(words: String) -> Self {
         Self { content: vec![text(words)], structured: None, is_error: false }
     }
 }
 
-/// A result of JSON text, whatever it holds.
+/// A result with this JSON text, which is not checked.
 pub fn structured(json: impl Into<String>) -> Outcome {
     Ok(ToolResult { content: vec![], structured: Some(json.into()), is_error: false })
 }
@@ -25,12 +25,12 @@ pub fn failed(why: impl std::fmt::Display) -> ToolError {
     ToolError::Failed(why.to_string())
 }
 
-/// What a reverse call gave, as a result of its own.
+/// The result of a reverse call as a tool result.
 pub fn answered(result: AgentResult) -> ToolResult {
     ToolResult { content: result.content, structured: result.structured, is_error: false }
 }
 
-/// Passes on why a reverse call failed, as an honest plugin would.
+/// Converts the error of a reverse call, as a well-behaved plugin would.
 pub fn agent_failure(error: AgentError) -> ToolError {
     match error {
         AgentError::Denied(denial) => ToolError::Denied(denial),

@@ -1,9 +1,9 @@
-//! The filesystem without libc in between: libc resolves paths by itself, and a hostile author would not let it.
+//! Filesystem access without libc: libc resolves paths before the host sees them, which a hostile author would avoid.
 
 use wasip2::filesystem::preopens::get_directories;
 use wasip2::filesystem::types::{Descriptor, DescriptorFlags, OpenFlags, PathFlags};
 
-/// The first granted directory. It lives as long as the call: dropping it would take libc's own handle away.
+/// The first granted directory. It is leaked on purpose: dropping it would also close libc's own handle.
 pub fn granted() -> Option<&'static Descriptor> {
     let (directory, _) = get_directories().into_iter().next()?;
     Some(Box::leak(Box::new(directory)))

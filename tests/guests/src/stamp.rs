@@ -1,6 +1,6 @@
-//! Custom sections, as the SDK would stamp them.
+//! Custom sections, as the SDK would embed them.
 
-/// Stamps the manifest: `manifest!(r#"{"name": ...}"#)`.
+/// Embeds the manifest: `manifest!(r#"{"name": ...}"#)`.
 #[macro_export]
 macro_rules! manifest {
     ($json:literal) => {
@@ -8,7 +8,7 @@ macro_rules! manifest {
     };
 }
 
-/// Stamps any section with any text.
+/// Embeds any custom section with any text.
 #[macro_export]
 macro_rules! stamp {
     ($section:literal, $text:literal) => {

@@ -1,4 +1,4 @@
-//! A browser of sorts: keeps cookies, submits forms, and goes where it is sent, one step at a time.
+//! A minimal browser: keeps cookies, submits forms, and follows redirects one step at a time.
 
 use crate::http::{Response, request_at};
 use std::collections::BTreeMap;
@@ -8,15 +8,15 @@ use url::Url;
 #[derive(Default)]
 pub struct Browser {
     cookies: BTreeMap<String, String>,
-    /// Sent with every request, as a proxy would that knows the person.
+    /// Headers sent with every request, as by a proxy that authenticates the person.
     pub headers: Vec<(String, String)>,
 }
 
-/// Where a step led.
+/// The response to a step.
 pub struct Arrived {
     /// Such as 200.
     pub status: u16,
-    /// Where it is sent next.
+    /// The target of a redirect.
     pub location: Option<Url>,
     /// Headers and body.
     pub text: String,
@@ -34,7 +34,7 @@ impl Browser {
         self.step("POST", url, &form)
     }
 
-    /// Forgets everything.
+    /// Forgets all cookies.
     pub fn forget(&mut self) {
         self.cookies.clear();
     }
@@ -42,7 +42,7 @@ impl Browser {
     fn step(&mut self, method: &str, url: &Url, form: &str) -> Arrived {
         let address = url.socket_addrs(|| None).expect("an address of this machine")[0];
         let target = url.query().map_or(url.path().to_owned(), |query| format!("{}?{query}", url.path()));
-        // Cookies know no ports.
+        // Cookies do not depend on the port.
         let cookies: Vec<_> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let (cookies, origin) = (cookies.join("; "), url.origin().ascii_serialization());
         let mut headers = vec![("Accept", "text/html")];

@@ -1,4 +1,4 @@
-//! Bundles: a signature with the statement that it signs, its certificate or key, and its entries of a log.
+//! Sigstore bundles: a signature with its statement, its certificate or key, and its log entries.
 
 use crate::x509::Key;
 use base64::Engine;
@@ -16,21 +16,21 @@ pub(crate) fn statement(bytes: &[u8], kind: &str) -> String {
         .to_string()
 }
 
-/// Kind, version and body of an entry of a log.
+/// Kind, version and body of a log entry.
 type Entry = (&'static str, &'static str, Value);
 
-/// By what a signature is checked, as logs keep it.
+/// The key or certificate that verifies a signature, as logs store it.
 pub(crate) struct Verifier {
-    /// In the first version of the log.
+    /// For the first version of the log.
     pub(crate) pem: String,
-    /// In the second.
+    /// For the second version.
     pub(crate) raw: Value,
 }
 
 impl Verifier {
-    /// A signed statement, and what the log has of it.
+    /// A signed statement and its log entry.
     pub(crate) fn stated(&self, key: &Key, statement: &str, version: u8) -> (Value, Entry) {
-        // What is signed is the payload with its type and both their lengths before it (DSSE).
+        // The signature covers the payload, preceded by its type and the lengths of both (DSSE).
         let framed = format!("DSSEv1 {} {IN_TOTO} {} {statement}", IN_TOTO.len(), statement.len());
         let signature = key.sign(framed.as_bytes());
         let signatures = json!([{"sig": STANDARD.encode(&signature), "keyid": ""}]);
@@ -54,7 +54,7 @@ impl Verifier {
         (json!({"dsseEnvelope": envelope}), entry)
     }
 
-    /// What a log has of a signature over these bytes.
+    /// The log entry of a signature over these bytes.
     pub(crate) fn hashed(&self, bytes: &[u8], signature: &[u8], version: u8) -> Entry {
         let (digest, content) = (Sha256::digest(bytes), STANDARD.encode(signature));
         let (at, spec) = match version {
@@ -75,7 +75,7 @@ impl Verifier {
         ("hashedrekord", at, json!({"apiVersion": at, "kind": "hashedrekord", "spec": spec}))
     }
 
-    /// All of it together.
+    /// The whole bundle.
     pub(crate) fn bundle(mut material: Value, content: Value, entries: Vec<Value>) -> Value {
         material["tlogEntries"] = json!(entries);
         let mut bundle = json!({

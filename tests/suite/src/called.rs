@@ -1,4 +1,4 @@
-//! What came back for a request, with everything that was sent on the way.
+//! The answer to a request, with the notifications that were sent before it.
 
 use serde_json::Value;
 use std::time::{Duration, Instant};
@@ -10,14 +10,14 @@ pub struct Answer {
     pub message: Value,
     /// Notifications that arrived between request and answer, with their times.
     pub notifications: Vec<(Instant, Value)>,
-    /// When the request went out.
+    /// When the request was sent.
     pub sent: Instant,
-    /// When the answer came.
+    /// When the answer arrived.
     pub answered: Instant,
 }
 
 impl Answer {
-    /// The result; a JSON-RPC error fails the test.
+    /// The result. A JSON-RPC error fails the test.
     pub fn result(&self) -> &Value {
         assert!(self.message.get("error").is_none(), "an error instead of a result: {}", self.message);
         &self.message["result"]
@@ -53,7 +53,7 @@ impl Called {
         self.0.result()
     }
 
-    /// Whether it is an error, of the tool's or the host's.
+    /// Whether it is an error of the tool or the host.
     pub fn is_error(&self) -> bool {
         self.result()["isError"] == true
     }
@@ -64,13 +64,13 @@ impl Called {
         content.iter().filter_map(|piece| piece["text"].as_str()).collect::<Vec<_>>().join("\n")
     }
 
-    /// The text of a result that is no error.
+    /// The text of the result, which must not be an error.
     pub fn good(&self) -> String {
         assert!(!self.is_error(), "an error: {}", self.result());
         self.text()
     }
 
-    /// What the host says of why it stopped or refused the call.
+    /// The host's reason why it stopped or refused the call.
     pub fn error(&self) -> &Value {
         let error = &self.result()["_meta"]["dev.portcullis/error"];
         assert!(self.is_error() && error.is_object(), "not stopped by the host: {}", self.result());
@@ -78,12 +78,12 @@ impl Called {
         error
     }
 
-    /// The kind of that.
+    /// The error code of [`Self::error`].
     pub fn code(&self) -> &str {
         self.error()["code"].as_str().unwrap_or_else(|| panic!("no code: {}", self.result()))
     }
 
-    /// A number of that.
+    /// A number in [`Self::error`].
     pub fn number(&self, key: &str) -> u64 {
         self.error()[key]
             .as_f64()
@@ -91,7 +91,7 @@ impl Called {
             .unwrap_or_else(|| panic!("no number `{key}` in {}", self.error()))
     }
 
-    /// What the call cost.
+    /// The resources that the call used.
     pub fn usage(&self) -> &Value {
         let usage = &self.result()["_meta"]["dev.portcullis/usage"];
         assert!(usage.is_object(), "no usage: {}", self.result());
@@ -105,14 +105,14 @@ impl Called {
         chunks
     }
 
-    /// The marks that the chunks are over.
+    /// The chunks that mark the end of the stream.
     pub fn ends(&self) -> Vec<&Value> {
         let mut ends = self.0.notified(Self::CHUNK);
         ends.retain(|chunk| chunk["final"] == true);
         ends
     }
 
-    /// What the result says of its chunks.
+    /// The result's summary of its chunks.
     pub fn stream(&self) -> &Value {
         &self.result()["_meta"]["dev.portcullis/stream"]
     }
@@ -122,7 +122,7 @@ impl Called {
         self.0.notified("notifications/progress")
     }
 
-    /// The result without what differs from call to call.
+    /// The result without the values that differ between calls.
     pub fn substance(&self) -> Value {
         let mut result = self.result().clone();
         if let Some(fields) = result.as_object_mut() {

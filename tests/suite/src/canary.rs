@@ -1,5 +1,5 @@
-//! Secrets that nobody may tell: values that occur nowhere by chance, put where secrets are, and looked for afterwards in
-//! everything that was said, written and kept.
+//! Canary secrets: random values that tests put where secrets are, and then search for in all output, messages and
+//! files.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
@@ -17,12 +17,12 @@ pub struct Canaries {
 
 struct Canary {
     place: String,
-    /// The value as it is, and in the forms in which it could be told by accident.
+    /// The value itself, and the encodings in which it could leak by accident.
     forms: Vec<Vec<u8>>,
 }
 
 impl Canaries {
-    /// None yet.
+    /// An empty set.
     pub fn new() -> Self {
         Self::default()
     }
@@ -36,13 +36,13 @@ impl Canaries {
         value
     }
 
-    /// A secret that somebody else made, such as an API key; at least six bytes.
+    /// Adds an existing secret, such as an API key, of at least six bytes.
     pub fn keep(&mut self, place: &str, value: &str) {
         assert!(value.len() >= 6, "{value:?} may well stand somewhere by chance");
         let (bytes, hex) = (value.as_bytes(), |byte: &u8| format!("{byte:02x}"));
         let texts = [
             value.to_owned(),
-            // Without the last group, which depends on what comes after the value.
+            // Without the last group, which depends on the bytes after the value.
             STANDARD_NO_PAD.encode(&bytes[..bytes.len() / 3 * 3]),
             URL_SAFE_NO_PAD.encode(&bytes[..bytes.len() / 3 * 3]),
             bytes.iter().map(hex).collect(),
@@ -51,14 +51,14 @@ impl Canaries {
         self.kept.push(Canary { place: place.to_owned(), forms: texts.map(String::into_bytes).into() });
     }
 
-    /// How many there are.
+    /// The number of secrets.
     pub fn number(&self) -> usize {
         self.kept.len()
     }
 
-    /// Every secret that is found in bytes: "PLACE in WHERE".
+    /// Every secret that occurs in these bytes, as "PLACE in WHERE".
     pub fn in_bytes(&self, place: &str, bytes: &[u8]) -> Vec<String> {
-        // One pass for all: most pairs of bytes begin none of them.
+        // One pass searches for all secrets: most pairs of bytes are the start of none.
         let mut begins = vec![false; 1 << 16];
         let pair = |first: u8, second: u8| usize::from(first) << 8 | usize::from(second);
         for form in self.kept.iter().flat_map(|canary| &canary.forms) {
@@ -76,8 +76,8 @@ impl Canaries {
         found.into_iter().collect()
     }
 
-    /// Every secret that is found in a file below a folder, or in its name. `holds` says which files are there to hold
-    /// secrets. Gives the number of files and what was found.
+    /// Every secret that occurs in a file below a folder or in its name. `holds` selects the files that may hold
+    /// secrets. Returns the number of files and the secrets found.
     pub fn in_folder(&self, folder: &Path, holds: &dyn Fn(&Path) -> bool) -> (usize, Vec<String>) {
         let (mut files, mut found, mut pending) = (0, vec![], vec![folder.to_owned()]);
         while let Some(path) = pending.pop() {
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_is_found_in_every_form_and_nowhere_else() {
+    fn a_secret_is_found_in_every_encoded_form() {
         let mut canaries = Canaries::new();
         let value = canaries.put("a test");
         let backwards: String = value.chars().rev().collect();

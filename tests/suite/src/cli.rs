@@ -1,4 +1,4 @@
-//! The program as a command that ends.
+//! Runs the program as a command that ends.
 
 use crate::home::Home;
 use crate::{PATIENCE, paths};
@@ -6,31 +6,31 @@ use std::io::Read;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What a command did.
+/// The outcome of a command.
 #[derive(Debug)]
 pub struct Ran {
-    /// Its exit status; none when a signal ended it.
+    /// The exit status; `None` if a signal ended it.
     pub status: Option<i32>,
-    /// What it printed.
+    /// The standard output.
     pub stdout: String,
-    /// What it logged or complained about.
+    /// The standard error: log and error messages.
     pub stderr: String,
-    /// How long it took.
+    /// The elapsed time.
     pub took: Duration,
 }
 
 impl Ran {
-    /// What it printed, when it succeeded.
+    /// The standard output of a command that must succeed.
     pub fn good(&self) -> &str {
         assert_eq!(self.status, Some(0), "it failed: {self:?}");
         &self.stdout
     }
 
-    /// What it complained about, when it failed as a command should: with status 1 and without a panic.
+    /// The standard error of a command that must fail with status 1 and without a panic.
     pub fn refused(&self) -> &str {
         assert_eq!(self.status, Some(1), "it was to fail with status 1: {self:?}");
         assert!(!self.stderr.trim().is_empty(), "it failed without a word");
-        // A guest may have panicked, and its words are in the log; code of ours has other paths.
+        // A guest may have panicked, and its message is in the log; panics of the host have other paths.
         let ours = ["panicked at host/", "panicked at /"].iter().any(|place| self.stderr.contains(place));
         assert!(!ours, "it panicked: {}", self.stderr);
         &self.stderr
@@ -49,7 +49,7 @@ pub fn portcullis_with(home: &Home, variable: (&str, &str), arguments: &[&str]) 
     command_of(command, home, arguments)
 }
 
-/// The same for what computes for long: whoever measures time beside it comes first.
+/// The same at low priority, for long computations: concurrent tests that measure time come first.
 pub fn patiently(home: &Home, arguments: &[&str]) -> Ran {
     let mut nice = Command::new("nice");
     nice.args(["-n", "19"]).arg(paths::binary());

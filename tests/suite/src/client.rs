@@ -1,4 +1,4 @@
-//! A client over stdio, plain enough to do what real clients never would.
+//! A client over stdio, simple enough to do what real clients never do.
 
 use crate::called::{Answer, Called};
 use crate::{PATIENCE, Server};
@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::time::Instant;
 
-/// The two ways to speak MCP.
+/// The two eras of MCP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Era {
-    /// 2025-11-25: a handshake first.
+    /// 2025-11-25, which starts with a handshake.
     Legacy,
-    /// 2026-07-28: every request says it all.
+    /// 2026-07-28, where every request is self-contained.
     Modern,
 }
 
@@ -23,7 +23,7 @@ impl Era {
 /// The extension for chunks.
 pub const EXTENSION: &str = "dev.portcullis/partial-results";
 
-/// Speaks to one server.
+/// A client of one server.
 pub struct Client {
     /// The server, for its log, memory and home.
     pub server: Server,
@@ -31,9 +31,10 @@ pub struct Client {
     extension: bool,
     /// Whether calls ask for progress. Their token is the request's id.
     pub progress: bool,
-    /// What it declares besides the extension, such as `{"roots": {}}`. A legacy client has declared it at the handshake.
+    /// Capabilities besides the extension, such as `{"roots": {}}`. A legacy client declares them in the handshake.
     pub abilities: Value,
-    /// Answers the server's requests, which only legacy clients get: method and params in, result out, or `{"error": ...}`.
+    /// Answers the server's requests, which only legacy clients get: from method and params to the result or
+    /// `{"error": ...}`.
     pub answering: Option<fn(&str, &Value) -> Value>,
     next: u64,
     answers: HashMap<u64, (Instant, Value)>,
@@ -41,17 +42,17 @@ pub struct Client {
 }
 
 impl Client {
-    /// A modern client that wants neither chunks nor progress, of a server with this configuration.
+    /// A modern client without chunks and progress, of a new server with this configuration.
     pub fn of(config: &str) -> Self {
         Self::new(Server::start(config), Era::Modern, false)
     }
 
-    /// The same, of a server that was started before.
+    /// The same, of a running server.
     pub fn of_server(server: Server) -> Self {
         Self::new(server, Era::Modern, false)
     }
 
-    /// Makes the handshake if the era has one.
+    /// Connects to a server, with a handshake if the era has one.
     pub fn new(server: Server, era: Era, extension: bool) -> Self {
         Self::able(server, era, extension, json!({}))
     }
@@ -75,12 +76,12 @@ impl Client {
         client
     }
 
-    /// How it speaks.
+    /// The era of the client.
     pub fn era(&self) -> Era {
         self.era
     }
 
-    /// Sends a request and says its id. `_meta` is added.
+    /// Sends a request, with `_meta` added, and returns its id.
     pub fn begin(&mut self, method: &str, mut params: Value) -> u64 {
         let id = self.next;
         self.next += 1;
@@ -151,7 +152,7 @@ impl Client {
         }
     }
 
-    /// A notification, or a request of the server's.
+    /// Records a notification, or answers a request of the server.
     fn note(&mut self, at: Instant, message: Value) {
         if let (Some(answering), Some(method)) = (self.answering, message["method"].as_str())
             && message.get("id").is_some()
@@ -174,7 +175,7 @@ impl Client {
         declared
     }
 
-    /// Whether an answer has arrived by now.
+    /// Whether an answer has arrived.
     pub fn is_answered(&mut self, id: u64) -> bool {
         while let Some((at, message)) = self.server.receive(std::time::Duration::ZERO) {
             match message["id"].as_u64() {
@@ -205,7 +206,7 @@ impl Client {
         self.notifications.remove(0).1
     }
 
-    /// What comes first: the next notification, or the answer to this request.
+    /// The next notification or the answer to this request, whichever comes first.
     pub fn notified_or_answered(&mut self, id: u64) -> Value {
         let first = crate::eventually(PATIENCE, || {
             if self.is_answered(id) {
@@ -233,7 +234,7 @@ impl Client {
         self.call(&format!("{guest}__run"), arguments)
     }
 
-    /// Tells the server to stop a request.
+    /// Cancels a request.
     pub fn cancel(&mut self, id: u64) {
         let params = json!({"requestId": id, "reason": "the suite wants it"});
         self.server.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}));
@@ -245,14 +246,14 @@ impl Client {
         answer.result()["tools"].as_array().cloned().unwrap_or_else(|| panic!("no tools: {}", answer.message))
     }
 
-    /// The server answers and the good guest `echo` works.
+    /// Asserts that the server answers and the guest `echo` works.
     pub fn check_alive(&mut self) {
         let said = self.run("echo", json!({"n": 7, "path": "still here"}));
         assert!(said.good().contains("still here"), "{}", said.result());
     }
 }
 
-/// What a modern request says of its sender.
+/// The `_meta` of a modern request.
 pub fn modern_meta(extension: bool) -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -10,22 +10,22 @@ pub fn plugin(name: &str, settings: &str) -> String {
     plugin_from(name, &paths::guest(name), settings)
 }
 
-/// A plugin made of any component.
+/// A plugin from any component.
 pub fn plugin_from(name: &str, source: &Path, settings: &str) -> String {
     table("plugins", name, source, settings)
 }
 
-/// An agent-side tool made of a guest.
+/// An agent-side tool from a guest.
 pub fn agent(name: &str, guest: &str, settings: &str) -> String {
     agent_from(name, &paths::guest(guest), settings)
 }
 
-/// An agent-side tool made of any component.
+/// An agent-side tool from any component.
 pub fn agent_from(name: &str, source: &Path, settings: &str) -> String {
     table("agent", name, source, settings)
 }
 
-/// A component with a manifest put in, for what is known only when the test runs.
+/// Adds a manifest to a component, for values that are known only when the test runs.
 pub fn with_manifest(mut component: Vec<u8>, manifest: &Value) -> Vec<u8> {
     let name = "portcullis:manifest";
     let mut section = vec![u8::try_from(name.len()).expect("a short name")];

@@ -1,4 +1,4 @@
-//! Signatures as cosign makes them with a pair of keys: bundles, logged or not, and the form from before there were bundles.
+//! Signatures as cosign makes them with a key pair: bundles, with or without a log entry, and the older format.
 
 use crate::bundle::{Verifier, statement};
 use crate::sigstore::Sigstore;
@@ -8,9 +8,9 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-/// A statement that somebody signed something.
+/// The type of cosign's signature statement.
 pub const SIGNED: &str = "https://sigstore.dev/cosign/sign/v1";
-/// The text that is signed in the older form.
+/// The media type of the payload that is signed in the older format.
 pub const SIMPLE: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
 
 /// A pair of keys.
@@ -28,7 +28,7 @@ impl Cosign {
         pem("PUBLIC KEY", &self.0.public())
     }
 
-    /// What the program calls it.
+    /// How the program names the key.
     pub fn named(&self) -> String {
         format!("cosign:{}", crate::registry::sha256(&self.0.public()))
     }
@@ -41,8 +41,8 @@ impl Cosign {
         json!({"publicKey": {"hint": STANDARD.encode(self.0.id())}})
     }
 
-    /// A bundle with a statement of this type about these bytes; in the log, if there is one, as its first or second version
-    /// has it.
+    /// A bundle with a statement of this type about these bytes. With a log, it has an entry of the log's first or
+    /// second version.
     pub fn state(&self, bytes: &[u8], kind: &str, log: Option<(&Sigstore, u8)>) -> Value {
         let version = log.map_or(1, |(_, version)| version);
         let (content, (entry, at, body)) = self.verifier().stated(&self.0, &statement(bytes, kind), version);
@@ -62,13 +62,13 @@ impl Cosign {
         Verifier::bundle(self.material(), content, entries.into_iter().collect())
     }
 
-    /// A signature of the older form: over this text, in base64.
+    /// A signature in the older format: over this text, in base64.
     pub fn simple(&self, payload: &[u8]) -> String {
         STANDARD.encode(self.0.sign(payload))
     }
 }
 
-/// What is signed in the older form about the manifest of this digest.
+/// The payload that is signed in the older format for the manifest of this digest.
 pub fn payload(digest: &str) -> Value {
     json!({
         "critical": {

@@ -9,18 +9,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use syn::visit::Visit;
 
-/// Entries of one folder that import one another in a ring, with the imports that tie them.
+/// Entries of one folder that form an import cycle, with the imports of the cycle.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Cycle {
     /// The folder, below the crate's `src`.
     pub folder: String,
-    /// Its entries in the ring: files and folders.
+    /// The entries of the cycle: files and folders.
     pub entries: Vec<String>,
-    /// Imports from file to file that go from one of these entries to another.
+    /// The imports between these entries, from file to file.
     pub imports: Vec<String>,
 }
 
-/// All cycles of the crate whose root module is this file.
+/// All import cycles of the crate whose root module is this file.
 pub fn cycles(root: &Path) -> Vec<Cycle> {
     let mut source = Crate::default();
     source.read(root, Vec::new(), &root.with_file_name(""));
@@ -35,14 +35,14 @@ pub fn cycles(root: &Path) -> Vec<Cycle> {
     folders.into_iter().flat_map(|folder| in_folder(folder, &edges)).collect()
 }
 
-/// A file's path below the crate's source, a module's own file as `mod.rs` of its folder.
+/// A file's path below the crate's source folder; `x.rs` of a folder `x` is shown as `x/mod.rs`.
 fn place(base: &Path, file: &Path) -> String {
     let own = file.with_extension("");
     let file = if own.is_dir() { own.join("mod.rs") } else { file.to_owned() };
     file.strip_prefix(base).unwrap_or(&file).display().to_string()
 }
 
-/// The deepest folder that has both.
+/// The deepest common folder of two files.
 fn common<'a>(from: &'a str, to: &str) -> Option<&'a str> {
     let shared =
         from.split('/').zip(to.split('/')).take_while(|(a, b)| a == b).map(|(a, _)| a.len() + 1).sum::<usize>();
@@ -93,14 +93,14 @@ fn in_folder(folder: &str, edges: &BTreeSet<(String, String, String)>) -> Vec<Cy
     rings.into_iter().map(|ring| Cycle { folder: folder.to_owned(), imports: ties(&ring), entries: ring }).collect()
 }
 
-/// One module: its file, its items, what it imports.
+/// One module: its file, its items, and its imports.
 #[derive(Default)]
 struct Module {
     file: PathBuf,
     items: BTreeSet<String>,
-    /// Names that a `use` brings, with their paths; `*` for all of a module.
+    /// Names that `use` imports, with their paths; `*` for all names of a module.
     uses: Vec<(String, Vec<String>)>,
-    /// Every path that stands in code or in a private `use`.
+    /// Every path in code or in a private `use`.
     paths: BTreeSet<Vec<String>>,
 }
 
@@ -109,7 +109,7 @@ struct Module {
 struct Crate(BTreeMap<Vec<String>, Module>);
 
 impl Crate {
-    /// Reads a module's file and the files of its children. `folder` is where those lie.
+    /// Reads a module's file and the files of its children, which lie in `folder`.
     fn read(&mut self, file: &Path, path: Vec<String>, folder: &Path) {
         let text = fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         let parsed = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
@@ -154,7 +154,7 @@ impl Crate {
         self.0.insert(path, module);
     }
 
-    /// From file to file, with the name that is taken.
+    /// The imports from file to file, with the imported name.
     fn imports(&self) -> Vec<(PathBuf, PathBuf, String)> {
         let mut found = Vec::new();
         for (at, module) in &self.0 {
@@ -245,7 +245,7 @@ fn name(item: &syn::Item) -> Option<String> {
     })
 }
 
-/// The names that a `use` brings, each with its path.
+/// The names that a `use` imports, each with its path.
 fn flatten(tree: &syn::UseTree, before: &mut Vec<String>, found: &mut Vec<(String, Vec<String>)>) {
     match tree {
         syn::UseTree::Path(path) => {
@@ -271,7 +271,7 @@ fn flatten(tree: &syn::UseTree, before: &mut Vec<String>, found: &mut Vec<(Strin
     }
 }
 
-/// Collects the paths that stand in code.
+/// Collects the paths in code.
 struct Paths<'a>(&'a mut BTreeSet<Vec<String>>);
 
 impl<'ast> Visit<'ast> for Paths<'_> {
@@ -293,7 +293,7 @@ impl<'ast> Visit<'ast> for Paths<'_> {
 mod tests {
     use super::*;
 
-    fn of(files: &[(&str, &str)]) -> Vec<Cycle> {
+    fn cycles_in(files: &[(&str, &str)]) -> Vec<Cycle> {
         let folder = tempfile::tempdir().expect("a folder");
         for (name, text) in files {
             let path = folder.path().join(name);
@@ -305,7 +305,7 @@ mod tests {
 
     #[test]
     fn files_that_import_each_other_are_a_cycle() {
-        let found = of(&[
+        let found = cycles_in(&[
             ("lib.rs", "mod a; mod b;"),
             ("a.rs", "use crate::b::B; pub struct A;"),
             ("b.rs", "pub struct B; fn f(a: super::a::A) {}"),
@@ -316,8 +316,8 @@ mod tests {
     }
 
     #[test]
-    fn a_reexport_is_no_import_and_leads_to_the_file_that_defines() {
-        let found = of(&[
+    fn a_reexport_is_no_import_and_resolves_to_the_defining_file() {
+        let found = cycles_in(&[
             ("lib.rs", "mod a; mod b; pub use a::A; pub use b::B;"),
             ("a.rs", "pub struct A;"),
             ("b.rs", "use crate::A; pub struct B;"),
@@ -329,8 +329,8 @@ mod tests {
     fn a_child_and_its_parent_can_be_a_cycle() {
         let parent = "mod child; use child::Child; pub struct Parent(Child);";
         let files = |child: &'static str| [("lib.rs", "mod x;"), ("x.rs", parent), ("x/child.rs", child)];
-        assert_eq!(of(&files("pub struct Child;")), []);
-        let found = of(&files("use super::Parent; pub struct Child; fn f(_: Parent) {}"));
+        assert_eq!(cycles_in(&files("pub struct Child;")), []);
+        let found = cycles_in(&files("use super::Parent; pub struct Child; fn f(_: Parent) {}"));
         assert_eq!(found.len(), 1);
         assert_eq!(
             (found[0].folder.as_str(), found[0].entries.as_slice()),
@@ -339,8 +339,8 @@ mod tests {
     }
 
     #[test]
-    fn folders_can_be_a_cycle_when_their_files_are_none() {
-        let found = of(&[
+    fn folders_can_form_a_cycle_when_their_files_do_not() {
+        let found = cycles_in(&[
             ("lib.rs", "mod a; mod b;"),
             ("a/mod.rs", "pub mod one; pub mod two;"),
             ("a/one.rs", "use crate::b::three::Three; pub struct One;"),
@@ -354,8 +354,8 @@ mod tests {
     }
 
     #[test]
-    fn tests_do_not_count() {
-        let found = of(&[
+    fn test_modules_do_not_count() {
+        let found = cycles_in(&[
             ("lib.rs", "mod a; mod b;"),
             ("a.rs", "use crate::b::B; pub struct A;"),
             ("b.rs", "pub struct B; #[cfg(test)] mod tests { use crate::a::A; }"),

@@ -1,6 +1,6 @@
-//! Just enough DER to make certificates.
+//! A DER encoder for certificates.
 
-/// A value of this tag.
+/// A value with this tag.
 pub(crate) fn tlv(tag: u8, content: &[u8]) -> Vec<u8> {
     let length = content.len();
     let mut bytes = vec![tag];
@@ -33,7 +33,7 @@ pub(crate) fn oid(numbers: &[u64]) -> Vec<u8> {
     tlv(6, &content)
 }
 
-/// Bits, all of them used.
+/// A bit string without unused bits.
 pub(crate) fn bits(content: &[u8]) -> Vec<u8> {
     tlv(3, &[&[0], content].concat())
 }

@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-/// Of chunks in the order of their numbers; each has `seq` and `content`.
+/// The digest of chunks in the order of their numbers. Each chunk has `seq` and `content`.
 pub fn digest<'a>(chunks: impl IntoIterator<Item = &'a Value>) -> String {
     let mut hash = Sha256::new();
     for chunk in chunks {

@@ -1,4 +1,4 @@
-//! Plugins written by hand in the text format: what no compiler would make.
+//! Plugins written by hand in the text format, which no compiler would produce.
 
 use crate::paths;
 use std::fs;
@@ -17,9 +17,9 @@ pub fn plugin(behaviour: &str) -> Vec<u8> {
     component(&framed(behaviour))
 }
 
-/// The same, whose tool has this input schema.
+/// The same, with this input schema.
 pub fn with_schema(behaviour: &str, schema: &str) -> Vec<u8> {
-    // Far above what the frame's own allocator gives out.
+    // An address far above those that the frame's allocator returns.
     let (at, length) = (0x0001_0000_u32, u32::try_from(schema.len()).unwrap_or(u32::MAX));
     let bytes = |number: u32| number.to_le_bytes().map(|byte| format!("\\{byte:02x}")).concat();
     let text: String = schema.bytes().map(|byte| format!("\\{byte:02x}")).collect();
@@ -31,7 +31,7 @@ pub fn with_schema(behaviour: &str, schema: &str) -> Vec<u8> {
     component(&frame)
 }
 
-/// The frame around a behaviour, which may bring its own of what the frame has.
+/// The frame around a behaviour, which may replace parts of the frame.
 pub fn framed(behaviour: &str) -> String {
     let path = paths::root().join("tests/guests/wat/frame.wat");
     let mut frame = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -48,7 +48,7 @@ pub fn framed(behaviour: &str) -> String {
     frame.replace("(module\n", &format!("(module\n{}\n", imports.join("\n"))).replace(";; BEHAVIOUR", &rest.join("\n"))
 }
 
-/// What a plugin may export besides: a resource of its own, as no plugin has a reason to.
+/// An extra export with its own resource type, which no real plugin needs.
 const OWN: &str = "package hostile:mine;
 interface things { resource thing { constructor(); } }
 world hostile { include portcullis:plugin/plugin@0.1.0; export things; }";
@@ -73,7 +73,7 @@ pub fn encode(module: &str, wit: &Resolve, world: WorldId) -> Vec<u8> {
     component.unwrap_or_else(|error| panic!("{error:#}"))
 }
 
-/// A component with one more module in it, of one page of memory, that is instantiated so many times.
+/// Adds a module with one page of memory that is instantiated `times` times.
 pub fn repeated(component: &[u8], times: u32) -> Vec<u8> {
     const MODULE: u8 = 1;
     const INSTANCES: u8 = 2;
@@ -100,7 +100,7 @@ pub fn custom(name: &str, content: &[u8]) -> Vec<u8> {
     section(0, &[number(length).as_slice(), name.as_bytes(), content].concat())
 }
 
-/// The kinds of a component's sections, in their order.
+/// The section ids of a component, in order.
 pub fn sections(component: &[u8]) -> Vec<u8> {
     let (mut rest, mut kinds) = (component.get(8..).unwrap_or_default(), vec![]);
     while let Some((id, after)) = rest.split_first() {
@@ -112,7 +112,7 @@ pub fn sections(component: &[u8]) -> Vec<u8> {
     kinds
 }
 
-/// An unsigned number as WebAssembly writes it.
+/// An unsigned number in LEB128.
 pub fn number(mut value: u32) -> Vec<u8> {
     let mut bytes = vec![];
     loop {

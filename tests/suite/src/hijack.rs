@@ -1,5 +1,5 @@
-//! What an attacker would do who runs code of their own in a process of the host: any system call. The process is real,
-//! and nothing in it helps; it is held as a debugger would hold it. On x86-64 only, like the registers named here.
+//! Makes system calls in a process of the host, like an attacker who runs their own code there. The process is real and
+//! does not cooperate; it is controlled with ptrace. Only for x86-64, like the registers named here.
 
 use nix::errno::Errno;
 use nix::libc::{c_long, user_regs_struct};
@@ -8,30 +8,30 @@ use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
 
-/// Bytes of the instruction that calls the system.
+/// The bytes of the `syscall` instruction.
 const SYSCALL: u16 = 0x050f;
 
-/// The first thread of a process, stopped where it waits in the kernel. It goes on when this is dropped.
+/// The first thread of a process, stopped while it waits in the kernel. Dropping this resumes it.
 pub struct Hijacked {
     thread: Pid,
     before: user_regs_struct,
-    /// Below its stack: where arguments are put.
+    /// Memory below its stack for arguments.
     room: u64,
 }
 
-/// How a system call went.
+/// The outcome of a system call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was carried out, and this is what it returned.
+    /// It succeeded and returned this value.
     Done(u64),
-    /// It was refused.
+    /// It failed with this error.
     Refused(Errno),
-    /// The process was ended for it.
+    /// This signal killed the process.
     Ended(Signal),
 }
 
 impl Hijacked {
-    /// None if this user may not: a process that is not dumpable is out of reach of all but administrators.
+    /// Returns `None` without permission: only administrators can trace a process that is not dumpable.
     pub fn take(process: u32) -> Option<Self> {
         let thread = Pid::from_raw(process.try_into().expect("a process id"));
         let waiting = || match ptrace::attach(thread) {
@@ -52,7 +52,7 @@ impl Hijacked {
         crate::eventually(crate::PATIENCE, waiting).expect("a thread that waits in the kernel")
     }
 
-    /// Puts bytes into its memory, `at` bytes into the room for them; where that is.
+    /// Writes bytes into its memory, at offset `at` of the memory for arguments. Returns their address.
     pub fn put(&mut self, at: u64, bytes: &[u8]) -> u64 {
         let address = self.room + at;
         for (word, chunk) in bytes.chunks(8).enumerate() {
@@ -64,13 +64,13 @@ impl Hijacked {
         address
     }
 
-    /// Has it make a system call.
+    /// Makes a system call in the process.
     pub fn call(&mut self, number: c_long, arguments: &[u64]) -> Outcome {
         let argument = |at: usize| arguments.get(at).copied().unwrap_or(0);
         let registers = user_regs_struct {
             rip: self.before.rip - 2,
             rax: number as u64,
-            // It is in no call that the kernel would begin again.
+            // The kernel must not restart the interrupted system call.
             orig_rax: u64::MAX,
             rdi: argument(0),
             rsi: argument(1),
@@ -86,7 +86,7 @@ impl Hijacked {
             ptrace::step(self.thread, None).expect("one step");
             match waitpid(self.thread, None).expect("waiting for the step") {
                 WaitStatus::Stopped(_, Signal::SIGTRAP) => break,
-                // First the stop for the signal, then its end.
+                // The stop for the signal comes first, then the end of the process.
                 WaitStatus::Stopped(_, Signal::SIGSYS) => signal = Some(Signal::SIGSYS),
                 WaitStatus::Stopped(..) => {}
                 WaitStatus::Signaled(_, by, _) => return Outcome::Ended(signal.unwrap_or(by)),
@@ -103,10 +103,10 @@ impl Hijacked {
 
 impl Drop for Hijacked {
     fn drop(&mut self) {
-        // The call that it was in, once more.
+        // Restarts the system call that was interrupted.
         let again =
             user_regs_struct { rip: self.before.rip - 2, rax: self.before.orig_rax, orig_rax: u64::MAX, ..self.before };
-        // It may have ended.
+        // The process may have ended.
         let _ = ptrace::setregs(self.thread, again);
         let _ = ptrace::detach(self.thread, None);
     }

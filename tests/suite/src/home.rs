@@ -1,20 +1,20 @@
-//! A folder for one server: its configuration, the tree it may grant, and what lies outside that tree.
+//! A folder for one server: its configuration, the tree that it may grant, and files outside that tree.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
-/// What no guest may ever get to see.
+/// The secret outside the tree, which no guest may read.
 pub const SECRET: &str = "the secret of the outside";
 
-/// `work/` is there to be granted; `outside/` lies beside it and holds a secret.
+/// `work/` may be granted; `outside/` lies beside it and holds a secret.
 pub struct Home {
     folder: tempfile::TempDir,
 }
 
 impl Home {
-    /// With a small tree, links out of it included.
+    /// Creates a small tree, including links that lead out of it.
     pub fn new() -> Self {
         let home = Self { folder: tempfile::tempdir().expect("a folder for temporary files") };
         home.fill().expect("filling a new folder");
@@ -37,7 +37,7 @@ impl Home {
         symlink("../outside/new.txt", work.join("dangling-link"))
     }
 
-    /// The folder itself.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -47,7 +47,7 @@ impl Home {
         self.path().join("work")
     }
 
-    /// Beside it.
+    /// The folder beside it.
     pub fn outside(&self) -> PathBuf {
         self.path().join("outside")
     }

@@ -1,4 +1,4 @@
-//! A client over Streamable HTTP that shows every header and can hang up at any moment.
+//! A client over Streamable HTTP that shows every header and can close the connection at any moment.
 
 use crate::PATIENCE;
 use crate::called::{Answer, Called};
@@ -8,9 +8,9 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Instant;
 
-/// A response whose body is still coming.
+/// A response whose body is still being received.
 pub struct Response {
-    /// Such as 200.
+    /// The status code, such as 200.
     pub status: u16,
     headers: Vec<(String, String)>,
     body: Body,
@@ -19,11 +19,11 @@ pub struct Response {
 /// One event of a stream.
 #[derive(Debug, Default)]
 pub struct Event {
-    /// To go on from after a broken connection.
+    /// The event id, to resume after a broken connection.
     pub id: Option<String>,
-    /// Milliseconds to wait before that.
+    /// Milliseconds to wait before resuming.
     pub retry: Option<u64>,
-    /// Its data, if it has any.
+    /// The message, if the event has data.
     pub message: Option<Value>,
 }
 
@@ -33,7 +33,7 @@ impl Response {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// The next message of the body, be it one JSON text or a stream of events; none at its end.
+    /// The next message of the body, which is one JSON text or a stream of events; `None` at its end.
     pub fn message(&mut self) -> Option<Value> {
         if self.header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream")) {
             // An event without data is a priming event.
@@ -45,7 +45,7 @@ impl Response {
         (!text.is_empty()).then(|| serde_json::from_str(text).unwrap_or_else(|_| panic!("not JSON: {text}")))
     }
 
-    /// The rest of the body, whatever it is.
+    /// The rest of the body as text.
     pub fn text(&mut self) -> String {
         let mut text = String::new();
         self.body.read_to_string(&mut text).expect("reading a body");
@@ -57,7 +57,7 @@ impl Response {
         &self.headers
     }
 
-    /// The next event of a stream; none when it ends or the connection breaks.
+    /// The next event of a stream; `None` when it ends or the connection breaks.
     pub fn event(&mut self) -> Option<Event> {
         let (mut event, mut data) = (Event::default(), String::new());
         loop {
@@ -70,7 +70,7 @@ impl Response {
                 Some(("data", part)) => data.push_str(part.trim_start()),
                 Some(("id", id)) => event.id = Some(id.trim_start().to_owned()),
                 Some(("retry", pause)) => event.retry = pause.trim().parse().ok(),
-                // A line with a colon first is a comment that keeps alive.
+                // A line that starts with a colon is a keep-alive comment.
                 Some(_) => {}
                 None if !data.is_empty() => {
                     event.message = Some(serde_json::from_str(&data).unwrap_or_else(|_| panic!("not JSON: {data}")));
@@ -155,7 +155,7 @@ pub fn modern(address: SocketAddr, id: u64, method: &str, mut params: Value, ext
     request(address, "POST", &headers, &body.to_string())
 }
 
-/// A modern call of a tool, to its end.
+/// A modern call of a tool, including its answer.
 pub fn call(address: SocketAddr, tool: &str, arguments: Value, extension: bool) -> Called {
     let sent = Instant::now();
     let response = modern(address, 1, "tools/call", json!({"name": tool, "arguments": arguments}), extension);
@@ -163,12 +163,12 @@ pub fn call(address: SocketAddr, tool: &str, arguments: Value, extension: bool) 
     Called(response.answer(1, sent))
 }
 
-/// A legacy session: the handshake's headers for what follows.
+/// Opens a legacy session. Returns the headers for its requests.
 pub fn legacy_session(address: SocketAddr, extension: bool) -> Vec<(String, String)> {
     legacy_session_of(address, extension, "2025-11-25", &[])
 }
 
-/// The same in some version, and with further headers from now on.
+/// The same in a given protocol version and with further headers.
 pub fn legacy_session_of(
     address: SocketAddr,
     extension: bool,
@@ -178,7 +178,7 @@ pub fn legacy_session_of(
     legacy_session_able(address, &capabilities(extension), version, further)
 }
 
-/// The same of a client with any capabilities.
+/// The same for a client with the given capabilities.
 pub fn legacy_session_able(
     address: SocketAddr,
     capabilities: &Value,
@@ -222,7 +222,7 @@ enum Left {
     Nothing,
 }
 
-/// A body without the framing of chunked transfer.
+/// A reader that decodes chunked transfer encoding.
 struct Body {
     reader: BufReader<TcpStream>,
     left: Left,

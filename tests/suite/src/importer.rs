@@ -1,6 +1,6 @@
-//! One component for each function that a guest might import: it calls that function once, with whatever handles a guest
-//! without any grant can come by, and logs what came back. Made from the WIT of our interface and of all of WASI 0.2, so
-//! that nothing is left out by hand.
+//! Generates one component for each function that a guest can import. The component calls the function once, with the
+//! handles that a guest without grants can get, and logs the result. The functions come from the WIT of our interface
+//! and of all of WASI 0.2, so that none is missed.
 
 use crate::{forge, paths};
 use std::fmt::Write as _;
@@ -12,14 +12,14 @@ use wit_parser::{
     TypeId, WasmImport, WorldId, WorldItem, WorldKey,
 };
 
-/// Where what comes back is put, and how much of it is looked at.
+/// The address of the result, and how many of its bytes are logged.
 const BACK: u32 = 2048;
 const SEEN: u32 = 32;
-/// Zeros, for arguments too many to be passed one by one.
+/// The address of zeros, for arguments that are too many to be passed separately.
 const ZEROS: u32 = 65536;
 const NAMES: ManglingAndAbi = ManglingAndAbi::Legacy(LiftLowerAbi::Sync);
 
-/// Where a guest without grants gets a handle from: resource, interface, function.
+/// How a guest without grants gets a handle: resource, interface, function.
 const SOURCES: &[(&str, &str, &str)] = &[
     ("fields", "wasi:http/types", "[constructor]fields"),
     ("input-stream", "wasi:cli/stdin", "get-stdin"),
@@ -34,7 +34,7 @@ const SOURCES: &[(&str, &str, &str)] = &[
     ("udp-socket", "wasi:sockets/udp-create-socket", "create-udp-socket"),
 ];
 
-/// Texts that are more than any text, by the name of the parameter.
+/// Meaningful values for string parameters, by the name of the parameter.
 const TEXTS: &[(&str, &str)] = &[
     ("url", "https://example.com/"),
     ("uri", "note:audit"),
@@ -49,7 +49,7 @@ const TEXTS: &[(&str, &str)] = &[
 pub struct Import {
     key: WorldKey,
     function: Target,
-    /// As `wasi:cli/stdin get-stdin`; without a version.
+    /// Such as `wasi:cli/stdin get-stdin`, without a version.
     pub name: String,
 }
 
@@ -59,17 +59,17 @@ enum Target {
     Drop(TypeId),
 }
 
-/// All interfaces there are.
+/// All interfaces that a guest can import from.
 pub struct Universe {
     wit: Resolve,
     world: WorldId,
     sizes: SizeAlign,
-    /// A port of this machine, for what wants an address.
+    /// A local port, for functions that need an address.
     port: u16,
 }
 
 impl Universe {
-    /// Ours and WASI's, as the versions of the host's dependencies have them.
+    /// Reads our interface and WASI's, in the versions of the host's dependencies.
     pub fn new(port: u16) -> Self {
         let mut wit = Resolve { all_features: true, ..Resolve::default() };
         wit.push_dir(paths::root().join("wit/v0.1")).unwrap_or_else(|error| panic!("{error:#}"));
@@ -88,7 +88,7 @@ impl Universe {
         Self { wit, world, sizes, port }
     }
 
-    /// All functions of all interfaces, dropping each kind of handle among them.
+    /// All functions of all interfaces, including the drop of each resource type.
     pub fn imports(&self) -> Vec<Import> {
         let mut imports = Vec::new();
         for (key, item) in &self.wit.worlds[self.world].imports {
@@ -108,7 +108,7 @@ impl Universe {
         imports
     }
 
-    /// The component that calls it and logs `mark` and what came back.
+    /// The component that calls the function and logs `mark` and the result.
     pub fn component(&self, import: &Import, mark: &str) -> Vec<u8> {
         let mut writer = Writer { universe: self, imports: String::new(), before: String::new(), made: Vec::new() };
         let call = match &import.function {
@@ -151,7 +151,7 @@ impl Universe {
         forge::encode(&text, &self.wit, self.world)
     }
 
-    /// What came back, in words: `back` is what the component logged after its mark.
+    /// Describes the result: `back` is what the component logged after its mark.
     pub fn outcome(&self, import: &Import, back: &str) -> String {
         let bytes: Vec<u8> = (0..back.len() / 2)
             .map(|at| u8::from_str_radix(&back[2 * at..2 * at + 2], 16).unwrap_or_default())
@@ -192,7 +192,7 @@ impl Universe {
     }
 }
 
-/// Where the WIT of WASI lies that this host's version of wasmtime has.
+/// The folder with the WIT of WASI in this host's version of wasmtime.
 fn wasi() -> PathBuf {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["metadata", "--format-version", "1", "--locked", "--filter-platform", "x86_64-unknown-linux-gnu"]);
@@ -209,7 +209,7 @@ fn wasi() -> PathBuf {
 struct Writer<'a> {
     universe: &'a Universe,
     imports: String,
-    /// What is done before the call: handles are made.
+    /// Code that creates handles before the call.
     before: String,
     made: Vec<String>,
 }
@@ -222,7 +222,7 @@ impl Writer<'_> {
         let _ = write!(self.imports, "(import {module:?} {name:?} (func {local} (param {params}) (result {results})))");
     }
 
-    /// Imports a function; the text that calls it and puts what it returns where it is looked for.
+    /// Imports a function. Returns the code that calls it and stores the result at [`BACK`].
     fn call(&mut self, local: &str, key: &WorldKey, function: &Function) -> String {
         let signature = self.universe.wit.wasm_signature(AbiVariant::GuestImport, function);
         self.import(
@@ -245,7 +245,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The argument of that name, flattened: what would do something if it were allowed.
+    /// The flattened argument of that name: a value that would have an effect if the call were allowed.
     fn argument(&mut self, name: &str, ty: &Type) -> Vec<String> {
         let text = TEXTS.iter().position(|(of, _)| *of == name).filter(|_| matches!(ty, Type::String));
         match text {
@@ -296,7 +296,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A handle to such a resource, or zero, which is none, where there is no way to one.
+    /// A handle to such a resource, or zero, which is invalid, if a guest cannot get one.
     fn handle(&mut self, resource: TypeId) -> String {
         let wit = &self.universe.wit;
         let mut resource = &wit.types[resource];
@@ -319,7 +319,7 @@ impl Writer<'_> {
                 matches!(function.result.as_ref().and_then(|ty| self.universe.kind(ty)), Some(TypeDefKind::Result(_)));
             let call = self.call(&format!("$make-{name}"), &source.key, function);
             let kept = match fallible {
-                // Zero where it was refused.
+                // Zero if the function was refused.
                 true => format!(
                     "(select (i32.const 0) (i32.load (i32.const {})) (i32.load8_u (i32.const {BACK})))",
                     BACK + 4
@@ -335,13 +335,13 @@ impl Writer<'_> {
         format!("(i32.load (i32.const {}))", self.place(&name))
     }
 
-    /// Where a handle is kept.
+    /// The address where a handle is stored.
     fn place(&self, name: &str) -> usize {
         1536 + 4 * SOURCES.iter().position(|(of, ..)| *of == name).unwrap_or_default()
     }
 }
 
-/// Where a text of [`TEXTS`] stands.
+/// The address of a text of [`TEXTS`].
 fn text_at(at: usize) -> usize {
     3500 + 64 * at
 }

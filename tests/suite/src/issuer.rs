@@ -1,4 +1,4 @@
-//! A local OAuth issuer: metadata, keys, tokens of any kind, good or not.
+//! A local OAuth issuer: metadata, keys, and valid or invalid tokens.
 
 use crate::web::{Reply, Web};
 use jsonwebtoken::jwk::Jwk;
@@ -7,15 +7,15 @@ use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Signs with Ed25519. Keys are told apart by one byte, which is their whole secret.
+/// Signs with Ed25519. Each key is derived from one byte, its number.
 pub struct Issuer {
-    /// What was asked of it.
+    /// The server, which records requests.
     pub web: Web,
     keys: Arc<Mutex<Vec<u8>>>,
 }
 
 impl Issuer {
-    /// Starts one whose only published key is number 1.
+    /// Starts an issuer whose only published key is number 1.
     pub fn start() -> Self {
         let keys = Arc::new(Mutex::new(vec![1]));
         let published = keys.clone();
@@ -35,7 +35,7 @@ impl Issuer {
         Self { web, keys }
     }
 
-    /// As tokens name it.
+    /// The issuer's URL, as in the claim `iss`.
     pub fn url(&self) -> String {
         self.web.url("")
     }
@@ -45,7 +45,7 @@ impl Issuer {
         *self.keys.lock().unwrap_or_else(PoisonError::into_inner) = keys.to_vec();
     }
 
-    /// The claims of a good token for `audience`.
+    /// The claims of a valid token for `audience`.
     pub fn claims(&self, audience: &str) -> Value {
         json!({"iss": self.url(), "aud": audience, "sub": "alice", "exp": now() + 300, "scope": "tools other"})
     }
@@ -63,7 +63,7 @@ pub fn sign(key: u8, claims: &Value) -> String {
     jsonwebtoken::encode(&header, claims, &secret(key)).expect("signing a token")
 }
 
-/// The same token with another header.
+/// The token with another header.
 pub fn with_header(token: &str, header: &Value) -> String {
     use base64::Engine;
     let (_, rest) = token.split_once('.').expect("a token has three parts");

@@ -1,4 +1,4 @@
-//! API keys of a server, made by the program itself.
+//! API keys of a server, created by the program itself.
 
 use crate::cli::portcullis;
 use crate::home::Home;
@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 impl Home {
-    /// Writes `keys.toml` with an API key for each of these names; the keys.
+    /// Writes `keys.toml` with an API key for each of these names. Returns the keys.
     pub fn keys<const N: usize>(&self, names: [&str; N]) -> [String; N] {
         let mut file = String::new();
         let keys = names.map(|name| {

@@ -1,7 +1,7 @@
-//! Harness of the end-to-end tests: starts the real program in a folder of its own and talks to it as a client would,
-//! with clients simple enough to see every byte. Read [`Server`] and [`Client`] first.
+//! Harness of the end-to-end tests: starts the real program in a folder of its own and connects clients that are simple
+//! enough to show every byte. Read [`Server`] and [`Client`] first.
 //!
-//! Every wait ends: a test that would hang fails and says what it waited for and what the host logged meanwhile.
+//! Every wait has a timeout: a test that would hang fails with what it waited for and the host's log.
 
 pub mod browser;
 mod bundle;
@@ -52,5 +52,5 @@ pub use watch::Watch;
 
 use std::time::Duration;
 
-/// How long anything may take. Generous: a debug build on a busy machine compiles every guest at the first start.
+/// The timeout of every wait. Generous: a debug build on a busy machine compiles every guest at the first start.
 pub const PATIENCE: Duration = Duration::from_secs(120);

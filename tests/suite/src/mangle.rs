@@ -1,37 +1,37 @@
-//! Components that are almost components: made from nothing by a generator, or from a good one by changing it. Each is
-//! known by its number, so what failed once can be made again.
+//! Malformed components: generated from random bytes, or made by changing a valid one. Each has a number, so that a
+//! failure can be reproduced.
 
 use arbitrary::{Arbitrary, Unstructured};
 use wasm_mutate::WasmMutate;
 
-/// What a component is made of: each section with its number.
+/// A section of a component: its id and content.
 type Section = (u8, Vec<u8>);
 
-/// Number of a section that is a core module.
+/// The id of a core module section.
 const CORE_MODULE: u8 = 1;
-/// Bytes a generator makes its choices from.
+/// The number of bytes from which the generator makes its choices.
 const CHOICES: usize = 2048;
 
-/// How one is made.
+/// How a component is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Way {
-    /// Any component at all.
+    /// Any component.
     Generated,
-    /// A plugin with any core module in the place of its own.
+    /// A plugin whose core module is replaced by any other.
     OtherCode,
-    /// A plugin with a core module that is its own but for some changes.
+    /// A plugin whose core module has some changes.
     ChangedCode,
-    /// A plugin with some bits turned over.
+    /// A plugin with some flipped bits.
     Bits,
-    /// A plugin cut off somewhere.
+    /// A truncated plugin.
     Cut,
-    /// A plugin whose sections are swapped, doubled or missing.
+    /// A plugin with swapped, duplicated or missing sections.
     Sections,
-    /// A plugin in which a size is written longer than it need be, or wrong.
+    /// A plugin with a size that is wrong or has a longer encoding than needed.
     Sizes,
 }
 
-/// All of them, with how many of each are made of a thousand.
+/// All ways, each with its share of a thousand components.
 pub const WAYS: [(Way, usize); 7] = [
     (Way::Generated, 200),
     (Way::OtherCode, 150),
@@ -42,7 +42,7 @@ pub const WAYS: [(Way, usize); 7] = [
     (Way::Sizes, 50),
 ];
 
-/// Numbers that only look random (xorshift64*).
+/// A pseudo-random generator (xorshift64*).
 pub struct Numbers(u64);
 
 impl Numbers {
@@ -69,7 +69,7 @@ impl Numbers {
     }
 }
 
-/// The bytes with this number, from a good plugin.
+/// The component with this number, made from a valid plugin.
 pub fn mangled(way: Way, plugin: &[u8], number: u64) -> Vec<u8> {
     let mut numbers = Numbers::new(number);
     let anything = |bytes: &[u8]| {
@@ -86,7 +86,7 @@ pub fn mangled(way: Way, plugin: &[u8], number: u64) -> Vec<u8> {
         Way::ChangedCode => with_code(plugin, |module| {
             let mut mutate = WasmMutate::default();
             mutate.seed(number).fuel(30).preserve_semantics(false);
-            // What cannot be changed in this way is left as it is.
+            // A module that cannot be changed in this way stays unchanged.
             let changed = mutate.run(&module).ok().and_then(|mut all| all.next()?.ok());
             changed.unwrap_or(module)
         }),
@@ -130,7 +130,7 @@ fn with_code(plugin: &[u8], change: impl FnOnce(Vec<u8>) -> Vec<u8>) -> Vec<u8> 
     whole(&sections, |_, size| leb(size as u64, 0))
 }
 
-/// The sections of a good component.
+/// The sections of a valid component.
 fn sections(component: &[u8]) -> Vec<Section> {
     let (mut at, mut sections) = (8, Vec::new());
     while at < component.len() {
@@ -163,7 +163,7 @@ fn whole(sections: &[Section], size: impl Fn(usize, usize) -> Vec<u8>) -> Vec<u8
     bytes
 }
 
-/// A number in LEB128, with that many bytes of zeros after what would do.
+/// A number in LEB128, with `padding` superfluous bytes.
 pub fn leb(mut number: u64, padding: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     loop {

@@ -1,4 +1,4 @@
-//! Signatures as minisign makes them, by keys whose whole secret is one byte.
+//! Signatures as minisign makes them, with keys that are derived from one byte.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -12,13 +12,13 @@ pub struct Minisign {
 }
 
 impl Minisign {
-    /// The key of this number.
+    /// The key with this number.
     pub fn key(number: u8) -> Self {
         let key = Ed25519KeyPair::from_seed_unchecked(&[number; 32]).expect("any seed makes a key");
         Self { id: [number; 8], key }
     }
 
-    /// The public key, as it stands in a configuration.
+    /// The public key in the form of the configuration.
     pub fn public(&self) -> String {
         STANDARD.encode([b"Ed", self.id.as_slice(), self.key.public_key().as_ref()].concat())
     }

@@ -1,4 +1,4 @@
-//! Where the things under test are. `cargo xtask test` makes them all.
+//! Paths of the things under test. `cargo xtask test` builds them all.
 
 use std::path::{Path, PathBuf};
 
@@ -23,8 +23,8 @@ pub fn real_plugin(name: &str) -> PathBuf {
     existing(root().join("target/plugins").join(format!("{name}.wasm")))
 }
 
-/// Compiled code shared by all tests, so that each guest is compiled once. A host with a check left out has a cache of
-/// its own, lest the real one find there what was never checked.
+/// The compile cache shared by all tests, so that each guest is compiled once. A host with a disabled check has its own
+/// cache, so that the real host does not find unchecked code there.
 pub fn cache() -> PathBuf {
     std::env::var_os("PORTCULLIS_SUITE_CACHE").map_or_else(|| root().join("target/test-cache"), PathBuf::from)
 }
@@ -45,7 +45,7 @@ pub fn rmcp_client() -> PathBuf {
     existing(std::env::var_os("PORTCULLIS_RMCP_CLIENT").map_or_else(built, PathBuf::from))
 }
 
-/// The one that plans, built beside it.
+/// The rmcp client for the planner, built beside it.
 pub fn rmcp_planner() -> PathBuf {
     existing(rmcp_client().with_file_name("planning-rmcp"))
 }

@@ -7,30 +7,30 @@ use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// In every token, so that it can be looked for everywhere.
+/// Part of every token, so that leaked tokens can be found.
 pub const CANARY: &str = "CANARY-0123456789";
-/// What the service calls the host, and their secret.
+/// The host's client id at the service, and its client secret.
 pub const CLIENT: &str = "portcullis-of-the-suite";
 const SECRET: &str = "the-clients-secret";
 
 /// The service.
 pub struct Provider {
-    /// What was asked of it.
+    /// The server, which records requests.
     pub web: Web,
-    /// Another host, which it points to: nothing is to come here.
+    /// Another host, which the service refers to: it must receive no request.
     pub elsewhere: Web,
     state: Arc<Mutex<State>>,
 }
 
 #[derive(Default)]
 struct State {
-    /// Code to challenge and redirect address.
+    /// From authorization code to PKCE challenge and redirect address.
     codes: HashMap<String, (String, String)>,
-    /// The tokens that are good now.
+    /// The tokens that are valid now.
     access: Option<String>,
     refresh: Option<String>,
     made: usize,
-    /// Seconds that a token is good; none: for ever.
+    /// The lifetime of a token in seconds; without one, tokens do not expire.
     lasts: Option<u64>,
     says_no: bool,
     /// An address of the other host.
@@ -48,7 +48,7 @@ impl Provider {
         Self { web, elsewhere, state }
     }
 
-    /// The table of the configuration for a connection of this name; the secret is to be in `service.secret`.
+    /// The configuration of a connection of this name. The secret must be in the file `service.secret`.
     pub fn config(&self, name: &str) -> String {
         format!(
             "[connections.{name}]\nauthorize = {:?}\ntoken = {:?}\napi = {:?}\nclient-id = {CLIENT:?}\nclient-secret-file = \"service.secret\"\nscopes = [\"read\", \"write\"]\nissuer = {:?}\n",
@@ -59,28 +59,28 @@ impl Provider {
         )
     }
 
-    /// What is in `service.secret`.
+    /// The content of `service.secret`.
     pub fn secret(&self) -> &'static str {
         SECRET
     }
 
-    /// Access tokens end after so many seconds.
+    /// Sets the lifetime of access tokens.
     pub fn tokens_last(&self, seconds: u64) {
         lock(&self.state).lasts = Some(seconds);
     }
 
-    /// The access token is good no more; a refresh token still is.
+    /// Revokes the access token; the refresh token remains valid.
     pub fn revoke_access(&self) {
         lock(&self.state).access = None;
     }
 
-    /// Nothing is good any more.
+    /// Revokes all tokens.
     pub fn revoke_all(&self) {
         let mut state = lock(&self.state);
         (state.access, state.refresh) = (None, None);
     }
 
-    /// Users decline from now on.
+    /// From now on, users decline to authorize.
     pub fn says_no(&self) {
         lock(&self.state).says_no = true;
     }

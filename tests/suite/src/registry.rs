@@ -1,4 +1,4 @@
-//! A registry of artefacts that can be pulled from and pushed to, signed in to, and told to lie.
+//! An OCI registry for pulls and pushes, which can require a login and send false answers.
 
 use crate::web::{Reply, Seen, Web};
 use base64::Engine;
@@ -7,26 +7,26 @@ use sha2::Digest;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A manifest of one artefact.
+/// The media type of a manifest of one artefact.
 pub const IMAGE: &str = "application/vnd.oci.image.manifest.v1+json";
-/// A list of manifests.
+/// The media type of an index of manifests.
 pub const INDEX: &str = "application/vnd.oci.image.index.v1+json";
-/// A component.
+/// The media type of a component.
 pub const WASM: &str = "application/wasm";
-/// Its configuration.
+/// The media type of a component's configuration.
 pub const CONFIG: &str = "application/vnd.wasm.config.v0+json";
-/// A minisign signature beside an artefact.
+/// The type of a minisign signature of an artefact.
 pub const MINISIGN: &str = "application/vnd.portcullis.signature.minisign";
-/// A sigstore bundle beside an artefact.
+/// The type of a sigstore bundle for an artefact.
 pub const BUNDLE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
 
-/// Answers instead of the registry, if it answers.
+/// Returns a false answer, or `None` for the registry's own.
 type Lie = Arc<dyn Fn(&Seen) -> Option<Reply> + Send + Sync>;
 
 #[derive(Default)]
-struct Shelf {
+struct RegistryState {
     blobs: BTreeMap<String, Vec<u8>>,
-    /// By repository and tag or digest: type and text.
+    /// From repository and tag or digest to media type and content.
     manifests: BTreeMap<(String, String), (String, Vec<u8>)>,
     /// User and password, base64.
     account: Option<String>,
@@ -36,59 +36,59 @@ struct Shelf {
 
 /// The registry, on a port of the loopback.
 pub struct Registry {
-    /// What was asked of it.
+    /// The server, which records requests.
     pub web: Web,
-    shelf: Arc<Mutex<Shelf>>,
+    state: Arc<Mutex<RegistryState>>,
 }
 
 impl Default for Registry {
     fn default() -> Self {
-        let shelf = Arc::new(Mutex::new(Shelf::default()));
-        let kept = shelf.clone();
+        let state = Arc::new(Mutex::new(RegistryState::default()));
+        let kept = state.clone();
         let web = Web::serve(move |seen| {
-            let mut shelf = kept.lock().unwrap_or_else(PoisonError::into_inner);
-            let lie = shelf.lie.clone();
-            lie.and_then(|lie| lie(seen)).unwrap_or_else(|| shelf.answer(seen))
+            let mut state = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            let lie = state.lie.clone();
+            lie.and_then(|lie| lie(seen)).unwrap_or_else(|| state.answer(seen))
         });
-        Self { web, shelf }
+        Self { web, state }
     }
 }
 
 impl Registry {
-    /// A reference to something in it.
+    /// A reference to an artefact in this registry.
     pub fn reference(&self, name: &str) -> String {
         format!("oci://{}/{name}", self.web.address)
     }
 
-    /// Keeps a blob; its descriptor.
+    /// Stores a blob. Returns its descriptor.
     pub fn blob(&self, kind: &str, bytes: &[u8]) -> Value {
-        self.shelf().blobs.insert(sha256(bytes), bytes.to_vec());
+        self.state().blobs.insert(sha256(bytes), bytes.to_vec());
         json!({"mediaType": kind, "digest": sha256(bytes), "size": bytes.len()})
     }
 
-    /// Keeps other bytes under the digest of a descriptor.
+    /// Replaces the bytes under the digest of a descriptor.
     pub fn swap(&self, descriptor: &Value, bytes: &[u8]) {
-        self.shelf().blobs.insert(text(&descriptor["digest"]), bytes.to_vec());
+        self.state().blobs.insert(text(&descriptor["digest"]), bytes.to_vec());
     }
 
-    /// The manifest of a component, whose blobs are kept.
+    /// Stores the blobs of a component. Returns its manifest.
     pub fn manifest(&self, component: &[u8]) -> Value {
         let config = json!({"architecture": "wasm", "os": "wasip2", "layerDigests": [sha256(component)]}).to_string();
         let (config, layer) = (self.blob(CONFIG, config.as_bytes()), self.blob(WASM, component));
         json!({"schemaVersion": 2, "mediaType": IMAGE, "config": config, "layers": [layer]})
     }
 
-    /// Keeps a manifest under a tag and under its digest, which it gives.
+    /// Stores a manifest under a tag and its digest. Returns the digest.
     pub fn publish(&self, repository: &str, tag: &str, manifest: &Value) -> String {
         let (kind, bytes) = (text(&manifest["mediaType"]), manifest.to_string().into_bytes());
         let name = sha256(&bytes);
         for reference in [tag, &name] {
-            self.shelf().manifests.insert((repository.into(), reference.into()), (kind.clone(), bytes.clone()));
+            self.state().manifests.insert((repository.into(), reference.into()), (kind.clone(), bytes.clone()));
         }
         name
     }
 
-    /// Puts a signature beside the manifest of that digest.
+    /// Stores a signature that refers to the manifest of that digest.
     pub fn sign(&self, repository: &str, about: &str, kind: &str, signature: &str) -> String {
         let layer = self.blob(kind, signature.as_bytes());
         let config = self.blob("application/vnd.oci.empty.v1+json", b"{}");
@@ -99,35 +99,35 @@ impl Registry {
         self.publish(repository, "signature", &manifest)
     }
 
-    /// Lets in only who signs in.
+    /// Requires a login from now on.
     pub fn demand(&self, user: &str, password: &str) {
         let account = base64::engine::general_purpose::STANDARD.encode(format!("{user}:{password}"));
-        self.shelf().account = Some(account);
+        self.state().account = Some(account);
     }
 
-    /// Has no referrers API from now on.
+    /// Disables the referrers API.
     pub fn forget_referrers(&self) {
-        self.shelf().no_referrers = true;
+        self.state().no_referrers = true;
     }
 
-    /// Answers so from now on, where the lie answers.
+    /// Sends the lie's answers, where it has one, from now on.
     pub fn lie(&self, lie: impl Fn(&Seen) -> Option<Reply> + Send + Sync + 'static) {
-        self.shelf().lie = Some(Arc::new(lie));
+        self.state().lie = Some(Arc::new(lie));
     }
 
-    /// What is kept under a tag.
+    /// The manifest under a tag.
     pub fn kept(&self, repository: &str, tag: &str) -> Option<Value> {
-        let shelf = self.shelf();
-        let (_, bytes) = shelf.manifests.get(&(repository.to_owned(), tag.to_owned()))?;
+        let state = self.state();
+        let (_, bytes) = state.manifests.get(&(repository.to_owned(), tag.to_owned()))?;
         serde_json::from_slice(bytes).ok()
     }
 
-    fn shelf(&self) -> MutexGuard<'_, Shelf> {
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, RegistryState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Shelf {
+impl RegistryState {
     fn answer(&mut self, seen: &Seen) -> Reply {
         if seen.path() == "/token" {
             return self.token(seen);
@@ -146,7 +146,7 @@ impl Shelf {
         Reply::new(404, "")
     }
 
-    /// A token is the scope it was given for.
+    /// The token is the scope for which it was issued.
     fn token(&self, seen: &Seen) -> Reply {
         let basic = self.account.as_ref().map(|account| format!("Basic {account}"));
         if basic.is_some() && seen.header("authorization") != basic.as_deref() {
@@ -219,7 +219,7 @@ impl Shelf {
     }
 }
 
-type Serve = fn(&mut Shelf, &Seen, &str, &str) -> Reply;
+type Serve = fn(&mut RegistryState, &Seen, &str, &str) -> Reply;
 
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()

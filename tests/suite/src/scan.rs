@@ -1,4 +1,4 @@
-//! Reads Rust source as far as the repository's rules need: what is code, and whom it names.
+//! Scans Rust source for the repository's rules: separates code from comments and finds words.
 
 /// The code of a file: comments, and what is inside quotes, are blanked out; lines stay where they are.
 pub fn code(source: &str) -> String {
@@ -16,7 +16,7 @@ pub fn code(source: &str) -> String {
     out
 }
 
-/// How many bytes at the start of `rest` are no code; `before` is the character in front of it.
+/// The number of bytes at the start of `rest` that are not code; `before` is the previous character.
 fn skipped(rest: &str, before: Option<char>) -> usize {
     let until = |end: Option<usize>| end.unwrap_or(rest.len());
     if rest.starts_with("//") {
@@ -38,7 +38,7 @@ fn skipped(rest: &str, before: Option<char>) -> usize {
     if rest.starts_with('"') {
         return quoted(rest, '"');
     }
-    // A character literal, not a lifetime: closed by a quote after one, perhaps escaped, character.
+    // A character literal, not a lifetime: a quote follows after one character, which may be escaped.
     let mut ahead = rest.chars();
     match (ahead.next(), ahead.next(), ahead.next()) {
         (Some('\''), Some('\\'), _) => quoted(rest, '\''),
@@ -75,8 +75,8 @@ fn block_comment(rest: &str) -> usize {
     rest.len()
 }
 
-/// The code without its test module, which rules about how the program behaves do not bind. By our own custom a test
-/// module is the last thing in a file.
+/// The code without its test module, to which rules about the program's behaviour do not apply. By convention, a test
+/// module is the last item of a file.
 pub fn without_tests(code: &str) -> &str {
     code.find("#[cfg(test)]\nmod ").map_or(code, |at| &code[..at])
 }
@@ -85,7 +85,7 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Line numbers where `needle` stands in code as words of its own: `print!` is not in `eprint!`.
+/// The line numbers where `needle` occurs in code as whole words: `print!` does not occur in `eprint!`.
 pub fn lines_with(code: &str, needle: &str) -> Vec<usize> {
     let stands_alone = |at: usize| {
         let before = code[..at].chars().next_back();
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blanks_what_is_no_code() {
+    fn comments_and_quotes_are_blanked() {
         assert_eq!(code("a // rmcp\nb"), "a        \nb");
         assert_eq!(code("a /* x /* y */ z */ b").trim_end().replace(' ', ""), "ab");
         assert_eq!(code("f(\"unsafe \\\" { \", 'x', '\\'', '\"')").matches('"').count(), 0);
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_words_only() {
+    fn only_whole_words_are_found() {
         assert_eq!(lines_with("eprint!(x)\nprint!(y)", "print!"), [2]);
         assert_eq!(lines_with("is_unsafe(x)\nunsafe { }\nunsafe_code", "unsafe"), [2]);
         assert_eq!(lines_with("std::env::var(x)", "env::var"), [1]);
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn leaves_tests_out() {
+    fn the_test_module_is_left_out() {
         assert_eq!(without_tests("a\n#[cfg(test)]\nmod tests {\n b }"), "a\n");
         assert_eq!(without_tests("#[cfg(test)]\nfn helper() {}\nb"), "#[cfg(test)]\nfn helper() {}\nb");
     }

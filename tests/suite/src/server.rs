@@ -1,4 +1,4 @@
-//! The running program: its wire, its log, its use of the machine.
+//! The running program: its connection, its log, and its resource usage.
 
 use crate::home::Home;
 use crate::{PATIENCE, paths};
@@ -24,34 +24,34 @@ pub struct Server {
     stdin: Option<ChildStdin>,
     lines: Receiver<Line>,
     log: Arc<Mutex<Vec<String>>>,
-    /// Its folder.
+    /// The server's folder.
     pub home: Home,
 }
 
 impl Server {
-    /// Over stdio, in a new folder.
+    /// Starts a server over stdio, in a new folder.
     pub fn start(config: &str) -> Self {
         Self::start_in(Home::new(), config)
     }
 
-    /// Over stdio, in a folder made before.
+    /// Starts a server over stdio, in an existing folder.
     pub fn start_in(home: Home, config: &str) -> Self {
         Self::spawn(home, config, &[], |_| {})
     }
 
-    /// Over HTTP on a free port of the loopback.
+    /// Starts a server over HTTP on a free loopback port.
     pub fn start_http(config: &str) -> (Self, SocketAddr) {
         Self::start_http_in(Home::new(), config)
     }
 
-    /// The same in a folder made before.
+    /// The same in an existing folder.
     pub fn start_http_in(home: Home, config: &str) -> (Self, SocketAddr) {
         let server = Self::spawn(home, config, &["--http", "127.0.0.1:0"], |_| {});
         let address = server.address();
         (server, address)
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     pub fn address(&self) -> SocketAddr {
         let line = self.wait_for_log("listening on http://");
         let address = line.split("http://").nth(1).and_then(|rest| rest.split("/mcp").next());
@@ -59,7 +59,7 @@ impl Server {
         address.unwrap_or_else(|| panic!("no address of the form http://127.0.0.1:PORT/mcp in: {line}"))
     }
 
-    /// Kills it without a warning and starts it again over HTTP. It listens somewhere else then.
+    /// Kills it with SIGKILL and starts it again over HTTP, on another port.
     pub fn restart(&mut self) -> SocketAddr {
         self.kill();
         let (child, stdin, lines, log) = run(&mut self.command);
@@ -67,13 +67,13 @@ impl Server {
         self.address()
     }
 
-    /// Kills it without a warning.
+    /// Kills it with SIGKILL.
     pub fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 
-    /// Asks it to end, as an operator or a service manager would.
+    /// Sends SIGTERM, as an operator or a service manager does.
     pub fn terminate(&self) {
         let id = self.child.id().to_string();
         let status = Command::new("kill").args(["-TERM", &id]).status().expect("the command `kill`");
@@ -86,13 +86,13 @@ impl Server {
         ended.unwrap_or_else(|| panic!("the server does not end\n{}", self.log()))
     }
 
-    /// With other arguments after `serve --config FILE`, and a chance to set the environment.
+    /// Starts a server with further arguments after `serve --config FILE`; `adjust` can set the environment.
     pub fn spawn(home: Home, config: &str, arguments: &[&str], adjust: impl FnOnce(&mut Command)) -> Self {
         let file = home.write("portcullis.toml", config);
         let mut command = Command::new(paths::binary());
         command.arg("serve").arg("--config").arg(file).args(arguments).current_dir(home.path());
         command.env("PORTCULLIS_CACHE", paths::cache()).env("PORTCULLIS_STATE", home.path().join("state"));
-        // With it every trap has the host's own symbols read, which takes more memory than any guest here may.
+        // With it, every trap reads the host's own symbols, which takes more memory than the tests' limits allow.
         command.env_remove("RUST_BACKTRACE");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         adjust(&mut command);
@@ -112,7 +112,7 @@ impl Server {
         sent.unwrap_or_else(|error| panic!("the server takes no input: {error}\n{}", self.log()));
     }
 
-    /// The next message within `patience`; none when there is none. A line that is no JSON-RPC fails the test.
+    /// The next message within `patience`, if any. A line that is not JSON-RPC fails the test.
     pub(crate) fn receive(&self, patience: Duration) -> Option<(Instant, Value)> {
         match self.lines.recv_timeout(patience) {
             Ok(Line { at, message: Ok(message) }) => Some((at, message)),
@@ -122,12 +122,12 @@ impl Server {
         }
     }
 
-    /// What it logged so far.
+    /// Its log so far.
     pub fn log(&self) -> String {
         self.log.lock().unwrap_or_else(PoisonError::into_inner).join("\n")
     }
 
-    /// Waits for a line of the log that holds `part`.
+    /// Waits for a log line that contains `part`.
     pub fn wait_for_log(&self, part: &str) -> String {
         let found = crate::eventually(PATIENCE, || {
             let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
@@ -147,7 +147,7 @@ impl Server {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Its process.
+    /// Its process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -164,7 +164,7 @@ impl Server {
         self.cpu_of(|_| true)
     }
 
-    /// CPU time used by those of its threads whose name is one.
+    /// CPU time used by the threads whose name satisfies `is_one`.
     pub fn cpu_of(&self, is_one: impl Fn(&str) -> bool) -> Duration {
         let tasks = fs::read_dir(format!("/proc/{}/task", self.child.id())).expect("/proc of the server");
         // A thread may end between listing and reading.
@@ -186,7 +186,7 @@ impl Drop for Server {
 
 type Running = (Child, Option<ChildStdin>, Receiver<Line>, Arc<Mutex<Vec<String>>>);
 
-/// Starts the program and listens to it.
+/// Starts the program and reads its output.
 fn run(command: &mut Command) -> Running {
     let mut child = command.spawn().expect("starting the server");
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -210,11 +210,11 @@ fn run(command: &mut Command) -> Running {
     (child, stdin, lines, log)
 }
 
-/// One JSON-RPC message, or the line as text when it is none.
+/// One JSON-RPC message, or the line as text if it is not one.
 fn json_rpc(line: &[u8]) -> Result<Value, String> {
     let text = || String::from_utf8_lossy(line).into_owned();
     let message: Value = serde_json::from_slice(line).map_err(|_| text())?;
-    // An error may be about a line that had no id.
+    // An error may refer to a line that had no id.
     let answer = message.get("error").is_some() != (message.get("id").is_some() && message.get("result").is_some());
     if message["jsonrpc"] == "2.0" && (message["method"].is_string() || answer) { Ok(message) } else { Err(text()) }
 }

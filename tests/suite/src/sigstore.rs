@@ -1,5 +1,5 @@
-//! A sigstore instance of our own: an authority that gives certificates, a log of those and a log of signatures, small
-//! enough that every log has one entry.
+//! A minimal sigstore instance: an authority that issues certificates, a log of certificates, and a log of signatures.
+//! Every log has one entry.
 
 use crate::bundle::{Verifier, statement};
 use crate::der::{extension, oid, sequence, tlv};
@@ -13,13 +13,13 @@ use std::sync::Arc;
 const EMBEDDED_SCTS: &[u64] = &[1, 3, 6, 1, 4, 1, 11129, 2, 4, 2];
 const ISSUER: &[u64] = &[1, 3, 6, 1, 4, 1, 57264, 1, 8];
 
-/// What the authority calls itself.
+/// The authority's name.
 const NAME: &str = "suite";
 
-/// When everything here was signed: in the middle of the year in which the certificates are good.
+/// The time of all signatures: in the middle of the year in which the certificates are valid.
 const SIGNED_AT: u64 = 1_750_000_000;
 
-/// What a file of roots says of a log with this key.
+/// The entry for a log with this key in a trusted root file.
 fn trusted(key: &Key) -> Value {
     json!({
         "baseUrl": "https://log.example",
@@ -49,22 +49,22 @@ impl Default for Sigstore {
 }
 
 impl Sigstore {
-    /// The same with a false authority.
+    /// The same instance with a false authority.
     pub fn false_authority(&self) -> Self {
         Self { authority: Self::default().authority, ..self.clone() }
     }
 
-    /// The same with a false log of certificates.
+    /// The same instance with a false log of certificates.
     pub fn false_certificates(&self) -> Self {
         Self { certificates: Self::default().certificates, ..self.clone() }
     }
 
-    /// The same with a false log of signatures.
+    /// The same instance with a false log of signatures.
     pub fn false_signatures(&self) -> Self {
         Self { signatures: Self::default().signatures, ..self.clone() }
     }
 
-    /// The file of its roots.
+    /// Its trusted root file.
     pub fn trusted_root(&self) -> String {
         let root = json!({
             "mediaType": "application/vnd.dev.sigstore.trustedroot+json;version=0.1",
@@ -81,19 +81,19 @@ impl Sigstore {
         root.to_string()
     }
 
-    /// A bundle over these bytes, by somebody to whom `issuer` vouched for `subject` (a URI).
+    /// A bundle over these bytes by the identity `subject` (a URI) of `issuer`.
     pub fn sign(&self, bytes: &[u8], issuer: &str, subject: &str) -> Value {
         self.sign_in(bytes, issuer, subject, ["250101000000Z", "260101000000Z"])
     }
 
-    /// The same with a certificate that is good from one moment to another.
+    /// The same with a certificate that is valid in the given period.
     pub fn sign_in(&self, bytes: &[u8], issuer: &str, subject: &str, good: [&str; 2]) -> Value {
         let key = Key::new();
         let certificate = self.leaf(&key, issuer, subject, good);
         let (digest, signature) = (Sha256::digest(bytes), STANDARD.encode(key.sign(bytes)));
         let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
         let pem = pem("CERTIFICATE", &certificate);
-        // Keys in the order of the alphabet, as the log has them signed.
+        // Keys in alphabetical order, as the log signs them.
         let body = json!({
             "apiVersion": "0.0.1",
             "kind": "hashedrekord",
@@ -115,8 +115,8 @@ impl Sigstore {
         })
     }
 
-    /// A bundle with a statement of this type about these bytes, by somebody to whom `issuer` vouched for `subject`; in
-    /// the log as its first or second version has it.
+    /// A bundle with a statement of this type about these bytes by the identity `subject` of `issuer`, and an entry of
+    /// the log's first or second version.
     pub fn state(&self, bytes: &[u8], kind: &str, [issuer, subject]: [&str; 2], version: u8) -> Value {
         let key = Key::new();
         let certificate = self.leaf(&key, issuer, subject, ["250101000000Z", "260101000000Z"]);
@@ -126,7 +126,7 @@ impl Sigstore {
         Verifier::bundle(json!({"certificate": raw}), content, vec![self.entry(entry.0, entry.1, &entry.2)])
     }
 
-    /// The one entry of the log of signatures, with the proof that it is there.
+    /// The only entry of the log of signatures, with its inclusion proof.
     pub(crate) fn entry(&self, kind: &str, version: &str, body: &Value) -> Value {
         let body = body.to_string();
         let (log, encoded) = (&self.signatures, STANDARD.encode(&body));
@@ -150,7 +150,7 @@ impl Sigstore {
             },
             "canonicalizedBody": encoded,
         });
-        // The second version of the log promises nothing, and keeps no time.
+        // The second version of the log has no inclusion promise and no time.
         if version == "0.0.2" {
             for part in ["integratedTime", "inclusionPromise"] {
                 entry.as_object_mut().expect("an object").remove(part);
@@ -159,7 +159,7 @@ impl Sigstore {
         entry
     }
 
-    /// A certificate for minutes, with the promise of the log of certificates in it.
+    /// A short-lived certificate that contains the SCT of the log of certificates.
     fn leaf(&self, key: &Key, issuer: &str, subject: &str, good: [&str; 2]) -> Vec<u8> {
         let mut extensions = vec![
             extension(&[2, 5, 29, 15], true, &tlv(3, &[7, 0b1000_0000])),
@@ -172,7 +172,7 @@ impl Sigstore {
         x509::signed(&x509::body(2, NAME, good, &sequence(&[]), key, &extensions), &self.authority)
     }
 
-    /// What the log of certificates says of one without that promise (RFC 6962).
+    /// The SCT of the log of certificates for a certificate without one (RFC 6962).
     fn promise(&self, certificate: &[u8]) -> Vec<u8> {
         let length = |bytes: &[u8]| u16::try_from(bytes.len()).expect("at most 64 KiB").to_be_bytes();
         let at = (SIGNED_AT * 1_000).to_be_bytes();

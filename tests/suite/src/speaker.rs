@@ -1,4 +1,4 @@
-//! A client that only asks and reads answers, over any transport and in any era: for what must be the same in all.
+//! A client that only sends requests and reads answers, over any transport and in any era, to compare them all.
 
 use crate::called::Answer;
 use crate::client::{Client, Era};
@@ -7,16 +7,16 @@ use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::time::Instant;
 
-/// One way to speak to a server.
+/// A connection to a server over one transport and in one era.
 pub enum Speaker {
     /// Over stdin and stdout.
     Stdio(Box<Client>),
-    /// Over HTTP: the address, the era, and the headers of a session if there is one.
+    /// Over HTTP: the address, the era, and the session's headers if there is a session.
     Http(Box<Server>, SocketAddr, Era, Vec<(String, String)>),
 }
 
 impl Speaker {
-    /// All ways, each to a server of its own, with its name.
+    /// All combinations with their names, each connected to its own server.
     pub fn all(config: &str) -> Vec<(String, Self)> {
         let mut all = Vec::new();
         for era in Era::ALL {
@@ -29,7 +29,7 @@ impl Speaker {
         all
     }
 
-    /// Whether it speaks 2026-07-28.
+    /// Whether it uses protocol version 2026-07-28.
     pub fn is_modern(&self) -> bool {
         match self {
             Self::Stdio(client) => client.era() == Era::Modern,

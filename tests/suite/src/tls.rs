@@ -1,4 +1,4 @@
-//! Web servers' certificates by an authority of the suite's own, and servers that do not keep to TLS.
+//! Certificates of web servers by the suite's own authority, and servers that violate TLS.
 
 use crate::der::{extension, oid, sequence, tlv};
 use crate::x509::{self, Key, name, pem};
@@ -8,38 +8,38 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Good now, whenever that is.
+/// A period of validity that includes every test run.
 pub const GOOD: [&str; 2] = ["200101000000Z", "400101000000Z"];
-/// Past.
+/// A period of validity in the past.
 pub const EXPIRED: [&str; 2] = ["200101000000Z", "240101000000Z"];
-/// Still to come.
+/// A period of validity in the future.
 pub const NOT_YET: [&str; 2] = ["400101000000Z", "410101000000Z"];
-/// A certificate of this purpose is for servers.
+/// The extended key usage of servers.
 pub const SERVERS: &[u64] = &[1, 3, 6, 1, 5, 5, 7, 3, 1];
-/// For signers of code.
+/// The extended key usage of code signers.
 pub const CODE: &[u64] = &[1, 3, 6, 1, 5, 5, 7, 3, 3];
 
-/// What a server shows, and how it speaks.
+/// The certificate and the protocols of a server.
 #[derive(Clone, Copy)]
 pub struct Manner {
-    /// Names that the certificate is for.
+    /// DNS names in the certificate.
     pub names: &'static [&'static str],
-    /// Addresses that it is for.
+    /// IP addresses in the certificate.
     pub addresses: &'static [Ipv4Addr],
-    /// The name that it had before there were several: nobody looks there any more.
+    /// The common name, which clients no longer check.
     pub common_name: &'static str,
-    /// When it is good.
+    /// The period of validity.
     pub good: [&'static str; 2],
-    /// What it is for.
+    /// The extended key usage.
     pub purpose: &'static [u64],
-    /// Protocols that the server speaks inside; none: it does not say.
+    /// ALPN protocols that the server offers; without any, it offers no ALPN.
     pub protocols: &'static [&'static str],
-    /// Versions of TLS.
+    /// The supported versions of TLS.
     pub versions: &'static [&'static SupportedProtocolVersion],
 }
 
 impl Manner {
-    /// A good one for `localhost`.
+    /// A valid certificate for `localhost`.
     pub const GOOD: Self = Self {
         names: &["localhost"],
         addresses: &[],
@@ -51,19 +51,19 @@ impl Manner {
     };
 }
 
-/// An authority.
+/// A certificate authority.
 pub struct Authority {
     key: Key,
     called: &'static str,
 }
 
 impl Authority {
-    /// Of this name.
+    /// An authority with this name.
     pub fn new(called: &'static str) -> Self {
         Self { key: Key::new(), called }
     }
 
-    /// Its certificate, as a file for those who trust it.
+    /// Its certificate in PEM.
     pub fn pem(&self) -> String {
         pem("CERTIFICATE", &x509::authority(self.called, &self.key))
     }
@@ -75,7 +75,7 @@ impl Authority {
         configured(manner, &key, vec![leaf])
     }
 
-    /// A server whose certificate was signed with the key of another server, which is no authority.
+    /// A server whose certificate was signed by another server's key, which is no authority.
     pub fn server_of_a_server(&self, manner: &Manner) -> Arc<ServerConfig> {
         let (between, key) = (Key::new(), Key::new());
         let middle = Manner { common_name: "no authority", ..*manner };
@@ -85,7 +85,7 @@ impl Authority {
     }
 }
 
-/// A server that vouches for itself.
+/// A server with a self-signed certificate.
 pub fn self_signed(manner: &Manner) -> Arc<ServerConfig> {
     let key = Key::new();
     let leaf = leaf(manner, manner.common_name, &key, &key);
@@ -115,18 +115,18 @@ fn configured(manner: &Manner, key: &Key, chain: Vec<Vec<u8>>) -> Arc<ServerConf
     Arc::new(config)
 }
 
-/// What a server does that has heard the beginning of TLS.
+/// How a server reacts to the start of a TLS handshake.
 #[derive(Clone, Copy)]
 pub enum Rude {
-    /// It says nothing, and waits.
+    /// It sends nothing and waits.
     Silent,
-    /// It hangs up.
+    /// It closes the connection.
     HangsUp,
     /// It answers in plain HTTP.
     Plain,
-    /// It agrees to TLS 1.1, which the client has not offered.
+    /// It selects TLS 1.1, which the client has not offered.
     Old,
-    /// It says that the client's versions are too new.
+    /// It rejects the client's versions as too new.
     TooNew,
 }
 
@@ -146,15 +146,15 @@ impl Rude {
     }
 }
 
-/// A server that is rude to everybody. It keeps what it hears.
+/// A server that violates TLS and records what it receives.
 pub struct RudeServer {
-    /// Where it listens.
+    /// The address that it listens on.
     pub address: SocketAddr,
     heard: Arc<Mutex<Vec<u8>>>,
 }
 
 impl RudeServer {
-    /// On a free port of the loopback, for as long as the test runs.
+    /// Starts a server on a free loopback port, which runs until the test ends.
     pub fn new(manner: Rude) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("the address of a listener");
@@ -169,7 +169,7 @@ impl RudeServer {
         Self { address, heard }
     }
 
-    /// Everything that it heard.
+    /// All bytes that it received.
     pub fn heard(&self) -> Vec<u8> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -1,8 +1,8 @@
-//! Waiting until something is so, instead of sleeping for some time.
+//! Waits for a condition instead of sleeping for a fixed time.
 
 use std::time::{Duration, Instant};
 
-/// Asks again until there is an answer; none when `patience` is over.
+/// Polls `ask` until it returns a value; returns `None` after `patience`.
 pub fn eventually<T>(patience: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
     let end = Instant::now() + patience;
     loop {

@@ -1,4 +1,4 @@
-//! A small web server of the suite, for what the program talks to: issuers, services. One thread a connection.
+//! A small web server for the services that the program connects to, with one thread for each connection.
 
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -6,22 +6,22 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A request that came.
+/// A received request.
 #[derive(Debug, Clone)]
 pub struct Seen {
-    /// Such as GET.
+    /// The method, such as GET.
     pub method: String,
     /// Path and query.
     pub target: String,
     headers: Vec<(String, String)>,
     /// The body, as text.
     pub body: String,
-    /// The body, as it came.
+    /// The body, as received.
     pub bytes: Vec<u8>,
 }
 
 impl Seen {
-    /// The path alone.
+    /// The path without the query.
     pub fn path(&self) -> &str {
         self.target.split('?').next().unwrap_or_default()
     }
@@ -31,13 +31,13 @@ impl Seen {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// Everything, as text to search in.
+    /// The whole request, as text to search in.
     pub fn everything(&self) -> String {
         format!("{self:?}")
     }
 }
 
-/// What is answered.
+/// An answer.
 pub struct Reply {
     status: u16,
     headers: Vec<(String, String)>,
@@ -65,22 +65,22 @@ impl Reply {
         Self::new(200, value.to_string()).with("Content-Type", "application/json")
     }
 
-    /// To somewhere else.
+    /// A redirect.
     pub fn redirect(to: &str) -> Self {
         Self::new(302, "").with("Location", to)
     }
 
-    /// Hangs up before the last byte.
+    /// Closes the connection before the last byte.
     pub fn cut(self) -> Self {
         Self { manner: Manner::Cut, ..self }
     }
 
-    /// Never ends.
+    /// Sends a body without end.
     pub fn endless(self) -> Self {
         Self { manner: Manner::Endless, ..self }
     }
 
-    /// Sends a byte now and then.
+    /// Sends the body slowly, byte by byte.
     pub fn dripping(self) -> Self {
         Self { manner: Manner::Dripping, ..self }
     }
@@ -94,7 +94,7 @@ impl Reply {
 
 /// The server, stopped when dropped.
 pub struct Web {
-    /// Where it listens.
+    /// The address that it listens on.
     pub address: SocketAddr,
     seen: Arc<Mutex<Vec<Seen>>>,
     heard: Arc<AtomicU64>,
@@ -102,7 +102,7 @@ pub struct Web {
 }
 
 impl Web {
-    /// Serves on a free port of the loopback.
+    /// Serves on a free loopback port.
     pub fn serve(answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> Self {
         Self::listen(free(), None, answer)
     }
@@ -112,7 +112,7 @@ impl Web {
         Self::listen(free(), Some(tls), answer)
     }
 
-    /// The same at this address, as soon as nobody else has it.
+    /// The same at this address, as soon as it is free.
     pub fn serve_tls_at(
         at: SocketAddr,
         tls: Arc<ServerConfig>,
@@ -158,7 +158,7 @@ impl Web {
         Self { address, seen, heard, stop }
     }
 
-    /// Bytes of requests that came, whole or not; those of TLS itself do not count.
+    /// The number of received bytes of complete and partial requests, without those of TLS itself.
     pub fn heard(&self) -> u64 {
         self.heard.load(Ordering::Relaxed)
     }
@@ -173,7 +173,7 @@ impl Web {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// How many of them were to this path.
+    /// The number of requests to this path.
     pub fn count(&self, path: &str) -> usize {
         self.seen().iter().filter(|seen| seen.path() == path).count()
     }
@@ -190,7 +190,7 @@ fn free() -> TcpListener {
     TcpListener::bind("127.0.0.1:0").expect("a free port")
 }
 
-/// A stream, and how much has come over it.
+/// A stream that counts the received bytes.
 struct Counting<'a, S>(S, &'a AtomicU64);
 
 impl<S: Read> Read for Counting<'_, S> {
@@ -211,8 +211,8 @@ impl<S: Write> Write for Counting<'_, S> {
     }
 }
 
-/// One request and its answer, and the stream when both are done; a peer that goes away in between is no failure of the
-/// test. `control` is the connection below.
+/// Handles one request. Returns the stream afterwards; a peer that disconnects earlier does not fail the test.
+/// `control` is the underlying connection.
 fn one<S: Read + Write>(
     stream: S,
     control: &TcpStream,
@@ -258,7 +258,7 @@ fn send<S: Read + Write>(stream: &mut S, control: &TcpStream, reply: &Reply, hea
             stream.write_all(&[b' '; 4096])?;
         },
         Manner::Dripping => {
-            // What waits here for a byte that does not come is the drip.
+            // This wait for a byte that does not come makes the delay between bytes.
             control.set_read_timeout(Some(std::time::Duration::from_millis(500)))?;
             for byte in &reply.body {
                 stream.write_all(&[*byte])?;

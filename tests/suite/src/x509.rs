@@ -1,4 +1,4 @@
-//! Keys and certificates, as the suite's authorities give them: for signers of plugins and for web servers.
+//! Keys and certificates of the suite's authorities: for signers of plugins and for web servers.
 
 use crate::der::{bits, extension, oid, sequence, tlv};
 use base64::Engine;
@@ -28,13 +28,13 @@ impl Key {
         self.pair.sign(&SystemRandom::new(), bytes).expect("signing").as_ref().to_vec()
     }
 
-    /// The public key, as certificates hold it.
+    /// The public key, as encoded in certificates.
     pub(crate) fn public(&self) -> Vec<u8> {
         let kind = sequence(&[oid(&[1, 2, 840, 10045, 2, 1]), oid(&[1, 2, 840, 10045, 3, 1, 7])]);
         sequence(&[kind, bits(self.pair.public_key().as_ref())])
     }
 
-    /// What logs call it.
+    /// The key's id in logs.
     pub(crate) fn id(&self) -> Vec<u8> {
         Sha256::digest(self.public()).to_vec()
     }
@@ -51,7 +51,7 @@ pub(crate) fn name(text: &str) -> Vec<u8> {
     sequence(&[tlv(0x31, &attribute)])
 }
 
-/// What of a certificate is signed. `good` is from when until when, as UTCTime has it.
+/// The signed part of a certificate. `good` is its validity period as two UTCTime values.
 pub(crate) fn body(
     serial: u8,
     issuer: &str,
@@ -86,7 +86,7 @@ pub(crate) fn authority(called: &str, key: &Key) -> Vec<u8> {
     signed(&body(1, called, ["200101000000Z", "400101000000Z"], &name(called), key, &extensions), key)
 }
 
-/// Bytes as text of this kind, such as `CERTIFICATE`.
+/// Bytes in PEM with this label, such as `CERTIFICATE`.
 pub(crate) fn pem(kind: &str, bytes: &[u8]) -> String {
     let wrapped = STANDARD.encode(bytes).into_bytes();
     let lines: Vec<_> = wrapped.chunks(64).map(|line| String::from_utf8_lossy(line).into_owned()).collect();

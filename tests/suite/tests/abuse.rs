@@ -1,5 +1,5 @@
-//! Reverse calls, abused from every side: one server, one case after the other, each with exactly what comes of it. At the
-//! end nothing is left over. `cargo test -p suite --test suite -- abuse --nocapture` shows the table.
+//! Abuse of reverse calls: all cases run in sequence on one server, each with its exact expected outcome. At the end
+//! nothing may be leaked. `cargo test -p suite --test suite -- abuse --nocapture` shows the table.
 
 mod agents;
 mod chains;
@@ -15,20 +15,19 @@ mod secrets;
 use ground::{Ground, PARKED, Who, decent, good, one};
 use std::time::{Duration, Instant};
 
-/// One abuse.
 struct Case {
     what: &'static str,
-    /// Exactly what comes of it.
+    /// The exact expected outcome.
     outcome: &'static str,
     run: fn(&Ground) -> String,
 }
 
-/// How long one case may take on a busy machine; a deadlock takes longer.
+/// The time limit of one case on a busy machine; a deadlock takes longer.
 const BOUND: Duration = Duration::from_secs(60);
 
 #[test]
 #[allow(clippy::print_stdout, reason = "the table is for whoever wants to see it")]
-fn the_table() {
+fn every_abuse_has_its_expected_outcome() {
     let groups = [
         ("what is declared", declarations::CASES),
         ("continuations", continuations::CASES),
@@ -41,7 +40,7 @@ fn the_table() {
         ("going away", leaving::CASES),
     ];
     let ground = Ground::new();
-    // Once, so that what is kept for good is there.
+    // A first call allocates what the server keeps permanently.
     ground.run("calls", one("echo.run"), &decent());
     let before = ground.server().memory();
     let (mut number, mut wrong, mut table) = (0, vec![], String::new());
@@ -50,7 +49,7 @@ fn the_table() {
         for Case { what, outcome, run } in cases {
             number += 1;
             let began = Instant::now();
-            // One that goes wrong altogether must not hide the others.
+            // A panic in one case must not hide the others.
             let seen = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&ground)));
             let seen = seen.unwrap_or_else(|_| "panicked".to_owned());
             let took = began.elapsed();
@@ -69,10 +68,10 @@ fn the_table() {
     println!("hostile: reverse: {} of {number} abuses of reverse calls as expected", number - wrong.len());
 }
 
-/// After all that: no call runs or is parked, all places are free, the memory is back, and the server works.
+/// Checks that no call runs or is parked, all slots are free, memory was released, and the server works.
 fn nothing_is_left(ground: &Ground, before: u64) {
     ground.until_idle();
-    // A place that leaked would push out the oldest of these.
+    // A leaked slot would evict the oldest of these calls.
     let parked: Vec<_> = (0..PARKED).map(|_| ground.run("calls", one("tools.get"), &decent())).collect();
     for round in parked {
         assert_eq!(round.answer(good()).outcome(), "ok");

@@ -1,11 +1,11 @@
-//! The client adapters of `guest-sdk/clients` against the real host: every lane that each can carry, both transports.
+//! The client adapters of `guest-sdk/clients` against the real host: every lane that each supports, on both transports.
 
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::process::Command;
 use suite::{Home, Server, paths, plugin, plugin_from};
 
-/// What one client can carry: its program's first words, the era, the lanes.
+/// What one client supports: the start of its command line, its era, and its lanes.
 struct Way {
     client: &'static str,
     era: &'static str,
@@ -50,7 +50,7 @@ impl Way {
         (self.named("http"), seen(command))
     }
 
-    /// With a client that starts the server itself.
+    /// Runs a client that starts the server itself.
     fn over_stdio(&self, config: &str, script: &Value) -> (String, Value) {
         let home = Home::new();
         let file = home.write("portcullis.toml", config);
@@ -75,7 +75,7 @@ fn config() -> String {
 }
 
 #[test]
-fn one_guest_through_every_lane_of_every_client() {
+fn one_guest_works_through_every_lane_of_every_client() {
     let script = json!({
         "tool": "planner__plan_day", "arguments": {"title": "Portcullis", "from": "2026-12-01"},
         "deny": "2026-12-04", "edit": "2026-12-05", "breaks": "2026-12-06",
@@ -98,7 +98,7 @@ fn one_guest_through_every_lane_of_every_client() {
             assert!(days[3]["unknown"].as_str().unwrap().contains("the user said no"), "{who}: {seen}");
             assert!(days[5]["unknown"].as_str().unwrap().contains("the tool failed"), "{who}: {seen}");
             assert_eq!(plan["event"]["id"], "2026-12-01-10", "{who}: {seen}");
-            // What was approved was run, once, and in parallel as far as the client's limit goes.
+            // Each approved call ran once, in parallel up to the client's limit.
             assert_eq!(seen["counts"], json!({"free_slots": 19, "create_event": 1}), "{who}");
             assert!((2..=4).contains(&seen["most"].as_u64().unwrap()), "{who}: {seen}");
             let call = &seen["calls"][0];
@@ -114,7 +114,7 @@ fn one_guest_through_every_lane_of_every_client() {
 #[test]
 fn a_tool_that_calls_back_continues_the_chain() {
     let (_server, address) = Server::start_http(&(config() + &plugin("echo", "")));
-    // A tool that runs already, further up, is refused; another is not.
+    // A tool that already runs in the chain is refused; another tool is not.
     let itself = json!({"tool": "planner__plan_day", "arguments": {"title": "again"}});
     for (again, refused) in [(itself, true), (json!({"tool": "echo__run"}), false)] {
         let arguments = json!({"title": "Portcullis", "days": 1});
@@ -129,7 +129,7 @@ fn a_tool_that_calls_back_continues_the_chain() {
 }
 
 #[test]
-fn a_running_call_is_steered_by_what_its_chunks_say() {
+fn a_running_call_is_steered_in_response_to_its_chunks() {
     let config = plugin("steered", "");
     let script = json!({"tool": "steered__run", "steer": ["make it a comedy", "stop"]});
     let (_server, address) = Server::start_http(&config);

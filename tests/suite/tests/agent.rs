@@ -1,11 +1,10 @@
-//! `portcullis agent` against `portcullis serve`: scripts over both transports in both eras, rules, policies, events, and
-//! a person at a terminal.
+//! `portcullis agent` against `portcullis serve`: scripts over both transports in both eras, rules, policies, events,
+//! and a person at a terminal.
 
 use serde_json::{Value, json};
 use std::process::Command;
 use suite::{Home, Ran, Server, agent, paths, plugin, portcullis};
 
-/// The server's plugins.
 fn plugins() -> String {
     let questions = r#"grants.client = { form = true, url = ["example.com"], sample = { calls = 3, tokens = 1000 } }"#;
     plugin("agent-calls", r#"grants = { agent-tools = ["*.*"], client = { form = true } }"#)
@@ -17,7 +16,7 @@ fn plugins() -> String {
         + &plugin("panic", "")
 }
 
-/// What one run of the agent did.
+/// The output of one run of the agent.
 struct Done {
     ran: Ran,
     events: Vec<Value>,
@@ -41,7 +40,7 @@ impl Done {
     }
 }
 
-/// An agent with a folder of its own, and the address of its server.
+/// An agent with its own folder, and the address of its server.
 struct Agent {
     home: Home,
     address: String,
@@ -49,26 +48,26 @@ struct Agent {
 }
 
 impl Agent {
-    /// With a server that it starts itself.
+    /// An agent that starts its server itself.
     fn over_stdio() -> Self {
         let home = Home::new();
         let folder = |name: &str| home.path().join(name).display().to_string();
-        // The server finds none of our variables.
+        // The server does not inherit our environment variables.
         let server = format!("[server]\ncache = {:?}\nstate = {:?}\n\n", paths::cache(), folder("server-state"));
         let file = home.write("server.toml", server + &plugins());
-        // Everything is compiled by then: an agent does not wait for that.
+        // Compiles everything in advance, since an agent does not wait for that.
         portcullis(&home, &["plugin", "list", "--load", "--config", &file.display().to_string()]).good();
         let address = format!("'{}' serve --config '{}'", paths::binary().display(), file.display());
         Self { home, address, _server: None }
     }
 
-    /// With one that is there already.
+    /// An agent that connects to a running server.
     fn over_http() -> Self {
         let (server, address) = Server::start_http(&plugins());
         Self { home: Home::new(), address: format!("http://{address}/mcp"), _server: Some(server) }
     }
 
-    /// Carries out a script.
+    /// Runs a script.
     fn run(&self, script: &str, rules: &str, options: &[&str]) -> Done {
         let file = |name: &str, text: &str| self.home.write(name, text).display().to_string();
         let mut command = Command::new(paths::binary());
@@ -82,7 +81,7 @@ impl Agent {
     }
 }
 
-/// A call that makes these reverse calls of `echo.run`.
+/// A script whose call makes reverse calls of `echo.run` with these numbers.
 fn calling(numbers: &[u64]) -> String {
     let step = |n: &u64| json!({"call": {"name": "echo.run", "arguments": {"n": n}}});
     let steps: Value = numbers.iter().map(step).collect();
@@ -146,7 +145,7 @@ fn questions_are_answered_by_rules_and_declined_without() {
         let decided = &declined.all("decided")[0];
         assert_eq!((&decided["verdict"], &decided["by"]), (&json!("decline"), &json!("nobody is there to decide")));
     }
-    // What no rule speaks of is not even declared.
+    // A capability without a rule is not declared.
     let silent = agent.run(form, "", &[]);
     assert_eq!((silent.ran.status, silent.all("decided").len()), (Some(1), 0), "{:?}", silent.ran);
     let page = agent.run("call ask__run {\"path\": \"url\"}", "[[page]]\ndo = \"ask\"\nhosts = [\"other.org\"]", &[]);
@@ -157,7 +156,7 @@ fn questions_are_answered_by_rules_and_declined_without() {
 #[test]
 fn tools_of_another_server_are_forwarded_only_where_a_rule_says_so() {
     let agent = Agent::over_http();
-    // The same server under another name is another server to the agent.
+    // The agent treats the same server under another name as a different server.
     let two = format!("two={}", agent.address);
     let call = |name: &str| json!({"call": {"name": name, "arguments": {"n": 2}}});
     let steps = json!([{"list": true}, call("two.slow-stream__run"), call("two.echo__run")]).to_string();
@@ -170,13 +169,13 @@ fn tools_of_another_server_are_forwarded_only_where_a_rule_says_so() {
     assert!(done.result().starts_with(r#"[["echo.run"],"#) && !done.result().contains("2 parts"), "{}", done.result());
 }
 
-/// What a model comes to see, as text.
+/// The transcript that a model receives, as text.
 fn transcript(done: &Done) -> String {
     done.all("transcript").iter().map(|item| item.to_string()).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
-fn what_a_model_sees_is_a_matter_of_policy() {
+fn policy_decides_what_a_model_sees() {
     let agent = Agent::over_http();
     let see = |policy: &str| {
         let rules = format!("[[chunks]]\npolicy = \"{policy}\"");
@@ -188,7 +187,7 @@ fn what_a_model_sees_is_a_matter_of_policy() {
     assert!(ui.contains("3 parts") && !ui.contains("part 0"), "{ui}");
     assert!(digest.contains("3 chunks") && digest.contains("part 0") && !digest.contains("part 1"), "{digest}");
     assert!(["part 0", "part 1", "part 2"].iter().all(|part| inject.contains(part)), "{inject}");
-    // `chunk-kinds` says some things to the user alone.
+    // `chunk-kinds` sends some chunks to the user only.
     let rules = "[[chunks]]\npolicy = \"inject\"";
     let done = agent.run("call chunk-kinds__run", rules, &["--transcript"]).good();
     assert!(!done.all("chunk").is_empty() && transcript(&done).contains("interim"), "{:?}", done.ran);
@@ -207,13 +206,13 @@ fn a_scripted_model_steers_a_call_while_it_runs() {
 }
 
 #[test]
-fn an_event_starts_a_call_of_the_agents_own_once_and_with_consent() {
+fn an_event_starts_one_agent_call_with_consent() {
     let agent = Agent::over_http();
     agent.run("call event-flood__run", "", &[]).good();
     let on = ["--on", "policy.effective=call demo.slow-stream__run {\"n\": 1}"];
     let refused = agent.run("", "", &on).good();
     assert_eq!((refused.all("event").len(), refused.all("started").len()), (1, 0), "{:?}", refused.ran);
-    // Another folder: an agent that has seen no event yet.
+    // With a new folder the agent has seen no event yet.
     let agent = Agent { home: Home::new(), ..agent };
     let consent = "[[reaction]]\nevent = \"policy.*\"\napproval = \"never\"";
     let done = agent.run("", consent, &on).good();

@@ -1,4 +1,4 @@
-//! Guests that break or answer with what they must not: each gives one typed error, and the next call works.
+//! Guests that crash or return invalid answers: each causes one typed error, and the next call works.
 
 use serde_json::json;
 use suite::{Client, plugin};
@@ -8,7 +8,7 @@ fn client(guest: &str) -> Client {
 }
 
 #[test]
-fn a_panic_tells_its_last_words() {
+fn a_panic_message_is_reported() {
     let mut client = client("panic");
     let called = client.run("panic", json!({"n": 5}));
     assert_eq!(called.code(), "trap");
@@ -22,7 +22,7 @@ fn a_panic_tells_its_last_words() {
 }
 
 #[test]
-fn a_trap_is_named() {
+fn a_trap_is_reported_by_name() {
     let mut client = client("unreachable");
     let called = client.run("unreachable", json!({}));
     assert_eq!(called.code(), "trap");
@@ -35,14 +35,14 @@ fn an_exit_ends_the_call_and_not_the_host() {
     let mut client = client("exit");
     let called = client.run("exit", json!({}));
     assert_eq!(called.code(), "exited");
-    // WASI 0.2 knows success and failure only; a guest's 3 arrives as 1.
+    // WASI 0.2 only distinguishes success and failure: exit status 3 is reported as 1.
     assert_eq!(called.number("status"), 1);
     client.check_alive();
     assert!(client.server.is_alive());
 }
 
 #[test]
-fn what_is_no_answer_is_not_passed_on() {
+fn an_invalid_answer_is_not_passed_on() {
     for (guest, reason) in
         [("bad-utf8", "UTF-8"), ("bad-json", "JSON"), ("wrong-schema", "boolean"), ("no-structure", "schema")]
     {
@@ -57,7 +57,7 @@ fn what_is_no_answer_is_not_passed_on() {
 }
 
 #[test]
-fn an_error_holds_nothing_of_the_hosts_inside() {
+fn an_error_reveals_no_host_internals() {
     for guest in ["panic", "unreachable", "exit", "bad-utf8"] {
         let mut client = client(guest);
         let called = client.run(guest, json!({}));

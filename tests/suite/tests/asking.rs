@@ -1,9 +1,9 @@
-//! Straight-line guests that ask their client, in both eras: the same component, the same answers.
+//! Straight-line guests that ask their client questions: one component behaves the same in both eras.
 
 use serde_json::{Value, json};
 use suite::{Called, Client, Era, Home, Server, plugin};
 
-/// Everything that can be declared.
+/// All client capabilities.
 fn all() -> Value {
     json!({"elicitation": {"form": {}, "url": {}}, "sampling": {"tools": {}}, "roots": {}})
 }
@@ -16,7 +16,7 @@ fn config() -> String {
     plugin("ask", GRANTS)
 }
 
-/// What a good client's user, model and workspace say.
+/// The answers of a cooperative client's user, model and workspace.
 fn answer(method: &str, params: &Value) -> Value {
     match method {
         "elicitation/create" if params["mode"] == "url" => {
@@ -38,19 +38,19 @@ fn answer(method: &str, params: &Value) -> Value {
     }
 }
 
-/// A client of either era that answers everything.
+/// A client of either era that answers every question.
 fn client(server: Server, era: Era) -> Client {
     let mut client = Client::able(server, era, false, all());
     client.answering = Some(answer);
     client
 }
 
-/// Params of a retry with these answers.
+/// The params of a retry with these answers.
 fn retry(tool: &str, arguments: &Value, state: &Value, responses: Value) -> Value {
     json!({"name": tool, "arguments": arguments, "requestState": state, "inputResponses": responses})
 }
 
-/// Calls and answers all rounds as the protocol of 2026-07-28 has it; the result and the number of rounds.
+/// Makes a call and answers all its rounds by the 2026-07-28 protocol; returns the result and the number of rounds.
 fn through(client: &mut Client, arguments: &Value) -> (Called, usize) {
     let mut called = client.call("ask__run", arguments.clone());
     let mut rounds = 0;
@@ -71,7 +71,7 @@ fn effects(client: &Client) -> usize {
     std::fs::read_to_string(client.server.home.work().join("effects")).map_or(0, |text| text.lines().count())
 }
 
-/// The first round of a call, parked.
+/// Makes the first round of a call and returns its `input_required` result.
 fn parked(client: &mut Client, arguments: &Value) -> Value {
     let called = client.call("ask__run", arguments.clone());
     assert_eq!(called.result()["resultType"], "input_required", "{}", called.result());
@@ -111,7 +111,7 @@ fn the_same_component_gets_the_same_answers_in_both_eras() {
 }
 
 #[test]
-fn what_was_not_declared_is_refused_and_nothing_is_done() {
+fn undeclared_questions_are_refused_without_effects() {
     for (path, required) in [
         ("confirm", json!({"elicitation": {"form": {}}})),
         ("url", json!({"elicitation": {"url": {}}})),
@@ -127,7 +127,7 @@ fn what_was_not_declared_is_refused_and_nothing_is_done() {
         assert_eq!(called.code(), "unsupported", "{path}");
         assert_eq!(effects(&modern) + effects(&legacy), 0);
     }
-    // What counts is the request, not the connection.
+    // Capabilities are taken from each request, not from the connection.
     let mut client = Client::able(Server::start(&config()), Era::Modern, false, all());
     parked(&mut client, &json!({"path": "form"}));
     client.abilities = json!({});
@@ -136,7 +136,7 @@ fn what_was_not_declared_is_refused_and_nothing_is_done() {
 }
 
 #[test]
-fn ungranted_questions_never_leave() {
+fn ungranted_questions_are_never_sent() {
     let mut client = Client::able(Server::start(&plugin("ask", "")), Era::Modern, false, all());
     let called = client.run("ask", json!({"path": "form"}));
     assert_eq!(called.code(), "denied");
@@ -172,7 +172,7 @@ fn wrong_and_missing_answers_are_asked_again() {
     let good = json!({"user_name": {"action": "accept", "content": {"name": "Ada"}}, "extra": 1});
     let called = Called(client.request("tools/call", retry("ask__run", &arguments, &round["requestState"], good)));
     assert_eq!(called.good(), r#"{"name":"Ada"}"#);
-    // One more wrong answer ends it.
+    // Repeated wrong answers end the call.
     let mut round = parked(&mut client, &arguments);
     for _ in 0..3 {
         let params = retry("ask__run", &arguments, &round["requestState"], json!({}));
@@ -180,14 +180,14 @@ fn wrong_and_missing_answers_are_asked_again() {
     }
     let called = Called(client.request("tools/call", retry("ask__run", &arguments, &round["requestState"], json!({}))));
     assert!(called.is_error() && called.text().contains("NotAnswered"), "{}", called.text());
-    // Answers may come along with the first request, without any state.
+    // The first request may already contain answers, without any state.
     let good = json!({"user_name": {"action": "decline"}});
     let params = json!({"name": "ask__run", "arguments": arguments, "inputResponses": good});
     assert_eq!(Called(client.request("tools/call", params)).good(), "declined");
 }
 
 #[test]
-fn a_state_works_once_and_only_where_it_belongs() {
+fn a_state_works_once_and_only_for_its_own_call() {
     let home = Home::new();
     let config = config() + &plugin("echo", "");
     let mut client = Client::able(Server::start_in(home, &config), Era::Modern, false, all());
@@ -201,7 +201,7 @@ fn a_state_works_once_and_only_where_it_belongs() {
         let message = answer.message["error"]["message"].as_str().unwrap();
         assert!(message.starts_with("Invalid or expired requestState"), "{message}");
     };
-    // 1,000 flipped bits, spread over the whole state.
+    // Flip 1,000 bits, spread over the whole state.
     let bits = text.len() * 8;
     for flip in 0..1_000 {
         let at = flip * bits / 1_000;
@@ -221,7 +221,7 @@ fn a_state_works_once_and_only_where_it_belongs() {
 }
 
 #[test]
-fn parked_calls_give_way() {
+fn the_oldest_parked_call_is_dropped_at_the_limit() {
     let config = config() + "[server]\nparked = { calls = 3, per-principal = 2 }\n";
     let mut client = Client::able(Server::start(&config), Era::Modern, false, all());
     let arguments = json!({"path": "form"});
@@ -246,7 +246,7 @@ fn calls_that_wait_on_their_own_stream_are_counted_too() {
         suite::eventually(suite::PATIENCE, || calls.iter().copied().find(|id| client.is_answered(*id))).unwrap();
     let called = Called(client.wait(crowded, sent));
     assert!(called.is_error() && called.text().contains("ran out of questions: the limit is 2"), "{}", called.text());
-    // The others still wait; they go when they are told to, and make room.
+    // The other calls still wait; cancelling them frees their slots.
     calls.iter().filter(|id| **id != crowded).for_each(|id| client.cancel(*id));
     client.answering = Some(answer);
     let next = suite::eventually(suite::PATIENCE, || {
@@ -262,7 +262,7 @@ fn parked_calls_expire() {
     let mut client = Client::able(Server::start(&config), Era::Modern, false, all());
     let arguments = json!({"path": "form"});
     let state = parked(&mut client, &arguments)["requestState"].clone();
-    // Time has to pass: what is tested is that it has.
+    // The test needs the answer limit to pass.
     std::thread::sleep(std::time::Duration::from_millis(400));
     let good = json!({"user_name": {"action": "accept", "content": {"name": "Ada"}}});
     let answer = client.request("tools/call", retry("ask__run", &arguments, &state, good));
@@ -271,7 +271,7 @@ fn parked_calls_expire() {
 }
 
 #[test]
-fn waiting_is_not_the_guests_fault() {
+fn waiting_for_answers_does_not_count_against_the_deadline() {
     let config = plugin("ask", &format!("{GRANTS}limits.deadline = \"500ms\"\n"));
     let mut client = Client::able(Server::start(&config), Era::Modern, false, all());
     let arguments = json!({"path": "form"});
@@ -300,7 +300,7 @@ fn chunks_go_to_the_request_that_is_open() {
 }
 
 #[test]
-fn a_state_does_not_outlive_the_plugins_version() {
+fn a_state_is_invalid_after_the_plugin_changes() {
     let home = Home::new();
     let mut bytes = std::fs::read(suite::paths::guest("ask")).unwrap();
     let path = home.write("ask.wasm", &bytes);
@@ -308,7 +308,7 @@ fn a_state_does_not_outlive_the_plugins_version() {
     let mut client = Client::able(Server::start_in(home, &config), Era::Modern, false, all());
     let arguments = json!({"path": "rounds", "n": 1});
     let state = parked(&mut client, &arguments)["requestState"].clone();
-    // The same code with a custom section more: another version.
+    // The same code with one more custom section is another version.
     bytes.extend([0, 2, 1, b'v']);
     super::reload::replace(&path, &bytes);
     client.server.wait_for_log("reloaded: ");

@@ -1,4 +1,4 @@
-//! What the host decides is recorded once each, and a record that was changed is found.
+//! The audit journal: each decision is recorded once, and a changed record is found.
 
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -10,7 +10,6 @@ fn file(home: &Home) -> PathBuf {
     home.path().join("state/audit/audit.jsonl")
 }
 
-/// The records so far.
 fn records(home: &Home) -> Vec<Value> {
     let text = fs::read_to_string(file(home)).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -27,7 +26,7 @@ fn config() -> String {
         + &plugin("ask", "grants.client = { form = true }")
 }
 
-/// A server with one record of each kind that calls leave, ended.
+/// A stopped server whose calls left one audit record of each kind.
 fn one_of_each() -> Client {
     let abilities = json!({"elicitation": {"form": {}}});
     let mut client = Client::able(Server::start(&config()), Era::Legacy, false, abilities);
@@ -78,7 +77,7 @@ fn each_decision_is_recorded_once() {
     assert!(said.contains(&format!("whole: records 1 to {} in 1 file", records.len())), "{said}");
 }
 
-/// What somebody does to the lines of a journal, and what is said of it.
+/// A description, a change to the lines of a journal, and the message that `verify` must print.
 type Tampering = (&'static str, fn(&mut Vec<String>), &'static str);
 
 const TAMPERING: &[Tampering] = &[
@@ -95,7 +94,7 @@ const TAMPERING: &[Tampering] = &[
 ];
 
 #[test]
-fn what_is_changed_is_found_and_named() {
+fn changed_records_are_found_and_named() {
     let client = one_of_each();
     let home = &client.server.home;
     let whole = fs::read_to_string(file(home)).unwrap();
@@ -138,7 +137,7 @@ fn records_are_shown_and_exported() {
 }
 
 #[test]
-fn two_processes_make_one_chain() {
+fn two_processes_write_one_audit_chain() {
     let home = Home::new();
     let config = agent("echo", "echo", "") + &plugin("relay", r#"grants.agent-tools = ["echo.*"]"#);
     let mut client = Client::of_server(Server::start_in(home, &config));
@@ -148,12 +147,12 @@ fn two_processes_make_one_chain() {
     }
     assert!(client.server.end().success());
     verify(&client.server.home).good();
-    // Each round has a reverse call and three verdicts.
+    // Each round records a reverse call and three decisions.
     assert_eq!(records(&client.server.home).len(), 20);
 }
 
 #[test]
-fn a_host_that_is_killed_leaves_a_chain_that_holds() {
+fn a_killed_host_leaves_a_valid_audit_chain() {
     let (mut server, _) = Server::start_http(&(plugin("echo", "") + &plugin("relay", "")));
     for round in 0..3 {
         for _ in 0..4 {
@@ -161,7 +160,7 @@ fn a_host_that_is_killed_leaves_a_chain_that_holds() {
         }
         server.kill();
         verify(&server.home).good();
-        // As a crash of the machine may leave it.
+        // A machine crash may leave a truncated record.
         let mut torn = fs::read(file(&server.home)).unwrap();
         torn.extend(b"{\"seq\":");
         fs::write(file(&server.home), torn).unwrap();
@@ -175,7 +174,7 @@ fn a_host_that_is_killed_leaves_a_chain_that_holds() {
 }
 
 #[test]
-fn arguments_are_kept_where_the_operator_says_so_and_nothing_where_it_is_off() {
+fn arguments_are_recorded_only_where_configured() {
     let full = format!("[server.audit]\narguments = \"full\"\n{}", plugin("echo", ""));
     let mut client = Client::of(&full);
     client.run("echo", json!({"n": 7})).good();

@@ -12,12 +12,12 @@ use std::fs;
 use std::time::{Duration, Instant};
 use suite::{Client, Era, Home, Ran, Server, eventually, forge, paths, plugin_from, portcullis};
 
-/// More than this of memory all bombs together may not leave behind in the server: each thread that has once read and
-/// looked through a file of some MiB keeps room for that. What leaks grows with the number of bombs.
+/// The memory that the server may keep after all bombs: each thread that has parsed a file of some MiB keeps a buffer
+/// for it. A leak would grow with the number of bombs.
 const LEFT: u64 = 24 << 20;
-/// Files of this size come first, and what the server has in memory then is what it may have.
+/// Files of this size come first; the memory that the server uses then is the baseline.
 const LARGE: usize = 4 << 20;
-/// How long until the server has said something of a bomb: what the compiler may take and waiting for its turn.
+/// The time limit until the server logs a result for a bomb: compile time and waiting for a worker.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The compiler's own limit is 30 s; the rest is for starting it.
@@ -33,7 +33,7 @@ fn check(bytes: &[u8]) -> Ran {
 }
 
 #[test]
-fn a_function_of_a_megabyte() {
+fn a_huge_function_body_is_bounded() {
     let mut body = String::from("(func $run (local i64) ");
     for number in 0..200_000 {
         let _ = write!(body, "(local.set 0 (i64.add (local.get 0) (i64.const {number})))");
@@ -42,7 +42,7 @@ fn a_function_of_a_megabyte() {
 }
 
 #[test]
-fn a_function_of_fifty_thousand_locals() {
+fn a_function_with_many_locals_is_bounded() {
     let mut body = format!("(func $run (local{}) ", " i64".repeat(49_000));
     for number in 0..2_000 {
         let _ = write!(body, "(local.set {number} (i64.mul (local.get {}) (i64.const 3)))", 48_999 - number);
@@ -51,23 +51,23 @@ fn a_function_of_fifty_thousand_locals() {
 }
 
 #[test]
-fn a_jump_table_of_half_a_million() {
+fn a_huge_jump_table_is_bounded() {
     let table = " 0".repeat(500_000);
     check(&forge::plugin(&format!("(func $run (block (br_table{table} (i32.const 1))))")));
 }
 
 #[test]
-fn blocks_inside_blocks() {
+fn deeply_nested_blocks_are_bounded() {
     let depth = 20_000;
     let body = format!("(func $run {} {})", "(block ".repeat(depth), ")".repeat(depth));
-    // The text format's own reader may refuse it; then there is nothing to send.
+    // The text format's parser may refuse it; then there is nothing to check.
     if let Ok(bytes) = std::panic::catch_unwind(|| forge::plugin(&body)) {
         check(&bytes);
     }
 }
 
 #[test]
-fn components_inside_components() {
+fn deeply_nested_components_are_bounded() {
     let nested = wat::parse_str(format!("(component {} {})", "(component ".repeat(400), ")".repeat(400)));
     if let Ok(bytes) = nested {
         let ran = check(&bytes);
@@ -78,7 +78,7 @@ fn components_inside_components() {
 }
 
 #[test]
-fn a_hundred_thousand_functions() {
+fn too_many_functions_are_refused() {
     let mut functions = String::from("(func $run)");
     for _ in 0..250_000 {
         functions.push_str("(func)");
@@ -86,14 +86,14 @@ fn a_hundred_thousand_functions() {
     assert!(check(&forge::plugin(&functions)).refused().contains("functions"), "functions are counted");
 }
 
-/// What the server said of files that changed: one line each.
+/// The server's log lines about changed files, one for each.
 fn said(server: &Server) -> Vec<String> {
     let log = server.log();
     let about = |line: &&str| line.contains("the old version stays") || line.contains(" reloaded: ");
     log.lines().filter(about).map(str::to_owned).collect()
 }
 
-/// Processes that this one has started and that still run.
+/// The number of running child processes.
 fn children(parent: u32) -> usize {
     let started_by = |status: String| status.lines().any(|line| line == format!("PPid:\t{parent}"));
     let processes = fs::read_dir("/proc").unwrap().flatten();
@@ -103,7 +103,7 @@ fn children(parent: u32) -> usize {
         .count()
 }
 
-/// Tries to install all of them, one after the other: what went wrong, and how long the longest took.
+/// Tries to install each bomb; returns the failures and the longest duration.
 fn install_all() -> (Vec<String>, Duration) {
     let (home, base) = (Home::new(), Base::new());
     home.write("portcullis.toml", CONFIG);
@@ -121,7 +121,7 @@ fn install_all() -> (Vec<String>, Duration) {
 }
 
 #[test]
-fn every_bomb_is_refused_or_killed_beside_a_running_server() {
+fn every_bomb_is_refused_or_killed_while_a_server_runs() {
     assert!(BOMBS.len() >= 24);
     let (home, base) = (Home::new(), Base::new());
     let file = home.write("bomb.wasm", forge::plugin("(func $run (local i32))"));
@@ -143,12 +143,12 @@ fn every_bomb_is_refused_or_killed_beside_a_running_server() {
             wrong.push(format!("reload: {}: {line}", bomb.what));
         }
         assert_eq!(control(&mut client), first, "{}", bomb.what);
-        // What the largest file needs is kept for the next ones.
+        // The buffers for the largest files are kept for later ones.
         if bytes.len() >= LARGE {
             before = before.max(client.server.memory());
         }
     }
-    // The version before all of them still serves.
+    // The original version of the plugin still serves.
     client.call("bomb__run", json!({})).result();
     let (wrong_too, longest_too) = installing.join().unwrap();
     wrong.extend(wrong_too);

@@ -1,9 +1,10 @@
-//! Guests that take more than they may: each is stopped with the number of the ceiling it hit, and nobody else notices.
+//! Guests that exceed their limits: each is stopped with an error that names the limit, and other guests are
+//! unaffected.
 
 use serde_json::{Value, json};
 use suite::{Called, Client, Era, Home, Server, plugin, plugin_from};
 
-/// What must come of a call: the error's code and numbers of it that are known beforehand.
+/// The expected outcome of a call: the error code and the numbers in it that are known in advance.
 struct Case {
     guest: &'static str,
     settings: &'static str,
@@ -63,12 +64,12 @@ fn check(case: &Case, called: &Called) {
     assert!(usage["fuel"].as_u64().is_some_and(|fuel| fuel > 0), "{}: {usage}", case.guest);
 }
 
-/// The whole table over one server, again and again: once its pools are warm no round may leave anything behind.
+/// Runs all cases repeatedly on one server: once its pools are warm, no round may leak memory.
 #[test]
-fn each_is_stopped_and_nobody_else_notices() {
+fn each_guest_is_stopped_at_its_limit_without_affecting_others() {
     let config: String = cases().iter().map(|case| plugin(case.guest, case.settings)).collect();
-    // glibc keeps a freed large buffer for each thread that ever freed one, and which threads do is luck. With a fixed
-    // threshold it gives them back at once, so that what is left is what the host holds.
+    // glibc keeps one freed large buffer for each thread that freed one, which varies between runs. With a fixed
+    // threshold it returns them at once, so the remaining memory is what the host holds.
     let server = Server::spawn(Home::new(), &(config + &plugin("echo", "")), &[], |command| {
         command.env("MALLOC_MMAP_THRESHOLD_", "131072");
     });
@@ -96,7 +97,7 @@ fn each_is_stopped_and_nobody_else_notices() {
 }
 
 #[test]
-fn the_numbers_are_those_of_the_call() {
+fn errors_and_usage_report_the_numbers_of_the_call() {
     let spin = plugin("spin", "limits.fuel = 20_000_000");
     let mut client = Client::of(&(spin + &plugin("eat-memory", "limits.memory = \"16 MiB\"")));
     let called = client.run("spin", json!({}));
@@ -109,7 +110,7 @@ fn the_numbers_are_those_of_the_call() {
 }
 
 #[test]
-fn ticks_stop_what_computes_too_long() {
+fn ticks_stop_a_guest_that_computes_too_long() {
     let source = suite::paths::guest("spin");
     let settings = "limits.metering = \"ticks\"\nlimits.cpu = \"200ms\"";
     let mut client = Client::of(&(plugin_from("spin", &source, settings) + &plugin("echo", "")));
@@ -137,7 +138,7 @@ fn a_deadline_ends_waiting_under_either_meter() {
 }
 
 #[test]
-fn memory_is_given_to_the_last_page_and_not_beyond() {
+fn memory_is_available_up_to_the_last_page_of_the_limit() {
     for mib in [10, 64, 256] {
         let mut client = Client::of(&plugin("grow-politely", &format!("limits.memory = \"{mib} MiB\"")));
         let called = client.run("grow-politely", json!({}));
@@ -147,7 +148,7 @@ fn memory_is_given_to_the_last_page_and_not_beyond() {
 }
 
 #[test]
-fn handles_are_given_to_the_last_one() {
+fn handles_are_available_up_to_the_limit() {
     let mut client = Client::of(&plugin("handles", "limits.handles = 50_000"));
     client.run("handles", json!({"n": 49_000})).good();
     let called = client.run("handles", json!({"n": 51_000}));
@@ -155,7 +156,7 @@ fn handles_are_given_to_the_last_one() {
 }
 
 #[test]
-fn open_files_are_handles() {
+fn open_files_count_as_handles() {
     let grant = r#"grants.filesystem = [{ host = "work", guest = "/work", access = "read" }]"#;
     let mut client = Client::of(&(plugin("open-files", grant) + &plugin("echo", "")));
     let called = client.run("open-files", json!({}));
@@ -164,9 +165,9 @@ fn open_files_are_handles() {
 }
 
 #[test]
-fn randomness_is_given_in_small_portions() {
+fn large_random_requests_do_not_grow_the_host() {
     let mut client = Client::of(&(plugin("random-flood", "") + &plugin("echo", "")));
-    // A program that has just been started has nothing in memory yet.
+    // A first call brings the server's memory use to its normal level.
     client.check_alive();
     let before = client.server.memory();
     let called = client.run("random-flood", json!({}));
@@ -179,7 +180,7 @@ fn randomness_is_given_in_small_portions() {
 }
 
 #[test]
-fn limits_beyond_the_hosts_own_are_refused() {
+fn limits_above_the_hosts_maximum_are_refused() {
     let home = suite::Home::new();
     let file = home.write("portcullis.toml", plugin("spin", "limits.memory = \"1 GiB\""));
     let ran = suite::portcullis(&home, &["serve", "--config", &file.display().to_string()]);

@@ -1,4 +1,4 @@
-//! Compiled code on disk: used when it is ours to the last byte, made anew when it is not.
+//! The cache of compiled code: an intact entry is used, an altered one is recompiled.
 
 use serde_json::json;
 use std::fs;
@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use suite::{Client, Era, Home, Server, plugin};
 
-/// Starts a server over a cache of its own, calls the guest once, and gives the log.
+/// Starts a server with this cache, calls the guest once, and returns the log.
 fn session(cache: &Path) -> String {
     let server = Server::spawn(Home::new(), &plugin("echo", ""), &[], |command| {
         command.env("PORTCULLIS_CACHE", cache).env("PORTCULLIS_LOG", "info");
@@ -18,7 +18,7 @@ fn session(cache: &Path) -> String {
     client.server.log()
 }
 
-/// The one entry of a cache.
+/// The only entry of a cache.
 fn entry(cache: &Path) -> PathBuf {
     let entries = fs::read_dir(cache).unwrap().map(|entry| entry.unwrap().path());
     let entries: Vec<_> = entries.filter(|path| path.extension() == Some("bin".as_ref())).collect();
@@ -37,7 +37,7 @@ fn a_second_start_compiles_nothing() {
 }
 
 #[test]
-fn plugins_of_the_same_bytes_are_compiled_once() {
+fn identical_plugins_are_compiled_once() {
     let (folder, home) = (tempfile::tempdir().unwrap(), Home::new());
     let source = suite::paths::guest("echo");
     let config: String = (0..10).map(|number| suite::plugin_from(&format!("p{number}"), &source, "")).collect();
@@ -52,7 +52,7 @@ fn plugins_of_the_same_bytes_are_compiled_once() {
 }
 
 #[test]
-fn a_cache_is_its_owners_alone() {
+fn a_cache_writable_by_others_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let cache = folder.path().join("cache");
     session(&cache);
@@ -69,7 +69,7 @@ fn a_cache_is_its_owners_alone() {
 }
 
 #[test]
-fn a_changed_entry_is_compiled_anew_and_never_loaded() {
+fn a_corrupted_entry_is_recompiled_and_never_loaded() {
     let folder = tempfile::tempdir().unwrap();
     let cache = folder.path().join("cache");
     session(&cache);
@@ -89,7 +89,7 @@ fn a_changed_entry_is_compiled_anew_and_never_loaded() {
 }
 
 #[test]
-fn a_link_in_the_cache_is_no_way_in() {
+fn a_symlink_in_the_cache_is_not_followed() {
     let folder = tempfile::tempdir().unwrap();
     let cache = folder.path().join("cache");
     session(&cache);

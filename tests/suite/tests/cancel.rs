@@ -1,4 +1,4 @@
-//! Stopping what runs: the guest ends at once, the server goes on.
+//! Cancellation: the guest is stopped at once, and the server keeps running.
 
 use serde_json::json;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use suite::{Client, Era, Server, Watch, agent, plugin};
 
 const ENDLESS: &str = "limits.fuel = 1_000_000_000_000_000\nlimits.deadline = \"1h\"";
 const ENDLESS_TICKS: &str = "limits.metering = \"ticks\"\nlimits.cpu = \"1h\"\nlimits.deadline = \"1h\"";
-/// What a guest may still compute after it was cancelled.
+/// The CPU time that a guest may still use after it was cancelled.
 const LATE: Duration = Duration::from_millis(60);
 
 #[test]
@@ -57,8 +57,8 @@ fn cancelling_stops_the_whole_chain() {
 fn a_closed_stream_stops_a_spinning_guest() {
     let (server, address) = Server::start_http(&(plugin("spin", ENDLESS) + &plugin("slow-stream", ENDLESS)));
     let params = json!({"name": "spin__run", "arguments": {}});
-    // The head of the response may come only with its first message, so the request is sent and left alone.
-    let sending = std::thread::spawn(move || hang_up_when_told(address, &params));
+    // The response head may only arrive with the first message, so the request is sent without reading a response.
+    let sending = std::thread::spawn(move || send_and_hold_until_unparked(address, &params));
     Watch::until_busy(&server);
     let watch = Watch::start(&server);
     sending.thread().unpark();
@@ -69,7 +69,7 @@ fn a_closed_stream_stops_a_spinning_guest() {
     assert_eq!(called.good(), "1 parts");
 }
 
-fn hang_up_when_told(address: std::net::SocketAddr, params: &serde_json::Value) {
+fn send_and_hold_until_unparked(address: std::net::SocketAddr, params: &serde_json::Value) {
     use std::io::Write;
     let mut params = params.clone();
     params["_meta"] = suite::client::modern_meta(false);
@@ -86,7 +86,7 @@ fn hang_up_when_told(address: std::net::SocketAddr, params: &serde_json::Value) 
 }
 
 #[test]
-fn cancelling_what_is_over_or_never_was_does_nothing() {
+fn cancelling_a_finished_or_unknown_call_does_nothing() {
     let mut client = Client::of(&plugin("echo", ""));
     let id = client.begin_call("echo__run", json!({}));
     client.wait(id, std::time::Instant::now());

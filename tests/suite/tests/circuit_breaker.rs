@@ -1,11 +1,11 @@
-//! A bad plugin beside a good one: it is left alone, kept to its share, and does not slow the other down.
+//! Circuit breaker, rate limits and queues: a failing or busy plugin is suspended or refused without affecting others.
 
 use serde_json::json;
 use std::time::{Duration, Instant};
 use suite::{Called, Client, agent, plugin};
 
 #[test]
-fn a_tool_that_keeps_failing_is_left_alone_and_tried_again() {
+fn a_failing_tool_is_suspended_and_retried() {
     let breaker = "limits.breaker = { failures = 5, within = \"60s\", open = \"2s\", at-most = \"10s\" }";
     let mut client = Client::of(&(plugin("unreachable", breaker) + &plugin("echo", "")));
     for _ in 0..5 {
@@ -19,7 +19,7 @@ fn a_tool_that_keeps_failing_is_left_alone_and_tried_again() {
     assert!((1..=2_000).contains(&refused.number("retryAfterMs")));
     assert!(refused.text().contains("limits.breaker"), "{}", refused.text());
     client.server.wait_for_log("keeps failing: not called for 2s");
-    // All the while the neighbour is served, and the bad one tried once each period: after 2 s, then after 4 s more.
+    // The other plugin is served throughout; the failing one is tried once per period: after 2 s, then after 4 s more.
     let (mut tried, mut refused) = (0, 0);
     while opened.elapsed() < Duration::from_millis(4_500) {
         match client.run("unreachable", json!({})).code() {
@@ -34,7 +34,7 @@ fn a_tool_that_keeps_failing_is_left_alone_and_tried_again() {
 }
 
 #[test]
-fn what_a_tool_answers_is_no_failure_of_it() {
+fn caller_errors_do_not_open_the_breaker() {
     let mut client = Client::of(&plugin("echo", "limits.breaker.failures = 1"));
     for _ in 0..5 {
         assert_eq!(client.run("echo", json!({"n": "many"})).code(), "invalid-arguments");
@@ -45,7 +45,7 @@ fn what_a_tool_answers_is_no_failure_of_it() {
 }
 
 #[test]
-fn an_agent_side_tool_is_left_alone_too() {
+fn a_failing_agent_side_tool_is_suspended() {
     let config = plugin("relay", "grants.agent-tools = [\"unreachable.*\"]")
         + &agent("unreachable", "unreachable", "limits.breaker = { failures = 2, open = \"60s\" }");
     let mut client = Client::of(&config);
@@ -57,7 +57,7 @@ fn an_agent_side_tool_is_left_alone_too() {
 }
 
 #[test]
-fn calls_beyond_the_rate_and_beyond_the_line_are_refused_at_once() {
+fn calls_above_the_rate_or_the_queue_limit_are_refused() {
     let mut client = Client::of(&plugin("echo", "limits.rate = \"3/h\""));
     assert!((0..3).all(|_| !client.run("echo", json!({})).is_error()));
     let refused = client.run("echo", json!({}));
@@ -72,7 +72,7 @@ fn calls_beyond_the_rate_and_beyond_the_line_are_refused_at_once() {
 
     let narrow = "limits.concurrent = 1\nlimits.queue = 1\nlimits.fuel = 1_000_000_000_000";
     let mut client = Client::of(&(plugin("spin", narrow) + &plugin("echo", "")));
-    // Whichever comes last: one runs, one waits, and one is refused.
+    // One call runs, one waits, and the last to arrive is refused.
     let begun: Vec<(u64, Instant)> =
         (0..3).map(|_| (client.begin_call("spin__run", json!({})), Instant::now())).collect();
     let answered = || begun.iter().copied().find(|(id, _)| client.is_answered(*id));

@@ -1,5 +1,5 @@
-//! Reverse calls to tools that live with the client, in both eras: what is declared and granted may be called, once, with
-//! exactly these arguments; nothing else is.
+//! Reverse calls to client-side tools in both eras: a tool that is declared and granted is called once with exactly the
+//! given arguments; no other tool is called.
 
 mod abuse;
 mod chains;
@@ -8,30 +8,29 @@ mod limits;
 use serde_json::{Map, Value, json};
 use suite::{Called, Client, Era, Server, agent, plugin};
 
-/// The extension.
 pub(crate) const EXTENSION: &str = "dev.portcullis/client-tools";
-/// The request of the older revision.
+/// The reverse call request of the legacy era.
 pub(crate) const REQUEST: &str = "dev.portcullis/tools/call";
 
-/// Who may call which tools of the client.
+/// The plugins with their grants for client tools.
 pub(crate) fn config() -> String {
     plugin("agent-calls", r#"grants = { agent-tools = ["calendar.*", "slow.*", "echo.*"], client = { form = true } }"#)
 }
 
-/// A tool that takes a day.
+/// A tool with a `day` argument.
 pub(crate) fn tool(name: &str) -> Value {
     let schema = json!({"type": "object", "properties": {"day": {"type": "integer"}}, "required": ["day"]});
     json!({"name": name, "description": "Of the client.", "inputSchema": schema})
 }
 
-/// What a client declares that has these tools, with further fields.
+/// The declaration of a client that has these tools, with further fields.
 pub(crate) fn declaring(tools: &[Value], further: Value) -> Value {
     let mut declaration = json!({"allowServerCalls": true, "tools": tools});
     declaration.as_object_mut().unwrap().extend(further.as_object().unwrap().clone());
     json!({"extensions": {EXTENSION: declaration}, "elicitation": {"form": {}}})
 }
 
-/// Two tools, one of which nobody grants.
+/// The declaration of two tools, one of which is not granted.
 pub(crate) fn two() -> Value {
     declaring(&[tool("calendar.free_slots"), tool("mail.send")], json!({}))
 }
@@ -40,46 +39,47 @@ pub(crate) fn able(era: Era, abilities: Value) -> Client {
     Client::able(Server::start(&config()), era, false, abilities)
 }
 
-/// Arguments of the guest that does what these steps say.
+/// The arguments that make the guest run these steps.
 pub(crate) fn script(steps: Value) -> Value {
     json!({"path": steps.to_string()})
 }
 
-/// A step that calls a tool about a day.
+/// A step that calls a tool with a day.
 pub(crate) fn call(name: &str, day: u64) -> Value {
     json!({"call": {"name": name, "arguments": {"day": day}}})
 }
 
-/// A good answer.
+/// A successful result.
 pub(crate) fn answer(call: &Value) -> Value {
     json!({"content": [{"type": "text", "text": format!("free on {}", call["arguments"]["day"])}]})
 }
 
-/// Params of a retry with these outcomes.
+/// The params of a retry with these outcomes.
 pub(crate) fn retry(arguments: &Value, continuation: &Value, outcomes: Value) -> Value {
     let brought = json!({"continuation": continuation, "results": outcomes});
     json!({"name": "agent-calls__run", "arguments": arguments, "_meta": {EXTENSION: brought}})
 }
 
-/// The first round of a script.
+/// Makes the first round of a script.
 pub(crate) fn first(client: &mut Client, steps: Value) -> (Value, Called) {
     let arguments = script(steps);
     let called = client.call("agent-calls__run", arguments.clone());
     (arguments, called)
 }
 
-/// The calls of a round, which must be one of the extension.
+/// The reverse calls of a round, which must be a round of the extension.
 pub(crate) fn asked(called: &Called) -> &Map<String, Value> {
     assert_eq!(called.result()["resultType"], EXTENSION, "{}", called.result());
     called.result()["toolCalls"].as_object().unwrap()
 }
 
-/// What the guest says that came of its steps.
-pub(crate) fn came(called: &Called) -> Value {
+/// The guest's report on its steps.
+pub(crate) fn step_reports(called: &Called) -> Value {
     serde_json::from_str(&called.good()).unwrap()
 }
 
-/// Answers all rounds of a script by `answer`; what came of it, and how many calls each round had.
+/// Answers all rounds of a script with `answer`; returns the guest's report, the calls per round, and the last
+/// response.
 pub(crate) fn through(client: &mut Client, steps: Value, answer: fn(&Value) -> Value) -> (Value, Vec<usize>, Called) {
     let (arguments, mut called) = first(client, steps);
     let mut rounds = vec![];
@@ -90,11 +90,11 @@ pub(crate) fn through(client: &mut Client, steps: Value, answer: fn(&Value) -> V
         let params = retry(&arguments, &called.result()["continuation"], outcomes.into());
         called = Called(client.request("tools/call", params));
     }
-    (came(&called), rounds, called)
+    (step_reports(&called), rounds, called)
 }
 
 #[test]
-fn a_plugin_sees_what_is_declared_and_granted() {
+fn a_plugin_sees_only_declared_and_granted_tools() {
     for era in Era::ALL {
         let mut client = able(era, two());
         let (said, rounds, _) = through(&mut client, json!([{"list": true}]), answer);
@@ -106,7 +106,7 @@ fn a_plugin_sees_what_is_declared_and_granted() {
 }
 
 #[test]
-fn a_call_goes_out_once_with_all_that_is_known_of_it() {
+fn a_call_is_sent_once_with_its_full_context() {
     let mut client = able(Era::Modern, two());
     let step = json!({"call": {"name": "calendar.free_slots", "arguments": {"day": 7}, "purpose": "to plan", "timeoutMs": 5_000}});
     let (arguments, called) = first(&mut client, json!([step]));
@@ -133,18 +133,18 @@ fn a_call_goes_out_once_with_all_that_is_known_of_it() {
     );
     let params = retry(&arguments, &result["continuation"], json!({key: answer(fields), "call-99": {"content": []}}));
     let called = Called(client.request("tools/call", params));
-    assert_eq!(came(&called), json!([{"text": "free on 7", "origin": "Origin::Client"}]));
+    assert_eq!(step_reports(&called), json!([{"text": "free on 7", "origin": "Origin::Client"}]));
     assert_eq!((&called.usage()["calls"], &called.usage()["questions"]), (&json!(1), &json!(0)));
 }
 
 #[test]
-fn calls_at_once_go_out_in_one_round() {
+fn parallel_calls_are_sent_in_one_round() {
     let calls: Vec<Value> = (0..20).map(|day| call("calendar.free_slots", day)["call"].clone()).collect();
     let expected: Vec<Value> =
         (0..20).map(|day| json!({"text": format!("free on {day}"), "origin": "Origin::Client"})).collect();
     let mut client = able(Era::Modern, two());
     let (said, rounds, called) = through(&mut client, json!([{"many": calls}]), answer);
-    // Eight at a time, which is the operator's limit; as each ends, the next begins.
+    // The operator's limit is eight parallel calls; as each ends, the next begins.
     assert_eq!((said, rounds), (json!([expected]), vec![8, 8, 4]));
     assert_eq!(called.usage()["calls"], 20);
 }
@@ -166,7 +166,7 @@ fn chunks_come_before_the_calls_that_follow_them() {
 }
 
 #[test]
-fn calls_and_questions_take_turns() {
+fn calls_and_questions_alternate() {
     let mut client = able(Era::Modern, two());
     let steps = json!([call("calendar.free_slots", 1), {"ask": "who"}, call("calendar.free_slots", 2)]);
     let (arguments, called) = first(&mut client, steps);
@@ -178,7 +178,7 @@ fn calls_and_questions_take_turns() {
     let called = Called(client.request("tools/call", params));
     let outcomes = json!({asked(&called).keys().next().unwrap(): {"content": [{"type": "text", "text": "two"}]}});
     let called = Called(client.request("tools/call", retry(&arguments, &called.result()["continuation"], outcomes)));
-    let said = came(&called);
+    let said = step_reports(&called);
     assert_eq!(
         (&said[0]["text"], &said[1], &said[2]["text"]),
         (&json!("one"), &json!(r#"{"name":"Ada"}"#), &json!("two"))
@@ -186,7 +186,7 @@ fn calls_and_questions_take_turns() {
 }
 
 #[test]
-fn an_older_client_is_asked_on_the_stream_of_its_call() {
+fn a_legacy_client_is_asked_on_the_stream_of_its_call() {
     for capabilities in [two(), json!({"experimental": two()["extensions"]})] {
         let mut client = able(Era::Legacy, capabilities);
         client.answering = Some(|method, params| {
@@ -205,7 +205,7 @@ fn an_older_client_is_asked_on_the_stream_of_its_call() {
 }
 
 #[test]
-fn over_http_the_calls_are_the_result_too() {
+fn over_http_the_result_carries_the_calls() {
     let (_server, address) = Server::start_http(&config());
     for chunks in [false, true] {
         // With chunks the result is the last event of a stream, otherwise a plain body.
@@ -236,12 +236,12 @@ fn over_http_the_calls_are_the_result_too() {
         let called = post(1, json!({"name": "agent-calls__run", "arguments": arguments}));
         let (key, fields) = asked(&called).iter().next().unwrap();
         let called = post(2, retry(&arguments, &called.result()["continuation"], json!({key: answer(fields)})));
-        assert_eq!(came(&called)[1]["text"], "free on 3");
+        assert_eq!(step_reports(&called)[1]["text"], "free on 3");
     }
 }
 
 #[test]
-fn the_server_says_which_lanes_it_has() {
+fn the_server_declares_its_lanes() {
     let mut client = able(Era::Modern, json!({}));
     let capabilities = client.request("server/discover", json!({})).result()["capabilities"].clone();
     let lanes = capabilities["extensions"][EXTENSION]["lanes"].as_array().unwrap();
@@ -249,20 +249,20 @@ fn the_server_says_which_lanes_it_has() {
 }
 
 #[test]
-fn what_several_nested_calls_ask_at_once_is_one_round() {
+fn parallel_requests_of_nested_calls_share_one_round() {
     let asker = agent("asker", "agent-calls", "grants.client.form = true");
     let config = plugin("agent-calls", r#"grants.agent-tools = ["asker.*", "calendar.*"]"#) + &asker;
     let mut client = Client::able(Server::start(&config), Era::Modern, false, two());
     let nested = json!({"name": "asker.run", "arguments": script(json!([{"ask": "who"}]))});
     let steps = json!([{"many": [nested, call("calendar.free_slots", 1)["call"], nested]}]);
     let (arguments, mut called) = first(&mut client, steps);
-    // Which kind comes first depends on who was first to ask; both are one round each.
+    // The order of the two kinds depends on timing; each kind is one round.
     for _ in 0..2 {
         let params = if called.result()["resultType"] == EXTENSION {
             let (key, fields) = asked(&called).iter().next().unwrap();
             retry(&arguments, &called.result()["continuation"], json!({key: answer(fields)}))
         } else {
-            // Questions of the same name get names of their own.
+            // Questions with the same key get distinct keys.
             let requests =
                 called.result()["inputRequests"].as_object().unwrap_or_else(|| panic!("{}", called.result()));
             assert_eq!(requests.keys().collect::<Vec<_>>(), ["who", "who-2"]);
@@ -272,13 +272,13 @@ fn what_several_nested_calls_ask_at_once_is_one_round() {
         };
         called = Called(client.request("tools/call", params));
     }
-    let said = came(&called);
+    let said = step_reports(&called);
     let texts: Vec<_> = said[0].as_array().unwrap().iter().map(|said| said["text"].to_string()).collect();
     assert!(texts[0].contains("Ada") && texts[1].contains("free on 1") && texts[2].contains("Ada"), "{texts:?}");
 }
 
 #[test]
-fn an_older_client_over_http_is_asked_on_the_stream_of_its_call() {
+fn a_legacy_http_client_is_asked_on_the_stream_of_its_call() {
     let (_server, address) = Server::start_http(&config());
     let session = suite::http::legacy_session_able(address, &two(), "2025-11-25", &[]);
     let post = |message: Value| suite::http::legacy(address, &session, "POST", &[], &message.to_string());
@@ -289,5 +289,5 @@ fn an_older_client_over_http_is_asked_on_the_stream_of_its_call() {
     let reply = json!({"jsonrpc": "2.0", "id": request["id"], "result": answer(&request["params"])});
     assert_eq!(post(reply).status, 202);
     let called = Called(stream.answer(7, std::time::Instant::now()));
-    assert_eq!(came(&called)[0]["text"], "free on 4");
+    assert_eq!(step_reports(&called)[0]["text"], "free on 4");
 }

@@ -34,14 +34,14 @@ fn config() -> String {
     plugin("slow-stream", "") + &plugin("echo", "") + &plugin("spin", endless)
 }
 
-/// What a client saw over HTTP.
+/// Runs a client over HTTP and returns its report.
 fn over_http(language: Language, address: SocketAddr, options: &[&str]) -> Value {
     let mut command = client(language);
     command.args(options).arg(format!("http://{address}/mcp"));
     seen(command)
 }
 
-/// What a client saw that started the server itself.
+/// Runs a client that starts the server itself and returns its report.
 fn over_stdio(language: Language, options: &[&str]) -> Value {
     let home = Home::new();
     let file = home.write("portcullis.toml", config());

@@ -1,4 +1,4 @@
-//! The commands that end: what they print is for people and for scripts.
+//! Commands that terminate, and their output for people and for scripts.
 
 use serde_json::json;
 use suite::{Home, Ran, agent, paths, plugin, portcullis};
@@ -16,6 +16,19 @@ fn a_call_prints_its_text_and_nothing_else_on_stdout() {
     let printed: serde_json::Value = serde_json::from_str(ran.good().trim()).unwrap_or_else(|_| panic!("{ran:?}"));
     assert_eq!(printed, json!({"n": 3, "path": null}));
     assert!(ran.stderr.contains("fuel"), "a line of what it cost: {}", ran.stderr);
+}
+
+#[test]
+fn the_quick_start_of_the_readme_works() {
+    let config = paths::root().join("plugins/hello/portcullis.toml");
+    let ran = portcullis(
+        &Home::new(),
+        &["call", "hello", "greet", r#"{"name": "Ada"}"#, "--config", &config.display().to_string()],
+    );
+    assert_eq!(ran.good().trim(), "Hello, Ada!");
+    let readme = std::fs::read_to_string(paths::root().join("README.md")).unwrap();
+    let command = r#"call hello greet '{"name": "Ada"}' --config plugins/hello/portcullis.toml"#;
+    assert!(readme.contains(command), "the README shows another command");
 }
 
 #[test]
@@ -38,7 +51,7 @@ fn a_call_that_fails_has_status_1_and_says_why() {
 }
 
 #[test]
-fn what_cannot_be_called_is_said_with_what_can() {
+fn an_unknown_tool_is_reported_with_the_known_ones() {
     let config = plugin("echo", "");
     for (arguments, words) in [
         (vec!["call", "nobody", "run"], "echo"),
@@ -70,7 +83,7 @@ fn plugins_are_listed_and_shown() {
 }
 
 #[test]
-fn check_says_what_a_plugin_wants() {
+fn check_prints_what_a_plugin_requests() {
     let home = Home::new();
     let ran = portcullis(&home, &["check", &paths::guest("relay").display().to_string()]);
     for part in ["relay", "run", "agent-tools", "*"] {
@@ -116,14 +129,14 @@ fn the_example_configuration_is_complete_and_works() {
     ] {
         assert!(text.contains(key), "the example has no `{key}`");
     }
-    // It is read before any component is looked for, so that only the missing components remain to complain about.
+    // The configuration is parsed before any component is opened, so only the missing components are reported.
     let ran = run(text, &["plugin", "list"]);
     assert!(!ran.stderr.contains("line "), "the example does not parse: {}", ran.stderr);
     assert!(ran.stderr.contains(".wasm"), "{}", ran.stderr);
 }
 
 #[test]
-fn a_missing_configuration_is_said_with_what_to_do() {
+fn a_missing_configuration_is_reported_with_a_remedy() {
     let home = Home::new();
     let ran = portcullis(&home, &["serve"]);
     assert!(ran.refused().contains("portcullis.toml") && ran.stderr.contains("config --example"), "{}", ran.stderr);

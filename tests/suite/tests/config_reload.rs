@@ -1,4 +1,4 @@
-//! A configuration file that is changed while the server runs: what is granted and taken away, by command and by hand.
+//! Changes to the configuration file while the server runs: grants and revocations, by command and by hand.
 
 use crate::reload::{edition, replace};
 use serde_json::json;
@@ -12,12 +12,12 @@ fn config(home: &Home) -> String {
     std::fs::read_to_string(home.path().join("portcullis.toml")).unwrap()
 }
 
-/// As an editor saves it.
+/// Replaces the configuration file as an editor does.
 fn rewrite(home: &Home, text: &str) {
     replace(&home.path().join("portcullis.toml"), text.as_bytes());
 }
 
-/// Calls until what comes of it is as it should be.
+/// Repeats the call until its outcome is as expected.
 fn until(client: &mut Client, tool: &str, path: &str, right: impl Fn(&Called) -> bool) {
     let done = eventually(PATIENCE, || right(&client.run(tool, json!({"path": path}))).then_some(()));
     assert!(done.is_some(), "{tool} never came out as it should\n{}", client.server.log());
@@ -28,7 +28,7 @@ fn denied(called: &Called) -> bool {
 }
 
 #[test]
-fn what_is_revoked_is_refused_by_the_running_server_at_once() {
+fn a_running_server_refuses_a_revoked_grant_at_once() {
     let grant = r#"agent-tools = ["echo.*"]"#;
     let config = plugin("relay", &format!("grants.{grant}")) + &agent("echo", "echo", "") + &plugin("keeper", "");
     let mut client = Client::of(&config);
@@ -44,7 +44,7 @@ fn what_is_revoked_is_refused_by_the_running_server_at_once() {
 }
 
 #[test]
-fn a_call_that_runs_ends_with_what_it_began_with() {
+fn a_running_call_keeps_the_grants_it_started_with() {
     let home = Home::new();
     let path = home.write("edition.wasm", edition("AAAA"));
     let mut client = Client::new(Server::start_in(home, &plugin_from("edition", &path, READ)), Era::Modern, false);
@@ -54,7 +54,7 @@ fn a_call_that_runs_ends_with_what_it_began_with() {
     portcullis(&client.server.home, &["revoke", "edition", "filesystem"]).good();
     client.server.wait_for_log("reloaded");
     assert!(!client.is_answered(old));
-    // What it was given it still has; a new one does not find the file, and waits until its time is over.
+    // The running call keeps its grant; a new call would not find the file.
     std::fs::write(client.server.home.work().join("go"), "").unwrap();
     assert_eq!(Called(client.wait(old, sent)).good(), "edition=A");
     let shown = portcullis(&client.server.home, &["policy", "test", "edition", "filesystem read /work/go"]);
@@ -63,7 +63,7 @@ fn a_call_that_runs_ends_with_what_it_began_with() {
 }
 
 #[test]
-fn plugins_come_go_and_change_with_the_file() {
+fn plugins_are_added_removed_and_changed_with_the_file() {
     let mut client = Client::of(&plugin("keeper", ""));
     let names = |client: &mut Client| -> Vec<String> {
         client.tools().iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
@@ -71,7 +71,7 @@ fn plugins_come_go_and_change_with_the_file() {
     let more = config(&client.server.home) + &plugin("relay", "limits.fuel = 1_000_000\n");
     rewrite(&client.server.home, &more);
     eventually(PATIENCE, || (names(&mut client).len() == 2).then_some(())).unwrap();
-    // With less than it takes it says so.
+    // With too little fuel, the error says so.
     rewrite(&client.server.home, &more.replace("1_000_000", "1_000"));
     until(&mut client, "relay", "echo.run", |called| called.text().contains("fuel"));
     rewrite(&client.server.home, &plugin("relay", ""));
@@ -79,7 +79,7 @@ fn plugins_come_go_and_change_with_the_file() {
 }
 
 #[test]
-fn a_file_that_is_wrong_changes_nothing_and_says_so() {
+fn an_invalid_file_changes_nothing_and_is_reported() {
     let mut client = Client::of(&(plugin("relay", r#"grants.agent-tools = ["echo.*"]"#) + &agent("echo", "echo", "")));
     let good = config(&client.server.home);
     client.run("relay", json!({"path": "echo.run"})).good();
@@ -98,7 +98,7 @@ fn a_file_that_is_wrong_changes_nothing_and_says_so() {
 }
 
 #[test]
-fn what_has_to_wait_for_a_restart_is_named() {
+fn changes_that_need_a_restart_are_reported() {
     let home = Home::new();
     let path = home.write("edition.wasm", edition("AAAA"));
     let config = plugin_from("edition", &path, "") + &plugin("keeper", "");
@@ -121,9 +121,9 @@ fn what_has_to_wait_for_a_restart_is_named() {
     assert_eq!(client.run("edition", json!({})).good(), "edition=A");
 }
 
-/// Whoever revokes something wants it gone, whatever else is wrong; whoever gives something loses nothing by it.
+/// A revocation takes effect even if the plugin cannot be loaded; a new grant then leaves the old version running.
 #[test]
-fn a_plugin_that_cannot_be_loaded_any_more_keeps_nothing_that_was_taken_from_it() {
+fn a_plugin_that_no_longer_loads_still_loses_revoked_grants() {
     let home = Home::new();
     let path = home.write("edition.wasm", edition("AAAA"));
     let config = plugin_from("edition", &path, READ) + &plugin("keeper", "");
@@ -138,7 +138,7 @@ fn a_plugin_that_cannot_be_loaded_any_more_keeps_nothing_that_was_taken_from_it(
     client.server.wait_for_log("it is not loaded");
     let names = |client: &mut Client| client.tools().iter().map(|tool| tool["name"].clone()).collect::<Vec<_>>();
     eventually(PATIENCE, || (names(&mut client) == [json!("keeper__run")]).then_some(())).unwrap();
-    // Put right, it comes back with what it has now.
+    // Once repaired, the plugin returns with its current grants.
     replace(&path, &edition("BAAA"));
     rewrite(
         &client.server.home,

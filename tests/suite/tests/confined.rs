@@ -1,11 +1,11 @@
-//! A server gives up what serving does not need, and goes on serving.
+//! A server drops the privileges that it does not need, and still serves.
 
 use crate::reload::{edition, replace};
 use serde_json::json;
 use std::fs;
 use suite::{Client, Era, Home, Server, eventually, plugin, plugin_from};
 
-/// A line of what the kernel says of a thread.
+/// A field of a thread's `/proc` status.
 pub(crate) fn status(process: u32, thread: u32, key: &str) -> String {
     let text = fs::read_to_string(format!("/proc/{process}/task/{thread}/status")).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix(key));
@@ -27,7 +27,7 @@ fn every_thread_of_a_server_is_confined_and_it_serves() {
     let mut client = Client::new(Server::start_in(home, &config), Era::Modern, false);
     client.server.wait_for_log("confined: landlock ABI");
     client.run("edition", json!({})).good();
-    // What it starts is compiled under the same rules, from a file that came later.
+    // The compile worker runs under the same confinement, with a file that was replaced later.
     replace(&path, &edition("BBAA"));
     client.server.wait_for_log("reloaded");
     assert_eq!(client.run("edition", json!({})).good(), "edition=B");
@@ -36,10 +36,10 @@ fn every_thread_of_a_server_is_confined_and_it_serves() {
     let threads = threads(process);
     assert!(threads.len() > 1, "one thread would prove little");
     for thread in threads {
-        let of = |key| status(process, thread, key);
-        // A thread may just have ended.
-        if !of("Name").is_empty() {
-            assert_eq!((of("Seccomp"), of("NoNewPrivs")), ("2".into(), "1".into()), "thread {thread}");
+        let field = |key| status(process, thread, key);
+        // A thread may have ended meanwhile.
+        if !field("Name").is_empty() {
+            assert_eq!((field("Seccomp"), field("NoNewPrivs")), ("2".into(), "1".into()), "thread {thread}");
         }
     }
     let limits = fs::read_to_string(format!("/proc/{process}/limits")).unwrap();
@@ -48,7 +48,7 @@ fn every_thread_of_a_server_is_confined_and_it_serves() {
 }
 
 #[test]
-fn confinement_can_be_declined_and_says_so() {
+fn confinement_can_be_disabled_and_is_logged() {
     let quiet = Server::spawn(Home::new(), &plugin("echo", ""), &["--no-confine"], |_| {});
     quiet.wait_for_log("not confined, as configured");
     assert_eq!(status(quiet.id(), quiet.id(), "Seccomp"), "0");
@@ -56,7 +56,7 @@ fn confinement_can_be_declined_and_says_so() {
     Server::start(&config).wait_for_log("not confined, as configured");
 }
 
-/// Programs of the operator's would inherit it all; they lose only what no program needs.
+/// Programs that the operator configures inherit the confinement; it only removes what no program needs.
 #[test]
 fn programs_of_the_operator_keep_their_files() {
     let home = Home::new();

@@ -1,4 +1,4 @@
-//! Accounts that users connect: the flow through the browser, the guest that uses what it never sees.
+//! Connected accounts: the browser flow, and a guest that uses an account without seeing its credential.
 
 pub(crate) mod world;
 
@@ -7,32 +7,31 @@ use suite::browser::Browser;
 use suite::provider::{CANARY, Provider};
 use suite::{Called, Client, Era, Server, plugin};
 use url::Url;
-use world::{World, asked, clean, config, home, walk};
+use world::{World, asked, check_no_token, config, connect_in_browser, home};
 
 const GRANTS: &str = "grants.connections = [\"service\"]\nlimits.answer = \"2s\"\n";
 
 fn world() -> World {
-    World::of(&plugin("account", GRANTS), "service")
+    World::new(&plugin("account", GRANTS), "service")
 }
 
-/// What is done with the guest.
 impl World {
-    /// Calls it as the holder of a key.
+    /// Calls the guest as this user.
     fn call(&self, who: usize, path: &str, state: Option<(&Value, Value)>) -> Called {
         self.tool(who, "account__run", json!({"path": path}), state)
     }
 
-    /// Asks for a page: its address and what the call goes on with.
+    /// Requests a connection: the page's address and the state to continue the call with.
     fn page(&self, who: usize) -> (Url, Value) {
         asked(&self.call(who, "connect", None), "connect")
     }
 
-    /// Says that the user agreed, and goes on with the call.
+    /// Reports that the user accepted, and continues the call.
     fn agreed(&self, who: usize, state: &Value) -> Called {
         self.call(who, "connect", Some((state, json!({"connect": {"action": "accept"}}))))
     }
 
-    /// The whole way, by one browser.
+    /// Connects the account with one browser.
     fn connect(&self, who: usize) {
         let (page, state) = self.page(who);
         self.browse(&mut Browser::default(), &page, who);
@@ -47,7 +46,7 @@ fn a_guest_uses_an_account_that_it_never_sees() {
     assert!(world.call(0, "GET /user", None).text().contains("NotConnected"));
     let (page, state) = world.page(0);
     let mut browser = Browser::default();
-    let shown = clean(browser.open(&page));
+    let shown = check_no_token(browser.open(&page));
     for part in ["plugins.account", "key:alice", "127.0.0.1", "service", "read, write", "no-store", "frame-ancestors"] {
         assert!(shown.text.contains(part), "{part}: {}", shown.text);
     }
@@ -57,14 +56,14 @@ fn a_guest_uses_an_account_that_it_never_sees() {
     let provider = sent.location.unwrap();
     assert!(provider.as_str().starts_with(&world.provider.web.url("/authorize?")));
     assert!(!provider.as_str().contains(page.query_pairs().next().unwrap().1.as_ref()), "the page's id stays here");
-    // The user has agreed and is not done: the question comes again.
+    // The user accepted but has not finished: the question is asked again.
     let pending = world.agreed(0, &state);
     assert_eq!(pending.result()["resultType"], "input_required", "{}", pending.result());
     let asked = &pending.result()["inputRequests"]["connect"]["params"];
     assert_eq!(asked["url"].as_str(), Some(page.as_str()));
     assert!(asked["message"].as_str().unwrap().contains("not connected yet"), "{asked}");
     let back = browser.open(&provider).location.unwrap();
-    let end = clean(browser.open(&back));
+    let end = check_no_token(browser.open(&back));
     assert_eq!(end.status, 200, "{}", end.text);
     assert!(end.text.contains("is connected"), "{}", end.text);
     assert_eq!(world.agreed(0, &pending.result()["requestState"]).good(), "Consent::Accepted");
@@ -81,11 +80,11 @@ fn a_guest_uses_an_account_that_it_never_sees() {
 }
 
 #[test]
-fn pages_and_flows_belong_to_one_browser_and_one_person() {
+fn pages_and_flows_are_bound_to_one_browser_and_user() {
     let world = world();
     let (page, _) = world.page(0);
     let (mut alice, mut bob) = (Browser::default(), Browser::default());
-    // Bob's browser shows who he is, or his key.
+    // Bob is identified by his browser's header or by his key.
     bob.headers.push(("Authorization".into(), format!("Bearer {}", world.keys[1])));
     assert_eq!(bob.open(&page).status, 403);
     assert_eq!(world.go_on(&mut bob, &page, 0).status, 403, "whatever he types");
@@ -93,14 +92,14 @@ fn pages_and_flows_belong_to_one_browser_and_one_person() {
     assert_eq!(bob.open(&page).status, 200, "nobody can know yet");
     assert_eq!(world.go_on(&mut bob, &page, 1).status, 403, "his own key is not hers");
     alice.open(&page);
-    // Without the cookie, or from another site, nothing goes on.
+    // Without the cookie, or from another site, the flow is refused.
     assert_eq!(world.go_on(&mut Browser::default(), &page, 0).status, 403);
     alice.headers.push(("Origin".into(), "https://evil.example".into()));
     assert_eq!(world.go_on(&mut alice, &page, 0).status, 403);
     alice.headers.clear();
     let sent = world.go_on(&mut alice, &page, 0);
     assert_eq!(sent.status, 303);
-    // From now on it is this browser's.
+    // From here on the flow is bound to this browser.
     assert_eq!(bob.open(&page).status, 403);
     assert_eq!(world.go_on(&mut bob, &page, 0).status, 403);
     let back = alice.open(&sent.location.unwrap()).location.unwrap();
@@ -112,7 +111,7 @@ fn pages_and_flows_belong_to_one_browser_and_one_person() {
     assert_eq!(alice.open(&with_issuer).status, 404);
     assert_eq!(world.provider.web.count("/token"), 0);
     assert_eq!(alice.open(&back).status, 200);
-    // Used up, all of it.
+    // Every step works only once.
     assert_eq!(alice.open(&back).status, 404);
     assert_eq!(alice.open(&page).status, 404);
     assert_eq!(world.provider.web.count("/token"), 1);
@@ -122,7 +121,7 @@ fn pages_and_flows_belong_to_one_browser_and_one_person() {
 }
 
 #[test]
-fn a_provider_that_says_no_or_is_another_one() {
+fn a_provider_that_refuses_or_is_mixed_up_is_rejected() {
     let world = world();
     let (page, state) = world.page(0);
     let mut browser = Browser::default();
@@ -151,7 +150,7 @@ fn a_provider_that_says_no_or_is_another_one() {
 }
 
 #[test]
-fn requests_stay_with_the_account() {
+fn requests_cannot_leave_the_accounts_api() {
     let world = world();
     world.connect(0);
     for (path, expected) in [
@@ -160,7 +159,7 @@ fn requests_stay_with_the_account() {
         ("DELETE /nothing", "404 no such thing"),
         ("GET /user X-Kind:y", "200 "),
         ("GET /most", "200 4194304 bytes"),
-        // Followed, it would be an error.
+        // Redirects are not followed; following this one would be an error.
         ("GET /away", "302 "),
     ] {
         let said = world.call(0, path, None).good();
@@ -191,7 +190,7 @@ fn requests_stay_with_the_account() {
     world.check_secrecy();
 }
 
-/// The guest could not say it if it wanted to: right after a request, its whole memory is searched.
+/// Searches the guest's whole memory right after a request.
 #[test]
 fn no_token_is_in_the_guests_memory() {
     let world = world();
@@ -204,7 +203,7 @@ fn no_token_is_in_the_guests_memory() {
 }
 
 #[test]
-fn tokens_are_renewed_until_they_cannot_be() {
+fn tokens_are_renewed_until_revoked() {
     let world = world();
     world.provider.tokens_last(1);
     world.connect(0);
@@ -226,18 +225,18 @@ fn tokens_are_renewed_until_they_cannot_be() {
     world.check_secrecy();
 }
 
-/// Over stdio there is one user, and the pages are on a port of their own. What is connected stays so.
+/// Over stdio there is one user, and the pages have their own port. Connections persist across restarts.
 #[test]
-fn over_stdio_and_across_restarts() {
+fn a_connection_works_over_stdio_and_survives_restarts() {
     let provider = Provider::start();
     let config = config(&provider, &plugin("account", GRANTS), "service");
     let server = Server::start_in(home(&provider), &config);
     let mut client = Client::able(server, Era::Legacy, false, json!({"elicitation": {"url": {}}}));
-    // The user does it all before saying "accept".
+    // The user finishes the browser flow before accepting.
     client.answering = Some(|method, params| {
         assert_eq!((method, &params["mode"]), ("elicitation/create", &json!("url")));
         let page = Url::parse(params["url"].as_str().unwrap()).unwrap();
-        walk(&mut Browser::default(), &page, "");
+        connect_in_browser(&mut Browser::default(), &page, "");
         json!({"action": "accept"})
     });
     assert_eq!(client.run("account", json!({"path": "connect"})).good(), "Consent::Accepted");
@@ -248,7 +247,7 @@ fn over_stdio_and_across_restarts() {
     assert_eq!(client.run("account", json!({"path": "connected"})).good(), "true");
     assert!(client.run("account", json!({"path": "GET /user"})).good().starts_with("200 "));
     assert!(!client.server.log().contains(CANARY));
-    // Pointed elsewhere, the credential is not sent there.
+    // If the connection is pointed to another server, the credential is not sent there.
     client.server.end();
     let home = std::mem::take(&mut client.server.home);
     let elsewhere = config.replace("/api/v1", "/other");

@@ -1,4 +1,4 @@
-//! The demos of `plugins/`: what they ask, in both eras, and what they do only after an answer.
+//! The demos of `plugins/` in both eras: the questions they ask, and the effects they have only after an answer.
 
 mod book;
 mod churn;
@@ -13,25 +13,25 @@ mod unmodified;
 use serde_json::{Map, Value, json};
 use suite::{Called, Client, Era, Home, Server};
 
-/// What a client's user and model say: method and params in, result out.
+/// The answers of a client's user and model: maps method and params to a result.
 type Answer = fn(&str, &Value) -> Value;
 
-/// Forms and a model with tools.
+/// The capabilities for forms and a model with tools.
 fn all() -> Value {
     json!({"elicitation": {"form": {}}, "sampling": {"tools": {}}})
 }
 
-/// A client that wants progress.
+/// A client that receives progress.
 fn client(home: Home, config: &str, era: Era, abilities: Value) -> Client {
     let mut client = Client::able(Server::start_in(home, config), era, false, abilities);
     client.progress = true;
     client
 }
 
-/// A call with everything that happened on its way.
+/// A call with all the questions that it asked.
 struct Seen {
     called: Called,
-    /// Method and params of the questions, by round. A legacy call has one round.
+    /// The method and params of the questions, by round. A legacy call has one round.
     rounds: Vec<Vec<(String, Value)>>,
     progress: Vec<f64>,
 }
@@ -42,7 +42,7 @@ impl Seen {
         self.rounds.iter().flatten().map(|(_, params)| params).collect()
     }
 
-    /// The result without what differs from era to era.
+    /// The result without the fields that differ between eras.
     fn substance(&self) -> Value {
         let mut result = self.called.substance();
         result.as_object_mut().unwrap().remove("resultType");
@@ -50,7 +50,7 @@ impl Seen {
     }
 }
 
-/// Makes a call and answers what it asks, as the era has it.
+/// Makes a call and answers its questions by the client's era.
 fn through(client: &mut Client, tool: &str, arguments: &Value, answer: Answer) -> Seen {
     client.answering = Some(answer);
     let mut called = client.call(tool, arguments.clone());
@@ -75,7 +75,7 @@ fn progress(called: &Called) -> Vec<f64> {
     called.progress().iter().map(|report| report["progress"].as_f64().unwrap()).collect()
 }
 
-/// The retry that answers a round, and what was asked in it.
+/// The retry that answers a round, and the questions of that round.
 fn answered(tool: &str, arguments: &Value, round: &Value, answer: Answer) -> (Value, Vec<(String, Value)>) {
     let (mut responses, mut asked) = (Map::new(), Vec::new());
     for (key, request) in round["inputRequests"].as_object().unwrap() {
@@ -87,13 +87,13 @@ fn answered(tool: &str, arguments: &Value, round: &Value, answer: Answer) -> (Va
     (json!({"name": tool, "arguments": arguments, "requestState": state, "inputResponses": responses}), asked)
 }
 
-/// A model that says this.
+/// The answer of a model with this text.
 fn said(text: &str) -> Value {
     let content = json!({"type": "text", "text": text});
     json!({"role": "assistant", "content": content, "model": "m", "stopReason": "endTurn"})
 }
 
-/// A user who fills this in.
+/// The answer of a user who accepts a form with this content.
 fn filled(content: Value) -> Value {
     json!({"action": "accept", "content": content})
 }

@@ -1,4 +1,4 @@
-//! Stopping: what runs comes to its end and its client hears of it; everything else goes at once.
+//! Shutdown: running calls finish and are answered; everything else is closed at once.
 
 use serde_json::json;
 use std::io::Read;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use suite::http::{Response, legacy, legacy_session, modern, request_at};
 use suite::{Client, Era, Server, plugin};
 
-/// The whole of it, whatever the clients do. The rest is for a busy machine to end the process.
+/// The drain limit, whatever the clients do. `SLACK` allows for a busy machine.
 const ALL: Duration = Duration::from_secs(10);
 const SLACK: Duration = Duration::from_secs(2);
 
@@ -30,17 +30,17 @@ fn twenty_calls_in_flight_are_answered() {
     let mut own = legacy(address, &session, "GET", &[], "");
     assert!(own.event().is_some());
     let mut idle = TcpStream::connect(address).unwrap();
-    // Some say nothing before their answer; they have begun long before the last of the others has.
+    // These calls send nothing before their answer; they start long before the last of the others.
     let plain =
         |_| std::thread::spawn(move || suite::http::call(address, "slow-stream__run", json!({"n": 80}), false).good());
     let plain: Vec<_> = (0..4).map(plain).collect();
     let mut calls: Vec<_> = (0..20).map(|which| begin(address, which, 60)).collect();
-    // One whose client lost its connection: it runs on, and its client may still come back for the rest.
+    // The client of this call loses its connection: the call keeps running, and the client may still resume it.
     let params = json!({"name": "slow-stream__run", "arguments": {"n": 60}, "_meta": {"progressToken": 1}});
     let body = json!({"jsonrpc": "2.0", "id": 99, "method": "tools/call", "params": params}).to_string();
     let last = legacy(address, &session, "POST", &[], &body).event().unwrap().id.unwrap();
 
-    let told = Instant::now();
+    let signalled = Instant::now();
     server.terminate();
     server.wait_for_log("stopping");
     assert!(own.event().is_none(), "a session's own stream is closed");
@@ -60,67 +60,67 @@ fn twenty_calls_in_flight_are_answered() {
         assert_eq!(call.join().unwrap(), "80 parts");
     }
     assert!(server.ended().success());
-    assert!(told.elapsed() < ALL, "it took {:?}", told.elapsed());
+    assert!(signalled.elapsed() < ALL, "it took {:?}", signalled.elapsed());
     assert_eq!(idle.read(&mut [0]).unwrap_or(0), 0, "an idle connection is closed");
 }
 
 #[test]
-fn what_does_not_end_is_cut_off_in_time() {
+fn calls_that_do_not_end_are_cut_off_at_the_deadline() {
     let (mut server, address) = Server::start_http(&plugin("slow-stream", "limits.deadline = \"1h\""));
     let mut calls: Vec<_> = (0..2).map(|which| begin(address, which, 9_000)).collect();
-    let told = Instant::now();
+    let signalled = Instant::now();
     server.terminate();
     assert!(server.ended().success());
-    assert!(told.elapsed() > ALL - SLACK, "it is given its time: {:?}", told.elapsed());
-    assert!(told.elapsed() < ALL + SLACK, "it took {:?}", told.elapsed());
+    assert!(signalled.elapsed() > ALL - SLACK, "it is given its time: {:?}", signalled.elapsed());
+    assert!(signalled.elapsed() < ALL + SLACK, "it took {:?}", signalled.elapsed());
     for call in &mut calls {
         while call.event().is_some() {}
     }
-    // The one whose client can come back is told what happened.
+    // The server can be started again.
     let address = server.restart();
     assert_eq!(request_at(address, "GET", "/ready", &[], "").status, 200);
 }
 
 #[test]
-fn told_twice_it_hurries() {
+fn a_second_signal_stops_the_server_at_once() {
     let (mut server, address) = Server::start_http(&plugin("slow-stream", "limits.deadline = \"1h\""));
     let _calls: Vec<_> = (0..2).map(|which| begin(address, which, 9_000)).collect();
-    let told = Instant::now();
+    let signalled = Instant::now();
     server.terminate();
     server.wait_for_log("stopping");
     server.terminate();
     assert!(server.ended().success());
-    assert!(told.elapsed() < Duration::from_secs(5), "it took {:?}", told.elapsed());
+    assert!(signalled.elapsed() < Duration::from_secs(5), "it took {:?}", signalled.elapsed());
 }
 
 #[test]
-fn over_stdio_too() {
+fn calls_in_flight_are_answered_over_stdio() {
     for era in Era::ALL {
         let mut client = Client::new(Server::start(&(plugin("slow-stream", "") + &plugin("echo", ""))), era, true);
         let ids: Vec<_> = (0..20).map(|_| client.begin_call("slow-stream__run", json!({"n": 20}))).collect();
-        // Their order is that of the requests, so all of them have begun when this one is answered.
+        // Requests are processed in order, so all calls have started when this one is answered.
         client.check_alive();
-        let told = Instant::now();
+        let signalled = Instant::now();
         client.server.terminate();
         client.server.wait_for_log("stopping");
         for id in ids {
-            let answer = client.wait(id, told);
+            let answer = client.wait(id, signalled);
             assert_eq!(answer.result()["content"][0]["text"], "20 parts", "{era:?}");
         }
         assert!(client.server.ended().success());
-        assert!(told.elapsed() < ALL, "{era:?}: it took {:?}", told.elapsed());
+        assert!(signalled.elapsed() < ALL, "{era:?}: it took {:?}", signalled.elapsed());
     }
 }
 
 #[test]
-fn over_stdio_what_does_not_end_is_cut_off() {
+fn a_second_signal_cuts_off_a_call_over_stdio() {
     let mut client = Client::of(&(plugin("wait-forever", "limits.deadline = \"1h\"") + &plugin("echo", "")));
     client.begin_call("wait-forever__run", json!({}));
     client.check_alive();
-    let told = Instant::now();
+    let signalled = Instant::now();
     client.server.terminate();
     client.server.wait_for_log("stopping");
     client.server.terminate();
     assert!(client.server.ended().success());
-    assert!(told.elapsed() < Duration::from_secs(5), "it took {:?}", told.elapsed());
+    assert!(signalled.elapsed() < Duration::from_secs(5), "it took {:?}", signalled.elapsed());
 }

@@ -1,4 +1,4 @@
-//! Requests of guests to other servers: what arrives there, what comes back, and what does neither.
+//! HTTP requests of guests to other servers: which are sent, which are refused, and what is returned.
 
 use serde_json::json;
 use std::time::Duration;
@@ -7,13 +7,13 @@ use suite::{Called, Client, Home, PATIENCE, Server, eventually, paths, plugin, p
 
 const CANARY: &str = "canary-b52f60d1c9e8";
 
-/// A server, and a host with the guest `fetcher` that may use it.
+/// A web server, and a host whose guest `fetcher` may use it.
 struct World {
     web: Web,
     client: Client,
 }
 
-/// The guest with a manifest that asks for what the test needs, since a port is known only now.
+/// The guest with a manifest that requests what the test needs; the port is only known at run time.
 fn fetcher(home: &Home, requests: &serde_json::Value) -> std::path::PathBuf {
     let manifest = json!({"name": "fetcher", "version": "0.1.0", "requests": requests});
     let component = with_manifest(std::fs::read(paths::guest("fetcher")).unwrap(), &manifest);
@@ -23,7 +23,7 @@ fn fetcher(home: &Home, requests: &serde_json::Value) -> std::path::PathBuf {
 }
 
 impl World {
-    /// `grants` are lines of TOML, with PORT for the server's.
+    /// `grants` are lines of TOML, with `PORT` for the server's port.
     fn new(grants: &str, answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> Self {
         let web = Web::serve(answer);
         let port = web.address.port();
@@ -78,7 +78,7 @@ fn a_granted_request_is_sent_and_answered() {
     assert!(seen[0].header("host").unwrap().starts_with("127.0.0.1:"));
     let posted = world.send("POST http://127.0.0.1:PORT/\nContent-Length: 10000", 10_000).good();
     assert!(posted.contains("hello POST 10000"), "{posted}");
-    // What is the host's to set, a guest cannot.
+    // A guest cannot set the headers that the host controls.
     for header in
         ["Host: evil.example", "Connection: upgrade", "Transfer-Encoding: chunked", "Proxy-Foo: 1", "Expect: x"]
     {
@@ -96,7 +96,7 @@ fn without_a_grant_nothing_is_sent() {
     assert!(text.contains("denied: http `GET http://127.0.0.1:") && text.contains("is not granted"), "{text}");
     assert!(text.contains("http = ") || text.contains("portcullis grant"), "{text}");
     assert_eq!(world.web.seen().len(), 0);
-    // A plugin that asks for it in no manifest gets nothing from a grant.
+    // A grant has no effect if the plugin's manifest does not request it.
     let settings = format!("{}\n", OPEN.replace("PORT", &world.web.address.port().to_string()));
     let mut client = Client::of(&plugin("fetcher", &settings));
     let path = world.web.url("/");
@@ -106,7 +106,7 @@ fn without_a_grant_nothing_is_sent() {
 }
 
 #[test]
-fn this_machine_needs_a_word_of_its_own() {
+fn private_addresses_need_an_explicit_grant() {
     let closed = r#"grants.http = [{ allow = "http://127.0.0.1:PORT" }, { allow = "http://localhost:PORT" }]"#;
     let mut world = World::new(closed, hello);
     for host in ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "127.1", "%31%32%37.0.0.1"] {
@@ -122,7 +122,7 @@ fn this_machine_needs_a_word_of_its_own() {
 }
 
 #[test]
-fn a_redirect_is_a_request_of_its_own() {
+fn a_redirect_target_needs_its_own_grant() {
     let metadata = r#", { allow = "http://169.254.169.254" }]"#;
     let mut world = World::new(&OPEN.replace(']', metadata), hello);
     let text = world.run("GET http://127.0.0.1:PORT/metadata").text();
@@ -133,7 +133,7 @@ fn a_redirect_is_a_request_of_its_own() {
 }
 
 #[test]
-fn sizes_and_times_end() {
+fn body_sizes_and_timeouts_are_enforced() {
     let mut world = World::new(OPEN, hello);
     let text = world.run("GET http://127.0.0.1:PORT/large").text();
     assert!(text.contains("HttpResponseBodySize(Some(65536))"), "{text}");
@@ -142,14 +142,14 @@ fn sizes_and_times_end() {
     let text = world.run("hurry\nGET http://127.0.0.1:PORT/slow").text();
     assert!(text.contains("HttpResponseTimeout"), "{text}");
     assert!(world.run("GET http://127.0.0.1:PORT/slow").good().contains("late"));
-    // A guest that goes away leaves nothing behind.
+    // A guest that ends early leaves no connection open.
     assert_eq!(world.run("leave\nGET http://127.0.0.1:PORT/slow").good(), "left");
     assert!(world.run("hold\nGET http://127.0.0.1:PORT/").good().starts_with("200"));
     let id = world.client.server.id();
     let port = format!(":{:04X} ", world.web.address.port());
     let gone = eventually(PATIENCE, || {
         let sockets = std::fs::read_to_string(format!("/proc/{id}/net/tcp")).ok()?;
-        // State 01 is a connection that is open.
+        // State 01 is an established connection.
         let open = sockets
             .lines()
             .filter(|line| line.split_whitespace().nth(2).is_some_and(|to| format!("{to} ").ends_with(&port)));
@@ -159,15 +159,15 @@ fn sizes_and_times_end() {
 }
 
 #[test]
-fn a_secret_is_told_to_its_host_and_to_nobody_else() {
+fn a_secret_is_sent_only_to_its_own_host() {
     let grants = format!("{OPEN}\ngrants.secrets = [{{ name = \"key\", hosts = [\"HOST\"] }}]");
-    // A host that may be told it is a name.
+    // The secret's host must be a name.
     let told = grants.replace("http://127.0.0.1", "http://localhost").replace("HOST", "localhost");
     let mut world = World::new(&told, hello);
     let said = world.run("GET http://localhost:PORT/echo\nAuthorization: Bearer {{secret:key}}").good();
     assert_eq!(world.web.seen()[0].header("authorization"), Some(format!("Bearer {CANARY}").as_str()));
     assert!(said.contains("Bearer ****") && !said.contains(CANARY), "{said}");
-    // Not in a URL, nor to a host that is not named.
+    // The secret is not sent in a URL, and not to a host that is not listed.
     world.run("GET http://localhost:PORT/echo?q={{secret:key}}");
     let other = world.run("GET http://localhost:PORT/\nX-Key: {{secret:other}}").text();
     assert!(other.contains("denied: secrets `other`"), "{other}");
@@ -183,7 +183,7 @@ fn a_secret_is_told_to_its_host_and_to_nobody_else() {
 }
 
 #[test]
-fn a_secret_that_is_not_there_stops_the_start() {
+fn a_missing_secret_file_prevents_startup() {
     let home = Home::new();
     let file = home.write("portcullis.toml", "[secrets.key]\nfile = \"none.secret\"\n");
     let ran = suite::portcullis(&home, &["serve", "--config", file.to_str().unwrap()]);

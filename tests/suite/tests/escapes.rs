@@ -1,4 +1,4 @@
-//! Guests that want out of their directory: nothing outside is read or changed, however they spell it.
+//! Guests that try to escape from their directory: nothing outside is read or changed, whatever path they use.
 
 use serde_json::json;
 use std::fs;
@@ -12,7 +12,7 @@ fn client(config: &str) -> Client {
     Client::new(Server::start_in(Home::new(), config), Era::Modern, false)
 }
 
-/// Runs an escape under a grant; nothing outside may have been seen or changed.
+/// Runs an escape under a grant and checks that nothing outside was read or changed.
 fn contained(guest: &str, grant: &str) -> Called {
     let mut client = client(&(plugin(guest, grant) + &plugin("echo", "")));
     let outside = client.server.home.outside();
@@ -30,36 +30,36 @@ fn contained(guest: &str, grant: &str) -> Called {
 }
 
 #[test]
-fn by_two_dots() {
+fn an_escape_by_dot_dot_is_contained() {
     contained("escape-dotdot", READ);
     contained("escape-dotdot", WRITE);
 }
 
 #[test]
-fn by_absolute_paths() {
+fn an_escape_by_absolute_path_is_contained() {
     contained("escape-absolute", READ);
 }
 
 #[test]
-fn by_links_that_lie_there() {
+fn an_escape_by_existing_symlinks_is_contained() {
     contained("escape-symlink", READ);
     contained("escape-symlink", WRITE);
 }
 
 #[test]
-fn by_slashes_behind_links() {
+fn an_escape_by_trailing_slash_is_contained() {
     contained("escape-trailing-slash", READ);
     contained("escape-trailing-slash", WRITE);
 }
 
 #[test]
-fn by_links_of_its_own() {
+fn an_escape_by_created_symlinks_is_contained() {
     contained("escape-symlink-create", READ);
     contained("escape-symlink-create", WRITE);
 }
 
 #[test]
-fn a_refused_path_is_told_with_the_line_that_would_allow_it() {
+fn a_refused_path_is_reported_with_the_grant_that_allows_it() {
     let called = contained("escape-dotdot", READ);
     let told = called.text();
     assert!(told.contains("denied: filesystem") && told.contains(".."), "{told}");
@@ -89,13 +89,13 @@ fn a_grant_gives_no_more_than_was_requested() {
 }
 
 #[test]
-fn what_is_granted_works() {
+fn granted_files_can_be_read_and_written() {
     let mut client = client(&(plugin("read-inside", READ) + &plugin("write-inside", WRITE)));
     assert_eq!(client.run("read-inside", json!({})).good(), "inside");
     client.run("write-inside", json!({"path": "/work/sub/new.txt"})).good();
     let written = fs::read_to_string(client.server.home.work().join("sub/new.txt")).unwrap();
     assert_eq!(written, "written by a guest");
-    // A link that stays inside may be followed.
+    // A symlink that stays inside may be followed.
     std::os::unix::fs::symlink("inside.txt", client.server.home.work().join("inner-link")).unwrap();
     assert_eq!(client.run("read-inside", json!({"path": "/work/inner-link"})).good(), "inside");
 }

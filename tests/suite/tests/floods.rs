@@ -1,9 +1,9 @@
-//! Guests that say too much: chunks, log lines, progress, noise on stdout.
+//! Guests that produce too much output: chunks, log lines, progress, and stdout.
 
 use serde_json::json;
 use suite::{Client, Era, Server, plugin};
 
-/// A client that takes chunks and progress.
+/// A client that receives chunks and progress.
 fn listener(config: &str) -> Client {
     let mut client = Client::new(Server::start(config), Era::Modern, true);
     client.progress = true;
@@ -11,7 +11,7 @@ fn listener(config: &str) -> Client {
 }
 
 #[test]
-fn chunks_end_at_their_ceiling() {
+fn chunks_stop_at_the_count_limit() {
     let mut client = listener(&plugin("chunk-flood", "limits.fuel = 100_000_000_000"));
     let called = client.run("chunk-flood", json!({}));
     let said = called.good();
@@ -24,17 +24,17 @@ fn chunks_end_at_their_ceiling() {
 }
 
 #[test]
-fn chunks_end_at_the_ceiling_on_bytes() {
+fn chunks_stop_at_the_byte_limit() {
     let mut client = listener(&plugin("chunk-flood", "limits.output = \"100 B\""));
     let called = client.run("chunk-flood", json!({}));
     assert_eq!(called.chunks().len(), 100);
-    // The guest then says so in more bytes than are left.
+    // The guest's error message is longer than the remaining output limit.
     assert_eq!(called.code(), "output-exceeded", "{}", called.result());
     assert_eq!(called.number("limit"), 100);
 }
 
 #[test]
-fn a_chunk_that_is_too_big_or_none_is_not_sent() {
+fn an_oversized_or_empty_chunk_is_not_sent() {
     let mut client = listener(&(plugin("chunk-big", "") + &plugin("chunk-empty", "")));
     let called = client.run("chunk-big", json!({}));
     assert!(called.good().contains("Invalid") && called.text().contains("65536"), "{}", called.text());
@@ -45,7 +45,7 @@ fn a_chunk_that_is_too_big_or_none_is_not_sent() {
 }
 
 #[test]
-fn log_lines_past_the_ceiling_are_counted_and_dropped() {
+fn log_lines_above_the_limit_are_counted_and_dropped() {
     let mut client = Client::of(&plugin("log-flood", "limits.fuel = 100_000_000_000\nlimits.log-lines = 50"));
     let called = client.run("log-flood", json!({"n": 100_000}));
     assert_eq!(called.good(), "logged");
@@ -56,7 +56,7 @@ fn log_lines_past_the_ceiling_are_counted_and_dropped() {
 }
 
 #[test]
-fn a_log_flood_costs_the_guest_and_not_the_host() {
+fn a_log_flood_consumes_guest_fuel_and_no_host_memory() {
     let mut client = Client::of(&(plugin("log-flood", "limits.fuel = 100_000_000") + &plugin("echo", "")));
     client.check_alive();
     client.run("log-flood", json!({"n": 10}));
@@ -68,18 +68,18 @@ fn a_log_flood_costs_the_guest_and_not_the_host() {
 }
 
 #[test]
-fn nobody_forges_the_log() {
+fn a_guest_cannot_forge_log_records() {
     let mut client = Client::of(&plugin("log-forge", ""));
     assert_eq!(client.run("log-forge", json!({})).good(), "forged");
     client.server.wait_for_log("forged");
     assert!(client.server.end().success());
     let log = client.server.log();
-    honest(&log);
+    check_log_records(&log);
     assert!(log.contains("plugins.log-forge"), "records name their plugin:\n{log}");
 }
 
-/// Every line of a log is a record of the host's, and holds nothing that acts on a terminal.
-fn honest(log: &str) {
+/// Checks that every log line is a record of the host and contains no control characters.
+fn check_log_records(log: &str) {
     for line in log.lines() {
         let stamped = line.split_once('T').is_some_and(|(day, _)| day.len() == 10 && day.starts_with("20"));
         assert!(stamped && !line.starts_with("2026-01-01"), "a line that is no record of the host's: {line:?}\n{log}");
@@ -89,7 +89,7 @@ fn honest(log: &str) {
 }
 
 #[test]
-fn nobody_forges_the_log_by_failing() {
+fn a_guest_error_cannot_forge_log_records() {
     let mut client = Client::of(&(plugin("forged-errors", "") + &plugin("echo", "")));
     for way in 0..=6 {
         let called = client.run("forged-errors", json!({"n": way}));
@@ -98,12 +98,12 @@ fn nobody_forges_the_log_by_failing() {
     }
     client.check_alive();
     assert!(client.server.end().success());
-    honest(&client.server.log());
+    check_log_records(&client.server.log());
 }
 
-/// The client itself fails on a line of stdout that is no message, or on an answer nobody asked for.
+/// The test client fails on a stdout line that is not a message, and on an answer without a request.
 #[test]
-fn stdout_of_a_guest_never_reaches_the_wire() {
+fn guest_stdout_never_reaches_the_client() {
     let mut client = listener(&(plugin("stdout-noise", "limits.fuel = 100_000_000_000") + &plugin("echo", "")));
     let called = client.run("stdout-noise", json!({}));
     assert_eq!(called.good(), "printed");
@@ -113,7 +113,7 @@ fn stdout_of_a_guest_never_reaches_the_wire() {
 }
 
 #[test]
-fn progress_only_goes_forward() {
+fn progress_reports_only_increase() {
     let mut client = listener(&plugin("progress-chaos", ""));
     let called = client.run("progress-chaos", json!({}));
     assert_eq!(called.good(), "reported");

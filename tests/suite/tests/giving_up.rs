@@ -1,15 +1,15 @@
-//! Calls that are given up while they ask, or go on after they asked: the guest ends, its questions are withdrawn, nothing
-//! stays.
+//! Calls that are abandoned while they wait for an answer or compute after one: the guest ends, its questions are
+//! withdrawn, and nothing is leaked.
 
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use suite::{Called, Client, Era, Server, Watch, eventually, plugin};
 
 const ENDLESS: &str = "limits.fuel = 1_000_000_000_000_000\nlimits.deadline = \"1h\"\n";
-/// What a guest may still compute after it was cancelled.
+/// How long a guest may still compute after it was cancelled.
 const LATE: Duration = Duration::from_millis(60);
 
-/// A client of a server whose guest may ask; `settings` are further lines of the guest's table.
+/// A client of a server whose guest may ask questions; `settings` are further lines of the guest's table.
 fn client(era: Era, settings: &str) -> Client {
     let config = plugin("ask", &format!("{}{settings}", suite::transcripts::script::GRANTS)) + &plugin("echo", "");
     let abilities = json!({"elicitation": {"form": {}, "url": {}}, "sampling": {"tools": {}}, "roots": {}});
@@ -20,7 +20,7 @@ fn ada() -> Value {
     json!({"action": "accept", "content": {"name": "Ada"}})
 }
 
-/// Params of a retry that answers the only question of a round.
+/// The params of a retry that answers the only question of a round.
 fn retry(arguments: &Value, round: &Value) -> Value {
     let key = round["inputRequests"].as_object().unwrap().keys().next().unwrap();
     json!({
@@ -36,14 +36,14 @@ fn effects(client: &Client) -> bool {
 }
 
 #[test]
-fn a_cancelled_call_takes_its_question_back() {
+fn cancelling_a_call_withdraws_its_question() {
     let mut client = client(Era::Legacy, "");
     let id = client.begin_call("ask__run", json!({"path": "confirm"}));
     let question = client.wait_for("elicitation/create");
     client.cancel(id);
     let withdrawn = client.wait_for("notifications/cancelled");
     assert_eq!(withdrawn["params"]["requestId"], question["id"], "{withdrawn}");
-    // An answer that was under way comes too late.
+    // An answer that arrives after the cancel is ignored.
     let late = json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "accept", "content": {"ok": true}}});
     client.server.send(&late);
     client.check_alive();
@@ -52,13 +52,13 @@ fn a_cancelled_call_takes_its_question_back() {
 }
 
 #[test]
-fn questions_put_together_are_all_taken_back() {
+fn cancelling_a_call_withdraws_all_its_open_questions() {
     let mut client = client(Era::Legacy, "");
     let id = client.begin_call("ask__run", json!({"path": "many"}));
     let mut asked: Vec<_> = ["elicitation/create", "sampling/createMessage", "roots/list"]
         .map(|method| client.wait_for(method)["id"].as_u64().unwrap())
         .to_vec();
-    // One is answered, and is not taken back.
+    // An answered question is not withdrawn.
     let answer = json!({"jsonrpc": "2.0", "id": asked.pop().unwrap(), "result": {"roots": []}});
     client.server.send(&answer);
     client.check_alive();
@@ -71,7 +71,7 @@ fn questions_put_together_are_all_taken_back() {
 }
 
 #[test]
-fn a_question_that_nobody_answers_is_taken_back() {
+fn an_unanswered_question_is_withdrawn_at_its_timeout() {
     let mut client = client(Era::Legacy, "limits.answer = \"300ms\"\n");
     let sent = Instant::now();
     let id = client.begin_call("ask__run", json!({"path": "confirm"}));
@@ -84,7 +84,7 @@ fn a_question_that_nobody_answers_is_taken_back() {
 }
 
 #[test]
-fn a_guest_that_goes_on_after_an_answer_can_be_stopped() {
+fn a_guest_that_spins_after_an_answer_can_be_cancelled() {
     let arguments = json!({"path": "spin"});
     for era in Era::ALL {
         let mut client = client(era, ENDLESS);
@@ -111,7 +111,7 @@ fn a_guest_that_goes_on_after_an_answer_can_be_stopped() {
 }
 
 #[test]
-fn a_client_may_leave_while_a_call_waits() {
+fn the_server_exits_when_the_client_leaves_while_a_call_waits() {
     for era in Era::ALL {
         let mut client = client(era, "");
         let id = client.begin_call("ask__run", json!({"path": "confirm"}));
@@ -127,7 +127,7 @@ fn a_client_may_leave_while_a_call_waits() {
 }
 
 #[test]
-fn a_parked_call_that_nobody_comes_back_for_is_given_up() {
+fn a_parked_call_is_dropped_when_its_client_does_not_retry_in_time() {
     let mut client = client(Era::Modern, "limits.answer = \"300ms\"\n");
     let round = client.call("ask__run", json!({"path": "confirm"})).result().clone();
     assert_eq!(round["resultType"], "input_required");
@@ -137,11 +137,11 @@ fn a_parked_call_that_nobody_comes_back_for_is_given_up() {
 }
 
 #[test]
-fn many_calls_given_up_leave_nothing() {
+fn abandoned_calls_do_not_leak_memory() {
     for era in Era::ALL {
         let mut client = match era {
             Era::Legacy => client(era, ""),
-            // Modern calls wait without a request: later ones push them out.
+            // Parked modern calls hold no request open; newer ones evict them.
             Era::Modern => client(era, "\n[server]\nparked = { per-principal = 4 }\n"),
         };
         client.check_alive();
@@ -162,7 +162,7 @@ fn many_calls_given_up_leave_nothing() {
         };
         let baseline = round(&mut client);
         round(&mut client);
-        // Memory goes back a little after the calls.
+        // Memory is released shortly after the calls end.
         let allowed = baseline + (8 << 20);
         let settled = eventually(suite::PATIENCE, || {
             let after = round(&mut client);
@@ -174,7 +174,7 @@ fn many_calls_given_up_leave_nothing() {
 }
 
 #[test]
-fn progress_goes_to_the_request_that_is_open() {
+fn progress_uses_the_token_of_the_open_request() {
     let arguments = json!({"path": "chunks"});
     for era in Era::ALL {
         let mut client = client(era, "");

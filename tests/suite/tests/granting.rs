@@ -1,4 +1,4 @@
-//! `portcullis grant`, `revoke` and `policy`: an operator's way from a denial to a grant, and back.
+//! `portcullis grant`, `revoke` and `policy`: how an operator turns a denial into a grant and takes a grant back.
 
 use serde_json::json;
 use std::fs;
@@ -20,7 +20,7 @@ fn asked(home: &Home, plugin: &str, question: &str) -> Ran {
     portcullis(home, &["policy", "test", plugin, question])
 }
 
-/// The command in a denial, as a shell would take it apart.
+/// The command in a denial, split into arguments as a shell would.
 fn command(denial: &str) -> Vec<String> {
     let (_, command) = denial.split_once("To allow it: portcullis ").unwrap();
     let (words, line) = command.split_once(" '").unwrap();
@@ -29,7 +29,7 @@ fn command(denial: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_denial_is_turned_into_a_grant_by_its_own_command() {
+fn the_command_in_a_denial_adds_the_missing_grant() {
     let config = plugin("keeper", "") + &plugin("relay", "") + &agent("echo", "echo", "");
     let mut client = Client::of(&config);
     for (name, arguments) in [("keeper", json!({"path": "set k v"})), ("relay", json!({"path": "echo.run"}))] {
@@ -47,7 +47,7 @@ fn a_denial_is_turned_into_a_grant_by_its_own_command() {
 }
 
 #[test]
-fn the_rest_of_the_file_stays_as_it_is() {
+fn grant_and_revoke_keep_the_rest_of_the_file() {
     let source = suite::paths::guest("relay");
     let config = format!(
         "# mine\n[plugins.relay]   # the relay\nsource = {:?}\n\n[plugins.relay.grants]\n# tools\nagent-tools = [\n    \"a.b\", # one\n]\n\n[server]\nreload = false\n",
@@ -70,7 +70,7 @@ fn the_rest_of_the_file_stays_as_it_is() {
 }
 
 #[test]
-fn what_makes_no_sense_changes_nothing() {
+fn an_invalid_grant_is_refused_and_changes_nothing() {
     let config = plugin("relay", "") + &agent("echo", "echo", "");
     let home = home(&config);
     for (words, why) in [
@@ -97,7 +97,7 @@ fn what_makes_no_sense_changes_nothing() {
 }
 
 #[test]
-fn a_question_is_answered_as_the_guest_would_be() {
+fn policy_test_decides_as_a_call_would() {
     let grants = r#"grants.agent-tools = ["echo.*"]"#;
     let home = home(&(plugin("relay", grants) + &agent("echo", "echo", "") + &plugin("keeper", "grants.state = {}")));
     let yes = asked(&home, "relay", "agent-tools echo.run");

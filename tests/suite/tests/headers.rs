@@ -1,4 +1,4 @@
-//! What headers say is what the body says: whoever stands in between may decide on them.
+//! Headers must match the body, so that proxies can base decisions on the headers alone.
 
 use serde_json::{Value, json};
 use std::net::SocketAddr;
@@ -24,7 +24,7 @@ fn mismatch() -> (u16, Value) {
 }
 
 #[test]
-fn method_name_and_version_are_there_once_and_right() {
+fn method_name_and_version_headers_appear_once_and_match_the_body() {
     let (_server, address) = Server::start_http(&plugin("header-param", ""));
     let none = json!({});
     assert_eq!(post(address, &[VERSION, METHOD, NAME], &none), GOOD);
@@ -57,7 +57,7 @@ fn method_name_and_version_are_there_once_and_right() {
 }
 
 #[test]
-fn arguments_that_travel_in_headers() {
+fn parameter_headers_must_match_the_arguments() {
     let (_server, address) = Server::start_http(&plugin("header-param", ""));
     let ask = |headers: &[(&str, &str)], arguments: Value| {
         let headers: Vec<_> = [VERSION, METHOD, NAME].iter().chain(headers).copied().collect();

@@ -1,17 +1,17 @@
-//! Answers of several MiB: what they cost is paid by the threads of the slow lane, not by those that answer everybody.
+//! Answers of several MiB are processed by the threads of the compute pool, not by the main threads.
 
 use serde_json::json;
 use std::time::{Duration, Instant};
 use suite::http::{legacy, legacy_session, modern};
 use suite::{Answer, Server, plugin};
 
-/// CPU time of the threads that answer everybody, and of those that stand back for them.
+/// The CPU time of the main threads, and that of the low-priority compute threads.
 fn cpu(server: &Server) -> [Duration; 2] {
     ["tokio-rt-worker", "guests"].map(|name| server.cpu_of(|thread| thread == name))
 }
 
 #[test]
-fn large_answers_cost_those_little_who_answer_everybody() {
+fn large_answers_are_processed_off_the_main_threads() {
     let (server, address) = Server::start_http(&plugin("large", "limits.fuel = 10_000_000_000"));
     let session = legacy_session(address, true);
     let mut wrong = vec![];

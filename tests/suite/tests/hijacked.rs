@@ -1,5 +1,5 @@
-//! The host's own processes once an attacker runs code in them: the server has little that it can do, the compile worker
-//! nothing.
+//! The host's own processes when an attacker runs code in them: the sandbox leaves the server few system calls and the
+//! compile worker none of use.
 
 use crate::confined::status;
 use nix::errno::Errno;
@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use suite::hijack::{Hijacked, Outcome};
 use suite::{Client, Home, eventually, paths, plugin};
 
-/// A worker that waits for a component, confined.
+/// A confined worker that waits for a component.
 fn worker() -> Child {
     let mut command = Command::new(paths::binary());
     command.args(["compile-worker", "fuel"]).env_clear();
@@ -27,7 +27,7 @@ fn worker() -> Child {
 
 const HERE: u64 = sys::AT_FDCWD as u64;
 
-/// A call, its arguments, and what stands at the address that is the argument of this number.
+/// Name, number and arguments of a system call; optionally the index of a pointer argument and the bytes it points to.
 type Attempt = (&'static str, c_long, Vec<u64>, Option<(usize, Vec<u8>)>);
 
 fn make(process: &mut Hijacked, (_, number, arguments, text): &Attempt) -> Outcome {
@@ -42,7 +42,7 @@ fn path(text: impl AsRef<str>) -> Vec<u8> {
     [text.as_ref().as_bytes(), &[0]].concat()
 }
 
-/// 127.0.0.1 and this port, as the kernel reads it.
+/// The `sockaddr_in` of 127.0.0.1 and this port.
 fn address(port: u16) -> Vec<u8> {
     [&(sys::AF_INET as u16).to_le_bytes()[..], &port.to_be_bytes(), &[127, 0, 0, 1], &[0; 8]].concat()
 }
@@ -88,10 +88,10 @@ fn a_hijacked_worker_can_do_nothing() {
         let mut child = worker();
         let outcome = make(&mut Hijacked::take(child.id()).expect("a child may be traced"), attempt);
         assert_eq!(outcome, Outcome::Ended(Signal::SIGSYS), "{}", attempt.0);
-        // Its end was seen already, by whoever held it.
+        // `Hijacked` has reaped the child already, so this may fail.
         let _ = child.wait();
     }
-    // The way of the attack is open: what compiling needs can be called.
+    // The attack itself works: a system call that compiling needs is allowed.
     let mut child = worker();
     let mut hijacked = Hijacked::take(child.id()).unwrap();
     assert_eq!(hijacked.call(sys::SYS_getpid, &[]), Outcome::Done(child.id().into()));
@@ -104,7 +104,7 @@ fn a_hijacked_worker_can_do_nothing() {
 
 #[test]
 fn a_hijacked_server_can_do_little() {
-    // The folder of the configuration is what it reads, so what is out of its reach lies elsewhere.
+    // The server may read the folder of its configuration, so the files it must not reach lie elsewhere.
     let outside = tempfile::tempdir().unwrap();
     let secret = outside.path().join("secret.txt");
     fs::write(&secret, "secret").unwrap();
@@ -148,11 +148,11 @@ fn a_hijacked_server_can_do_little() {
     for attempt in &attempts {
         let outcome = make(&mut server, attempt);
         let refused = matches!(outcome, Outcome::Refused(Errno::EPERM | Errno::EACCES));
-        // Whoever hears that there is no clone3 uses clone.
+        // ENOSYS for clone3 makes the C library fall back to clone.
         let absent = attempt.0 == "clone3" && outcome == Outcome::Refused(Errno::ENOSYS);
         assert!(refused || absent, "{}: {outcome:?}", attempt.0);
     }
-    // Listening elsewhere takes two calls.
+    // Listening on another port takes two system calls.
     let socket = server.call(sys::SYS_socket, &[sys::AF_INET as u64, sys::SOCK_STREAM as u64, 0]);
     let Outcome::Done(socket) = socket else { panic!("{socket:?}") };
     let place = server.put(0, &address(free));

@@ -1,4 +1,4 @@
-//! Streamable HTTP: who may knock, and how.
+//! Streamable HTTP: which requests are accepted, and how they are answered.
 
 use serde_json::{Value, json};
 use std::net::SocketAddr;
@@ -22,7 +22,7 @@ fn list_with(address: SocketAddr, extra: &[(&str, &str)]) -> u16 {
 }
 
 #[test]
-fn a_page_of_somebody_else_is_refused() {
+fn requests_with_a_foreign_origin_or_host_are_refused() {
     let (_server, address) = start();
     assert_eq!(list_with(address, &[]), 200);
     for origin in ["http://evil.example", "http://127.0.0.1.evil.example", "https://localhost.evil.example", "null"] {
@@ -38,7 +38,7 @@ fn a_page_of_somebody_else_is_refused() {
 }
 
 #[test]
-fn both_eras_on_one_endpoint() {
+fn one_endpoint_serves_both_protocol_eras() {
     let (_server, address) = start();
     let called = http::call(address, "echo__run", json!({"n": 1}), false);
     assert!(called.good().contains('1'));
@@ -52,7 +52,7 @@ fn both_eras_on_one_endpoint() {
 }
 
 #[test]
-fn headers_must_say_what_the_body_says() {
+fn headers_must_match_the_body() {
     let (_server, address) = start();
     let post = |headers: &[(&str, &str)]| {
         let mut response = request(address, "POST", headers, &list_body());
@@ -67,7 +67,7 @@ fn headers_must_say_what_the_body_says() {
 }
 
 #[test]
-fn chunks_come_on_the_calls_own_stream() {
+fn chunks_arrive_on_the_stream_of_their_call() {
     let (_server, address) = start();
     let called = http::call(address, "slow-stream__run", json!({"n": 6}), true);
     assert_eq!(called.chunks().len(), 6);
@@ -79,7 +79,7 @@ fn chunks_come_on_the_calls_own_stream() {
 }
 
 #[test]
-fn what_is_no_request_is_refused_and_ends_nothing() {
+fn malformed_requests_are_refused_and_the_server_keeps_running() {
     let (mut server, address) = start();
     for body in ["", "{", "[]", "hello", "{\"jsonrpc\":\"2.0\"}"] {
         let status = request(address, "POST", &MODERN, body).status;
@@ -89,7 +89,7 @@ fn what_is_no_request_is_refused_and_ends_nothing() {
     assert!((400..500).contains(&status), "a form of another site can send text/plain: {status}");
     let large = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"x\":\"{}\"}}", "x".repeat(8 << 20));
     let status = std::panic::catch_unwind(|| request(address, "POST", &MODERN, &large).status);
-    // The server may also hang up before it has read it all.
+    // The server may also close the connection before it has read the whole body.
     assert!(status.is_err() || status.is_ok_and(|status| (400..500).contains(&status)));
     assert_eq!(list_with(address, &[]), 200);
     assert!(server.is_alive());
@@ -97,7 +97,7 @@ fn what_is_no_request_is_refused_and_ends_nothing() {
 
 /// Without TCP_NODELAY each answer waits some 40 ms for the client's acknowledgement.
 #[test]
-fn small_answers_are_not_held_back() {
+fn small_answers_are_sent_without_delay() {
     let (_server, address) = start();
     let mut times: Vec<_> =
         (0..21).map(|n| http::call(address, "echo__run", json!({"n": n}), false).0.elapsed()).collect();
@@ -106,11 +106,11 @@ fn small_answers_are_not_held_back() {
 }
 
 #[test]
-fn only_the_loopback_is_listened_on() {
+fn the_server_listens_only_on_the_loopback_address() {
     let (_server, address) = start();
     assert!(address.ip().is_loopback());
     let everywhere = SocketAddr::from(([0, 0, 0, 0], 0));
-    // Other addresses of this machine are those of its interfaces; connecting out of them needs no network.
+    // Connecting a UDP socket sends nothing; it only finds the address of a network interface.
     if let Ok(socket) = std::net::UdpSocket::bind(everywhere)
         && socket.connect("192.0.2.1:9").is_ok()
         && let Ok(local) = socket.local_addr()

@@ -1,4 +1,4 @@
-//! What is answered before any handler is asked: who may knock, at which path, with how much.
+//! Checks that run before any handler: origin, host, path, method and body size.
 
 use serde_json::{Value, json};
 use std::net::SocketAddr;
@@ -47,7 +47,7 @@ fn every_path_and_method_is_guarded() {
 }
 
 #[test]
-fn an_allowed_page_may_read_what_it_is_told() {
+fn an_allowed_origin_may_read_responses() {
     let config = format!("[server]\nallowed-origins = [\"https://app.example.com\"]\n{}", plugin("echo", ""));
     let (_server, address) = Server::start_http(&config);
     let origin = ("Origin", "https://app.example.com");
@@ -64,7 +64,7 @@ fn an_allowed_page_may_read_what_it_is_told() {
 }
 
 #[test]
-fn health_and_paths_and_methods() {
+fn health_checks_answer_and_other_paths_and_methods_are_refused() {
     let (_server, address) = Server::start_http(&plugin("echo", ""));
     let ask = |path: &str, method: &str, headers: &[(&str, &str)]| request_at(address, method, path, headers, "");
     let mut health = ask("/health", "GET", &[]);
@@ -104,7 +104,7 @@ fn post(address: SocketAddr, body: &str) -> (u16, Value) {
 }
 
 #[test]
-fn a_body_is_small_flat_and_json() {
+fn a_body_must_be_json_within_the_size_and_depth_limits() {
     let (mut server, address) = Server::start_http(&format!("[server]\nmax-body = \"64 KiB\"\n{}", plugin("echo", "")));
     for body in ["", "{", "hello", "{\"jsonrpc\":\"2.0\",}", "\u{0}"] {
         assert_eq!(post(address, body), (400, json!(-32700)), "{body:?}");
@@ -136,7 +136,7 @@ fn a_body_is_small_flat_and_json() {
 }
 
 #[test]
-fn a_default_body_may_have_4_mib() {
+fn the_default_body_limit_is_4_mib() {
     let (_server, address) = Server::start_http(&plugin("echo", ""));
     let of = |length: usize| {
         let mut list = list();
@@ -148,7 +148,7 @@ fn a_default_body_may_have_4_mib() {
 }
 
 #[test]
-fn state_that_cannot_be_kept_is_said_at_the_start() {
+fn serve_refuses_to_start_when_its_state_cannot_be_stored() {
     let refused = |home: Home, words: &str| {
         let ran = suite::portcullis(&home, &["serve", "--config", "p.toml", "--http", "127.0.0.1:0"]);
         assert!(ran.refused().contains(words), "{}", ran.stderr);

@@ -49,7 +49,7 @@ fn challenge(response: &Response) -> &str {
 }
 
 #[test]
-fn keys_open_and_nothing_else_does() {
+fn only_valid_api_keys_are_accepted() {
     let (server, address, keys) = start(&["alice", "bob"], None);
     for key in &keys {
         assert_eq!(list(address, Some(key)).status, 200);
@@ -73,13 +73,13 @@ fn keys_open_and_nothing_else_does() {
     for path in ["/", "/mcp/", "/mcp/x", "/%6dcp", "/mcp%2f", "//mcp", "/MCP"] {
         assert_eq!(request_at(address, "POST", path, &[], "{}").status, 401, "{path}");
     }
-    // No issuer, so there is nowhere to send clients to.
+    // Without an issuer there is no metadata document.
     assert_eq!(request_at(address, "GET", "/.well-known/oauth-protected-resource", &[], "").status, 404);
     assert!(keys.iter().all(|key| !server.log().contains(key)));
 }
 
 #[test]
-fn a_careless_file_of_keys() {
+fn problems_with_the_key_file_are_reported() {
     let home = Home::new();
     let made = portcullis(&home, &["key", "new", "alice"]);
     let path = home.write("keys.toml", made.good().lines().last().unwrap());
@@ -135,7 +135,7 @@ fn tokens_are_checked() {
 }
 
 #[test]
-fn made_up_keys_cost_the_issuer_nothing() {
+fn unknown_key_ids_do_not_flood_the_issuer() {
     let issuer = Issuer::start();
     let (_server, address, _) = start(&[], Some(&issuer));
     for key in 2..60 {
@@ -146,7 +146,7 @@ fn made_up_keys_cost_the_issuer_nothing() {
 }
 
 #[test]
-fn clients_find_the_issuer() {
+fn clients_can_discover_the_issuer() {
     let issuer = Issuer::start();
     let (_server, address, _) = start(&[], Some(&issuer));
     let refused = list(address, None);
@@ -163,7 +163,7 @@ fn clients_find_the_issuer() {
 }
 
 #[test]
-fn an_issuer_that_is_away_is_not_the_clients_fault() {
+fn tokens_get_503_while_the_issuer_is_unreachable() {
     let issuer = Issuer::start();
     let token = issuer::sign(1, &issuer.claims(AUDIENCE));
     let (server, address, keys) = start(&["alice"], Some(&issuer));
@@ -173,9 +173,9 @@ fn an_issuer_that_is_away_is_not_the_clients_fault() {
     server.wait_for_log("the issuer's keys cannot be had");
 }
 
-/// Somebody else's session answers as one that never was, in every way.
+/// Another principal's session is answered exactly as one that never existed.
 #[test]
-fn sessions_belong_to_those_who_made_them() {
+fn a_session_answers_only_its_own_principal() {
     let (_server, address, keys) = start(&["alice", "bob"], None);
     let bearer: Vec<_> = keys.iter().map(|key| format!("Bearer {key}")).collect();
     let session = legacy_session_of(address, false, "2025-11-25", &[("Authorization", &bearer[0])]);
@@ -206,9 +206,9 @@ fn sessions_belong_to_those_who_made_them() {
     assert_eq!(ask(&bearer[0], "POST", &session).0, 404);
 }
 
-/// What is parked for one principal is not there for another, whatever it brings.
+/// Another principal cannot resume a parked call, even with its valid state.
 #[test]
-fn a_parked_call_is_its_principals_own() {
+fn a_parked_call_is_resumed_only_by_its_own_principal() {
     let (_server, address, keys) = start(&["alice", "bob"], None);
     let call = |key: &str, more: Value| {
         let mut meta = modern_meta(false);
@@ -236,9 +236,9 @@ fn a_parked_call_is_its_principals_own() {
     assert_eq!(call(&keys[0], retry)["result"]["content"][0]["text"], r#"{"name":"Ada"}"#);
 }
 
-/// A legacy session hears of what is its principal's, and lists nothing of anybody else's.
+/// A legacy session is notified of its own principal's resources, and does not list those of others.
 #[test]
-fn changes_are_told_to_those_they_concern() {
+fn published_resources_are_visible_only_to_their_principal() {
     let (_server, address, keys) = start(&["alice", "bob"], None);
     let uri = "portcullis://published/publish-all/report/today.txt";
     let bearer: Vec<_> = keys.iter().map(|key| format!("Bearer {key}")).collect();

@@ -1,5 +1,5 @@
-//! Every function that any interface has, called by a component without a grant. What must come of it stands in
-//! `imports.txt`, a line each; a function that the host offers and that has no line there fails this test.
+//! Calls every function of every interface from a component without grants. `imports.txt` lists the expected outcomes,
+//! one line each; the test fails for a function that the host offers and that has no line there.
 
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -10,8 +10,8 @@ use suite::{Client, Home, plugin_from, portcullis};
 
 const TABLE: &str = include_str!("imports.txt");
 
-/// What a component without grants may have: it shows nothing of this machine and changes nothing of it. All else needs
-/// a word on why it does no harm.
+/// Whether an outcome neither reveals nor changes anything of this machine. Any other outcome needs a reason in the
+/// table why it is harmless.
 fn is_nothing(outcome: &str) -> bool {
     ["absent", "empty", "none", "error", "trap"].iter().any(|nothing| outcome.starts_with(nothing))
 }
@@ -77,7 +77,7 @@ fn every_import_is_denied_or_inert() {
     let home = &client.server.home;
     assert_eq!(before, fingerprint(&home.work()) + &fingerprint(&home.outside()), "something was changed");
     assert!(sink.accept().is_err(), "somebody connected");
-    // The host's own are there: its journal, and an empty file for values.
+    // The host's own files are there: its audit journal and an empty database.
     let state = std::fs::read_dir(home.path().join("state")).into_iter().flatten().flatten();
     let kept: Vec<_> = state.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     assert!(kept.iter().all(|name| name == "audit" || name.starts_with("values.db")), "something was kept: {kept:?}");

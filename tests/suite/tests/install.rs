@@ -1,4 +1,4 @@
-//! Plugins that are installed: looked at, agreed to, pinned, updated, taken away.
+//! Installed plugins: inspection, approval, pinning, updates and removal.
 
 use crate::reload::{edition, replace};
 use serde_json::json;
@@ -9,7 +9,7 @@ use suite::{Client, Era, Home, Ran, Server, eventually, paths, portcullis};
 pub(crate) const CONFIG: &str = "[server]\nstate = \"state\"\n";
 const GRANT: &str = r#"filesystem = [{ host = "work", guest = "/work", access = "read" }]"#;
 
-/// A home with an empty configuration, and the guest's first edition where it is published.
+/// A home with an empty configuration and the guest's published first edition.
 pub(crate) fn home() -> Home {
     let home = Home::new();
     home.write("portcullis.toml", CONFIG);
@@ -17,7 +17,7 @@ pub(crate) fn home() -> Home {
     home
 }
 
-/// Puts these bytes where the plugin is published.
+/// Publishes these bytes as the plugin.
 pub(crate) fn publish(home: &Home, bytes: &[u8]) {
     replace(&home.path().join("edition.wasm"), bytes);
 }
@@ -30,7 +30,7 @@ pub(crate) fn install(home: &Home) {
     plugin(home, &["install", "./edition.wasm", "--yes", "--yes-grant", GRANT]).good();
 }
 
-/// The kept component; there is one.
+/// The paths of the stored components.
 pub(crate) fn kept(home: &Home) -> Vec<PathBuf> {
     let Ok(folder) = std::fs::read_dir(home.path().join("state/components")) else { return vec![] };
     let paths = folder.map(|entry| entry.unwrap().path());
@@ -41,7 +41,7 @@ pub(crate) fn lock(home: &Home) -> String {
     std::fs::read_to_string(home.path().join("portcullis.lock")).unwrap_or_default()
 }
 
-/// Bytes with another text wherever one is, padded with spaces.
+/// The bytes with every occurrence of `from` replaced by `to`, padded with spaces.
 pub(crate) fn rewritten(mut bytes: Vec<u8>, from: &str, to: &str) -> Vec<u8> {
     let to = to.to_owned() + &" ".repeat(from.len() - to.len());
     let there = |bytes: &[u8]| bytes.windows(from.len()).position(|window| window == from.as_bytes());
@@ -57,7 +57,7 @@ fn called(home: &Home) -> Ran {
 }
 
 #[test]
-fn what_is_installed_is_served() {
+fn an_installed_plugin_is_served() {
     let home = home();
     let said = plugin(&home, &["install", "./edition.wasm", "--yes", "--yes-grant", GRANT]);
     for words in
@@ -65,7 +65,7 @@ fn what_is_installed_is_served() {
     {
         assert!(said.good().contains(words), "{words} is not said: {}", said.stdout);
     }
-    // Where it came from is not needed any more.
+    // The source is no longer needed.
     std::fs::remove_file(home.path().join("edition.wasm")).unwrap();
     assert!(plugin(&home, &["list"]).good().contains("plugins.edition              enabled"));
     let shown = plugin(&home, &["show", "edition"]);
@@ -78,7 +78,7 @@ fn what_is_installed_is_served() {
 }
 
 #[test]
-fn where_nobody_can_be_asked_nothing_is_agreed_to() {
+fn without_a_terminal_nothing_is_approved() {
     let home = home();
     let ran = plugin(&home, &["install", "./edition.wasm"]);
     let said = ran.refused();
@@ -95,7 +95,7 @@ fn where_nobody_can_be_asked_nothing_is_agreed_to() {
 }
 
 #[test]
-fn what_cannot_be_agreed_to_is_said() {
+fn commands_that_cannot_be_applied_report_why() {
     let home = home();
     let other = format!("sha256:{:064}", 1);
     home.write("broken.wasm", b"\x7fELF");
@@ -122,11 +122,11 @@ fn what_cannot_be_agreed_to_is_said() {
 }
 
 #[test]
-fn updates_come_in_or_wait() {
+fn updates_are_applied_or_staged_for_approval() {
     let home = home();
     install(&home);
     assert!(plugin(&home, &["update"]).good().contains("up to date"));
-    // Nothing but its code.
+    // Only the code changes.
     publish(&home, &edition("BAAA"));
     assert!(plugin(&home, &["outdated"]).good().contains("plugins.edition"));
     assert!(plugin(&home, &["update"]).good().contains("is updated"));
@@ -135,7 +135,7 @@ fn updates_come_in_or_wait() {
     publish(&home, &rewritten(edition("CAAA"), r#""filesystem":"read""#, ""));
     assert!(plugin(&home, &["update"]).good().contains("- filesystem read"));
     assert_eq!(called(&home).good().trim(), "edition=C");
-    // Another description.
+    // The description changes.
     publish(&home, &edition("DBAA"));
     let ran = plugin(&home, &["update", "edition"]);
     let said = ran.good();
@@ -157,11 +157,11 @@ fn updates_come_in_or_wait() {
     plugin(&home, &["update"]).good();
     plugin(&home, &["accept", "edition", "--yes"]).good();
     assert_eq!(called(&home).good().trim(), "edition=D");
-    // More than was asked for before.
+    // A new request.
     publish(&home, &rewritten(edition("EBAA"), r#""filesystem":"read""#, r#""state":true"#));
     assert!(plugin(&home, &["update"]).good().contains("! + state: keeps values from call to call"));
     assert_eq!(called(&home).good().trim(), "edition=D");
-    // Lower than what was here.
+    // A lower version.
     publish(&home, &rewritten(edition("FBAA"), r#""version":"0.1.0""#, r#""version":"0.0.9""#));
     let lower = plugin(&home, &["update"]);
     assert!(lower.refused().contains("--allow-downgrade"), "{}", lower.stderr);
@@ -201,7 +201,7 @@ fn a_component_that_was_changed_is_refused_until_it_is_repaired() {
 }
 
 #[test]
-fn a_running_server_takes_up_what_is_installed() {
+fn a_running_server_loads_newly_installed_plugins() {
     let home = home();
     let mut client = Client::new(Server::start_in(home, CONFIG), Era::Modern, false);
     let names = |client: &mut Client| client.tools().iter().map(|tool| tool["name"].clone()).collect::<Vec<_>>();
@@ -212,7 +212,7 @@ fn a_running_server_takes_up_what_is_installed() {
     publish(&client.server.home, &edition("BAAA"));
     plugin(&client.server.home, &["update"]).good();
     eventually(suite::PATIENCE, || (client.run("edition", json!({})).good() == "edition=B").then_some(())).unwrap();
-    // What is changed behind the host's back is not taken up, and what runs goes on.
+    // A stored component that was modified on disk is not loaded, and the running version stays.
     replace(&kept(&client.server.home).remove(0), &edition("CAAA"));
     replace(&kept(&client.server.home).remove(1), &edition("CAAA"));
     client.server.wait_for_log("the old version stays");
@@ -222,7 +222,7 @@ fn a_running_server_takes_up_what_is_installed() {
 }
 
 #[test]
-fn what_is_withdrawn_is_neither_installed_nor_loaded() {
+fn a_withdrawn_component_is_neither_installed_nor_loaded() {
     let home = home();
     install(&home);
     let digest = kept(&home)[0].file_stem().unwrap().to_string_lossy().replace('-', ":");
@@ -232,7 +232,7 @@ fn what_is_withdrawn_is_neither_installed_nor_loaded() {
         assert!(ran.refused().contains("is withdrawn"), "{}", ran.stderr);
     }
     assert!(plugin(&home, &["list"]).good().contains("withdrawn"));
-    // A list in a file is read again while the host runs.
+    // A list in a file is reloaded while the host runs.
     home.write("withdrawn.txt", "# nothing yet\n");
     let config = format!("{CONFIG}withdrawn-file = \"withdrawn.txt\"\n");
     let mut client = Client::new(Server::start_in(home, &config), Era::Modern, false);
@@ -246,7 +246,7 @@ fn what_is_withdrawn_is_neither_installed_nor_loaded() {
 }
 
 #[test]
-fn own_plugins_can_be_pinned_too() {
+fn a_configured_plugin_can_be_pinned_by_digest() {
     let home = home();
     let digest = |home: &Home| {
         let said = portcullis(home, &["check", "edition.wasm"]).good().to_owned();
@@ -268,9 +268,9 @@ fn own_plugins_can_be_pinned_too() {
     assert_eq!(client.run("edition", json!({})).good(), "edition=A");
 }
 
-/// Killed as soon as there is the first sign of each step, and at once: what is there then is whole.
+/// Kills the install at once, and at the first sign of each step: the state on disk is consistent each time.
 #[test]
-fn an_install_that_is_killed_leaves_nothing_half() {
+fn a_killed_install_leaves_no_partial_state() {
     for sign in ["", "state/components", "state/components/users", "state/components/sha256", "portcullis.lock"] {
         let home = home();
         let mut command = Command::new(paths::binary());

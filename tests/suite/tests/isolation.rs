@@ -1,11 +1,11 @@
-//! Every call is alone: no environment, no network, nothing of other calls.
+//! Every call is isolated: it sees no environment, no network and nothing of other calls.
 
 use serde_json::json;
 use std::net::{TcpListener, UdpSocket};
 use suite::{Client, Era, Home, Server, plugin};
 
 #[test]
-fn a_guest_learns_nothing_of_where_it_runs() {
+fn a_guest_sees_no_environment_arguments_or_directories() {
     let server = Server::spawn(Home::new(), &plugin("env-peek", ""), &[], |command| {
         command.env("PORTCULLIS_SUITE_SECRET", "do not tell");
     });
@@ -16,7 +16,7 @@ fn a_guest_learns_nothing_of_where_it_runs() {
 }
 
 #[test]
-fn there_is_no_network() {
+fn a_guest_has_no_network_without_a_grant() {
     let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = tcp.local_addr().unwrap().port();
     let udp = UdpSocket::bind(("127.0.0.1", port)).unwrap();
@@ -31,7 +31,7 @@ fn there_is_no_network() {
 }
 
 #[test]
-fn nothing_is_left_of_an_earlier_call() {
+fn no_guest_memory_survives_a_call() {
     let mut client = Client::of(&plugin("leftover", ""));
     for _ in 0..20 {
         assert_eq!(client.run("leftover", json!({})).good(), "calls before: 0, bytes found: 0");
@@ -39,20 +39,20 @@ fn nothing_is_left_of_an_earlier_call() {
 }
 
 #[test]
-fn an_instance_made_ahead_is_like_one_made_for_its_call() {
+fn a_preinstantiated_guest_behaves_like_a_fresh_one() {
     let server = Server::start(&(plugin("echo", "") + &plugin("early-emit", "")));
     let mut client = Client::new(server, Era::Modern, true);
     let fuel: Vec<_> = (0..10).map(|_| client.run("echo", json!({})).usage()["fuel"].clone()).collect();
     assert!(fuel.iter().all(|used| used == &fuel[0]), "{fuel:?}");
     for _ in 0..5 {
-        // What a constructor sends belongs to the call and arrives, whenever the instance was made.
+        // A chunk that a constructor sends arrives with the call, even if the instance was created before it.
         let called = client.run("early-emit", json!({}));
         assert_eq!((called.good().as_str(), called.chunks().len()), ("done", 1), "{}", called.result());
     }
 }
 
 #[test]
-fn a_granted_directory_is_the_one_there_is_when_it_is_called() {
+fn a_granted_directory_is_opened_at_call_time() {
     let home = Home::new();
     std::fs::create_dir(home.path().join("tree")).unwrap();
     home.write("tree/inside.txt", "first");
@@ -68,7 +68,7 @@ fn a_granted_directory_is_the_one_there_is_when_it_is_called() {
 }
 
 #[test]
-fn calls_at_once_do_not_mix() {
+fn concurrent_calls_do_not_mix() {
     let mut client = Client::of(&plugin("echo", ""));
     let started = std::time::Instant::now();
     let ids: Vec<_> =
@@ -95,7 +95,7 @@ fn a_spinning_guest_does_not_keep_others_waiting() {
 }
 
 #[test]
-fn more_calls_at_once_than_there_are_instances() {
+fn more_concurrent_calls_than_instances_end_with_an_error() {
     let wait = plugin("wait-forever", "limits.deadline = \"3s\"\nlimits.breaker.failures = 0");
     let mut client = Client::of(&(wait + &plugin("echo", "")));
     client.check_alive();

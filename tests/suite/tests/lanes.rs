@@ -1,4 +1,4 @@
-//! One plugin through every lane of every client.
+//! Runs one plugin over every lane of every client.
 
 #[test]
 fn every_lane_gives_every_client_the_same_plan() {

@@ -1,4 +1,4 @@
-//! `hello` in three languages is one plugin to its callers, and requests leave from any language under the same grants.
+//! `hello` behaves the same in three languages, and the same grants apply to HTTP requests from each language.
 
 use serde_json::json;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -9,7 +9,7 @@ use suite::{Client, Era, Home, Server, paths, plugin_from};
 const LANGUAGES: [&str; 3] = ["hello", "hello-python", "hello-javascript"];
 
 #[test]
-fn hello_answers_alike() {
+fn hello_behaves_the_same_in_every_language() {
     let config: String = LANGUAGES
         .map(|name| {
             plugin_from(name, &paths::real_plugin(name), "limits.memory = \"128 MiB\"\nlimits.fuel = 10_000_000_000")
@@ -35,16 +35,16 @@ fn hello_answers_alike() {
 
 const GRANT: &str = "grants.http = [{ allow = \"GET https://localhost:8443/open/\", private = true }]";
 
-/// Guests without our SDK, on `wasi:http` as their tool chains bind it. Their manifests name this port, since another
-/// manifest would make another component, and compiling CPython takes minutes.
+/// Guests without our SDK that use `wasi:http` as their tool chains bind it. The port is fixed in their manifests:
+/// another manifest would make another component, and compiling CPython takes minutes.
 #[test]
-fn every_language_asks_others_under_its_grant() {
+fn http_grants_apply_to_guests_in_every_language() {
     let (home, ca) = (Home::new(), Authority::new("the operator's"));
     let file = home.write("ca.pem", ca.pem());
     let tls = ca.server(&Manner::GOOD);
     let at = SocketAddr::from((Ipv4Addr::LOCALHOST, 8443));
     let web = Web::serve_tls_at(at, tls, |seen| Reply::new(200, format!("page {}", seen.target)));
-    // One after the other: the second one finds compiled what the first one has.
+    // The servers run one after the other, so that the second one uses the compiled code of the first.
     for (grants, granted) in [(GRANT, true), ("", false)] {
         let config: String = LANGUAGES[1..]
             .iter()

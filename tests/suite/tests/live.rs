@@ -1,4 +1,4 @@
-//! Lane `live`: channels for reverse calls, from their opening to their end.
+//! Lane `live`: how channels for reverse calls are opened and closed.
 
 use serde_json::{Value, json};
 use std::net::SocketAddr;
@@ -16,14 +16,14 @@ fn echo() -> String {
     plugin("echo", "")
 }
 
-/// What a client says of its one tool.
+/// The capabilities of a client with one tool.
 pub(crate) fn declared(lanes: &[&str]) -> Value {
     let tool = json!({"name": "calendar.free", "description": "Free hours.", "inputSchema": {"type": "object"}});
     let declared = json!({"allowServerCalls": true, "tools": [tool], "lanes": lanes, "channel": NAME});
     json!({"extensions": {"dev.portcullis/client-tools": declared}})
 }
 
-/// A request over HTTP of whoever has a key.
+/// Sends a request over HTTP, authenticated by the key if there is one.
 pub(crate) fn send(address: SocketAddr, key: Option<&str>, id: u64, method: &str, mut params: Value) -> Response {
     params["_meta"] = modern_meta(false);
     params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = declared(&["live"]);
@@ -78,7 +78,7 @@ fn a_channel_is_open_until_it_is_cancelled() {
         both["error"] = json!({"code": "failed", "message": ""});
         assert!(refused(&client.request(RESPOND, both)).contains("either"));
         client.cancel(id);
-        // The cancel is taken up before the next request, its task may end a moment later.
+        // The cancel is handled before the next request, but its task may end a moment later.
         let free = eventually(PATIENCE, || {
             let id = client.begin(LISTEN, json!({"channel": NAME}));
             let first = client.notified_or_answered(id);
@@ -89,7 +89,7 @@ fn a_channel_is_open_until_it_is_cancelled() {
 }
 
 #[test]
-fn over_http_it_is_a_stream_and_is_free_when_that_breaks() {
+fn over_http_a_channel_is_freed_when_its_stream_breaks() {
     let (_server, address) = Server::start_http(&echo());
     let mut stream = listen(address, None, 5);
     assert_eq!(stream.status, 200);
@@ -105,7 +105,7 @@ fn over_http_it_is_a_stream_and_is_free_when_that_breaks() {
 }
 
 #[test]
-fn in_an_older_session_it_belongs_to_its_request() {
+fn in_a_legacy_session_a_channel_ends_with_its_request() {
     let (_server, address) = Server::start_http(&echo());
     let session = legacy_session(address, false);
     let mut stream = listen(address, Some(&session), 5);
@@ -123,13 +123,13 @@ fn in_an_older_session_it_belongs_to_its_request() {
         (first["method"] == LISTENING).then_some(())
     });
     assert!(free.is_some());
-    // It ends with its session, too.
+    // The channel also ends with its session.
     assert_eq!(legacy(address, &session, "DELETE", &[], "").status, 202);
     assert!(open.unwrap().message().is_none());
 }
 
 #[test]
-fn a_channel_is_its_principals_own() {
+fn a_channel_name_is_scoped_to_its_principal() {
     let home = Home::new();
     let [alice, bob] = home.keys(["alice", "bob"]);
     let (_server, address) = Server::start_http_in(home, &(echo() + "[server.auth]\nkeys = \"keys.toml\"\n"));
@@ -140,7 +140,7 @@ fn a_channel_is_its_principals_own() {
 }
 
 #[test]
-fn a_server_that_stops_says_so_and_does_not_wait() {
+fn a_stopping_server_ends_open_channels_without_waiting() {
     for era in Era::ALL {
         let mut client = Client::new(Server::start(&echo()), era, false);
         let id = client.begin(LISTEN, json!({"channel": NAME}));
@@ -162,7 +162,7 @@ fn a_server_that_stops_says_so_and_does_not_wait() {
     }
 }
 
-/// `{}`, with what a result of its revision has.
+/// Checks that a result is empty except for the fields that its protocol revision requires.
 pub(crate) fn ends_empty(result: &Value, era: Era) {
     let mut result = result.as_object().unwrap().clone();
     if era == Era::Modern {

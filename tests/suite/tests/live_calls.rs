@@ -1,4 +1,4 @@
-//! Lane `live`: calls on a client's open channel, who may answer them, and what becomes of those that nobody does.
+//! Lane `live`: calls on a client's open channel, who may answer them, and what happens to unanswered calls.
 
 use crate::live::{LISTEN, LISTENING, NAME, RESPOND, declared, ends_empty, opened, refused, send};
 use serde_json::{Value, json};
@@ -18,11 +18,11 @@ fn free(n: u64) -> Value {
     json!({"name": "relay__run", "arguments": {"path": "calendar.free", "n": n}})
 }
 
-fn said(words: &str) -> Value {
+fn text_result(words: &str) -> Value {
     json!({"content": [{"type": "text", "text": words}]})
 }
 
-/// A client with its channel open, and the request that holds it.
+/// A client with an open channel, and the id of the request that holds it open.
 fn listening(era: Era, config: &str, lanes: &[&str]) -> (Client, u64) {
     let mut client = Client::able(Server::start(config), era, false, declared(lanes));
     let id = client.begin(LISTEN, json!({"channel": NAME}));
@@ -31,7 +31,7 @@ fn listening(era: Era, config: &str, lanes: &[&str]) -> (Client, u64) {
 }
 
 #[test]
-fn a_call_goes_out_on_the_channel_and_is_answered_once() {
+fn a_call_is_sent_on_the_channel_and_accepts_one_answer() {
     for era in Era::ALL {
         let (mut client, _) = listening(era, &relay(""), &["live"]);
         let id = client.begin("tools/call", free(3));
@@ -46,9 +46,9 @@ fn a_call_goes_out_on_the_channel_and_is_answered_once() {
             answer[outcome.0] = outcome.1;
             answer
         };
-        let forged = answer(&json!("AAAAAAAAAAAAAAAAAAAAAA"), ("result", said("forged")));
+        let forged = answer(&json!("AAAAAAAAAAAAAAAAAAAAAA"), ("result", text_result("forged")));
         let unknown = refused(&client.request(RESPOND, forged)).to_owned();
-        let right = answer(&call["callId"], ("result", said("ten o'clock")));
+        let right = answer(&call["callId"], ("result", text_result("ten o'clock")));
         ends_empty(client.request(RESPOND, right.clone()).result(), era);
         assert_eq!(refused(&client.request(RESPOND, right)), unknown, "{era:?}");
         assert_eq!(Called(client.wait(id, Instant::now())).good(), "ten o'clock", "{era:?}");
@@ -63,7 +63,7 @@ fn a_call_goes_out_on_the_channel_and_is_answered_once() {
 }
 
 #[test]
-fn a_client_is_told_when_nobody_waits_any_more() {
+fn a_client_is_notified_when_a_call_no_longer_waits() {
     for era in Era::ALL {
         let (mut client, listen) = listening(era, &relay("limits.answer = \"1s\""), &["live"]);
         let late = client.begin("tools/call", free(1));
@@ -73,7 +73,7 @@ fn a_client_is_told_when_nobody_waits_any_more() {
         assert_eq!(told["params"], gone("timeout", &call), "{era:?}");
         let timeout = Called(client.wait(late, Instant::now()));
         assert!(timeout.is_error() && timeout.text().contains("Timeout"), "{}", timeout.result());
-        refused(&client.request(RESPOND, json!({"channel": NAME, "callId": call, "result": said("late")})));
+        refused(&client.request(RESPOND, json!({"channel": NAME, "callId": call, "result": text_result("late")})));
 
         let cancelled = client.begin("tools/call", free(2));
         let call = client.wait_for(CALL)["params"]["callId"].clone();
@@ -91,13 +91,13 @@ fn a_client_is_told_when_nobody_waits_any_more() {
 }
 
 #[test]
-fn over_http_calls_reach_their_own_principal_only() {
+fn over_http_calls_reach_only_their_own_principal() {
     let home = Home::new();
     let [alice, bob] = home.keys(["alice", "bob"]);
     let (_server, address) = Server::start_http_in(home, &(relay("") + "[server.auth]\nkeys = \"keys.toml\"\n"));
     let mut hers = send(address, Some(&alice), 1, LISTEN, json!({"channel": NAME}));
     opened(&hers.message().unwrap());
-    // Her channel is not his, whatever he calls it.
+    // Bob cannot use Alice's channel, although he gives the same name.
     let none = Called(send(address, Some(&bob), 2, "tools/call", free(1)).answer(2, Instant::now()));
     assert!(none.is_error() && none.text().contains("NotSupported"), "{}", none.result());
     let mut his = send(address, Some(&bob), 3, LISTEN, json!({"channel": NAME}));
@@ -108,7 +108,7 @@ fn over_http_calls_reach_their_own_principal_only() {
     });
     let call = hers.message().unwrap();
     assert_eq!(call["method"], CALL);
-    let answer = json!({"channel": NAME, "callId": call["params"]["callId"], "result": said("ten")});
+    let answer = json!({"channel": NAME, "callId": call["params"]["callId"], "result": text_result("ten")});
     let respond = |key: &str| send(address, Some(key), 5, RESPOND, answer.clone()).answer(5, Instant::now());
     let foreign = respond(&bob);
     refused(&foreign);
@@ -118,7 +118,7 @@ fn over_http_calls_reach_their_own_principal_only() {
 }
 
 #[test]
-fn a_stream_that_breaks_loses_its_calls() {
+fn calls_fail_when_their_stream_breaks() {
     let (_server, address) = Server::start_http(&relay(""));
     let mut stream = send(address, None, 1, LISTEN, json!({"channel": NAME}));
     opened(&stream.message().unwrap());
@@ -132,7 +132,7 @@ fn a_stream_that_breaks_loses_its_calls() {
 }
 
 #[test]
-fn in_an_older_session_over_http_too() {
+fn a_legacy_http_session_can_answer_calls() {
     let (_server, address) = Server::start_http(&relay(""));
     let session = http::legacy_session_able(address, &declared(&["live"]), "2025-11-25", &[]);
     let ask = |id: u64, method: &str, params: Value| {
@@ -143,25 +143,25 @@ fn in_an_older_session_over_http_too() {
     opened(&stream.message().unwrap());
     let running = ask(2, "tools/call", free(1));
     let call = stream.message().unwrap();
-    let answer = json!({"channel": NAME, "callId": call["params"]["callId"], "result": said("ten")});
+    let answer = json!({"channel": NAME, "callId": call["params"]["callId"], "result": text_result("ten")});
     assert_eq!(ask(3, RESPOND, answer).answer(3, Instant::now()).result(), &json!({}));
     assert_eq!(Called(running.answer(2, Instant::now())).good(), "ten");
 }
 
 #[test]
-fn without_the_channel_another_lane_is_taken() {
+fn without_an_open_channel_another_lane_is_used() {
     let mut client = Client::able(Server::start(&relay("")), Era::Modern, false, declared(&["live", "retry"]));
     let asked = client.request("tools/call", free(1));
     assert_eq!(asked.result()["resultType"], "dev.portcullis/client-tools", "{}", asked.message);
     let mut client = Client::able(Server::start(&relay("")), Era::Legacy, false, declared(&["live", "request"]));
     let id = client.begin("tools/call", free(1));
     let asked = client.wait_for("dev.portcullis/tools/call");
-    client.server.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": said("ten")}));
+    client.server.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": text_result("ten")}));
     assert_eq!(Called(client.wait(id, Instant::now())).good(), "ten");
 }
 
 #[test]
-fn calls_at_once_are_each_answered_with_their_own() {
+fn concurrent_calls_each_get_their_own_answer() {
     for era in Era::ALL {
         let config = plugin("agent-calls", "grants = { agent-tools = [\"calendar.*\"], client = { form = true } }");
         let mut abilities = declared(&["live"]);
@@ -171,7 +171,7 @@ fn calls_at_once_are_each_answered_with_their_own() {
         opened(&client.wait_for(LISTENING));
         let step = |n: u64| json!({"name": "calendar.free", "arguments": {"n": n}});
         let many: Vec<Value> = (0..3).map(step).collect();
-        // After a question, too, behind which a call of the newer revision is parked.
+        // The calls follow a question, for which a modern call is parked.
         let steps = json!([{"ask": "who"}, {"many": many}]);
         let mut params = json!({"name": "agent-calls__run", "arguments": {"path": steps.to_string()}});
         let ada = json!({"action": "accept", "content": {"name": "Ada"}});
@@ -189,7 +189,7 @@ fn calls_at_once_are_each_answered_with_their_own() {
         let calls: Vec<Value> = (0..3).map(|_| client.wait_for(CALL)["params"].clone()).collect();
         for call in calls.iter().rev() {
             let words = format!("free {}", call["arguments"]["n"]);
-            let answer = json!({"channel": NAME, "callId": call["callId"], "result": said(&words)});
+            let answer = json!({"channel": NAME, "callId": call["callId"], "result": text_result(&words)});
             client.request(RESPOND, answer).result();
         }
         let came = Called(client.wait(id, Instant::now())).good();
@@ -199,7 +199,7 @@ fn calls_at_once_are_each_answered_with_their_own() {
 }
 
 #[test]
-fn a_server_that_stops_lets_go_of_the_calls() {
+fn a_stopping_server_ends_waiting_calls() {
     let (mut server, address) = Server::start_http(&relay(""));
     let mut stream = send(address, None, 1, LISTEN, json!({"channel": NAME}));
     opened(&stream.message().unwrap());

@@ -1,4 +1,5 @@
-//! The main job: a survey of a granted tree that streams, calls the agent back, and is the same however it is followed.
+//! The main use case: a survey of a granted tree that streams and calls the agent back, with the same result with and
+//! without streaming.
 
 use serde_json::{Value, json};
 use std::fs;

@@ -1,10 +1,10 @@
-//! Bytes that are no plugin: refused with a sentence that says what they are, most of them before anything is compiled.
+//! Bytes that are not a plugin are refused with a sentence that says why, most of them before anything is compiled.
 
 use std::fs::{self, File};
 use std::time::Duration;
 use suite::{Home, paths, plugin_from, portcullis};
 
-/// What needs no compiler is refused at once.
+/// The time limit for refusals that need no compiler.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
 fn refused_by_check(home: &Home, bytes: &[u8], words: &str) {
@@ -15,7 +15,7 @@ fn refused_by_check(home: &Home, bytes: &[u8], words: &str) {
 }
 
 #[test]
-fn a_component_cut_anywhere() {
+fn a_truncated_component_is_refused() {
     let home = Home::new();
     let whole = fs::read(paths::guest("echo")).unwrap();
     let steps = 24;
@@ -26,7 +26,7 @@ fn a_component_cut_anywhere() {
 }
 
 #[test]
-fn a_component_with_bytes_changed() {
+fn a_component_with_changed_bytes_never_crashes_the_host() {
     let home = Home::new();
     let whole = fs::read(paths::guest("echo")).unwrap();
     let mut seed = 0x2545_F491_4F6C_DD1D_u64;
@@ -41,13 +41,13 @@ fn a_component_with_bytes_changed() {
         }
         let file = home.write("candidate.wasm", &bytes);
         let ran = portcullis(&home, &["check", &file.display().to_string()]);
-        // With luck only names were hit and the component still is one; a crash or a panic it is never.
+        // The component may still be valid if only names were changed. It must never crash the host.
         assert!(ran.status == Some(0) || !ran.refused().is_empty());
     }
 }
 
 #[test]
-fn what_is_no_component_at_all() {
+fn bytes_that_are_not_a_component_are_refused() {
     let home = Home::new();
     refused_by_check(&home, b"", "not WebAssembly");
     refused_by_check(&home, b"#!/bin/sh\necho hello\n", "not WebAssembly");
@@ -62,9 +62,9 @@ fn what_is_no_component_at_all() {
     refused_by_check(&home, &noise, "not a valid component");
 }
 
-/// Compiled code is machine code: loading somebody else's would be running it without a sandbox.
+/// Precompiled code is machine code: loading it would run it without a sandbox.
 #[test]
-fn compiled_code() {
+fn precompiled_code_is_refused() {
     let home = Home::new();
     let mut compiled = b"\x7fELF\x02\x01\x01\xc8\0\0\0\0\0\0\0\0\x01\0\x3e\0".to_vec();
     compiled.extend_from_slice(b"wasmtime\0 48.0.8");
@@ -78,7 +78,7 @@ fn compiled_code() {
 }
 
 #[test]
-fn a_file_that_is_too_large() {
+fn an_oversized_file_is_refused() {
     let home = Home::new();
     let path = home.path().join("large.wasm");
     File::create(&path).unwrap().set_len(100 << 20).unwrap();
@@ -88,7 +88,7 @@ fn a_file_that_is_too_large() {
 }
 
 #[test]
-fn what_is_no_file() {
+fn a_path_that_is_not_a_regular_file_is_refused() {
     let home = Home::new();
     for path in ["missing.wasm", ".", "/dev/zero"] {
         let ran = portcullis(&home, &["check", path]);

@@ -1,5 +1,5 @@
-//! Twenty thousand components that are almost components, on the way that every stranger's file takes: refused with a
-//! reason or accepted, never a fault of the host. A sample of what is accepted is compiled.
+//! Checks twenty thousand mangled components like any untrusted file: each is refused with a reason or accepted, and
+//! none makes the host fail. A sample of the accepted ones is compiled.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,12 +7,12 @@ use suite::mangle::{WAYS, Way, mangled};
 use suite::{Home, forge, paths, patiently};
 
 const ALL: usize = 20_000;
-/// Looked at by one process.
+/// Components that one process checks.
 const BATCH: usize = 1_000;
-/// Of each batch, how many of those accepted go on to the compiler.
+/// How many accepted components of each batch are compiled.
 const COMPILED: usize = 8;
 
-/// Reasons for which bytes are refused, as `package::inspect` words them.
+/// Reasons for refusals, in the words of `package::inspect`.
 const REASONS: &[&str] = &[
     "it is not WebAssembly",
     "it is a core module",
@@ -23,7 +23,7 @@ const REASONS: &[&str] = &[
     "more than the limit",
 ];
 
-/// Which of so many is made how: every batch has all ways.
+/// How the component of this number is mangled; every batch contains all ways.
 fn way(number: usize) -> Way {
     let mut place = number % 1_000;
     for (way, share) in WAYS {
@@ -36,7 +36,7 @@ fn way(number: usize) -> Way {
 }
 
 #[test]
-fn twenty_thousand_almost_components() {
+fn twenty_thousand_mangled_components_never_crash_the_host() {
     let small = forge::plugin("(func $run)");
     let real = fs::read(paths::guest("echo")).unwrap();
     let home = Home::new();
@@ -46,7 +46,7 @@ fn twenty_thousand_almost_components() {
         let names: Vec<String> = (0..BATCH).map(|at| format!("{at}.wasm")).collect();
         for (at, name) in names.iter().enumerate() {
             let (number, way) = (batch * BATCH + at, way(at));
-            // Real code is large, so it is changed less often.
+            // The real plugin is large, so it is used less often.
             let plugin = if way == Way::Bits && at % 5 == 0 { &real } else { &small };
             home.write(name, mangled(way, plugin, number as u64));
         }

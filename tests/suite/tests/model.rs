@@ -1,4 +1,4 @@
-//! The host's own model, which stands in where a client has none: who gets it, what it is told, and how it fails.
+//! The host's own model, which answers for clients without one: who may use it, what is sent to it, and how it fails.
 
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use suite::{Called, Client, Era, Home, Server, plugin};
 const KEY: &str = "sk-the-key-of-the-endpoint";
 const PROMPT: &str = "What is the capital of France?";
 
-/// An endpoint that answers everything with this.
+/// An endpoint that answers every request with `answer`.
 fn stub(answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> Web {
     Web::serve(answer)
 }
@@ -35,7 +35,7 @@ fn ask(client: &mut Client, path: &str, n: u64) -> Called {
 }
 
 #[test]
-fn it_stands_in_for_a_client_without_a_model() {
+fn the_hosts_model_answers_for_a_client_without_one() {
     for era in Era::ALL {
         let web = stub(paris);
         let home = Home::new();
@@ -52,7 +52,7 @@ fn it_stands_in_for_a_client_without_a_model() {
         let body: Value = serde_json::from_str(&request.body).unwrap();
         let messages = json!([{"role": "user", "content": PROMPT}]);
         assert_eq!(body, json!({"model": "stub", "max_tokens": 60, "stream": false, "messages": messages}));
-        // One line for the operator: who and how much, never what.
+        // The log has one line with the plugin and the token counts, without the content.
         let line = client.server.wait_for_log("the host's own model was asked");
         for part in ["INFO", "plugin=plugins.ask", "call=", "model=stub-1", "input=11", "output=3"] {
             assert!(line.contains(part), "{part}: {line}");
@@ -66,7 +66,7 @@ fn it_stands_in_for_a_client_without_a_model() {
 }
 
 #[test]
-fn tools_go_both_ways() {
+fn tool_calls_and_results_pass_between_guest_and_model() {
     let web = stub(|seen| {
         let body: Value = serde_json::from_str(&seen.body).unwrap_or_default();
         let last = body["messages"].as_array().and_then(|messages| messages.last()).cloned().unwrap_or_default();
@@ -89,9 +89,9 @@ fn tools_go_both_ways() {
 }
 
 #[test]
-fn it_is_for_those_only_who_may_and_must() {
+fn the_hosts_model_needs_a_grant_and_a_client_without_a_model() {
     let web = stub(paris);
-    // Not granted: as without it.
+    // Without the grant, the host behaves as if it had no model.
     let mut modern = client(&config(&web, "", "calls = 4"), Era::Modern);
     let answer = modern.request("tools/call", json!({"name": "ask__run", "arguments": {"path": "sample"}}));
     assert_eq!(answer.error_code(), -32021);
@@ -99,14 +99,14 @@ fn it_is_for_those_only_who_may_and_must() {
     assert!(ask(&mut modern, "supported", 0).good().contains("sample: false"));
     let mut legacy = client(&config(&web, "", "calls = 4"), Era::Legacy);
     assert_eq!(ask(&mut legacy, "sample", 0).code(), "unsupported");
-    // The client has a model of its own: it is asked, even where it cannot do all that is wished.
+    // A client with a model of its own is asked, even if it does not support tools.
     let granted = config(&web, "", "fallback = true");
     let mut able = Client::able(Server::start(&granted), Era::Modern, false, json!({"sampling": {}}));
     let called = able.call("ask__run", json!({"path": "sample"}));
     assert_eq!(called.result()["inputRequests"]["capital"]["method"], "sampling/createMessage");
     let answer = able.request("tools/call", json!({"name": "ask__run", "arguments": {"path": "tools"}}));
     assert_eq!(answer.error_code(), -32021);
-    // None is configured: a warning tells why the grant has no effect.
+    // No model is configured: a warning says that the grant has no effect.
     let unconfigured = plugin("ask", "grants.client.sample = { fallback = true }");
     let mut client = client(&unconfigured, Era::Modern);
     let answer = client.request("tools/call", json!({"name": "ask__run", "arguments": {"path": "sample"}}));
@@ -139,7 +139,7 @@ fn a_form_and_the_hosts_model_can_be_asked_together() {
 }
 
 #[test]
-fn an_endpoint_can_do_no_harm() {
+fn a_failing_or_hostile_endpoint_is_contained() {
     const HUSH: &str = "hush, this is private";
     let slow = Duration::from_secs(5);
     let huge = format!(r#"{{"choices":[{{"message":{{"content":"{}"}}}}]}}"#, "x".repeat(5 << 20));
@@ -175,7 +175,7 @@ fn an_endpoint_can_do_no_harm() {
         assert!(!client.server.log().contains("hush"), "{}", client.server.log());
         client.check_alive();
     }
-    // Nothing is followed: where the key goes is the operator's choice alone.
+    // Redirects are not followed: only the operator decides where the key is sent.
     let (elsewhere, redirected) = (stub(paris), "/elsewhere");
     let there = elsewhere.url(redirected);
     let web = stub(move |_| Reply::redirect(&there));
@@ -184,7 +184,7 @@ fn an_endpoint_can_do_no_harm() {
     assert!(called.is_error() && called.text().contains("HTTP status 302"), "{}", called.text());
     assert!(client.server.wait_for_log("asking the host's own model: ").contains("redirects are not followed"));
     assert_eq!(elsewhere.seen().len(), 0);
-    // Nobody is there.
+    // Nothing listens at the endpoint.
     let gone = config(&stub(paris), "", "fallback = true");
     let mut client = self::client(&gone, Era::Modern);
     let called = ask(&mut client, "sample", 0);
@@ -193,7 +193,7 @@ fn an_endpoint_can_do_no_harm() {
 }
 
 #[test]
-fn it_is_asked_only_so_much() {
+fn the_hosts_model_is_limited_by_calls_and_tokens() {
     for (model, grant, asked, words) in [
         ("", "fallback = true, calls = 2, tokens = 10_000", 2, "calls: the limit is 2"),
         ("", "fallback = true, calls = 9, tokens = 399", 3, "model tokens: the limit is 399"),
@@ -205,14 +205,14 @@ fn it_is_asked_only_so_much() {
         assert!(called.is_error() && called.text().contains(words), "{}", called.text());
         assert_eq!(web.seen().len() as u64, asked, "{grant}");
         assert_eq!(called.usage()["modelTokens"], 14 * asked);
-        // Per call, or of all calls together.
+        // The limits of a grant apply to each call, those of `[model]` to all calls together.
         let again = ask(&mut client, "sample", 0);
         assert_eq!(again.is_error(), !model.is_empty(), "{}", again.result());
     }
 }
 
 #[test]
-fn waiting_for_it_is_not_the_guests_fault() {
+fn waiting_for_the_model_does_not_count_towards_the_deadline() {
     let web = stub(|seen| {
         std::thread::sleep(Duration::from_millis(800));
         paris(seen)
@@ -222,7 +222,7 @@ fn waiting_for_it_is_not_the_guests_fault() {
     let mut client = client(&slow, Era::Modern);
     let called = ask(&mut client, "sample", 0);
     assert_eq!(called.good(), "Paris");
-    // A client that gives up is heard while the model thinks.
+    // A client can cancel while the model computes its answer.
     let id = client.begin_call("ask__run", json!({"path": "sample"}));
     assert!(suite::eventually(suite::PATIENCE, || (web.seen().len() == 2).then_some(())).is_some());
     client.cancel(id);

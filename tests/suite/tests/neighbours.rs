@@ -1,7 +1,7 @@
-//! One server, one bad plugin at a time, and somebody who calls a good one meanwhile and must hardly notice.
+//! One server runs one bad plugin at a time; calls of a good plugin must hardly be delayed meanwhile.
 //!
-//! Calls alone and calls beside a crowd take turns, so that what else the machine does meets both; a crowd is held to the
-//! best of its rounds, since what delays a neighbour by its nature does so in each.
+//! Measurements with and without a crowd alternate, so that other load on the machine affects both. The best round of a
+//! crowd counts, since a systematic delay occurs in every round.
 
 use serde_json::{Value, json};
 use std::io::{Read as _, Write as _};
@@ -14,15 +14,15 @@ use suite::client::modern_meta;
 use suite::http::{call, legacy_session};
 use suite::{PATIENCE, Server, eventually, plugin, plugin_from};
 
-/// A way to be bad.
+/// A kind of bad plugin.
 struct Kind {
     name: &'static str,
     guest: &'static str,
     settings: &'static str,
     arguments: fn() -> Value,
-    /// In the revision that has sessions.
+    /// Whether its clients use the protocol revision with sessions.
     legacy: bool,
-    /// Calls at a time. Of what ends soon there are few: many would measure how many requests a host can answer.
+    /// Concurrent calls. Short calls get few: many would measure how many requests the host can answer.
     crowd: usize,
 }
 
@@ -51,16 +51,16 @@ const KINDS: &[Kind] = &[
     Kind { name: "structures", guest: "large", arguments: || json!({"path": "structure"}), ..COMMON },
 ];
 
-/// Calls of the neighbour that are timed at a time, and how many times.
+/// Timed calls of the neighbour in each measurement.
 const CALLS: usize = 100;
 const ROUNDS: usize = 3;
-/// Of these two, which compute.
+/// Timed calls in each measurement of a computing neighbour.
 const LONG_CALLS: usize = 8;
-/// Calls of the neighbour before those that are timed: a crowd arrives with a burst of requests, which any client may send
-/// and `[server] per-principal` bounds; what is measured here is what plugins do.
+/// Untimed calls of the neighbour before each measurement: they wait out the burst of requests with which a crowd
+/// starts. Any client may send such a burst, and `[server] per-principal` bounds it; this test measures only plugins.
 const SETTLING: usize = 10;
-/// What a call may take besides twice as long: whoever has just begun a slice, a tick of 5 ms, ends it, when the call
-/// arrives and once more when its guest is to go on.
+/// The tolerance beyond a factor of two: a call may wait for another guest's time slice, a tick of 5 ms, once when it
+/// arrives and once more before its guest resumes.
 const SLACK: Duration = Duration::from_millis(10);
 
 fn config() -> String {
@@ -79,7 +79,7 @@ struct Crowd {
 }
 
 impl Crowd {
-    fn of(address: SocketAddr, at: usize) -> Self {
+    fn start(address: SocketAddr, at: usize) -> Self {
         let kind = &KINDS[at];
         let (ended, streams, sent) = (Arc::default(), Arc::default(), Arc::<AtomicUsize>::default());
         let mut crowd = Self { ended, streams, clients: vec![] };
@@ -91,7 +91,7 @@ impl Crowd {
                     let id = sent.fetch_add(1, Ordering::Relaxed);
                     let mut stream = begin(address, at, &headers, id);
                     streams.lock().unwrap().push(stream.try_clone().unwrap());
-                    // Whatever it is, nobody looks at it: a client that did would be the one who delays.
+                    // The answer is discarded: parsing it would use CPU time and distort the measurement.
                     let mut buffer = vec![0; 1 << 16];
                     while !ended.load(Ordering::Relaxed) && stream.read(&mut buffer).is_ok_and(|read| read > 0) {}
                 }
@@ -114,7 +114,7 @@ impl Drop for Crowd {
     }
 }
 
-/// What a client of a bad plugin says of itself, once or with each call.
+/// The headers of a client of a bad plugin; a legacy client opens its session for them.
 fn headers(address: SocketAddr, at: usize) -> Vec<(String, String)> {
     match KINDS[at].legacy {
         true => legacy_session(address, true),
@@ -145,10 +145,10 @@ fn begin(address: SocketAddr, at: usize, headers: &[(String, String)], id: usize
     stream
 }
 
-/// The times of calls one after the other, sorted.
+/// The sorted times of sequential calls.
 fn times(address: SocketAddr, tool: &str, arguments: &Value, calls: usize) -> Vec<Duration> {
     let one = |_| {
-        // With the connection, which a host that is busy may be slow to take.
+        // The time includes connecting, since a busy host may be slow to accept.
         let began = Instant::now();
         call(address, tool, arguments.clone(), false).good();
         began.elapsed()
@@ -166,7 +166,7 @@ fn p99(times: &[Duration]) -> Duration {
     times[(times.len() * 99).div_ceil(100) - 1]
 }
 
-/// Waits until the host has nothing to do.
+/// Waits until the host is idle.
 fn quiet(server: &Server) {
     let still = || {
         let before = server.cpu();
@@ -176,10 +176,10 @@ fn quiet(server: &Server) {
     eventually(PATIENCE, still).expect("nothing of the crowd goes on when its clients have gone");
 }
 
-/// Times alone, and beside a crowd.
+/// Times without a crowd, and beside one.
 type Round = [Vec<Duration>; 2];
 
-/// Alone and beside a crowd, by turns, until a round is good: of each round, both.
+/// Measures without and beside a crowd until `is_good` accepts the rounds, at most `ROUNDS` times.
 fn rounds(
     server: &Server,
     address: SocketAddr,
@@ -190,7 +190,7 @@ fn rounds(
     let round = || {
         quiet(server);
         let alone = measure();
-        let crowd = Crowd::of(address, at);
+        let crowd = Crowd::start(address, at);
         times(address, "echo__run", &json!({}), SETTLING);
         let beside = measure();
         drop(crowd);
@@ -241,8 +241,8 @@ fn a_bad_plugin_does_not_delay_its_neighbours() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// How long calls take that compute, by a clock that goes only as far as the host has processors' time: what else this
-/// machine does would slow down a host that is busy all the time, and hardly one that is so for a moment.
+/// The sorted times of computing calls, measured in the host's CPU time per processor: other load on this machine would
+/// distort wall-clock times, and those of a permanently busy host more than those of an idle one.
 fn host_times(server: &Server, calls: usize, one: impl Fn()) -> Vec<Duration> {
     let processors = u32::try_from(std::thread::available_parallelism().unwrap().get()).unwrap();
     let timed = |_| {
@@ -256,17 +256,17 @@ fn host_times(server: &Server, calls: usize, one: impl Fn()) -> Vec<Duration> {
 }
 
 #[test]
-fn a_neighbour_that_computes_has_its_share_beside_a_crowd() {
+fn a_computing_neighbour_gets_its_share_beside_a_crowd() {
     let (server, address) = Server::start_http(&config());
     let long = |n: u64| times(address, "burn__run", &json!({"n": n}), 1)[0];
-    // Long enough to have many turns.
+    // The call is long enough to be scheduled many times.
     let mut n = 1_000_000;
     while long(n) < Duration::from_millis(60) {
         n *= 2;
     }
     let mut told = vec![];
     for at in [0, 1] {
-        // Alone it has one processor, of which the host's clock knows only its part.
+        // `host_times` divides by all processors, but a call without a crowd uses only one.
         let processors = u32::try_from(std::thread::available_parallelism().unwrap().get()).unwrap();
         let best = |rounds: &[Round], of: usize| rounds.iter().map(|round| p50(&round[of])).min().unwrap();
         let is_good = |rounds: &[Round]| best(rounds, 1) <= best(rounds, 0) * processors * 2;

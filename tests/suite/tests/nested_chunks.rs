@@ -1,5 +1,4 @@
-//! Chunks of a tool that a tool calls: chunks of the one call that the client has open, in one sequence, each with where it
-//! comes from.
+//! Chunks of nested tool calls: they join the sequence of the client's one open call, and each names its origin.
 
 use serde_json::{Value, json};
 use suite::{Called, Client, Era, Server, Watch, agent, digest, plugin};
@@ -7,7 +6,7 @@ use suite::{Called, Client, Era, Server, Watch, agent, digest, plugin};
 const ALL: &str = r#"grants.agent-tools = ["*.*"]"#;
 const ORIGIN: &str = "dev.portcullis/origin";
 
-/// Three children that stream slowly, one of them two calls down.
+/// A plugin and the tools that it calls: two that stream, and one that calls another tool in turn.
 fn family(settings: &str) -> String {
     plugin("pass-on", &format!("{ALL}\n{settings}"))
         + &agent("slow", "slow-stream", "")
@@ -16,32 +15,32 @@ fn family(settings: &str) -> String {
         + &plugin("relay", ALL)
 }
 
-fn said(chunk: &Value) -> &str {
+fn chunk_text(chunk: &Value) -> &str {
     chunk["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text in the chunk {chunk}"))
 }
 
-/// What the chunks of one origin say, in the order in which they came.
-fn of<'a>(chunks: &[&'a Value], origin: &[&str]) -> Vec<&'a str> {
+/// The texts of the chunks of one origin, in order of arrival.
+fn of_origin<'a>(chunks: &[&'a Value], origin: &[&str]) -> Vec<&'a str> {
     let from = |chunk: &Value| match &chunk["_meta"][ORIGIN] {
         Value::Null => origin.is_empty(),
         named => *named == json!(origin),
     };
-    chunks.iter().filter(|chunk| from(chunk)).map(|chunk| said(chunk)).collect()
+    chunks.iter().filter(|chunk| from(chunk)).map(|chunk| chunk_text(chunk)).collect()
 }
 
 #[test]
-fn a_tools_chunks_are_the_callers_with_where_they_come_from() {
+fn nested_chunks_join_the_callers_sequence_with_their_origin() {
     for era in Era::ALL {
         let mut client = Client::new(Server::start(&family("")), era, true);
         let called = client.run("pass-on", json!({"path": "slow.run", "n": 3}));
         assert_eq!(called.good(), "slow.run: ok", "{era:?}");
         let chunks = called.chunks();
-        let words: Vec<_> = chunks.iter().map(|chunk| said(chunk)).collect();
+        let words: Vec<_> = chunks.iter().map(|chunk| chunk_text(chunk)).collect();
         assert_eq!(words, ["before", "part 0", "part 1", "part 2", "after"], "{era:?}");
         let numbers: Vec<_> = chunks.iter().map(|chunk| chunk["seq"].as_u64().unwrap()).collect();
         assert_eq!(numbers, [0, 1, 2, 3, 4], "{era:?}");
-        assert_eq!(of(&chunks, &[]), ["before", "after"], "{era:?}: its own say nothing of an origin");
-        assert_eq!(of(&chunks, &["slow.run"]).len(), 3, "{era:?}");
+        assert_eq!(of_origin(&chunks, &[]), ["before", "after"], "{era:?}: its own say nothing of an origin");
+        assert_eq!(of_origin(&chunks, &["slow.run"]).len(), 3, "{era:?}");
         assert!(
             chunks.iter().all(|chunk| chunk["token"] == chunks[0]["token"]),
             "{era:?}: they are chunks of one call"
@@ -53,19 +52,19 @@ fn a_tools_chunks_are_the_callers_with_where_they_come_from() {
 }
 
 #[test]
-fn parallel_tools_keep_their_own_order_however_deep_they_are() {
+fn parallel_nested_tools_each_keep_their_chunk_order() {
     let mut client = Client::new(Server::start(&family("")), Era::Modern, true);
     let called = client.run("pass-on", json!({"path": "slow.run,quick.run,between.run>slow.run", "n": 20}));
-    // The cycle check is along a chain, so two chains may both have `slow.run`.
+    // The cycle check applies to each chain, so `slow.run` may be in two chains.
     assert_eq!(called.good(), "slow.run: ok\nquick.run: ok\nbetween.run: ok");
     let chunks = called.chunks();
     let numbers: Vec<_> = chunks.iter().map(|chunk| chunk["seq"].as_u64().unwrap()).collect();
     assert_eq!(numbers, (0..64).collect::<Vec<_>>(), "2 of its own, 20 of each, 2 of the one between");
     let parts: Vec<_> = (0..20).map(|number| format!("part {number}")).collect();
-    assert_eq!(of(&chunks, &["slow.run"]), parts);
-    assert_eq!(of(&chunks, &["between.run", "slow.run"]), parts);
-    assert_eq!(of(&chunks, &["between.run"]), ["before", "after"]);
-    assert_eq!(of(&chunks, &["quick.run"]), ["x"; 20]);
+    assert_eq!(of_origin(&chunks, &["slow.run"]), parts);
+    assert_eq!(of_origin(&chunks, &["between.run", "slow.run"]), parts);
+    assert_eq!(of_origin(&chunks, &["between.run"]), ["before", "after"]);
+    assert_eq!(of_origin(&chunks, &["quick.run"]), ["x"; 20]);
     let slow = chunks.iter().rposition(|chunk| chunk["_meta"][ORIGIN] == json!(["slow.run"])).unwrap();
     let deep = chunks.iter().position(|chunk| chunk["_meta"][ORIGIN] == json!(["between.run", "slow.run"])).unwrap();
     assert!(deep < slow, "they ran at the same time");
@@ -73,7 +72,7 @@ fn parallel_tools_keep_their_own_order_however_deep_they_are() {
 }
 
 #[test]
-fn who_takes_no_chunk_notifications_learns_the_origin_as_well() {
+fn progress_and_run_logs_name_the_origin_too() {
     let mut client = Client::new(Server::start(&family("")), Era::Modern, false);
     client.progress = true;
     let called = client.run("pass-on", json!({"path": "slow.run", "n": 2}));
@@ -87,22 +86,22 @@ fn who_takes_no_chunk_notifications_learns_the_origin_as_well() {
     let document: Value = serde_json::from_str(read.result()["contents"][0]["text"].as_str().unwrap()).unwrap();
     let chunks: Vec<&Value> = document["chunks"].as_array().unwrap().iter().collect();
     assert_eq!(chunks.len(), 5);
-    assert_eq!(of(&chunks, &["between.run", "slow.run"]), ["part 0"]);
-    assert_eq!(of(&chunks, &["between.run"]), ["before", "after"]);
+    assert_eq!(of_origin(&chunks, &["between.run", "slow.run"]), ["part 0"]);
+    assert_eq!(of_origin(&chunks, &["between.run"]), ["before", "after"]);
     assert_eq!(digest(chunks), called.stream()["sha256"].as_str().unwrap());
 }
 
 #[test]
-fn nothing_is_passed_on_that_was_not_asked_for() {
+fn chunks_are_not_forwarded_unless_requested() {
     let mut client = Client::new(Server::start(&family("")), Era::Modern, true);
     let called = client.run("relay", json!({"path": "slow.run", "n": 2}));
     assert_eq!(called.good(), "2 parts");
     assert!(called.chunks().is_empty() && called.stream().is_null(), "{}", called.result());
 }
 
-/// What a tool says below is the caller's output: its ceilings hold, and the tool learns of it in so many words.
+/// Output of a nested tool counts towards the caller's limits, and the nested tool gets an error that names the limit.
 #[test]
-fn the_callers_ceilings_bound_what_is_passed_on() {
+fn the_callers_limits_bound_forwarded_chunks() {
     let mut client = Client::new(Server::start(&family("limits.chunks = 10")), Era::Modern, true);
     let called = client.run("pass-on", json!({"path": "slow.run,quick.run", "n": 50}));
     let told = called.good();
@@ -114,19 +113,19 @@ fn the_callers_ceilings_bound_what_is_passed_on() {
     let mut client = Client::new(Server::start(&family("limits.output = \"200 B\"")), Era::Modern, true);
     let called = client.run("pass-on", json!({"path": "slow.run", "n": 50}));
     assert!(called.usage()["outputBytes"].as_u64().unwrap() <= 400, "{}", called.result());
-    let size: usize = called.chunks().iter().map(|chunk| said(chunk).len()).sum();
+    let size: usize = called.chunks().iter().map(|chunk| chunk_text(chunk).len()).sum();
     assert!((150..=200).contains(&size), "{size} bytes passed");
 }
 
 #[test]
-fn back_pressure_reaches_the_tool_that_is_called() {
-    let room = "limits.fuel = 400_000_000_000\nlimits.chunks = 1_000_000\nlimits.output = \"64 MiB\"";
-    let config = plugin("pass-on", &format!("{ALL}\n{room}")) + &agent("flood", "chunk-flood", room);
+fn back_pressure_reaches_the_nested_tool() {
+    let limits = "limits.fuel = 400_000_000_000\nlimits.chunks = 1_000_000\nlimits.output = \"64 MiB\"";
+    let config = plugin("pass-on", &format!("{ALL}\n{limits}")) + &agent("flood", "chunk-flood", limits);
     let (server, address) = Server::start_http(&config);
     let params = json!({"name": "pass-on__run", "arguments": {"path": "flood.run", "n": 1_000_000}});
     let mut response = suite::http::modern(address, 1, "tools/call", params, true);
     assert_eq!(response.message().unwrap()["params"]["seq"], 0);
-    // Nobody reads on: buffers fill up, then the tool below blocks.
+    // The client stops reading: buffers fill up, then the nested tool blocks.
     Watch::start(&server).until_idle(&server);
     let stalled = server.memory();
     assert!(stalled < 256 << 20, "{} MiB while nobody reads", stalled >> 20);
@@ -139,10 +138,10 @@ fn back_pressure_reaches_the_tool_that_is_called() {
 }
 
 #[test]
-fn the_oldest_give_way_wherever_they_come_from() {
-    let room = "limits.fuel = 400_000_000_000\nlimits.chunks = 1_000_000\nlimits.output = \"64 MiB\"";
-    let config = plugin("pass-on", &format!("{ALL}\n{room}\nlimits.overflow = \"drop-oldest\""))
-        + &agent("flood", "chunk-flood", room);
+fn drop_oldest_applies_to_chunks_of_every_origin() {
+    let limits = "limits.fuel = 400_000_000_000\nlimits.chunks = 1_000_000\nlimits.output = \"64 MiB\"";
+    let config = plugin("pass-on", &format!("{ALL}\n{limits}\nlimits.overflow = \"drop-oldest\""))
+        + &agent("flood", "chunk-flood", limits);
     let mut client = Client::new(Server::start(&config), Era::Modern, true);
     let called = client.run("pass-on", json!({"path": "flood.run,flood.run", "n": 2_000}));
     let (chunks, stream) = (called.chunks(), called.stream());
@@ -154,14 +153,14 @@ fn the_oldest_give_way_wherever_they_come_from() {
 }
 
 #[test]
-fn nothing_comes_from_below_once_the_call_is_cancelled() {
+fn no_nested_chunks_arrive_after_a_cancel() {
     for era in Era::ALL {
         let mut client = Client::new(Server::start(&(family("") + &plugin("echo", ""))), era, true);
         let id = client.begin_call("pass-on__run", json!({"path": "slow.run,between.run>slow.run", "n": 200}));
         while client.wait_for(Called::CHUNK)["params"]["_meta"][ORIGIN] != json!(["between.run", "slow.run"]) {}
         client.cancel(id);
         client.check_alive();
-        // What was under way has arrived with that answer; a tool that still ran would say more within 50 ms.
+        // Chunks sent before the cancel arrive before that answer; a tool still running would send more within 50 ms.
         Watch::start(&client.server).until_idle(&client.server);
         let answered = client.run("echo", json!({}));
         assert!(answered.chunks().is_empty(), "{era:?}: {:?}", answered.0.notifications);

@@ -1,8 +1,8 @@
-//! Components that offer what no client may see: refused when they are loaded, by `check` and by `serve` alike.
+//! Components with invalid offers are refused at load time, by `check` and by `serve` alike.
 
 use suite::{Home, paths, plugin, portcullis};
 
-/// Refused by both commands, for a reason that holds these words.
+/// Checks that both commands refuse the guest with a reason that contains these words.
 fn refused(guest: &str, words: &[&str]) {
     let home = Home::new();
     let source = paths::guest(guest).display().to_string();
@@ -18,7 +18,7 @@ fn refused(guest: &str, words: &[&str]) {
 }
 
 #[test]
-fn tools_that_no_client_may_see() {
+fn invalid_tools_are_refused() {
     refused("bad-name", &["run away"]);
     refused("long-name", &["64"]);
     refused("twin-tools", &["two tools", "run"]);
@@ -29,12 +29,12 @@ fn tools_that_no_client_may_see() {
 }
 
 #[test]
-fn resources_in_the_name_of_the_host() {
+fn resources_with_the_hosts_own_uris_are_refused() {
     refused("bad-uri", &["the host's own", "portcullis://published/other/secrets"]);
 }
 
 #[test]
-fn two_plugins_that_answer_for_one_uri() {
+fn two_plugins_with_the_same_uri_are_refused() {
     let home = Home::new();
     let config = suite::plugin_from("one", &paths::guest("provider"), "")
         + &suite::plugin_from("other", &paths::guest("provider"), "");
@@ -46,7 +46,7 @@ fn two_plugins_that_answer_for_one_uri() {
 }
 
 #[test]
-fn what_is_offered_is_shown() {
+fn check_and_show_list_resources_and_prompts() {
     let home = Home::new();
     let source = paths::guest("provider").display().to_string();
     let file = home.write("portcullis.toml", plugin("provider", "")).display().to_string();
@@ -61,19 +61,19 @@ fn what_is_offered_is_shown() {
 }
 
 #[test]
-fn manifests_that_say_what_nobody_understands() {
+fn invalid_manifests_are_refused() {
     refused("bad-manifest", &["manifest", "colour"]);
     refused("broken-manifest", &["manifest"]);
 }
 
 #[test]
-fn interfaces_that_are_not_ours() {
+fn unknown_interfaces_are_refused() {
     refused("wrong-api", &["0.9.0", "0.1.0"]);
     refused("wrong-world", &["does not export portcullis:plugin/tools@0.1.0", "greet"]);
 }
 
 #[test]
-fn code_that_misbehaves_before_any_call() {
+fn code_that_misbehaves_at_load_time_is_refused() {
     refused("spin-start", &["fuel"]);
     refused("spin-list", &["fuel"]);
     refused("panic-list", &["no tools today"]);

@@ -1,16 +1,16 @@
-//! A reader that is too slow: memory stays flat, and what is lost is counted.
+//! A reader that is too slow: memory stays bounded, and dropped chunks are counted.
 
 use serde_json::{Value, json};
 use std::time::Duration;
 use suite::{Client, Era, Server, digest, plugin};
 
-/// What the host may grow by for one reader that does not read.
+/// How much the host may grow for one stalled reader.
 const GROWTH: u64 = 64 << 20;
-/// Chunks that are offered, a KiB each, at 10,000 a second: more than any socket buffers.
+/// The number of chunks that the guest sends, 1 KiB each, 10,000 per second: more than any socket buffers.
 const OFFERED: u64 = 40_000;
 
-/// A call of which nobody reads more than the first chunk until the server has nothing more to do; then all of it. Says
-/// how much the server grew meanwhile, the chunks, and the answer.
+/// Reads the first chunk of a call, stalls until the server is idle, then reads the rest. Returns the growth of the
+/// server's memory, the chunks and the result.
 fn stalled(overflow: &str) -> (u64, Vec<Value>, Value) {
     let limits = "limits.fuel = 100_000_000_000\nlimits.chunks = 1_000_000\nlimits.output = \"256 MiB\"\nlimits.deadline = \"5m\"";
     let config = plugin("chunk-steady", &format!("{limits}\nlimits.overflow = \"{overflow}\""));
@@ -54,7 +54,7 @@ fn a_stalled_reader_blocks_the_guest_and_loses_nothing() {
 }
 
 #[test]
-fn a_stalled_reader_of_the_newest_loses_the_oldest_and_knows_how_many() {
+fn drop_oldest_counts_the_chunks_a_stalled_reader_loses() {
     let (growth, mut chunks, result) = stalled("drop-oldest");
     assert!(growth < GROWTH, "{} MiB more", growth >> 20);
     let end = chunks.pop().unwrap();

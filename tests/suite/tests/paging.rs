@@ -4,8 +4,8 @@ use serde_json::json;
 use suite::{Speaker, plugin};
 
 #[test]
-fn pages_make_up_the_list() {
-    // With the inbox and the two templates of the host's own.
+fn the_pages_together_are_the_full_list() {
+    // These include the host's own inbox and two templates.
     let lists = [
         ("tools/list", "tools", "name", 110),
         ("resources/list", "resources", "uri", 251),

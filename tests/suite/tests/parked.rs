@@ -1,10 +1,10 @@
-//! Many calls that wait at once: none is mixed up with another, and what is too much goes, the oldest first.
+//! Many parked calls at once: none is mixed up with another, and beyond the limit the oldest are dropped first.
 
 use serde_json::{Value, json};
 use std::time::Instant;
 use suite::{Called, Client, Era, Server, plugin};
 
-/// Calls that wait at once: the default ceiling.
+/// The default limit of parked calls.
 const MANY: u64 = 1_000;
 
 fn client(parked: &str) -> Client {
@@ -16,7 +16,7 @@ fn arguments(number: u64) -> Value {
     json!({"path": "number", "n": number})
 }
 
-/// The states of this many calls, all waiting.
+/// Parks this many calls and returns their request states.
 fn park(client: &mut Client, many: u64) -> Vec<Value> {
     let sent = Instant::now();
     let ids: Vec<_> = (0..many).map(|number| client.begin_call("ask__run", arguments(number))).collect();
@@ -46,27 +46,27 @@ fn expected(number: u64) -> String {
 fn a_thousand_calls_wait_and_each_gets_its_own_answer() {
     let mut client = client(&format!("calls = {MANY}, per-principal = {MANY}, memory = \"4 GiB\""));
     let states = park(&mut client, MANY);
-    // Every number once, far from the order in which they came: 617 shares no factor with 1,000.
+    // A permutation far from the order of arrival: 617 and 1,000 have no common factor.
     let order = (0..MANY).map(|step| (step * 617 + 101) % MANY);
     let sent = Instant::now();
     let resumed: Vec<_> = order.map(|number| (number, resume(&mut client, number, &states[number as usize]))).collect();
     for (number, id) in resumed {
         assert_eq!(Called(client.wait(id, sent)).good(), expected(number));
     }
-    // Nothing waits any more, and there is room again.
+    // No call is parked any more, so another one can be.
     let again = resume(&mut client, 0, &states[0]);
     assert_eq!(client.wait(again, sent).error_code(), -32602);
     park(&mut client, 1);
 }
 
 #[test]
-fn what_waits_is_bounded_by_memory() {
+fn parked_calls_are_bounded_by_memory() {
     const BOUND: u64 = 12 << 20;
     let mut client = client("memory = \"12 MiB\"");
     let peak = client.run("ask", json!({"path": "supported"})).usage()["peakMemory"].as_u64().unwrap();
     let (all, fit) = (30, BOUND / peak);
     assert!((2..all).contains(&fit), "{fit} calls of {peak} bytes");
-    // One after the other, so that it is clear who is oldest.
+    // The calls are sent one after the other, so that their order of age is known.
     let states: Vec<_> = (0..all)
         .map(|number| {
             let asked = client.call("ask__run", arguments(number));

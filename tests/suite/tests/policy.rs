@@ -1,9 +1,9 @@
-//! What the configuration gives, and nothing else.
+//! Plugins get what the configuration grants, and nothing else.
 
 use serde_json::json;
 use suite::{Client, Era, Home, Server, plugin, plugin_from, portcullis};
 
-/// What `serve` says of a configuration that it refuses.
+/// The error with which `serve` refuses this configuration.
 fn refused(config: &str) -> String {
     let home = Home::new();
     let file = home.write("portcullis.toml", config);
@@ -13,7 +13,7 @@ fn refused(config: &str) -> String {
 }
 
 #[test]
-fn a_key_nobody_knows_is_refused_with_its_name_and_line() {
+fn an_unknown_key_is_refused_with_its_name_and_line() {
     let plugin = plugin("echo", "limits.fuel = 1_000_000\nlimits.petrol = 3");
     let line = plugin.lines().position(|line| line.contains("petrol")).unwrap() + 1;
     let said = refused(&plugin);
@@ -28,7 +28,7 @@ fn a_key_nobody_knows_is_refused_with_its_name_and_line() {
 }
 
 #[test]
-fn a_value_that_makes_no_sense_is_refused_with_its_key() {
+fn an_invalid_value_is_refused_with_its_key() {
     for (settings, key) in [
         ("limits.deadline = \"soon\"", "deadline"),
         ("limits.memory = -1", "memory"),
@@ -49,7 +49,7 @@ fn a_value_that_makes_no_sense_is_refused_with_its_key() {
 }
 
 #[test]
-fn two_plugins_have_two_authorities() {
+fn each_plugin_has_only_its_own_grants() {
     let grant = r#"grants.filesystem = [{ host = "work", guest = "/work", access = "write" }]"#;
     let source = suite::paths::guest("write-inside");
     let mut client = Client::of(&(plugin_from("may", &source, grant) + &plugin_from("may-not", &source, "")));
@@ -61,7 +61,7 @@ fn two_plugins_have_two_authorities() {
 }
 
 #[test]
-fn paths_are_relative_to_the_file_and_not_to_the_shell() {
+fn paths_are_relative_to_the_configuration_file() {
     let home = Home::new();
     std::fs::create_dir(home.path().join("plugins")).unwrap();
     std::fs::copy(suite::paths::guest("echo"), home.path().join("plugins/echo.wasm")).unwrap();
@@ -73,7 +73,7 @@ fn paths_are_relative_to_the_file_and_not_to_the_shell() {
 }
 
 #[test]
-fn a_tool_may_have_its_bare_name() {
+fn a_tool_can_be_served_without_its_prefix() {
     let mut client = Client::of(&plugin("echo", "prefix = false"));
     assert_eq!(client.tools()[0]["name"], "run");
     assert!(client.call("run", json!({"n": 1})).good().contains('1'));

@@ -1,5 +1,5 @@
-//! What a person at a terminal is shown and asked before a plugin is installed, updated or removed; `clients/installing.py`
-//! types and reads.
+//! What a person at a terminal is shown and asked before a plugin is installed, updated or removed;
+//! `clients/installing.py` plays the person.
 
 use crate::install::rewritten;
 use crate::reload::edition;
@@ -10,7 +10,7 @@ use suite::{Home, paths};
 
 const LICENCE: &str = "MIT\u{1b}[2J\u{202e}";
 
-/// A component with a custom section more.
+/// The component with one more custom section.
 fn with(bytes: Vec<u8>, name: &str, text: &str) -> Vec<u8> {
     let body = [&[u8::try_from(name.len()).unwrap()], name.as_bytes(), text.as_bytes()].concat();
     let size = u8::try_from(body.len()).unwrap();
@@ -25,7 +25,7 @@ fn claiming(bytes: Vec<u8>, licence: &str) -> Vec<u8> {
 #[test]
 fn a_person_is_shown_everything_and_asked_what_to_grant() {
     let home = Home::new();
-    // A version number that would be read from right to left, and words for a model.
+    // A version number with a right-to-left override, and text that addresses models.
     let mirrored = |bytes| rewritten(bytes, r#""0.1.0""#, "\"0\u{202e}1\"");
     let odd = |bytes| rewritten(bytes, "tool=A", "<|im|>");
     let first = claiming(odd(mirrored(edition("AAAA"))), LICENCE);

@@ -1,4 +1,4 @@
-//! What a plugin offers beside tools: the same over every transport and in both eras.
+//! Resources, prompts and completions of a plugin: the same over every transport and in both eras.
 
 use serde_json::{Value, json};
 use suite::{Answer, Client, Era, Server, Speaker, plugin};
@@ -71,7 +71,7 @@ fn resources_are_read() {
         assert_eq!(read("test://bytes").result()["contents"][0]["blob"], "AQID", "{way}");
         assert_eq!(read("only://one").result()["contents"][0]["text"], "the only one");
         assert_eq!(read("test://item/7/of/a%20b").result()["contents"][0]["text"], "this is item/7/of/a%20b");
-        // Listed nowhere, matched by nothing, listed but gone, matched but missing: the same.
+        // Unlisted, unmatched, listed but gone, and matched but missing URIs all get the same error.
         for uri in
             ["nobody://knows", "test://item/7", "test://item/a/b/of/c", "test://gone", "test://item/missing/of/c"]
         {
@@ -105,7 +105,7 @@ fn prompts_are_filled_in() {
         check_meta(modern, &greet, false);
         assert_eq!(greet.result()["description"], "Filled in.");
         let messages = &greet.result()["messages"];
-        // In the prompt's own order.
+        // The arguments keep the prompt's order.
         assert_eq!(messages[0]["content"]["text"], r#"Greet [("name", "Ada"), ("style", "formal")]"#, "{way}");
         assert_eq!((&messages[0]["role"], &messages[1]["role"]), (&json!("user"), &json!("assistant")));
         let picture = get("picture", json!({}));
@@ -147,10 +147,10 @@ fn arguments_are_completed() {
         let completion = &many.result()["completion"];
         assert_eq!(completion["values"].as_array().unwrap().len(), 100, "{way}");
         assert_eq!((&completion["hasMore"], &completion["total"]), (&json!(true), &json!(150)));
-        // A suggestion that would drive a terminal is none.
+        // A suggestion with terminal control characters makes the answer invalid.
         let folder = complete(&template, "folder", "");
         assert_eq!(folder.message["error"]["data"]["dev.portcullis/error"]["code"], "invalid-output", "{way}");
-        // A plugin that suggests nothing.
+        // This plugin suggests nothing.
         assert_eq!(complete(&prompt("edition__ask"), "x", "").error_code(), -32602);
         for (of, name) in [(prompt("nobody"), "style"), (prompt("provider__greet"), "colour"), (template.clone(), "x")]
         {
@@ -162,7 +162,7 @@ fn arguments_are_completed() {
 }
 
 #[test]
-fn what_can_be_offered_later_is_said_from_the_start() {
+fn capabilities_are_declared_before_any_item_exists() {
     let mut client = Client::of(&plugin("echo", ""));
     let answer = client.request("server/discover", json!({}));
     let capabilities = &answer.result()["capabilities"];
@@ -176,7 +176,7 @@ fn what_can_be_offered_later_is_said_from_the_start() {
 }
 
 #[test]
-fn a_read_is_a_call_like_any_other() {
+fn a_resource_read_reports_progress_and_can_be_cancelled() {
     for era in Era::ALL {
         let spin = "limits.fuel = 1_000_000_000_000\nlimits.deadline = \"1h\"";
         let mut client = Client::new(Server::start(&(plugin("provider", spin) + &plugin("echo", ""))), era, false);
@@ -187,7 +187,7 @@ fn a_read_is_a_call_like_any_other() {
         let meta = json!({"dev.portcullis/correlationId": "mine"});
         let caller = client.request("resources/read", json!({"uri": "test://caller", "_meta": meta}));
         assert!(caller.result()["contents"][0]["text"].as_str().unwrap().starts_with("local "), "{}", caller.message);
-        // It can be cancelled.
+        // A read can be cancelled.
         let id = client.begin("resources/read", json!({"uri": "test://spin"}));
         suite::Watch::until_busy(&client.server);
         let watch = suite::Watch::start(&client.server);
@@ -203,7 +203,7 @@ fn answer(_: &str, _: &Value) -> Value {
 }
 
 #[test]
-fn reading_and_prompting_may_ask_too() {
+fn reads_and_prompts_may_ask_questions() {
     let read = || ("resources/read", json!({"uri": "test://asks"}));
     let get = || ("prompts/get", json!({"name": "provider__asks", "arguments": {}}));
     let said = |answer: &Answer| match &answer.result()["contents"] {
@@ -224,7 +224,7 @@ fn reading_and_prompting_may_ask_too() {
         let mut again = params.clone();
         again["requestState"] = asks.result()["requestState"].clone();
         again["inputResponses"] = json!({"who": answer("", &Value::Null)});
-        // The state of one request is none for another.
+        // The state of one request is not valid for another.
         let (other, mut wrong) = if method == "prompts/get" { read() } else { get() };
         wrong["requestState"] = again["requestState"].clone();
         assert_eq!(client.request(other, wrong).error_code(), -32602);

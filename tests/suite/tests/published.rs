@@ -3,8 +3,8 @@
 use serde_json::json;
 use suite::{Client, plugin};
 
-/// What the guest was told, by what it tried.
-fn told(text: &str, what: &str) -> String {
+/// The outcome that the guest reports for one attempt.
+fn outcome(text: &str, what: &str) -> String {
     let line = text.lines().find_map(|line| line.strip_prefix(&format!("{what}: ")));
     line.unwrap_or_else(|| panic!("nothing about {what} in\n{text}")).to_owned()
 }
@@ -14,19 +14,19 @@ fn publishing_needs_a_grant() {
     let mut client = Client::of(&plugin("publish-all", ""));
     let text = client.run("publish-all", json!({})).good();
     for what in ["put", "append", "escape", "large", "prompt", "nothing", "no-prompt"] {
-        assert!(told(&text, what).contains("Denied"), "{text}");
+        assert!(outcome(&text, what).contains("Denied"), "{text}");
     }
-    assert!(told(&text, "put").contains("portcullis grant publish-all 'publish = true'"), "{text}");
+    assert!(outcome(&text, "put").contains("portcullis grant publish-all 'publish = true'"), "{text}");
     client.server.wait_for_log("denied: publish");
 }
 
 #[test]
-fn what_may_be_published_is_bounded() {
+fn published_items_are_bounded() {
     let mut client = Client::of(&plugin("publish-all", "grants.publish = true"));
     let text = client.run("publish-all", json!({"n": 300})).good();
-    assert_eq!(told(&text, "put"), r#"Ok("portcullis://published/publish-all/report/today.txt")"#);
-    assert_eq!(told(&text, "append"), told(&text, "put"));
-    assert_eq!(told(&text, "prompt"), "Ok(())");
+    assert_eq!(outcome(&text, "put"), r#"Ok("portcullis://published/publish-all/report/today.txt")"#);
+    assert_eq!(outcome(&text, "append"), outcome(&text, "put"));
+    assert_eq!(outcome(&text, "prompt"), "Ok(())");
     for (what, why) in [
         ("append-bytes", "is text"),
         ("escape", "is not a path"),
@@ -37,26 +37,26 @@ fn what_may_be_published_is_bounded() {
         ("no-prompt", "NotFound"),
         ("flood", "1200"),
     ] {
-        let told = told(&text, what);
-        assert!(told.starts_with("Err") && told.contains(why), "{what}: {told}");
+        let outcome = outcome(&text, what);
+        assert!(outcome.starts_with("Err") && outcome.contains(why), "{what}: {outcome}");
     }
 }
 
 #[test]
-fn events_are_granted_by_name_told_once_and_not_too_often() {
+fn events_are_granted_by_name_deduplicated_and_rate_limited() {
     let mut client = Client::of(&plugin("event-flood", r#"grants.events = ["policy.*"]"#));
     let text = client.run("event-flood", json!({"n": 1_000})).good();
-    assert_eq!((told(&text, "first"), told(&text, "again")), ("Ok(true)".into(), "Ok(false)".into()));
-    assert_eq!(told(&text, "other-name"), "Ok(true)");
-    assert!(told(&text, "ungranted").contains(r#"events = [\"trip.booked\"]"#), "{text}");
-    assert!(told(&text, "no-name").contains("at least two words") && told(&text, "no-json").contains("not JSON"));
-    assert!(told(&text, "large").contains("16384"), "{text}");
+    assert_eq!((outcome(&text, "first"), outcome(&text, "again")), ("Ok(true)".into(), "Ok(false)".into()));
+    assert_eq!(outcome(&text, "other-name"), "Ok(true)");
+    assert!(outcome(&text, "ungranted").contains(r#"events = [\"trip.booked\"]"#), "{text}");
+    assert!(outcome(&text, "no-name").contains("at least two words") && outcome(&text, "no-json").contains("not JSON"));
+    assert!(outcome(&text, "large").contains("16384"), "{text}");
     let refused = text.lines().last().unwrap();
     assert!(refused.contains("Exhausted") && refused.contains("Stored") && refused.contains("60"), "{refused}");
 }
 
 #[test]
-fn what_is_published_is_listed_read_filled_in_and_told() {
+fn published_items_are_listed_read_and_announced() {
     let mut client = Client::of(&(plugin("publish-all", "grants.publish = true") + &plugin("provider", "")));
     let uri = "portcullis://published/publish-all/report/today.txt";
     let wanted = json!({"resourcesListChanged": true, "promptsListChanged": true, "resourceSubscriptions": [uri]});

@@ -1,4 +1,4 @@
-//! Where plugins are published: what a registry may do, and forty things that it may not.
+//! Plugins from OCI registries and web servers: valid answers, and more than forty attacks by a registry.
 
 mod cosign;
 mod lies;
@@ -10,18 +10,18 @@ use std::path::Path;
 use suite::registry::Registry;
 use suite::{Home, Ran, paths, portcullis};
 
-/// A registry with one good plugin in it, and a folder to look at it from.
+/// A registry with one good plugin, and a folder to run the program in.
 struct Stage {
     registry: Registry,
     home: Home,
     /// The good plugin.
     component: Vec<u8>,
     manifest: Value,
-    /// Of the manifest.
+    /// The digest of the manifest.
     digest: String,
-    /// What the configuration says of the registry.
+    /// The registry's part of the configuration.
     settings: String,
-    /// What is looked at.
+    /// The reference to check.
     reference: String,
 }
 
@@ -35,7 +35,7 @@ impl Stage {
         Self { registry, home: Home::new(), component, manifest, digest, settings: String::new(), reference }
     }
 
-    /// Looks at what the reference means.
+    /// Runs `portcullis check` on the reference.
     fn check(&self) -> Ran {
         let table = format!("[sources.\"{}/acme\"]\n{}\n", self.registry.web.address, self.settings);
         self.home.write("portcullis.toml", &table);
@@ -74,7 +74,7 @@ fn tree(folder: &Path) -> Vec<(String, u64)> {
 }
 
 #[test]
-fn what_a_tag_means_is_shown_by_digest() {
+fn a_tag_is_resolved_to_a_digest() {
     let stage = Stage::new();
     let ran = stage.check();
     for part in [&stage.digest, "is a plugin", "not signed by anybody", &suite::registry::sha256(&stage.component)] {
@@ -98,7 +98,7 @@ fn a_list_with_one_component_is_followed() {
 }
 
 #[test]
-fn a_private_registry_lets_in_whom_it_knows() {
+fn a_private_registry_needs_credentials() {
     let mut stage = Stage::new();
     stage.registry.demand("reader", "canary-of-the-registry");
     assert!(stage.check().refused().contains("no token was given"));
@@ -142,7 +142,7 @@ fn a_web_server_is_a_source_too() {
 }
 
 #[test]
-fn what_is_no_reference_is_refused_before_anybody_is_asked() {
+fn an_invalid_reference_is_refused_without_a_request() {
     let home = Home::new();
     for (reference, words) in [
         ("http://example.com/x.wasm", "plain http"),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use suite::{Called, Client, Era, Home, Server, paths, plugin_from};
 
-/// The guest `edition` with other letters: of the whole, the tool, the prompt, the resource.
+/// The guest `edition` with other letters: for the plugin, the tool, the prompt and the resource.
 pub(crate) fn edition(letters: &str) -> Vec<u8> {
     let mut bytes = std::fs::read(paths::guest("edition")).unwrap();
     let words = |letters: &str| {
@@ -18,7 +18,7 @@ pub(crate) fn edition(letters: &str) -> Vec<u8> {
     bytes
 }
 
-/// Puts another file in the place of one, in one step.
+/// Replaces a file atomically.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) {
     let other = path.with_extension("new");
     std::fs::write(&other, bytes).unwrap();
@@ -27,7 +27,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) {
 
 const GRANT: &str = r#"grants.filesystem = [{ host = "work", guest = "/work", access = "read" }]"#;
 
-/// A home with the guest's first edition in a file of its own, and the configuration.
+/// A home with the guest's first edition, the path of that file, and the configuration.
 pub(crate) fn home() -> (Home, PathBuf, String) {
     let home = Home::new();
     let path = home.write("edition.wasm", edition("AAAA"));
@@ -43,7 +43,7 @@ fn start() -> (Client, PathBuf) {
 }
 
 #[test]
-fn calls_end_on_the_version_they_began_with() {
+fn running_calls_finish_on_the_version_they_started_with() {
     let (mut client, path) = start();
     let sent = Instant::now();
     let old = client.begin_call("edition__run", json!({"path": "/work/go"}));
@@ -71,7 +71,7 @@ fn a_broken_version_changes_nothing() {
     }
     std::fs::remove_file(&path).unwrap();
     assert_eq!(client.run("edition", json!({})).good(), "edition=A");
-    // Written in two parts, with the host looking in between: what is half is not taken.
+    // The file is written in two parts while the host polls: it does not load the incomplete file.
     let whole = edition("BBBB");
     let (first, rest) = whole.split_at(whole.len() / 2);
     std::fs::write(&path, first).unwrap();
@@ -83,7 +83,7 @@ fn a_broken_version_changes_nothing() {
 }
 
 #[test]
-fn a_version_that_clashes_is_taken_up_once_nothing_is_in_its_way() {
+fn a_conflicting_version_is_loaded_once_the_conflict_is_gone() {
     let home = Home::new();
     let (one, other) = (home.write("one.wasm", edition("AAAA")), home.path().join("other.wasm"));
     std::fs::copy(paths::guest("provider"), &other).unwrap();
@@ -107,7 +107,7 @@ fn reload_can_be_turned_off() {
     let mut client = Client::new(server, Era::Modern, false);
     client.tools();
     replace(&path, &edition("BBBB"));
-    // Another server takes it up at once, which is more than enough time for this one to have looked.
+    // A new server has loaded the file by then, which is more than enough time for this one to have polled.
     let (home, other, config) = self::home();
     let mut second = Client::new(Server::start_in(home, &config), Era::Modern, false);
     second.tools();

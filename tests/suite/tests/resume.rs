@@ -1,4 +1,4 @@
-//! Legacy streams that break: the client goes on where it stopped, without a gap and without hearing anything twice.
+//! Legacy streams that break: the client resumes where it stopped, without lost or repeated messages.
 
 use serde_json::{Value, json};
 use std::net::SocketAddr;
@@ -14,8 +14,8 @@ fn call(n: u64, id: u64) -> String {
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}).to_string()
 }
 
-/// One call as its client hears it, over as many connections as it takes.
-struct Heard {
+/// The messages of one call as its client receives them, over as many connections as needed.
+struct ReceivedCall {
     session: Session,
     last_event: Option<String>,
     ids: Vec<String>,
@@ -23,14 +23,14 @@ struct Heard {
     stream: Option<Response>,
 }
 
-impl Heard {
+impl ReceivedCall {
     fn begin(address: SocketAddr, session: &Session, n: u64, id: u64) -> Self {
         let stream = legacy(address, session, "POST", &[], &call(n, id));
         assert_eq!(stream.status, 200);
         Self { session: session.clone(), last_event: None, ids: vec![], messages: vec![], stream: Some(stream) }
     }
 
-    /// Comes back after the last event that was heard.
+    /// Resumes after the last event that was received.
     fn resume(&mut self, address: SocketAddr) {
         let last = self.last_event.clone().expect("something to go on from");
         let stream = legacy(address, &self.session, "GET", &[("Last-Event-ID", &last)], "");
@@ -38,12 +38,12 @@ impl Heard {
         self.stream = Some(stream);
     }
 
-    /// Hangs up.
+    /// Closes the connection.
     fn cut(&mut self) {
         self.stream = None;
     }
 
-    /// The next event; none when the stream has ended.
+    /// The next event, or `None` when the stream has ended.
     fn next(&mut self) -> Option<Event> {
         let event = self.stream.as_mut().expect("a stream").event()?;
         if let Some(id) = &event.id {
@@ -56,8 +56,8 @@ impl Heard {
         Some(event)
     }
 
-    /// Hears up to so many more messages. Whether the stream goes on.
-    fn hear(&mut self, messages: usize) -> bool {
+    /// Receives up to `messages` more messages. Returns whether the stream is still open.
+    fn receive(&mut self, messages: usize) -> bool {
         let wanted = self.messages.len() + messages;
         while self.messages.len() < wanted {
             if self.next().is_none() {
@@ -67,18 +67,18 @@ impl Heard {
         true
     }
 
-    fn hear_all(&mut self) {
+    fn receive_all(&mut self) {
         while self.next().is_some() {}
     }
 
-    /// Numbers of the chunks, in the order heard.
+    /// The numbers of the chunks, in the order received.
     fn chunks(&self) -> Vec<u64> {
         let chunks = self.messages.iter().filter(|m| m["method"] == "notifications/dev.portcullis/partial_result");
         let chunks = chunks.filter(|chunk| chunk["params"]["final"] != true);
         chunks.map(|chunk| chunk["params"]["seq"].as_u64().unwrap()).collect()
     }
 
-    /// The last word, which is heard once and last.
+    /// The answer, which must come exactly once and last.
     fn answer(&self) -> &Value {
         let answers: Vec<_> = self.messages.iter().filter(|message| message.get("method").is_none()).collect();
         assert_eq!(answers.len(), 1, "{:?}", self.messages);
@@ -100,7 +100,7 @@ fn server(settings: &str) -> (Server, SocketAddr) {
     Server::start_http(&format!("[server]\n{settings}\n{}{}", plugin("slow-stream", ""), plugin("echo", "")))
 }
 
-/// No luck, but the same cuts every time.
+/// A deterministic random generator, so that every run cuts at the same places.
 struct Dice(u64);
 
 impl Dice {
@@ -112,24 +112,24 @@ impl Dice {
     }
 }
 
-/// The figure: ten calls at once, each of which loses its connection twenty times, wherever it is.
+/// Published figure: ten concurrent calls, each of which loses its connection twenty times at random places.
 #[test]
-fn two_hundred_cut_connections() {
+fn calls_resume_after_two_hundred_cut_connections() {
     let (_server, address) = server("");
     let calls: Vec<_> = (0..10)
         .map(|which: u64| {
             std::thread::spawn(move || {
                 let session = legacy_session(address, true);
                 let mut dice = Dice(0x9E37_79B9_7F4A_7C15 ^ which);
-                let mut heard = Heard::begin(address, &session, 40, 7);
-                // At first there is nothing to go on from but the priming event.
+                let mut heard = ReceivedCall::begin(address, &session, 40, 7);
+                // At first the client can resume only from the priming event.
                 assert!(heard.next().unwrap().message.is_none());
                 for cut in 0..20 {
                     heard.cut();
                     heard.resume(address);
-                    assert!(heard.hear(dice.roll(4)), "the stream ended at cut {cut}: {:?}", heard.messages.last());
+                    assert!(heard.receive(dice.roll(4)), "the stream ended at cut {cut}: {:?}", heard.messages.last());
                 }
-                heard.hear_all();
+                heard.receive_all();
                 heard.check_whole(40);
             })
         })
@@ -139,30 +139,31 @@ fn two_hundred_cut_connections() {
     }
 }
 
-/// The figure: the server is killed twenty times, each time with one call running and one that is over and was heard in
-/// part. What was said before is heard afterwards; what ran ends with an error that says so; sessions live on.
+/// Published figure: the server is killed twenty times, each time with one running call and one finished call whose
+/// messages were received in part. Stored messages are replayed, the running call ends with an error that explains it,
+/// and the sessions survive.
 #[test]
-fn twenty_restarts() {
+fn sessions_survive_twenty_restarts() {
     let (mut server, mut address) = server("");
     let session = legacy_session(address, true);
     let mut dice = Dice(0x2545_F491_4F6C_DD1D);
     for round in 0..20 {
-        let mut running = Heard::begin(address, &session, 200, 1);
-        let mut over = Heard::begin(address, &session, 3, 2);
-        over.hear_all();
+        let mut running = ReceivedCall::begin(address, &session, 200, 1);
+        let mut over = ReceivedCall::begin(address, &session, 3, 2);
+        over.receive_all();
         let from = dice.roll(over.messages.len());
-        assert!(running.hear(1 + dice.roll(3)));
+        assert!(running.receive(1 + dice.roll(3)));
         address = server.restart();
 
         over.messages.truncate(from + 1);
         over.ids.truncate(from + 1);
         over.last_event = over.ids.last().cloned();
         over.resume(address);
-        over.hear_all();
+        over.receive_all();
         over.check_whole(3);
 
         running.resume(address);
-        running.hear_all();
+        running.receive_all();
         let chunks = running.chunks();
         assert_eq!(chunks, (0..chunks.len() as u64).collect::<Vec<_>>(), "round {round}");
         let error = &running.answer()["error"];
@@ -170,27 +171,27 @@ fn twenty_restarts() {
         assert!(error["message"].as_str().unwrap().contains("ended while this request ran"), "{error}");
         assert_eq!(running.answer()["id"], 1);
     }
-    let mut fresh = Heard::begin(address, &session, 2, 3);
-    fresh.hear_all();
+    let mut fresh = ReceivedCall::begin(address, &session, 2, 3);
+    fresh.receive_all();
     fresh.check_whole(2);
 }
 
 #[test]
-fn a_stream_that_was_open_for_long_is_closed_and_gone_on_with() {
+fn a_long_open_stream_is_closed_and_can_be_resumed() {
     let (_server, address) = server("poll-after = \"300ms\"");
     let session = legacy_session(address, true);
     let begun = Instant::now();
-    let mut heard = Heard::begin(address, &session, 24, 1);
+    let mut heard = ReceivedCall::begin(address, &session, 24, 1);
     let first = heard.next().unwrap();
     assert!(first.id.is_some() && first.retry.is_some() && first.message.is_none(), "{first:?}");
-    heard.hear_all();
+    heard.receive_all();
     assert!(heard.messages.iter().all(|message| message.get("method").is_some()), "closed before its end");
     let mut connections = 1;
     while heard.messages.iter().all(|message| message.get("method").is_some()) {
         heard.resume(address);
         let priming = heard.next().unwrap();
         assert!(priming.message.is_none() && priming.id.is_some(), "{priming:?}");
-        heard.hear_all();
+        heard.receive_all();
         connections += 1;
     }
     heard.check_whole(24);
@@ -198,11 +199,11 @@ fn a_stream_that_was_open_for_long_is_closed_and_gone_on_with() {
 }
 
 #[test]
-fn a_client_that_knows_no_priming_events_gets_none() {
+fn a_client_of_an_older_version_gets_no_priming_events() {
     let (_server, address) = server("poll-after = \"100ms\"");
     for version in ["2025-06-18", "2025-03-26"] {
         let session = legacy_session_of(address, true, version, &[]);
-        let mut heard = Heard::begin(address, &session, 8, 1);
+        let mut heard = ReceivedCall::begin(address, &session, 8, 1);
         while let Some(event) = heard.next() {
             assert!(event.message.is_some(), "{version}: {event:?}");
         }
@@ -211,11 +212,11 @@ fn a_client_that_knows_no_priming_events_gets_none() {
 }
 
 #[test]
-fn an_event_that_is_none_of_this_session() {
+fn an_event_id_of_another_session_is_refused() {
     let (_server, address) = server("");
     let (mine, other) = (legacy_session(address, true), legacy_session(address, true));
-    let mut heard = Heard::begin(address, &mine, 1, 1);
-    heard.hear_all();
+    let mut heard = ReceivedCall::begin(address, &mine, 1, 1);
+    heard.receive_all();
     let id = heard.last_event.clone().unwrap();
     let token = id.split('.').next().unwrap();
     let resume = |session: &Session, last: &str| {
@@ -235,18 +236,18 @@ fn an_event_that_is_none_of_this_session() {
 fn a_cancelled_call_ends_its_stream() {
     let (_server, address) = server("");
     let session = legacy_session(address, true);
-    let mut heard = Heard::begin(address, &session, 500, 1);
-    assert!(heard.hear(2));
+    let mut heard = ReceivedCall::begin(address, &session, 500, 1);
+    assert!(heard.receive(2));
     let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}});
     assert_eq!(legacy(address, &session, "POST", &[], &cancel.to_string()).status, 202);
-    heard.hear_all();
+    heard.receive_all();
     assert!(heard.messages.iter().all(|message| message.get("method").is_some()), "no answer to what was cancelled");
     assert_eq!(
         legacy(address, &session, "POST", &[], &call(1, 1)).status,
         400,
         "an answer might be that to the old one"
     );
-    let mut other = Heard::begin(address, &session, 1, 2);
-    other.hear_all();
+    let mut other = ReceivedCall::begin(address, &session, 1, 2);
+    other.receive_all();
     other.check_whole(1);
 }

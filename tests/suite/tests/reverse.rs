@@ -1,4 +1,4 @@
-//! Reverse calls: only what was granted, within budgets that are inherited and never refilled.
+//! Reverse calls: only granted tools, within budgets that nested calls inherit and never refill.
 
 use serde_json::json;
 use suite::{Client, agent, plugin, plugin_from};
@@ -58,7 +58,7 @@ fn a_tool_that_was_never_requested_is_denied_even_with_a_grant() {
 }
 
 #[test]
-fn a_tool_that_is_not_there_is_unknown() {
+fn a_missing_tool_is_reported_as_unknown() {
     let mut client = Client::of(&(plugin("relay", ALL) + &agent("echo", "echo", "")));
     let called = client.run("relay", json!({"path": "nobody.run"}));
     assert!(called.is_error() && called.text().contains("nobody.run"), "{}", called.text());
@@ -86,7 +86,7 @@ fn a_tool_does_not_call_itself() {
 }
 
 #[test]
-fn two_tools_do_not_call_each_other_for_ever() {
+fn mutual_calls_of_two_tools_are_stopped() {
     let agents = agent("a", "mutual-recursion", ALL) + &agent("b", "mutual-recursion", ALL);
     let mut client = Client::of(&(plugin("mutual-recursion", ALL) + &agents));
     let called = client.run("mutual-recursion", json!({"n": 1}));
@@ -95,7 +95,7 @@ fn two_tools_do_not_call_each_other_for_ever() {
 }
 
 #[test]
-fn a_chain_ends_at_its_depth() {
+fn a_call_chain_is_stopped_at_its_depth_limit() {
     let agents: String = (0..10).map(|n| agent(&format!("d{n}"), "deep-chain", ALL)).collect();
     let mut client = Client::of(&(plugin("deep-chain", ALL) + &agents + &plugin("echo", "")));
     let called = client.run("deep-chain", json!({}));
@@ -116,7 +116,7 @@ fn a_nested_call_spends_its_callers_fuel() {
 }
 
 #[test]
-fn a_nested_call_has_no_fuel_but_its_callers() {
+fn a_nested_call_is_limited_to_its_callers_fuel() {
     let rich = "limits.fuel = 1_000_000_000_000";
     let config = plugin("relay", &format!("{ALL}\nlimits.fuel = 50_000_000")) + &agent("burn", "burn", rich);
     let mut client = Client::of(&config);
@@ -127,7 +127,7 @@ fn a_nested_call_has_no_fuel_but_its_callers() {
 }
 
 #[test]
-fn a_nested_call_pays_across_meters() {
+fn a_nested_call_measured_in_ticks_spends_its_callers_fuel() {
     let ticks = "limits.metering = \"ticks\"\nlimits.cpu = \"10s\"";
     let config = plugin("relay", &format!("{ALL}\nlimits.fuel = 300_000_000")) + &agent("spin", "spin", ticks);
     let mut client = Client::of(&config);
@@ -137,7 +137,7 @@ fn a_nested_call_pays_across_meters() {
 }
 
 #[test]
-fn a_nested_call_has_no_time_but_its_callers() {
+fn a_nested_call_is_limited_to_its_callers_time() {
     let config = plugin("relay", &format!("{ALL}\nlimits.deadline = \"400ms\"")) + &agent("wait", "wait-forever", "");
     let mut client = Client::of(&config);
     let called = client.run("relay", json!({"path": "wait.run"}));

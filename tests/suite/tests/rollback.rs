@@ -1,4 +1,4 @@
-//! Back to the version before: as it was, with no more than it had then and has today.
+//! Rollback to the previous version, with only grants that it had then and that are still given.
 
 use crate::install::{CONFIG, home, install, kept, lock, plugin, publish};
 use crate::reload::{edition, replace};
@@ -9,7 +9,7 @@ use suite::{Client, Era, Home, Server, eventually, paths, portcullis};
 
 const READ: &str = r#"filesystem = [{ host = "work", guest = "/work", access = "read" }]"#;
 
-/// The first edition, and then the second: what is kept of the first, and of the second.
+/// Installs the first edition and updates to the second. Returns the stored files of both.
 fn updated(home: &Home) -> (PathBuf, PathBuf) {
     install(home);
     let first = kept(home).remove(0);
@@ -28,7 +28,7 @@ fn digest(kept: &std::path::Path) -> String {
 }
 
 #[test]
-fn the_version_before_is_back_and_the_other_waits() {
+fn rollback_restores_the_previous_version_and_keeps_the_newer_one() {
     let home = home();
     assert!(plugin(&home, &["rollback", "edition"]).refused().contains("no plugin `edition` is installed"));
     let (first, second) = updated(&home);
@@ -46,7 +46,7 @@ fn the_version_before_is_back_and_the_other_waits() {
     assert!(lock(&home).contains(READ.trim_start_matches("filesystem = ")), "{}", lock(&home));
     let told = portcullis(&home, &["audit", "tail", "-n", "50"]);
     assert!(told.good().contains("rolled back"), "{}", told.stdout);
-    // An update does not bring it in by itself again, and there is nothing before the first.
+    // An update does not install the second again by itself, and no version precedes the first.
     assert!(plugin(&home, &["update"]).good().contains("is staged already"));
     assert_eq!(says(&home), "edition=A");
     assert!(plugin(&home, &["rollback", "edition"]).refused().contains("there is no previous version"));
@@ -57,7 +57,7 @@ fn the_version_before_is_back_and_the_other_waits() {
 }
 
 #[test]
-fn a_plugin_that_was_never_updated_has_nothing_before() {
+fn a_plugin_that_was_never_updated_cannot_be_rolled_back() {
     let home = home();
     install(&home);
     let before = lock(&home);
@@ -66,8 +66,8 @@ fn a_plugin_that_was_never_updated_has_nothing_before() {
 }
 
 #[test]
-fn it_gets_the_less_of_what_it_had_then_and_has_today() {
-    // Given since: it had none then.
+fn a_restored_version_gets_only_grants_it_had_and_still_has() {
+    // A grant that was given later is not restored.
     let home = home();
     plugin(&home, &["install", "./edition.wasm", "--yes"]).good();
     publish(&home, &edition("BAAA"));
@@ -79,7 +79,7 @@ fn it_gets_the_less_of_what_it_had_then_and_has_today() {
     assert_eq!(may(&home, "filesystem read /work/a"), Some(1));
     let told = portcullis(&home, &["audit", "tail", "-n", "50", "--plugin", "edition"]);
     assert!(told.good().lines().last().unwrap().contains("filesystem"), "{}", told.stdout);
-    // Revoked since: it does not come back.
+    // A grant that was revoked since is not restored.
     let home = self::home();
     updated(&home);
     assert_eq!(may(&home, "filesystem read /work/a"), Some(0));
@@ -89,7 +89,7 @@ fn it_gets_the_less_of_what_it_had_then_and_has_today() {
 }
 
 #[test]
-fn what_is_withdrawn_gone_or_changed_is_not_gone_back_to() {
+fn a_withdrawn_missing_or_changed_version_is_not_restored() {
     let home = home();
     let (first, _) = updated(&home);
     let before = lock(&home);
@@ -108,7 +108,7 @@ fn what_is_withdrawn_gone_or_changed_is_not_gone_back_to() {
 }
 
 #[test]
-fn a_running_server_goes_back_with_it() {
+fn a_running_server_loads_the_restored_version() {
     let home = home();
     updated(&home);
     let mut client = Client::new(Server::start_in(home, CONFIG), Era::Modern, false);
@@ -117,9 +117,9 @@ fn a_running_server_goes_back_with_it() {
     eventually(suite::PATIENCE, || (client.run("edition", json!({})).good() == "edition=A").then_some(())).unwrap();
 }
 
-/// Killed at any moment: what is there then is the one or the other, whole.
+/// The command is killed at any moment: one of the two versions is then installed completely.
 #[test]
-fn one_that_is_killed_leaves_the_one_or_the_other() {
+fn a_killed_rollback_leaves_one_whole_version() {
     let home = home();
     updated(&home);
     for wait in [0, 20, 60, 120, 200, 400] {

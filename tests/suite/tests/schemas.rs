@@ -1,5 +1,5 @@
-//! Schemas of strangers that cost more than they look: refused when the plugin is loaded, or bounded when a value is held
-//! against them. Whoever else is served does not notice.
+//! Untrusted JSON schemas that are expensive to process: they are refused when the plugin is loaded, or validation is
+//! stopped. Other plugins are not affected.
 
 use crate::install::{CONFIG, plugin};
 use crate::reload::replace;
@@ -7,10 +7,10 @@ use serde_json::{Map, Value, json};
 use std::time::Duration;
 use suite::{Client, Era, Home, Server, forge, paths, plugin_from};
 
-/// Held against a value in less than this, beside other work and in a build that is not optimised.
+/// The time limit for one validation, in an unoptimised build on a busy machine.
 const SOON: Duration = Duration::from_secs(5);
 
-/// Definitions that each name the next one twice: 2^40 steps when they are followed.
+/// Definitions that each refer to the next one twice: following them takes 2^40 steps.
 fn ladder(rung: impl Fn(Value) -> Value) -> String {
     let next = |number: usize| json!({"$ref": format!("#/$defs/d{}", number + 1)});
     let mut definitions: Map<String, Value> =
@@ -20,7 +20,7 @@ fn ladder(rung: impl Fn(Value) -> Value) -> String {
 }
 
 #[test]
-fn a_schema_without_end_is_refused_and_the_others_serve() {
+fn an_exponential_schema_is_refused_and_other_plugins_keep_working() {
     let twice = |next: Value| json!({"anyOf": [next, next]});
     let own = json!({"type": "object", "anyOf": [{"$ref": "#"}, {"$ref": "#"}]}).to_string();
     let pattern = json!({"type": "object", "properties": {"a": {"pattern": "(a{1,1000}){1,1000}"}}}).to_string();
@@ -28,7 +28,7 @@ fn a_schema_without_end_is_refused_and_the_others_serve() {
     let file = home.write("other.wasm", forge::plugin("(func $run)"));
     let config = plugin_from("echo", &paths::guest("echo"), "") + &plugin_from("other", &file, "");
     let mut client = Client::new(Server::start_in(home, &config), Era::Modern, false);
-    // Its answer says that the files as they are have been read.
+    // An answer shows that the initial files have been read.
     client.run("echo", json!({})).good();
     let installing = Home::new();
     installing.write("portcullis.toml", CONFIG);
@@ -45,7 +45,7 @@ fn a_schema_without_end_is_refused_and_the_others_serve() {
 }
 
 #[test]
-fn a_value_that_takes_too_long_is_refused() {
+fn a_value_that_takes_too_long_to_validate_is_refused() {
     let home = Home::new();
     let down = |next: Value| json!({"properties": {"a": {"allOf": [next, next]}}});
     let file = home.write("other.wasm", forge::with_schema("(func $run)", &ladder(down)));

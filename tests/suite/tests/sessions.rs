@@ -1,4 +1,4 @@
-//! Legacy sessions: their life, their end, and how many there may be.
+//! Legacy sessions: their lifetime, their end, and their limit.
 
 use serde_json::json;
 use std::net::SocketAddr;
@@ -26,7 +26,7 @@ fn call(address: SocketAddr, session: &Session, id: u64) -> suite::http::Respons
 }
 
 #[test]
-fn a_session_ends_when_its_client_says_so() {
+fn a_session_ends_when_its_client_deletes_it() {
     let (mut server, address) = Server::start_http(&plugin("slow-stream", ""));
     let session = legacy_session(address, true);
     assert_eq!(ping(address, &session), 200);
@@ -44,7 +44,7 @@ fn a_session_ends_when_its_client_says_so() {
 }
 
 #[test]
-fn a_session_outlives_the_server() {
+fn a_session_survives_a_server_restart() {
     let (mut server, address) = Server::start_http(&plugin("slow-stream", ""));
     let session = legacy_session(address, true);
     let address = server.restart();
@@ -57,7 +57,7 @@ fn a_session_outlives_the_server() {
     for asked in all {
         assert_eq!(asked.join().unwrap(), 200, "many at once restore it once");
     }
-    // What the client declared in its handshake still holds: it is sent chunks.
+    // The capabilities of the handshake are still known: the client gets chunks.
     let message = call(address, &session, 2).message().unwrap();
     assert_eq!(message["method"], "notifications/dev.portcullis/partial_result");
 }
@@ -75,7 +75,7 @@ fn an_id_is_used_by_one_request_at_a_time() {
 }
 
 #[test]
-fn there_are_only_so_many_sessions() {
+fn the_number_of_sessions_is_limited() {
     let (mut server, address) =
         Server::start_http(&format!("[server]\nmax-sessions = 6\n{}", plugin("slow-stream", "")));
     let sessions: Vec<_> = (0..3).map(|_| legacy_session(address, false)).collect();

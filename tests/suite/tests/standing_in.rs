@@ -1,4 +1,4 @@
-//! Lane `ask`: the client's model, or else its user, stands in for a tool that the operator has described.
+//! Lane `ask`: the client's model or its user answers for a tool that the operator has described.
 
 use serde_json::{Value, json};
 use suite::{Called, Client, Era, Home, Server, plugin, portcullis};
@@ -33,8 +33,8 @@ fn used(input: Value) -> Value {
     json!({"role": "assistant", "content": used, "model": "m", "stopReason": "toolUse"})
 }
 
-/// Makes a call and answers its one question; the question with its method, and the result.
-fn asked(client: &mut Client, tool: &str, answer: Value) -> (String, Value, Called) {
+/// Makes a call and answers its one question. Returns the question's method, the question, and the result.
+fn call_with_answer(client: &mut Client, tool: &str, answer: Value) -> (String, Value, Called) {
     let mut params = call(tool);
     if client.era() == Era::Modern {
         let asked = client.request("tools/call", params.clone());
@@ -54,10 +54,10 @@ fn asked(client: &mut Client, tool: &str, answer: Value) -> (String, Value, Call
 }
 
 #[test]
-fn a_model_stands_in_with_the_one_tool_that_it_must_use() {
+fn a_model_that_stands_in_must_use_the_one_tool() {
     for era in Era::ALL {
         let mut client = client(era, model(), "");
-        let (method, question, called) = asked(&mut client, "calendar.free", used(json!({"hour": 10})));
+        let (method, question, called) = call_with_answer(&mut client, "calendar.free", used(json!({"hour": 10})));
         assert_eq!(method, "sampling/createMessage", "{era:?}");
         assert_eq!(question["toolChoice"], json!({"mode": "required"}));
         assert_eq!(question["tools"].as_array().unwrap().len(), 1);
@@ -69,10 +69,10 @@ fn a_model_stands_in_with_the_one_tool_that_it_must_use() {
         }
         assert_eq!(called.good(), r#"{"hour":10}"#, "{era:?}");
         assert_eq!(called.usage()["questions"], 1);
-        let (_, question, called) = asked(&mut client, "calendar.words", used(json!({"text": "at ten"})));
+        let (_, question, called) = call_with_answer(&mut client, "calendar.words", used(json!({"text": "at ten"})));
         assert_eq!(question["tools"][0]["inputSchema"]["required"], json!(["text"]));
         assert_eq!(called.good(), "at ten", "{era:?}");
-        let (_, _, called) = asked(&mut client, "calendar.free", used(json!({"hour": "ten"})));
+        let (_, _, called) = call_with_answer(&mut client, "calendar.free", used(json!({"hour": "ten"})));
         assert!(called.is_error() && called.text().contains("no answer"), "{era:?}: {}", called.result());
     }
 }
@@ -82,20 +82,20 @@ fn without_a_model_the_user_is_asked() {
     for era in Era::ALL {
         let mut client = client(era, json!({"elicitation": {"form": {}}, "sampling": {}}), "");
         let accept = |content: Value| json!({"action": "accept", "content": content});
-        let (method, question, called) = asked(&mut client, "calendar.free", accept(json!({"hour": 10})));
+        let (method, question, called) = call_with_answer(&mut client, "calendar.free", accept(json!({"hour": 10})));
         assert_eq!(method, "elicitation/create", "{era:?}");
         assert_eq!(question["requestedSchema"], tools()[0]["outputSchema"]);
         assert_eq!(called.good(), r#"{"hour":10}"#, "{era:?}");
-        let (_, question, called) = asked(&mut client, "calendar.words", accept(json!({"text": "at ten"})));
+        let (_, question, called) = call_with_answer(&mut client, "calendar.words", accept(json!({"text": "at ten"})));
         assert_eq!(question["requestedSchema"]["required"], json!(["text"]));
         assert_eq!(called.good(), "at ten", "{era:?}");
-        let (_, _, called) = asked(&mut client, "calendar.words", json!({"action": "decline"}));
+        let (_, _, called) = call_with_answer(&mut client, "calendar.words", json!({"action": "decline"}));
         assert!(called.is_error() && called.text().contains("Declined"), "{era:?}: {}", called.result());
     }
 }
 
 #[test]
-fn nobody_is_asked_for_what_is_not_granted_described_or_left() {
+fn no_question_is_asked_without_a_grant_a_description_and_budget() {
     for era in Era::ALL {
         let refused = |client: &mut Client, tool: &str, part: &str| {
             let answer = client.request("tools/call", call(tool));
@@ -110,7 +110,7 @@ fn nobody_is_asked_for_what_is_not_granted_described_or_left() {
 }
 
 #[test]
-fn a_file_that_is_wrong_stops_the_start() {
+fn an_invalid_description_file_stops_the_start() {
     let home = Home::new();
     home.write("ask.json", "{}");
     home.write("portcullis.toml", "[ask]\ntools = \"ask.json\"\n");

@@ -1,4 +1,4 @@
-//! What a plugin keeps from call to call: values, each principal's apart, and a directory of its own.
+//! Persistent state of a plugin: key-value data, separate for each principal, and a private directory.
 
 use serde_json::{Value, json};
 use std::net::SocketAddr;
@@ -8,13 +8,13 @@ use suite::client::modern_meta;
 use suite::http::{self, request};
 use suite::{Called, Client, Home, Server, plugin};
 
-/// Asks `keeper` something; `path` says what.
+/// Calls `keeper` with the operation in `path`.
 fn keep(client: &mut Client, path: &str) -> Called {
     client.run("keeper", json!({ "path": path }))
 }
 
 #[test]
-fn keeping_needs_a_grant() {
+fn state_needs_a_grant() {
     let mut client = Client::of(&plugin("keeper", ""));
     for path in ["get k", "set k v", "swap k - v", "remove k", "keys k"] {
         let called = keep(&mut client, path);
@@ -26,7 +26,7 @@ fn keeping_needs_a_grant() {
 }
 
 #[test]
-fn what_is_kept_is_changed_listed_and_removed() {
+fn values_can_be_changed_listed_and_removed() {
     let mut client = Client::of(&plugin("keeper", "grants.state = {}"));
     assert_eq!(keep(&mut client, "get k").good(), "nothing");
     assert_eq!(keep(&mut client, "swap k 1 v").text(), "StateError::Conflict");
@@ -55,7 +55,7 @@ fn what_is_kept_is_changed_listed_and_removed() {
 }
 
 #[test]
-fn there_is_room_for_what_was_granted() {
+fn state_is_limited_to_the_granted_size_and_keys() {
     let mut client = Client::of(&plugin("keeper", r#"grants.state = { size = "1 KiB", keys = 3 }"#));
     let fill = |client: &mut Client, n: u64| client.run("keeper", json!({"path": "fill k", "n": n}));
     fill(&mut client, 1023).good();
@@ -86,7 +86,7 @@ fn call(address: SocketAddr, key: &str, path: &str) -> Called {
 }
 
 #[test]
-fn each_principal_has_its_own() {
+fn each_principal_has_its_own_state() {
     let home = Home::new();
     let [alice, bob] = home.keys(["alice", "bob"]);
     let source = suite::paths::guest("keeper");
@@ -104,7 +104,7 @@ fn each_principal_has_its_own() {
 }
 
 #[test]
-fn what_was_answered_survives_a_kill() {
+fn acknowledged_writes_survive_a_kill() {
     let (mut server, mut address) = Server::start_http(&plugin("keeper", "grants.state = {}"));
     for round in 1..=5 {
         let called = http::call(address, "keeper__run", json!({"path": "count k"}), false);
@@ -114,7 +114,7 @@ fn what_was_answered_survives_a_kill() {
 }
 
 #[test]
-fn parallel_calls_lose_nothing() {
+fn parallel_calls_lose_no_updates() {
     let (_server, address) = Server::start_http(&plugin("keeper", "grants.state = {}"));
     let count = || http::call(address, "keeper__run", json!({"path": "count k"}), false).good();
     std::thread::scope(|scope| {
@@ -127,7 +127,7 @@ fn parallel_calls_lose_nothing() {
 }
 
 #[test]
-fn without_a_folder_nothing_is_kept() {
+fn without_a_state_folder_nothing_is_stored() {
     let server = Server::spawn(Home::new(), &plugin("keeper", "grants.state = {}"), &[], |command| {
         command.env_remove("PORTCULLIS_STATE").env_remove("XDG_STATE_HOME").env_remove("HOME");
     });
@@ -137,7 +137,7 @@ fn without_a_folder_nothing_is_kept() {
     client.server.wait_for_log("set PORTCULLIS_STATE or server.state");
 }
 
-/// Asks `own-folder` something.
+/// Calls `own-folder` with the operation in `path`.
 fn own(client: &mut Client, path: &str, n: u64) -> Called {
     client.run("own-folder", json!({"path": path, "n": n}))
 }
@@ -145,7 +145,7 @@ fn own(client: &mut Client, path: &str, n: u64) -> Called {
 const OWN: &str = r#"grants.scratch = { guest = "/own", size = "64 KiB" }"#;
 
 #[test]
-fn a_directory_of_its_own_is_kept_and_bounded() {
+fn a_private_directory_persists_and_is_limited() {
     let source = suite::paths::guest("own-folder");
     let mut client = Client::of(&(plugin("own-folder", OWN) + &suite::plugin_from("neighbour", &source, OWN)));
     own(&mut client, "write a", 10).good();
@@ -167,13 +167,13 @@ fn a_directory_of_its_own_is_kept_and_bounded() {
     assert_eq!(own(&mut client, "list", 0).good(), "a,link");
 }
 
-/// Each fills, or tries to fill, the 64 KiB in another way; what is there afterwards is counted from outside.
+/// Each operation fills, or tries to overfill, the 64 KiB in another way. The test measures the directory from outside.
 #[test]
-fn nothing_makes_a_directory_of_its_own_larger_than_it_may_be() {
+fn no_operation_exceeds_the_quota_of_a_private_directory() {
     let mut client = Client::of(&(String::from("[server]\nmetrics = \"127.0.0.1:0\"\n") + &plugin("own-folder", OWN)));
     let folder = client.server.home.path().join("state/scratch/plugins.own-folder");
     for (way, n, expected) in [
-        // The guest's standard library says that of whatever goes wrong in a stream.
+        // The guest's standard library reports every stream error this way.
         ("write large", 100_000, "I/O error"),
         ("far away", 1 << 40, "I/O error"),
         ("hole large", 1 << 40, "No space left on device"),
@@ -197,14 +197,14 @@ fn nothing_makes_a_directory_of_its_own_larger_than_it_may_be() {
     let recorded = || {
         let files = std::fs::read_dir(&journal).unwrap().flatten();
         let text: String = files.filter_map(|file| std::fs::read_to_string(file.path()).ok()).collect();
-        // Seven ways were too much, and each call says so once.
+        // Seven operations exceeded the quota, and each call logs it once.
         (text.matches("\"reason\":\"is full\"").count() >= 7).then_some(text.matches("\"reason\":\"is full\"").count())
     };
     assert_eq!(suite::eventually(suite::PATIENCE, recorded), Some(7));
 }
 
 #[test]
-fn calls_at_once_have_no_more_room_than_one() {
+fn concurrent_calls_share_one_directory_quota() {
     let (server, address) = Server::start_http(&plugin("own-folder", OWN));
     let calls: Vec<_> = (0..8)
         .map(|number| {
@@ -222,7 +222,7 @@ fn calls_at_once_have_no_more_room_than_one() {
 }
 
 #[test]
-fn a_call_makes_granted_directories_grow_only_so_much() {
+fn growth_of_granted_directories_is_limited_per_call() {
     let grants =
         "grants.filesystem = [{ host = \"work\", guest = \"/own\", access = \"write\" }]\nlimits.growth = \"64 KiB\"";
     let mut client = Client::of(&plugin("own-folder", grants));
@@ -233,7 +233,7 @@ fn a_call_makes_granted_directories_grow_only_so_much() {
 }
 
 #[test]
-fn a_directory_of_its_own_needs_a_grant_and_a_place() {
+fn a_private_directory_needs_a_grant_and_a_state_folder() {
     let mut client = Client::of(&plugin("own-folder", ""));
     assert!(own(&mut client, "list", 0).is_error());
     let home = Home::new();

@@ -1,4 +1,4 @@
-//! Saying something to a call that is already running.
+//! Sending messages to a running call.
 
 use serde_json::{Value, json};
 use std::time::Instant;
@@ -17,7 +17,7 @@ fn client(era: Era, config: &str) -> Client {
     Client::able(Server::start(config), era, true, json!({"elicitation": {"form": {}}}))
 }
 
-/// Starts a call, with a mark if there is one; the request's id and the call's.
+/// Starts a call, with a correlation id if there is one. Returns the id of the request and of the call.
 fn begin(client: &mut Client, mark: Option<&str>) -> (u64, String) {
     let mut params = json!({"name": "steered__run", "arguments": {}});
     if let Some(mark) = mark {
@@ -40,7 +40,7 @@ fn refused(client: &mut Client, params: Value) -> Value {
 }
 
 #[test]
-fn a_running_call_hears_what_its_client_says() {
+fn a_running_call_receives_its_clients_messages() {
     for era in Era::ALL {
         let mut client = client(era, &config());
         assert!(
@@ -65,7 +65,7 @@ fn a_running_call_hears_what_its_client_says() {
 }
 
 #[test]
-fn which_call_is_meant_must_be_clear() {
+fn an_ambiguous_message_is_refused_with_the_candidate_calls() {
     for era in Era::ALL {
         let mut client = client(era, &config());
         let (first, one) = begin(&mut client, Some("trip"));
@@ -93,7 +93,7 @@ fn which_call_is_meant_must_be_clear() {
 }
 
 #[test]
-fn a_parked_call_can_be_told_until_its_queue_is_full() {
+fn a_parked_call_accepts_messages_until_its_queue_is_full() {
     let mut client = client(Era::Modern, &config());
     let mut params = json!({"name": "steered__run", "arguments": {"path": "ask"}});
     let asked = client.request("tools/call", params.clone());
@@ -112,7 +112,7 @@ fn a_parked_call_can_be_told_until_its_queue_is_full() {
 }
 
 #[test]
-fn an_older_call_that_waits_can_be_told_too() {
+fn a_waiting_call_of_an_older_client_accepts_messages() {
     let mut client = client(Era::Legacy, &config());
     let id = client.begin("tools/call", json!({"name": "steered__run", "arguments": {"path": "ask"}}));
     let question = client.wait_for("elicitation/create");
@@ -123,7 +123,7 @@ fn an_older_call_that_waits_can_be_told_too() {
 }
 
 #[test]
-fn a_plugin_that_does_not_listen_says_so() {
+fn a_plugin_that_reads_no_messages_refuses_them() {
     let mut client = client(Era::Modern, &config());
     let asked = client.call("ask__run", json!({}));
     let call = asked.result()["_meta"][CALL].clone();
@@ -132,7 +132,7 @@ fn a_plugin_that_does_not_listen_says_so() {
 }
 
 #[test]
-fn over_http_whoever_has_the_key_steers() {
+fn over_http_only_the_calls_principal_can_steer_it() {
     let home = Home::new();
     let [alice, bob] = home.keys(["alice", "bob"]);
     let config = config() + "[server.auth]\nkeys = \"keys.toml\"\n";
@@ -160,7 +160,7 @@ fn over_http_whoever_has_the_key_steers() {
 }
 
 #[test]
-fn an_older_session_over_http_steers() {
+fn an_older_http_session_can_steer() {
     let (_server, address) = Server::start_http(&config());
     let session = legacy_session(address, true);
     let send = |id: u64, method: &str, params: Value| {
@@ -175,7 +175,7 @@ fn an_older_session_over_http_steers() {
 }
 
 #[test]
-fn a_tool_stands_in_where_the_operator_wants_it() {
+fn the_operator_can_offer_steering_as_a_tool() {
     for era in Era::ALL {
         let mut plain = client(era, &config());
         assert!(plain.tools().iter().all(|tool| tool["name"] != "steer_call"));

@@ -1,4 +1,4 @@
-//! Output of a running call: chunks for those who take them, progress for those who ask, the same result for all.
+//! Output of a running call: chunks with the extension, progress on request, and the same result for every client.
 
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -35,7 +35,7 @@ fn chunks_arrive_while_the_tool_runs() {
 }
 
 #[test]
-fn without_the_extension_chunks_are_progress() {
+fn without_the_extension_chunks_arrive_as_progress() {
     for era in Era::ALL {
         let called = call(era, false, true);
         assert!(called.chunks().is_empty(), "{era:?}: nobody declared the extension");
@@ -50,7 +50,7 @@ fn without_the_extension_chunks_are_progress() {
 }
 
 #[test]
-fn who_asks_for_nothing_gets_the_result_only() {
+fn a_client_that_requests_neither_gets_only_the_result() {
     for era in Era::ALL {
         let called = call(era, false, false);
         assert!(called.ends().is_empty());
@@ -61,7 +61,7 @@ fn who_asks_for_nothing_gets_the_result_only() {
 }
 
 #[test]
-fn the_result_is_the_same_however_it_was_followed() {
+fn the_result_is_the_same_for_every_client() {
     for era in Era::ALL {
         let plain = call(era, false, false).substance().to_string();
         for (extension, progress) in [(false, true), (true, false), (true, true)] {
@@ -78,7 +78,7 @@ fn the_extension_needs_no_token() {
 }
 
 #[test]
-fn chunks_of_calls_at_once_are_told_apart() {
+fn chunks_of_concurrent_calls_name_their_call() {
     let mut client = Client::new(Server::start(&plugin("slow-stream", "")), Era::Modern, true);
     client.progress = true;
     let started = std::time::Instant::now();
@@ -100,14 +100,14 @@ fn chunks_of_calls_at_once_are_told_apart() {
     }
 }
 
-/// Chunks that came as the `_meta` of progress.
+/// The chunks in the `_meta` of progress notifications.
 fn chunks_of_progress(called: &Called) -> Vec<&Value> {
     let metas = called.progress().into_iter().map(|report| &report["_meta"]["dev.portcullis/chunk"]);
     metas.filter(|chunk| chunk.is_object()).collect()
 }
 
 #[test]
-fn the_end_is_marked_and_what_arrived_can_be_checked() {
+fn the_last_chunk_is_marked_and_a_digest_covers_all_chunks() {
     for era in Era::ALL {
         let called = call(era, true, true);
         let [end] = called.ends()[..] else { panic!("{era:?}: one end, not {:?}", called.ends()) };
@@ -163,7 +163,7 @@ fn every_kind_of_content_can_be_a_chunk() {
 }
 
 #[test]
-fn a_call_without_chunks_says_nothing_of_them() {
+fn a_call_without_chunks_reports_no_stream() {
     for extension in [false, true] {
         let mut client = Client::new(Server::start(&plugin("echo", "")), Era::Modern, extension);
         let called = client.run("echo", json!({}));
@@ -172,7 +172,7 @@ fn a_call_without_chunks_says_nothing_of_them() {
 }
 
 #[test]
-fn a_call_that_fails_says_what_became_of_its_chunks() {
+fn a_failed_call_reports_its_chunks() {
     let server = Server::start(&plugin("chunk-flood", "limits.output = \"100 B\""));
     let called = Client::new(server, Era::Modern, true).run("chunk-flood", json!({}));
     assert_eq!(called.code(), "output-exceeded");
@@ -201,7 +201,7 @@ fn the_clients_mark_is_on_every_chunk() {
     }
 }
 
-/// A reader that does not read makes the guest wait; it does not make the host grow.
+/// A client that does not read blocks the guest and does not make the host's memory grow.
 #[test]
 fn back_pressure_reaches_the_guest() {
     let (server, address) = Server::start_http(&plugin(
@@ -211,7 +211,7 @@ fn back_pressure_reaches_the_guest() {
     let params = json!({"name": "chunk-flood__run", "arguments": {"n": 1_000_000}});
     let mut response = suite::http::modern(address, 1, "tools/call", params, true);
     assert_eq!(response.message().unwrap()["params"]["seq"], 0);
-    // Nobody reads on: buffers fill up, then the guest blocks.
+    // The client stops reading: the buffers fill up, then the guest blocks.
     suite::Watch::start(&server).until_idle(&server);
     let stalled = server.memory();
     assert!(stalled < 256 << 20, "{} MiB while nobody reads", stalled >> 20);

@@ -1,4 +1,4 @@
-//! Being told of changes, in both eras and over both transports.
+//! Notifications of changes, in both eras and over both transports.
 
 use crate::reload::{edition, home, replace};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ fn subscription(message: &Value) -> &Value {
 }
 
 #[test]
-fn listeners_are_told_what_they_asked_for_and_nothing_else() {
+fn subscribers_get_only_the_changes_they_subscribed_to() {
     let (home, path, config) = home();
     let mut client = Client::new(Server::start_in(home, &config), Era::Modern, false);
     let tools = client.begin("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
@@ -50,7 +50,7 @@ fn listeners_are_told_what_they_asked_for_and_nothing_else() {
 }
 
 #[test]
-fn a_stream_over_http_is_told_too() {
+fn a_stream_over_http_gets_changes() {
     let (home, path, config) = home();
     let server = Server::spawn(home, &config, &["--http", "127.0.0.1:0"], |_| {});
     let line = server.wait_for_log("listening on http://");
@@ -70,7 +70,7 @@ fn a_stream_over_http_is_told_too() {
 }
 
 #[test]
-fn older_clients_are_told_on_their_connection() {
+fn older_clients_get_changes_on_their_connection() {
     let (home, path, config) = home();
     let mut client = Client::new(Server::start_in(home, &config), Era::Legacy, false);
     let uri = json!({"uri": "edition://text"});
@@ -92,7 +92,7 @@ fn older_clients_are_told_on_their_connection() {
 }
 
 #[test]
-fn older_sessions_over_http_are_told_on_their_stream() {
+fn older_http_sessions_get_changes_on_their_stream() {
     let (home, path, config) = home();
     let server = Server::spawn(home, &config, &["--http", "127.0.0.1:0"], |_| {});
     let line = server.wait_for_log("listening on http://");
@@ -111,7 +111,7 @@ fn older_sessions_over_http_are_told_on_their_stream() {
 }
 
 #[test]
-fn modern_clients_have_no_older_subscriptions_and_bounded_new_ones() {
+fn modern_clients_cannot_use_old_subscriptions_and_new_ones_are_limited() {
     let (home, _, config) = home();
     let mut client = Client::new(Server::start_in(home, &config), Era::Modern, false);
     assert_eq!(client.request("resources/subscribe", json!({"uri": "edition://text"})).error_code(), -32601);

@@ -1,4 +1,4 @@
-//! What was changed behind the host's back: refused with words that say what and where, and never loaded.
+//! Files that were changed without the host: refused with an error that says what and where, and never loaded.
 
 use crate::install::{CONFIG, home, install, kept, lock};
 use crate::reload::{edition, replace};
@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use suite::{Home, paths, portcullis};
 
-/// An installation as it was, to be spoilt in one way after the other.
+/// An intact installation, which the tests tamper with and restore.
 struct Place {
     home: Home,
     component: PathBuf,
@@ -32,7 +32,7 @@ impl Place {
         self.home.path().join("portcullis.lock")
     }
 
-    /// Other bytes in the component's place.
+    /// Replaces the component's bytes.
     fn put(&self, bytes: impl AsRef<[u8]>) {
         replace(&self.component, bytes.as_ref());
     }
@@ -43,7 +43,7 @@ impl Place {
         self.put(bytes);
     }
 
-    /// Another text in the place of one in the lock file.
+    /// Replaces a text in the lock file.
     fn edit(&self, from: &str, to: &str) {
         assert!(self.lock.contains(from), "{from} is not in\n{}", self.lock);
         fs::write(self.lock_file(), self.lock.replacen(from, to, 1)).unwrap();
@@ -53,13 +53,13 @@ impl Place {
         self.component.file_stem().unwrap().to_string_lossy().replace('-', ":")
     }
 
-    /// What the lock file says of this key.
+    /// The value of this key in the lock file.
     fn value(&self, key: &str) -> String {
         let line = self.lock.lines().find_map(|line| line.strip_prefix(&format!("{key} = "))).unwrap();
         line.trim_matches('"').to_owned()
     }
 
-    /// As it was.
+    /// Restores the intact installation.
     fn restore(&self) {
         let store = self.store();
         let (lock, component) = (self.lock_file(), &self.component);
@@ -84,7 +84,7 @@ impl Place {
     }
 }
 
-/// What is done, how, and what is said then.
+/// A name, how the files are tampered with, and the expected error.
 type Row = (&'static str, fn(&Place), &'static str);
 
 const CHANGED: &str = "it was changed without being asked for";
@@ -256,7 +256,7 @@ fn compiled() -> Vec<u8> {
     fs::read(entry).unwrap()
 }
 
-/// How many were refused: all of them.
+/// Asserts that every row is refused, and returns their number.
 fn all_refused(rows: &[Row]) -> usize {
     let place = Place::new();
     let (mut refused, mut wrong) = (0, Vec::new());
@@ -290,8 +290,8 @@ fn lock_files_that_were_tampered_with_are_refused() {
     assert!(COMPONENT.len() + LOCK.len() >= 30);
 }
 
-/// Grants in the lock file are the operator's, as those in the configuration are: an edit counts, and still gives nothing
-/// that the plugin did not ask for.
+/// Grants in the lock file belong to the operator, like those in the configuration: an edit takes effect, but gives
+/// nothing that the plugin did not request.
 #[test]
 fn grants_may_be_edited_by_hand() {
     let place = Place::new();

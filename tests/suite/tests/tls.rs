@@ -1,4 +1,4 @@
-//! TLS of what leaves the host: whose certificates are believed, and that nothing is sent before one was.
+//! TLS of outgoing connections: which certificates are trusted, and that nothing is sent before the check.
 
 use serde_json::json;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -10,18 +10,18 @@ use suite::{Client, Home, Server, forge, paths, plugin_from, portcullis_with};
 
 const CANARY: &str = "canary-7d1e0c55a9f2";
 
-/// An authority that the operator trusts, and a host that the guest `fetcher` may send through to each of these servers.
+/// A client of a host whose guest `fetcher` may send requests to the given servers.
 struct World {
     client: Client,
 }
 
-/// What may be asked of a server.
+/// The requests that a guest may send to a server.
 fn allowed(at: &SocketAddr) -> [String; 3] {
     let port = at.port();
     ["https://localhost", "https://127.0.0.1", "http://localhost"].map(|origin| format!("GET {origin}:{port}"))
 }
 
-/// The same as grants.
+/// The same as grants in the configuration.
 fn granted(at: &SocketAddr) -> Vec<String> {
     let grant = |allow: &String| format!("{{ allow = \"{allow}\", private = true, timeout = \"3s\", requests = 64 }}");
     allowed(at).iter().map(grant).collect()
@@ -53,7 +53,7 @@ impl World {
         Self { client: Client::of_server(server) }
     }
 
-    /// With the authority in the file that the operator names.
+    /// With the authority in the file that the configuration names.
     fn trusting(ca: &Authority, servers: &[SocketAddr]) -> Self {
         Self::new(ca, servers, |home, ca| ("SSL_CERT_FILE", home.write("ca.pem", ca.pem()).display().to_string()))
     }
@@ -67,7 +67,7 @@ fn hello(tls: Arc<rustls::ServerConfig>) -> Web {
     Web::serve_tls(tls, |seen| Reply::new(200, format!("hello {}", seen.header("x-key").unwrap_or("nobody"))))
 }
 
-/// A name, and how a server shows itself that is believed.
+/// A host name, and a certificate configuration that is trusted for it.
 const GOOD: &[(&str, Manner)] = &[
     ("localhost", GOOD_SERVER),
     ("localhost", Manner { protocols: &["http/1.1"], ..GOOD_SERVER }),
@@ -80,7 +80,7 @@ const GOOD: &[(&str, Manner)] = &[
 const GOOD_SERVER: Manner = Manner::GOOD;
 
 #[test]
-fn an_authority_that_the_operator_names_is_believed() {
+fn a_configured_authority_is_trusted() {
     let ca = Authority::new("the operator's");
     let servers: Vec<_> = GOOD.iter().map(|(_, manner)| hello(ca.server(manner))).collect();
     let mut world = World::trusting(&ca, &servers.iter().map(|web| web.address).collect::<Vec<_>>());
@@ -94,7 +94,7 @@ fn an_authority_that_the_operator_names_is_believed() {
     }
 }
 
-/// A name, the host that is asked, how its server shows itself, what the guest gets, and what the operator reads.
+/// A name, the requested host, the server's certificate configuration, and the expected error.
 type Case = (&'static str, &'static str, Manner, &'static str);
 
 const BAD: &[Case] = &[
@@ -125,14 +125,14 @@ const BAD: &[Case] = &[
 ];
 
 #[test]
-fn a_certificate_that_is_not_good_gets_nothing() {
+fn nothing_is_sent_to_a_server_with_an_invalid_certificate() {
     let ca = Authority::new("the operator's");
     let mut servers: Vec<_> = BAD.iter().map(|(.., manner, _)| hello(ca.server(manner))).collect();
     let untrusted = "no authority that this machine trusts has signed its certificate";
     let mut cases: Vec<_> = BAD.iter().map(|(name, host, _, words)| (*name, *host, *words)).collect();
     for (name, tls, words) in [
         ("an unknown authority", Authority::new("a stranger's").server(&GOOD_SERVER), untrusted),
-        // Whoever takes the name of one that is trusted has not its key.
+        // An attacker that uses the name of a trusted authority does not have its key.
         ("an authority of that name", Authority::new("the operator's").server(&GOOD_SERVER), "certificate"),
         ("itself", self_signed(&GOOD_SERVER), untrusted),
         ("a server as its authority", ca.server_of_a_server(&GOOD_SERVER), "certificate"),
@@ -155,7 +155,7 @@ fn a_certificate_that_is_not_good_gets_nothing() {
 }
 
 #[test]
-fn what_does_not_keep_to_tls_gets_nothing() {
+fn nothing_is_sent_to_a_server_that_violates_tls() {
     let ca = Authority::new("the operator's");
     let rude = [
         (Rude::Plain, "TlsProtocolError", Some("does not speak TLS; is it plain http?")),
@@ -174,18 +174,18 @@ fn what_does_not_keep_to_tls_gets_nothing() {
         let start = Instant::now();
         let refused = world.get(&format!("GET https://localhost:{port}/\nX-Key: {{{{secret:key}}}}"));
         assert!(refused.is_error() && refused.text().contains(code), "{code}: {}", refused.text());
-        // What was granted is 3 s; the guest's deadline is far from it.
+        // The granted timeout is 3 s; the guest's deadline is much later.
         assert!(start.elapsed() < Duration::from_secs(15), "{code}: {:?}", start.elapsed());
         if let Some(words) = words {
             let line = world.client.server.wait_for_log(&format!("TLS with `localhost:{port}` failed: "));
             assert!(line.contains(words), "{line}");
         }
-        // All that came is the beginning of a handshake: one record of it, which names nobody's secret.
+        // The server received only the start of a handshake: one record, which contains no secret.
         let heard = server.heard();
         assert_eq!(heard.first(), Some(&22), "{code}");
         assert!(!heard.windows(CANARY.len()).any(|part| part == CANARY.as_bytes()), "{code}: the secret was sent");
     }
-    // A guest in a hurry gives up earlier, and the operator reads which part of it took so long.
+    // A guest with a shorter timeout gives up earlier, and the log says which phase took too long.
     let silent = servers[4].address.port();
     let refused = world.get(&format!("brief\nGET https://localhost:{silent}/"));
     assert!(refused.text().contains("ConnectionTimeout"), "{}", refused.text());
@@ -193,19 +193,19 @@ fn what_does_not_keep_to_tls_gets_nothing() {
         .client
         .server
         .wait_for_log(&format!("the TLS handshake with `localhost:{silent}` did not finish within 200ms"));
-    // Protocols that have nothing in common.
+    // Client and server have no protocol in common.
     let refused = world.get(&format!("GET https://localhost:{}/\nX-Key: {{{{secret:key}}}}", elsewhere.address.port()));
     assert!(refused.text().contains("TlsProtocolError"), "{}", refused.text());
     world.client.server.wait_for_log("it does not speak HTTP/1.1");
     assert_eq!(elsewhere.heard(), 0);
-    // Plain http on the port of https.
+    // Plain HTTP on the port of HTTPS.
     let refused = world.get(&format!("GET http://localhost:{}/", secure.address.port()));
     assert!(refused.is_error(), "{}", refused.text());
     assert_eq!(secure.seen().len(), 0);
     assert!(!world.client.server.log().contains(CANARY));
 }
 
-/// Folders of authorities may be several, and the confined server can read them all.
+/// Several folders of authorities can be configured, and the confined server can read all of them.
 #[test]
 fn folders_of_authorities_are_read() {
     let ca = Authority::new("the operator's");
@@ -213,7 +213,7 @@ fn folders_of_authorities_are_read() {
     let mut world = World::new(&ca, &[web.address], |home, ca| {
         let folders = ["first", "second"].map(|name| home.path().join(name));
         folders.iter().for_each(|folder| std::fs::create_dir(folder).unwrap());
-        // Named as OpenSSL names them: by a hash of their subjects, which nobody compares.
+        // File names as OpenSSL makes them, by a hash of the subject; the host does not compare the hash.
         std::fs::write(folders[1].join("0123abcd.0"), ca.pem()).unwrap();
         ("SSL_CERT_DIR", folders.map(|folder| folder.display().to_string()).join(":"))
     });
@@ -222,7 +222,7 @@ fn folders_of_authorities_are_read() {
 }
 
 #[test]
-fn plugins_are_fetched_from_whom_the_operator_trusts() {
+fn plugins_are_fetched_only_from_trusted_servers() {
     let component = std::fs::read(paths::guest("echo")).unwrap();
     let (ca, home) = (Authority::new("the operator's"), Home::new());
     let file = home.write("ca.pem", ca.pem()).display().to_string();

@@ -1,13 +1,12 @@
-//! Servers behind this host: their tools beside the plugins', for clients and for plugins, and nothing that one of them says
-//! or does harms the host.
+//! Upstream servers: clients and plugins can use their tools, and a misbehaving server cannot harm the host.
 
 use serde_json::{Value, json};
 use std::fs;
 use std::time::Duration;
 use suite::{Client, Era, Home, PATIENCE, Server, agent, eventually, paths, plugin};
 
-/// Another `portcullis serve` behind this one, over stdio.
-fn behind(home: &Home, config: &str, settings: &str) -> String {
+/// Configures another `portcullis serve` as an upstream server over stdio.
+fn nested_host(home: &Home, config: &str, settings: &str) -> String {
     let file = home.write("behind.toml", config);
     let words = |path: &std::path::Path| path.display().to_string();
     format!(
@@ -19,15 +18,15 @@ fn behind(home: &Home, config: &str, settings: &str) -> String {
     )
 }
 
-/// A server that behaves as told.
-fn strange(kind: &str, settings: &str) -> String {
+/// Configures an upstream server that misbehaves in the way that `kind` names.
+fn misbehaving(kind: &str, settings: &str) -> String {
     let script = paths::root().join("tests/suite/tests/upstream/server.py");
     let (python, script) = (paths::python().display().to_string(), script.display().to_string());
     format!("[upstream.odd]\ncommand = [{python:?}, {script:?}, {kind:?}]\n{settings}\n\n")
 }
 
-/// The client, once the server behind has been found: compiling what is on it may take longer than the host waits for it.
-fn found(mut client: Client) -> Client {
+/// Waits until the upstream server's tools are listed: compiling its plugins may take longer than the host waits.
+fn until_found(mut client: Client) -> Client {
     let found = eventually(PATIENCE, || {
         names(&mut client).iter().any(|name| name.starts_with("far__") || name.starts_with("odd__")).then_some(())
     });
@@ -43,8 +42,8 @@ fn names(client: &mut Client) -> Vec<String> {
 fn tools_of_a_server_are_listed_and_called_beside_the_plugins() {
     for era in Era::ALL {
         let home = Home::new();
-        let far = behind(&home, &(plugin("echo", "") + &plugin("spin", "limits.fuel = 1_000_000")), "");
-        let mut client = found(Client::new(Server::start_in(home, &(plugin("echo", "") + &far)), era, false));
+        let far = nested_host(&home, &(plugin("echo", "") + &plugin("spin", "limits.fuel = 1_000_000")), "");
+        let mut client = until_found(Client::new(Server::start_in(home, &(plugin("echo", "") + &far)), era, false));
         assert_eq!(names(&mut client), ["echo__run", "far__echo__run", "far__spin__run"], "{era:?}");
         let tools = client.tools();
         assert_eq!(tools[1]["inputSchema"], tools[0]["inputSchema"], "{era:?}");
@@ -66,8 +65,8 @@ fn tools_of_a_server_are_listed_and_called_beside_the_plugins() {
 #[test]
 fn an_older_server_is_reached_too() {
     let home = Home::new();
-    let far = behind(&home, &plugin("echo", ""), "era = \"legacy\"");
-    let mut client = found(Client::of_server(Server::start_in(home, &far)));
+    let far = nested_host(&home, &plugin("echo", ""), "era = \"legacy\"");
+    let mut client = until_found(Client::of_server(Server::start_in(home, &far)));
     assert!(client.call("far__echo__run", json!({"path": "x"})).good().contains('x'));
 }
 
@@ -75,7 +74,7 @@ fn an_older_server_is_reached_too() {
 fn a_server_over_http_is_reached() {
     let (far, address) = Server::start_http(&plugin("echo", ""));
     let config = format!("[upstream.far]\nurl = \"http://{address}/mcp\"\n");
-    let mut client = found(Client::of(&config));
+    let mut client = until_found(Client::of(&config));
     assert_eq!(names(&mut client), ["far__echo__run"]);
     assert!(client.call("far__echo__run", json!({"path": "x"})).good().contains('x'));
     drop(far);
@@ -84,8 +83,8 @@ fn a_server_over_http_is_reached() {
 #[test]
 fn only_what_is_exposed_is_seen_by_clients() {
     let home = Home::new();
-    let far = behind(&home, &(plugin("echo", "") + &plugin("spin", "")), "expose = [\"ec*\"]");
-    let mut client = found(Client::of_server(Server::start_in(home, &far)));
+    let far = nested_host(&home, &(plugin("echo", "") + &plugin("spin", "")), "expose = [\"ec*\"]");
+    let mut client = until_found(Client::of_server(Server::start_in(home, &far)));
     assert_eq!(names(&mut client), ["far__echo__run"]);
     let hidden = client.request("tools/call", json!({"name": "far__spin__run", "arguments": {}}));
     assert_eq!(hidden.error_code(), -32602);
@@ -96,11 +95,11 @@ fn a_plugin_calls_what_it_was_granted_and_nothing_else() {
     let config = |grant: &str, home: &Home| {
         plugin("relay", &format!("grants.agent-tools = [{grant:?}]"))
             + &plugin("list-agent-tools", &format!("grants.agent-tools = [{grant:?}]"))
-            + &behind(home, &plugin("echo", ""), "")
+            + &nested_host(home, &plugin("echo", ""), "")
     };
     let home = Home::new();
     let text = config("far.*", &home);
-    let mut client = found(Client::of_server(Server::start_in(home, &text)));
+    let mut client = until_found(Client::of_server(Server::start_in(home, &text)));
     let called = client.run("relay", json!({"path": "far.echo__run", "n": 5}));
     assert!(called.good().contains("\"n\":5"), "{}", called.result());
     assert_eq!(called.usage()["calls"], 1);
@@ -109,13 +108,13 @@ fn a_plugin_calls_what_it_was_granted_and_nothing_else() {
     assert!(unknown.is_error() && unknown.text().contains("far.nobody"), "{}", unknown.result());
     let home = Home::new();
     let text = config("near.*", &home);
-    let mut client = found(Client::of_server(Server::start_in(home, &text)));
+    let mut client = until_found(Client::of_server(Server::start_in(home, &text)));
     let denied = client.run("relay", json!({"path": "far.echo__run"}));
     assert_eq!(denied.code(), "denied", "{}", denied.result());
     assert_eq!(client.run("list-agent-tools", json!({})).good(), "");
 }
 
-/// What the client's user says.
+/// The answers of the client's user.
 fn answer(method: &str, params: &Value) -> Value {
     assert_eq!(method, "elicitation/create");
     assert_eq!(params["_meta"]["dev.portcullis/source"]["plugin"], "far", "{params}");
@@ -129,9 +128,9 @@ fn a_question_of_a_server_is_answered_by_the_client_whose_call_it_is() {
     {
         let way = format!("{near:?} client, server {far_era}");
         let home = Home::new();
-        let far = behind(&home, &plugin("ask", "grants.client = { form = true }"), &format!("era = {far_era:?}"));
+        let far = nested_host(&home, &plugin("ask", "grants.client = { form = true }"), &format!("era = {far_era:?}"));
         let abilities = json!({"elicitation": {"form": {}}});
-        let mut client = found(Client::able(Server::start_in(home, &far), near, false, abilities));
+        let mut client = until_found(Client::able(Server::start_in(home, &far), near, false, abilities));
         client.answering = Some(answer);
         let arguments = json!({"path": "form"});
         let mut called = client.call("far__ask__run", arguments.clone());
@@ -154,8 +153,8 @@ fn a_question_of_a_server_is_answered_by_the_client_whose_call_it_is() {
 #[test]
 fn a_client_that_cannot_answer_is_not_asked() {
     let home = Home::new();
-    let far = behind(&home, &plugin("ask", "grants.client = { form = true }"), "");
-    let mut client = found(Client::of_server(Server::start_in(home, &far)));
+    let far = nested_host(&home, &plugin("ask", "grants.client = { form = true }"), "");
+    let mut client = until_found(Client::of_server(Server::start_in(home, &far)));
     let called = client.call("far__ask__run", json!({"path": "form"}));
     assert!(called.is_error() && called.text().contains("far"), "{}", called.result());
 }
@@ -163,8 +162,8 @@ fn a_client_that_cannot_answer_is_not_asked() {
 #[test]
 fn chunks_of_a_server_are_passed_on() {
     let home = Home::new();
-    let far = behind(&home, &plugin("slow-stream", ""), "");
-    let mut client = found(Client::new(Server::start_in(home, &far), Era::Modern, true));
+    let far = nested_host(&home, &plugin("slow-stream", ""), "");
+    let mut client = until_found(Client::new(Server::start_in(home, &far), Era::Modern, true));
     client.progress = true;
     let called = client.call("far__slow-stream__run", json!({"n": 5}));
     assert_eq!(called.good(), "5 parts");
@@ -175,7 +174,7 @@ fn chunks_of_a_server_are_passed_on() {
     assert_eq!(called.progress().len(), 5, "{:?}", called.progress());
 }
 
-/// The processes that a server started.
+/// The child processes of a server.
 fn children(server: &Server) -> Vec<u32> {
     let mut found = Vec::new();
     for task in fs::read_dir(format!("/proc/{}/task", server.id())).unwrap().flatten() {
@@ -193,11 +192,11 @@ fn kill(id: u32) {
 fn a_server_that_dies_fails_its_calls_and_comes_back() {
     let home = Home::new();
     let config = plugin("echo", "") + &plugin("wait-forever", "limits.deadline = \"10m\"");
-    let far = behind(&home, &config, "timeout = \"10m\"");
-    let mut client = found(Client::of_server(Server::start_in(home, &(plugin("echo", "") + &far))));
+    let far = nested_host(&home, &config, "timeout = \"10m\"");
+    let mut client = until_found(Client::of_server(Server::start_in(home, &(plugin("echo", "") + &far))));
     let sent = std::time::Instant::now();
     let id = client.begin_call("far__wait-forever__run", json!({}));
-    // The call is on its way for certain once another one, sent after it, was answered.
+    // The call has certainly been sent once a later one was answered.
     client.call("far__echo__run", json!({})).good();
     let server = children(&client.server);
     assert_eq!(server.len(), 1, "{server:?}");
@@ -216,7 +215,7 @@ fn a_server_that_dies_fails_its_calls_and_comes_back() {
 }
 
 #[test]
-fn a_server_that_comes_later_is_there_when_it_comes() {
+fn a_server_that_starts_later_is_used_once_it_runs() {
     let home = Home::new();
     let late = home.path().join("late.py");
     let script = paths::root().join("tests/suite/tests/upstream/server.py");
@@ -234,11 +233,11 @@ fn a_server_that_comes_later_is_there_when_it_comes() {
 #[test]
 fn a_program_gets_no_more_of_the_environment_than_it_needs() {
     let home = Home::new();
-    let config = strange("good", "env = { GIVEN = \"yes\" }");
+    let config = misbehaving("good", "env = { GIVEN = \"yes\" }");
     let server = Server::spawn(home, &config, &[], |command| {
         command.env("A_SECRET", "of the operator's");
     });
-    let mut client = found(Client::of_server(server));
+    let mut client = until_found(Client::of_server(server));
     let params = json!({"name": "odd__run", "arguments": {}, "_meta": {"dev.portcullis/correlationId": "trip-7"}});
     let called = suite::Called(client.request("tools/call", params));
     let said: Value = serde_json::from_str(&called.good()).unwrap();
@@ -250,7 +249,7 @@ fn a_program_gets_no_more_of_the_environment_than_it_needs() {
 }
 
 #[test]
-fn nothing_that_a_server_says_is_too_much() {
+fn invalid_results_of_a_server_fail_only_their_call() {
     let cases = [
         ("huge-result", "8388608 bytes"),
         ("huge-line", "lost"),
@@ -259,7 +258,7 @@ fn nothing_that_a_server_says_is_too_much() {
         ("asks-for-ever", "still asked questions"),
     ];
     for (kind, part) in cases {
-        let mut client = found(Client::of(&(strange(kind, "") + &plugin("echo", ""))));
+        let mut client = until_found(Client::of(&(misbehaving(kind, "") + &plugin("echo", ""))));
         let called = client.call("odd__run", json!({}));
         assert_eq!(called.code(), "upstream-failed", "{kind}: {}", called.result());
         assert!(called.text().contains(part), "{kind}: {}", called.text());
@@ -269,8 +268,8 @@ fn nothing_that_a_server_says_is_too_much() {
 }
 
 #[test]
-fn a_server_that_says_nothing_is_given_up() {
-    let mut client = found(Client::of(&strange("silent", "timeout = \"300ms\"")));
+fn a_silent_server_reaches_its_timeout() {
+    let mut client = until_found(Client::of(&misbehaving("silent", "timeout = \"300ms\"")));
     let called = client.call("odd__run", json!({}));
     assert_eq!(called.code(), "deadline-exceeded", "{}", called.result());
     assert_eq!(called.number("limitMs"), 300);
@@ -278,8 +277,8 @@ fn a_server_that_says_nothing_is_given_up() {
 }
 
 #[test]
-fn a_list_of_tools_is_bounded_and_fit_to_be_shown() {
-    let mut client = found(Client::of(&strange("endless-list", "")));
+fn a_tool_list_is_limited_and_invalid_tools_are_left_out() {
+    let mut client = until_found(Client::of(&misbehaving("endless-list", "")));
     let mut count = client.request("tools/list", json!({}));
     let mut listed = 0;
     loop {
@@ -288,7 +287,7 @@ fn a_list_of_tools_is_bounded_and_fit_to_be_shown() {
         count = client.request("tools/list", json!({"cursor": cursor}));
     }
     assert_eq!(listed, 512);
-    let mut client = found(Client::of(&strange("odd-tools", "")));
+    let mut client = until_found(Client::of(&misbehaving("odd-tools", "")));
     assert_eq!(names(&mut client), ["odd__run"]);
     for name in ["two words", "remote", "huge", "hidden"] {
         client.server.wait_for_log(name);
@@ -298,16 +297,16 @@ fn a_list_of_tools_is_bounded_and_fit_to_be_shown() {
 #[test]
 fn a_form_that_asks_for_a_secret_never_reaches_the_client() {
     let mut client =
-        Client::able(Server::start(&strange("secret", "")), Era::Modern, false, json!({"elicitation": {}}));
+        Client::able(Server::start(&misbehaving("secret", "")), Era::Modern, false, json!({"elicitation": {}}));
     let called = client.call("odd__run", json!({}));
     assert_eq!(called.good(), r#"{"action": "decline"}"#);
     client.server.wait_for_log("asks for a secret");
 }
 
 #[test]
-fn components_here_serve_what_a_server_calls_and_only_what_is_offered() {
+fn a_server_can_call_back_only_offered_local_components() {
     let agents = agent("echo", "echo", "") + &agent("other", "echo", "");
-    let mut client = found(Client::of(&(strange("calls", "offer = [\"echo.*\"]") + &agents)));
+    let mut client = until_found(Client::of(&(misbehaving("calls", "offer = [\"echo.*\"]") + &agents)));
     let results: Value = serde_json::from_str(&client.call("odd__run", json!({})).good()).unwrap();
     assert_eq!(results.as_object().unwrap().len(), 1, "one is declared: {results}");
     let said = results["call-0"]["content"][0]["text"].as_str().unwrap();
@@ -320,19 +319,19 @@ fn components_here_serve_what_a_server_calls_and_only_what_is_offered() {
     }
     assert_eq!(results["call-1"]["isError"], false, "{results}");
     assert_eq!(called.usage()["calls"], 1, "{}", called.result());
-    let mut client = found(Client::of(&(strange("calls", "") + &agents)));
+    let mut client = until_found(Client::of(&(misbehaving("calls", "") + &agents)));
     assert_eq!(client.call("odd__run", json!({})).good(), "nothing is declared");
 }
 
 #[test]
-fn a_host_behind_this_one_is_served_by_components_here_in_both_eras() {
+fn a_nested_host_can_call_back_local_components_in_both_eras() {
     for era in ["auto", "legacy"] {
         let home = Home::new();
         let relay = plugin("relay", "grants.agent-tools = [\"echo.*\"]")
             + &plugin("list-agent-tools", "grants.agent-tools = [\"*.*\"]");
-        let far = behind(&home, &relay, &format!("era = {era:?}\noffer = [\"echo.*\"]"));
+        let far = nested_host(&home, &relay, &format!("era = {era:?}\noffer = [\"echo.*\"]"));
         let agents = agent("echo", "echo", "") + &agent("other", "echo", "");
-        let mut client = found(Client::of_server(Server::start_in(home, &(far + &agents))));
+        let mut client = until_found(Client::of_server(Server::start_in(home, &(far + &agents))));
         assert_eq!(client.call("far__list-agent-tools__run", json!({})).good(), "echo.run", "{era}");
         for n in 0..3 {
             let called = client.call("far__relay__run", json!({"path": "echo.run", "n": n}));

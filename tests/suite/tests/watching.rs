@@ -1,4 +1,4 @@
-//! How an operator watches a host: counters, spans, logs for programs.
+//! Observability: metrics, trace spans, and JSON logs.
 
 use serde_json::{Value, json};
 use std::net::SocketAddr;
@@ -48,7 +48,7 @@ fn counters_are_served_beside_the_tools() {
 }
 
 #[test]
-fn a_call_and_what_it_does_are_one_trace() {
+fn a_call_and_its_imports_form_one_trace() {
     let collector = Web::serve(|_| Reply::json(json!({})));
     let mut client = Client::of(&config(&format!("[telemetry]\notlp = \"{}\"\n", collector.url(""))));
     let (trace, above) = ("0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331");
@@ -71,7 +71,7 @@ fn a_call_and_what_it_does_are_one_trace() {
     assert!(attributes.contains("plugins.relay") && attributes.contains("portcullis.outcome"), "{attributes}");
 }
 
-/// What `everything` may do, with a server that knows what it must not see in a span.
+/// Configures the guest `everything` with its grants; `web` answers its HTTP requests.
 fn everything(home: &Home, web: &Web) -> String {
     let url = format!("GET http://127.0.0.1:{}/", web.address.port());
     let requests = json!({
@@ -89,7 +89,7 @@ fn everything(home: &Home, web: &Web) -> String {
 }
 
 #[test]
-fn every_import_that_does_something_has_a_span() {
+fn every_import_with_an_effect_has_a_span() {
     let collector = Web::serve(|_| Reply::json(json!({})));
     let web = Web::serve(|_| Reply::json(json!({"some": "answer"})));
     let home = Home::new();
@@ -164,7 +164,7 @@ fn spans(seen: &suite::web::Seen) -> Vec<Value> {
 }
 
 #[test]
-fn a_collector_that_is_not_there_holds_nothing_up() {
+fn an_unreachable_collector_delays_no_call() {
     let head = "[telemetry]\notlp = \"http://127.0.0.1:9\"\n[server]\nmetrics = \"127.0.0.1:0\"\n";
     let mut client = Client::of(&config(head));
     let address = metrics_of(&client.server);
@@ -175,7 +175,7 @@ fn a_collector_that_is_not_there_holds_nothing_up() {
 }
 
 #[test]
-fn log_lines_are_json_where_a_program_reads_them() {
+fn log_lines_are_json_when_configured() {
     let mut client = Client::of(&config("[telemetry]\nlog = \"json\"\n"));
     assert!(client.run("ungranted-agent-tool", json!({})).is_error());
     client.server.wait_for_log("notes.add");

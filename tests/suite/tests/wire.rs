@@ -1,4 +1,4 @@
-//! The messages themselves, in both eras.
+//! The protocol messages, in both eras.
 
 use serde_json::{Value, json};
 use suite::client::modern_meta;
@@ -84,7 +84,7 @@ fn a_result_says_what_it_is_and_what_it_cost() {
 }
 
 #[test]
-fn a_tool_that_is_not_there_is_an_error_of_the_protocol() {
+fn calling_a_missing_tool_is_a_protocol_error() {
     for era in Era::ALL {
         let mut client = client(era, &plugin("echo", ""));
         for name in ["nobody__run", "echo__walk", "run", "", "echo"] {
@@ -114,7 +114,7 @@ fn arguments_are_checked_before_the_guest_runs() {
 }
 
 #[test]
-fn a_version_that_is_not_spoken_is_answered_with_those_that_are() {
+fn an_unsupported_version_is_answered_with_the_supported_ones() {
     let mut server = Server::start(&plugin("echo", ""));
     let mut meta = modern_meta(false);
     meta["io.modelcontextprotocol/protocolVersion"] = json!("2031-01-01");
@@ -128,13 +128,13 @@ fn a_version_that_is_not_spoken_is_answered_with_those_that_are() {
 }
 
 #[test]
-fn a_line_that_is_no_message_ends_nothing() {
+fn a_malformed_line_does_not_end_the_session() {
     for line in
         [&b"hello"[..], b"{", b"[]", b"{\"jsonrpc\":\"2.0\"}", b"\xff\xfe", b"", b"{\"jsonrpc\":\"1.0\",\"id\":1}"]
     {
         let mut server = Server::start(&plugin("echo", ""));
         server.send_raw(line);
-        // The server may answer with an error that has no id, or with nothing; it goes on.
+        // The server may answer with an error without an id or not at all; it continues to serve.
         server.send(
             &json!({"jsonrpc": "2.0", "id": 77, "method": "tools/list", "params": {"_meta": modern_meta(false)}}),
         );

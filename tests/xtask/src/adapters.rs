@@ -1,4 +1,4 @@
-//! The packages in `guest-sdk/clients`, with which other people's agents take part: compiled and tested here.
+//! The packages in `guest-sdk/clients`, which add reverse calls to third-party agents: compiled and tested here.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::command::{check, quiet, step};
 use crate::repo::Repo;
 use crate::stamp::unless_fresh;
 
-/// Compiles the TypeScript package, with its tests, below `target/node`, where its dependencies are found.
+/// Compiles the TypeScript package and its tests below `target/node`, where its dependencies are found.
 pub(crate) fn typescript(repo: &Repo) -> Result<()> {
     let (from, to) = (repo.adapters().join("typescript"), built(repo));
     let parts = ["src", "tests", "package.json", "tsconfig.json"].map(|part| from.join(part));
@@ -30,10 +30,10 @@ pub(crate) fn typescript(repo: &Repo) -> Result<()> {
     })
 }
 
-/// Runs the tests of both packages, against servers in memory.
+/// Runs the tests of both packages against in-memory servers.
 pub(crate) fn test(repo: &Repo) -> Result<()> {
     let mut pytest = Command::new(repo.python());
-    // -B: no bytecode beside the sources.
+    // -B writes no bytecode beside the sources.
     pytest.args(["-B", "-m", "pytest", "-q"]).current_dir(repo.adapters().join("python"));
     check(&mut pytest).context("the Python client adapter has failing tests")?;
     let mut node = Command::new("node");
@@ -45,7 +45,7 @@ fn built(repo: &Repo) -> PathBuf {
     repo.target.join("node/portcullis-client")
 }
 
-/// Compiled tests, by name: Node 20 knows no patterns.
+/// Lists the compiled tests by name, because Node 20 does not expand patterns.
 fn tests(repo: &Repo) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(built(repo).join("dist/tests"))? {

@@ -1,14 +1,15 @@
-//! `cargo xtask bench`: the host beside a native server, both in release builds.
+//! `cargo xtask bench`: the host compared with a native server, both in release builds.
 
 use std::process::Command;
 
 use anyhow::Result;
 
+use crate::checks::with_peers;
 use crate::command::{cargo, check, step};
 use crate::repo::Repo;
-use crate::setup;
+use crate::{setup, wasm};
 
-/// Builds and starts the benchmark; `args` go to it.
+/// Builds and starts the benchmark, and passes `args` to it.
 pub(crate) fn run(repo: &Repo, args: &[String]) -> Result<()> {
     setup::for_bench(repo)?;
     step("building the host and the benchmark in release", || {
@@ -18,5 +19,18 @@ pub(crate) fn run(repo: &Repo, args: &[String]) -> Result<()> {
     })?;
     let mut bench = Command::new(repo.binary("release", "bench"));
     bench.arg("--portcullis").arg(repo.binary("release", "portcullis"));
-    check(bench.arg("--plugins").arg(repo.plugins()).args(args).current_dir(&repo.root))
+    check(bench.arg("--plugins").arg(repo.plugins()).args(args).current_dir(&repo.root))?;
+    // With arguments, the caller wants only a part of the benchmark.
+    if args.is_empty() { allocations(repo) } else { Ok(()) }
+}
+
+/// Prints how often an echo call allocates, and where. A development build allocates as often as a release build.
+fn allocations(repo: &Repo) -> Result<()> {
+    wasm::some_guests(repo, &["echo"])?;
+    let mut build = cargo();
+    build.args(["build", "--quiet", "--workspace", "--bin", "portcullis"]);
+    step("building the host with a counting allocator", || check(build.current_dir(&repo.root)))?;
+    let mut test = cargo();
+    test.args(["test", "--quiet", "--workspace", "--test", "allocations", "--", "--nocapture"]);
+    check(with_peers(repo, &mut test).current_dir(&repo.root))
 }

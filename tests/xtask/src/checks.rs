@@ -1,4 +1,4 @@
-//! `cargo xtask test`: what continuous integration runs, in the order of what fails soonest.
+//! `cargo xtask test`: what continuous integration runs, with the checks that fail soonest first.
 
 use std::process::Command;
 use std::time::Instant;
@@ -9,7 +9,7 @@ use crate::command::{cargo, check};
 use crate::repo::Repo;
 use crate::{adapters, conformance, rmcp, setup};
 
-/// Format, lints, set-up, all tests.
+/// Runs format, lints, set-up and all tests.
 pub(crate) fn run(repo: &Repo) -> Result<()> {
     let start = Instant::now();
     let plugins = repo.root.join("plugins/Cargo.toml");
@@ -37,12 +37,13 @@ pub(crate) fn run(repo: &Repo) -> Result<()> {
     adapters::test(repo)?;
 
     heading("tests");
-    // All of it, so that both share what is compiled for them: alone the host would have fewer features of wasmtime's.
+    // The whole workspace at once, so that both share the compiled dependencies: alone, the host would enable fewer
+    // features of wasmtime.
     check(cargo().args(["build", "--workspace"]).current_dir(&repo.root))?;
     check(with_peers(repo, cargo().args(["test", "--workspace"])).current_dir(&repo.root))?;
 
     heading("tests of the plugins, native");
-    // The same target folder: what both workspaces depend on is compiled once.
+    // The same target folder, so that dependencies of both workspaces are compiled once.
     check(
         cargo()
             .args(["test", "--manifest-path"])
@@ -59,7 +60,7 @@ pub(crate) fn run(repo: &Repo) -> Result<()> {
     Ok(())
 }
 
-/// Tells a program of the suite where the host and the real clients are.
+/// Passes the paths of the host and the real clients to a program of the suite.
 pub(crate) fn with_peers<'a>(repo: &Repo, command: &'a mut Command) -> &'a mut Command {
     command
         .env("PORTCULLIS_BIN", repo.binary("debug", "portcullis"))

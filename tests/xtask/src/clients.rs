@@ -1,5 +1,5 @@
-//! `cargo xtask clients`: what every real client sees when one guest asks it, side by side, and when one plugin calls it
-//! back through every lane.
+//! `cargo xtask clients`: compares what every real client sees, side by side, when a guest asks it questions and when a
+//! plugin calls it back through every lane.
 
 use anyhow::{Context, Result};
 
@@ -7,13 +7,13 @@ use crate::command::{cargo, check, step};
 use crate::repo::Repo;
 use crate::{checks, setup};
 
-/// The guest that asks.
+/// The guest that asks the questions.
 const GUESTS: [&str; 1] = ["ask"];
 
-/// Sets up all clients and prints both tables; fails unless all are equal.
+/// Sets up all clients and prints both tables; fails unless all clients see the same.
 pub(crate) fn run(repo: &Repo) -> Result<()> {
     setup::for_clients(repo, &GUESTS)?;
-    // One after the other: together they would share their features, and all would be built anew.
+    // Built one after another: together they would unify their features, and everything would be rebuilt.
     for (what, package) in [("the host", "portcullis"), ("the comparison", "suite")] {
         step(&format!("building {what}"), || {
             check(cargo().args(["build", "--quiet", "--bins", "-p", package]).current_dir(&repo.root))

@@ -1,4 +1,4 @@
-//! Runs other programs and says what went wrong in terms of what to do next.
+//! Runs other programs and reports failures with what to do next.
 
 use std::env;
 use std::ffi::OsString;
@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-/// The cargo that runs us, so that a chosen tool chain stays chosen.
+/// The cargo that runs us, so that a chosen toolchain stays in use.
 pub(crate) fn cargo() -> Command {
     Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")))
 }
@@ -32,7 +32,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     String::from_utf8(out.stdout).with_context(|| format!("{} wrote something that is not text", program(command)))
 }
 
-/// Runs a noisy command in silence; its output is shown only when it fails.
+/// Runs a command without showing its output, unless it fails.
 pub(crate) fn quiet(command: &mut Command) -> Result<()> {
     let out = command.output().with_context(|| format!("cannot start {}", program(command)))?;
     if !out.status.success() {
@@ -42,7 +42,7 @@ pub(crate) fn quiet(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Announces a step that may take a while, does it, says how long it took.
+/// Announces a step that may take a while, runs it, and prints how long it took.
 pub(crate) fn step<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     eprint!("  {what} ... ");
     let start = Instant::now();
@@ -58,7 +58,7 @@ fn program(command: &Command) -> String {
     Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The command as it could be typed, for messages.
+/// The command as it would be typed, for messages.
 fn line(command: &Command) -> String {
     let args = command.get_args().map(|arg| arg.to_string_lossy().into_owned());
     [program(command)].into_iter().chain(args).collect::<Vec<_>>().join(" ")

@@ -1,5 +1,5 @@
-//! `cargo xtask demo`: the main job, first through a real MCP client, then from the command line without one, then a
-//! stranger's plugin and its next version; and `demo agent`, the agent's side of reverse calls.
+//! `cargo xtask demo`: a sandboxed tool through a real MCP client and then from the command line, followed by
+//! installing and updating a third-party plugin; `demo agent` shows the agent's side of reverse calls.
 
 mod agent;
 mod install;
@@ -20,21 +20,20 @@ use crate::setup;
 /// The guests of `tests/guests` that the demo shows being stopped.
 const GUESTS: [&str; 2] = ["spin", "eat-memory"];
 
-/// How much of the command line's output is shown: the idea, not every folder again.
+/// Lines of the command line's output that are shown: enough to understand it without listing every folder.
 const HEAD: usize = 6;
 
-/// What can be shown.
+/// The demos.
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum Demo {
-    /// A sandboxed tool over this repository's own tree, and a plugin that is installed.
+    /// A sandboxed tool that reads this repository's own files, then the installation of a plugin.
     Tools,
-    /// The end of that alone: a plugin is installed at a terminal, and its next version wants more.
+    /// Only the installation: a plugin is installed at a terminal, and its next version requests more access.
     Install,
-    /// `portcullis agent` at a terminal: a server's tool calls our calendar back, and an event makes us call.
+    /// `portcullis agent` at a terminal: a server's tool calls the local calendar, and an event triggers a tool call.
     Agent,
 }
 
-/// Shows one.
 pub(crate) fn run(repo: &Repo, demo: Demo) -> Result<()> {
     match demo {
         Demo::Tools => tools(repo),
@@ -43,7 +42,7 @@ pub(crate) fn run(repo: &Repo, demo: Demo) -> Result<()> {
     }
 }
 
-/// Sets up, builds, and runs both halves; fails when anything is not as the demo says.
+/// Sets up, builds, and runs both halves; fails when the output differs from what the demo expects.
 fn tools(repo: &Repo) -> Result<()> {
     setup::for_demo(repo, &GUESTS)?;
     step("building the host", || {
@@ -78,7 +77,7 @@ fn empty_notes(folder: &Path) -> Result<PathBuf> {
 fn with_client(repo: &Repo, server: &Server, notes: &Path) -> Result<()> {
     let mut client = Command::new(repo.python());
     client.arg("-B").arg(repo.clients().join("demo.py")).arg(&server.url).arg(notes);
-    // The script's text is UTF-8 even where the locale says nothing.
+    // Python writes UTF-8 even where the locale sets no encoding.
     check(client.env("PYTHONIOENCODING", "utf-8").current_dir(&repo.root))
 }
 

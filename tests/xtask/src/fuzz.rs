@@ -1,5 +1,5 @@
-//! `cargo xtask fuzz`: what strangers' bytes reach first, with mutated inputs for as long as one likes. The targets and the
-//! driver are the host's own (`host/src/fuzzing`), which every test run goes through for a moment with a fixed seed.
+//! `cargo xtask fuzz`: runs the fuzz targets for code that parses untrusted bytes, for a chosen time. The targets and
+//! the driver are in the host (`host/src/fuzzing`); every test run also executes them briefly with a fixed seed.
 
 use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -11,24 +11,24 @@ use anyhow::{Result, bail};
 use crate::command;
 use crate::repo::Repo;
 
-/// The test that runs one target for so many seconds.
+/// The test that fuzzes one target for a given number of seconds.
 const TEST: &str = "fuzzing::driver::fuzz_one_target";
 
-/// What to fuzz, and for how long.
+/// Which target to fuzz, and for how long.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// A target; none: one after the other.
+    /// The target to fuzz; without it, all targets run in turn.
     target: Option<String>,
-    /// How long for each.
+    /// Seconds to spend on each target.
     #[arg(long, default_value_t = 20)]
     seconds: u32,
-    /// Where mutations begin; none: somewhere else each time.
+    /// Seed for the mutations; random by default.
     #[arg(long)]
     seed: Option<u64>,
 }
 
-/// Builds the targets and runs them. Inputs with which something new became are kept below `target/fuzz`, and the next
-/// run goes on from there; one that fails is printed.
+/// Builds the targets and runs them. Inputs that reached new behaviour are kept below `target/fuzz`, and the next run
+/// starts from them; an input that fails is printed.
 pub(crate) fn run(repo: &Repo, options: &Options) -> Result<()> {
     let (corpus, out) = (repo.root.join("tests/fuzz/corpus"), repo.target.join("fuzz"));
     let names = targets(&corpus)?;
@@ -51,14 +51,14 @@ pub(crate) fn run(repo: &Repo, options: &Options) -> Result<()> {
             print!("{said}");
             bail!("{name} fails, with --seed {seed}");
         }
-        // Beside it, the test programs tell how many tests they have left out.
+        // The test programs also report how many tests they filtered out.
         let own = format!("{name}: ");
         said.lines().filter(|line| line.starts_with(&own)).for_each(|line| println!("{line}"));
     }
     Ok(())
 }
 
-/// Those that have a corpus.
+/// The targets that have a corpus.
 fn targets(corpus: &Path) -> Result<Vec<String>> {
     let mut folders: Vec<PathBuf> = fs::read_dir(corpus)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
     folders.sort();

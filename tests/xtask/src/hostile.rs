@@ -1,4 +1,4 @@
-//! `cargo xtask hostile`: runs every figure about attacks, one test after the other, and prints them in one table.
+//! `cargo xtask hostile`: runs all tests about attacks, one after another, and prints their figures in one table.
 
 mod figures;
 mod mutant;
@@ -14,16 +14,16 @@ use crate::setup;
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Only these figures, with commas between.
+    /// Only these figures, separated by commas.
     #[arg(long, conflicts_with = "mutants", value_delimiter = ',', value_name = "FIGURE")]
     only: Vec<String>,
-    /// Takes away one security check after the other, in a copy of the host, and shows that a test notices each: all, or
-    /// those named.
+    /// Removes security checks one at a time, in a copy of the host, and verifies that a test fails for each: all
+    /// checks, or only those named.
     #[arg(long, num_args = 0.., value_name = "NAME")]
     mutants: Option<Vec<String>>,
 }
 
-/// Sets up, runs, prints; fails when a figure is not what it must be.
+/// Sets up, runs, prints; fails when a figure is out of its bound.
 pub(crate) fn run(repo: &Repo, options: &Options) -> Result<()> {
     setup::for_hostile(repo)?;
     if let Some(names) = &options.mutants {

@@ -1,5 +1,5 @@
-//! `cargo xtask`: everything this repository can do with itself. Each command does its own set-up, which costs nothing
-//! when nothing changed.
+//! `cargo xtask`: set-up, demos, tests and measurements of this repository. Each command does its own set-up, which
+//! costs nothing when nothing changed.
 #![allow(clippy::print_stdout, reason = "a tool for people at a terminal; no MCP wire here")]
 
 mod adapters;
@@ -37,27 +37,27 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Gets the tool chains and builds every plugin and test guest.
+    /// Installs the toolchains and builds every plugin and test guest.
     Setup,
-    /// Shows the main job with a real MCP client over this repository's own tree, or the agent's side.
+    /// Runs a demo: sandboxed tools with a real MCP client, installing a plugin, or the agent's side.
     Demo {
-        /// What to show.
+        /// The demo to run.
         #[arg(value_enum, default_value = "tools")]
         what: demo::Demo,
     },
     /// Checks format and lints, then runs all tests.
     Test,
-    /// Attacks the host in every way we know, and prints what came of it in one table.
+    /// Runs all attack tests and prints their results in one table.
     Hostile(hostile::Options),
-    /// Lets one guest ask every real client, and shows that all see the same.
+    /// Compares what every real client sees when the same guest asks it questions.
     Clients,
-    /// Runs the official MCP conformance suite, with fixtures that are components.
+    /// Runs the official MCP conformance suite against test components.
     Conformance(conformance::Options),
-    /// Fuzzes what strangers' bytes reach first.
+    /// Fuzzes the code that parses untrusted bytes.
     Fuzz(fuzz::Options),
-    /// Measures the host beside a native server, in release builds.
+    /// Benchmarks the host against a native server, in release builds.
     Bench {
-        /// Passed on to the benchmark.
+        /// Arguments for the benchmark.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },

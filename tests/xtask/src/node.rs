@@ -16,7 +16,7 @@ pub(crate) fn packages(repo: &Repo) -> Result<()> {
     install(&repo.clients(), &repo.target.join("node"), "installing the Node packages")
 }
 
-/// Installs what `package.json` and its lock file in `from` name below `to`.
+/// Installs below `to` the packages that `package.json` and its lock file in `from` name.
 pub(crate) fn install(from: &Path, to: &Path, what: &str) -> Result<()> {
     let inputs = ["package.json", "package-lock.json"].map(|name| from.join(name));
     unless_fresh(&to.join("stamp"), &inputs, &to.join("node_modules"), || {
@@ -26,7 +26,7 @@ pub(crate) fn install(from: &Path, to: &Path, what: &str) -> Result<()> {
                 copy_if_changed(input, &to.join(input.file_name().context("a lock file has a name")?))?;
             }
             let mut npm = Command::new("npm");
-            // The lock file has versions and digests but no addresses, so any registry or mirror serves. Not `npm ci`:
+            // The lock file has versions and digests but no addresses, so any registry or mirror works. Not `npm ci`:
             // it insists on entries for all of componentize-qjs's optional builds, published or not.
             npm.args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
             quiet(npm.current_dir(to)).context("npm could not install; it needs a package registry within reach")
@@ -60,19 +60,19 @@ pub(crate) fn plugin(repo: &Repo) -> Result<()> {
     })
 }
 
-/// A name as long as `wasi:`, and a version that the runtime inside does not use.
+/// A namespace as long as `wasi:`, and a version that the embedded runtime does not use.
 const STRANGE: &str = "wasx:";
 const OLDER: &str = "0.2.8";
 
-/// componentize-qjs runs what it builds once, with WASI's own streams and with traps for what it does not know, `wasi:http`
-/// among them: then a stream of the one is none of the other, and it gives up. Under a name that it does not know at all,
-/// everything is a trap, and fits together. The version is another than that of its own imports, since a component imports
-/// each name once.
+/// componentize-qjs runs the component once while it builds it. It provides WASI's own streams and replaces interfaces
+/// that it does not know, such as `wasi:http`, by traps; the two then disagree about the type of a stream, and the
+/// build fails. With a namespace that it does not know, every interface is a trap, and the types agree. The version
+/// differs from that of the runtime's own imports, since a component imports each name once.
 fn strange(text: String) -> String {
     text.replace("wasi:", STRANGE).replace("0.2.12", OLDER)
 }
 
-/// Gives the names back, in place.
+/// Restores the original names, in place.
 fn familiar(component: &Path) -> Result<()> {
     let mut bytes = fs::read(component)?;
     let (strange, wasi) = (STRANGE.as_bytes(), b"wasi:");

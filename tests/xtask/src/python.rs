@@ -18,7 +18,7 @@ pub(crate) fn packages(repo: &Repo) -> Result<()> {
     unless_fresh(&venv.join("stamp"), std::slice::from_ref(&requirements), &repo.python(), || {
         let system = interpreter()?;
         step("making the Python environment", || {
-            // --clear: packages that are no longer wanted must not linger.
+            // --clear removes packages that are no longer required.
             quiet(Command::new(system).args(["-m", "venv", "--clear"]).arg(&venv))
                 .context("cannot make a virtual environment. On Debian and Ubuntu: `apt-get install python3-venv`")
         })?;
@@ -41,7 +41,7 @@ pub(crate) fn plugin(repo: &Repo) -> Result<()> {
     let work = repo.target.join("hello-python");
     unless_fresh(&work.join("stamp"), &inputs, &component, || {
         step("building plugins/hello-python", || {
-            // From a copy: Python leaves its bytecode beside the source it loads.
+            // From a copy: Python writes its bytecode beside the source that it loads.
             copy_if_changed(&source, &work.join("hello.py"))?;
             let (bound, built) = (work.join("wit"), work.join("hello-python.wasm"));
             wit::gather(repo, &world, &wasi, &bound, |text| text)?;
@@ -54,7 +54,7 @@ pub(crate) fn plugin(repo: &Repo) -> Result<()> {
     })
 }
 
-/// The newest Python the system offers that the client's packages accept.
+/// The newest installed Python that the client's packages support.
 fn interpreter() -> Result<&'static Path> {
     for name in ["python3", "python3.13", "python3.12", "python3.11"] {
         let version = output(Command::new(name).args(["-c", "import sys; print(sys.version_info >= (3, 11))"]));

@@ -1,4 +1,4 @@
-//! Where things are in this repository.
+//! Paths in this repository.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -6,22 +6,22 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-/// Binaries are named by the platform's habit.
+/// Executables have a suffix on some platforms.
 const EXE: &str = env::consts::EXE_SUFFIX;
 
 /// The repository's folders. Everything built goes below `target`.
 pub(crate) struct Repo {
     /// The folder of the workspace's `Cargo.toml`.
     pub(crate) root: PathBuf,
-    /// Plugins, guests, tool chains: always `target`, because configuration files name it.
+    /// Plugins, guests and toolchains: always `target`, because configuration files name it.
     pub(crate) target: PathBuf,
-    /// Where cargo puts the workspace's own binaries; `CARGO_TARGET_DIR` moves it.
+    /// The target folder of the workspace's own binaries; `CARGO_TARGET_DIR` moves it.
     cargo_target: PathBuf,
 }
 
 impl Repo {
     pub(crate) fn locate() -> Result<Self> {
-        // At run time, so that a moved checkout with an old binary still finds itself; cargo sets it for `cargo xtask`.
+        // Read at run time, so that an old binary works in a moved checkout; cargo sets it for `cargo xtask`.
         let here = env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
         let root = here.ancestors().nth(2).context("xtask lives two folders below the root")?.to_path_buf();
         let target = root.join("target");
@@ -29,7 +29,7 @@ impl Repo {
         Ok(Self { root, target, cargo_target })
     }
 
-    /// The WIT that plugins in other languages are bound to.
+    /// The WIT from which plugins in other languages get their bindings.
     pub(crate) fn wit(&self) -> PathBuf {
         self.root.join("wit/v0.1")
     }
@@ -39,7 +39,7 @@ impl Repo {
         self.root.join("tests/clients")
     }
 
-    /// The packages for other people's clients.
+    /// The packages that add reverse calls to third-party clients.
     pub(crate) fn adapters(&self) -> PathBuf {
         self.root.join("guest-sdk/clients")
     }
@@ -49,21 +49,20 @@ impl Repo {
         self.cargo_target.join(profile).join(format!("{name}{EXE}"))
     }
 
-    /// The host's development build. Its compiled code is kept here instead of in the user's cache.
+    /// The host's development build. Its compiled code is cached here instead of in the user's cache.
     pub(crate) fn portcullis(&self) -> Command {
         let mut portcullis = Command::new(self.binary("debug", "portcullis"));
-        // The suite's cache too: what one of them compiled the other has.
+        // The suite uses the same cache, so each finds what the other compiled.
         portcullis.env("PORTCULLIS_CACHE", self.target.join("test-cache")).current_dir(&self.root);
         portcullis.env("PORTCULLIS_STATE", self.target.join("test-state"));
         portcullis
     }
 
-    /// The built plugins.
     pub(crate) fn plugins(&self) -> PathBuf {
         self.target.join("plugins")
     }
 
-    /// Where cargo builds the workspace, for a second workspace that wants to share its dependencies.
+    /// The target folder of the workspace, for a second workspace that shares its dependencies.
     pub(crate) fn cargo_target(&self) -> &Path {
         &self.cargo_target
     }
@@ -78,7 +77,7 @@ impl Repo {
         self.target.join("node/node_modules")
     }
 
-    /// A path as a person at the root would type it.
+    /// A path relative to the root, for messages.
     pub(crate) fn show(&self, path: &Path) -> String {
         path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
     }

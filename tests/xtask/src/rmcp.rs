@@ -1,5 +1,5 @@
-//! The program around the rmcp client: a workspace of its own, because the client's features would otherwise be built
-//! into the host as well.
+//! The program around the rmcp client. It is a workspace of its own, because the client's features would otherwise be
+//! built into the host as well.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use anyhow::Result;
 use crate::command::{cargo, check, step};
 use crate::repo::Repo;
 
-/// Builds it into the workspace's own target folder: what both workspaces depend on is compiled once.
+/// Builds it into the main workspace's target folder, so that shared dependencies are compiled once.
 pub(crate) fn client(repo: &Repo) -> Result<()> {
     step("building tests/clients/rmcp", || {
         let mut build = cargo();
@@ -17,12 +17,10 @@ pub(crate) fn client(repo: &Repo) -> Result<()> {
     })
 }
 
-/// Where its workspace is.
 pub(crate) fn manifest(repo: &Repo) -> PathBuf {
     repo.clients().join("rmcp/Cargo.toml")
 }
 
-/// The program.
 pub(crate) fn program(repo: &Repo) -> PathBuf {
     repo.binary("debug", "asking-rmcp")
 }

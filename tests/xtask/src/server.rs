@@ -1,4 +1,4 @@
-//! Starts `portcullis serve`, or what stands before it, and stops it again, whatever happens in between.
+//! Starts `portcullis serve`, or a program in front of it, and always stops it again.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -10,15 +10,14 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-/// Compiling plugins for the first time takes a while on a small machine.
+/// The first compilation of the plugins takes a while on a small machine.
 const START: Duration = Duration::from_secs(120);
 
-/// A running server; dropped, it is stopped.
+/// A running server; it is stopped when dropped.
 pub(crate) struct Server {
     child: Child,
-    /// Its MCP endpoint.
     pub(crate) url: String,
-    /// Where its stderr goes.
+    /// The file that receives its stderr.
     pub(crate) log: PathBuf,
 }
 
@@ -28,7 +27,7 @@ impl Server {
         Self::wait_for(portcullis.args(["serve", "--http", "127.0.0.1:0", "--config"]).arg(config), log)
     }
 
-    /// Starts a command that says on stderr where it listens, and waits until it does.
+    /// Starts a command that prints its listening address on stderr, and waits until it does.
     pub(crate) fn wait_for(command: &mut Command, log: &Path) -> Result<Self> {
         let mut file = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
         let mut child = command
@@ -39,7 +38,7 @@ impl Server {
             .context("cannot start the server")?;
         let stderr = child.stderr.take().context("stderr is piped")?;
         let (found, url) = mpsc::channel();
-        // Reads for as long as the server lives: a full pipe would stop it.
+        // Reads for as long as the server lives: a full pipe would block it.
         thread::spawn(move || {
             for line in BufReader::new(stderr).lines().map_while(Result::ok) {
                 if let Some(url) = listening_on(&line) {
@@ -52,7 +51,7 @@ impl Server {
             }
         });
         let mut server = Self { child, url: String::new(), log: log.to_path_buf() };
-        // Fails at once when the server ends, because the thread then drops the sender.
+        // Fails at once when the server exits, because the thread then drops the sender.
         match url.recv_timeout(START) {
             Ok(url) => server.url = url,
             Err(_) => bail!("the server did not start; its last words:\n{}", server.last_words()),
@@ -60,7 +59,7 @@ impl Server {
         Ok(server)
     }
 
-    /// The end of its log, for when something went wrong.
+    /// The end of its log, for error messages.
     pub(crate) fn last_words(&self) -> String {
         let text = std::fs::read_to_string(&self.log).unwrap_or_default();
         let lines: Vec<_> = text.lines().collect();
@@ -70,7 +69,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended by itself; there is nobody left to tell.
+        // It may have exited already; nobody needs the error.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

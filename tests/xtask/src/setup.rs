@@ -1,11 +1,11 @@
-//! What each command needs before it can start.
+//! What each command must build or install before it can start.
 
 use anyhow::Result;
 
 use crate::repo::Repo;
 use crate::{adapters, node, python, rmcp, wasm};
 
-/// Tool chains, all plugins in all languages, all test guests.
+/// Builds the toolchains, all plugins in all languages, and all test guests.
 pub(crate) fn everything(repo: &Repo) -> Result<()> {
     rust_plugins(repo)?;
     wasm::guests(repo)?;
@@ -17,7 +17,7 @@ pub(crate) fn everything(repo: &Repo) -> Result<()> {
     node::plugin(repo)
 }
 
-/// A demo's parts: the Rust plugins, guests that misbehave, the Python client.
+/// Builds what a demo needs: the Rust plugins, misbehaving guests, the Python client.
 pub(crate) fn for_demo(repo: &Repo, guests: &[&str]) -> Result<()> {
     rust_plugins(repo)?;
     if !guests.is_empty() {
@@ -26,7 +26,8 @@ pub(crate) fn for_demo(repo: &Repo, guests: &[&str]) -> Result<()> {
     python::packages(repo)
 }
 
-/// What the transcripts of real clients need: the clients, the guest that asks them and the plugins that call them back.
+/// Builds what the transcripts of real clients need: the clients, the guest that asks them and the plugins that call
+/// them back.
 pub(crate) fn for_clients(repo: &Repo, guests: &[&str]) -> Result<()> {
     rust_plugins(repo)?;
     wasm::some_guests(repo, guests)?;
@@ -36,13 +37,13 @@ pub(crate) fn for_clients(repo: &Repo, guests: &[&str]) -> Result<()> {
     rmcp::client(repo)
 }
 
-/// What attacks need: all guests.
+/// Builds what the attack tests need: all guests.
 pub(crate) fn for_hostile(repo: &Repo) -> Result<()> {
     wasm::add_target(repo)?;
     wasm::guests(repo)
 }
 
-/// The benchmark's parts: the Rust plugins and one to be measured.
+/// Builds what the benchmark needs: the Rust plugins and the plugin that is measured.
 pub(crate) fn for_bench(repo: &Repo) -> Result<()> {
     rust_plugins(repo)?;
     wasm::bench_guest(repo)

@@ -1,4 +1,4 @@
-//! Decides whether something built from files is still up to date, by the content of the files.
+//! Decides by file content whether a build product is still up to date.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fs;
@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// Does `work` unless `stamp` says that it was done for exactly these inputs (files, or folders of files) and `product`
-/// still exists. The stamp is written last, so interrupted work is done again.
+/// Runs `work` unless `stamp` says that it was done for exactly these inputs (files, or folders of files) and `product`
+/// still exists. The stamp is written last, so interrupted work is repeated.
 pub(crate) fn unless_fresh(
     stamp: &Path,
     inputs: &[PathBuf],
@@ -25,7 +25,8 @@ pub(crate) fn unless_fresh(
     fs::write(stamp, now).with_context(|| format!("cannot write {}", stamp.display()))
 }
 
-/// Copies a file when its bytes differ, so that an unchanged copy keeps its time and whoever watches it rests.
+/// Copies a file when its bytes differ, so that an unchanged copy keeps its modification time and does not wake file
+/// watchers.
 pub(crate) fn copy_if_changed(from: &Path, to: &Path) -> Result<bool> {
     let bytes = fs::read(from).with_context(|| format!("cannot read {}", from.display()))?;
     if fs::read(to).is_ok_and(|old| old == bytes) {
@@ -34,14 +35,14 @@ pub(crate) fn copy_if_changed(from: &Path, to: &Path) -> Result<bool> {
     if let Some(folder) = to.parent() {
         fs::create_dir_all(folder)?;
     }
-    // Renamed into place: a server that reads the file meanwhile sees the old bytes or the new ones.
+    // Renamed into place: a server that reads the file meanwhile sees either the old bytes or the new ones.
     let partial = to.with_extension("partial");
     fs::write(&partial, bytes).with_context(|| format!("cannot write {}", partial.display()))?;
     fs::rename(&partial, to)?;
     Ok(true)
 }
 
-/// A hash is enough: a stamp guards against forgetting, not against an attacker.
+/// A plain hash is enough: a stamp detects changes, not attacks.
 fn fingerprint(inputs: &[PathBuf]) -> Result<String> {
     let mut hasher = DefaultHasher::new();
     for input in inputs {

@@ -1,4 +1,4 @@
-//! Rust plugins and test guests: two workspaces of their own, built for `wasm32-wasip2`.
+//! Rust plugins and test guests: two separate workspaces, built for `wasm32-wasip2`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::stamp::copy_if_changed;
 
 const TARGET: &str = "wasm32-wasip2";
 
-/// Adds the compilation target unless the compiler in use already has it.
+/// Adds the compilation target unless the active compiler already has it.
 pub(crate) fn add_target(repo: &Repo) -> Result<()> {
     let sysroot = output(Command::new("rustc").args(["--print", "sysroot"]).current_dir(&repo.root))?;
     if Path::new(sysroot.trim()).join("lib/rustlib").join(TARGET).join("lib").is_dir() {
@@ -42,13 +42,13 @@ pub(crate) fn some_guests(repo: &Repo, names: &[&str]) -> Result<()> {
     copy(build(repo, "tests/guests", &wanted)?, &repo.target.join("guests"))
 }
 
-/// Builds what the conformance suite asks for into `target/conformance/<name>.wasm`.
+/// Builds the conformance suite's fixtures into `target/conformance/<name>.wasm`.
 pub(crate) fn conformance(repo: &Repo) -> Result<()> {
     let components = build(repo, "tests/conformance", &["--workspace", "--lib", "--examples"])?;
     copy(components, &repo.target.join("conformance"))
 }
 
-/// Builds the plugin that the benchmark measures, under the short name it goes by there.
+/// Builds the plugin that the benchmark measures, under the short name that the benchmark uses.
 pub(crate) fn bench_guest(repo: &Repo) -> Result<()> {
     for component in build(repo, "tests/bench/guest", &[])? {
         copy_if_changed(&component, &repo.plugins().join("bench.wasm"))?;
@@ -56,7 +56,7 @@ pub(crate) fn bench_guest(repo: &Repo) -> Result<()> {
     Ok(())
 }
 
-/// Copies components, named with dashes.
+/// Copies components, with dashes in their names.
 fn copy(components: Vec<PathBuf>, to: &Path) -> Result<()> {
     for component in components {
         let stem = component.file_stem().context("a component's file has a name")?.to_string_lossy();
@@ -65,7 +65,7 @@ fn copy(components: Vec<PathBuf>, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Builds one workspace and says which components it has.
+/// Builds one workspace and returns its components.
 fn build(repo: &Repo, workspace: &str, which: &[&str]) -> Result<Vec<PathBuf>> {
     let folder = repo.root.join(workspace);
     step(&format!("building {workspace} for {TARGET}"), || {
@@ -75,7 +75,7 @@ fn build(repo: &Repo, workspace: &str, which: &[&str]) -> Result<Vec<PathBuf>> {
         if folder.join("Cargo.lock").exists() {
             command.arg("--locked");
         }
-        // Inside the folder: cargo reads `.cargo/config.toml` from where it runs, not from the manifest.
+        // Runs inside the folder: cargo reads `.cargo/config.toml` from its working directory, not from the manifest's.
         let messages = output(command.current_dir(&folder))?;
         let components = components(&messages, &folder);
         if components.is_empty() {
@@ -85,7 +85,7 @@ fn build(repo: &Repo, workspace: &str, which: &[&str]) -> Result<Vec<PathBuf>> {
     })
 }
 
-/// The components among cargo's messages that come from packages in `folder`; up-to-date ones are reported too.
+/// The components in cargo's messages that come from packages in `folder`; cargo reports up-to-date ones too.
 fn components(messages: &str, folder: &Path) -> Vec<PathBuf> {
     let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
     messages

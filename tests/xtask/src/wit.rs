@@ -1,4 +1,4 @@
-//! What guests in other languages are bound to: a world of theirs, our WIT, and WASI's as the host has it.
+//! The WIT for guests in other languages: the guest's world, our WIT, and WASI's in the version that the host has.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::command::{cargo, output};
 use crate::repo::Repo;
 use crate::stamp::copy_if_changed;
 
-/// WASI's own WIT: it comes with the crate that gives guests `wasi:http`, so both are of one version.
+/// WASI's own WIT: it comes with the crate that gives guests `wasi:http`, so the versions match.
 pub(crate) fn wasi(repo: &Repo) -> Result<PathBuf> {
     let mut metadata = cargo();
     metadata.args(["metadata", "--format-version", "1", "--locked", "--quiet"]).current_dir(&repo.root);
@@ -20,7 +20,7 @@ pub(crate) fn wasi(repo: &Repo) -> Result<PathBuf> {
     Ok(Path::new(manifest).with_file_name("wit").join("deps"))
 }
 
-/// Puts a world and all that it names into a folder, which only it is in.
+/// Writes a world and all packages that it names into a folder, which contains nothing else.
 pub(crate) fn gather(
     repo: &Repo,
     world: &Path,
@@ -37,14 +37,14 @@ pub(crate) fn gather(
     write(world, &to.join("world.wit"), &change)
 }
 
-/// Adds the manifest that says what a component requests: the custom section `portcullis:manifest`.
+/// Adds the manifest with a component's requests: the custom section `portcullis:manifest`.
 pub(crate) fn with_manifest(component: &Path, manifest: &Path, to: &Path) -> Result<()> {
     const NAME: &str = "portcullis:manifest";
     let text = fs::read(manifest).with_context(|| format!("cannot read {}", manifest.display()))?;
     let content = [&[u8::try_from(NAME.len())?], NAME.as_bytes(), &text].concat();
     let mut bytes = fs::read(component)?;
     bytes.push(0);
-    // The length, seven bits at a time.
+    // The length as LEB128, seven bits at a time.
     let mut length = content.len();
     while length >= 0x80 {
         bytes.push((length & 0x7f) as u8 | 0x80);

@@ -30,7 +30,7 @@ pub(crate) struct Options {
     pub(crate) complete: Option<Box<Expr>>,
 }
 
-/// What stands in for an argument that the caller left out.
+/// The value of an argument that the caller left out.
 pub(crate) enum Fallback {
     /// `#[arg(default)]`
     OfType,
@@ -52,7 +52,7 @@ pub(crate) struct Parameters {
 }
 
 impl Parameters {
-    /// Reads the parameters and removes from the function what the compiler would not accept there.
+    /// Reads the parameters, and removes from the function the attributes that the compiler would not accept there.
     pub(crate) fn take<'a>(kind: &Kind, inputs: impl Iterator<Item = &'a mut FnArg>) -> syn::Result<Self> {
         let mut parameters = Self { wants_context: false, args: Vec::new() };
         for (position, input) in inputs.enumerate() {

@@ -72,7 +72,7 @@ fn option(variant: &Variant, style: Style) -> syn::Result<(String, Option<LitStr
     Ok((value, title))
 }
 
-/// Makes a name of a variant's.
+/// Converts a variant's name to its name on the wire.
 type Style = fn(&str) -> String;
 
 fn style(attributes: &[Attribute]) -> syn::Result<Style> {
@@ -106,7 +106,7 @@ fn camel(name: &str) -> String {
     chars.next().into_iter().flat_map(char::to_lowercase).chain(chars).collect()
 }
 
-/// Small letters, with something between what were words.
+/// Lower case, with a separator between the words.
 fn words(name: &str, between: char) -> String {
     let mut words = String::new();
     for (index, c) in name.char_indices() {

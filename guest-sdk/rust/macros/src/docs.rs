@@ -22,7 +22,7 @@ fn line(attribute: &Attribute) -> Option<String> {
     meta.path.is_ident("doc").then(|| text.value())
 }
 
-/// Drops the column that `///` and ` * ` leave at the start of lines, and everything from the first heading on:
+/// Removes the indentation that `///` and ` * ` leave at the start of lines, and everything from the first heading on:
 /// sections such as `# Errors` are for readers of the code.
 fn clean(raw: &str) -> String {
     let lines = raw.lines().map(|line| {

@@ -9,7 +9,7 @@ use syn::{Data, DeriveInput, Expr, ExprLit, Field, Fields, Ident, Lit, LitStr, T
 
 use crate::docs;
 
-/// Reads a struct and generates its schema and how an answer is read.
+/// Reads a struct and generates its schema and the code that reads an answer.
 pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
     let name = &input.ident;
     let fields = fields(input)?;
@@ -39,7 +39,7 @@ pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
     })
 }
 
-/// One field, with what its attributes say.
+/// One field and its options.
 struct FormField {
     ident: Ident,
     ty: Type,
@@ -56,7 +56,7 @@ struct Options {
     rename: Option<LitStr>,
     format: Option<LitStr>,
     default: Option<Expr>,
-    /// Name of the builder's function and the bound.
+    /// The name of the builder's function, and the bound.
     bounds: Vec<(Ident, Expr)>,
 }
 
@@ -182,7 +182,7 @@ fn format(name: LitStr) -> syn::Result<LitStr> {
     }
 }
 
-/// `default` alone is the type's own; a string literal is made a `String`.
+/// `default` alone uses the type's own default; a string literal becomes a `String`.
 fn default(meta: &ParseNestedMeta) -> syn::Result<Expr> {
     if !meta.input.peek(Token![=]) {
         return Ok(syn::parse_quote_spanned!(meta.path.span()=> ::core::default::Default::default()));

@@ -1,4 +1,4 @@
-//! What all marked functions have in common: a tool's, a prompt's, a resource's.
+//! The common part of all marked functions: tools, prompts, resources.
 
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
@@ -8,7 +8,7 @@ use crate::args::Parameters;
 use crate::docs;
 use crate::kind::Kind;
 
-/// Everything the expansion needs to know of a function.
+/// What the expansion needs to know about a function.
 pub(crate) struct Function {
     pub(crate) ident: Ident,
     /// The name that clients see.
@@ -22,14 +22,14 @@ pub(crate) struct Function {
 
 /// What the function returns.
 pub(crate) struct Output {
-    /// The type of a success.
+    /// The type of the success value.
     pub(crate) ty: Type,
     /// Whether the function returns a `Result`.
     pub(crate) fallible: bool,
 }
 
 impl Function {
-    /// Reads a function whose attribute was taken, and leaves a plain one behind.
+    /// Reads a function whose marker attribute was removed, and leaves a plain function behind.
     pub(crate) fn take(
         kind: &Kind,
         function: &mut ItemFn,
@@ -87,7 +87,7 @@ fn output(declared: &ReturnType) -> Output {
             }),
             _ => None,
         };
-        // `fmt::Result` and its like succeed with nothing.
+        // `fmt::Result` and similar aliases have `()` as their success value.
         return Output { ty: success.unwrap_or_else(|| syn::parse_quote_spanned!(ty.span()=> ())), fallible: true };
     }
     Output { ty: (**ty).clone(), fallible: false }

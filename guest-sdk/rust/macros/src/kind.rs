@@ -2,14 +2,14 @@
 
 use syn::{Attribute, ItemFn};
 
-/// What a function is made into, and words for it.
+/// The kinds of marked functions, with the words for error messages.
 pub(crate) struct Kind {
     /// The attribute that marks the function.
     pub(crate) attribute: &'static str,
     pub(crate) noun: &'static str,
-    /// What a parameter's name becomes.
+    /// The role of a parameter.
     pub(crate) parameter: &'static str,
-    /// Why a doc comment is needed.
+    /// Why a doc comment is required.
     pub(crate) described: &'static str,
 }
 

@@ -24,17 +24,17 @@ use proc_macro::TokenStream;
 /// - its doc comment is the description (required), its name the tool's name;
 /// - its parameters become the input schema: `Option<T>` and `#[arg(default = ...)]` may be left out by the caller,
 ///   doc comments on parameters become property descriptions, unknown properties are refused;
-/// - `ctx: &Context` as first parameter receives what the call is told about itself;
+/// - `ctx: &Context` as first parameter receives the context of the call;
 /// - its result becomes content, and structured content with an output schema when the type is a JSON object;
 ///   an `Err` becomes a failed call.
 ///
-/// A plugin may offer more than tools, in the same manner:
-/// - `#[resource(uri = "weather://today")]`: the function returns what is read there;
-/// - `#[resource_template(uri_template = "weather://{city}/today")]`: likewise, the variables are its parameters, of any
-///   type that implements `FromStr`;
+/// A plugin may offer resources and prompts in the same way:
+/// - `#[resource(uri = "weather://today")]`: the function returns the resource's contents;
+/// - `#[resource_template(uri_template = "weather://{city}/today")]`: the same, with the variables as parameters, of
+///   any type that implements `FromStr`;
 /// - `#[prompt]`: the parameters are the arguments, `String` or `Option<String>`; the function returns the messages;
-/// - `#[arg(complete = ...)]` on a parameter of a prompt or template: a list of values to suggest, or a function that
-///   suggests some.
+/// - `#[arg(complete = ...)]` on a parameter of a prompt or template: a list of suggested values, or a function that
+///   returns them.
 ///
 /// Options of `#[plugin(...)]`: `name`, `version`, `description` (default: those of the Cargo package) and
 /// `requests(filesystem = "read" | "write", agent_tools = ["notes.add"], client(form, url, sample, roots), publish,
@@ -49,20 +49,20 @@ use proc_macro::TokenStream;
 ///
 /// Options of `#[prompt(...)]`: `name`, `title`, `description`; of its parameters `#[arg(title = "...")]`.
 ///
-/// The module gains a constant `PLUGIN`, which tests call natively.
+/// The module gains a constant `PLUGIN`, which tests can call natively.
 #[proc_macro_attribute]
 pub fn plugin(options: TokenStream, item: TokenStream) -> TokenStream {
     plugin::expand(options.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// Makes a form of a struct; see the trait `Form`.
+/// Derives a form from a struct; see the trait `Form`.
 #[proc_macro_derive(Form, attributes(form))]
 pub fn form(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);
     form::expand(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// Makes a choice in forms of an enum; see the trait `Choice`.
+/// Derives a choice for forms from an enum; see the trait `Choice`.
 #[proc_macro_derive(Choice, attributes(form))]
 pub fn choice(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);

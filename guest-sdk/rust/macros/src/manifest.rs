@@ -85,7 +85,7 @@ impl Options {
         }
     }
 
-    /// The manifest as JSON; what the author left out comes from Cargo.
+    /// The manifest as JSON; values that the author left out come from Cargo.
     pub(crate) fn manifest(&self) -> syn::Result<String> {
         let mut requests = Map::new();
         if let Some(access) = &self.filesystem {
@@ -131,7 +131,7 @@ fn access(access: LitStr) -> syn::Result<LitStr> {
     Err(syn::Error::new(access.span(), message))
 }
 
-/// `= ["...", ...]`, each checked.
+/// `= ["...", ...]`, with each item checked.
 fn list(meta: &ParseNestedMeta, check: fn(&LitStr) -> syn::Result<()>) -> syn::Result<Vec<LitStr>> {
     let list: ExprArray = meta.value()?.parse()?;
     let text = |element: &Expr| {
@@ -188,7 +188,7 @@ fn dotted(pattern: &LitStr, problem: &str) -> syn::Result<()> {
     }
 }
 
-/// Cargo sets its variables for the compiler, and therefore for this macro.
+/// Cargo sets these variables for the compiler, and therefore also for this macro.
 fn or_cargo(written: Option<&LitStr>, variable: &str, option: &str) -> syn::Result<String> {
     match written {
         Some(text) => Ok(text.value()),

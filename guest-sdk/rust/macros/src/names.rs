@@ -1,10 +1,10 @@
-//! What a tool, a prompt or a plugin may be called.
+//! Rules for the names of tools, prompts and plugins.
 
 use syn::LitStr;
 
 const LONGEST: usize = 64;
 
-/// Refuses names that an MCP client could not call.
+/// Rejects names that an MCP client could not call.
 pub(crate) fn check(name: &LitStr, what: &str) -> syn::Result<()> {
     let text = name.value();
     let problem = if text.is_empty() {

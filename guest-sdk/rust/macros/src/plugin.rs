@@ -1,4 +1,4 @@
-//! From the annotated module to its expansion.
+//! Expands the annotated module.
 
 use std::collections::HashSet;
 
@@ -13,14 +13,14 @@ use crate::prompt::Prompt;
 use crate::resource::Resource;
 use crate::tool::Tool;
 
-/// What the module's marked functions offer.
+/// The tools, resources and prompts of the module's marked functions.
 #[derive(Default)]
 pub(crate) struct Offer {
     pub(crate) tools: Vec<Tool>,
     pub(crate) resources: Vec<Resource>,
     pub(crate) templates: Vec<Resource>,
     pub(crate) prompts: Vec<Prompt>,
-    /// Kinds and names so far.
+    /// Kinds and names seen so far.
     seen: HashSet<(&'static str, String)>,
 }
 
@@ -72,7 +72,7 @@ impl Offer {
         errors.map_or(Ok(offer), Err)
     }
 
-    /// Adds what the function is marked as, if it is.
+    /// Adds the function to the list for its marker, if it has one.
     fn add(&mut self, function: &mut ItemFn) -> syn::Result<()> {
         if let Some(tool) = Tool::take(function)? {
             self.only_once("tool", "named", &tool.function.name, &tool.function)?;
@@ -90,7 +90,7 @@ impl Offer {
         Ok(())
     }
 
-    /// Two variants of one thing under opposite conditions are fine; the compiler sees only one.
+    /// A name may occur twice under opposite `cfg` conditions, because the compiler sees only one of them.
     fn only_once(&mut self, kind: &'static str, how: &str, name: &LitStr, function: &Function) -> syn::Result<()> {
         if !function.conditions.is_empty() || self.seen.insert((kind, name.value())) {
             return Ok(());
@@ -104,7 +104,7 @@ impl Offer {
         self.tools.is_empty() && self.resources.is_empty() && self.templates.is_empty() && self.prompts.is_empty()
     }
 
-    /// Whether anything suggests values for arguments.
+    /// Whether any argument has suggested values.
     pub(crate) fn completes(&self) -> bool {
         let prompts = self.prompts.iter().map(|prompt| &prompt.function);
         let templates = self.templates.iter().map(|template| &template.function);

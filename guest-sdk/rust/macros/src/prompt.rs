@@ -7,7 +7,7 @@ use crate::function::Function;
 use crate::kind::PROMPT;
 use crate::names;
 
-/// Everything the expansion needs to know of a prompt.
+/// What the expansion needs to know about a prompt.
 pub(crate) struct Prompt {
     pub(crate) function: Function,
     pub(crate) title: Option<LitStr>,
@@ -22,7 +22,7 @@ struct Options {
 }
 
 impl Prompt {
-    /// Takes the prompt out of `function` when it is one, and leaves a plain function behind.
+    /// Takes the prompt from `function` if it is one, and leaves a plain function behind.
     pub(crate) fn take(function: &mut ItemFn) -> syn::Result<Option<Self>> {
         let Some(attribute) = PROMPT.take(function) else { return Ok(None) };
         let mut options = Options::default();

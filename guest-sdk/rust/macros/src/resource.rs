@@ -8,10 +8,10 @@ use crate::function::Function;
 use crate::kind::{Kind, RESOURCE, TEMPLATE};
 use crate::uri::{self, Piece};
 
-/// Everything the expansion needs to know of a resource or a template.
+/// What the expansion needs to know about a resource or a template.
 pub(crate) struct Resource {
     pub(crate) function: Function,
-    /// The URI, or the template of one.
+    /// The URI or the URI template.
     pub(crate) uri: LitStr,
     /// The pieces of the template; empty for a resource.
     pub(crate) pieces: Vec<Piece>,
@@ -33,7 +33,7 @@ pub(crate) struct Options {
 }
 
 impl Resource {
-    /// Takes the resource out of `function` when it is one, and leaves a plain function behind.
+    /// Takes the resource from `function` if it is one, and leaves a plain function behind.
     pub(crate) fn take(function: &mut ItemFn) -> syn::Result<Option<Self>> {
         let Some(attribute) = RESOURCE.take(function) else { return Ok(None) };
         let (options, uri) = Options::parse(&RESOURCE, &attribute)?;
@@ -77,7 +77,7 @@ fn named(kind: &Kind, function: &mut ItemFn, options: &Options) -> syn::Result<F
 }
 
 impl Options {
-    /// The options, and the one that is always there.
+    /// The options, including the required one.
     fn parse(kind: &Kind, attribute: &Attribute) -> syn::Result<(Self, LitStr)> {
         let mut options = Self::default();
         if !matches!(attribute.meta, Meta::Path(_)) {
@@ -112,7 +112,7 @@ impl Options {
     }
 }
 
-/// The option that says where a resource is, and an example of it.
+/// The option that sets the URI, and an example of it.
 fn uri_option(kind: &Kind) -> (&'static str, &'static str) {
     if kind.attribute == TEMPLATE.attribute {
         ("uri_template", "\"weather://{city}/today\"")

@@ -7,14 +7,14 @@ use crate::kind::TOOL;
 use crate::names;
 use crate::tool_attr::Options;
 
-/// Everything the expansion needs to know of a tool.
+/// What the expansion needs to know about a tool.
 pub(crate) struct Tool {
     pub(crate) function: Function,
     pub(crate) options: Options,
 }
 
 impl Tool {
-    /// Takes the tool out of `function` when it is one, and leaves a plain function behind.
+    /// Takes the tool from `function` if it is one, and leaves a plain function behind.
     pub(crate) fn take(function: &mut ItemFn) -> syn::Result<Option<Self>> {
         let Some(attribute) = TOOL.take(function) else { return Ok(None) };
         let options = Options::parse(&attribute)?;

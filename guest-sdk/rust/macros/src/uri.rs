@@ -1,4 +1,4 @@
-//! URIs of resources and templates of them.
+//! URIs and URI templates of resources.
 
 use syn::LitStr;
 
@@ -8,7 +8,7 @@ pub(crate) enum Piece {
     Variable(String),
 }
 
-/// Refuses what is no URI.
+/// Rejects text that is not a URI.
 pub(crate) fn check(uri: &LitStr) -> syn::Result<()> {
     let text = uri.value();
     let scheme = text.split_once(':').map_or("", |(scheme, _)| scheme);
@@ -25,7 +25,7 @@ pub(crate) fn check(uri: &LitStr) -> syn::Result<()> {
     Err(syn::Error::new(uri.span(), format!("the URI \"{text}\" {problem}")))
 }
 
-/// Takes a template apart. Only simple expansion, `{name}`: the rest of RFC 6570 cannot be matched without doubt.
+/// Parses a template. Only simple expansion, `{name}`: the rest of RFC 6570 cannot be matched unambiguously.
 pub(crate) fn pieces(template: &LitStr) -> syn::Result<Vec<Piece>> {
     let text = template.value();
     let fail = |problem: &str| Err(syn::Error::new(template.span(), format!("the template \"{text}\" {problem}")));

@@ -1,10 +1,10 @@
-//! What a user may say.
+//! Answers from a user.
 
 use super::{Answer, Consent};
 use crate::ToolError;
 
 impl<T> Answer<T> {
-    /// What was filled in, if it was.
+    /// The form's values, if the user filled it in.
     pub fn accepted(self) -> Option<T> {
         match self {
             Self::Accepted(filled) => Some(filled),
@@ -12,7 +12,7 @@ impl<T> Answer<T> {
         }
     }
 
-    /// What was filled in, or the end of the tool by `?`.
+    /// The form's values; otherwise an error that ends the tool by `?`.
     ///
     /// # Errors
     /// [`ToolError::Failed`] when the user declined or closed the form.
@@ -26,7 +26,7 @@ impl<T> Answer<T> {
 }
 
 impl Consent {
-    /// Goes on after an agreement; anything else ends the tool by `?`.
+    /// Continues if the user accepted; otherwise returns an error that ends the tool by `?`.
     ///
     /// # Errors
     /// [`ToolError::Failed`] when the user did not agree.
@@ -39,24 +39,24 @@ impl Consent {
     }
 }
 
-/// Whether a user confirmed. Only an outright yes is one.
+/// Whether a user confirmed. Only an explicit yes counts.
 #[must_use = "the user may have said no"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Confirmation {
-    /// The user ticked yes and sent it.
+    /// The user ticked the box and sent the form.
     Yes,
-    /// The user said no, sent it unticked, or closed the question.
+    /// The user declined, sent the form unticked, or closed it.
     No,
 }
 
 impl Confirmation {
-    /// Whether it is a yes.
+    /// Whether the user confirmed.
     #[must_use]
     pub fn is_yes(self) -> bool {
         self == Self::Yes
     }
 
-    /// Goes on after a yes; a no ends the tool by `?`.
+    /// Continues after a yes; a no ends the tool by `?`.
     ///
     /// # Errors
     /// [`ToolError::Failed`] after a no.
@@ -72,7 +72,7 @@ fn declined() -> ToolError {
     ToolError::failed("the user declined")
 }
 
-/// Not [`ToolError::Cancelled`]: the question was closed, the call goes on.
+/// Not [`ToolError::Cancelled`]: the question was closed, but the call goes on.
 fn dismissed() -> ToolError {
     ToolError::failed("the user closed the question without an answer")
 }

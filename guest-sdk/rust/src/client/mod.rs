@@ -1,8 +1,8 @@
-//! Questions to the other side of the call: its user, its model, its workspace.
+//! Questions to the client of the call: its user, its model, its workspace.
 //!
 //! Needs a request in the manifest, such as `#[plugin(requests(client(form, sample)))]`, and a grant of the operator.
-//! Each function here makes a question; [`Question::ask`] puts it and waits for the answer, however long that takes:
-//! waiting costs no fuel, and the call's deadline stands still. [`ask_many`] puts several at once.
+//! Each function here makes a question; [`Question::ask`] sends it and waits for the answer. Waiting costs no fuel, and
+//! it pauses the call's deadline. [`ask_many`] asks several questions at once.
 //!
 //! ```no_run
 //! use portcullis_guest::{Choice, Form, ToolError, client};
@@ -35,8 +35,8 @@
 //! }
 //! ```
 //!
-//! A tool that cannot go on without a client that answers ends by `?`: [`ClientError::Unsupported`] becomes
-//! [`ToolError::Unsupported`](crate::ToolError::Unsupported), and nothing after it is done.
+//! If the client cannot answer, `?` ends the tool: [`ClientError::Unsupported`] becomes
+//! [`ToolError::Unsupported`](crate::ToolError::Unsupported), and the code after it does not run.
 
 mod answer;
 mod question;
@@ -57,18 +57,18 @@ pub use answer::Confirmation;
 pub use question::{IntoQuestion, Question, Questions, ask_many};
 pub use sample::Sample;
 
-/// What the client of this call can answer now. Asking for anything else gives [`ClientError::Unsupported`].
+/// The kinds of questions that the client of this call can answer. Any other gives [`ClientError::Unsupported`].
 pub fn supported() -> Abilities {
     imports::supported()
 }
 
-/// A form for the user, made of a type that derives [`Form`].
+/// A form for the user, from a type that derives [`Form`].
 pub fn form<F: Form>(message: impl Into<String>) -> Question<Answer<F>> {
     question::form(message.into(), F::schema(), F::read)
 }
 
-/// The same with values that are known only now, such as a model's guess: `start` is an object of some fields' values, which
-/// the form starts with. What is no field, or does not fit its type, is left out.
+/// As [`form()`], with initial values that are known only at run time, such as a model's guess: `start` is an object
+/// with values of some fields. Unknown fields and values of the wrong type are ignored.
 ///
 /// ```no_run
 /// # use portcullis_guest::{Form, ToolError, client};
@@ -87,14 +87,14 @@ pub fn prefilled_form<F: Form>(message: impl Into<String>, start: &Value) -> Que
     question::form(message.into(), F::fields().start_with(start).into_text(), F::read)
 }
 
-/// A form for the user, made of a JSON Schema: an object whose properties are plain or enumerated strings, numbers,
+/// A form for the user, from a JSON Schema: an object whose properties are plain or enumerated strings, numbers,
 /// booleans, or lists of enumerated strings. `schema` is JSON text or a [`Value`].
 pub fn raw_form(message: impl Into<String>, schema: impl Display) -> Question<Answer<Value>> {
     question::form(message.into(), schema.to_string(), |answer| serde_json::from_str(answer))
 }
 
-/// Asks the user for a yes. Whatever else happens is a no or an error, so what follows `?` and a look at the answer is
-/// never done unconfirmed.
+/// Asks the user to confirm. Any other outcome is a no or an error, so code that runs after `ask()?.or_stop()?` is
+/// always confirmed.
 ///
 /// ```no_run
 /// # use portcullis_guest::{ToolError, client};
@@ -107,18 +107,18 @@ pub fn confirm(message: impl Into<String>) -> Question<Confirmation> {
 }
 
 /// Asks the user to open a page, outside the client and its model. `address` starts with `https:`, and its host must be
-/// granted. The answer says whether the user agreed to open it, not what happened there.
+/// granted. The answer says whether the user agreed to open it, not what happened on the page.
 pub fn open_url(message: impl Into<String>, address: impl Into<String>) -> Question<Consent> {
     question::url(message.into(), wit::UrlTarget::Address(address.into()))
 }
 
-/// Asks the user to connect an account: `connection` is one that the operator has set up. Accepted means connected, so
+/// Asks the user to connect an account: `connection` is one that the operator has set up. If the user accepts,
 /// [`connections`](crate::connections) can use it.
 pub fn connect(message: impl Into<String>, connection: impl Into<String>) -> Question<Consent> {
     question::url(message.into(), wit::UrlTarget::Connect(connection.into()))
 }
 
-/// Asks the client's model to go on from this message of the user's.
+/// Asks the client's model to continue from this user message.
 pub fn sample(message: impl Into<SampleContent>) -> Sample {
     Sample::new().user(message)
 }

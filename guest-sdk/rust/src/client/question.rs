@@ -1,4 +1,4 @@
-//! A question of any kind, alone or among others.
+//! A question of any kind, alone or together with others.
 
 use std::fmt;
 use std::vec::IntoIter;
@@ -11,7 +11,7 @@ use crate::imports;
 
 type Read<A> = Box<dyn FnOnce(wit::Answer) -> Result<A, ClientError>>;
 
-/// A question that has not been put yet.
+/// A question that has not been asked yet.
 #[must_use = "nobody is asked before `ask`, or `ask_many` for several questions at once"]
 pub struct Question<A> {
     pub(super) key: Option<String>,
@@ -27,14 +27,14 @@ impl<A: 'static> Question<A> {
         Self { key: None, asked, read: Box::new(read) }
     }
 
-    /// Names the question for the client: unique within the call, and the same each time the tool asks this. By default
-    /// the host makes a name.
+    /// Sets the key that names the question for the client: unique within the call, and the same each time the tool
+    /// asks this question. By default the host chooses a key.
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
         self
     }
 
-    /// Puts the question and waits for the answer.
+    /// Asks the question and waits for the answer.
     ///
     /// # Errors
     /// See [`ClientError`]; `?` ends the call with the matching [`ToolError`](crate::ToolError).
@@ -54,12 +54,12 @@ impl<A> fmt::Debug for Question<A> {
     }
 }
 
-/// What [`ask_many`] takes as one question.
+/// Types that [`ask_many`] accepts as one question.
 pub trait IntoQuestion {
-    /// What an answer is read as.
+    /// The type of the answer.
     type Answer: 'static;
 
-    /// The question itself.
+    /// Converts the value to a question.
     fn into_question(self) -> Question<Self::Answer>;
 }
 
@@ -71,7 +71,7 @@ impl<A: 'static> IntoQuestion for Question<A> {
     }
 }
 
-/// What [`ask_many`] takes: a tuple of up to eight questions of any kinds, or a `Vec` of questions of one kind.
+/// Types that [`ask_many`] accepts: a tuple of up to eight questions of any kinds, or a `Vec` of questions of one kind.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a group of questions",
     note = "ask a tuple of up to eight questions, or a `Vec` of questions of one kind; a single question has a method `ask`"
@@ -80,16 +80,16 @@ pub trait Questions {
     /// The answers, in the order of the questions.
     type Answers;
 
-    /// Takes the questions apart: what is asked, and how the answers are read.
+    /// Splits the questions into what is sent and how the answers are read.
     #[doc(hidden)]
     #[allow(clippy::type_complexity, reason = "the closure's type has no name")]
     fn split(self) -> (Vec<Put>, impl FnOnce(IntoIter<wit::Answer>) -> Result<Self::Answers, ClientError>);
 }
 
-/// A key, if the author chose one, and the question.
+/// The question, and its key if the author chose one.
 type Put = (Option<String>, wit::Question);
 
-/// Puts several questions at once and waits for all answers.
+/// Asks several questions at once and waits for all answers.
 ///
 /// ```no_run
 /// # use portcullis_guest::{Form, ToolError, client};
@@ -113,7 +113,7 @@ pub fn ask_many<Q: Questions>(questions: Q) -> Result<Q::Answers, ClientError> {
     if answers.len() == expected { read(answers.into_iter()) } else { Err(ClientError::another_answer()) }
 }
 
-/// Gives every question a key: the author's, or its number.
+/// Gives every question a key: the author's, or its position.
 fn keyed(put: Vec<Put>) -> Vec<wit::KeyedQuestion> {
     let chosen: Vec<String> = put.iter().filter_map(|(key, _)| key.clone()).collect();
     let numbered = |number: usize| {
@@ -188,7 +188,8 @@ pub(super) fn form<T: 'static>(
     })
 }
 
-/// A box to tick, although sending the form could count as a yes: some clients accept empty forms without showing them.
+/// A required checkbox. Sending the form alone must not count as a yes: some clients accept empty forms without showing
+/// them.
 pub(super) fn confirmation(message: String) -> Question<Confirmation> {
     let schema = json!({
         "type": "object",

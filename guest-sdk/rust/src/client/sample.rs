@@ -12,13 +12,13 @@ use super::{
 use crate::bindings::portcullis::plugin::client as wit;
 use crate::{Blob, Content, IntoContent, Role, schema};
 
-/// What a model may write by default: half of what operators grant by default.
+/// The default limit on what a model may write: half of the operator's default grant.
 const MAX_TOKENS: u32 = 1_000;
 
-/// A request to a model: a conversation to go on with, and how. [`sample`](super::sample) starts one.
+/// A request to a model: a conversation to continue, and options. [`sample`](super::sample) creates one.
 ///
-/// With tools, the model may ask for some instead of answering: run them, add its message and their outcomes, and ask
-/// again.
+/// With tools, the model may ask to run some instead of answering: run them, add its message and their outcomes, and
+/// ask again.
 ///
 /// ```no_run
 /// # use portcullis_guest::{ToolError, client::{self, SampleTool}};
@@ -65,71 +65,71 @@ impl Sample {
         Self { key: None, request }
     }
 
-    /// Adds something the user says.
+    /// Adds a message from the user.
     pub fn user(self, content: impl Into<SampleContent>) -> Self {
         self.message(SampleMessage { role: Role::User, content: vec![content.into()] })
     }
 
-    /// Adds something the model says.
+    /// Adds a message from the model.
     pub fn assistant(self, content: impl Into<SampleContent>) -> Self {
         self.message(SampleMessage { role: Role::Assistant, content: vec![content.into()] })
     }
 
-    /// Adds a message: one of several contents, or an answer from before.
+    /// Adds a message: one with several contents, or an earlier answer.
     pub fn message(mut self, message: impl Into<SampleMessage>) -> Self {
         self.request.messages.push(message.into());
         self
     }
 
-    /// Adds what came of the tools that the model asked for.
+    /// Adds the outcomes of the tools that the model asked for.
     pub fn outcomes(self, outcomes: impl IntoIterator<Item = ToolOutcome>) -> Self {
         let content = outcomes.into_iter().map(SampleContent::ToolResult).collect();
         self.message(SampleMessage { role: Role::User, content })
     }
 
-    /// What the model is told before the conversation.
+    /// Sets the system prompt.
     pub fn system_prompt(mut self, text: impl Into<String>) -> Self {
         self.request.system_prompt = Some(text.into());
         self
     }
 
-    /// The most that the model may write; 1,000 by default. The operator's grant bounds the sum over a call.
+    /// Sets the maximum number of tokens; 1,000 by default. The operator's grant limits the sum over a call.
     pub fn max_tokens(mut self, tokens: u32) -> Self {
         self.request.max_tokens = tokens;
         self
     }
 
-    /// How much chance there is to be; models differ in what the numbers mean.
+    /// Sets the temperature; its scale depends on the model.
     pub fn temperature(mut self, temperature: f64) -> Self {
         self.request.temperature = Some(temperature);
         self
     }
 
-    /// Adds a text at which the model is to stop.
+    /// Adds a text at which the model stops.
     pub fn stop_at(mut self, sequence: impl Into<String>) -> Self {
         self.request.stop_sequences.push(sequence.into());
         self
     }
 
-    /// Adds a model that would suit, by its name or a part of it, the best one first.
+    /// Adds a preferred model, by its name or a part of it; the best one comes first.
     pub fn prefer_model(mut self, name: impl Into<String>) -> Self {
         self.request.model.hints.push(name.into());
         self
     }
 
-    /// How much a low cost matters, from 0.0 to 1.0.
+    /// Sets how much a low cost matters, from 0.0 to 1.0.
     pub fn prefer_cost(mut self, priority: f64) -> Self {
         self.request.model.cost = Some(priority);
         self
     }
 
-    /// How much speed matters, from 0.0 to 1.0.
+    /// Sets how much speed matters, from 0.0 to 1.0.
     pub fn prefer_speed(mut self, priority: f64) -> Self {
         self.request.model.speed = Some(priority);
         self
     }
 
-    /// How much intelligence matters, from 0.0 to 1.0.
+    /// Sets how much intelligence matters, from 0.0 to 1.0.
     pub fn prefer_intelligence(mut self, priority: f64) -> Self {
         self.request.model.intelligence = Some(priority);
         self
@@ -141,13 +141,13 @@ impl Sample {
         self
     }
 
-    /// Whether the model has to use tools, or must not.
+    /// Sets whether the model must use tools, or must not.
     pub fn tool_choice(mut self, choice: ToolChoice) -> Self {
         self.request.tool_choice = Some(choice);
         self
     }
 
-    /// Why a model is asked, for whoever reviews the request.
+    /// Sets the purpose of the request, for those who review it.
     pub fn purpose(mut self, purpose: impl Into<String>) -> Self {
         self.request.purpose = Some(purpose.into());
         self
@@ -182,7 +182,7 @@ impl IntoQuestion for Sample {
 }
 
 impl SampleAnswer {
-    /// All texts of the answer, one after another.
+    /// All texts of the answer, joined.
     pub fn text(&self) -> String {
         let text = |content: &SampleContent| match content {
             SampleContent::Text(text) => Some(text.clone()),
@@ -191,7 +191,7 @@ impl SampleAnswer {
         self.content.iter().filter_map(text).collect::<Vec<_>>().join("\n")
     }
 
-    /// The tools that the model asks for. Empty when it has answered.
+    /// The tools that the model asks for; empty when it has answered.
     pub fn tool_uses(&self) -> impl Iterator<Item = &ToolUse> {
         self.content.iter().filter_map(|content| match content {
             SampleContent::ToolUse(wanted) => Some(wanted),
@@ -218,17 +218,17 @@ impl ToolUse {
     /// The input that the model chose.
     ///
     /// # Errors
-    /// [`ClientError::UnexpectedAnswer`] when it is not a `T`: models make mistakes.
+    /// [`ClientError::UnexpectedAnswer`] when it is not a `T`, since models make mistakes.
     pub fn arguments<T: DeserializeOwned>(&self) -> Result<T, ClientError> {
         serde_json::from_str(&self.input).map_err(|error| ClientError::UnexpectedAnswer(error.to_string()))
     }
 
-    /// What the tool gave.
+    /// A successful outcome, with the tool's output.
     pub fn succeeded(&self, content: impl IntoContent) -> ToolOutcome {
         self.outcome(content.into_content(), false)
     }
 
-    /// Why the tool failed, for the model.
+    /// A failed outcome, with the reason for the model.
     pub fn failed(&self, why: impl fmt::Display) -> ToolOutcome {
         self.outcome(Content::text(why.to_string()), true)
     }

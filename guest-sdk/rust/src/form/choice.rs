@@ -4,11 +4,11 @@ use serde_json::{Map, Value, json};
 
 use super::field::{FormField, HasLength, object};
 
-/// An enum of names that a user can choose from, by `#[derive(Choice)]`; a field of a [`Form`](crate::Form), or with
-/// `Vec` a field of several.
+/// An enum from which a user can choose, by `#[derive(Choice)]`. It can be a field of a [`Form`](crate::Form); a `Vec`
+/// of it is a field with several choices.
 ///
-/// A variant goes by its own name on the wire; `#[form(rename_all = "kebab-case")]` on the enum and
-/// `#[form(rename = "...")]` on a variant change it as in serde. `#[form(title = "...")]` is what the user sees.
+/// A variant keeps its own name on the wire; `#[form(rename_all = "kebab-case")]` on the enum and `#[form(rename =
+/// "...")]` on a variant change it as in serde. `#[form(title = "...")]` sets what the user sees.
 ///
 /// ```
 /// use portcullis_guest::Choice;
@@ -33,10 +33,10 @@ pub trait Choice: Sized {
     /// The names on the wire, each with its title if it has one, in the order of the variants.
     const OPTIONS: &'static [(&'static str, Option<&'static str>)];
 
-    /// Where in [`OPTIONS`](Self::OPTIONS) this is.
+    /// Index of this variant in [`OPTIONS`](Self::OPTIONS).
     fn index(&self) -> usize;
 
-    /// What is there in [`OPTIONS`](Self::OPTIONS).
+    /// The variant at this index of [`OPTIONS`](Self::OPTIONS).
     fn from_index(index: usize) -> Option<Self>;
 
     /// The name on the wire.
@@ -44,12 +44,12 @@ pub trait Choice: Sized {
         Self::OPTIONS[self.index()].0
     }
 
-    /// What the user sees instead of the name.
+    /// The title that the user sees instead of the name.
     fn title(&self) -> Option<&'static str> {
         Self::OPTIONS[self.index()].1
     }
 
-    /// The variant of this name.
+    /// The variant with this name on the wire.
     fn from_value(value: &str) -> Option<Self> {
         Self::OPTIONS.iter().position(|(name, _)| *name == value).and_then(Self::from_index)
     }

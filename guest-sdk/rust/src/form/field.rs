@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// What can be a field of a form.
+/// Types that can be a field of a form.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a field of a form",
     label = "not a field of a form",
@@ -22,10 +22,10 @@ pub trait FormField: Sized {
     /// The value as JSON, for defaults.
     fn write(&self) -> Value;
 
-    /// A value without `Option`, in its place.
+    /// A value for this field of a type that may itself be an `Option`.
     fn from_plain(plain: Self::Plain) -> Self;
 
-    /// What stands for a field that was left empty; `None` when it must be filled in.
+    /// The value of a field that was left empty; `None` when it must be filled in.
     fn absent() -> Option<Self> {
         None
     }
@@ -46,7 +46,7 @@ pub trait Text {}
     note = "a length is for `String` and `Vec`; numbers have a `range(min = ..., max = ...)`"
 )]
 pub trait HasLength {
-    /// Names of the least and the greatest length in a schema.
+    /// Names of the minimum and the maximum length in a schema.
     const BOUNDS: [&str; 2];
 }
 
@@ -141,9 +141,9 @@ impl FormField for bool {
     }
 }
 
-/// 3.0 is an integer in JSON Schema, and what some clients send for 3.
+/// 3.0 is an integer in JSON Schema, and some clients send it for 3.
 fn integer(value: &Value) -> Option<i128> {
-    /// Above it a float does not tell neighbouring integers apart.
+    /// Above this, a float cannot distinguish neighbouring integers.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let whole = |number: &f64| number.fract() == 0.0 && number.abs() <= EXACT;
     #[allow(clippy::cast_possible_truncation, reason = "whole and small enough")]

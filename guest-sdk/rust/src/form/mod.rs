@@ -1,4 +1,4 @@
-//! Typed forms: what `#[derive(Form)]` and `#[derive(Choice)]` are made of.
+//! Typed forms: the traits and types behind `#[derive(Form)]` and `#[derive(Choice)]`.
 
 mod choice;
 mod field;
@@ -21,10 +21,10 @@ pub use schema::{Field, Schema, field};
 /// | `title = "..."` | the field's label |
 /// | `description = "..."` | instead of a doc comment |
 /// | `rename = "..."` | another name on the wire |
-/// | `format = "email"`, `"uri"`, `"date"`, `"date-time"` | what a text looks like |
-/// | `length(min = 1, max = 80)` | how long a text is, or how many a list has |
-/// | `range(min = 1, max = 14)` | bounds of a number; those of small integer types are there by themselves |
-/// | `default = ...`, `default` | what the form starts with; the field may be left out |
+/// | `format = "email"`, `"uri"`, `"date"`, `"date-time"` | the format of a text |
+/// | `length(min = 1, max = 80)` | the length of a text, or the number of items in a list |
+/// | `range(min = 1, max = 14)` | bounds of a number; small integer types have theirs by default |
+/// | `default = ...`, `default` | the initial value; the field may be left out |
 ///
 /// ```
 /// use portcullis_guest::{Choice, Form};
@@ -65,12 +65,11 @@ pub trait Form: Sized + 'static {
     /// Reads an answer, JSON text that the host has checked against the schema.
     ///
     /// # Errors
-    /// When the text does not fit, which the host lets through only where Rust's types are narrower than the schema can
-    /// say.
+    /// When the text does not fit. The host lets that through only where Rust's types are narrower than the schema.
     fn read(answer: &str) -> serde_json::Result<Self>;
 }
 
-/// A filled-in form that generated code takes apart.
+/// A filled-in form, for generated code that takes its fields.
 #[derive(Debug)]
 pub struct Filled(Map<String, Value>);
 
@@ -78,7 +77,7 @@ impl Filled {
     /// Reads the answer's object.
     ///
     /// # Errors
-    /// When it is none.
+    /// When the answer is not an object.
     pub fn new(answer: &str) -> serde_json::Result<Self> {
         serde_json::from_str(answer).map(Self)
     }

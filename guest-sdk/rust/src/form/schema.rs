@@ -37,7 +37,8 @@ impl Schema {
         self
     }
 
-    /// Gives fields other defaults, from an object of their values. They stay required: the user sees and sends them.
+    /// Replaces defaults of fields by an object of their values. The fields stay required: the user sees and sends
+    /// them.
     #[must_use]
     pub(crate) fn start_with(mut self, values: &Value) -> Self {
         for Property { name, schema, fits } in &mut self.properties {
@@ -48,8 +49,8 @@ impl Schema {
         self
     }
 
-    /// The schema as JSON text. Put together by hand: a map of serde_json sorts its keys, and users shall see the fields
-    /// in their own order.
+    /// The schema as JSON text. It is assembled by hand: a map of serde_json sorts its keys, but users should see the
+    /// fields in their declared order.
     pub fn into_text(self) -> String {
         let property =
             |property: Property| format!("{}:{}", Value::from(property.name), Value::Object(property.schema));
@@ -59,7 +60,7 @@ impl Schema {
     }
 }
 
-/// A field and what is said of it.
+/// A field and its schema.
 #[derive(Debug)]
 pub struct Field<T> {
     name: &'static str,
@@ -67,7 +68,7 @@ pub struct Field<T> {
     of: PhantomData<fn() -> T>,
 }
 
-/// A field of this type. Not a method, since the compiler says less about those when the type is wrong.
+/// A field of this type. Not a method, since compiler errors about methods are less helpful when the type is wrong.
 pub fn field<T: FormField>(name: &'static str) -> Field<T> {
     Field { name, schema: T::schema(), of: PhantomData }
 }

@@ -1,4 +1,4 @@
-//! How an agent tool is called, and what it answers.
+//! Options, results and errors of agent tools.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,14 +7,14 @@ use serde::de::{DeserializeOwned, IntoDeserializer};
 
 use crate::{Content, Denial, Exhaustion, ToolError, ToolResult};
 
-/// How a call of an agent tool is to be made.
+/// Options of a call of an agent tool.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CallOptions {
-    /// Gives up after this time, or when the call's own deadline comes, whichever is first.
+    /// The timeout; the call's own deadline applies as well.
     pub timeout: Option<Duration>,
-    /// Why the tool is called, for the log and for whoever approves.
+    /// The purpose of the call, for the log and for those who approve it.
     pub purpose: Option<String>,
-    /// Pass on the chunks that the tool gives while it runs, as chunks of this call that say where they come from.
+    /// Forward the tool's chunks while it runs, as chunks of this call that name their source.
     pub chunks: bool,
 }
 
@@ -27,25 +27,25 @@ pub enum Origin {
     Component(String),
     /// A server behind the host, by name.
     Upstream(String),
-    /// The client's model stood in for the tool.
+    /// The client's model, in place of the tool.
     Model,
-    /// The client's user stood in for the tool.
+    /// The client's user, in place of the tool.
     User,
 }
 
-/// What a tool answered that reported no failure. Untrusted, like everything from outside.
+/// The answer of a tool that reported no failure. It is untrusted, like everything from outside.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentResult {
-    /// For people and models.
+    /// Content for people and models.
     pub content: Vec<Content>,
-    /// JSON text.
+    /// Structured content as JSON text.
     pub structured: Option<String>,
     /// Who answered.
     pub origin: Origin,
-    /// Not to be passed on: calls that would reach somebody else are denied from now on, unless the operator granted the
-    /// flow.
+    /// The answer is private: from now on, calls that would reach another recipient are denied, unless the operator
+    /// granted the flow.
     pub private: bool,
-    /// The arguments, as JSON, with which the tool really ran, where whoever approved the call changed them.
+    /// The arguments, as JSON, with which the tool ran, if they were changed at approval.
     pub edited: Option<String>,
 }
 
@@ -53,7 +53,7 @@ impl AgentResult {
     /// Reads the answer as `R`: the structured content, or else the text.
     ///
     /// # Errors
-    /// [`AgentError::UnexpectedResult`] when it is something else.
+    /// [`AgentError::UnexpectedResult`] when the answer is not an `R`.
     pub fn read<R: DeserializeOwned>(&self) -> Result<R, AgentError> {
         read(&self.content, self.structured.as_deref())
     }
@@ -64,17 +64,17 @@ impl AgentResult {
 pub enum AgentError {
     /// No such tool on the agent's side.
     UnknownTool(String),
-    /// Nobody on the other side can serve reverse calls; says who was asked.
+    /// The client's side cannot serve reverse calls; says who was asked.
     NotSupported(String),
-    /// Not granted. The call went nowhere.
+    /// Not granted. The call was not sent.
     Denied(Denial),
-    /// Somebody on the agent's side said no to this call.
+    /// Somebody on the agent's side rejected this call.
     Declined(String),
-    /// The tool is already being called further up in this chain.
+    /// The tool is already running further up in this chain of calls.
     Cycle(String),
     /// No answer within this time.
     Timeout(Duration),
-    /// A budget of the whole chain of calls is used up.
+    /// A budget of the whole chain of calls is exceeded.
     Exhausted(Exhaustion),
     /// The call was cancelled while it waited.
     Cancelled,
@@ -82,9 +82,9 @@ pub enum AgentError {
     InvalidArguments(String),
     /// The tool ran and reported a failure.
     ToolError(Box<ToolResult>),
-    /// The tool broke or exceeded its own limits.
+    /// The tool crashed or exceeded its own limits.
     Failed(String),
-    /// The tool answered, but not with the type that was asked for.
+    /// The answer does not have the expected type.
     UnexpectedResult(String),
 }
 
@@ -94,7 +94,7 @@ fn read<R: DeserializeOwned>(content: &[Content], structured: Option<&str>) -> R
         return serde_json::from_str(structured).map_err(unexpected);
     }
     let text = ToolResult::from(content.to_vec()).all_text();
-    // Text that is JSON is read as such, unless a plain string is what was asked for.
+    // Text that is JSON is read as JSON, unless `R` is a plain string.
     let plain = || R::deserialize(IntoDeserializer::<serde::de::value::Error>::into_deserializer(text.as_str()));
     serde_json::from_str(&text).or_else(|error| plain().map_err(|_| unexpected(error)))
 }

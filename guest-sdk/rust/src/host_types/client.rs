@@ -1,4 +1,4 @@
-//! What a user did with a form, and why a question has no answer.
+//! Answers of a user, and errors of questions.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,41 +9,41 @@ use crate::{Denial, Exhaustion, ToolError};
 #[must_use = "the user may have said no"]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer<T> {
-    /// Filled it in.
+    /// Filled in and sent.
     Accepted(T),
-    /// Said no.
+    /// Declined.
     Declined,
-    /// Closed it without a word.
+    /// Closed without an answer.
     Cancelled,
 }
 
-/// Why a question has no answer. That a user says no is an answer, not an error.
+/// Why a question has no answer. A user's no is an answer, not an error.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientError {
-    /// This client cannot answer such a question; names the capability, such as `elicitation.form` or `sampling`.
+    /// This client cannot answer this kind of question; names the capability, such as `elicitation.form` or `sampling`.
     Unsupported(String),
-    /// Not granted. Nothing was asked.
+    /// Not granted. The question was not sent.
     Denied(Denial),
-    /// The question cannot be asked as it is; says why.
+    /// The question is not valid; says why.
     Invalid(String),
-    /// Somebody on the client's side said no to the question itself, such as a reviewer of a sampling request.
+    /// Somebody on the client's side rejected the question itself, such as a reviewer of a sampling request.
     Declined(String),
-    /// The form was put several times and never filled in as its schema wants; says what was wrong last.
+    /// The form was sent several times, but no answer matched its schema; says what was wrong last.
     NotAnswered(String),
     /// No answer within this time.
     Timeout(Duration),
-    /// A ceiling on questions, model calls or tokens is reached.
+    /// A limit on questions, model calls or tokens is reached.
     Exhausted(Exhaustion),
     /// The call was cancelled while it waited.
     Cancelled,
-    /// The client answered with an error or with nonsense.
+    /// The client answered with an error or with an invalid answer.
     Failed(String),
     /// The answer fits the question, but not the type that was asked for.
     UnexpectedAnswer(String),
 }
 
 impl ClientError {
-    /// For an answer to something else than what was asked; a host never does that.
+    /// For an answer to a different kind of question; a real host never sends one.
     pub(crate) fn another_answer() -> Self {
         Self::Failed("the host answered another question".into())
     }
@@ -71,7 +71,7 @@ impl std::error::Error for ClientError {}
 impl From<ClientError> for ToolError {
     fn from(error: ClientError) -> Self {
         match error {
-            // The bare name of the capability: the host tells it to the client as what the tool requires.
+            // Only the name of the capability: the host passes it to the client as a requirement of the tool.
             ClientError::Unsupported(capability) => Self::Unsupported(capability),
             ClientError::Denied(denial) => Self::Denied(denial),
             ClientError::Exhausted(exhaustion) => Self::Exhausted(exhaustion),

@@ -1,20 +1,21 @@
-//! Why a request with a connected account got no answer.
+//! Errors of requests with a connected account.
 
 use std::fmt;
 use std::time::Duration;
 
 use crate::{Denial, Exhaustion, ToolError};
 
-/// Why a request got no answer, or not the one that was wanted.
+/// Why a request got no answer, or not the expected one.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ConnectionError {
     /// Not granted.
     Denied(Denial),
-    /// The principal has not connected this account, or has to do it again: [`client::connect`](crate::client::connect).
+    /// The principal has not connected this account, or must connect it again:
+    /// [`client::connect`](crate::client::connect).
     NotConnected,
-    /// The request cannot be sent as it is; says why.
+    /// The request is not valid; says why.
     Invalid(String),
-    /// A ceiling of the call was reached.
+    /// A limit of the call was reached.
     Exhausted(Exhaustion),
     /// No answer within this time.
     Timeout(Duration),

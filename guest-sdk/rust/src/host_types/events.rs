@@ -1,4 +1,4 @@
-//! Why an event was not added.
+//! Errors of events.
 
 use std::fmt;
 
@@ -9,9 +9,9 @@ use crate::{Denial, Exhaustion, ToolError};
 pub enum EventError {
     /// Not granted.
     Denied(Denial),
-    /// The name or payload cannot be; says why.
+    /// The name or payload is not valid; says why.
     Invalid(String),
-    /// Too many events in too short a time, or too large.
+    /// Too many events in a short time, or an event that is too large.
     Exhausted(Exhaustion),
 }
 

@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use crate::{Denial, ToolError};
 
-/// Why a request got no answer, or not the one that was wanted.
+/// Why a request got no answer, or not the expected one.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HttpError {
-    /// Not granted: the request, a redirect that it met, or a secret in it.
+    /// Not granted: the request, one of its redirects, or a secret in it.
     Denied(Denial),
-    /// The request cannot be sent as it is; says why.
+    /// The request is not valid; says why.
     Invalid(String),
-    /// No answer, or no end of it, in time.
+    /// No complete answer in time.
     Timeout,
-    /// A ceiling of the grant was reached; says which.
+    /// A limit of the grant was reached; says which.
     Exhausted(String),
     /// The other server could not be reached or misbehaved; says how.
     Failed(String),
@@ -34,25 +34,25 @@ pub struct Request {
     pub(crate) body: Vec<u8>,
     pub(crate) timeout: Option<Duration>,
     pub(crate) max_body: usize,
-    /// Why the body could not be written; told by `send`, so that a chain of calls needs only one `?`.
+    /// Why the body could not be written; returned by `send`, so that a chain of calls needs only one `?`.
     pub(crate) broken: Option<String>,
 }
 
-/// An answer, whatever its status.
+/// An answer with any status.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Response {
-    /// Such as 200.
+    /// The status, such as 200.
     pub status: u16,
-    /// Names in small letters, and values; bytes that are no text are replaced.
+    /// Names in lower case, and values; invalid UTF-8 is replaced.
     pub headers: Vec<(String, String)>,
     /// The body, or its beginning.
     pub body: Vec<u8>,
-    /// There is more of it than [`Request::max_body`] wanted.
+    /// Whether the body was cut at [`Request::max_body`].
     pub truncated: bool,
 }
 
 impl Request {
-    /// As grants are written.
+    /// The method, and the URL as grants write it.
     pub(crate) fn target(&self) -> String {
         let url = self.url.split(['?', '#']).next().unwrap_or_default();
         format!("{} {url}", self.method)

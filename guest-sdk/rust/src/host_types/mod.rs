@@ -1,5 +1,5 @@
-//! What calls of the host take and return. The public modules re-export it; the real imports and the fake host of
-//! `testing` use it too, so it imports none of them.
+//! Arguments and results of the host's functions. The public modules re-export them. The real imports and the fake host
+//! of `testing` use them too, so this module imports none of those.
 
 pub(crate) mod agent_tools;
 pub(crate) mod client;

@@ -1,4 +1,4 @@
-//! Why output was not sent.
+//! Errors of output.
 
 use std::fmt;
 
@@ -7,11 +7,11 @@ use crate::{Exhaustion, ToolError};
 /// Why a chunk was not sent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OutputError {
-    /// Nobody will read any more: the call was cancelled. Stop soon.
+    /// The call was cancelled, so nobody reads its output any more. Stop soon.
     Closed,
-    /// The chunk would exceed the call's ceiling on bytes or number of chunks.
+    /// The chunk would exceed the call's limit on bytes or on the number of chunks.
     Exhausted(Exhaustion),
-    /// The content cannot be sent as it is; says why.
+    /// The content is not valid; says why.
     Invalid(String),
 }
 

@@ -1,4 +1,4 @@
-//! Why something was not published, and attributes to start from.
+//! Errors of publishing, and default attributes.
 
 use std::fmt;
 
@@ -10,11 +10,11 @@ use crate::{Denial, Exhaustion, ToolError};
 pub enum PublishError {
     /// Not granted.
     Denied(Denial),
-    /// The path, name or attributes cannot be; says why.
+    /// The path, name or attributes are not valid; says why.
     Invalid(String),
-    /// The principal's share of stored bytes or items is used up.
+    /// The principal's limit on stored bytes or items is reached.
     Exhausted(Exhaustion),
-    /// Nothing is published under this path or name by this plugin for this principal.
+    /// This plugin has published nothing under this path or name for this principal.
     NotFound,
 }
 

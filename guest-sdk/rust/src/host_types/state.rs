@@ -1,21 +1,21 @@
-//! Why a value was not kept or found.
+//! Errors of the key-value state.
 
 use std::fmt;
 
 use crate::{Denial, Exhaustion, ToolError};
 
-/// Why a value was not kept or found.
+/// Why a value was not stored or read.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StateError {
     /// Not granted.
     Denied(Denial),
-    /// Not a key, which is 1 to 256 bytes of `[A-Za-z0-9._:/-]`, or a value that is no JSON; says why.
+    /// The key is not 1 to 256 bytes of `[A-Za-z0-9._:/-]`, or the value is not JSON; says why.
     Invalid(String),
-    /// What may be kept for this principal is used up.
+    /// The principal's storage limit is reached.
     Exhausted(Exhaustion),
-    /// Somebody else changed it meanwhile.
+    /// Another call changed the value meanwhile.
     Conflict,
-    /// The host could not keep or find it.
+    /// The host failed to store or read the value.
     Failed(String),
 }
 

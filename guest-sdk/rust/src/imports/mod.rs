@@ -1,4 +1,4 @@
-//! The host's side: the real imports in a component, the fake host of `testing` natively.
+//! The host's functions: the real imports in a component, the fake host of `testing` natively.
 
 #[cfg(not(target_arch = "wasm32"))]
 mod native;

@@ -1,4 +1,4 @@
-//! The component's exports, shared by all plugins. The attribute exports those that a plugin has something for.
+//! The component's exports, shared by all plugins. The attribute exports only the kinds that a plugin offers.
 
 use std::marker::PhantomData;
 

@@ -1,4 +1,4 @@
-//! Agent tools that answer by closure.
+//! Agent tools, answered by closures.
 
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ pub(crate) fn call_agent_tool(name: &str, arguments: &str, options: &CallOptions
     if !arguments.is_object() {
         return Err(AgentError::InvalidArguments("arguments are a JSON object".into()));
     }
-    // The borrow ends before the tool runs, since it may use the fake host itself.
+    // The borrow ends before the tool runs, since the tool may use the fake host itself.
     let tool = with(|state| {
         let call = AgentCall { name: name.to_owned(), arguments: arguments.clone(), options: options.clone() };
         state.agent_calls.push(call);
@@ -39,7 +39,7 @@ pub(crate) fn call_agent_tools(calls: &[(String, String, CallOptions)]) -> Vec<R
     calls.iter().map(|(name, arguments, options)| call_agent_tool(name, arguments, options)).collect()
 }
 
-/// A closure has no schema, so the fake tool takes any object.
+/// A closure has no schema, so the fake tool accepts any object.
 fn anything(name: &str) -> Tool {
     Tool {
         name: name.to_owned(),
@@ -53,7 +53,7 @@ fn anything(name: &str) -> Tool {
     }
 }
 
-/// What a closure answered, as a tool's result.
+/// Converts a closure's answer to a tool's result.
 pub(super) fn answer(value: &Value) -> ToolResult {
     let text = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
     ToolResult {

@@ -1,4 +1,4 @@
-//! A client that answers by script.
+//! A scripted client.
 
 use serde_json::Value;
 
@@ -74,7 +74,7 @@ pub(crate) fn ask_many(questions: Vec<wit::KeyedQuestion>) -> Result<Vec<wit::An
     questions.into_iter().map(|wit::KeyedQuestion { key, question }| ask(Some(&key), question)).collect()
 }
 
-/// Records the question and answers it by the script that `of` points to.
+/// Records the question and answers it with the script that `of` selects.
 fn answer<A>(
     asked: &Asked,
     grant: &str,
@@ -101,7 +101,7 @@ fn answer<A>(
         state.client.asked.push(asked.clone());
         next.ok_or_else(|| ClientError::Failed("the test has no further answer to such a question".into()))
     });
-    // The borrow has ended before the closure runs, since it may use the fake host itself.
+    // The borrow ends before the closure runs, since the closure may use the fake host itself.
     match next? {
         Next::Queued(answer) => Ok(answer),
         Next::Closure(closure) => match closure.try_borrow_mut() {
@@ -111,7 +111,7 @@ fn answer<A>(
     }
 }
 
-/// A real host validates the whole schema and asks again. Here a missing field is a mistake in the test.
+/// A real host validates against the whole schema and asks again. Here a missing field is a mistake in the test.
 fn form_answer(schema: &Value, answer: Answer<Value>) -> Result<wit::FormAnswer, ClientError> {
     let filled = match answer {
         Answer::Accepted(filled) => filled,
@@ -126,14 +126,14 @@ fn form_answer(schema: &Value, answer: Answer<Value>) -> Result<wit::FormAnswer,
 }
 
 impl From<&str> for SampleAnswer {
-    /// What a fake model writes.
+    /// A fake model's answer with this text.
     fn from(text: &str) -> Self {
         SampleContent::from(text).into()
     }
 }
 
 impl From<SampleContent> for SampleAnswer {
-    /// What a fake model answers, such as a [`ToolUse`](crate::client::ToolUse).
+    /// A fake model's answer with this content, such as a [`ToolUse`](crate::client::ToolUse).
     fn from(content: SampleContent) -> Self {
         let wants_tool = matches!(content, SampleContent::ToolUse(_));
         let stop_reason = if wants_tool { "toolUse" } else { "endTurn" };

@@ -1,11 +1,11 @@
-//! Connected accounts that answer by closure.
+//! Connected accounts, answered by closures.
 
 use super::state::connections::{Sent, Server};
 use super::state::{self, with};
 use crate::bindings::portcullis::plugin::connections::{self as wit, Response};
 use crate::host_types::connections::ConnectionError;
 
-/// What a user did on the page of [`client::connect`](crate::client::connect).
+/// The user's action on the page of [`client::connect`](crate::client::connect).
 pub(super) fn connect(name: &str) {
     with(|state| state.connections.disconnected.retain(|known| known != name));
 }
@@ -29,7 +29,7 @@ pub(crate) fn send(name: &str, request: wit::Request) -> Result<Response, Connec
     }
     let wit::Request { method, path, headers, body } = request;
     let sent = Sent { connection: name.to_owned(), method, path, headers, body };
-    // The borrow ends before the closure runs, since it may use the fake host itself.
+    // The borrow ends before the closure runs, since the closure may use the fake host itself.
     let server = with(|state| {
         state.connections.sent.push(sent.clone());
         granted(state, name)
@@ -46,7 +46,7 @@ fn granted(state: &state::State, name: &str) -> Result<Server, ConnectionError> 
 }
 
 impl Response {
-    /// What a fake server answers.
+    /// A fake server's answer.
     pub fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
         Self { status, headers: Vec::new(), body: body.into() }
     }

@@ -1,4 +1,4 @@
-//! The fake host as tests see it.
+//! The public interface of the fake host.
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -15,11 +15,11 @@ use super::state::{self, LogRecord, Progress};
 use crate::host_types::agent_tools::AgentError;
 use crate::{Content, Plugin, ToolError, ToolResult};
 
-/// A host that records what tools send and answers what they ask, on this thread until it is dropped.
+/// A fake host for this thread: it records what tools send and answers their requests until it is dropped.
 ///
-/// By default: 1,000,000,000 fuel and 30 s left, at most 10,000 chunks; no folder, agent tool or account granted; a client
-/// that answers no questions; published resources, prompts and events are taken and recorded.
-/// Have one at a time in each test.
+/// Defaults: 1,000,000,000 fuel and 30 s left, at most 10,000 chunks; no folder, agent tool or account granted; a
+/// client that answers no questions; published resources, prompts and events are accepted and recorded. A test must
+/// have only one at a time.
 #[derive(Debug)]
 pub struct Host {
     /// The state belongs to the thread, so the handle must not leave it.
@@ -33,13 +33,13 @@ impl Default for Host {
 }
 
 impl Host {
-    /// A host with the defaults; forgets what an earlier one on this thread recorded.
+    /// Creates a host with the defaults; discards what an earlier one on this thread recorded.
     pub fn new() -> Self {
         state::with(|state| *state = state::State::default());
         Self { on_this_thread: PhantomData }
     }
 
-    /// Grants a folder. Natively it is a real folder, read and written with the test's own rights.
+    /// Grants a folder. In a native test it is a real folder, accessed with the test's own rights.
     #[must_use]
     pub fn folder(self, path: impl Into<PathBuf>) -> Self {
         state::with(|state| state.folders.push(path.into()));
@@ -62,7 +62,7 @@ impl Host {
         })
     }
 
-    /// As [`Host::agent_tool`], for answers with content of other kinds or with `is_error`.
+    /// As [`Host::agent_tool`], for answers with other kinds of content or with `is_error`.
     #[must_use]
     pub fn raw_agent_tool(
         self,
@@ -73,14 +73,14 @@ impl Host {
         self
     }
 
-    /// Refuses an agent tool, as without a grant.
+    /// Refuses an agent tool, as if it were not granted.
     #[must_use]
     pub fn deny_agent_tool(self, name: &str) -> Self {
         let denial = state::refusal("agent-tools", name);
         self.raw_agent_tool(name, move |_| Err(AgentError::Denied(denial.clone())))
     }
 
-    /// Sets the fuel that is left; `None` as when CPU time is metered.
+    /// Sets the fuel that is left; `None` means that CPU time is metered instead.
     #[must_use]
     pub fn fuel(self, left: Option<u64>) -> Self {
         state::with(|state| state.fuel = left);
@@ -94,14 +94,15 @@ impl Host {
         self
     }
 
-    /// Refuses chunks beyond this number, as a used-up budget does.
+    /// Refuses chunks beyond this number, as an exceeded budget does.
     #[must_use]
     pub fn chunk_limit(self, chunks: u64) -> Self {
         state::with(|state| state.chunk_limit = chunks);
         self
     }
 
-    /// Says something to the call that runs, or to the next one; a tool's closure may do it in the middle of a call.
+    /// Sends a steering message to the running call, or to the next one; a tool's closure may do it in the middle of a
+    /// call.
     pub fn steer(&self, message: impl Into<String>) {
         state::with(|state| state.steering.push_back(message.into()));
     }
@@ -114,7 +115,7 @@ impl Host {
     /// Calls a tool; see [`testing::call`](super::call).
     ///
     /// # Errors
-    /// As there.
+    /// As [`testing::call`](super::call).
     pub fn call(&self, plugin: &Plugin, tool: &str, arguments: Value) -> Result<ToolResult, ToolError> {
         super::call(plugin, tool, arguments)
     }
@@ -129,7 +130,7 @@ impl Host {
         self.chunks().into_iter().map(|content| ToolResult::from(content).all_text()).collect()
     }
 
-    /// The progress reported so far, without reports that did not grow.
+    /// The progress reported so far, without the dropped reports.
     pub fn progress(&self) -> Vec<Progress> {
         state::with(|state| state.progress.clone())
     }

@@ -1,4 +1,4 @@
-//! Other servers that answer by closure.
+//! Other servers, answered by a closure.
 
 use super::state::http::SentHttp;
 use super::state::{self, with};
@@ -8,7 +8,7 @@ pub(crate) fn send_http(request: Request) -> Result<Response, HttpError> {
     let denied = HttpError::Denied(state::refusal("http", &request.target()));
     let Request { method, url, headers, body, max_body, .. } = request;
     let sent = SentHttp { method, url, headers, body };
-    // The borrow ends before the closure runs, since it may use the fake host itself.
+    // The borrow ends before the closure runs, since the closure may use the fake host itself.
     let server = with(|state| {
         let server = state.http.server.clone()?;
         state.http.sent.push(sent.clone());
@@ -25,12 +25,12 @@ pub(crate) fn send_http(request: Request) -> Result<Response, HttpError> {
 }
 
 impl Response {
-    /// What a fake server answers.
+    /// A fake server's answer.
     pub fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
         Self { status, headers: Vec::new(), body: body.into(), truncated: false }
     }
 
-    /// With one more header.
+    /// Adds a header.
     #[must_use]
     pub fn with_header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));

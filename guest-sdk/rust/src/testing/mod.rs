@@ -44,7 +44,7 @@ pub use state::http::SentHttp;
 pub use state::published::{Attributes, Event, PublishedMessage, PublishedPrompt, PublishedResource};
 pub use state::{LogRecord, Progress};
 
-/// Calls a tool as the host would, with whatever fake host is there.
+/// Calls a tool as the host would, with the thread's current fake host.
 ///
 /// # Errors
 /// The tool's own error, arguments that do not fit, and results that a host would refuse.
@@ -52,7 +52,7 @@ pub fn call(plugin: &Plugin, tool: &str, arguments: Value) -> Result<ToolResult,
     call_in(&context(), plugin, tool, arguments)
 }
 
-/// As [`call`], with a context of your own.
+/// As [`call`], with the given context.
 ///
 /// # Errors
 /// As [`call`].
@@ -85,7 +85,7 @@ pub fn tool(plugin: &Plugin, name: &str) -> Tool {
     found.unwrap_or_else(|| panic!("no tool named `{name}`; there are {}", names.join(", ")))
 }
 
-/// What a tool would be told of a local call with 30 s left.
+/// The context of a local call with 30 s left.
 pub fn context() -> Context {
     Context {
         id: "test-call".into(),

@@ -1,4 +1,4 @@
-//! Reads resources, fills in prompts and completes arguments as the host would, with whatever fake host is there.
+//! Reads resources, fills in prompts and completes arguments as the host would, with the thread's current fake host.
 
 use crate::completion::Typed;
 use crate::{Completion, Context, EmbeddedResource, Plugin, PromptResult, ReadError, Reference, ToolError};
@@ -11,7 +11,7 @@ pub fn read(plugin: &Plugin, uri: &str) -> Result<Vec<EmbeddedResource>, ReadErr
     read_in(&super::context(), plugin, uri)
 }
 
-/// As [`read`], with a context of your own.
+/// As [`read`], with the given context.
 ///
 /// # Errors
 /// As [`read`].
@@ -27,7 +27,7 @@ pub fn prompt(plugin: &Plugin, name: &str, arguments: &[(&str, &str)]) -> Result
     prompt_in(&super::context(), plugin, name, arguments)
 }
 
-/// As [`prompt`], with a context of your own.
+/// As [`prompt`], with the given context.
 ///
 /// # Errors
 /// As [`prompt`].
@@ -47,15 +47,15 @@ pub fn prompt_in(
     plugin.get_prompt(ctx, name, &arguments)
 }
 
-/// Completes an argument of a prompt, of which `value` has been typed.
+/// Completes an argument of a prompt; `value` is the text typed so far.
 ///
 /// # Errors
-/// The suggesting function's own error, and an unknown prompt.
+/// The suggesting function's own error, or an unknown prompt.
 pub fn complete_prompt(plugin: &Plugin, name: &str, argument: &str, value: &str) -> Result<Completion, ToolError> {
     plugin.complete(&Reference::Prompt(name.to_owned()), argument, &Typed::new(&super::context(), value, &[]))
 }
 
-/// Completes a variable of a resource template, of which `value` has been typed.
+/// Completes a variable of a resource template; `value` is the text typed so far.
 ///
 /// # Errors
 /// As [`complete_prompt`].

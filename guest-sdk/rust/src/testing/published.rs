@@ -1,4 +1,4 @@
-//! What tools published and emitted.
+//! Publishing and events in the fake host.
 
 use super::state::published::{Attributes, Event, PublishedPrompt, PublishedResource};
 use super::state::{denial, with};
@@ -12,7 +12,7 @@ fn made_of(text: &str, besides: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || besides.contains(c))
 }
 
-/// Whether publishing is allowed, under this path or name.
+/// Checks that publishing is granted and that the path or name is valid.
 fn may_publish(name: &str, proper: bool) -> Result<(), PublishError> {
     match with(|state| denial(state, "publish", "resources and prompts")) {
         Some(denial) => Err(PublishError::Denied(denial)),

@@ -1,4 +1,4 @@
-//! The fake host's client, accounts and published items, as tests see them.
+//! The parts of the fake host that tests script: the client, accounts and published items.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -18,52 +18,52 @@ use crate::host_types::client::{Answer, ClientError};
 use crate::host_types::connections::ConnectionError;
 use crate::host_types::http;
 
-/// Questions. A client supports what is scripted here, and nothing else.
+/// Questions. The fake client supports only the kinds that are scripted here.
 impl Host {
-    /// Answers the next form. Forms are answered in the order of the answers.
+    /// Adds an answer to the queue for forms.
     #[must_use]
     pub fn form(self, answer: Answer<Value>) -> Self {
         state::with(|state| state.client.forms.push(answer));
         self
     }
 
-    /// Answers all further forms by a closure.
+    /// Answers all further forms with a closure.
     #[must_use]
     pub fn forms(self, answer: impl FnMut(&Asked) -> Result<Answer<Value>, ClientError> + 'static) -> Self {
         state::with(|state| state.client.forms.answer_by(answer));
         self
     }
 
-    /// Answers the next page to open or account to connect.
+    /// Adds an answer to the queue for pages to open and accounts to connect.
     #[must_use]
     pub fn page(self, consent: Consent) -> Self {
         state::with(|state| state.client.pages.push(consent));
         self
     }
 
-    /// Answers all further pages by a closure.
+    /// Answers all further pages with a closure.
     #[must_use]
     pub fn pages(self, answer: impl FnMut(&Asked) -> Result<Consent, ClientError> + 'static) -> Self {
         state::with(|state| state.client.pages.answer_by(answer));
         self
     }
 
-    /// Answers the next request to a model: with a text, a [`SampleContent`](crate::client::SampleContent) such as a
-    /// use of a tool, or a whole [`SampleAnswer`].
+    /// Adds an answer to the queue for requests to a model: a text, a [`SampleContent`](crate::client::SampleContent)
+    /// such as a use of a tool, or a whole [`SampleAnswer`].
     #[must_use]
     pub fn sample(self, answer: impl Into<SampleAnswer>) -> Self {
         state::with(|state| state.client.samples.push(answer.into()));
         self
     }
 
-    /// Answers all further requests to a model by a closure.
+    /// Answers all further requests to a model with a closure.
     #[must_use]
     pub fn samples(self, answer: impl FnMut(&Asked) -> Result<SampleAnswer, ClientError> + 'static) -> Self {
         state::with(|state| state.client.samples.answer_by(answer));
         self
     }
 
-    /// Gives the client roots, by URI.
+    /// Sets the client's roots, by URI.
     #[must_use]
     pub fn roots<S: Into<String>>(self, uris: impl IntoIterator<Item = S>) -> Self {
         let roots: Vec<Root> = uris.into_iter().map(|uri| Root { uri: uri.into(), name: None }).collect();
@@ -71,15 +71,15 @@ impl Host {
         self
     }
 
-    /// The questions put so far, also those without an answer, but not those that the client does not support.
+    /// The questions asked so far, also those without an answer, but not those that the client does not support.
     pub fn asked(&self) -> Vec<Asked> {
         state::with(|state| state.client.asked.clone())
     }
 }
 
-/// Accounts, and what stays after a call.
+/// Accounts, and what outlives a call.
 impl Host {
-    /// Grants a connected account, whose server answers by a closure.
+    /// Grants a connected account, whose server is a closure.
     #[must_use]
     pub fn connection(
         self,
@@ -91,7 +91,7 @@ impl Host {
         self
     }
 
-    /// Grants requests to other servers, all of which answer by a closure.
+    /// Grants requests to all other servers, which are answered by a closure.
     #[must_use]
     pub fn http(self, server: impl FnMut(&SentHttp) -> Result<http::Response, http::HttpError> + 'static) -> Self {
         let server = Rc::new(RefCell::new(server));
@@ -111,8 +111,9 @@ impl Host {
         self
     }
 
-    /// Refuses a capability by its name in the configuration, as without a grant: `client.form`, `client.url`,
-    /// `client.sample`, `client.roots`, `publish`, `events` or `state`. Accounts and agent tools are refused unless granted.
+    /// Refuses a capability by its name in the configuration, as if it were not granted: `client.form`, `client.url`,
+    /// `client.sample`, `client.roots`, `publish`, `events` or `state`. Accounts and agent tools are refused unless
+    /// granted.
     #[must_use]
     pub fn deny(self, capability: &str) -> Self {
         state::with(|state| state.denied.push(capability.to_owned()));

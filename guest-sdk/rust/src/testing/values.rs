@@ -1,4 +1,4 @@
-//! Values that tools keep.
+//! The fake host's key-value state.
 
 use super::host::Host;
 use super::state::{State, denial, with};
@@ -6,11 +6,11 @@ use crate::bindings::portcullis::plugin::state::Entry;
 use crate::host_types::state::StateError;
 use crate::{Budget, Exhaustion};
 
-/// Keys of one page, as the host has them.
+/// Keys on one page, the same number as in the real host.
 const PAGE: usize = 100;
 
 impl Host {
-    /// Keeps a value, as an earlier call did.
+    /// Stores a value, as if by an earlier call.
     #[must_use]
     pub fn state(self, key: &str, value: impl Into<Vec<u8>>) -> Self {
         let value = value.into();
@@ -18,14 +18,14 @@ impl Host {
         self
     }
 
-    /// Lets no more than so many bytes of keys and values be kept.
+    /// Limits the total bytes of keys and values.
     #[must_use]
     pub fn state_limit(self, bytes: u64) -> Self {
         with(|state| state.values.limit = Some(bytes));
         self
     }
 
-    /// The value that is kept under a key.
+    /// The value stored under a key.
     pub fn kept(&self, key: &str) -> Option<Vec<u8>> {
         with(|state| state.values.kept.get(key).map(|entry| entry.value.clone()))
     }

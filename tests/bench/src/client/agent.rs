@@ -1,5 +1,5 @@
-//! A client whose own tool is called back while it waits for a call's answer: `dev.portcullis/client-tools` over stdio, in
-//! each of its lanes, with as little in between as can be.
+//! A client whose own tool is called back while it waits for a call's answer: `dev.portcullis/client-tools` over stdio,
+//! in each of its lanes, with as little overhead as possible.
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Map, Value, json};
@@ -9,12 +9,12 @@ use super::StdioClient;
 const EXTENSION: &str = "dev.portcullis/client-tools";
 const CHANNEL: &str = "the-channel-of-the-bench";
 
-/// How calls come back.
+/// The lane that reverse calls use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Lane {
     /// As notifications of a request that stays open.
     Live,
-    /// As the result of the request, which is made again.
+    /// As the result of the request, which the client then repeats.
     Retry,
     /// As requests on the call's stream.
     Request,
@@ -45,7 +45,7 @@ pub(crate) struct Agent {
 }
 
 impl Agent {
-    /// Makes the handshake or opens the channel, if the lane has one.
+    /// Performs the handshake or opens the channel, if the lane has one.
     pub(crate) async fn connect(client: StdioClient, lane: Lane) -> Result<Self> {
         let mut agent = Self { client, lane, next: 0, served: 0 };
         match lane {
@@ -69,7 +69,7 @@ impl Agent {
         Ok(agent)
     }
 
-    /// Calls a tool, answers what it calls back, and returns its structured result.
+    /// Calls a tool, answers its reverse calls, and returns its structured result.
     pub(crate) async fn call(&mut self, tool: &str, arguments: &Value) -> Result<Value> {
         let params = json!({"name": tool, "arguments": arguments});
         let mut id = self.begin("tools/call", params.clone()).await?;
@@ -116,7 +116,7 @@ impl Agent {
         Ok(id)
     }
 
-    /// The result of a request; calls that come before it are answered.
+    /// The result of a request; reverse calls that arrive before it are answered.
     async fn answer(&mut self, wanted: u64) -> Result<Value> {
         loop {
             let mut message = self.client.receive().await?;
@@ -137,7 +137,7 @@ impl Agent {
                 }
                 Some(other) => bail!("an unexpected {other} came before the answer: {message}"),
                 None if message["id"] == wanted => return Ok(message["result"].take()),
-                // That an answer to a reverse call was taken.
+                // The acknowledgement that the answer to a reverse call was accepted.
                 None => {}
             }
         }
@@ -158,7 +158,7 @@ fn capabilities(lane: Lane) -> Value {
     json!({"extensions": {EXTENSION: declaration}})
 }
 
-/// What a model says that stands in for the calendar.
+/// The answer of a model that replaces the calendar.
 fn stand_in() -> Value {
     let used = json!({"type": "tool_use", "id": "1", "name": "answer", "input": free()});
     json!({"role": "assistant", "content": used, "model": "bench", "stopReason": "toolUse"})
@@ -168,7 +168,7 @@ fn free() -> Value {
     json!({"day": "2026-12-01", "slots": ["11:00", "15:00"]})
 }
 
-/// What the calendar says, as `plugins/calendar` does of the first of a month.
+/// The calendar's answer, the same as that of `plugins/calendar` for the first of a month.
 fn outcome(call: &Value) -> Value {
     let mut free = free();
     free["day"] = call["arguments"]["day"].clone();

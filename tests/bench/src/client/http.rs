@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 use super::message::{Answer, Template, is_notification};
 use super::sse::Events;
 
-/// A client that sends one request after the other over its own connection.
+/// A client that sends its requests in sequence over its own connection.
 pub(crate) struct HttpClient {
     sender: SendRequest<Full<Bytes>>,
     host: HeaderValue,
@@ -27,7 +27,7 @@ impl HttpClient {
         let stream = TcpStream::connect(address).await.with_context(|| format!("cannot connect to {address}"))?;
         stream.set_nodelay(true)?;
         let (sender, connection) = handshake(TokioIo::new(stream)).await?;
-        // A broken connection shows in the request that uses it.
+        // A broken connection is reported by the request that uses it.
         tokio::spawn(connection);
         Ok(Self { sender, host: HeaderValue::try_from(address.to_string())?, next: 0 })
     }
@@ -63,7 +63,7 @@ impl HttpClient {
         answer.with_context(|| format!("the stream of request {number} ended without an answer"))
     }
 
-    /// Sends `total` requests, each after the answer to the one before.
+    /// Sends `total` requests, each after the answer to the previous one.
     pub(crate) async fn repeat(&mut self, template: &Template, total: usize) -> Result<()> {
         for _ in 0..total {
             self.exchange(template, |_| bail!("an unexpected message came before the answer")).await?;

@@ -1,4 +1,4 @@
-//! Requests that are built once and only get their number filled in, and the check of what comes back.
+//! Requests that are built once and then only get their number filled in, and the check of the answers.
 
 use std::borrow::Cow;
 
@@ -7,33 +7,33 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-/// Stands for the request's number while a template is made.
+/// The placeholder for the request's number in a template.
 const NUMBER: &str = "#NUMBER#";
 
-/// A request in every part but its number.
+/// A request without its number.
 pub(crate) struct Template {
-    /// The body, cut where the number goes.
+    /// The body, split where the number goes.
     parts: Vec<String>,
     pub(crate) method: &'static str,
     pub(crate) tool: Option<String>,
     reads: Reads,
 }
 
-/// What of an answer is looked at.
+/// The part of an answer that is checked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reads {
     /// The text of a tool's result.
     Text,
-    /// The same, which must hold the request's number.
+    /// The same, and it must contain the request's number.
     Echo,
-    /// The whole result, whatever it is.
+    /// The whole result, of any form.
     Whole,
 }
 
-/// What one answer said.
+/// The content of one answer.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    /// The text of a tool's result; for `tools/list` and calls that may ask something the JSON of the result.
+    /// The text of a tool's result; for `tools/list` and calls that may ask something, the JSON of the result.
     pub(crate) text: String,
 }
 
@@ -70,7 +70,7 @@ impl Template {
         Self { reads: Reads::Whole, ..Self::new("tools/list", json!({}), json!({})) }
     }
 
-    /// An echo whose text holds the request's number, so that a swapped answer is noticed.
+    /// An echo whose text contains the request's number, so that a swapped answer is noticed.
     pub(crate) fn echo(tool: String) -> Self {
         let arguments = json!({"text": format!("request {NUMBER}: the quick brown fox jumps over the lazy dog")});
         Self { reads: Reads::Echo, ..Self::call(tool, arguments) }
@@ -80,13 +80,13 @@ impl Template {
         Self::new("tools/call", json!({"name": tool, "arguments": arguments}), json!({}))
     }
 
-    /// A call from a client that takes partial results.
+    /// A call from a client that accepts partial results.
     pub(crate) fn streaming_call(tool: String, arguments: Value) -> Self {
         let capabilities = json!({"extensions": {"dev.portcullis/partial-results": {}}});
         Self::new("tools/call", json!({"name": tool, "arguments": arguments}), capabilities)
     }
 
-    /// A call from a client that can be asked to fill in forms. `more` are further parameters, such as the answers.
+    /// A call from a client that can fill in forms. `more` has further parameters, such as the answers.
     pub(crate) fn asking_call(tool: &str, arguments: &Value, more: Value) -> Self {
         let mut params = more;
         params["name"] = json!(tool);
@@ -102,7 +102,7 @@ impl Template {
             "io.modelcontextprotocol/clientCapabilities": capabilities,
         });
         let body = json!({"jsonrpc": "2.0", "id": NUMBER, "method": method, "params": params}).to_string();
-        // The id is a number on the wire, so its quotes go.
+        // The id is a number on the wire, so its quotes are removed.
         let body = body.replace(&format!("\"{NUMBER}\""), NUMBER);
         Self { parts: body.split(NUMBER).map(String::from).collect(), method, tool, reads: Reads::Text }
     }
@@ -118,14 +118,14 @@ impl Template {
         }
     }
 
-    /// Reads the answer to the request numbered `number`, or says why it is not a right one.
+    /// Reads the answer to the request numbered `number`, or says why it is wrong.
     pub(crate) fn check(&self, number: u64, message: &[u8]) -> Result<Answer> {
         let (id, answer) = self.read(message)?;
         ensure!(id == number, "the answer to request {number} carries the id {id}");
         Ok(answer)
     }
 
-    /// Reads an answer whose number is not known beforehand.
+    /// Reads an answer whose number is not known in advance.
     pub(crate) fn read(&self, message: &[u8]) -> Result<(u64, Answer)> {
         if self.reads == Reads::Whole {
             let (id, result) = self.result::<Value>(message)?;
@@ -157,7 +157,7 @@ fn says(text: &str, number: u64) -> bool {
         .is_some_and(|digits| digits.parse() == Ok(number))
 }
 
-/// Whether a message is a notification, that is: has a method.
+/// Whether a message is a notification, that is, has a method.
 pub(super) fn is_notification(message: &[u8]) -> Result<bool> {
     Ok(parse::<Message<IgnoredAny>>(message)?.method.is_some())
 }

@@ -1,4 +1,4 @@
-//! The load client: as little as can be between a clock and a server, with every answer checked.
+//! The load client: as little overhead as possible between the clock and a server, with every answer checked.
 
 mod agent;
 mod http;
@@ -13,14 +13,14 @@ pub(crate) use stdio::StdioClient;
 
 use anyhow::Result;
 
-/// One conversation with a server.
+/// One connection to a server.
 pub(crate) enum Client {
     Stdio(StdioClient),
     Http(HttpClient),
 }
 
 impl Client {
-    /// Sends the request and waits for its answer; `on_notification` sees what arrives before.
+    /// Sends the request and waits for its answer; `on_notification` receives what arrives before.
     pub(crate) async fn exchange(
         &mut self,
         template: &Template,
@@ -32,7 +32,7 @@ impl Client {
         }
     }
 
-    /// Sends a request that nothing but its answer is expected from.
+    /// Sends a request for which only an answer is expected, and no notification.
     pub(crate) async fn ask(&mut self, template: &Template) -> Result<Answer> {
         self.exchange(template, |message| {
             anyhow::bail!("an unexpected message came before the answer: {}", String::from_utf8_lossy(message))

@@ -1,15 +1,15 @@
-//! Server-sent events, as far as a client of one request needs them: the `data` of each event.
+//! Server-sent events, as far as a client with one request needs them: the `data` of each event.
 
-/// Cuts a byte stream into events.
+/// Splits a byte stream into events.
 #[derive(Default)]
 pub(super) struct Events {
-    /// What has not made a whole line yet.
+    /// Bytes of an incomplete line.
     rest: Vec<u8>,
     data: Vec<u8>,
 }
 
 impl Events {
-    /// Takes the next piece of the stream and hands every finished event's data to `on_event`.
+    /// Takes the next piece of the stream and passes the data of every complete event to `on_event`.
     pub(super) fn feed<E>(&mut self, bytes: &[u8], mut on_event: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         self.rest.extend_from_slice(bytes);
         let mut start = 0;

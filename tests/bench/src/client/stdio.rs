@@ -40,14 +40,14 @@ impl StdioClient {
         }
     }
 
-    /// Sends a message as it is.
+    /// Sends a message unchanged.
     pub(crate) async fn send(&mut self, message: &Value) -> Result<()> {
         serde_json::to_writer(&mut self.outgoing, message)?;
         self.outgoing.push(b'\n');
         self.flush().await
     }
 
-    /// The next message, whatever it is.
+    /// Reads the next message of any kind.
     pub(crate) async fn receive(&mut self) -> Result<Value> {
         self.read_line().await?;
         serde_json::from_slice(&self.line).with_context(|| format!("not JSON: {}", String::from_utf8_lossy(&self.line)))
@@ -63,7 +63,7 @@ impl StdioClient {
         }
         let mut sent = window.min(total);
         for _ in 0..total {
-            // Write only when there is nothing left to read: requests then leave in batches, as answers come in batches.
+            // Write only when there is nothing left to read, so that requests are sent in batches, like the answers.
             if !self.output.buffer().contains(&b'\n') {
                 self.flush().await?;
             }

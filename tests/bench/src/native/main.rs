@@ -1,8 +1,8 @@
-//! The yardstick: the bench's tools as an ordinary rmcp server without any sandbox, set up to be as fast as rmcp allows.
+//! The baseline: the benchmark's tools as an ordinary rmcp server without a sandbox, as fast as rmcp allows.
 
 mod tools;
 
-/// The code of the compute tools is the guest's own, so that both sides run the same lines.
+/// The compute tools use the guest's own source, so that both sides run the same code.
 #[path = "../../guest/src/compute.rs"]
 mod compute;
 
@@ -35,7 +35,7 @@ async fn main() -> Result<()> {
     }
 }
 
-/// Pipes are driven by the reactor: `transport::stdio` would hand every read and write to another thread.
+/// The reactor drives the pipes: `transport::stdio` would pass every read and write to another thread.
 async fn serve_stdio() -> Result<()> {
     Tools::new().serve(stdio_pipes()).await.context("no MCP client on stdin")?.waiting().await?;
     Ok(())
@@ -50,7 +50,7 @@ async fn serve_http(address: &str) -> Result<()> {
             eprintln!("cannot set TCP_NODELAY: {error}");
         }
     });
-    // A plain JSON body is cheaper than a stream of one event; legacy clients still get their sessions.
+    // A plain JSON body is cheaper than a stream of one event; legacy clients still get sessions.
     let config = StreamableHttpServerConfig::default().with_json_response(true);
     let tools = Tools::new();
     let service =

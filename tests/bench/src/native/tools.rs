@@ -1,4 +1,4 @@
-//! The handler: typed arguments and a fixed list, no macros and no router on the way.
+//! The handler: typed arguments and a fixed list of tools, without macros or a router.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ struct Chunks {
     bytes: usize,
 }
 
-/// The tools; cloning is cheap, HTTP asks for a clone per request.
+/// The tools. Cloning is cheap: over HTTP, rmcp clones the handler for each request.
 #[derive(Clone)]
 pub(crate) struct Tools {
     list: Arc<Vec<Tool>>,
@@ -85,7 +85,7 @@ impl ServerHandler for Tools {
     }
 }
 
-/// Sends what Portcullis sends: one notification per chunk on the call's own stream.
+/// Sends the same messages as Portcullis: one notification per chunk on the call's own stream.
 async fn chunks(Chunks { n, bytes }: Chunks, context: &RequestContext<RoleServer>) -> Result<String, ErrorData> {
     let text = "x".repeat(bytes);
     for number in 0..n {

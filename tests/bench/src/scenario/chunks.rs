@@ -1,4 +1,4 @@
-//! Chunks per second of one call, for a client that takes partial results.
+//! Chunks per second of one call, for a client that accepts partial results.
 
 use std::time::Instant;
 
@@ -63,7 +63,7 @@ pub(super) async fn run(lab: &Lab, report: &mut Report) {
     }
 }
 
-/// Chunks per second; every chunk must arrive, in order and whole.
+/// Measures chunks per second; every chunk must arrive, in order and complete.
 async fn stream(lane: &mut Lane, count: u64) -> Result<[f64; 1]> {
     let mut seen = 0;
     let begin = Instant::now();

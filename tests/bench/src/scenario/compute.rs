@@ -1,4 +1,5 @@
-//! What a sandbox and its meters cost where a tool computes: the same Rust code natively and in the guest, over stdio.
+//! The cost of the sandbox and its meters for a tool that computes: the same Rust code natively and in the guest, over
+//! stdio.
 
 use std::time::Instant;
 
@@ -15,7 +16,7 @@ use crate::server::{Server, Transport};
 
 const SECTION: &str = "compute, whole call over stdio";
 
-/// A tool, its argument, and the answer that the native and the guest's code must both give.
+/// A tool, its argument, and the answer that native code and guest code must both give.
 const WORK: [(&str, u64, &str, Option<&str>); 2] =
     [("fib", 32, "fib(32), recursion", Some("2178309")), ("sum", 2_000_000, "2 M steps through 1 MiB", None)];
 
@@ -47,7 +48,7 @@ pub(super) async fn run(lab: &Lab, report: &mut Report) {
     }
 }
 
-/// All contenders must compute the same.
+/// All contenders must give the same answer.
 fn same(answer: &str, agreed: &mut Option<String>) -> Result<()> {
     let agreed = agreed.get_or_insert_with(|| answer.to_owned());
     ensure!(answer == agreed, "computed {answer} instead of {agreed}");

@@ -1,4 +1,4 @@
-//! The cheapest tool there is: one caller at a time, then 32 requests in flight.
+//! The cheapest possible tool: one caller at a time, then 32 requests in flight.
 
 use std::time::{Duration, Instant};
 
@@ -13,13 +13,13 @@ use crate::procfs;
 use crate::report::{Report, Target, Unit};
 use crate::server::{Server, Transport};
 
-/// Requests in flight; over HTTP on as many connections.
+/// Requests in flight; over HTTP each has its own connection.
 pub(super) const IN_FLIGHT: usize = 32;
 
 struct Lane {
     server: Server,
     client: Client,
-    /// Over HTTP, the connections of the crowd.
+    /// The connections for many requests in flight, over HTTP.
     crowd: Vec<HttpClient>,
     echo: Template,
 }
@@ -88,7 +88,7 @@ async fn together(lane: &mut Lane, count: usize) -> Result<[f64; 1]> {
     Ok([rate])
 }
 
-/// A client that is busy all the time measures itself.
+/// A client that uses a whole core measures itself.
 fn note_own_cost(report: &mut Report, name: &str, requests: usize, clock: Duration, cpu: Duration) {
     if requests > 0 && !cpu.is_zero() {
         let share = 100.0 * cpu.as_secs_f64() / clock.as_secs_f64();

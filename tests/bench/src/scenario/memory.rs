@@ -1,4 +1,4 @@
-//! Resident memory: of an idle server, and the peak after a crowd went through it.
+//! Resident memory: of an idle server, and the peak after many concurrent requests.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::server::Transport;
 
 const SECTION: &str = "resident memory";
 
-/// Long enough for a server that does work after it listens.
+/// Long enough for a server that still works after it starts to listen.
 const SETTLE: Duration = Duration::from_millis(500);
 
 pub(super) async fn run(lab: &Lab, report: &mut Report) {

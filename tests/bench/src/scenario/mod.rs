@@ -1,4 +1,4 @@
-//! The measurements, in the order of the table.
+//! The measured scenarios, in the order of the table.
 
 mod chunks;
 mod compute;

@@ -1,4 +1,4 @@
-//! Calls that wait for their clients' answers: what each of them holds, and how long it takes to go on.
+//! Calls that wait for their clients' answers: the memory that each holds, and how long it takes to resume.
 
 use std::time::{Duration, Instant};
 
@@ -16,10 +16,10 @@ use crate::procfs::{self, Resident};
 use crate::report::{Report, Target, Unit};
 use crate::server::{Server, Transport};
 
-/// As many as wait by default at most.
+/// The default limit on waiting calls.
 const CALLS: usize = 1_000;
 
-/// Long enough for what a server does after it has answered.
+/// Long enough for the work that a server does after it has answered.
 const SETTLE: Duration = Duration::from_millis(500);
 
 #[derive(Deserialize)]
@@ -40,7 +40,7 @@ struct Text {
 
 pub(super) async fn run(lab: &Lab, report: &mut Report) {
     let section = format!("{CALLS} parked calls, over HTTP");
-    // The native server asks nobody.
+    // The native server asks no questions.
     let contenders = [Contender::Fuel, Contender::Ticks];
     let mut race = Race::line_up(&section, &contenders, report, async |_| Ok(())).await;
     let rounds = if lab.effort.rounds > 3 { 3 } else { 1 };
@@ -68,7 +68,7 @@ async fn park(lab: &Lab, contender: Contender) -> Result<[f64; 9]> {
 }
 
 async fn measure(server: &Server, client: &mut Client, tool: &str) -> Result<[f64; 9]> {
-    // What the first call alone brings into memory belongs to none of them.
+    // Memory that only the first call allocates is not counted.
     let state = begin(client, tool, 0).await?;
     finish(client, tool, 0, &state).await?;
     let before = settled(server).await?;
@@ -95,7 +95,7 @@ async fn settled(server: &Server) -> Result<Resident> {
     procfs::resident(server.pid()?)
 }
 
-/// Calls and gets asked; the state that goes on with the call.
+/// Calls the tool and receives its question; returns the state that resumes the call.
 async fn begin(client: &mut Client, tool: &str, number: usize) -> Result<String> {
     let answer = client.ask(&Template::asking_call(tool, &json!({"n": number}), json!({}))).await?;
     let asked: Asked =
@@ -103,7 +103,7 @@ async fn begin(client: &mut Client, tool: &str, number: usize) -> Result<String>
     Ok(asked.request_state)
 }
 
-/// Answers; the microseconds until the call was done.
+/// Answers the question; returns the microseconds until the call was done.
 async fn finish(client: &mut Client, tool: &str, number: usize, state: &str) -> Result<f64> {
     let content: Value = json!({"answer": format!("this of {number}")});
     let expected = format!("{number}: {content}");

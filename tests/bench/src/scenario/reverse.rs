@@ -1,5 +1,5 @@
-//! Reverse calls: a tool that calls the agent's calendar a hundred times, one after the other, wherever the calendar is;
-//! and the same calendar called directly.
+//! Reverse calls: a tool calls the agent's calendar a hundred times in sequence, for each place where the calendar can
+//! be; and the same calendar called directly.
 
 use std::time::Instant;
 
@@ -18,7 +18,7 @@ use crate::server::{Server, Transport};
 const CALLS: u64 = 100;
 const TOOL: &str = "planner__overhead";
 
-/// A native server makes none.
+/// The native server makes none.
 const CONTENDERS: [Contender; 2] = [Contender::Fuel, Contender::Ticks];
 
 struct Local {
@@ -74,7 +74,7 @@ async fn prepare(lab: &Lab, contender: Contender) -> Result<Local> {
     Ok(Local { server, client, direct, reverse })
 }
 
-/// Microseconds of a direct call, and of a reverse call with its share of the call that makes them.
+/// Microseconds of a direct call, and of a reverse call including its share of the outer call.
 async fn side_by_side(lane: &mut Local, samples: usize) -> Result<[f64; 2]> {
     let mut direct = Vec::with_capacity(samples);
     let mut reverse = Vec::with_capacity(samples);
@@ -91,7 +91,7 @@ async fn side_by_side(lane: &mut Local, samples: usize) -> Result<[f64; 2]> {
     Ok([percentile(&mut direct, 50.0).context("no samples")?, percentile(&mut reverse, 50.0).context("no samples")?])
 }
 
-/// The same of calls that the client answers.
+/// The same for calls that the client answers.
 async fn through(lane: &mut Wire, samples: usize) -> Result<[f64; 1]> {
     let mut each = Vec::with_capacity(samples);
     for _ in 0..samples {

@@ -23,7 +23,7 @@ struct Listing {
 
 pub(super) async fn run(lab: &Lab, report: &mut Report) {
     let rounds = lab.effort.rounds;
-    // Cold first: it leaves the run's own cache alone.
+    // Cold first: it does not use the run's cache.
     let cold_one = race(lab, report, 1, true, rounds.min(3)).await;
     let cold_many = race(lab, report, MANY, true, 1).await;
     let one = race(lab, report, 1, false, rounds).await;
@@ -36,7 +36,7 @@ pub(super) async fn run(lab: &Lab, report: &mut Report) {
 }
 
 async fn race(lab: &Lab, report: &mut Report, plugins: usize, cold: bool, rounds: usize) -> Figures {
-    // The meter makes no difference to a start; the native server's one start serves as the yardstick for all rows.
+    // The meter does not affect the start; the native server's one start is the baseline for all rows.
     let contenders = [Contender::Native, Contender::Fuel];
     let cache = if cold { "cold" } else { "warm" };
     let name = format!("{SECTION}, plugins: {plugins}, {cache} cache");
@@ -48,7 +48,7 @@ async fn race(lab: &Lab, report: &mut Report, plugins: usize, cold: bool, rounds
     figures
 }
 
-/// Milliseconds from before the process exists to the checked answer.
+/// Milliseconds from before the process is spawned to the verified answer.
 async fn start(lab: &Lab, contender: Contender, plugins: usize, cold: bool) -> Result<f64> {
     let request = Template::list_tools();
     let set = Set::Copies(plugins);
@@ -68,7 +68,7 @@ async fn start(lab: &Lab, contender: Contender, plugins: usize, cold: bool) -> R
     Ok(elapsed)
 }
 
-/// Every plugin must show a tool: a start that leaves plugins for later is no start.
+/// Every plugin must list a tool: a start that defers loading plugins does not count.
 fn check(listing: &str, plugins: usize) -> Result<()> {
     let listing: Listing = serde_json::from_str(listing).context("not a list of tools")?;
     let shown: BTreeSet<&str> = listing.tools.iter().filter_map(|tool| Some(tool.name.split_once("__")?.0)).collect();

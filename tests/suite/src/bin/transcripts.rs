@@ -1,5 +1,5 @@
-//! Prints what every real client sees when one guest asks it, and when one plugin calls it back through every lane; fails
-//! unless all see the same. `cargo xtask clients` sets up what it needs.
+//! Prints the transcripts of every real client with one guest, and the results of one plugin in every lane. Fails
+//! unless they are equal. `cargo xtask clients` sets up what it needs.
 #![allow(clippy::print_stdout, reason = "a tool for people at a terminal; no MCP wire here")]
 
 use std::process::ExitCode;

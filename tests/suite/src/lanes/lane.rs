@@ -1,29 +1,29 @@
-//! The lanes: where the calendar is, and the server's configuration for it.
+//! The lanes: the location of the calendar, and the server's configuration for it.
 
 use crate::transcripts::Peer;
 use crate::{Home, agent_from, paths, plugin_from};
 use serde_json::{Value, json};
 
-/// Where the calendar is, and how calls get there.
+/// The location of the calendar, and how calls reach it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lane {
     /// In the host.
     Local,
-    /// With the client, as notifications of a request that it keeps open.
+    /// With the client: calls are notifications on a request that it keeps open.
     Live,
-    /// With the client, as the result of the request, which it makes again.
+    /// With the client: calls are the result of the request, which the client then repeats.
     Retry,
-    /// With the client, as requests on the call's stream.
+    /// With the client: calls are requests on the call's stream.
     Request,
-    /// Nowhere: the client's model stands in.
+    /// Nowhere: the client's model answers instead.
     Ask,
 }
 
 impl Lane {
-    /// All, in the order of the table.
+    /// All lanes, in the order of the table.
     pub const ALL: [Lane; 5] = [Lane::Local, Lane::Live, Lane::Retry, Lane::Request, Lane::Ask];
 
-    /// As the programs of `tests/clients` take it.
+    /// The argument for the programs of `tests/clients`.
     pub fn name(self) -> &'static str {
         match self {
             Lane::Local => "local",
@@ -34,7 +34,7 @@ impl Lane {
         }
     }
 
-    /// Why a client cannot carry it, if it cannot. Nothing else excuses a cell.
+    /// Why a client cannot use the lane, if it cannot. No other reason may leave a cell empty.
     pub fn excuse(self, peer: &Peer, era: &str) -> Option<&'static str> {
         match self {
             Lane::Retry if era == "legacy" => Some("a result has no type in 2025-11-25, so there is none of ours"),
@@ -44,7 +44,7 @@ impl Lane {
         }
     }
 
-    /// Configuration of its server.
+    /// The configuration of the lane's server.
     pub(super) fn config(self, home: &Home) -> String {
         let settings = "grants.agent-tools = [\"calendar.free_slots\", \"calendar.create_event\"]";
         let planner = plugin_from("planner", &paths::real_plugin("planner"), settings);
@@ -62,7 +62,7 @@ impl Lane {
     }
 }
 
-/// The calendar, as an operator describes it for whoever stands in.
+/// The operator's description of the calendar for the model that answers instead.
 fn described() -> Value {
     let text = || json!({"type": "string"});
     let object = |fields: Value| {

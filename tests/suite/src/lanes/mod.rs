@@ -1,5 +1,5 @@
-//! One plugin, every lane, every client: `plugins/planner` makes its twenty-one reverse calls of a calendar that is in the
-//! host, with an unmodified client, or in its model's head, and tells the same each time.
+//! One plugin, every lane, every client: `plugins/planner` makes twenty-one reverse calls of a calendar that is in the
+//! host, with an unmodified client, or simulated by the client's model. The results must be equal.
 
 mod lane;
 mod run;
@@ -12,10 +12,10 @@ pub use table::Table;
 use crate::transcripts::{PEERS, Transport};
 use std::sync::Mutex;
 
-/// Clients at once; see the transcripts.
+/// The number of concurrent clients; see the transcripts.
 const WORKERS: usize = 3;
 
-/// Lets every client carry every lane that it can.
+/// Runs every client in every lane that it supports.
 pub fn all() -> Table {
     let cells: Vec<_> = PEERS
         .iter()

@@ -1,4 +1,4 @@
-//! One client in one lane: starts the server, runs the client, and reads what it printed.
+//! Runs one client in one lane: starts the server, runs the client, and reads its output.
 
 use super::lane::Lane;
 use crate::transcripts::{Peer, Transport};
@@ -7,19 +7,19 @@ use serde_json::{Value, json};
 
 /// One cell of the table.
 pub struct Run {
-    /// Which client.
+    /// The client's name.
     pub peer: &'static Peer,
     /// `auto` or `legacy`.
     pub era: &'static str,
-    /// Over what.
+    /// The transport.
     pub transport: Transport,
-    /// Which way.
+    /// The lane.
     pub lane: Lane,
-    /// As the client printed it; nothing if it cannot carry the lane.
+    /// The client's output; null if it cannot use the lane.
     pub seen: Option<Value>,
 }
 
-/// One client's call in one lane; what it printed.
+/// Runs one client in one lane. Returns its output.
 pub fn run(peer: &Peer, era: &str, transport: Transport, lane: Lane) -> Value {
     let call = json!({"tool": "planner__plan_day", "arguments": {"title": "Portcullis", "from": "2026-12-01"}});
     let mut command = peer.planning();

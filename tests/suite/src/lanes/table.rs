@@ -1,17 +1,17 @@
-//! Lanes by clients.
+//! The table of lanes and clients.
 
 use super::lane::Lane;
 use super::run::Run;
 use serde_json::{Value, json};
 use std::fmt;
 
-/// Days that the planner asks for.
+/// The days that the planner requests.
 const DAYS: usize = 20;
 
-/// What all clients saw in all lanes, each held against the same plan.
+/// The results of all clients in all lanes, each compared with the same plan.
 pub struct Table {
     runs: Vec<Run>,
-    /// The plan's text, as the first run has it; what it says is checked, too.
+    /// The text of the plan from the first run. Its content is checked, too.
     text: String,
 }
 
@@ -22,12 +22,12 @@ impl Table {
         Self { runs, text: text.unwrap_or_default() }
     }
 
-    /// Whether every cell is what it must be.
+    /// Whether every cell is correct.
     pub fn is_good(&self) -> bool {
         !self.runs.is_empty() && self.runs.iter().all(|run| self.wrong(run).is_none())
     }
 
-    /// What is wrong with a cell.
+    /// The error of a cell.
     fn wrong(&self, run: &Run) -> Option<String> {
         let seen = run.seen.as_ref()?;
         if let Some(error) = seen.get("error") {

@@ -1,5 +1,5 @@
-//! What unmodified clients see when one guest asks them: every client, in every era it has, over both transports. Read
-//! [`script`] for what is asked and [`same`] for what may differ.
+//! Transcripts of unmodified clients that answer the questions of one guest: every client, in every era it supports,
+//! over both transports. [`script`] has the questions and [`same`] the allowed differences.
 
 mod peer;
 mod run;
@@ -13,10 +13,10 @@ pub use table::Table;
 
 use std::sync::Mutex;
 
-/// Clients at once. They mostly wait, and starting one is what costs.
+/// The number of concurrent clients. They mostly wait; only starting one is expensive.
 const WORKERS: usize = 3;
 
-/// Lets every client answer the whole script.
+/// Runs the whole script with every client.
 pub fn all() -> Table {
     let combinations: Vec<_> = PEERS
         .iter()

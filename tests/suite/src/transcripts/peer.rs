@@ -1,17 +1,17 @@
-//! The clients.
+//! The unmodified clients that the transcripts compare.
 
 use crate::paths;
 use std::process::Command;
 
-/// How a client meets the server: by its own choice, which is the newest revision both know, or by the old handshake.
+/// How a client connects: `auto` negotiates the newest common revision, `legacy` uses the old handshake.
 pub const ERAS: [&str; 2] = ["auto", "legacy"];
 
 /// An unmodified client, driven by a program of `tests/clients`.
 #[derive(Debug)]
 pub struct Peer {
-    /// The package it is.
+    /// The name of its package.
     pub name: &'static str,
-    /// What it can speak.
+    /// The eras that it supports.
     pub eras: &'static [&'static str],
     program: Program,
 }
@@ -31,7 +31,7 @@ pub const PEERS: &[Peer] = &[
     Peer { name: "rmcp", eras: &ERAS, program: Program::Rust },
 ];
 
-/// Over what it talks.
+/// The transport between client and server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are those of the protocol")]
 pub enum Transport {
@@ -43,7 +43,7 @@ impl Transport {
     /// Both.
     pub const ALL: [Transport; 2] = [Transport::Stdio, Transport::Http];
 
-    /// For people.
+    /// The name in the table.
     pub fn name(self) -> &'static str {
         match self {
             Transport::Stdio => "stdio",
@@ -53,7 +53,7 @@ impl Transport {
 }
 
 impl Peer {
-    /// Its program that answers questions, still without arguments.
+    /// The client program that answers questions, without arguments.
     pub fn command(&self) -> Command {
         match self.program {
             Program::Rust => Command::new(paths::rmcp_client()),
@@ -61,7 +61,7 @@ impl Peer {
         }
     }
 
-    /// Its program whose calendar is called back, still without arguments.
+    /// The client program whose calendar is called back, without arguments.
     pub fn planning(&self) -> Command {
         match self.program {
             Program::Rust => Command::new(paths::rmcp_planner()),

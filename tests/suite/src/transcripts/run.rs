@@ -1,4 +1,4 @@
-//! One client answers the whole script: starts the server, runs the client, and reads what it printed.
+//! Runs the script with one client: starts the server, runs the client, and reads its output.
 
 use super::peer::{Peer, Transport};
 use super::script;
@@ -6,24 +6,24 @@ use crate::{Home, Server, Watch, paths, plugin};
 use serde_json::Value;
 use std::time::Duration;
 
-/// How long a server may still compute after its client is gone. The client gave up a spinning guest before.
+/// How long a server may still compute after its client has exited. The client cancelled a spinning guest before.
 const LATE: Duration = Duration::from_millis(300);
 
-/// What one client saw.
+/// The transcript of one client.
 pub struct Run {
-    /// Of which client.
+    /// The client.
     pub peer: &'static Peer,
     /// `auto` or `legacy`.
     pub era: &'static str,
-    /// Over what.
+    /// The transport.
     pub transport: Transport,
-    /// As the client printed it.
+    /// The client's output.
     pub seen: Value,
-    /// Things done for good.
+    /// Lasting effects.
     pub effects: usize,
 }
 
-/// One client's whole script.
+/// Runs the whole script with one client.
 pub fn run(peer: &'static Peer, era: &'static str, transport: Transport) -> Run {
     let mut command = peer.command();
     command.arg(era).arg(script::json());

@@ -1,10 +1,10 @@
-//! When two transcripts are equal. Everything that may differ is here, with its reason, and nothing else is forgiven.
+//! Compares transcripts. All allowed differences are listed here with their reasons.
 
 use super::run::Run;
 use super::script::{Ends, Scenario};
 use serde_json::{Value, json};
 
-/// What may differ, and why. Shown under the table.
+/// The allowed differences and their reasons. Printed under the table.
 pub const DIFFERENCES: &[(&str, &str)] = &[
     ("time used", "two calls never take the same time; fuel, memory, chunks and questions must be equal"),
     ("dev.portcullis/call", "every call has an id of its own"),
@@ -26,7 +26,7 @@ pub const DIFFERENCES: &[(&str, &str)] = &[
     ("progress", "TypeScript adds a report per round, and drops one that comes together with the end of its request"),
 ];
 
-/// What must be equal of one call; what is wrong in itself stays in, so that it shows.
+/// The part of a call that must be equal. Errors of the call stay in it, so that they are reported.
 pub(super) fn essence(run: &Run, scenario: &Scenario, call: &Value) -> Value {
     let mut asked: Vec<Value> = call["asked"].as_array().cloned().unwrap_or_default();
     for question in &mut asked {
@@ -66,7 +66,7 @@ fn forgive_question(run: &Run, scenario: &Scenario, question: &mut Value) {
     match params.get_mut("_meta").and_then(Value::as_object_mut) {
         Some(meta) if !is_modern(run) => {
             meta.remove("progressToken");
-            // Where Python shows it as an attribute.
+            // Python shows it as an attribute.
             meta.remove("progress_token");
         }
         None if is_modern(run) && run.peer.name == "@modelcontextprotocol/client" && !is_form => {
@@ -122,7 +122,7 @@ fn lacking(capability: &Value) -> String {
     names.join(".")
 }
 
-/// Whether the client was told what the call reported, in order and nothing else.
+/// Whether the client got exactly the progress that the call reported, in order.
 fn is_told(scenario: &Scenario, progress: &Value) -> bool {
     let own = |message: &&str| message.starts_with("Fulfilling input required by");
     let heard: Vec<_> = progress.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -144,7 +144,7 @@ fn whole(value: &mut Value) {
     }
 }
 
-/// Where two values differ first: a path, and both sides.
+/// The first difference of two values: a path, and both sides.
 pub(super) fn difference(at: &str, ours: &Value, theirs: &Value) -> Option<String> {
     match (ours, theirs) {
         (Value::Object(a), Value::Object(b)) => {

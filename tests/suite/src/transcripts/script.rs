@@ -1,27 +1,27 @@
-//! What the guest `ask` asks, and what every client answers.
+//! The script: what the guest `ask` asks, and what every client answers.
 
 use serde_json::{Value, json};
 
-/// What the guest is granted.
+/// The grants of the guest.
 pub const GRANTS: &str = r#"grants.client = { form = true, url = ["example.com"], sample = { calls = 8, tokens = 1_000 }, roots = true }
 grants.filesystem = [{ host = "work", guest = "/work", access = "write" }]
 "#;
 
-/// How long a client lets the guest compute on its answer before it gives up the call.
+/// How long a client lets the guest compute after its answer before it cancels the call.
 const STOP_MS: u64 = 300;
 
 /// One call.
 pub struct Scenario {
-    /// Column of the table, and the call's correlation id.
+    /// The column of the table, and the call's correlation id.
     pub name: &'static str,
     arguments: fn() -> Value,
     answer: &'static str,
     content: fn() -> Value,
-    /// What its questions must show: where, as a JSON pointer, and what, as JSON text.
+    /// What its questions must contain: a JSON pointer, and the value as JSON text.
     pub shows: &'static [(&'static str, &'static str)],
-    /// What the call reports on its way.
+    /// The progress that the call reports.
     pub reports: &'static [&'static str],
-    /// Whether its questions are put together, so that they have no order.
+    /// Whether its questions are asked concurrently, so that they have no order.
     pub together: bool,
     /// How it ends.
     pub ends: Ends,
@@ -30,11 +30,11 @@ pub struct Scenario {
 /// How a call ends.
 #[derive(Debug, Clone, Copy)]
 pub enum Ends {
-    /// With this text, after so many questions.
+    /// With this text, after this number of questions.
     Text(&'static str, usize),
-    /// The client gives it up.
+    /// The client cancels it.
     GivenUp,
-    /// The client cannot be asked; the ability it lacks.
+    /// The client cannot be asked because it lacks this capability.
     Unable(&'static str),
 }
 
@@ -46,7 +46,7 @@ fn ada() -> Value {
     json!({"name": "Ada"})
 }
 
-/// The whole script, in its order. What comes after a call that was given up shows that its connection still works.
+/// The whole script, in order. A call after a cancelled one shows that the connection still works.
 pub const SCRIPT: &[Scenario] = &[
     plain("form", || json!({"path": "form"}), Ends::Text(r#"{"name":"Ada"}"#, 1)),
     Scenario {
@@ -89,10 +89,10 @@ pub const SCRIPT: &[Scenario] = &[
     Scenario { answer: "unable", ..plain("unable", || json!({"path": "confirm"}), Ends::Unable("elicitation.form")) },
 ];
 
-/// What the script does for good: only `rounds` gets that far.
+/// The lasting effects of the script: only `rounds` has one.
 pub const EFFECTS: usize = 1;
 
-/// As the programs of `tests/clients` take it.
+/// The script as JSON for the programs of `tests/clients`.
 pub fn json() -> String {
     let calls = SCRIPT.iter().map(|scenario| {
         json!({

@@ -1,4 +1,4 @@
-//! All transcripts side by side.
+//! The table of all transcripts.
 
 use super::run::Run;
 use super::same::{DIFFERENCES, difference, essence};
@@ -6,16 +6,16 @@ use super::script::{EFFECTS, Ends, SCRIPT, Scenario};
 use serde_json::{Value, json};
 use std::fmt;
 
-/// What all clients saw, compared with what the first one saw, which must be what the script wants.
+/// All transcripts, compared with the first one, which must match the script.
 pub struct Table {
     rows: Vec<Row>,
 }
 
 struct Row {
     title: [String; 3],
-    /// By scenario: what is wrong.
+    /// By scenario: the error.
     wrong: Vec<Option<String>>,
-    /// What is wrong with the run as a whole.
+    /// Errors of the run as a whole.
     whole: Option<String>,
 }
 
@@ -45,14 +45,14 @@ impl Table {
         Self { rows: rows.collect() }
     }
 
-    /// Whether all saw the same, and the right thing.
+    /// Whether all transcripts are equal and match the script.
     pub fn is_equal(&self) -> bool {
         !self.rows.is_empty()
             && self.rows.iter().all(|row| row.whole.is_none() && row.wrong.iter().all(Option::is_none))
     }
 }
 
-/// What a call is meant to come to, whoever makes it.
+/// How a call differs from the script, if it does.
 fn unlike_script(scenario: &Scenario, essence: &Value) -> Option<String> {
     let (ended, questions) = (&essence["ended"], &essence["asked"]);
     let asked = questions.as_array().map_or(0, Vec::len);

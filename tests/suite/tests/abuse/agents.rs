@@ -1,4 +1,4 @@
-//! Tools of the agent's side in this host, as they go wrong.
+//! Failures of agent-side tools in this host.
 
 use super::Case;
 use super::ground::{decent, one};

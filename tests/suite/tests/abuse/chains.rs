@@ -1,4 +1,4 @@
-//! Calls of calls, on this side of the wire and across it.
+//! Nested calls, within the host and through the client.
 
 use super::Case;
 use super::ground::{Ground, Round, Who, decent, good, one};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 const CHAIN: &str = "dev.portcullis/chain";
 
-/// A call back into the server from a client whose tool is being called.
+/// A call to the server by a client whose tool is being called.
 fn back<'a>(ground: &'a Ground, who: Who, tool: &str, script: &Value, chain: Value) -> Round<'a> {
     let arguments = json!({"path": script.to_string()});
     let params = json!({"name": tool, "arguments": arguments, "_meta": {CHAIN: chain}});

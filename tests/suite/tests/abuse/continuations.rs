@@ -1,4 +1,4 @@
-//! The sealed name of a call that waits, forged, moved, used again and too late.
+//! Continuations that are forged, moved to another call or user, reused, or expired.
 
 use super::Case;
 use super::ground::{EXTENSION, Ground, Round, Who, decent, good, one};
@@ -9,7 +9,7 @@ fn waiting<'a>(ground: &'a Ground, plugin: &str) -> Round<'a> {
     ground.run(plugin, one("tools.get"), &decent())
 }
 
-/// Sends the retry as it is after `change`; then as it should have been, which must still work.
+/// Sends the retry altered by `change`, then the unaltered retry, which must still work.
 fn moved(ground: &Ground, who: Who, change: fn(&mut Value)) -> String {
     let round = waiting(ground, "calls");
     let mut params = round.retry(round.all(&good()));
@@ -97,7 +97,7 @@ pub(super) const CASES: &[Case] = &[
         run: |ground| {
             let script = json!([{"call": {"name": "tools.get", "timeoutMs": 50}}]);
             let round = ground.run("calls", script, &decent());
-            // Time is what the case is about; the server keeps it, and this only makes sure that it is over.
+            // The server measures the time limit; this only waits until it has passed.
             std::thread::sleep(Duration::from_millis(200));
             round.answer(good()).outcome()
         },

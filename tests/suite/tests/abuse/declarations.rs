@@ -1,4 +1,4 @@
-//! What a client declares, and what it does not.
+//! Invalid, missing and changed declarations of a client.
 
 use super::Case;
 use super::ground::{Ground, Who, decent, declaring, good, one, tool};
@@ -8,7 +8,7 @@ fn called(ground: &Ground, capabilities: &Value) -> String {
     ground.run("calls", one("tools.get"), capabilities).outcome()
 }
 
-/// A tool that is called twice, where the second round declares something else.
+/// Calls a tool twice, where the second round declares something else.
 fn second_round(ground: &Ground, capabilities: &Value) -> String {
     let script = json!([{"call": {"name": "tools.get"}}, {"call": {"name": "tools.get"}}]);
     let first = ground.run("calls", script, &decent());

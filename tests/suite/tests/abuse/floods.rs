@@ -1,4 +1,4 @@
-//! Too much of everything.
+//! Floods: too many calls, and arguments and results that are too large.
 
 use super::Case;
 use super::ground::{Ground, decent, declaring, good, many, tool};

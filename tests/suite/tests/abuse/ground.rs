@@ -1,5 +1,5 @@
-//! What the cases share: one server that all of them abuse, and a client with tools of its own that is plain enough to do
-//! what no decent client would.
+//! The fixture that all cases share: one server, and a low-level client with its own tools that can send invalid
+//! requests.
 
 use serde_json::{Map, Value, json};
 use std::fs;
@@ -12,28 +12,27 @@ use suite::http::{Response, request};
 use suite::provider::Provider;
 use suite::{Home, PATIENCE, Server, agent, eventually, paths, plugin, plugin_from};
 
-/// The extension.
 pub(crate) const EXTENSION: &str = "dev.portcullis/client-tools";
-/// Calls of one principal that may be parked.
+/// The limit on parked calls of one principal.
 pub(crate) const PARKED: usize = 12;
 
-/// Two people with keys.
+/// Two users with keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Who {
     Alice,
     Bob,
 }
 
-/// The server and those who use it.
+/// The server and its users.
 pub(crate) struct Ground {
     server: Mutex<Server>,
     pub(crate) address: SocketAddr,
     keys: [String; 2],
-    /// Of the account that nobody has connected.
+    /// The provider of an account that nobody has connected.
     _provider: Provider,
 }
 
-/// One plugin that does what its arguments say, under several grants; and agent-side tools that go wrong in every way.
+/// One scripted plugin under several names and grants, and agent-side tools that fail in different ways.
 fn config(provider: &Provider) -> String {
     let scripted = |name: &str, settings: &str| plugin_from(name, &paths::guest("agent-calls"), settings);
     let abuser = |name: &str, settings: &str| plugin_from(name, &paths::guest("abuser"), settings);
@@ -81,12 +80,12 @@ impl Ground {
         Self { server: Mutex::new(server), address, keys, _provider: provider }
     }
 
-    /// The server, for its log and memory.
+    /// The server, to read its log and memory use.
     pub(crate) fn server(&self) -> MutexGuard<'_, Server> {
         self.server.lock().unwrap()
     }
 
-    /// Sends a modern call of which nothing is ever read.
+    /// Sends a modern call whose response is never read.
     pub(crate) fn hang(&self, who: Who, mut params: Value) -> TcpStream {
         params["_meta"] = modern_meta(false);
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
@@ -102,7 +101,7 @@ impl Ground {
         stream
     }
 
-    /// Sends a modern request and gives back its response, of which nothing is read yet.
+    /// Sends a modern request and returns its unread response.
     pub(crate) fn open(&self, who: Who, method: &str, mut params: Value, capabilities: &Value) -> Response {
         let mut meta = modern_meta(false);
         meta["io.modelcontextprotocol/clientCapabilities"] = capabilities.clone();
@@ -121,12 +120,12 @@ impl Ground {
         request(self.address, "POST", &headers, &body.to_string())
     }
 
-    /// Sends a modern request; the message that answers it.
+    /// Sends a modern request and returns the message that answers it.
     pub(crate) fn ask(&self, who: Who, method: &str, params: Value, capabilities: &Value) -> Value {
         let sent = Instant::now();
         let mut response = self.open(who, method, params, capabilities);
         match response.status {
-            // Refusals before anybody looks at the message have a text of their own.
+            // Refusals before the message is parsed have their own text.
             200 | 400 => response.answer(1, sent).message,
             status => json!({"status": status, "text": response.text()}),
         }
@@ -143,13 +142,13 @@ impl Ground {
         self.send(Who::Alice, params, capabilities)
     }
 
-    /// A call with these params, whoever makes it.
+    /// Makes a call with these params as the given user.
     pub(crate) fn send(&self, who: Who, params: Value, capabilities: &Value) -> Round<'_> {
         let message = self.ask(who, "tools/call", params.clone(), capabilities);
         Round { ground: self, params, capabilities: capabilities.clone(), message }
     }
 
-    /// Whether nothing of this principal runs or is parked, as the server sees it.
+    /// Whether the server reports no running or parked call of this principal.
     pub(crate) fn is_idle(&self, who: Who) -> bool {
         let message = self.ask(who, "dev.portcullis/steer", json!({"message": "anybody there?"}), &json!({}));
         message["error"]["message"].as_str().is_some_and(|text| text.contains("no such call is running"))
@@ -164,12 +163,11 @@ impl Ground {
     }
 }
 
-/// A call, as far as it has come.
+/// The current round of a call.
 pub(crate) struct Round<'a> {
     ground: &'a Ground,
     params: Value,
     capabilities: Value,
-    /// What the server answered.
     pub(crate) message: Value,
 }
 
@@ -178,13 +176,13 @@ impl Round<'_> {
         &self.message["result"]
     }
 
-    /// The reverse calls that wait.
+    /// The reverse calls that wait for an outcome.
     pub(crate) fn calls(&self) -> &Map<String, Value> {
         let calls = self.result()["toolCalls"].as_object();
         calls.unwrap_or_else(|| panic!("no reverse calls: {}", self.message))
     }
 
-    /// The only one.
+    /// The only waiting reverse call.
     pub(crate) fn only(&self) -> &Value {
         assert_eq!(self.calls().len(), 1, "{}", self.message);
         self.calls().values().next().unwrap()
@@ -201,25 +199,26 @@ impl Round<'_> {
         params
     }
 
-    /// The same outcome for every call that waits.
+    /// The same outcome for every waiting call.
     pub(crate) fn all(&self, outcome: &Value) -> Value {
         self.calls().keys().map(|key| (key.clone(), outcome.clone())).collect::<Map<_, _>>().into()
     }
 
-    /// Goes on with this outcome for every call.
+    /// Continues with this outcome for every call.
     pub(crate) fn answer(self, outcome: Value) -> Self {
         let outcomes = self.all(&outcome);
         self.answer_with(outcomes)
     }
 
-    /// Goes on with exactly these outcomes.
+    /// Continues with exactly these outcomes.
     pub(crate) fn answer_with(self, outcomes: Value) -> Self {
         let params = self.retry(outcomes);
         let message = self.ground.ask(Who::Alice, "tools/call", params, &self.capabilities);
         Self { message, ..self }
     }
 
-    /// Goes on until it is done, with the same outcome for every call; how many there were in each round.
+    /// Continues until the call is done, with the same outcome for every reverse call; returns the number of them per
+    /// round.
     pub(crate) fn through(mut self, outcome: &Value) -> (Self, Vec<usize>) {
         let mut rounds = vec![];
         while self.result()["toolCalls"].is_object() {
@@ -229,8 +228,8 @@ impl Round<'_> {
         (self, rounds)
     }
 
-    /// What came of it, in few words: the status or code of a refusal, how many calls wait, or what the guest says that
-    /// came of each of its steps.
+    /// A short summary of the outcome: the status or code of a refusal, the number of waiting calls, or the guest's
+    /// report on each of its steps.
     pub(crate) fn outcome(&self) -> String {
         let (message, result) = (&self.message, self.result());
         if let Some(status) = message["status"].as_u64() {
@@ -254,7 +253,7 @@ impl Round<'_> {
     }
 }
 
-/// What came of a step; of many at once: how many of each kind, in the order in which they come first.
+/// The outcome of a step; for parallel calls the count of each outcome, in order of first occurrence.
 fn step(said: &Value) -> String {
     match said {
         Value::Array(many) => {
@@ -272,19 +271,19 @@ fn step(said: &Value) -> String {
     }
 }
 
-/// A tool of the client's that takes anything.
+/// A client tool that accepts any arguments.
 pub(crate) fn tool(name: &str) -> Value {
     json!({"name": name, "inputSchema": {"type": "object"}})
 }
 
-/// What a client declares that has these tools, with further fields.
+/// The declaration of a client that has these tools, with further fields.
 pub(crate) fn declaring(tools: &[Value], further: Value) -> Value {
     let mut declaration = json!({"allowServerCalls": true, "tools": tools});
     declaration.as_object_mut().unwrap().extend(further.as_object().unwrap().clone());
     json!({"extensions": {EXTENSION: declaration}})
 }
 
-/// A decent client with two tools.
+/// The declaration of a well-behaved client with two tools.
 pub(crate) fn decent() -> Value {
     declaring(&[tool("tools.get"), tool("tools.put")], json!({}))
 }
@@ -294,17 +293,17 @@ pub(crate) fn one(name: &str) -> Value {
     json!([{"call": {"name": name}}])
 }
 
-/// A script of many calls at once.
+/// A script of parallel calls.
 pub(crate) fn many(name: &str, times: usize) -> Value {
     json!([{"many": vec![json!({"name": name}); times]}])
 }
 
-/// A good outcome.
+/// A successful outcome.
 pub(crate) fn good() -> Value {
     json!({"content": [{"type": "text", "text": "here"}]})
 }
 
-/// An error of this code.
+/// An error outcome with this code.
 pub(crate) fn error(code: &str) -> Value {
     json!({"error": {"code": code, "message": "because"}})
 }

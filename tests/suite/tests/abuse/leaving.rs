@@ -1,4 +1,4 @@
-//! Clients that go away at the worst moment.
+//! Clients that disconnect or cancel while a reverse call runs.
 
 use super::Case;
 use super::ground::{EXTENSION, Ground, Who, decent, declaring, one, tool};
@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use std::time::Instant;
 use suite::{Called, Client, Era, PATIENCE, Server, eventually, paths, plugin, plugin_from};
 
-/// The request of the older revision.
+/// The reverse call request of the legacy era.
 const REQUEST: &str = "dev.portcullis/tools/call";
 
-/// A client of the older revision over stdio, whose tool is being asked for: the id of its call, and of the server's.
-fn asked() -> (Client, u64, Value) {
+/// A legacy client over stdio with a pending reverse call; the id of its call, and the id of the server's request.
+fn pending_call() -> (Client, u64, Value) {
     let config =
         plugin_from("calls", &paths::guest("agent-calls"), r#"grants.agent-tools = ["*.*"]"#) + &plugin("echo", "");
     let abilities = declaring(&[tool("tools.get")], json!({}));
@@ -21,7 +21,7 @@ fn asked() -> (Client, u64, Value) {
     (client, id, question["id"].clone())
 }
 
-/// Whether something of Alice's runs.
+/// Waits until a call of Alice's runs.
 fn until_busy(ground: &Ground) {
     assert!(eventually(PATIENCE, || (!ground.is_idle(Who::Alice)).then_some(())).is_some(), "nothing ever ran");
 }
@@ -54,7 +54,7 @@ pub(super) const CASES: &[Case] = &[
         what: "cancelled while a reverse call waits (2025-11-25)",
         outcome: "withdrawn, no answer",
         run: |_| {
-            let (mut client, id, question) = asked();
+            let (mut client, id, question) = pending_call();
             client.cancel(id);
             let withdrawn = client.wait_for("notifications/cancelled");
             client.check_alive();
@@ -66,7 +66,7 @@ pub(super) const CASES: &[Case] = &[
         what: "answered after it was cancelled (2025-11-25)",
         outcome: "it goes on",
         run: |_| {
-            let (mut client, id, question) = asked();
+            let (mut client, id, question) = pending_call();
             client.cancel(id);
             client.wait_for("notifications/cancelled");
             for _ in 0..2 {
@@ -80,7 +80,7 @@ pub(super) const CASES: &[Case] = &[
         what: "an answer twice, and one that nobody asked for (2025-11-25)",
         outcome: "ok",
         run: |_| {
-            let (mut client, id, question) = asked();
+            let (mut client, id, question) = pending_call();
             let answer = |id: &Value| json!({"jsonrpc": "2.0", "id": id, "result": {"content": []}});
             client.server.send(&answer(&json!(987_654)));
             client.server.send(&answer(&question));
@@ -100,7 +100,7 @@ pub(super) const CASES: &[Case] = &[
                 json!({"code": -32601, "message": "what?"}),
                 json!({"code": -32603, "message": "oh"}),
             ] {
-                let (mut client, id, question) = asked();
+                let (mut client, id, question) = pending_call();
                 client.server.send(&json!({"jsonrpc": "2.0", "id": question, "error": error}));
                 let said: Value = serde_json::from_str(&Called(client.wait(id, Instant::now())).good()).unwrap();
                 seen.push(said[0]["error"].as_str().unwrap_or("ok").to_owned());
@@ -131,7 +131,7 @@ pub(super) const CASES: &[Case] = &[
         what: "stdin is closed while a reverse call waits",
         outcome: "it ends well",
         run: |_| {
-            let (mut client, ..) = asked();
+            let (mut client, ..) = pending_call();
             let status = client.server.end();
             if status.success() { "it ends well".into() } else { status.to_string() }
         },

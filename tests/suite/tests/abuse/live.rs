@@ -1,4 +1,4 @@
-//! Channels, answers on them, and messages to running calls.
+//! Abuse of live channels, of answers on them, and of messages to running calls.
 
 use super::Case;
 use super::ground::{Ground, Who, declaring, good, one, tool};
@@ -11,14 +11,14 @@ const RESPOND: &str = "dev.portcullis/reverse/respond";
 const STEER: &str = "dev.portcullis/steer";
 const NAME: &str = "3v6Jx0WmAAAAAAAAAAAAAAA_-";
 
-/// Opens the channel; what the server says first.
+/// Opens the channel; returns it with the server's first message.
 fn listen(ground: &Ground, who: Who) -> (Response, Value) {
     let mut stream = ground.open(who, LISTEN, json!({"channel": NAME}), &json!({}));
     let first = stream.message().unwrap_or_default();
     (stream, first)
 }
 
-/// Waits until the name is free and opens it.
+/// Waits until the channel is free and opens it.
 fn open(ground: &Ground, who: Who) -> Response {
     let opened = eventually(PATIENCE, || {
         let (stream, first) = listen(ground, who);
@@ -27,12 +27,12 @@ fn open(ground: &Ground, who: Who) -> Response {
     opened.unwrap_or_else(|| panic!("the channel of {who:?} is never free\n{}", ground.server().log()))
 }
 
-/// The channel can be opened: nobody holds it.
+/// Asserts that the channel can be opened, so nobody holds it.
 pub(super) fn opens(ground: &Ground, who: Who) {
     drop(open(ground, who));
 }
 
-/// What a client declares that has one tool, only on a channel.
+/// The declaration of a client with one tool that is only reachable over a channel.
 fn on_channel() -> Value {
     declaring(&[tool("tools.get")], json!({"lanes": ["live"], "channel": NAME}))
 }
@@ -44,14 +44,15 @@ fn code(message: &Value) -> String {
     }
 }
 
-/// Answers a call, whoever does it.
+/// Answers a call as the given user.
 fn respond(ground: &Ground, who: Who, id: &str, field: (&str, Value)) -> String {
     let mut params = json!({"channel": NAME, "callId": id});
     params[field.0] = field.1;
     code(&ground.ask(who, RESPOND, params, &json!({})))
 }
 
-/// Makes a call over Alice's channel and has `abuse` answer it, given its id; what it says, and what came of the call.
+/// Makes a call over Alice's channel and lets `abuse` answer it by its id; returns what `abuse` returned and the call's
+/// outcome.
 fn over_channel(ground: &Ground, script: Value, abuse: impl FnOnce(&mut Option<Response>, &str) -> String) -> String {
     let mut stream = Some(open(ground, Who::Alice));
     std::thread::scope(|scope| {
@@ -67,7 +68,7 @@ fn result() -> (&'static str, Value) {
     ("result", good())
 }
 
-/// Alice's call that listens to its client: a stream, and the call's id.
+/// Starts a call of Alice's that accepts steering messages; returns its stream and its id.
 fn steered(ground: &Ground) -> (Response, String) {
     let capabilities = json!({"extensions": {"dev.portcullis/partial-results": {}}});
     let mut stream =

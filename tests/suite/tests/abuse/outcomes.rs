@@ -1,4 +1,4 @@
-//! What a client answers, and what it ought to have answered.
+//! Invalid outcomes that a client returns for its reverse calls.
 
 use super::Case;
 use super::ground::{Ground, decent, error, good, one};

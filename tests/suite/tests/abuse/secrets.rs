@@ -1,10 +1,10 @@
-//! Private results on their way to somebody else.
+//! Private results that a plugin tries to pass on.
 
 use super::Case;
 use super::ground::{Ground, decent, declaring, good, tool};
 use serde_json::{Value, json};
 
-/// Calls the one, then the other.
+/// A script that calls the first tool, then the second.
 fn both(first: &str, second: &str) -> Value {
     json!([{"call": {"name": first}}, {"call": {"name": second}}])
 }

@@ -1,15 +1,15 @@
-//! What is small to send and large to validate, compile or start: each with the words in which it is refused.
+//! Components that are small to send and large to validate, compile or start, each with its expected refusal.
 
 use suite::forge::{behaviour, custom, number, plugin, repeated, section, sections};
 
-/// A bomb: what it is, what the refusal says, and the bytes.
+/// A bomb: its description, the text that the refusal must contain, and its bytes.
 pub(super) struct Bomb {
     pub(super) what: &'static str,
     pub(super) words: &'static str,
     pub(super) bytes: fn(&Base) -> Vec<u8>,
 }
 
-/// A good plugin, to which bombs are tied.
+/// A valid plugin to which bombs are appended.
 pub(super) struct Base(Vec<u8>);
 
 impl Base {
@@ -21,12 +21,12 @@ impl Base {
         [&*self.0, more].concat()
     }
 
-    /// With one more module, of these sections.
+    /// Appends a module with these sections.
     fn module(&self, sections: &[Vec<u8>]) -> Vec<u8> {
         self.and(&section(1, &[b"\0asm\x01\0\0\0", &*sections.concat()].concat()))
     }
 
-    /// With one more module of one function: its locals' declarations and its code.
+    /// Appends a module with one function, given its local declarations and its code.
     fn function(&self, locals: &[u8], code: &[u8]) -> Vec<u8> {
         let body = [locals, code, &[END]].concat();
         self.module(&[
@@ -36,7 +36,7 @@ impl Base {
         ])
     }
 
-    /// With one more component, of these sections.
+    /// Appends a component with these sections.
     fn component(&self, sections: &[Vec<u8>]) -> Vec<u8> {
         self.and(&section(COMPONENT, &[COMPONENT_HEAD, &*sections.concat()].concat()))
     }
@@ -46,14 +46,14 @@ const COMPONENT_HEAD: &[u8] = b"\0asm\x0d\0\x01\0";
 const COMPONENT: u8 = 4;
 const TYPES: u8 = 7;
 const END: u8 = 0x0b;
-/// The type of a function that takes and gives nothing.
+/// The function type without parameters and results.
 const NOTHING: &[u8] = &[0x60, 0, 0];
 /// `(block`.
 const BLOCK: &[u8] = &[0x02, 0x40];
-/// A module of a memory of 64 KiB.
+/// A module with one memory of 64 KiB.
 const MEMORY: &[u8] = b"\0asm\x01\0\0\0\x05\x03\x01\0\x01";
 
-/// A type by its place, which is a signed number.
+/// A type index, encoded as a signed LEB128 number.
 fn index(place: u32) -> Vec<u8> {
     let mut bytes = number(place);
     if let Some(last) = bytes.last_mut().filter(|last| **last & 0x40 != 0) {
@@ -63,34 +63,35 @@ fn index(place: u32) -> Vec<u8> {
     bytes
 }
 
-/// A section with so many of the same.
+/// A section that repeats one item.
 fn many(id: u8, times: u32, item: &[u8]) -> Vec<u8> {
     section(id, &[number(times), item.repeat(times as usize)].concat())
 }
 
-/// A section with so many items that differ.
+/// A section with distinct items.
 fn each(id: u8, times: u32, item: impl FnMut(u32) -> Vec<u8>) -> Vec<u8> {
     section(id, &[number(times), (0..times).flat_map(item).collect()].concat())
 }
 
-/// A name of its own for each number, as WebAssembly writes it.
+/// A distinct name for each number, in WebAssembly's encoding.
 fn name(number: u32) -> Vec<u8> {
     let text = format!("n{number}");
     [&[text.len() as u8], text.as_bytes()].concat()
 }
 
-/// A component type's section with one type of so many named parts of this form.
+/// A component type section with one type that has `times` named parts of this form.
 fn named(kind: u8, times: u32, part: &[u8]) -> Vec<u8> {
     let parts = (0..times).flat_map(|number| [&name(number), part].concat());
     section(TYPES, &[vec![1, kind], number(times), parts.collect()].concat())
 }
 
-/// Components inside one another.
+/// Nested components.
 fn nested(depth: usize, innermost: &[u8]) -> Vec<u8> {
     (0..depth).fold(innermost.to_vec(), |inner, _| [COMPONENT_HEAD, &section(COMPONENT, &inner)].concat())
 }
 
-/// Components that instantiate the one inside them so many times each, and the innermost a module with a memory.
+/// Nested components that each instantiate their inner component `times` times; the innermost has a module with a
+/// memory.
 fn multiplied(levels: usize, times: u32) -> Vec<u8> {
     let inner = [COMPONENT_HEAD, &section(1, MEMORY), &many(2, 1, &[0, 0, 0])].concat();
     (0..levels)
@@ -290,7 +291,7 @@ pub(super) const BOMBS: &[Bomb] = &[
         words: "units of fuel are used up",
         bytes: |_| behaviour("start-section"),
     },
-    // For these the compiler itself is what has to be stopped.
+    // For these bombs the compiler itself has to be stopped.
     Bomb {
         what: "20,000 loops inside one another, 5,000 values alive in each",
         words: "compiling",

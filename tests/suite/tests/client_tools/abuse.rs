@@ -1,16 +1,18 @@
-//! What must not work: tools that were not offered, names of calls that are not one's own, answers that come twice, late
-//! or not at all.
+//! Requests that must be refused: tools that were not offered, continuations of other calls, and answers that are
+//! repeated, late or missing.
 
-use super::{EXTENSION, able, answer, asked, call, came, config, declaring, first, retry, script, through, tool, two};
+use super::{
+    EXTENSION, able, answer, asked, call, config, declaring, first, retry, script, step_reports, through, tool, two,
+};
 use serde_json::{Value, json};
 use suite::{Called, Client, Era, Server, agent, plugin};
 
-/// One call of the granted tool.
+/// A script with one call of the granted tool.
 fn once() -> Value {
     json!([call("calendar.free_slots", 1)])
 }
 
-/// A round that asks for one call: the arguments of its request, its continuation and the call's key.
+/// Starts a round with one call: returns the arguments of its request, its continuation and the call's key.
 fn waiting(client: &mut Client) -> (Value, Value, String) {
     let (arguments, called) = first(client, once());
     let key = asked(&called).keys().next().unwrap().clone();
@@ -21,24 +23,24 @@ fn go_on(client: &mut Client, arguments: &Value, continuation: &Value, outcomes:
     Called(client.request("tools/call", retry(arguments, continuation, outcomes)))
 }
 
-/// What the plugin is told when the client answers its one call so.
+/// What the plugin receives when the client answers its one call with this outcome.
 fn told(outcome: Value) -> Value {
     let mut client = able(Era::Modern, two());
     let (arguments, continuation, key) = waiting(&mut client);
-    came(&go_on(&mut client, &arguments, &continuation, json!({key: outcome})))[0].clone()
+    step_reports(&go_on(&mut client, &arguments, &continuation, json!({key: outcome})))[0].clone()
 }
 
 #[test]
-fn what_is_not_offered_is_not_called() {
+fn a_tool_that_is_not_offered_is_not_called() {
     for era in Era::ALL {
-        // Granted and not declared; declared and not granted; neither.
+        // Granted but not declared; declared but not granted; neither.
         let mut client = able(era, two());
         for (name, error) in [("slow.down", "unknown-tool"), ("mail.send", "denied"), ("mail.read", "denied")] {
             let (said, rounds, called) = through(&mut client, json!([call(name, 1)]), answer);
             assert_eq!((&said[0]["error"], rounds.len()), (&json!(error), 0), "{era:?} {name}");
             assert!(called.0.notifications.is_empty(), "nothing is asked on any way");
         }
-        // Nothing declared, calls not allowed, or no way that both have.
+        // Nothing declared, calls not allowed, or no common lane.
         let wrong_lane = declaring(&[tool("calendar.free_slots")], json!({"lanes": ["live", "warp"]}));
         let forbidden = declaring(&[tool("calendar.free_slots")], json!({"allowServerCalls": false}));
         for (abilities, word) in [(json!({}), EXTENSION), (forbidden, EXTENSION), (wrong_lane, "lanes")] {
@@ -50,7 +52,7 @@ fn what_is_not_offered_is_not_called() {
 }
 
 #[test]
-fn a_tool_that_cannot_do_without_says_what_the_client_must_declare() {
+fn a_tool_that_needs_client_tools_names_the_missing_capability() {
     let mut arguments = script(once());
     arguments["n"] = json!(1);
     let mut client = able(Era::Modern, json!({}));
@@ -74,7 +76,7 @@ fn a_malformed_declaration_is_refused_with_the_reason() {
 }
 
 #[test]
-fn arguments_that_do_not_suit_the_tool_never_leave() {
+fn arguments_that_violate_the_schema_are_never_sent() {
     let mut client = able(Era::Modern, two());
     for bad in
         [json!({"arguments": {"day": "x"}}), json!({"arguments": {}}), json!({"raw": "[1]"}), json!({"raw": "{"})]
@@ -84,7 +86,7 @@ fn arguments_that_do_not_suit_the_tool_never_leave() {
         let (said, rounds, _) = through(&mut client, json!([step]), answer);
         assert_eq!((&said[0]["error"], rounds.len()), (&json!("invalid-arguments"), 0), "{bad}");
     }
-    // A schema that is none is found out when it is needed, and only then.
+    // An invalid schema is only detected when it is used.
     let mut broken = tool("calendar.broken");
     broken["inputSchema"] = json!({"type": "object", "properties": {"day": {"type": "nonsense"}}});
     client.abilities = declaring(&[tool("calendar.free_slots"), broken], json!({}));
@@ -94,7 +96,7 @@ fn arguments_that_do_not_suit_the_tool_never_leave() {
 }
 
 #[test]
-fn a_continuation_is_good_once_and_only_as_what_it_is() {
+fn a_continuation_works_once_and_only_for_its_own_call() {
     let mut client = able(Era::Modern, two());
     let (arguments, continuation, key) = waiting(&mut client);
     let outcomes = json!({key: {"content": []}});
@@ -112,7 +114,7 @@ fn a_continuation_is_good_once_and_only_as_what_it_is() {
         assert!(refused(retry(&arguments, &odd, outcomes.clone())).contains("not a string"));
     }
     assert!(refused(retry(&arguments, &continuation, json!([]))).contains("not an object"));
-    // With other arguments; as the state of questions; as both.
+    // With other arguments, as `requestState`, and as both.
     let moved = script(json!([call("calendar.free_slots", 2)]));
     assert_eq!(refused(retry(&moved, &continuation, outcomes.clone())), "Invalid or expired continuation");
     let as_state = json!({"name": "agent-calls__run", "arguments": arguments, "requestState": continuation});
@@ -120,12 +122,12 @@ fn a_continuation_is_good_once_and_only_as_what_it_is() {
     let mut both = retry(&arguments, &continuation, outcomes.clone());
     both["requestState"] = continuation.clone();
     assert!(refused(both).contains("not with both"));
-    // None of this has used it up; this does.
+    // None of these attempts consumed the continuation; this one does.
     let called = go_on(&mut client, &arguments, &continuation, outcomes.clone());
-    assert_eq!(came(&called)[0]["text"], "None");
+    assert_eq!(step_reports(&called)[0]["text"], "None");
     let used = client.request("tools/call", retry(&arguments, &continuation, outcomes));
     assert_eq!(used.error_code(), -32602);
-    // And the other way round: the state of a question is no continuation.
+    // Conversely, the state of a question is not a continuation.
     let (arguments, called) = first(&mut client, json!([{"ask": "who"}]));
     let state = called.result()["requestState"].clone();
     let refused = client.request("tools/call", retry(&arguments, &state, json!({})));
@@ -133,13 +135,13 @@ fn a_continuation_is_good_once_and_only_as_what_it_is() {
 }
 
 #[test]
-fn a_second_round_without_the_declaration_takes_the_tools_away() {
+fn a_second_round_without_the_declaration_has_no_tools() {
     let mut client = able(Era::Modern, two());
     let (arguments, called) = first(&mut client, json!([call("calendar.free_slots", 1), {"list": true}]));
     let key = asked(&called).keys().next().unwrap().clone();
     let continuation = called.result()["continuation"].clone();
     client.abilities = json!({});
-    let said = came(&go_on(&mut client, &arguments, &continuation, json!({key: {"content": []}})));
+    let said = step_reports(&go_on(&mut client, &arguments, &continuation, json!({key: {"content": []}})));
     assert_eq!((&said[0]["error"], &said[1]), (&json!("not-supported"), &json!([])));
 }
 
@@ -168,15 +170,15 @@ fn every_outcome_is_typed() {
     let edited =
         told(json!({"content": [], "structuredContent": {"a": 1}, "_meta": {"dev.portcullis/edited": {"day": 9}}}));
     assert_eq!((&edited["edited"], &edited["structured"]), (&json!({"day": 9}), &json!({"a": 1})));
-    // A call without an outcome failed.
+    // A call without an outcome counts as failed.
     let mut client = able(Era::Modern, two());
     let (arguments, continuation, _) = waiting(&mut client);
-    let said = came(&go_on(&mut client, &arguments, &continuation, json!({"other": {"content": []}})));
+    let said = step_reports(&go_on(&mut client, &arguments, &continuation, json!({"other": {"content": []}})));
     assert_eq!(said[0]["error"], "failed");
 }
 
 #[test]
-fn an_answer_that_comes_late_is_a_timeout() {
+fn a_late_answer_is_a_timeout() {
     let mut client = able(Era::Modern, two());
     let mut step = call("calendar.free_slots", 1);
     step["call"]["timeoutMs"] = json!(50);
@@ -184,14 +186,14 @@ fn an_answer_that_comes_late_is_a_timeout() {
     let (key, fields) = asked(&called).iter().next().unwrap();
     let late = json!({key: answer(fields)});
     let continuation = called.result()["continuation"].clone();
-    // The time of the call itself, which a client cannot hurry.
+    // The call's own timeout must pass; a client cannot shorten it.
     std::thread::sleep(std::time::Duration::from_millis(60));
-    let said = came(&go_on(&mut client, &arguments, &continuation, late));
+    let said = step_reports(&go_on(&mut client, &arguments, &continuation, late));
     assert_eq!(said[0]["error"], "timeout", "{said}");
 }
 
 #[test]
-fn a_private_answer_goes_nowhere_else() {
+fn a_private_answer_is_not_passed_to_other_tools() {
     let steps = json!([call("calendar.free_slots", 1), {"call": {"name": "echo.run"}}, call("calendar.free_slots", 2)]);
     let mut private = tool("calendar.free_slots");
     private["private"] = json!(true);
@@ -216,7 +218,7 @@ fn a_private_answer_goes_nowhere_else() {
 }
 
 #[test]
-fn the_hosts_own_tool_comes_before_one_of_the_same_name() {
+fn the_hosts_tool_takes_precedence_over_a_client_tool() {
     let abilities = declaring(&[tool("echo.run")], json!({}));
     let mut client =
         Client::able(Server::start(&(config() + &agent("echo", "echo", ""))), Era::Modern, false, abilities);
@@ -226,8 +228,8 @@ fn the_hosts_own_tool_comes_before_one_of_the_same_name() {
 }
 
 #[test]
-fn whoever_sends_nothing_to_go_on_with_pays_nothing() {
-    // A declaration alone changes nothing for a tool that calls nobody.
+fn a_continuation_field_without_a_continuation_is_ignored() {
+    // A declaration has no effect on a tool that makes no reverse calls.
     let mut client = Client::able(Server::start(&plugin("echo", "")), Era::Modern, false, two());
     client.check_alive();
     let params = json!({"name": "echo__run", "arguments": {}, "_meta": {EXTENSION: {"results": {}}}});

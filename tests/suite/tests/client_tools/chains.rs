@@ -1,10 +1,11 @@
-//! A client that calls the server again while it runs a tool for it: part of the same chain, with what that has left.
+//! A client that calls the server while it runs a reverse call: the call joins the chain and shares its remaining
+//! limits.
 
 use super::{answer, asked, call, config, first, retry, script, two};
 use serde_json::{Value, json};
 use suite::{Called, Client, Era, Server, plugin};
 
-/// A client in the middle of a reverse call: the arguments of its request, the result that asks, and the chain.
+/// Starts a reverse call: returns the arguments of its request, the result that contains the call, and the chain.
 fn midway(client: &mut Client) -> (Value, Called, Value) {
     let (arguments, called) = first(client, json!([call("calendar.free_slots", 1)]));
     let chain = asked(&called).values().next().unwrap()["chain"].clone();
@@ -16,7 +17,7 @@ fn chained(name: &str, arguments: Value, chain: &Value) -> Value {
     json!({"name": name, "arguments": arguments, "_meta": {"dev.portcullis/chain": chain}})
 }
 
-/// Goes on with the request that asked.
+/// Retries the request that is waiting for the reverse call.
 fn go_on(client: &mut Client, arguments: &Value, asking: &Called) -> Called {
     let (key, fields) = asked(asking).iter().next().unwrap();
     let outcomes = json!({key: answer(fields)});
@@ -25,13 +26,13 @@ fn go_on(client: &mut Client, arguments: &Value, asking: &Called) -> Called {
 
 fn client(settings: &str) -> Client {
     let config = config().replace("[plugins.agent-calls]\n", &format!("[plugins.agent-calls]\n{settings}\n"));
-    // With so much fuel of its own that only what the chain has left can stop it.
+    // Its own fuel limit is so high that only the chain's remaining fuel can stop it.
     let burn = plugin("burn", "limits.fuel = 1_000_000_000_000");
     Client::able(Server::start(&(config + &plugin("echo", "") + &burn)), Era::Modern, false, two())
 }
 
 #[test]
-fn a_call_that_comes_back_belongs_to_the_chain() {
+fn a_call_back_from_the_client_belongs_to_the_chain() {
     let mut client = client("");
     let (arguments, asking, chain) = midway(&mut client);
     let echoed = Called(client.request("tools/call", chained("echo__run", json!({"n": 5}), &chain)));
@@ -39,7 +40,7 @@ fn a_call_that_comes_back_belongs_to_the_chain() {
     let own = echoed.usage()["fuel"].as_u64().unwrap();
     let after = go_on(&mut client, &arguments, &asking);
     assert_eq!(after.usage()["calls"], 2, "the client's tool, and what it called");
-    // Paid for by the call that it belongs to.
+    // The cost is charged to the call that it belongs to.
     let (arguments, asking, _) = midway(&mut client);
     let alone = go_on(&mut client, &arguments, &asking);
     let difference = after.usage()["fuel"].as_u64().unwrap() - alone.usage()["fuel"].as_u64().unwrap();
@@ -47,7 +48,7 @@ fn a_call_that_comes_back_belongs_to_the_chain() {
 }
 
 #[test]
-fn a_tool_that_is_running_further_up_is_refused() {
+fn a_tool_that_already_runs_in_the_chain_is_refused() {
     let mut client = client("");
     let (arguments, asking, chain) = midway(&mut client);
     let params = chained("agent-calls__run", script(json!([{"list": true}])), &chain);
@@ -58,7 +59,7 @@ fn a_tool_that_is_running_further_up_is_refused() {
 }
 
 #[test]
-fn depth_counts_through_the_client() {
+fn depth_is_counted_across_the_client() {
     let mut client = client("limits.depth = 1");
     let (_, _, chain) = midway(&mut client);
     let refused = Called(client.request("tools/call", chained("echo__run", json!({}), &chain)));
@@ -66,7 +67,7 @@ fn depth_counts_through_the_client() {
 }
 
 #[test]
-fn fuel_is_what_the_chain_has_left() {
+fn fuel_is_limited_to_what_the_chain_has_left() {
     let mut client = client("limits.fuel = 60_000_000");
     let (arguments, asking, chain) = midway(&mut client);
     let burnt = Called(client.request("tools/call", chained("burn__run", json!({"n": 1_000_000_000}), &chain)));
@@ -76,7 +77,7 @@ fn fuel_is_what_the_chain_has_left() {
 }
 
 #[test]
-fn cpu_time_is_what_the_chain_has_left() {
+fn cpu_time_is_limited_to_what_the_chain_has_left() {
     let mut client = client("limits = { metering = \"ticks\", cpu = \"400ms\" }");
     let (arguments, asking, chain) = midway(&mut client);
     let burnt = Called(client.request("tools/call", chained("burn__run", json!({"n": 1_000_000_000_000u64}), &chain)));

@@ -1,4 +1,4 @@
-//! Ceilings: the operator's, inherited and never refilled, and the client's own, which narrow them further.
+//! Limits on reverse calls: the operator's, inherited and never refilled, and the client's, which narrow them further.
 
 use super::{REQUEST, able, answer, asked, call, config, declaring, first, retry, through, tool, two};
 use serde_json::{Value, json};
@@ -17,18 +17,18 @@ fn errors(said: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn the_clients_limits_hold_over_all_rounds() {
+fn the_clients_limits_apply_across_all_rounds() {
     let mut client = limited(json!({"calls": 3}));
     let steps: Vec<Value> = (0..5).map(|day| call("calendar.free_slots", day)).collect();
     let (said, rounds, _) = through(&mut client, steps.into(), answer);
     assert_eq!((errors(&said), rounds), (vec!["-", "-", "-", "exhausted", "exhausted"], vec![1, 1, 1]));
-    // Each request counts for itself.
+    // The limits are counted per request.
     let (said, rounds, _) = through(&mut client, json!([{"many": days(4)}]), answer);
     assert_eq!((errors(&said[0]), rounds), (vec!["-", "-", "-", "exhausted"], vec![3]));
 }
 
 #[test]
-fn a_tool_has_limits_of_its_own() {
+fn a_tool_has_its_own_limits() {
     let mut once = tool("calendar.book");
     once["limits"] = json!({"calls": 1});
     let mut client = able(Era::Modern, declaring(&[once, tool("calendar.free_slots")], json!({})));
@@ -38,13 +38,13 @@ fn a_tool_has_limits_of_its_own() {
 }
 
 #[test]
-fn no_more_calls_at_once_than_the_client_takes() {
+fn parallel_calls_stay_within_the_clients_limit() {
     let (said, rounds, _) = through(&mut limited(json!({"parallel": 3})), json!([{"many": days(7)}]), answer);
     assert_eq!((errors(&said[0]), rounds), (vec!["-"; 7], vec![3, 3, 1]));
 }
 
 #[test]
-fn arguments_are_no_longer_than_the_client_takes() {
+fn arguments_above_the_clients_limit_are_refused() {
     let mut client = limited(json!({"argumentBytes": 10}));
     let (said, rounds, _) =
         through(&mut client, json!([call("calendar.free_slots", 7), call("calendar.free_slots", 777_777)]), answer);
@@ -52,13 +52,13 @@ fn arguments_are_no_longer_than_the_client_takes() {
 }
 
 #[test]
-fn the_operators_limits_come_first() {
+fn the_operators_limits_apply_before_the_clients() {
     let settings = "grants.agent-tools = [\"calendar.*\"]\nlimits.calls = 2\nlimits.parallel = 1\n";
     let mut client = Client::able(Server::start(&plugin("agent-calls", settings)), Era::Modern, false, two());
     let (said, rounds, called) = through(&mut client, json!([{"many": days(4)}]), answer);
     assert_eq!((errors(&said[0]), rounds), (vec!["-", "-", "exhausted", "exhausted"], vec![1, 1]));
     assert_eq!(called.usage()["calls"], 2);
-    // Results count too, before the plugin sees them.
+    // Results are counted, too, before the plugin sees them.
     let settings = "grants.agent-tools = [\"calendar.*\"]\nlimits.call-results = \"1 KiB\"\n";
     let mut client = Client::able(Server::start(&plugin("agent-calls", settings)), Era::Modern, false, two());
     let (said, ..) = through(
@@ -70,12 +70,12 @@ fn the_operators_limits_come_first() {
 }
 
 #[test]
-fn the_deadline_stands_still_while_the_client_works() {
+fn the_deadline_pauses_while_the_client_runs_a_tool() {
     let settings = "grants.agent-tools = [\"calendar.*\"]\nlimits.deadline = \"300ms\"\n";
     let mut client = Client::able(Server::start(&plugin("agent-calls", settings)), Era::Modern, false, two());
     let (arguments, called) = first(&mut client, json!([call("calendar.free_slots", 1)]));
     let (key, fields) = asked(&called).iter().next().unwrap();
-    // Longer than the call has in all.
+    // Longer than the deadline of the call.
     std::thread::sleep(std::time::Duration::from_millis(350));
     let outcomes = json!({key: answer(fields)});
     let called = Called(client.request("tools/call", retry(&arguments, &called.result()["continuation"], outcomes)));
@@ -83,8 +83,8 @@ fn the_deadline_stands_still_while_the_client_works() {
 }
 
 #[test]
-fn an_older_client_is_told_when_nobody_waits_any_more() {
-    // Too slow for the plugin.
+fn a_legacy_client_is_notified_when_its_call_is_withdrawn() {
+    // The client is slower than the plugin's timeout.
     let mut client = able(Era::Legacy, two());
     let mut step = call("calendar.free_slots", 1);
     step["call"]["timeoutMs"] = json!(100);
@@ -92,10 +92,10 @@ fn an_older_client_is_told_when_nobody_waits_any_more() {
     let sent = std::time::Instant::now();
     let asked = client.wait_for(REQUEST);
     assert_eq!(client.wait_for("notifications/cancelled")["params"]["requestId"], asked["id"]);
-    // Answering a call that was withdrawn does nothing.
+    // An answer to a withdrawn call is ignored.
     client.server.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"content": []}}));
     assert!(Called(client.wait(id, sent)).good().contains("timeout"));
-    // The call itself is cancelled.
+    // The calling request itself is cancelled.
     let id = client.begin_call("agent-calls__run", super::script(json!([call("calendar.free_slots", 1)])));
     let asked = client.wait_for(REQUEST);
     client.cancel(id);
@@ -104,7 +104,7 @@ fn an_older_client_is_told_when_nobody_waits_any_more() {
 }
 
 #[test]
-fn what_an_older_client_refuses_is_typed() {
+fn a_refusal_by_a_legacy_client_is_typed() {
     for (error, kind) in [
         (json!({"code": -32601, "message": "what?"}), "not-supported"),
         (json!({"code": -32000, "message": "no", "data": {"code": "declined"}}), "declined"),
@@ -117,7 +117,7 @@ fn what_an_older_client_refuses_is_typed() {
         let sent = std::time::Instant::now();
         let asked = client.wait_for(REQUEST);
         client.server.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "error": error}));
-        let said = super::came(&Called(client.wait(id, sent)));
+        let said = super::step_reports(&Called(client.wait(id, sent)));
         assert_eq!(said[0]["error"], kind, "{said}");
     }
 }

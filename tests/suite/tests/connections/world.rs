@@ -1,4 +1,4 @@
-//! What stands around a connection: its provider, a server over HTTP, two people with keys and browsers.
+//! The fixture for connection tests: a provider, a server over HTTP, and two users with keys and browsers.
 
 use serde_json::{Value, json};
 use std::fs::{self, Permissions};
@@ -12,12 +12,12 @@ use suite::provider::{CANARY, Provider};
 use suite::{Called, Home, Server, portcullis};
 use url::Url;
 
-/// Everything between a client, its host and the provider.
+/// The client's server and the provider.
 pub(crate) struct World {
     pub(crate) provider: Provider,
     pub(crate) server: Server,
     pub(crate) address: SocketAddr,
-    /// Of alice and bob.
+    /// The keys of alice and bob.
     pub(crate) keys: Vec<String>,
 }
 
@@ -28,14 +28,14 @@ pub(crate) fn home(provider: &Provider) -> Home {
     home
 }
 
-/// Plugins, and the connection under the name that they have for it.
+/// A configuration with these plugins and a connection of this name.
 pub(crate) fn config(provider: &Provider, plugins: &str, connection: &str) -> String {
     format!("[server]\nstate = \"state\"\n{plugins}{}", provider.config(connection))
 }
 
 impl World {
     /// A server over HTTP with keys for alice and bob.
-    pub(crate) fn of(plugins: &str, connection: &str) -> Self {
+    pub(crate) fn new(plugins: &str, connection: &str) -> Self {
         let provider = Provider::start();
         let home = home(&provider);
         let (mut keys, mut file) = (vec![], String::new());
@@ -52,12 +52,12 @@ impl World {
         Self { provider, server, address, keys }
     }
 
-    /// How the holder of a key shows who it is.
+    /// The `Authorization` value for a user's key.
     pub(crate) fn bearer(&self, who: usize) -> String {
         format!("Bearer {}", self.keys[who])
     }
 
-    /// A modern call of a tool, perhaps with state and answers of the round before.
+    /// Makes a modern call of a tool, optionally with the state and answers of the previous round.
     pub(crate) fn tool(&self, who: usize, tool: &str, arguments: Value, state: Option<(&Value, Value)>) -> Called {
         let capabilities = json!({"elicitation": {"url": {}}});
         let mut params = json!({"name": tool, "arguments": arguments, "_meta": {
@@ -89,18 +89,18 @@ impl World {
         go_on(browser, page, &self.keys[who])
     }
 
-    /// The whole way through the browser.
+    /// Completes the whole browser flow.
     pub(crate) fn browse(&self, browser: &mut Browser, page: &Url, who: usize) {
-        walk(browser, page, &self.keys[who]);
+        connect_in_browser(browser, page, &self.keys[who]);
     }
 
-    /// Nothing of a token is where it does not belong.
+    /// Checks that no token leaked.
     pub(crate) fn check_secrecy(&self) {
         check_secrecy(&self.server);
     }
 }
 
-/// The page that a round asks its user to open, and what the call goes on with.
+/// The page that a round asks its user to open, and the state to continue with.
 pub(crate) fn asked(called: &Called, key: &str) -> (Url, Value) {
     let asked = &called.result()["inputRequests"][key];
     assert_eq!((&asked["method"], &asked["params"]["mode"]), (&json!("elicitation/create"), &json!("url")), "{asked}");
@@ -112,14 +112,14 @@ pub(crate) fn address(question: &Value) -> Url {
     Url::parse(question["url"].as_str().unwrap()).unwrap()
 }
 
-/// Opens the host's page, goes on, agrees at the provider and comes back. `key` is empty where nobody has one.
-pub(crate) fn walk(browser: &mut Browser, page: &Url, key: &str) {
-    let shown = clean(browser.open(page));
+/// Opens the host's page, continues to the provider, consents and returns. `key` is empty if there are no keys.
+pub(crate) fn connect_in_browser(browser: &mut Browser, page: &Url, key: &str) {
+    let shown = check_no_token(browser.open(page));
     assert_eq!(shown.status, 200, "{}", shown.text);
     let sent = go_on(browser, page, key);
     assert_eq!(sent.status, 303, "{}", sent.text);
     let back = browser.open(&sent.location.unwrap()).location.unwrap();
-    let end = clean(browser.open(&back));
+    let end = check_no_token(browser.open(&back));
     assert_eq!(end.status, 200, "{}", end.text);
 }
 
@@ -128,10 +128,10 @@ fn go_on(browser: &mut Browser, page: &Url, key: &str) -> Arrived {
     let mut to = page.clone();
     to.set_query(None);
     let fields = [("e", id.as_str()), ("key", key)];
-    clean(browser.submit(&to, if key.is_empty() { &fields[..1] } else { &fields }))
+    check_no_token(browser.submit(&to, if key.is_empty() { &fields[..1] } else { &fields }))
 }
 
-/// Nothing of a token is in the log, nor readable in the host's files.
+/// Checks that no token is in the log or readable in the host's files.
 pub(crate) fn check_secrecy(server: &Server) {
     assert!(!server.log().contains(CANARY), "{}", server.log());
     let mut folders = vec![server.home.path().join("state")];
@@ -147,8 +147,8 @@ pub(crate) fn check_secrecy(server: &Server) {
     }
 }
 
-/// No page and no redirect ever holds a token.
-pub(crate) fn clean(arrived: Arrived) -> Arrived {
+/// Checks that neither the page nor the redirect contains a token.
+pub(crate) fn check_no_token(arrived: Arrived) -> Arrived {
     assert!(!arrived.text.contains(CANARY), "{}", arrived.text);
     arrived
 }

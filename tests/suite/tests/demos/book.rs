@@ -1,4 +1,4 @@
-//! The book generator: parts as they are written, notes for the user alone, a pace that somebody sets, and a word in between.
+//! The book generator: streamed parts, notes for the user only, a controlled pace, and steering messages.
 
 use serde_json::{Value, json};
 use std::time::Instant;
@@ -9,15 +9,15 @@ const TOOL: &str = "book__generate_book";
 const PACE: &str = r#"grants.filesystem = [{ host = "work", guest = "/work", access = "read" }]"#;
 const CHUNK: &str = "notifications/dev.portcullis/partial_result";
 
-/// A book whose pace is set by a file.
+/// The book plugin with its pace controlled by a file.
 fn config() -> String {
     let settings = "grants.agent-tools = [\"pace.next\"]\nlimits.deadline = \"2m\"";
     plugin_from("book", &paths::real_plugin("book"), settings) + &agent("pace", "pace", PACE)
 }
 
-/// Lets so many chapters be written.
+/// Allows this number of chapters to be written.
 fn allow(home: &Home, chapters: u64) {
-    // In one step: a file that is half written would be a lower number.
+    // The file is replaced atomically: a half-written file would contain a lower number.
     let beside = home.write("work/pace.new", chapters.to_string());
     std::fs::rename(beside, home.work().join("pace")).unwrap();
 }
@@ -26,26 +26,26 @@ fn arguments(chapters: u64) -> Value {
     json!({"topic": "The moat", "chapters": chapters})
 }
 
-/// The parts of the book among chunks: what is not for the user alone.
+/// The chunks that are parts of the book, without those for the user only.
 fn parts<'a>(chunks: impl IntoIterator<Item = &'a Value>) -> Vec<&'a str> {
     let blocks = chunks.into_iter().flat_map(|chunk| chunk["content"].as_array().unwrap());
     let parts = blocks.filter(|block| block["annotations"]["audience"] != json!(["user"]));
     parts.map(|block| block["text"].as_str().unwrap()).collect()
 }
 
-/// A whole book, written without being watched.
+/// A whole book, written without streaming.
 fn unwatched(era: Era) -> String {
     let config = plugin_from("book", &paths::real_plugin("book"), "");
     Client::new(Server::start(&config), era, false).call(TOOL, arguments(3)).good()
 }
 
 #[test]
-fn a_book_comes_part_by_part_and_is_the_same_for_who_does_not_follow() {
+fn a_streamed_book_equals_the_unstreamed_one() {
     for era in Era::ALL {
         let mut client = Client::new(Server::start(&config()), era, true);
         let sent = Instant::now();
         let id = client.begin_call(TOOL, arguments(3));
-        // The first chapter may not be begun yet, so this cannot be the end of the book.
+        // The first chapter is not allowed yet, so this cannot be the end of the book.
         let outline = client.wait_for(CHUNK);
         assert!(outline["params"]["content"][0]["text"].as_str().unwrap().starts_with("# The moat\n"), "{outline}");
         let contents = client.wait_for(CHUNK);
@@ -64,11 +64,11 @@ fn a_book_comes_part_by_part_and_is_the_same_for_who_does_not_follow() {
 }
 
 #[test]
-fn books_at_once_never_mix() {
+fn concurrent_books_do_not_mix() {
     let mut client = Client::new(Server::start(&config()), Era::Modern, true);
     let sent = Instant::now();
     let books = [1, 2, 3, 4].map(|chapters| (chapters, client.begin_call(TOOL, arguments(chapters))));
-    // They all wait for the same pace, which then lets them all go on at once.
+    // All books wait for the same pace file, which then releases them together.
     allow(&client.server.home, 4);
     let mut chunks: Vec<Value> = Vec::new();
     let called = books.map(|(_, id)| {
@@ -85,7 +85,7 @@ fn books_at_once_never_mix() {
 }
 
 #[test]
-fn a_cancelled_book_can_be_read_as_far_as_it_got() {
+fn a_cancelled_book_keeps_the_parts_already_sent() {
     let mut client = Client::new(Server::start(&config()), Era::Modern, true);
     allow(&client.server.home, 1);
     let id = client.begin_call(TOOL, arguments(5));
@@ -96,15 +96,15 @@ fn a_cancelled_book_can_be_read_as_far_as_it_got() {
     client.cancel(id);
     assert!(parts(&chunks)[2].starts_with("## Chapter 1: "), "{chunks:?}");
     assert_eq!(chunks.len(), 4, "the last one was not held back");
-    // The host is free of it: what is asked next is answered, and no chunk of the book comes after all.
+    // The host has dropped the call: the next request is answered, and no chunk of the cancelled book arrives.
     allow(&client.server.home, 5);
     let next = client.call(TOOL, arguments(1));
     assert!(next.good().contains("A book in 1 chapter,"), "{}", next.text());
     assert!(next.chunks().iter().all(|chunk| chunk["token"] != id), "{:?}", next.chunks());
 }
 
-/// What is heard of a stream, until so many parts of the book are there or it ends.
-fn hear(stream: &mut Response, heard: &mut Vec<Value>, last: &mut String, wanted: usize) -> Option<Value> {
+/// Reads a stream until this number of parts has arrived or it ends.
+fn read_stream(stream: &mut Response, heard: &mut Vec<Value>, last: &mut String, wanted: usize) -> Option<Value> {
     while parts(heard.iter()).len() < wanted {
         let event = stream.event()?;
         let Some(message) = event.message else { continue };
@@ -120,7 +120,7 @@ fn hear(stream: &mut Response, heard: &mut Vec<Value>, last: &mut String, wanted
 }
 
 #[test]
-fn a_reader_who_loses_the_connection_reads_on_without_a_gap() {
+fn a_reconnecting_reader_resumes_without_a_gap() {
     let (server, address) = Server::start_http(&config());
     let session = legacy_session(address, true);
     let params = json!({"name": TOOL, "arguments": arguments(4)});
@@ -128,12 +128,12 @@ fn a_reader_who_loses_the_connection_reads_on_without_a_gap() {
     allow(&server.home, 2);
     let (mut heard, mut last) = (Vec::new(), String::new());
     let mut stream = legacy(address, &session, "POST", &[], &call);
-    hear(&mut stream, &mut heard, &mut last, 4);
+    read_stream(&mut stream, &mut heard, &mut last, 4);
     drop(stream);
-    // Chapters three and four are written while nobody listens.
+    // Chapters three and four are written while the client is disconnected.
     allow(&server.home, 4);
     let mut stream = legacy(address, &session, "GET", &[("Last-Event-ID", &last)], "");
-    let answer = hear(&mut stream, &mut heard, &mut last, usize::MAX).expect("the book");
+    let answer = read_stream(&mut stream, &mut heard, &mut last, usize::MAX).expect("the book");
     let numbers: Vec<_> = heard.iter().map(|chunk| chunk["seq"].as_u64().unwrap()).collect();
     assert_eq!(numbers, (0..10).collect::<Vec<_>>(), "no gap, no duplicate");
     let stream = &answer["result"]["_meta"]["dev.portcullis/stream"];
@@ -142,7 +142,7 @@ fn a_reader_who_loses_the_connection_reads_on_without_a_gap() {
 }
 
 #[test]
-fn time_to_think_is_real_time() {
+fn thinking_time_is_wall_clock_time() {
     let config = plugin_from("book", &paths::real_plugin("book"), "");
     let mut client = Client::new(Server::start(&config), Era::Modern, false);
     let called = client.call(TOOL, json!({"topic": "The moat", "chapters": 3, "slow": 40}));
@@ -150,7 +150,7 @@ fn time_to_think_is_real_time() {
     assert!(called.0.elapsed().as_millis() >= 120, "{:?}", called.0.elapsed());
 }
 
-/// Reads until so many parts of the book are there.
+/// Reads until this number of parts has arrived.
 fn read(client: &mut Client, chunks: &mut Vec<Value>, wanted: usize) {
     while parts(chunks.iter()).len() < wanted {
         chunks.push(client.wait_for(CHUNK)["params"].clone());
@@ -158,7 +158,7 @@ fn read(client: &mut Client, chunks: &mut Vec<Value>, wanted: usize) {
 }
 
 #[test]
-fn a_word_in_the_middle_changes_the_next_chapter() {
+fn a_steering_message_changes_the_next_chapter() {
     let books = Era::ALL.map(|era| {
         let mut client = Client::new(Server::start(&config()), era, true);
         allow(&client.server.home, 2);
@@ -166,7 +166,7 @@ fn a_word_in_the_middle_changes_the_next_chapter() {
         let id = client.begin_call(TOOL, arguments(4));
         let mut chunks = Vec::new();
         read(&mut client, &mut chunks, 4);
-        // The second chapter has been read, and the third may not be begun before this is answered.
+        // The second chapter has been read, and the third cannot begin before this request is answered.
         let call = chunks[0]["_meta"]["dev.portcullis/call"].clone();
         let steered = client.begin("dev.portcullis/steer", json!({"call": call, "message": "make it a comedy"}));
         assert_eq!(client.wait(steered, Instant::now()).result()["call"], call, "{era:?}");
@@ -179,7 +179,7 @@ fn a_word_in_the_middle_changes_the_next_chapter() {
         let comedies: Vec<_> = parts.iter().map(|part| part.contains("As was asked for: make it a comedy.")).collect();
         assert_eq!(comedies, [false, false, false, false, true, true], "{era:?}: from the third chapter on");
         assert_eq!(digest(&chunks), called.stream()["sha256"].as_str().unwrap());
-        // Nobody listens any more.
+        // The call no longer accepts messages.
         let late = client.request("dev.portcullis/steer", json!({"call": call, "message": "a tragedy"}));
         assert_eq!(late.error_code(), -32602);
         book

@@ -1,4 +1,4 @@
-//! The churn review: a model suggests, the user decides twice, and only then is the table opened.
+//! The churn review: a model suggests, the user decides twice, and only then is the table read.
 
 use super::{Answer, all, client, filled, said, through};
 use serde_json::{Value, json};
@@ -30,17 +30,18 @@ fn table() -> PathBuf {
     root().join("plugins/churn/data/customers.csv")
 }
 
-/// Copies the table to where the plugin finds it.
+/// Copies the table to the plugin's folder.
 pub(super) fn supply(home: &Home) {
     fs::copy(table(), home.work().join("customers.csv")).unwrap();
 }
 
 thread_local! {
-    /// Where the table comes to be when the user approves.
+    /// The path at which the table is created when the user approves.
     static SUPPLIED: RefCell<PathBuf> = RefCell::default();
 }
 
-/// A model that suggests, and a user who takes the fiscal quarter instead and approves. There is no table before that.
+/// A model that suggests, and a user who picks the fiscal quarter instead and approves. The table only exists after
+/// that.
 fn deciding(method: &str, params: &Value) -> Value {
     let fields = &params["requestedSchema"]["properties"];
     if method == "sampling/createMessage" {
@@ -64,7 +65,7 @@ fn decide(client: &mut Client) -> super::Seen {
 }
 
 #[test]
-fn what_the_user_made_of_the_suggestion_is_counted() {
+fn the_users_edited_suggestion_is_evaluated() {
     let results = Era::ALL.map(|era| {
         let mut client = start(era, all());
         let seen = decide(&mut client);
@@ -88,7 +89,7 @@ fn what_the_user_made_of_the_suggestion_is_counted() {
 }
 
 #[test]
-fn without_a_model_the_forms_alone_do_it() {
+fn without_a_model_the_forms_are_enough() {
     for era in Era::ALL {
         let mut client = start(era, json!({"elicitation": {}}));
         let seen = decide(&mut client);
@@ -100,7 +101,7 @@ fn without_a_model_the_forms_alone_do_it() {
 }
 
 #[test]
-fn without_the_grant_the_report_is_only_told() {
+fn without_the_grant_the_report_is_only_returned() {
     let ungranted = GRANTS.replace("grants.publish = true\n", "");
     let config = plugin_from("churn", &paths::real_plugin("churn"), &ungranted);
     let mut client = client(Home::new(), &config, Era::Modern, all());
@@ -109,13 +110,13 @@ fn without_the_grant_the_report_is_only_told() {
     assert_eq!(seen.called.result()["content"].as_array().unwrap().len(), 1);
 }
 
-/// When a file was read last, if its file system keeps that.
+/// The access time of a file, if its file system records it.
 fn read_at(path: &PathBuf) -> SystemTime {
     fs::metadata(path).unwrap().accessed().unwrap()
 }
 
 #[test]
-fn a_no_at_either_point_leaves_the_table_closed() {
+fn a_refusal_at_either_question_leaves_the_table_unread() {
     let nos: [(Answer, &str); 4] = [
         (|_, _| json!({"action": "decline"}), "the user declined"),
         (|_, _| json!({"action": "cancel"}), "the user closed the question without an answer"),
@@ -136,7 +137,8 @@ fn a_no_at_either_point_leaves_the_table_closed() {
     ];
     for era in Era::ALL {
         for (no, expected) in nos {
-            // Without a table, who opened it would say so; with one, its time of access would tell.
+            // If the plugin opened the table, a missing table would cause an error, and a present one would change its
+            // access time.
             for there in [false, true] {
                 let mut client = start(era, json!({"elicitation": {}}));
                 let path = client.server.home.work().join("customers.csv");
@@ -156,7 +158,7 @@ fn a_no_at_either_point_leaves_the_table_closed() {
 }
 
 #[test]
-fn nobody_to_ask_and_nothing_to_ask_about() {
+fn a_client_without_forms_and_an_unrelated_question_are_refused() {
     let mut modern = start(Era::Modern, json!({}));
     let answer = modern.request("tools/call", json!({"name": TOOL, "arguments": question()}));
     assert_eq!(answer.error_code(), -32021);

@@ -1,4 +1,4 @@
-//! The expense clerk: news that is read when its reader likes, and an effect that happens once for each key.
+//! The expense clerk: events that the client reads from an inbox, and an effect that happens once per key.
 
 use super::{Seen, client, filled, through};
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ fn start(era: Era) -> Client {
     client(home(), &config("policy.*"), era, json!({"elicitation": {}}))
 }
 
-/// Nobody is asked anything.
+/// Calls the check tool, which asks no questions.
 fn check(client: &mut Client) -> Called {
     let seen =
         through(client, CHECK, &json!({"now": "2026-11-30"}), |method, _| panic!("{method} was sent to the client"));
@@ -45,7 +45,7 @@ fn submit(client: &mut Client, key: &str, answer: super::Answer) -> Seen {
     through(client, SUBMIT, &json!({"idempotencyKey": key}), answer)
 }
 
-/// Things done for good, and drafts of them.
+/// The number of submissions, including drafts.
 fn submissions(home: &Home) -> usize {
     let names = fs::read_dir(home.work()).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
     names.filter(|name| name.ends_with(".submission.json") || name.ends_with(".draft")).count()
@@ -57,7 +57,7 @@ fn inbox(client: &mut Client, uri: &str) -> Value {
 }
 
 #[test]
-fn news_comes_to_the_inbox_once_and_the_rest_is_the_clients_business() {
+fn each_event_enters_the_inbox_once() {
     for era in Era::ALL {
         let mut client = start(era);
         let updates = "notifications/resources/updated";
@@ -85,7 +85,7 @@ fn news_comes_to_the_inbox_once_and_the_rest_is_the_clients_business() {
         let after = format!("{INBOX}?after={}", news["next"].as_str().unwrap());
         assert_eq!(inbox(&mut client, &after)["events"], json!([]), "nothing new since");
 
-        // The user, asked by the client, wants to submit now. That is a call of the client's own.
+        // The client asks its user, who wants to submit now; the client then makes a separate call.
         let submitted = submit(&mut client, "december", |_, _| filled(json!({"receipts": ["r1", "r3"]})));
         assert_eq!(submitted.called.result()["structuredContent"]["cents"], 9695, "{}", submitted.called.result());
         assert_eq!(submitted.asked().len(), 1);
@@ -93,7 +93,7 @@ fn news_comes_to_the_inbox_once_and_the_rest_is_the_clients_business() {
 }
 
 #[test]
-fn a_client_that_was_away_reads_on_from_where_it_was() {
+fn a_returning_client_continues_from_its_last_position() {
     let (server, address) = Server::start_http_in(home(), &config("policy.*"));
     let read = |uri: &str| {
         let response = http::modern(address, 3, "resources/read", json!({"uri": uri}), false);
@@ -103,7 +103,7 @@ fn a_client_that_was_away_reads_on_from_where_it_was() {
     let check = |now: &str| http::call(address, CHECK, json!({"now": now}), false).good();
     check("2026-11-30");
     let cursor = read(INBOX)["next"].as_str().unwrap().to_owned();
-    // While the client is away, another policy is made.
+    // While the client is away, another policy is added.
     let policies = server.home.work().join("policies.csv");
     let text = fs::read_to_string(&policies).unwrap();
     fs::write(&policies, format!("{text}pol-8,2026-12-02,Lamps need oil\n")).unwrap();
@@ -139,7 +139,7 @@ fn a_key_submits_once_in_both_eras() {
     }
 }
 
-/// One request of a modern client that can show forms.
+/// Sends one request of a modern client that supports forms.
 fn submitting(address: SocketAddr, more: Value) -> Value {
     let mut params = json!({"name": SUBMIT, "arguments": {"idempotencyKey": "k"}, "_meta": modern_meta(false)});
     params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {}});
@@ -149,7 +149,7 @@ fn submitting(address: SocketAddr, more: Value) -> Value {
     http::request(address, "POST", &headers, &body.to_string()).answer(1, Instant::now()).result().clone()
 }
 
-/// The same key at once: both users are asked and pick something, and one of them is told what the other submitted.
+/// Two calls race with the same key: both users are asked and answer, and one of them gets what the other submitted.
 #[test]
 fn a_key_submits_once_when_two_calls_race() {
     let (server, address) = Server::start_http_in(home(), &config("policy.*"));
@@ -169,7 +169,7 @@ fn a_key_submits_once_when_two_calls_race() {
 }
 
 #[test]
-fn news_outside_the_grant_and_a_flood_of_it_are_refused() {
+fn events_outside_the_grant_or_over_the_limit_are_refused() {
     let mut other = client(home(), &config("travel.*"), Era::Modern, json!({}));
     let denied = other.call(CHECK, json!({"now": "2026-11-30"}));
     assert_eq!(denied.code(), "denied", "{}", denied.result());
@@ -187,7 +187,7 @@ fn news_outside_the_grant_and_a_flood_of_it_are_refused() {
 }
 
 #[test]
-fn an_older_client_without_forms_still_gets_the_news() {
+fn a_legacy_client_without_forms_still_gets_events() {
     let (_server, address) = Server::start_http_in(home(), &config("policy.*"));
     let session = legacy_session(address, false);
     let request = |method: &str, params: Value| {

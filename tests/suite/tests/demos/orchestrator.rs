@@ -1,4 +1,4 @@
-//! The orchestrator: one request, several sources, one of which is lost on the way.
+//! The orchestrator: one request to several sources, one of which fails during the call.
 
 use serde_json::{Value, json};
 use std::fs;
@@ -18,7 +18,7 @@ fn home() -> Home {
     home
 }
 
-/// A source with a folder of its own.
+/// A source with its own folder.
 fn source(name: &str, settings: &str) -> String {
     let grant = format!(r#"grants.filesystem = [{{ host = "{name}", guest = "/work", access = "read" }}]"#);
     agent(name, "searcher", &format!("{grant}\n{settings}"))
@@ -35,13 +35,13 @@ fn report(called: &Called) -> &Value {
     &called.result()["structuredContent"]
 }
 
-/// What each part was answered, and by whom.
+/// The answer and the source of each part.
 fn answers(report: &Value) -> Vec<(&str, &str)> {
     let parts = report["parts"].as_array().unwrap().iter();
     parts.map(|part| (part["answer"]["text"].as_str().unwrap(), part["answer"]["source"].as_str().unwrap())).collect()
 }
 
-/// What each source said meanwhile about a part, in the order in which it came.
+/// The messages of a source about a part, in order of arrival.
 fn heard<'a>(called: &'a Called, source: &str, part: &str) -> Vec<&'a str> {
     let from = |chunk: &&&Value| chunk["_meta"][ORIGIN] == json!([source]);
     let texts = called
@@ -53,7 +53,7 @@ fn heard<'a>(called: &'a Called, source: &str, part: &str) -> Vec<&'a str> {
 }
 
 #[test]
-fn parts_are_answered_side_by_side_by_all_sources() {
+fn parts_are_answered_in_parallel_by_all_sources() {
     for era in Era::ALL {
         let mut client = Client::new(Server::start_in(home(), &config("")), era, true);
         let called = client.call(TOOL, json!({"request": "one; two; three"}));
@@ -72,7 +72,7 @@ fn parts_are_answered_side_by_side_by_all_sources() {
 }
 
 #[test]
-fn what_a_broken_source_left_undone_is_asked_of_another() {
+fn parts_of_a_failed_source_are_sent_to_another() {
     let home = home();
     home.write("alpha/broken", "");
     let mut client = Client::new(Server::start_in(home, &config("")), Era::Modern, true);
@@ -100,7 +100,7 @@ fn a_source_that_hangs_is_stopped_and_replaced() {
 }
 
 #[test]
-fn without_a_source_it_says_which_it_looked_for() {
+fn without_a_source_the_error_names_the_expected_sources() {
     let bare = plugin_from("orchestrator", &paths::real_plugin("orchestrator"), "") + &source("alpha", "");
     let mut client = Client::new(Server::start_in(home(), &bare), Era::Modern, true);
     let called = client.call(TOOL, json!({"request": "one"}));
@@ -108,7 +108,7 @@ fn without_a_source_it_says_which_it_looked_for() {
     assert!(called.text().contains("*search"), "{}", called.text());
 }
 
-/// A server of its own whose tool is a source, and how the host in front reaches it.
+/// A separate server whose tool is a source, and the configuration with which the host reaches it.
 fn server(name: &str, stuck: bool) -> (Server, String) {
     let home = home();
     if stuck {
@@ -120,7 +120,7 @@ fn server(name: &str, stuck: bool) -> (Server, String) {
 }
 
 #[test]
-fn a_server_that_is_killed_on_the_way_is_replaced() {
+fn a_server_killed_during_the_call_is_replaced() {
     const ALPHA: &str = "alpha.searcher__search";
     const BETA: &str = "beta.searcher__search";
     for era in Era::ALL {
@@ -129,7 +129,7 @@ fn a_server_that_is_killed_on_the_way_is_replaced() {
         let orchestrator = plugin_from("orchestrator", &paths::real_plugin("orchestrator"), grants);
         let front = Server::start(&(orchestrator + &to_alpha + &to_beta));
         let mut client = Client::new(front, era, true);
-        // Servers are looked for while the host is at work already.
+        // The host connects to upstream servers after it has started serving.
         let found = eventually(PATIENCE, || (client.tools().len() == 3).then_some(()));
         assert!(found.is_some(), "{era:?}: {:?}\n{}", client.tools(), client.server.log());
         let id = client.begin_call(TOOL, json!({"request": "one; two; three"}));

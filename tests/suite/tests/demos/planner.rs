@@ -1,4 +1,4 @@
-//! The planner: twenty reverse calls in batches and one that changes something, and every way a reverse call can end.
+//! The planner: twenty reverse calls in batches, one with an effect, and every outcome of a reverse call.
 
 use super::{Seen, client, through};
 use crate::client_tools::EXTENSION;
@@ -11,7 +11,7 @@ const TOOL: &str = "planner__plan_day";
 const GRANTS: &str = "grants.agent-tools = [\"calendar.*\", \"assistant.*\"]\n";
 const FOLDER: &str = r#"grants.filesystem = [{ host = "work", guest = "/calendar", access = "write" }]"#;
 
-/// The planner, and on the agent's side a calendar and another planner.
+/// The planner, with an agent-side calendar and another agent-side planner.
 pub(super) fn config(limits: &str) -> String {
     let planner = paths::real_plugin("planner");
     plugin_from("planner", &planner, &format!("{GRANTS}{limits}"))
@@ -30,7 +30,7 @@ fn plan_day(client: &mut Client, more: Value) -> Seen {
 }
 
 #[test]
-fn twenty_days_are_looked_at_and_one_event_is_made() {
+fn twenty_days_are_read_and_one_event_is_created() {
     let results = Era::ALL.map(|era| {
         let mut client = start(era, "");
         let seen = plan_day(&mut client, json!({}));
@@ -65,7 +65,7 @@ fn twenty_days_are_looked_at_and_one_event_is_made() {
 }
 
 #[test]
-fn every_end_of_a_call_is_told_in_a_line() {
+fn every_outcome_of_a_reverse_call_is_reported() {
     let mut client = start(Era::Modern, "");
     let mishaps = ["ungranted", "unknown", "misfit", "slow", "deeper", "itself"];
     let seen = plan_day(&mut client, json!({"days": 1, "mishaps": mishaps}));
@@ -76,7 +76,7 @@ fn every_end_of_a_call_is_told_in_a_line() {
         "denied: agent-tools does not allow `mail.send`. To allow it: portcullis grant planner",
         "agent tools are not supported: this host has no tool `calendar.burn`, and the client of this call declared none",
         "invalid arguments: ",
-        // What was left of 200 ms when the call was on its way.
+        // The rest of 200 ms when the call was made.
         "no answer within ",
         "it says: created",
         "it says: `assistant.plan_day is already being called in this chain: ",
@@ -88,7 +88,7 @@ fn every_end_of_a_call_is_told_in_a_line() {
 }
 
 #[test]
-fn a_chain_that_may_not_be_deeper_says_so() {
+fn a_chain_at_the_depth_limit_is_reported() {
     let mut client = start(Era::Modern, "limits.depth = 1");
     let seen = plan_day(&mut client, json!({"days": 1, "mishaps": ["deeper"]}));
     let told = seen.called.result()["structuredContent"]["mishaps"][0]["ended"].as_str().unwrap().to_owned();
@@ -96,7 +96,7 @@ fn a_chain_that_may_not_be_deeper_says_so() {
 }
 
 #[test]
-fn without_the_grant_nothing_can_be_planned() {
+fn planning_without_the_grant_is_denied() {
     let planner = plugin_from("planner", &paths::real_plugin("planner"), "");
     let config = planner + &agent_from("calendar", &paths::real_plugin("calendar"), FOLDER);
     for era in Era::ALL {
@@ -110,14 +110,14 @@ fn without_the_grant_nothing_can_be_planned() {
 }
 
 #[test]
-fn a_hundred_calls_one_after_the_other() {
+fn a_hundred_sequential_calls_succeed() {
     let mut client = start(Era::Modern, "");
     let called = client.call("planner__overhead", json!({}));
     assert_eq!(called.result()["structuredContent"], json!({"calls": 100, "succeeded": 100}), "{}", called.result());
     assert_eq!(called.usage()["calls"], 100);
 }
 
-/// What a client with a calendar declares. It has a mailbox, too, which nobody grants.
+/// The declaration of a client with a calendar, and with a mailbox that is not granted.
 fn declaring() -> Value {
     let schema = json!({"type": "object", "properties": {"day": {"type": "string"}}, "required": ["day"]});
     let tools = ["calendar.free_slots", "calendar.create_event", "calendar.sync", "mail.send"];
@@ -125,14 +125,14 @@ fn declaring() -> Value {
     json!({"extensions": {EXTENSION: {"allowServerCalls": true, "tools": tools}}})
 }
 
-/// A planner without a calendar on its own side.
-fn far(era: Era, abilities: Value) -> Client {
+/// A planner without an agent-side calendar in the host.
+fn without_agent_calendar(era: Era, abilities: Value) -> Client {
     let config = plugin_from("planner", &paths::real_plugin("planner"), GRANTS);
     client(Home::new(), &config, era, abilities)
 }
 
-/// What the client's calendar says. Its user changes or refuses events by their title; the mailbox and the slow tool are
-/// never reached.
+/// The answers of the client's calendar. Its user edits or refuses events by their title; the mailbox and the slow tool
+/// are never called.
 fn outcome(call: &Value) -> Value {
     let (arguments, plugin) = (&call["arguments"], &call["plugin"]);
     assert_eq!(plugin, "planner", "{call}");
@@ -156,7 +156,7 @@ fn outcome(call: &Value) -> Value {
     }
 }
 
-/// Makes the call again with what is wanted until it has its result; how many calls there were, by name.
+/// Retries the call with the requested outcomes until it has a result; also counts the reverse calls by name.
 fn with_calendar(client: &mut Client, arguments: &Value) -> (Called, BTreeMap<String, usize>) {
     let mut counts = BTreeMap::new();
     let mut called = client.call(TOOL, arguments.clone());
@@ -174,8 +174,8 @@ fn with_calendar(client: &mut Client, arguments: &Value) -> (Called, BTreeMap<St
 }
 
 #[test]
-fn a_client_may_change_or_refuse_and_what_is_not_granted_never_leaves() {
-    let mut client = far(Era::Modern, declaring());
+fn a_client_may_edit_or_refuse_calls_and_ungranted_calls_are_not_sent() {
+    let mut client = without_agent_calendar(Era::Modern, declaring());
     let mishaps = ["ungranted", "unknown", "misfit", "deeper"];
     let arguments = json!({"title": "keep", "from": "2026-12-01", "mishaps": mishaps});
     let (called, counts) = with_calendar(&mut client, &arguments);
@@ -202,19 +202,19 @@ fn a_client_may_change_or_refuse_and_what_is_not_granted_never_leaves() {
 }
 
 #[test]
-fn a_client_that_declares_nothing_is_told_what_it_would_take() {
-    let mut modern = far(Era::Modern, json!({}));
+fn a_client_without_declarations_gets_the_required_capability() {
+    let mut modern = without_agent_calendar(Era::Modern, json!({}));
     let params = json!({"name": TOOL, "arguments": {"title": "x", "from": "2026-12-01"}});
     let answer = modern.request("tools/call", params.clone());
     assert_eq!(answer.error_code(), -32021, "{}", answer.message);
     let required = &answer.message["error"]["data"]["requiredCapabilities"];
     assert!(required["extensions"].get(EXTENSION).is_some(), "{}", answer.message);
 
-    let mut legacy = far(Era::Legacy, json!({}));
+    let mut legacy = without_agent_calendar(Era::Legacy, json!({}));
     assert_eq!(legacy.call(TOOL, params["arguments"].clone()).code(), "unsupported");
 
-    // Each request stands for itself: what the first one declared is not there on the second.
-    let mut forgetful = far(Era::Modern, declaring());
+    // Each request is independent: the first one's declaration does not apply to the second.
+    let mut forgetful = without_agent_calendar(Era::Modern, declaring());
     let called = forgetful.call(TOOL, params["arguments"].clone());
     let mut outcomes = json!({});
     for (key, call) in called.result()["toolCalls"].as_object().unwrap() {

@@ -1,8 +1,8 @@
-//! The list of pull requests: an account that its user connects in a browser, and that neither the client nor the plugin
-//! ever holds.
+//! The list of pull requests: the user connects an account in a browser, and neither the client nor the plugin ever
+//! holds its credential.
 
 use super::{Seen, client, through};
-use crate::connections::world::{World, address, asked, check_secrecy, config, home, walk};
+use crate::connections::world::{World, address, asked, check_secrecy, config, connect_in_browser, home};
 use serde_json::{Value, json};
 use std::time::Instant;
 use suite::browser::Browser;
@@ -19,7 +19,7 @@ fn plugin(limits: &str) -> String {
     plugin_from("pulls", &paths::real_plugin("pulls"), &format!("{GRANTS}{limits}"))
 }
 
-/// The one user of a server over stdio.
+/// A client of a server over stdio, which has one user.
 fn start(provider: &Provider, era: Era, abilities: Value) -> Client {
     client(home(provider), &config(provider, &plugin(""), "github"), era, abilities)
 }
@@ -28,17 +28,17 @@ fn pages() -> Value {
     json!({"elicitation": {"url": {}}})
 }
 
-/// A user who does it all before saying so.
+/// A user who finishes the browser flow before accepting.
 fn connecting(method: &str, params: &Value) -> Value {
     assert_eq!((method, &params["mode"]), ("elicitation/create", &json!("url")));
     assert!(params["message"].as_str().unwrap().contains("Authorize GitHub"), "{params}");
     let page = address(params);
     assert_eq!((page.path(), page.query_pairs().count()), ("/connect", 1), "{page}");
-    walk(&mut Browser::default(), &page, "");
+    connect_in_browser(&mut Browser::default(), &page, "");
     json!({"action": "accept"})
 }
 
-/// The provider saw PKCE, and the token came back to its API and nowhere else.
+/// Checks that the provider saw PKCE, and that the token was only sent to its API.
 fn check_provider(provider: &Provider) {
     let seen = provider.web.seen();
     let authorized: Vec<_> = seen.iter().filter(|seen| seen.path() == "/authorize").collect();
@@ -53,7 +53,7 @@ fn check_provider(provider: &Provider) {
     assert!(provider.elsewhere.seen().is_empty(), "{:?}", provider.elsewhere.seen());
 }
 
-/// Nothing that the client got holds a token.
+/// Checks that nothing the client received contains a token.
 fn check_client(seen: &Seen) {
     let received = format!("{:?} {:?}", seen.called, seen.rounds);
     assert!(!received.contains(CANARY), "{received}");
@@ -81,7 +81,7 @@ fn an_account_is_connected_once_in_both_eras() {
 }
 
 #[test]
-fn without_a_yes_nothing_is_asked_of_anybody() {
+fn without_consent_the_provider_is_not_contacted() {
     let cases: [(super::Answer, &str); 2] = [
         (|_, _| json!({"action": "decline"}), "the user declined"),
         (|_, _| json!({"action": "cancel"}), "the user closed the question"),
@@ -104,14 +104,14 @@ fn without_a_yes_nothing_is_asked_of_anybody() {
             }
             Era::Legacy => assert_eq!(unable.call(TOOL, json!({})).code(), "unsupported"),
         }
-        // Not even the page of the provider was fetched ahead.
+        // The provider's page was not fetched in advance.
         assert!(provider.web.seen().is_empty(), "{:?}", provider.web.seen());
     }
 }
 
 #[test]
-fn an_account_is_its_users_alone_and_a_yes_is_not_enough() {
-    let world = World::of(&plugin("limits.answer = \"2s\"\n"), "github");
+fn an_account_belongs_to_one_user_and_consent_alone_does_not_connect_it() {
+    let world = World::new(&plugin("limits.answer = \"2s\"\n"), "github");
     let call = |who| world.tool(who, TOOL, json!({}), None);
     let agreed = |who, state: &Value| {
         world.tool(who, TOOL, json!({}), Some((state, json!({"authorize": {"action": "accept"}}))))
@@ -119,7 +119,7 @@ fn an_account_is_its_users_alone_and_a_yes_is_not_enough() {
     let (page, state) = asked(&call(0), "authorize");
     assert_eq!((page.host_str(), page.port()), (Some("127.0.0.1"), Some(world.address.port())), "the host's own page");
 
-    // Bob is asked for himself, and has no business with alice's page.
+    // Bob gets his own question, and cannot use alice's page.
     let (bobs, _) = asked(&call(1), "authorize");
     assert_ne!(page, bobs);
     let mut bob = Browser::default();
@@ -130,7 +130,7 @@ fn an_account_is_its_users_alone_and_a_yes_is_not_enough() {
     bob.open(&page);
     assert_eq!(world.go_on(&mut bob, &page, 1).status, 403, "his key is not hers");
 
-    // Alice agrees before she has connected anything: the same page again.
+    // Alice accepts before she has connected the account: she gets the same page again.
     let pending = agreed(0, &state);
     assert_eq!(pending.result()["resultType"], "input_required", "{}", pending.result());
     let (again, state) = asked(&pending, "authorize");
@@ -140,7 +140,7 @@ fn an_account_is_its_users_alone_and_a_yes_is_not_enough() {
     assert_eq!(agreed(0, &state).good(), LISTED);
     assert_eq!(call(0).good(), LISTED);
 
-    // That did nothing for bob.
+    // Alice's connection does not connect bob.
     let (bobs, state) = asked(&call(1), "authorize");
     assert_eq!(world.provider.web.count(API), 2);
     world.browse(&mut Browser::default(), &bobs, 1);
@@ -153,11 +153,11 @@ fn an_account_is_its_users_alone_and_a_yes_is_not_enough() {
     world.check_secrecy();
 }
 
-/// Over HTTP the question is on the stream of the call that it belongs to. A yes before the account is connected waits for
-/// that.
+/// Over HTTP the question is sent on the stream of its call. If the user accepts before the account is connected, the
+/// call waits for the connection.
 #[test]
 fn a_legacy_call_asks_on_its_own_stream() {
-    let world = World::of(&plugin(""), "github");
+    let world = World::new(&plugin(""), "github");
     for (who, yes_first) in [(0, false), (1, true)] {
         let bearer = world.bearer(who);
         let session = legacy_session_able(world.address, &pages(), "2025-11-25", &[("Authorization", &bearer)]);

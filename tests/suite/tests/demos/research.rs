@@ -1,4 +1,4 @@
-//! The research agent: a model of the client's, with and without a tool, or an honest report without one.
+//! The research agent: with the client's model, with and without tools, or without a model, which the report then says.
 
 use super::{all, client, said, through};
 use serde_json::{Value, json};
@@ -63,21 +63,21 @@ fn without_a_model_the_report_says_so() {
 }
 
 #[test]
-fn a_reviewers_no_leaves_no_report() {
+fn a_reviewers_refusal_leaves_no_report() {
     let mut client = start(Era::Legacy, all());
     let no = |_: &str, _: &Value| json!({"error": {"code": -1, "message": "not with my model"}});
     let seen = through(&mut client, TOOL, &json!({"topic": "portcullis"}), no);
     let text = seen.called.text();
     assert!(seen.called.is_error() && text.contains("declined") && text.contains("not with my model"), "{text}");
     assert!(!text.contains("## Passages"), "{text}");
-    // A modern client that never answers gets no report either.
+    // A modern client that never answers gets no report.
     let mut client = start(Era::Modern, all());
     let seen = through(&mut client, TOOL, &json!({"topic": "portcullis"}), |_, _| Value::Null);
     assert!(seen.called.is_error() && !seen.called.text().contains("## Passages"), "{}", seen.called.text());
 }
 
-/// Looks up two words, then answers because it must.
-fn curious(_: &str, params: &Value) -> Value {
+/// A model that looks up two words, then answers because it must.
+fn look_up_twice(_: &str, params: &Value) -> Value {
     assert_eq!((&params["tools"][0]["name"], &params["maxTokens"]), (&json!("lookup"), &json!(100)));
     let messages = params["messages"].as_array().unwrap();
     let wants = |id: &str, term: &str| {
@@ -111,7 +111,7 @@ fn curious(_: &str, params: &Value) -> Value {
 fn the_model_looks_things_up_through_the_plugin() {
     let results = Era::ALL.map(|era| {
         let mut client = start(era, all());
-        let seen = through(&mut client, TOOL, &json!({"topic": "portcullis", "tools": true}), curious);
+        let seen = through(&mut client, TOOL, &json!({"topic": "portcullis", "tools": true}), look_up_twice);
         assert!(seen.called.good().contains("## Key findings\n\nBread decides.\n"), "{}", seen.called.text());
         assert_eq!((seen.asked().len(), seen.called.usage()["questions"].as_u64()), (3, Some(3)));
         assert_eq!(seen.rounds.len(), if era == Era::Modern { 3 } else { 1 });

@@ -1,4 +1,4 @@
-//! The travel agent: one booking for one yes, and none for anything else.
+//! The travel agent: one booking per consent, and none otherwise.
 
 use super::{all, answered, client, filled, progress, said, through};
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ fn yes(method: &str, params: &Value) -> Value {
 }
 
 #[test]
-fn a_yes_books_once_in_both_eras() {
+fn consent_books_once_in_both_eras() {
     let results = Era::ALL.map(|era| {
         let mut client = start(era, all());
         let seen = through(&mut client, TOOL, &paris(), yes);
@@ -73,7 +73,7 @@ fn a_model_that_refuses_undoes_nothing() {
         _ => json!({"error": {"code": -1, "message": "the user does not want this"}}),
     });
     assert_eq!((seen.called.good().as_str(), bookings(&client.server.home)), (BOOKED, 1));
-    // A modern client has no such word; it goes on without an answer until the host stops asking.
+    // A modern client cannot send a refusal; it retries without an answer until the host stops asking.
     let mut client = start(Era::Modern, all());
     let seen = through(&mut client, TOOL, &paris(), |method, params| match method {
         "elicitation/create" => yes(method, params),
@@ -83,7 +83,7 @@ fn a_model_that_refuses_undoes_nothing() {
 }
 
 #[test]
-fn anything_but_a_yes_books_nothing() {
+fn without_consent_nothing_is_booked() {
     let cases: [(super::Answer, &str); 3] = [
         (|_, _| filled(json!({"confirm": false, "notes": "too far"})), "Booking cancelled: too far"),
         (|_, _| json!({"action": "decline"}), "Booking cancelled: the user declined."),
@@ -101,7 +101,7 @@ fn anything_but_a_yes_books_nothing() {
 }
 
 #[test]
-fn without_somebody_to_confirm_nothing_is_booked() {
+fn without_a_user_to_confirm_nothing_is_booked() {
     let only_a_model = json!({"sampling": {}});
     let mut modern = start(Era::Modern, only_a_model.clone());
     let answer = modern.request("tools/call", json!({"name": TOOL, "arguments": paris()}));
@@ -114,7 +114,7 @@ fn without_somebody_to_confirm_nothing_is_booked() {
 }
 
 #[test]
-fn a_state_books_once_and_an_altered_one_never() {
+fn a_state_books_once_and_an_altered_state_never() {
     let mut client = start(Era::Modern, json!({"elicitation": {}}));
     let first = client.call(TOOL, paris());
     assert_eq!((progress(&first), bookings(&client.server.home)), (vec![0.0, 25.0, 50.0], 0));
@@ -142,7 +142,7 @@ fn a_state_books_once_and_an_altered_one_never() {
 }
 
 #[test]
-fn the_tool_says_that_it_does_something() {
+fn the_tool_declares_its_side_effects() {
     for era in Era::ALL {
         let tools = start(era, json!({})).tools();
         let expected = json!({"title": "Book a trip", "readOnlyHint": false, "destructiveHint": true, "idempotentHint": false, "openWorldHint": false});

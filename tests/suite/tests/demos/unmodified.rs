@@ -1,11 +1,11 @@
-//! The demos under unmodified clients: every demo, every client, every era it has, one component each.
+//! The demos with unmodified clients: every demo with every client in each era that it supports, from one component.
 
 use super::{churn, research, travel};
 use serde_json::{Value, json};
 use suite::transcripts::PEERS;
 use suite::{Home, cli, paths};
 
-/// What the travel agent reports.
+/// The report of the travel agent.
 const REPORTS: [&str; 5] = ["looking for flights", "looking for dates", "comparing prices", "booking", "booked"];
 
 /// All demos in one server, each with the same folder.
@@ -19,7 +19,7 @@ fn home() -> Home {
     home
 }
 
-/// As the programs of `tests/clients` take it: a user who fills in whatever is asked, a model that says "Paris".
+/// The script for the programs of `tests/clients`: a user who fills in every form, and a model that answers "Paris".
 fn script() -> Value {
     let call = |name: &str, tool: &str, arguments: Value, answer: &str, content: Value| {
         json!({"name": name, "tool": tool, "arguments": arguments, "answer": answer, "content": content, "reports": 0,
@@ -27,7 +27,7 @@ fn script() -> Value {
     };
     let paris = json!({"destination": "Paris"});
     let trip = json!({"confirm": true, "notes": "a window seat"});
-    // A user's one answer for both forms of the churn review.
+    // The user gives the same answer to both forms of the churn review.
     let review =
         json!({"definition": "paid-customers", "quarter": "fiscal-q4", "year": 2025, "notes": "n", "confirmed": true});
     let question = json!({"question": "churn last quarter"});
@@ -44,12 +44,12 @@ fn script() -> Value {
     ])
 }
 
-/// What a client saw of a call, without what differs from era to era: its text or that there was none, its questions.
+/// A client's view of a call without the parts that differ between eras: its text, if any, and its questions.
 fn summed_up(call: &Value) -> Value {
     let methods: Vec<&Value> = call["asked"].as_array().unwrap().iter().map(|asked| &asked["method"]).collect();
     let refused = call.get("error").is_some() || call["result"]["isError"] == true;
     let texts = call["result"]["content"].as_array().into_iter().flatten().filter_map(|piece| piece["text"].as_str());
-    // A client that cannot be asked gets an error of the protocol in one era and of the tool in the other.
+    // A client that cannot be asked gets a protocol error in one era and a tool error in the other.
     let text = if call["asked"] == json!([]) && refused { "refused".to_owned() } else { texts.collect::<String>() };
     json!({"name": call["name"], "text": text, "refused": refused, "asked": methods})
 }

@@ -1,4 +1,4 @@
-//! Guests that break, or answer what no client may see.
+//! Guests that crash, or whose answers must not reach a client.
 
 use super::Row;
 use super::ground::Ground;
@@ -8,7 +8,7 @@ fn run(ground: &Ground, guest: &str) -> String {
     ground.run(guest, json!({}))
 }
 
-/// Whether the answer has something of the host's inside, or of another site's words as ours.
+/// Whether the answer reveals host internals or contains another site's text as the host's own.
 fn clean(ground: &Ground, guest: &str, n: u64) -> String {
     let message = ground.call(guest, json!({"n": n}));
     let (text, is_error) = (message.to_string(), message["result"]["isError"] == true);

@@ -1,4 +1,4 @@
-//! Guests that reach further than they may: files, network, environment, other calls, other tools.
+//! Guests that try to use more than their grants: files, network, environment, other calls, other tools.
 
 use super::Row;
 use super::ground::{Ground, Who};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::net::{TcpListener, UdpSocket};
 use suite::home::{SECRET, fingerprint};
 
-/// Runs an escape; nothing outside may have been seen or changed.
+/// Runs an escape attempt and checks that nothing outside was read or changed.
 fn contained(ground: &Ground, guest: &str) -> String {
     let home = ground.server().home.path().to_owned();
     let before = fingerprint(&home.join("outside"));
@@ -20,13 +20,13 @@ fn contained(ground: &Ground, guest: &str) -> String {
     }
 }
 
-/// The code, and which capability was missing.
+/// The error code and the missing capability.
 fn denied(ground: &Ground, guest: &str, arguments: Value) -> String {
     let called = ground.called(guest, arguments);
     format!("{} {}", called.code(), called.error()["capability"].as_str().unwrap_or_default())
 }
 
-/// Tries every way onto the network, with somebody listening.
+/// Runs a guest that tries every kind of connection to local listeners.
 fn network(ground: &Ground) -> String {
     let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = tcp.local_addr().unwrap().port();
@@ -40,7 +40,7 @@ fn network(ground: &Ground) -> String {
     }
 }
 
-/// What a model is asked for one after the other until the guest is told that it may not.
+/// Answers the guest's sampling requests until the host refuses the next one; returns their number and the outcome.
 fn asks_a_model(ground: &Ground, times: u64) -> String {
     let arguments = json!({"path": "samples", "n": times});
     let mut params = json!({"name": "ask__run", "arguments": arguments});
@@ -211,7 +211,7 @@ fn cycle(ground: &Ground, guest: &str) -> String {
 fn able_to_fill_forms(ground: &Ground, path: &str) -> String {
     let params = json!({"name": "ask__run", "arguments": {"path": path}});
     let able = json!({"elicitation": {"form": {}, "url": {}}});
-    // What the host tells the guest is what the guest passes on.
+    // The guest passes on the error that the host returned.
     super::ground::outcome(&ground.ask_able(Who::Alice, "tools/call", params, &able))
         .replace("failed: ClientError::Invalid", "refused: ")
 }

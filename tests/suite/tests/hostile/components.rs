@@ -1,4 +1,4 @@
-//! Components that are never loaded, and bytes that are none. Each is looked at by a process of its own.
+//! Components that must be refused, and bytes that are not components. A separate process checks each.
 
 use super::Row;
 use super::ground::Ground;
@@ -16,7 +16,7 @@ fn forged(ground: &Ground, name: &str) -> String {
     ground.check(&forge::behaviour(name))
 }
 
-/// A component in the text format that has nothing of a plugin.
+/// Checks a component in the text format that is not a plugin.
 fn text(ground: &Ground, text: &str) -> String {
     ground.check(&wat::parse_str(text).unwrap_or_else(|error| panic!("{error}")))
 }
@@ -25,15 +25,15 @@ fn with_schema(ground: &Ground, schema: &str) -> String {
     ground.check(&forge::with_schema("(func $run)", schema))
 }
 
-/// A good plugin with more behind it.
+/// A valid plugin with these bytes appended.
 fn followed_by(more: &[u8]) -> Vec<u8> {
     [forge::plugin("(func $run)").as_slice(), more].concat()
 }
 
-/// Ends a function.
+/// The opcode that ends a function.
 const END: u8 = 0x0b;
 
-/// A good plugin with one more module, of so many functions that all have this code, its length in front.
+/// A valid plugin with one more module of this many equal functions; `code` starts with its length.
 fn with_functions(times: u32, code: &[u8]) -> Vec<u8> {
     let types = forge::section(1, &[1, 0x60, 0, 0]);
     let functions = forge::section(3, &[forge::number(times), vec![0; times as usize]].concat());
@@ -41,7 +41,7 @@ fn with_functions(times: u32, code: &[u8]) -> Vec<u8> {
     followed_by(&forge::section(1, &[b"\0asm\x01\0\0\0", &*types, &functions, &code].concat()))
 }
 
-/// Components inside components; too deep for the text format's own reader.
+/// Nested components, too deep for the parser of the text format.
 fn nested(depth: usize) -> Vec<u8> {
     const COMPONENT: u8 = 4;
     (0..depth).fold(EMPTY.to_vec(), |inner, _| [EMPTY, &forge::section(COMPONENT, &inner)].concat())

@@ -1,5 +1,5 @@
-//! Requests that must not get past the door: by DNS rebinding, from other sites' pages, with headers that lie, without the
-//! right credential.
+//! Requests that must be refused before they are handled: DNS rebinding, pages of other sites, false headers, wrong
+//! credentials.
 
 use super::Row;
 use super::ground::{Ground, encoded};
@@ -10,12 +10,12 @@ fn list() -> String {
     json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": modern_meta(false)}}).to_string()
 }
 
-/// A good request, but for these headers.
+/// Sends a request that is valid except for these headers.
 fn with(ground: &Ground, headers: &[(&str, &str)]) -> String {
     ground.raw("POST", "/mcp", headers, list().as_bytes())
 }
 
-/// Other paths and methods, by a page of another site.
+/// Sends this header to every path with every method; returns the distinct outcomes.
 fn everywhere(ground: &Ground, header: (&str, &str)) -> String {
     let mut seen = vec![];
     for path in ["/mcp", "/health", "/ready", "/connect", "/.well-known/oauth-protected-resource", "/nowhere"] {

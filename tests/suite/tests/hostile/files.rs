@@ -1,4 +1,4 @@
-//! Every path out of a granted directory, with everything that can be done to a path: nothing outside is read or changed.
+//! Tries every file operation on every path out of a granted directory: nothing outside is read or changed.
 
 use super::paths;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use suite::home::{SECRET, fingerprint};
 use suite::{Client, Home, Server, paths::guest, plugin_from};
 
-/// What the guest `files` can do.
+/// The operations of the guest `files`.
 const OPERATIONS: [&str; 12] = [
     "read",
     "write",
@@ -24,7 +24,7 @@ const OPERATIONS: [&str; 12] = [
     "list",
 ];
 
-/// A tree that is granted, beside others that are not.
+/// A granted tree beside trees that are not granted.
 struct Trees {
     client: Client,
     ground: PathBuf,
@@ -37,7 +37,7 @@ impl Trees {
         for folder in ["work", "outside/hidden-name", "work-evil"] {
             fs::create_dir_all(ground.join(folder)).unwrap();
         }
-        // Of a length that nothing else has, so that its size tells it too.
+        // No other file has this length, so its size alone would reveal a leak.
         fs::write(ground.join("outside/secret.txt"), SECRET.to_owned() + &" ".repeat(31_337 - SECRET.len())).unwrap();
         fs::write(ground.join("work-evil/secret.txt"), SECRET).unwrap();
         let grant = |access| {
@@ -56,7 +56,7 @@ impl Trees {
         self.ground.join("work")
     }
 
-    /// Everything outside: names, kinds, modes, times, contents.
+    /// A fingerprint of everything outside: names, kinds, modes, times, contents.
     fn outside(&self) -> String {
         let changed = fs::metadata(&self.ground).unwrap().modified().unwrap();
         let mut names: Vec<_> = fs::read_dir(&self.ground).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -65,7 +65,7 @@ impl Trees {
         format!("{changed:?} {names:?}\n{}", trees.concat())
     }
 
-    /// Has the guest do one thing to paths; what came of it: path, outcome, what was found, how often.
+    /// Has the guest try one operation on paths; returns path, outcome, what was found and how often.
     fn attempt(&mut self, plugin: &str, operation: &str, paths: &[String], rounds: Option<u64>) -> Vec<Value> {
         let told = json!({"operation": operation, "paths": paths}).to_string();
         let arguments = match rounds {
@@ -116,7 +116,7 @@ fn no_path_leads_out() {
     assert!(refused > pairs, "most of them are refused, not only harmless: {refused}");
 }
 
-/// Has one folder be the tree's own and the tree outside in turn, as fast as it goes.
+/// Swaps one name between a folder of the tree and the tree outside, as fast as possible.
 fn swap(work: &Path, stop: &AtomicBool) -> u64 {
     let (here, folder, link) = (work.join("swap"), work.join("folder"), work.join("link"));
     let mut swaps = 0;

@@ -1,5 +1,5 @@
-//! What the rows share: one server with everything hostile in it, two people with keys, and somebody who calls a good tool
-//! all the time and keeps the times.
+//! What the rows share: one server with all hostile guests, two principals with keys, and timed control calls of a good
+//! tool.
 
 use serde_json::{Value, json};
 use std::io::{Read as _, Write as _};
@@ -14,7 +14,7 @@ use suite::client::modern_meta;
 use suite::http::{Response, request};
 use suite::{Called, Home, PATIENCE, Server, agent, eventually, forge, plugin, plugin_from, portcullis};
 
-/// Two people with keys.
+/// The two principals with keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Who {
     Alice,
@@ -26,18 +26,18 @@ pub(super) struct Ground {
     pub(super) address: SocketAddr,
     keys: [String; 2],
     pub(super) canaries: Canaries,
-    /// All that clients got to see, for the canaries.
+    /// Everything that clients received, to be searched for canaries.
     seen: Mutex<String>,
 }
 
 const WRITE: &str = r#"grants.filesystem = [{ host = "work", guest = "/work", access = "write" }]"#;
 const READ: &str = r#"grants.filesystem = [{ host = "work", guest = "/work", access = "read" }]"#;
 const ALL: &str = r#"grants.agent-tools = ["*.*"]"#;
-/// Ends soon, whatever a guest does.
+/// A limit that ends every guest soon.
 const LITTLE: &str = "limits.fuel = 20_000_000";
 const RICH: &str = "limits.fuel = 100_000_000_000";
 
-/// Guests of the same name as their program, with their settings.
+/// Guests named like their program, with their settings.
 const GUESTS: &[(&str, &str)] = &[
     ("spin", LITTLE),
     ("clock-flood", "limits.fuel = 2_000_000"),
@@ -123,7 +123,7 @@ const FORGED: &[(&str, &str)] = &[
 
 fn config(home: &Home) -> String {
     let mut text = "[server]\nstate = \"state\"\n[server.auth]\nkeys = \"keys.toml\"\n\n".to_owned();
-    // What fails again and again is called again and again.
+    // Rows call failing guests repeatedly, so the circuit breaker is off.
     let always = |settings: &str| format!("{settings}\nlimits.breaker.failures = 0");
     text.extend(GUESTS.iter().map(|(name, settings)| plugin(name, &always(settings))));
     for (name, settings) in FORGED {
@@ -151,7 +151,7 @@ impl Ground {
         let mut canaries = Canaries::new();
         let config = config(&home);
         let environment = canaries.put("the environment");
-        // Freed large buffers go back at once, so that what is left is what the host holds; see `budgets`.
+        // Freed large buffers are returned at once, so that measurements show what the host holds; see `budgets`.
         let server = Server::spawn(home, &config, &["--http", "127.0.0.1:0"], |command| {
             command.env("MALLOC_MMAP_THRESHOLD_", "131072").env("PORTCULLIS_SUITE_CANARY", environment);
         });
@@ -166,14 +166,14 @@ impl Ground {
         self.server.lock().unwrap()
     }
 
-    /// What a client got to see.
+    /// Records what a client received.
     pub(super) fn note(&self, text: &str) {
         let mut seen = self.seen.lock().unwrap();
         seen.push_str(text);
         seen.push('\n');
     }
 
-    /// All of it.
+    /// Everything that clients received.
     pub(super) fn seen(&self) -> String {
         self.seen.lock().unwrap().clone()
     }
@@ -182,12 +182,12 @@ impl Ground {
         format!("Bearer {}", self.keys[who as usize])
     }
 
-    /// A modern request as it should be; the message that answers it, or its status.
+    /// Sends a valid modern request; returns the answering message, or the HTTP status.
     pub(super) fn ask(&self, who: Who, method: &str, params: Value) -> Value {
         self.ask_able(who, method, params, &json!({}))
     }
 
-    /// The same of a client with these capabilities.
+    /// Like `ask`, from a client with these capabilities.
     pub(super) fn ask_able(&self, who: Who, method: &str, mut params: Value, capabilities: &Value) -> Value {
         params["_meta"] = modern_meta(false);
         params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = capabilities.clone();
@@ -213,23 +213,23 @@ impl Ground {
         message
     }
 
-    /// Alice calls the tool of a guest; what came of it, in a word or a few.
+    /// Calls the tool of a guest as Alice; returns the outcome in a few words.
     pub(super) fn run(&self, guest: &str, arguments: Value) -> String {
         outcome(&self.call(guest, arguments))
     }
 
-    /// The whole answer.
+    /// Like `run`, but returns the whole message.
     pub(super) fn call(&self, guest: &str, arguments: Value) -> Value {
         self.ask(Who::Alice, "tools/call", json!({"name": format!("{guest}__run"), "arguments": arguments}))
     }
 
-    /// The whole answer, for its numbers.
+    /// Like `call`, as a `Called`.
     pub(super) fn called(&self, guest: &str, arguments: Value) -> Called {
         let (message, now) = (self.call(guest, arguments), Instant::now());
         Called(suite::Answer { message, notifications: vec![], sent: now, answered: now })
     }
 
-    /// A request as it is, to any path; its status and the code of the error in it.
+    /// Sends a raw request to any path; returns its status and the error code in its body.
     pub(super) fn raw(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> String {
         let text = self.bytes(&self.head(method, path, headers, Some(body.len())), body);
         let status = text.split(' ').nth(1).unwrap_or("nothing").to_owned();
@@ -237,7 +237,7 @@ impl Ground {
         code.map_or(status.clone(), |code| format!("{status} {code}"))
     }
 
-    /// The head of a request of Alice's; `headers` take the place of the usual ones.
+    /// The head of a request from Alice; `headers` replace the usual ones.
     pub(super) fn head(&self, method: &str, path: &str, headers: &[(&str, &str)], length: Option<usize>) -> String {
         let bearer = self.bearer(Who::Alice);
         let (host, length) = (self.address.to_string(), length.map(|length| length.to_string()));
@@ -256,13 +256,13 @@ impl Ground {
                 head += &format!("{name}: {value}\r\n");
             }
         }
-        // A header whose value is a dash is left out.
+        // The value `-` omits a header.
         let given = headers.iter().filter(|(_, value)| *value != "-");
         head.extend(given.map(|(name, value)| format!("{name}: {value}\r\n")));
         head + "\r\n"
     }
 
-    /// Sends bytes and reads until the server hangs up. It may do so before it has read everything.
+    /// Sends bytes and reads until the server closes the connection, which it may do before it has read everything.
     pub(super) fn bytes(&self, head: &str, body: &[u8]) -> String {
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -274,13 +274,13 @@ impl Ground {
         text
     }
 
-    /// What `check` says of bytes that want to be a plugin.
+    /// Runs `check` on these bytes.
     pub(super) fn check(&self, bytes: &[u8]) -> String {
         let home = Home::new();
         self.check_file(&home, &home.write("candidate.wasm", bytes))
     }
 
-    /// The same of a file.
+    /// Runs `check` on a file.
     pub(super) fn check_file(&self, home: &Home, file: &Path) -> String {
         let ran = portcullis(home, &["check", &file.display().to_string()]);
         self.note(&format!("{}{}", ran.stdout, ran.stderr));
@@ -293,7 +293,7 @@ impl Ground {
         }
     }
 
-    /// Sends a call of which nothing is read.
+    /// Sends a call without reading its answer.
     pub(super) fn hang(&self, guest: &str) -> TcpStream {
         let name = format!("{guest}__run");
         let params = json!({"name": name, "arguments": {}, "_meta": modern_meta(false)});
@@ -304,7 +304,7 @@ impl Ground {
         stream
     }
 
-    /// Waits until nothing of anybody runs or is parked.
+    /// Waits until no call is running or parked.
     pub(super) fn until_idle(&self) {
         for who in [Who::Alice, Who::Bob] {
             let idle = eventually(PATIENCE, || {
@@ -315,7 +315,7 @@ impl Ground {
         }
     }
 
-    /// Resident memory, once it no longer shrinks.
+    /// The resident memory once it is at most `goal`, or after 10 s.
     pub(super) fn settled(&self, goal: u64) -> u64 {
         let memory = || self.server().memory();
         let below = eventually(Duration::from_secs(10), || Some(memory()).filter(|&memory| memory <= goal));
@@ -323,13 +323,13 @@ impl Ground {
     }
 }
 
-/// A header's value in the form for what does not fit into one.
+/// A header value in the Base64 form for text that headers cannot carry.
 pub(super) fn encoded(text: &str) -> String {
     use base64::Engine as _;
     format!("=?base64?{}?=", base64::engine::general_purpose::STANDARD.encode(text))
 }
 
-/// What came of a request: a status, a code of the protocol, a code of the host's, or what a guest said.
+/// The outcome of a request: an HTTP status, a protocol error code, a host error code, or the guest's text.
 pub(super) fn outcome(message: &Value) -> String {
     if let Some(status) = message["status"].as_u64() {
         return status.to_string();
@@ -350,7 +350,7 @@ pub(super) fn outcome(message: &Value) -> String {
     }
 }
 
-/// Somebody decent, who calls a good tool again and again until told to stop.
+/// A well-behaved client that calls a good tool again and again until stopped.
 pub(super) struct Control {
     stop: Arc<AtomicBool>,
     calling: JoinHandle<Vec<Duration>>,
@@ -367,7 +367,7 @@ impl Control {
                 let answer = control_call(address, &bearer).answer(1, began).message;
                 times.push(began.elapsed());
                 assert_eq!(answer["result"]["structuredContent"]["n"], 7, "{answer}");
-                // As somebody with other things to do: a flood of decent calls is a test of its own.
+                // The pause keeps this from being a flood, which other tests cover.
                 std::thread::sleep(Duration::from_millis(5));
             }
             times
@@ -375,7 +375,7 @@ impl Control {
         Self { stop, calling }
     }
 
-    /// How many calls there were, and how long 99 of 100 took at most.
+    /// Stops the client; returns the number of calls and the 99th percentile of their times.
     pub(super) fn stop(self) -> (usize, Duration) {
         self.stop.store(true, Ordering::Relaxed);
         let mut times = self.calling.join().expect("a control call failed");

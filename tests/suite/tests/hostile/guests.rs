@@ -1,4 +1,4 @@
-//! Guests that take too much: fuel, time, memory, tables, handles, stack, the host's own work.
+//! Guests that use too much fuel, time, memory, tables, handles, stack or host work.
 
 use super::Row;
 use super::ground::Ground;
@@ -9,7 +9,7 @@ fn run(ground: &Ground, guest: &str) -> String {
     ground.run(guest, json!({}))
 }
 
-/// With the fuel it used, if that is what its limit says and no more than a hundredth beyond.
+/// The error code, and whether the fuel used is at the limit and at most 1 % above it.
 fn metered(ground: &Ground, guest: &str) -> String {
     let called = ground.called(guest, json!({}));
     let (used, limit) = (called.number("used"), called.number("limit"));
@@ -17,7 +17,7 @@ fn metered(ground: &Ground, guest: &str) -> String {
     format!("{} at {}", called.code(), if exact { "its limit".to_owned() } else { format!("{used} of {limit}") })
 }
 
-/// Many at once, and how many of them ended how.
+/// Runs concurrent calls; returns their number and outcome if it is the same for all.
 fn at_once(ground: &Ground, guest: &str, times: usize) -> String {
     let seen: Vec<_> = std::thread::scope(|scope| {
         let calls: Vec<_> = (0..times).map(|_| scope.spawn(|| run(ground, guest))).collect();
@@ -166,7 +166,7 @@ pub(super) const ROWS: &[Row] = &[
             drop(calls);
             let began = Instant::now();
             g.until_idle();
-            // Each would compute for longer than all of this.
+            // Each call would compute for longer than this if it were not ended.
             if began.elapsed() < Duration::from_secs(5) {
                 "all ended".to_owned()
             } else {
@@ -189,5 +189,5 @@ pub(super) const ROWS: &[Row] = &[
     },
 ];
 
-/// The finest step of a guest's clocks, in nanoseconds.
+/// The resolution of a guest's clocks, in nanoseconds.
 const STEP: u64 = 1_000_000;

@@ -1,4 +1,4 @@
-//! Messages that are too much, too deep, or none.
+//! Messages that are too large, too deeply nested, or invalid.
 
 use super::Row;
 use super::ground::{Ground, Who, outcome};
@@ -12,14 +12,14 @@ fn post(ground: &Ground, body: &[u8]) -> String {
     ground.raw("POST", "/mcp", &[], body)
 }
 
-/// A good request with this JSON text in it.
+/// Sends a valid request with this JSON text in its params.
 fn with(ground: &Ground, more: &str) -> String {
     let meta = modern_meta(false);
     let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{"_meta":{meta},"x":{more}}}}}"#);
     post(ground, body.as_bytes())
 }
 
-/// What the host's memory grows by while something is done.
+/// Runs `what` and adds the memory growth to its outcome if it is above the limit.
 fn grows(ground: &Ground, limit: u64, what: impl FnOnce() -> String) -> String {
     let before = ground.server().memory();
     let seen = what();
@@ -31,14 +31,14 @@ fn read(ground: &Ground, uri: &str) -> String {
     outcome(&ground.ask(Who::Alice, "resources/read", json!({"uri": uri})))
 }
 
-/// None of these is read.
+/// The distinct consecutive outcomes of reading these URIs.
 fn read_all(ground: &Ground, uris: &[&str]) -> String {
     let mut seen: Vec<_> = uris.iter().map(|uri| read(ground, uri)).collect();
     seen.dedup();
     seen.join(", ")
 }
 
-/// Arguments for `echo`, whose schema is strict.
+/// Calls `echo`, whose schema is strict.
 fn echo(ground: &Ground, arguments: Value) -> String {
     ground.run("echo", arguments)
 }

@@ -1,9 +1,9 @@
-//! Everything hostile that we know of, in one table: components and requests for every threat of the threat model (W: a
-//! guest against the host, M: a client or a server of MCP against anybody), each with exactly what comes of it.
+//! All known attacks in one table: components and requests for every threat of the threat model (W: a guest against the
+//! host, M: an MCP client or server against anybody), each with its exact outcome.
 //!
-//! One server runs through all of it twice. Meanwhile somebody decent calls a good tool, and must not notice; at the end
-//! nothing is left over, and no secret was told. `cargo test -p suite --test suite -- hostile::table --nocapture` shows the
-//! table, `PORTCULLIS_ROWS=M1,W9.3` runs some of it.
+//! One server is attacked with the whole table twice. Control calls of a good tool must not be delayed meanwhile.
+//! At the end nothing is left over, and no secret was leaked. `PORTCULLIS_ROWS=M1,W9.3` selects rows.
+//! To show the table: `cargo test -p suite --test suite -- hostile::table --nocapture`.
 
 mod answers;
 mod calls;
@@ -27,22 +27,22 @@ use std::time::{Duration, Instant};
 
 /// One attack.
 struct Row {
-    /// The threat and a number.
+    /// The threat, a dot and a number.
     id: &'static str,
     what: &'static str,
-    /// Exactly what comes of it; of a refusal, words that its sentence has.
+    /// The exact outcome; for a refusal, words that its sentence contains.
     outcome: &'static str,
     run: fn(&Ground) -> String,
 }
 
-/// How long one row may take on a busy machine; a deadlock takes longer.
+/// The time limit of one row on a busy machine; only a deadlock takes longer.
 const BOUND: Duration = Duration::from_secs(60);
-/// What a control call may take, 99 times of 100.
+/// The time limit of 99 % of the control calls.
 const CONTROL: Duration = Duration::from_millis(250);
-/// What the host may hold in the end beyond what it held when it was warm.
+/// How much the host's memory may grow between the first and the second run of the table.
 const GROWTH: u64 = 8 << 20;
 
-/// Rows, and whether they need the server a second time: `components` are refused by processes of their own.
+/// The groups of rows, and whether they run a second time: separate processes check components.
 const GROUPS: [(&str, &[Row], bool); 8] = [
     ("components that are never loaded", components::ROWS, false),
     ("pictures", pictures::ROWS, false),
@@ -61,13 +61,13 @@ fn is_right(expected: &str, seen: &str) -> bool {
     }
 }
 
-/// Runs rows and prints each; what is wrong.
+/// Runs and prints the rows; returns those with a wrong outcome.
 #[allow(clippy::print_stdout, reason = "the table is for whoever wants to see it")]
 fn run(ground: &Ground, rows: &[&Row]) -> Vec<String> {
     let mut wrong = vec![];
     for Row { id, what, outcome, run } in rows {
         let began = Instant::now();
-        // One that goes wrong altogether must not hide the others.
+        // A panic in one row must not hide the others.
         let seen = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(ground)));
         let seen = seen.unwrap_or_else(|_| "panicked".to_owned());
         let took = began.elapsed();
@@ -82,7 +82,7 @@ fn run(ground: &Ground, rows: &[&Row]) -> Vec<String> {
     wrong
 }
 
-/// The rows that are asked for: all, or those that `PORTCULLIS_ROWS` names by id or by threat.
+/// Whether a row is selected: `PORTCULLIS_ROWS` names rows by id or threat; without it, all are.
 fn wanted(row: &Row) -> bool {
     match std::env::var("PORTCULLIS_ROWS") {
         Err(_) => true,
@@ -117,7 +117,7 @@ fn table() {
     let (calls, slowest) = control.stop();
     ground.until_idle();
     let grown = ground.settled(warm + GROWTH).saturating_sub(warm);
-    nothing_is_left(&ground);
+    check_nothing_is_left(&ground);
     println!(
         "hostile: rows: {number} of {number} as expected, and {} of them once more on the same server",
         again.len()
@@ -129,12 +129,12 @@ fn table() {
     println!("hostile: memory: {} KiB more after the second time than after the first", grown >> 10);
     assert!(slowest <= CONTROL, "control calls took {slowest:?}");
     assert!(grown <= GROWTH, "{} MiB more than after the first time", grown >> 20);
-    let secrets = no_secret_was_told(ground);
+    let secrets = check_no_secret_leaked(ground);
     println!("hostile: secrets: {secrets}");
 }
 
-/// After all that: no call runs, all places are free, no process is left, and the log is honest.
-fn nothing_is_left(ground: &Ground) {
+/// Checks that 64 concurrent calls succeed, no child process is left, and the log has no forged text or panic.
+fn check_nothing_is_left(ground: &Ground) {
     std::thread::scope(|scope| {
         let calls: Vec<_> = (0..64).map(|_| scope.spawn(|| ground.run("echo", json!({"n": 1})))).collect();
         for call in calls {
@@ -151,19 +151,19 @@ fn nothing_is_left(ground: &Ground) {
     }
 }
 
-/// Ends the server and looks through everything it said, logged and kept.
-fn no_secret_was_told(ground: Ground) -> String {
+/// Ends the server and searches its answers, logs and files for the canaries.
+fn check_no_secret_leaked(ground: Ground) -> String {
     let (log, seen) = (ground.server().log(), ground.seen());
     let canaries = &ground.canaries;
     let mut found = canaries.in_bytes("the log", log.as_bytes());
     found.extend(canaries.in_bytes("what clients got", seen.as_bytes()));
     let mut server = ground.server();
     let home = server.home.path().to_owned();
-    // The end writes what was not yet written.
+    // The server writes pending data when it ends.
     server.terminate();
     server.ended();
     drop(server);
-    // Keys are kept as digests, so not even their own file holds one.
+    // The key file holds only digests, so it is searched like all files.
     let (files, inside) = canaries.in_folder(&home, &|_: &Path| false);
     found.extend(inside);
     let (cached, inside) = canaries.in_folder(&suite::paths::cache(), &|_: &Path| false);
@@ -177,7 +177,7 @@ fn no_secret_was_told(ground: Ground) -> String {
     )
 }
 
-/// Every threat has a row, or a test elsewhere that is really there, or a reason.
+/// Every threat has a row, an existing test elsewhere, or a reason why it has none.
 #[test]
 #[allow(clippy::print_stdout, reason = "the figure is for whoever wants to see it")]
 fn every_threat_is_covered() {
@@ -210,5 +210,5 @@ fn every_threat_is_covered() {
     println!("hostile: threats: {} of 47 covered, by {rows} rows and by tests elsewhere", covered.len());
 }
 
-/// What the rows of Alice's and Bob's have in common.
+/// Both principals.
 const BOTH: [Who; 2] = [Who::Alice, Who::Bob];

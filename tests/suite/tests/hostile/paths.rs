@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-/// By two dots, as they are and after what is there, what is not, and what is a file.
+/// `..`, alone and after existing folders, missing names and files.
 const DOTS: [&str; 24] = [
     "..",
     "../",
@@ -32,7 +32,7 @@ const DOTS: [&str; 24] = [
     "../new.txt",
 ];
 
-/// From the root.
+/// Absolute paths.
 const ABSOLUTE: [&str; 14] = [
     "/",
     "//",
@@ -50,7 +50,7 @@ const ABSOLUTE: [&str; 14] = [
     "/tmp",
 ];
 
-/// What the kernel shows of processes and devices.
+/// Process and device files of the kernel.
 const KERNEL: [&str; 12] = [
     "/proc/self/fd",
     "/proc/self/fd/0",
@@ -66,7 +66,7 @@ const KERNEL: [&str; 12] = [
     "proc/self/fd",
 ];
 
-/// Links that somebody left there, and what lies behind them.
+/// Existing symbolic links, and paths through them.
 const LINKS: [&str; 30] = [
     "abs-file",
     "rel-file",
@@ -100,7 +100,7 @@ const LINKS: [&str; 30] = [
     "sub/up/outside/secret.txt",
 ];
 
-/// The same with slashes and dots behind them (GHSA-vqjp, GHSA-m9f7).
+/// The same links with trailing slashes and dots (GHSA-vqjp, GHSA-m9f7).
 const SLASHES: [&str; 16] = [
     "rel-file/",
     "abs-file/",
@@ -120,7 +120,7 @@ const SLASHES: [&str; 16] = [
     "dot-link/",
 ];
 
-/// What is not there yet, behind links.
+/// Paths through links to files that do not exist yet.
 const NEW: [&str; 6] = [
     "rel-dir/new.txt",
     "abs-dir/new.txt",
@@ -130,7 +130,7 @@ const NEW: [&str; 6] = [
     "sub/deep/out/new.txt",
 ];
 
-/// Names that are none, and names that look like others.
+/// Invalid names, and names that look like others.
 const STRANGE: [&str; 15] = [
     "",
     ".",
@@ -149,7 +149,7 @@ const STRANGE: [&str; 15] = [
     "REL-DIR/SECRET.TXT",
 ];
 
-/// All of them, those that name most folders first: what is done to a link itself comes after what lies behind it.
+/// All paths, deepest first: operations on a link come after those on paths through it.
 pub(super) fn all(outside: &Path) -> Vec<String> {
     let out = outside.display().to_string();
     let short = [&DOTS[..], &ABSOLUTE, &KERNEL, &LINKS, &SLASHES, &NEW, &STRANGE].concat();
@@ -159,7 +159,7 @@ pub(super) fn all(outside: &Path) -> Vec<String> {
     paths
 }
 
-/// Makes the granted tree anew, as those paths expect it.
+/// Recreates the granted tree that these paths expect.
 pub(super) fn fill(work: &Path, outside: &Path) -> std::io::Result<()> {
     for entry in fs::read_dir(work)? {
         let path = entry?.path();

@@ -1,4 +1,4 @@
-//! What is somebody else's: states, sessions, calls, resources. It is answered as if it were not there.
+//! Access to another principal's states, sessions, calls and resources is answered as if they did not exist.
 
 use super::ground::{Ground, Who, outcome};
 use super::{BOTH, Row};
@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use std::collections::HashSet;
 use suite::http::{legacy, legacy_session_of, request};
 
-/// A call of Alice's that waits for an answer: its params and its state.
+/// Parks a call of Alice's; returns its params and its state.
 fn parked(ground: &Ground) -> (Value, String) {
     parked_by(ground, "ask__run")
 }
 
-/// One that waits only for a moment, since nobody comes back for it.
+/// Parks a call with a short timeout, for tests that never resume it.
 fn abandoned(ground: &Ground) -> (Value, String) {
     parked_by(ground, "ask-briefly__run")
 }
@@ -29,14 +29,14 @@ fn able() -> Value {
     json!({"elicitation": {"form": {}}})
 }
 
-/// Comes back with a state; what comes of it.
+/// Resumes a call with this state; returns the outcome.
 fn back(ground: &Ground, who: Who, mut params: Value, state: &str) -> String {
     params["requestState"] = state.into();
     params["inputResponses"] = json!({"user_name": {"action": "accept", "content": {"name": "Ada"}}});
     outcome(&ground.ask_able(who, "tools/call", params, &able()))
 }
 
-/// Comes back in a wrong way, then as it should have been, which must still work.
+/// Resumes a call with changed params, then with the right ones, which must still work.
 fn moved(ground: &Ground, who: Who, change: fn(&mut Value)) -> String {
     let (params, state) = parked(ground);
     let mut wrong = params.clone();
@@ -47,7 +47,7 @@ fn moved(ground: &Ground, who: Who, change: fn(&mut Value)) -> String {
 
 const GOOD: &str = r#"ok: {"name":"Ada"}"#;
 
-/// Every bit of a state flipped, one at a time, each by a request of its own.
+/// Flips every bit of a state, one per request.
 fn flipped(ground: &Ground) -> String {
     let (params, state) = parked(ground);
     let sealed = URL_SAFE_NO_PAD.decode(&state).unwrap();
@@ -75,12 +75,12 @@ fn flipped(ground: &Ground) -> String {
     }
 }
 
-/// A session in the protocol of 2025-11-25.
+/// Opens a session in protocol version 2025-11-25.
 fn session(ground: &Ground, who: Who) -> Vec<(String, String)> {
     legacy_session_of(ground.address, false, "2025-11-25", &[("Authorization", &ground.bearer(who))])
 }
 
-/// What somebody gets in a session with this id, by every method.
+/// The answers to every method in the session with this id.
 fn in_session(ground: &Ground, who: Who, id: &str) -> Vec<(u16, String)> {
     let bearer = ground.bearer(who);
     let headers = [("Authorization", &*bearer), ("MCP-Protocol-Version", "2025-11-25"), ("Mcp-Session-Id", id)];
@@ -93,7 +93,7 @@ fn in_session(ground: &Ground, who: Who, id: &str) -> Vec<(u16, String)> {
     answers.into()
 }
 
-/// Whether a foreign id is answered exactly as one that never was.
+/// Checks that a foreign id is answered exactly like an unknown one.
 fn alike<T: PartialEq + std::fmt::Debug>(foreign: T, unknown: T) -> String {
     if foreign == unknown { "as if it never was".to_owned() } else { format!("{foreign:?} and {unknown:?}") }
 }

@@ -1,11 +1,11 @@
-//! Plugins whose pictures are not where pictures may be. Each is looked at by a process of its own.
+//! Plugins whose pictures have forbidden addresses. A separate process checks each.
 
 use super::Row;
 use super::ground::Ground;
 use std::fs;
 use suite::paths;
 
-/// A plugin whose tool has a picture there.
+/// Checks a plugin whose tool has a picture at this address.
 fn picture(ground: &Ground, place: &str) -> String {
     const PLACE: &[u8] = b"javascript:alert(document.cookie)";
     let mut bytes = fs::read(paths::guest("picture")).unwrap();

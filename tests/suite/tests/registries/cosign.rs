@@ -1,4 +1,4 @@
-//! Signatures of cosign's: by a pair of keys, in all their forms, and statements by identities.
+//! Signatures made by cosign: by key pairs, in all formats, and attestations by identities.
 
 use super::Stage;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ const SUBJECT: &str = "https://forge.example/acme/echo/.forge/release.yml@refs/h
 const WHO: [&str; 2] = [ISSUER, SUBJECT];
 
 /// A registry whose plugin must be signed by this key.
-fn demanding(sigstore: &Sigstore, key: &Cosign) -> Stage {
+fn strict_stage(sigstore: &Sigstore, key: &Cosign) -> Stage {
     let mut stage = Stage::new();
     stage.home.write("root.json", sigstore.trusted_root());
     stage.home.write("cosign.pub", key.public());
@@ -20,9 +20,9 @@ fn demanding(sigstore: &Sigstore, key: &Cosign) -> Stage {
     stage
 }
 
-/// The same by the one identity.
-fn demanding_identity(sigstore: &Sigstore) -> Stage {
-    let mut stage = demanding(sigstore, &Cosign::default());
+/// A registry whose plugin must be signed by the one identity.
+fn identity_stage(sigstore: &Sigstore) -> Stage {
+    let mut stage = strict_stage(sigstore, &Cosign::default());
     let identity = format!("identities = [{{ issuer = \"{ISSUER}\", subject = \"{SUBJECT}\" }}]");
     stage.settings = stage.settings.replace("cosign-keys = [\"cosign.pub\"]", &identity);
     stage
@@ -32,7 +32,7 @@ fn put(stage: &Stage, bundle: &Value) {
     stage.registry.sign("acme/echo", &stage.digest, BUNDLE, &bundle.to_string());
 }
 
-/// Puts a signature of the older form beside the plugin.
+/// Puts a signature in cosign's older format beside the plugin.
 fn simple(stage: &Stage, text: &[u8], signature: &str) {
     let mut layer = stage.registry.blob(SIMPLE, text);
     layer["annotations"] = json!({"dev.cosignproject.cosign/signature": signature});
@@ -47,7 +47,7 @@ fn manifest(stage: &Stage) -> Vec<u8> {
 
 type Tell = fn(&Sigstore, &Cosign, &Stage);
 
-/// What vouches.
+/// Signatures that are accepted.
 const GOOD: &[(&str, Tell)] = &[
     ("a statement, logged", |log, key, stage| put(stage, &key.state(&manifest(stage), SIGNED, Some((log, 1))))),
     ("a statement in the log's second version", |log, key, stage| {
@@ -67,10 +67,10 @@ const GOOD: &[(&str, Tell)] = &[
 ];
 
 #[test]
-fn a_key_vouches() {
+fn a_signature_by_a_trusted_key_is_accepted() {
     for (name, tell) in GOOD {
         let (sigstore, key) = (Sigstore::default(), Cosign::default());
-        let stage = demanding(&sigstore, &key);
+        let stage = strict_stage(&sigstore, &key);
         tell(&sigstore, &key, &stage);
         let ran = stage.check();
         assert!(ran.good().contains(&format!("signed by {}", key.named())), "{name}: {ran:?}");
@@ -78,15 +78,15 @@ fn a_key_vouches() {
 }
 
 #[test]
-fn an_identity_vouches_by_a_statement() {
+fn a_statement_by_a_trusted_identity_is_accepted() {
     let sigstore = Sigstore::default();
-    let stage = demanding_identity(&sigstore);
+    let stage = identity_stage(&sigstore);
     put(&stage, &sigstore.state(&manifest(&stage), SIGNED, WHO, 1));
     let ran = stage.check();
     assert!(ran.good().contains(&format!("signed by sigstore:{SUBJECT} ({ISSUER})")), "{ran:?}");
 }
 
-/// A name, what lies beside the plugin, and what is said about it.
+/// A name, how the signatures are prepared, and the expected error.
 const BAD: &[(&str, Tell, &str)] = &[
     ("unsigned", |_, _, _| {}, "it is not signed"),
     (
@@ -215,19 +215,19 @@ const BAD: &[(&str, Tell, &str)] = &[
 ];
 
 #[test]
-fn nobody_elses_key_vouches() {
+fn signatures_by_other_keys_are_refused() {
     for (name, tell, words) in BAD {
         let (sigstore, key) = (Sigstore::default(), Cosign::default());
-        let stage = demanding(&sigstore, &key);
+        let stage = strict_stage(&sigstore, &key);
         tell(&sigstore, &key, &stage);
         let ran = stage.check();
         assert!(ran.refused().contains(words), "{name}: {}", ran.stderr);
     }
 }
 
-/// What is known and not supported is called by its name, with a way out.
+/// Known but unsupported signatures are named in the error, together with an alternative.
 #[test]
-fn what_is_not_supported_says_so() {
+fn an_unsupported_signature_is_named_in_the_error() {
     for (name, tell, words) in [
         (
             "the second version of the log keeps no time, and nobody else gave one",
@@ -249,7 +249,7 @@ fn what_is_not_supported_says_so() {
         ),
     ] {
         let sigstore = Sigstore::default();
-        let stage = demanding_identity(&sigstore);
+        let stage = identity_stage(&sigstore);
         tell(&sigstore, &Cosign::default(), &stage);
         let ran = stage.check();
         assert!(ran.refused().contains(words), "{name}: {}", ran.stderr);
@@ -257,9 +257,9 @@ fn what_is_not_supported_says_so() {
 }
 
 #[test]
-fn a_key_that_is_none_is_named() {
+fn an_invalid_key_is_named_in_the_error() {
     let sigstore = Sigstore::default();
-    let stage = demanding(&sigstore, &Cosign::default());
+    let stage = strict_stage(&sigstore, &Cosign::default());
     put(&stage, &Cosign::default().sign(&stage.component, Some((&sigstore, 1))));
     for (text, words) in [("", "cosign.pub: it is not a PEM public key"), ("RWQx", "it is not a PEM public key")] {
         stage.home.write("cosign.pub", text);

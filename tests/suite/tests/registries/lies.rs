@@ -1,11 +1,11 @@
-//! What a registry says that is not so, or that nobody should believe. All are refused, and nothing is left behind.
+//! Invalid or untrustworthy answers of a registry. All are refused, and no files are left behind.
 
 use super::{Stage, tree};
 use serde_json::{Value, json};
 use suite::registry::{IMAGE, INDEX, WASM};
 use suite::web::{Reply, Web};
 
-/// A name, what is done to a good registry, and what is said about it.
+/// A name, how a good registry is spoilt, and the expected error.
 type Lie = (&'static str, fn(&mut Stage), &'static str);
 
 const LIES: &[Lie] = &[
@@ -83,7 +83,7 @@ const LIES: &[Lie] = &[
 ];
 
 #[test]
-fn lies_are_refused_and_leave_nothing_behind() {
+fn invalid_registry_answers_are_refused_and_leave_no_files() {
     let mut refused = 0;
     for (name, tell, words) in LIES {
         let mut stage = Stage::new();
@@ -102,9 +102,9 @@ fn lies_are_refused_and_leave_nothing_behind() {
     println!("hostile: registries: {refused} of {} behaviours refused, and nothing left behind", LIES.len());
 }
 
-/// A new version that is not what it should be is not even staged: the lock file and the store stay as they are.
+/// An invalid new version is not staged: the lock file and the store do not change.
 #[test]
-fn what_is_installed_stays_as_it_is() {
+fn a_bad_new_version_leaves_the_installation_unchanged() {
     let mut stage = Stage::new();
     stage.home.write("portcullis.toml", "[server]\nstate = \"state\"\n");
     let plugin = |stage: &Stage, arguments: &[&str]| suite::portcullis(&stage.home, &[&["plugin"], arguments].concat());
@@ -134,9 +134,9 @@ fn what_is_installed_stays_as_it_is() {
     }
 }
 
-/// The password is for the registry, and nobody whom it names gets a connection.
+/// The password is sent only to the registry. Hosts that its answers name get no connection.
 #[test]
-fn nobody_else_is_connected_to() {
+fn only_the_configured_registry_is_contacted() {
     let sink = Web::serve(|_| Reply::new(200, "{\"token\":\"x\"}"));
     let redirect: fn(&mut Stage, String) = |stage, to| {
         stage.registry.lie(move |seen| seen.path().contains("/blobs/").then(|| Reply::redirect(&to)));
@@ -156,7 +156,7 @@ fn html() -> Reply {
     Reply::new(200, "<html>").with("Content-Type", "text/html")
 }
 
-/// Lies wherever the path holds this.
+/// Sends `reply` for every path that contains `part`.
 fn on(stage: &mut Stage, part: &'static str, reply: fn() -> Reply) {
     stage.registry.lie(move |seen| seen.path().contains(part).then(reply));
 }
@@ -210,7 +210,7 @@ fn lying_header(stage: &mut Stage) {
     });
 }
 
-/// A list with one entry, which is a list of the good one.
+/// An index with one entry, which is itself an index of the good manifest.
 fn list(stage: &mut Stage, called: &str) {
     let entry = |kind: &str, digest: &str, size: usize| json!({"mediaType": kind, "digest": digest, "size": size});
     let list = |entry: Value| json!({"schemaVersion": 2, "mediaType": INDEX, "manifests": [entry]});

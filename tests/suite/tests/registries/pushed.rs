@@ -1,4 +1,4 @@
-//! Publishing: what is pushed is what is pulled.
+//! Publishing plugins to a registry.
 
 use super::Stage;
 use serde_json::Value;
@@ -11,7 +11,7 @@ fn guest() -> String {
 }
 
 #[test]
-fn a_component_is_packed_as_tools_for_registries_want_it() {
+fn a_component_is_packed_as_an_oci_artifact() {
     let home = Home::new();
     let ran = portcullis(&home, &["plugin", "pack", &guest(), "--out", "packed"]);
     let printed = ran.good().to_owned();
@@ -44,7 +44,7 @@ fn a_component_is_packed_as_tools_for_registries_want_it() {
 }
 
 #[test]
-fn what_is_pushed_is_what_is_pulled() {
+fn a_pushed_plugin_is_pulled_unchanged() {
     for listed_by_registry in [true, false] {
         let mut stage = Stage::new();
         stage.registry.demand("author", "canary-of-the-registry");
@@ -73,13 +73,13 @@ fn what_is_pushed_is_what_is_pulled() {
             let ran = stage.check();
             assert!(ran.good().contains(&format!("signed by minisign:{}", key.public())), "{ran:?}");
         }
-        // Again, with everything there already.
+        // Push again when all blobs exist already.
         portcullis(&stage.home, &push).good();
     }
 }
 
 #[test]
-fn an_upload_goes_to_the_registry_or_nowhere() {
+fn an_upload_goes_only_to_the_registry() {
     let sink = suite::web::Web::serve(|_| Reply::new(201, ""));
     let stage = Stage::new();
     let to = sink.url("/upload");
@@ -98,9 +98,9 @@ fn an_upload_goes_to_the_registry_or_nowhere() {
     }
 }
 
-/// Debian's `docker-registry`, where it is installed: a registry that nobody here wrote.
+/// Tests against Debian's `docker-registry`, where it is installed: an independent implementation.
 #[test]
-fn a_registry_that_nobody_here_wrote() {
+fn the_debian_docker_registry_is_supported() {
     use std::process::{Command, Stdio};
     let Ok(version) = Command::new("docker-registry").arg("--version").output() else {
         return println!(

@@ -1,4 +1,4 @@
-//! Signatures: who vouches for a plugin, and everybody who does not.
+//! Signatures by minisign keys and sigstore identities: which are accepted and which are refused.
 
 use super::{Stage, tree};
 use base64::Engine;
@@ -13,7 +13,7 @@ const ISSUER: &str = "https://issuer.example";
 const SUBJECT: &str = "https://forge.example/acme/echo/.forge/release.yml@refs/heads/main";
 
 /// A registry whose plugin must be signed by key 1 or by the one identity.
-fn demanding(sigstore: &Sigstore) -> Stage {
+fn strict_stage(sigstore: &Sigstore) -> Stage {
     let mut stage = Stage::new();
     stage.home.write("root.json", sigstore.trusted_root());
     stage.settings = format!(
@@ -36,17 +36,17 @@ fn entry(bundle: &mut Value) -> &mut Value {
 }
 
 #[test]
-fn the_right_key_vouches() {
-    let stage = demanding(&Sigstore::default());
+fn a_plugin_signed_by_a_trusted_key_is_accepted() {
+    let stage = strict_stage(&Sigstore::default());
     put(&stage, MINISIGN, &Minisign::key(1).sign(&stage.component, "timestamp:1"));
     assert!(stage.check().good().contains(&format!("signed by minisign:{}", Minisign::key(1).public())));
 }
 
 #[test]
-fn the_right_identity_vouches_for_component_or_manifest() {
+fn a_trusted_identity_may_sign_the_component_or_the_manifest() {
     for manifest in [false, true] {
         let sigstore = Sigstore::default();
-        let stage = demanding(&sigstore);
+        let stage = strict_stage(&sigstore);
         let text = stage.manifest.to_string();
         let bytes = if manifest { text.as_bytes() } else { &stage.component };
         bundle(&stage, &sigstore.sign(bytes, ISSUER, SUBJECT));
@@ -57,13 +57,13 @@ fn the_right_identity_vouches_for_component_or_manifest() {
 
 #[test]
 fn one_good_signature_among_others_is_enough() {
-    let stage = demanding(&Sigstore::default());
+    let stage = strict_stage(&Sigstore::default());
     put(&stage, MINISIGN, &Minisign::key(2).sign(&stage.component, "x"));
     put(&stage, MINISIGN, &Minisign::key(1).sign(&stage.component, "x"));
     stage.check().good();
 }
 
-/// A name, what lies beside the plugin, and what is said about it.
+/// A name, how the signatures are prepared, and the expected error.
 type Case = (&'static str, fn(&Sigstore, &Stage), &'static str);
 
 const BAD: &[Case] = &[
@@ -200,11 +200,11 @@ const BAD: &[Case] = &[
 ];
 
 #[test]
-fn nobody_else_vouches() {
+fn untrusted_or_invalid_signatures_are_refused() {
     let mut refused = 0;
     for (name, tell, words) in BAD {
         let sigstore = Sigstore::default();
-        let stage = demanding(&sigstore);
+        let stage = strict_stage(&sigstore);
         tell(&sigstore, &stage);
         stage.home.write("portcullis.toml", "");
         let files =
@@ -219,7 +219,7 @@ fn nobody_else_vouches() {
 }
 
 #[test]
-fn what_is_optional_must_be_good_where_it_is() {
+fn an_optional_signature_must_be_valid_when_present() {
     let sigstore = Sigstore::default();
     for (policy, signed, good) in [
         (format!("keys = [\"{}\"]", Minisign::key(1).public()), false, true),
@@ -227,7 +227,7 @@ fn what_is_optional_must_be_good_where_it_is() {
         ("signature = \"off\"".to_owned(), true, true),
         (String::new(), true, true),
     ] {
-        let mut stage = demanding(&sigstore);
+        let mut stage = strict_stage(&sigstore);
         stage.settings = policy;
         if signed {
             put(&stage, MINISIGN, &Minisign::key(2).sign(&stage.component, "x"));
@@ -235,14 +235,14 @@ fn what_is_optional_must_be_good_where_it_is() {
         let ran = stage.check();
         assert_eq!(ran.status == Some(0), good, "{}: {ran:?}", stage.settings);
     }
-    let mut stage = demanding(&sigstore);
+    let mut stage = strict_stage(&sigstore);
     stage.settings = format!("keys = [\"{}\"]", Minisign::key(1).public());
     stage.registry.lie(|seen| seen.path().contains("/referrers/").then(|| Reply::new(503, "")));
     assert!(stage.check().refused().contains("answers 503"), "that it cannot be told is no answer");
 }
 
 #[test]
-fn files_have_their_signatures_beside_them() {
+fn a_file_is_verified_by_the_signature_beside_it() {
     let home = Home::new();
     let component = std::fs::read(paths::guest("echo")).unwrap();
     std::fs::write(home.path().join("echo.wasm"), &component).unwrap();
@@ -276,13 +276,13 @@ fn changed_comment(_: &Sigstore, stage: &Stage) {
     put(stage, MINISIGN, &signature.replace("for the plugin echo", "for the plugin evil"));
 }
 
-/// What was signed requests less than what is served.
+/// The signed manifest requests less than the served one.
 fn other_requests(_: &Sigstore, stage: &Stage) {
     let narrow = std::fs::read(paths::guest("burn")).unwrap();
     put(stage, MINISIGN, &Minisign::key(1).sign(&narrow, "x"));
 }
 
-/// Without the API, a tag lists a signature that is about something else.
+/// Without the referrers API, the fallback tag lists a signature of another artifact.
 fn poisoned(_: &Sigstore, stage: &Stage) {
     let good = Minisign::key(1).sign(&stage.component, "x");
     let other = stage.registry.sign("acme/echo", &suite::registry::sha256(b"other"), MINISIGN, &good);
@@ -301,7 +301,7 @@ fn fallback(stage: &Stage, digest: &str, size: usize) {
     stage.registry.publish("acme/echo", &stage.digest.replace(':', "-"), &list);
 }
 
-/// The right tree, signed by another log.
+/// A checkpoint of the right tree, signed by another log.
 fn false_checkpoint(sigstore: &Sigstore, stage: &Stage) {
     let mut other = sigstore.false_signatures().sign(&stage.component, ISSUER, SUBJECT);
     let theirs = entry(&mut other)["inclusionProof"]["checkpoint"]["envelope"].clone();
@@ -314,7 +314,7 @@ fn false_checkpoint(sigstore: &Sigstore, stage: &Stage) {
 }
 
 #[test]
-fn addresses_have_their_signatures_beside_them() {
+fn an_address_is_verified_by_the_signature_beside_it() {
     let component = std::fs::read(paths::guest("echo")).unwrap();
     let good = Minisign::key(1).sign(&component, "x");
     for (status, signature, words) in [
@@ -340,9 +340,9 @@ fn addresses_have_their_signatures_beside_them() {
     }
 }
 
-/// What `plugin pack` says how to sign is taken, and the same words about another version are not.
+/// The trusted comment that `plugin pack` suggests is accepted; the same comment with another version is refused.
 #[test]
-fn a_comment_of_our_form_must_be_true() {
+fn a_trusted_comment_must_name_the_same_version() {
     let home = Home::new();
     let guest = paths::guest("relay");
     let component = std::fs::read(&guest).unwrap();

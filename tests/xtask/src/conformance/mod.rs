@@ -1,6 +1,6 @@
-//! `cargo xtask conformance`: the official MCP suite against `portcullis serve`, with fixtures that are components.
+//! `cargo xtask conformance`: runs the official MCP suite against `portcullis serve` with test components.
 //!
-//! Stricter than the suite itself: a warning or a skipped check is a failure, and so is an entry of
+//! It is stricter than the suite itself: a warning or a skipped check is a failure, and so is an entry of
 //! `tests/conformance/expected-failures.yml` that passes.
 
 mod requirements;
@@ -24,18 +24,18 @@ use table::Row;
 use transport::Transport;
 use verdict::{Baseline, Verdict};
 
-/// What to run.
+/// Which scenarios to run, and over which transport.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Options {
-    /// Over stdio, through a bridge that speaks HTTP to the suite.
+    /// Test stdio instead of HTTP, through a bridge that speaks HTTP to the suite.
     #[arg(long)]
     stdio: bool,
-    /// Only this scenario.
+    /// Run only this scenario.
     #[arg(long, value_name = "NAME")]
     scenario: Option<String>,
 }
 
-/// Where its parts are.
+/// Paths that the run uses.
 struct Places {
     /// Configuration, lock files, bridge.
     source: PathBuf,
@@ -43,13 +43,13 @@ struct Places {
     built: PathBuf,
 }
 
-/// Both transports, one after the other; for continuous integration.
+/// Tests both transports, one after the other; for continuous integration.
 pub(crate) fn both(repo: &Repo) -> Result<()> {
     run(repo, &Options::default())?;
     run(repo, &Options { stdio: true, scenario: None })
 }
 
-/// Sets up, runs one transport, prints the table; fails unless all is as expected.
+/// Sets up, runs one transport, prints the table; fails unless all verdicts are as expected.
 pub(crate) fn run(repo: &Repo, options: &Options) -> Result<()> {
     let places = Places { source: repo.root.join("tests/conformance"), built: repo.target.join("conformance") };
     node::install(&places.source, &places.built.join("suite"), "installing the conformance suite")?;

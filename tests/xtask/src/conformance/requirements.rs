@@ -1,18 +1,18 @@
-//! Which scenarios a revision requires: the suite's frozen lists.
+//! The scenarios that a revision requires, from the suite's frozen lists.
 
-/// The revisions that are run, newest first.
+/// The tested revisions, newest first.
 pub(super) const REVISIONS: [&str; 2] = ["2026-07-28", "2025-11-25"];
 
 /// The server scenarios of one revision.
 pub(super) struct Requirements {
     pub(super) revision: &'static str,
     pub(super) required: Vec<String>,
-    /// Run too, but the suite does not count them.
+    /// Also run, but the suite does not count them.
     pub(super) unscored: Vec<String>,
 }
 
 impl Requirements {
-    /// Reads a file of the suite's `requirements/`. Only what it uses of YAML is understood.
+    /// Reads a file of the suite's `requirements/`. Supports only the part of YAML that these files use.
     pub(super) fn parse(revision: &'static str, text: &str) -> Self {
         let (mut required, mut unscored) = (Vec::new(), Vec::new());
         let (mut section, mut scenario) = ("", "");
@@ -34,12 +34,12 @@ impl Requirements {
         Self { revision, required, unscored }
     }
 
-    /// All scenarios, required ones first.
+    /// All scenarios, with the required ones first.
     pub(super) fn all(&self) -> impl Iterator<Item = &str> {
         self.required.iter().chain(&self.unscored).map(String::as_str)
     }
 
-    /// Forgets all but one.
+    /// Keeps only one scenario.
     pub(super) fn keep(&mut self, only: &str) {
         self.required.retain(|name| name == only);
         self.unscored.retain(|name| name == only);

@@ -1,11 +1,11 @@
-//! The folder in which the fixture `changer` replaces one version of the plugin `changing` by the other.
+//! The folder in which the fixture `changer` replaces one version of the plugin `changing` with the other.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 
-/// Makes `scratch` new, with both versions, the first of them in place.
+/// Recreates `scratch` with both versions and puts the first in place.
 pub(super) fn reset(built: &Path) -> Result<()> {
     let scratch = built.join("scratch");
     fs::create_dir_all(&scratch).with_context(|| format!("cannot make {}", scratch.display()))?;

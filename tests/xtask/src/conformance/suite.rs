@@ -1,4 +1,4 @@
-//! The installed suite: finds it, reads its lists, runs it.
+//! The installed suite: locates it, reads its lists, runs it.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use anyhow::{Context, Result, bail};
 use super::requirements::Requirements;
 use crate::command::output;
 
-/// The suite needs what came with Node 22.
+/// The suite uses features of Node 22.
 const NODE: u32 = 22;
 
-/// Scenarios take seconds; one that hangs ends here.
+/// Scenarios take seconds; one that hangs is stopped after this.
 const TIMEOUT_MS: &str = "30000";
 
 /// The suite and a Node to run it.
@@ -22,11 +22,10 @@ pub(super) struct Suite {
 }
 
 impl Suite {
-    /// In the folder where it was installed.
     pub(super) fn find(folder: &Path) -> Result<Self> {
         let modules = folder.join("node_modules");
         let own = modules.join(".bin/node");
-        // The lock file brings Node for Linux; elsewhere the one at hand must do.
+        // The lock file includes Node for Linux; other platforms use the installed one.
         let node = if own.exists() { own } else { PathBuf::from("node") };
         let version = output(Command::new(&node).arg("--version")).context("the conformance suite needs Node")?;
         let major =
@@ -37,20 +36,20 @@ impl Suite {
         Ok(Self { package: modules.join("@modelcontextprotocol/conformance"), node })
     }
 
-    /// Node, for whatever else is run with it.
+    /// Node, for other programs that need it.
     pub(super) fn node(&self) -> Command {
         Command::new(&self.node)
     }
 
-    /// What a revision requires.
+    /// The scenarios that a revision requires.
     pub(super) fn requirements(&self, revision: &'static str) -> Result<Requirements> {
         let file = self.package.join(format!("requirements/{revision}.yaml"));
         let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
         Ok(Requirements::parse(revision, &text))
     }
 
-    /// Runs everything of a revision, or one scenario; what came out is below `results`. Its exit code is no verdict:
-    /// it counts the required scenarios only.
+    /// Runs all scenarios of a revision, or one; the results are written below `results`. The suite's exit code is not
+    /// used: it covers the required scenarios only.
     pub(super) fn run(&self, url: &str, set: &Requirements, only: Option<&str>, results: &Path) -> Result<()> {
         fs::create_dir_all(results)?;
         let log = results.join("suite.log");

@@ -1,4 +1,4 @@
-//! One table of all verdicts, what is wrong below it, and the totals.
+//! A table of all verdicts, followed by the failures and the totals.
 
 use std::fmt::Write;
 
@@ -7,20 +7,19 @@ use super::verdict::Verdict;
 
 const HEADING: &str = "scenario";
 
-/// A scenario at every revision; none where the revision does not have it.
+/// A scenario's verdict at every revision; none where the revision does not have it.
 pub(super) struct Row {
     pub(super) scenario: String,
     pub(super) verdicts: Vec<Option<Verdict>>,
 }
 
-/// The text to print.
 pub(super) fn of(rows: &[Row], sets: &[Requirements]) -> String {
     let names = rows.iter().map(|row| row.scenario.as_str()).chain([HEADING]);
     let width = names.map(str::len).max().unwrap_or_default();
     let mut text = String::new();
     let mut line = |name: &str, cells: Vec<&str>| {
         let cells: String = cells.iter().map(|cell| format!("  {cell:<14}")).collect();
-        // A String takes everything.
+        // Writing to a String cannot fail.
         let _ = writeln!(text, "{}", format!("{name:<width$}{cells}").trim_end());
     };
     line(HEADING, sets.iter().map(|set| set.revision).collect());
@@ -63,7 +62,7 @@ fn word(verdict: &Option<Verdict>) -> &'static str {
     }
 }
 
-/// `36/37`, and how many do not apply or may fail.
+/// Formats `36/37` and how many do not apply or may fail.
 fn total(verdicts: Vec<&Verdict>) -> String {
     let count = |like: fn(&Verdict) -> bool| verdicts.iter().filter(|verdict| like(verdict)).count();
     let spared = count(|verdict| matches!(verdict, Verdict::NotApplicable(_)));

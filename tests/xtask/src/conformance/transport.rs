@@ -1,4 +1,4 @@
-//! What stands between the suite and the host: nothing, or a bridge to stdio.
+//! The connection between the suite and the host: direct, or through a bridge to stdio.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ pub(super) enum Transport {
     Stdio,
 }
 
-/// Scenarios, or single checks of one, that say nothing about a server on stdio, and why.
+/// Scenarios, or single checks of one, that do not apply to a server on stdio, and why.
 const HTTP_ONLY: &[(&str, &str)] = &[
     ("dns-rebinding-protection", "stdio has no Host and no Origin"),
     ("http-header-validation", "stdio has no headers"),
@@ -34,7 +34,7 @@ impl Transport {
         }
     }
 
-    /// Why a scenario, or a check of it, does not apply.
+    /// Why a scenario, or one of its checks, does not apply.
     pub(super) fn spares(self, scenario: &str, check: Option<&str>) -> Option<&'static str> {
         let name = check.map_or_else(|| scenario.to_owned(), |check| format!("{scenario}:{check}"));
         match self {
@@ -43,7 +43,7 @@ impl Transport {
         }
     }
 
-    /// Starts the host, and the bridge before it.
+    /// Starts the host, and the bridge in front of it.
     pub(super) fn start(self, repo: &Repo, suite: &Suite, source: &Path, results: &Path) -> Result<Server> {
         let (config, log) = (source.join("portcullis.toml"), results.join("server.log"));
         let mut portcullis = repo.portcullis();

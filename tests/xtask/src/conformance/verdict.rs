@@ -1,4 +1,4 @@
-//! What the suite's checks amount to, scenario by scenario.
+//! Turns the suite's checks into one verdict for each scenario.
 
 use std::fs;
 use std::path::Path;
@@ -8,26 +8,26 @@ use serde_json::Value;
 
 use super::transport::Transport;
 
-/// Checks that must have succeeded: the suite only remarks on a server that gave no occasion for them.
+/// Checks that must have succeeded: the suite only prints a remark when a server did not trigger them.
 const MUST_SUCCEED: &[(&str, &str)] = &[
     ("server-sse-polling", "server-sse-disconnect-resume"),
     ("server-session-lifecycle", "server-session-terminated-returns-404"),
 ];
 
-/// How much of a reason is shown; the rest is in the results.
+/// Characters of a reason that are shown; the results have the rest.
 const SHOWN: usize = 400;
 
-/// How a scenario went.
+/// The verdict on a scenario.
 #[derive(Debug, PartialEq)]
 pub(super) enum Verdict {
     Passed,
     /// What was wrong, check by check.
     Failed(Vec<String>),
-    /// It failed, as the baseline says.
+    /// It failed, as the baseline expects.
     Expected,
-    /// It passed, and the baseline says otherwise.
+    /// It passed, although the baseline expects a failure.
     Stale,
-    /// It says nothing about this transport; why.
+    /// It does not apply to this transport; holds the reason.
     NotApplicable(&'static str),
 }
 
@@ -35,7 +35,7 @@ pub(super) enum Verdict {
 pub(super) struct Baseline(Vec<String>);
 
 impl Verdict {
-    /// Reads the checks that the suite left in `results`.
+    /// Reads the checks that the suite wrote to `results`.
     pub(super) fn of(scenario: &str, results: &Path, transport: Transport, baseline: &Baseline) -> Result<Self> {
         if let Some(why) = transport.spares(scenario, None) {
             return Ok(Self::NotApplicable(why));
@@ -58,7 +58,7 @@ impl Verdict {
 }
 
 impl Baseline {
-    /// Reads the suite's own format, as far as it is used here: names below `server:`.
+    /// Reads the part of the suite's own format that is used here: names below `server:`.
     pub(super) fn read(file: &Path) -> Result<Self> {
         let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
         Ok(Self(text.lines().filter_map(|line| line.trim_start().strip_prefix("- ")).map(str::to_owned).collect()))
@@ -68,13 +68,13 @@ impl Baseline {
         self.0.iter().any(|name| name == scenario)
     }
 
-    /// Entries that name none of these scenarios.
+    /// Baseline entries that name none of these scenarios.
     pub(super) fn unused(&self, scenarios: &[&str]) -> Vec<String> {
         self.0.iter().filter(|name| !scenarios.contains(&name.as_str())).cloned().collect()
     }
 }
 
-/// The checks of one scenario; none when it never got so far as to write them.
+/// The checks of one scenario; none when it stopped before it wrote them.
 fn checks(scenario: &str, results: &Path) -> Result<Option<Vec<Value>>> {
     // The suite names folders `server-<scenario>-<time>`.
     let prefix = format!("server-{scenario}-");
@@ -91,7 +91,7 @@ fn checks(scenario: &str, results: &Path) -> Result<Option<Vec<Value>>> {
     Ok(None)
 }
 
-/// What is not as it must be.
+/// The checks that failed.
 fn wrong(scenario: &str, checks: &[Value], transport: Transport) -> Vec<String> {
     let text = |check: &Value, key: &str| check[key].as_str().unwrap_or_default().to_owned();
     let mut wrong = Vec::new();

@@ -1,5 +1,5 @@
-//! `cargo xtask demo agent`: the agent's side, at a terminal: a server's tool calls our calendar back, and an event makes
-//! us call.
+//! `cargo xtask demo agent`: the agent's side at a terminal: a server's tool calls the local calendar, and an event
+//! triggers a tool call.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::command::{cargo, check, step};
 use crate::repo::Repo;
 use crate::setup;
 
-/// Sets up, builds, and plays the session; fails when anything is not as the demo says.
+/// Sets up, builds, and plays the session; fails when the output differs from what the demo expects.
 pub(crate) fn run(repo: &Repo) -> Result<()> {
     setup::for_demo(repo, &[])?;
     step("building the host", || {
@@ -19,7 +19,7 @@ pub(crate) fn run(repo: &Repo) -> Result<()> {
     })?;
     let folder = repo.target.join("demo");
     step("laying out the table", || lay_out(repo, &folder))?;
-    // Before the session: nobody enjoys watching a compiler.
+    // Builds before the session, so that no compiler output is shown in it.
     step("compiling the plugins", || {
         for config in ["demo-office.toml", "demo-agent.toml"] {
             let args = ["plugin", "list", "--load", "--config"];
@@ -35,7 +35,7 @@ pub(crate) fn run(repo: &Repo) -> Result<()> {
     check(person.env("PYTHONIOENCODING", "utf-8").current_dir(&repo.root))
 }
 
-/// An empty calendar, three open receipts, and nothing remembered.
+/// Creates an empty calendar and three open receipts, and removes all remembered data.
 fn lay_out(repo: &Repo, folder: &Path) -> Result<()> {
     for name in ["calendar", "expenses", "agent-state", "office-state"] {
         let path = folder.join(name);

@@ -1,4 +1,4 @@
-//! A stranger's plugin is installed at a terminal, and its next version wants more.
+//! A third-party plugin is installed at a terminal, and its next version requests more access.
 
 use std::fs;
 use std::process::Command;
@@ -9,7 +9,6 @@ use crate::command::{cargo, check, step};
 use crate::repo::Repo;
 use crate::setup;
 
-/// Sets up, builds, and shows it.
 pub(crate) fn run(repo: &Repo) -> Result<()> {
     setup::for_demo(repo, &[])?;
     step("building the host", || {
@@ -18,7 +17,7 @@ pub(crate) fn run(repo: &Repo) -> Result<()> {
     show(repo)
 }
 
-/// Plays the session in an empty folder; fails when anything is not as the demo says.
+/// Plays the session in an empty folder; fails when the output differs from what the demo expects.
 pub(super) fn show(repo: &Repo) -> Result<()> {
     let folder = repo.target.join("demo/install");
     if folder.exists() {

@@ -1,5 +1,5 @@
-//! What is promised about attacks, in numbers: each figure is said by a test, in a line `hostile: NAME: ...`, and is held
-//! here against what it must be. A test that passes and says nothing has shown nothing.
+//! The promises about attacks, in numbers. A test prints each figure in a line `hostile: NAME: ...`, which is compared
+//! here with its bound. A test that passes without printing its line does not count.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -10,27 +10,27 @@ use super::programs::Place::{self, Suite, Unit, Xtask};
 use super::programs::{Programs, Ran};
 use crate::repo::Repo;
 
-/// What the first number of a line must be.
+/// The bound on the first number of a line.
 #[derive(Debug, Clone, Copy)]
 enum Bound {
-    /// So many or more; where the line says "of", all of them.
+    /// This many or more; where the line says "of", all of them.
     Least(u64),
-    /// So many or fewer.
+    /// This many or fewer.
     Most(u64),
-    /// Anything: the test alone holds it.
+    /// No bound here: the test itself checks the number.
     Said,
 }
 use Bound::{Least, Most, Said};
 
-/// One figure.
 struct Figure {
-    /// What `--only` takes.
+    /// The name for `--only`.
     name: &'static str,
     wanted: &'static str,
     bound: Bound,
     place: Place,
     test: &'static str,
-    /// How its line begins, after `hostile: `; how a command's ends, if its end alone does not say it.
+    /// How the test's line begins, after `hostile: `. For a command: how the line ends, or empty if only its success
+    /// counts.
     line: &'static str,
 }
 
@@ -40,42 +40,42 @@ macro_rules! figures {
     };
 }
 
-/// All of them, in the order of the table.
+/// All figures, in the order of the table.
 const FIGURES: &[Figure] = figures! {
     "threats", "47 of 47", Least(47), Suite "hostile::every_threat_is_covered", "threats";
     "rows", ">= 100, each exactly", Least(100), Suite "hostile::table", "rows";
     "control", "p99 <= 250 ms", Most(250), Suite "hostile::table", "control";
     "memory", "<= 8192 KiB left", Most(8192), Suite "hostile::table", "memory";
     "canaries", "0 told", Most(0), Suite "hostile::table", "secrets";
-    "reverse", ">= 100, each exactly", Least(100), Suite "abuse::the_table", "reverse";
+    "reverse", ">= 100, each exactly", Least(100), Suite "abuse::every_abuse_has_its_expected_outcome", "reverse";
     "imports", "all denied or inert", Least(1), Suite "imports::every_import_is_denied_or_inert", "import audit";
-    "malformed", "20000, 0 faults", Least(20_000), Suite "mangled::twenty_thousand_almost_components", "malformed components";
-    "bombs", ">= 24, all bounded", Least(24), Suite "bombs::every_bomb_is_refused_or_killed_beside_a_running_server", "bombs";
+    "malformed", "20000, 0 faults", Least(20_000), Suite "mangled::twenty_thousand_mangled_components_never_crash_the_host", "malformed components";
+    "bombs", ">= 24, all bounded", Least(24), Suite "bombs::every_bomb_is_refused_or_killed_while_a_server_runs", "bombs";
     "files", "120 paths x 12, all held", Least(1_440), Suite "hostile::files::no_path_leads_out", "files";
     "race", "0 escapes", Most(0), Suite "hostile::files::no_race_leads_out", "race";
     "ssrf", ">= 200, 0 connections", Least(200), Unit "services::egress::tests::hostile_addresses::vectors", "egress";
     "rebinding", "5000, 0 connections", Least(5_000), Unit "services::egress::tests::hostile_addresses::rebinding", "egress";
     "spellings", "10000, 0 connections", Least(10_000), Unit "services::egress::tests::hostile_addresses::spellings", "egress";
     "legitimate", "50, all answered", Least(50), Unit "services::egress::tests::hostile_addresses::legitimate", "egress";
-    "registries", ">= 40, all refused", Least(40), Suite "registries::lies::lies_are_refused_and_leave_nothing_behind", "registries";
-    "debian", "3 exchanges", Least(3), Suite "registries::pushed::a_registry_that_nobody_here_wrote", "docker-registry";
-    "signatures", ">= 30, all refused", Least(30), Suite "registries::signed::nobody_else_vouches", "signatures";
+    "registries", ">= 40, all refused", Least(40), Suite "registries::lies::invalid_registry_answers_are_refused_and_leave_no_files", "registries";
+    "debian", "3 exchanges", Least(3), Suite "registries::pushed::the_debian_docker_registry_is_supported", "docker-registry";
+    "signatures", ">= 30, all refused", Least(30), Suite "registries::signed::untrusted_or_invalid_signatures_are_refused", "signatures";
     "components", ">= 15, all refused", Least(15), Suite "tampering::components_that_were_tampered_with_are_refused", "components";
     "locks", ">= 15, all refused", Least(15), Suite "tampering::lock_files_that_were_tampered_with_are_refused", "locks";
     "upgrades", ">= 25, all told apart", Least(25), Unit "plugins::install::compare::tests::updates_are_installed_staged_or_refused", "upgrades";
-    "audit", ">= 10, all found", Least(10), Suite "audit::what_is_changed_is_found_and_named", "audit";
+    "audit", ">= 10, all found", Least(10), Suite "audit::changed_records_are_found_and_named", "audit";
     "neighbours", "p99 <= 2x", Said, Suite "neighbours::a_bad_plugin_does_not_delay_its_neighbours", "neighbours: alone -> beside";
-    "crowd", "p50 <= 2x", Said, Suite "neighbours::a_neighbour_that_computes_has_its_share_beside_a_crowd", "neighbours: computing";
+    "crowd", "p50 <= 2x", Said, Suite "neighbours::a_computing_neighbour_gets_its_share_beside_a_crowd", "neighbours: computing";
     "worker", ">= 30, all end it", Least(30), Suite "hijacked::a_hijacked_worker_can_do_nothing", "hijacked compile worker";
     "server", ">= 27, all refused", Least(27), Suite "hijacked::a_hijacked_server_can_do_little", "hijacked server";
     "mutants", ">= 60, all noticed", Least(60), Xtask "hostile --mutants", "removals noticed";
     "fuzz", "every target passes", Said, Xtask "fuzz", "";
 };
 
-/// How secrets of tests begin, which nobody may tell.
+/// The prefix of the tests' secrets, which must never be disclosed.
 const CANARY: &str = "canary-";
 
-/// Runs the chosen figures or all, and prints the table.
+/// Runs the chosen figures, or all, and prints the table.
 pub(super) fn run(repo: &Repo, only: &[String]) -> Result<()> {
     let names: Vec<_> = FIGURES.iter().map(|figure| figure.name).collect();
     if let Some(name) = only.iter().find(|name| !names.contains(&name.as_str())) {
@@ -118,7 +118,7 @@ pub(super) fn run(repo: &Repo, only: &[String]) -> Result<()> {
     if missed.is_empty() { Ok(()) } else { bail!("not as it must be: {}", missed.join(", ")) }
 }
 
-/// How often a secret of a test stands in what all of them printed.
+/// Counts the tests' secrets in everything that the tests printed.
 fn told<'a>(outputs: impl Iterator<Item = &'a str>) -> (String, bool) {
     let (mut hits, mut size, mut tests) = (0, 0, 0);
     for output in outputs {
@@ -128,12 +128,12 @@ fn told<'a>(outputs: impl Iterator<Item = &'a str>) -> (String, bool) {
     (format!("{hits} secrets in {} KiB that {tests} tests printed", size >> 10), hits == 0)
 }
 
-/// What came of a figure, by whether its test passed and what it said; none: it was not run.
+/// The result of a figure, from whether its test passed and what it printed; none: it was not run.
 fn judged(figure: &Figure, ran: Option<(bool, &str)>) -> (String, bool) {
     let Some((passed, output)) = ran else { return (format!("not run: there is no test {}", figure.test), false) };
     let start = format!("hostile: {}: ", figure.line);
     let said = match figure.place {
-        // What the harness writes may stand before it on the same line.
+        // The test harness may write before it on the same line.
         Suite | Unit => output.lines().find_map(|line| line.split_once(&start).map(|(_, said)| said)),
         Xtask => output.lines().rfind(|line| line.ends_with(figure.line)),
     };
@@ -146,7 +146,7 @@ fn judged(figure: &Figure, ran: Option<(bool, &str)>) -> (String, bool) {
     }
 }
 
-/// Whether the first number of a sentence is within its bound.
+/// Whether the first number of a line is within its bound.
 fn holds(bound: Bound, said: &str) -> bool {
     if matches!(bound, Said) {
         return !said.is_empty();

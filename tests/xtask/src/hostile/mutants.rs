@@ -1,5 +1,5 @@
-//! Security checks, each with the change that takes it away and the test that must then fail. The lists double as an
-//! answer to the question where something is checked.
+//! Security checks, each with the change that removes it and the test that must then fail. The lists also show where
+//! something is checked.
 
 mod clients;
 mod guests;
@@ -19,7 +19,7 @@ use super::weaken::{self, NOTHING, SWITCH, Weakened};
 use crate::command::step;
 use crate::repo::Repo;
 
-/// All of them, from a client's request to the disk.
+/// All checks, from a client's request to the disk.
 const LISTS: [&[Mutant]; 6] =
     [clients::CHECKS, guests::CHECKS, words::CHECKS, network::CHECKS, supply::CHECKS, records::CHECKS];
 
@@ -30,7 +30,7 @@ fn all() -> Vec<&'static Mutant> {
     LISTS.into_iter().flatten().collect()
 }
 
-/// The test that notices, and where it is.
+/// The test that must fail, and where it is.
 fn test_of(noticed: &str) -> (Place, &str) {
     match noticed.strip_prefix(UNIT) {
         Some(test) => (Place::Unit, test),
@@ -39,7 +39,7 @@ fn test_of(noticed: &str) -> (Place, &str) {
     }
 }
 
-/// Builds the weakened host and shows that each check is missed: all, or those that are named.
+/// Builds the weakened host and verifies that a test fails without each check: all checks, or only those named.
 pub(super) fn run(repo: &Repo, names: &[String]) -> Result<()> {
     let mutants = all();
     if let Some(name) = names.iter().find(|name| !mutants.iter().any(|mutant| mutant.name == **name)) {
@@ -48,10 +48,10 @@ pub(super) fn run(repo: &Repo, names: &[String]) -> Result<()> {
     }
     let chosen: Vec<_> =
         mutants.iter().filter(|it| names.is_empty() || names.iter().any(|name| name == it.name)).collect();
-    // With all switches whatever was chosen, so that it is built once.
+    // With the switches of all checks whatever was chosen, so that the host is built once.
     let Weakened { host, unit } =
         step("building a host whose checks can be left out", || weaken::build(repo, &mutants))?;
-    // The host's own tests are those of the copy.
+    // The host's own tests come from the copy.
     let places = chosen.iter().map(|mutant| test_of(mutant.noticed).0).filter(|place| *place != Place::Unit);
     let programs = Programs::build(repo, &places.collect::<Vec<_>>())?.with_unit(unit);
     let attempt = |switch: &str, noticed: &str| -> Result<Ran> {
@@ -66,13 +66,13 @@ pub(super) fn run(repo: &Repo, names: &[String]) -> Result<()> {
         weaken::drop_cache(&cache)?;
         ran.with_context(|| format!("there is no test {test}"))
     };
-    // All rows are tried at once with nothing left out: most of what they cost is the ground under them.
+    // All rows are tried at once with every check in place: most of their cost is the shared set-up.
     let rows: BTreeSet<_> = chosen.iter().filter_map(|mutant| mutant.noticed.strip_prefix(ROWS)).collect();
     let all_rows = format!("{ROWS}{}", rows.into_iter().collect::<Vec<_>>().join(","));
     let (mut sound, mut survived) = (BTreeMap::<&str, bool>::new(), vec![]);
     println!("\n{:<24} {:<30} {:<80} {:>7}  noticed", "check left out", "in", "test", "seconds");
     for Mutant { name, file, noticed, .. } in &chosen {
-        // A test that fails anyway notices nothing.
+        // A test that fails with every check in place proves nothing.
         let whole = if noticed.starts_with(ROWS) { &all_rows } else { *noticed };
         if !sound.contains_key(whole) {
             let ran = attempt(NOTHING, whole)?;
@@ -97,7 +97,7 @@ pub(super) fn run(repo: &Repo, names: &[String]) -> Result<()> {
     if survived.is_empty() { Ok(()) } else { bail!("nobody notices that these are left out: {}", survived.join(", ")) }
 }
 
-/// Whether a test fails; of rows, whether one came out wrong, since the table also fails where the machine is busy.
+/// Whether a test fails. For rows, whether one had a wrong result, since the table also fails on a busy machine.
 fn fails(noticed: &str, ran: &Ran) -> bool {
     match noticed.starts_with(ROWS) {
         true => ran.output.lines().any(|line| line.ends_with("  WRONG")),
@@ -114,7 +114,7 @@ mod tests {
 
     use super::*;
 
-    /// Text of all Rust files below a folder.
+    /// The text of all Rust files below a folder.
     fn sources(folder: &Path) -> String {
         let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
         let texts = entries.map(|path| match path.extension().is_some_and(|it| it == "rs") {
@@ -137,7 +137,7 @@ mod tests {
             }
             assert!(mutant.to.contains("OFF") && !text.contains("OFF"), "{} is always there", mutant.name);
         }
-        // Together too: one change must not take away where another begins.
+        // All changes together as well: one change must not remove the text that another one replaces.
         for file in all().into_iter().map(|mutant| mutant.file).collect::<BTreeSet<_>>() {
             let path = repo.root.join("host").join(file);
             if let Err(error) = weaken::changed(&repo.root, &all(), &path, fs::read_to_string(&path).unwrap()) {

@@ -1,4 +1,4 @@
-//! The programs that hold tests, and one test of them run by its whole name.
+//! The test programs, and running one of their tests by its full name.
 
 use std::collections::BTreeMap;
 use std::env::current_exe;
@@ -12,18 +12,18 @@ use crate::checks::with_peers;
 use crate::command::{cargo, output, step};
 use crate::repo::Repo;
 
-/// Where a test is.
+/// Where a test is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
     /// In the suite, which drives the real program.
     Suite,
-    /// Beside the code of one of the host's crates; the test's path begins with the crate's short name.
+    /// In one of the host's crates; the test's path begins with the crate's short name.
     Unit,
-    /// It is a command of `cargo xtask`.
+    /// A command of `cargo xtask`.
     Xtask,
 }
 
-/// The programs of tests.
+/// The compiled test programs.
 #[derive(Default)]
 pub(super) struct Programs {
     suite: Option<PathBuf>,
@@ -31,7 +31,7 @@ pub(super) struct Programs {
     unit: BTreeMap<String, PathBuf>,
 }
 
-/// One test that ran.
+/// The result of one test.
 pub(super) struct Ran {
     pub(super) passed: bool,
     pub(super) output: String,
@@ -39,7 +39,7 @@ pub(super) struct Ran {
 }
 
 impl Programs {
-    /// Builds those of these places.
+    /// Builds the programs for these places.
     pub(super) fn build(repo: &Repo, places: &[Place]) -> Result<Self> {
         let mut build = cargo();
         build.args(["test", "--quiet", "--workspace", "--no-run"]);
@@ -57,12 +57,12 @@ impl Programs {
         Ok(Self { suite, unit: by_crate(&built, "portcullis", "lib") })
     }
 
-    /// The same with other programs for the host's own tests.
+    /// Replaces the programs of the host's own tests.
     pub(super) fn with_unit(self, unit: BTreeMap<String, PathBuf>) -> Self {
         Self { unit, ..self }
     }
 
-    /// Runs one test by its whole name; none where there is no such test.
+    /// Runs one test by its full name; returns none if there is no such test.
     pub(super) fn run(
         &self,
         repo: &Repo,
@@ -88,7 +88,7 @@ impl Programs {
         let start = Instant::now();
         let out = command.output().with_context(|| format!("cannot start {}", program.display()))?;
         let output = [out.stdout, out.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
-        // A name that is no test would pass by doing nothing.
+        // An unknown name would otherwise pass without running anything.
         let there = place == Place::Xtask || output.contains("running 1 test\n");
         if !there && !output.contains("running 0 tests\n") {
             bail!("{} ran no test and says:\n{output}", program.display());
@@ -97,7 +97,7 @@ impl Programs {
     }
 }
 
-/// Runs cargo and gives the target's name, its kind and the file of every program that it made.
+/// Runs cargo and returns the target's name, kind and file of every program that it built.
 pub(super) fn executables(build: &mut Command) -> Result<Vec<(String, String, PathBuf)>> {
     let messages = output(build.arg("--message-format=json"))?;
     let told = messages.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
@@ -109,7 +109,7 @@ pub(super) fn executables(build: &mut Command) -> Result<Vec<(String, String, Pa
     Ok(made.collect())
 }
 
-/// One of them.
+/// The only program of this kind and name.
 pub(super) fn of(built: &[(String, String, PathBuf)], name: &str, kind: &str) -> Result<PathBuf> {
     let found = built.iter().find(|(its, of, _)| its == name && of == kind);
     found.map(|(.., path)| path.clone()).with_context(|| format!("cargo made no program of the {kind} `{name}`"))
@@ -120,7 +120,8 @@ fn folder(name: &str) -> String {
     if name == "portcullis" { "host".to_owned() } else { format!("host/crates/{name}") }
 }
 
-/// The programs of a kind whose names begin so, by the rest of their names: the short names of the host's crates.
+/// The programs of a kind whose names begin with a prefix, by the rest of their names: the short names of the host's
+/// crates.
 pub(super) fn by_crate(built: &[(String, String, PathBuf)], prefix: &str, kind: &str) -> BTreeMap<String, PathBuf> {
     let ours = built.iter().filter(|(_, of, _)| of == kind).filter_map(|(name, _, path)| {
         let rest = name.strip_prefix(prefix)?.trim_start_matches(['-', '_']);

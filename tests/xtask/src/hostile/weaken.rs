@@ -1,7 +1,8 @@
-//! The host with every check of a list behind a switch: a copy of its source, changed, built once beside the real one.
+//! Builds a host in which every listed check has a switch: a changed copy of its source, built once beside the real
+//! one.
 //!
-//! The switches are in no line of the real source, so they can be in no release. The copy is made anew each time, and a
-//! change whose text is not there exactly once is an error: a check that was moved or reworded must be looked at again.
+//! The switches are not in the real source, so no release can contain them. The copy is made anew each time. A change
+//! whose text does not occur exactly once is an error: a check that was moved or reworded must be reviewed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,15 +18,15 @@ use crate::command::{cargo, check};
 use crate::repo::Repo;
 use crate::stamp::copy_if_changed;
 
-/// The variable that names the check to be left out.
+/// The environment variable that names the check to disable.
 pub(super) const SWITCH: &str = "PORTCULLIS_WEAKEN";
-/// What is chosen where nothing is left out.
+/// The value that disables no check.
 pub(super) const NOTHING: &str = "nothing";
-/// The copy's program, and what the names of the programs of its own tests begin with.
+/// The name of the copy's program, and the prefix of its test programs' names.
 const PROGRAM: &str = "portcullis-weakened";
 const TESTS: &str = "weakened";
 
-/// What the copy has besides. What is left unused where a check is left out is no mistake there.
+/// Added to the copy. Disabling a check may leave code unused, so warnings are allowed there.
 const ALLOWED: &str = "#![allow(warnings)]\n";
 const SWITCHES: &str = r#"
 /// Whether this check is left out.
@@ -35,15 +36,14 @@ pub(crate) fn weakened(check: &str) -> bool {
 }
 "#;
 
-/// The copy's programs.
+/// The programs built from the copy.
 pub(super) struct Weakened {
-    /// The host.
     pub(super) host: PathBuf,
-    /// Its crates' own tests.
+    /// The unit tests of its crates.
     pub(super) unit: BTreeMap<String, PathBuf>,
 }
 
-/// Copies, changes and builds.
+/// Copies, changes and builds the source.
 pub(super) fn build(repo: &Repo, mutants: &[&Mutant]) -> Result<Weakened> {
     let copy = repo.target.join("weaken/source");
     for part in ["host", "wit"] {
@@ -52,8 +52,8 @@ pub(super) fn build(repo: &Repo, mutants: &[&Mutant]) -> Result<Weakened> {
     for file in ["Cargo.toml", "Cargo.lock"] {
         copy_if_changed(&repo.root.join(file), &copy.join(file))?;
     }
-    // The other members only have to be there: with them the dependencies have the features that they have here, and are
-    // those that were built already.
+    // The other workspace members only have to be present: with them the dependencies have the same features as here,
+    // and those already built are reused.
     for part in ["guest-sdk", "tests"] {
         let link = copy.join(part);
         if !link.is_symlink() {
@@ -66,7 +66,8 @@ pub(super) fn build(repo: &Repo, mutants: &[&Mutant]) -> Result<Weakened> {
     Ok(Weakened { host: of(&built, PROGRAM, "bin")?, unit: by_crate(&built, TESTS, "test") })
 }
 
-/// Copies a folder, changing its text; files that need no change keep their times, and what is there no more is removed.
+/// Copies a folder, changing its text. Files that need no change keep their modification times, and files that no
+/// longer exist are removed.
 fn mirror(from: &Path, to: &Path, change: &dyn Fn(&Path, String) -> Result<String>) -> Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(to)? {
@@ -95,7 +96,7 @@ fn mirror(from: &Path, to: &Path, change: &dyn Fn(&Path, String) -> Result<Strin
     Ok(())
 }
 
-/// A file's text as it is in the copy.
+/// The text of a file in the copy.
 pub(super) fn changed(root: &Path, mutants: &[&Mutant], path: &Path, mut text: String) -> Result<String> {
     let name = path.strip_prefix(root)?.to_string_lossy().into_owned();
     for Mutant { name: check, file, from, to, .. } in
@@ -124,8 +125,8 @@ pub(super) fn changed(root: &Path, mutants: &[&Mutant], path: &Path, mut text: S
     Ok(text)
 }
 
-/// A compile cache for one run: what is good is there already, what is put there stays there. What runs with nothing left
-/// out adds to what the next ones find.
+/// A compile cache for one run: it starts with links to the good entries, and what the run adds stays in it. Runs with
+/// no check disabled add to the good entries.
 pub(super) fn cache(repo: &Repo, check: &str) -> Result<PathBuf> {
     let caches = repo.target.join("weaken/cache");
     let (good, to) = (caches.join(NOTHING), caches.join(check));
@@ -141,7 +142,7 @@ pub(super) fn cache(repo: &Repo, check: &str) -> Result<PathBuf> {
     Ok(to)
 }
 
-/// Throws away what was compiled with a check left out.
+/// Deletes what was compiled with a check disabled.
 pub(super) fn drop_cache(cache: &Path) -> Result<()> {
     if cache.exists() && !cache.ends_with(NOTHING) {
         fs::remove_dir_all(cache).with_context(|| format!("cannot remove {}", cache.display()))?;
@@ -149,7 +150,7 @@ pub(super) fn drop_cache(cache: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Links: entries are replaced and never written to.
+/// Hard links are safe: entries are replaced and never written to.
 fn linked(from: &Path, to: &Path) -> Result<()> {
     check(Command::new("cp").arg("-al").arg(from).arg(to)).context("cannot copy the compile cache")
 }

@@ -7,13 +7,13 @@ use syn::spanned::Spanned;
 
 use crate::args::Arg;
 
-/// The functions that suggest values, and the list of them under the arguments' names.
+/// The functions that suggest values, and the list of them by argument name.
 pub(super) fn completers(args: &[Arg]) -> (TokenStream, TokenStream) {
     let (mut functions, mut list) = (TokenStream::new(), TokenStream::new());
     for (index, arg) in args.iter().enumerate() {
         let Some(complete) = &arg.options.complete else { continue };
         let (function, name) = (format_ident!("__complete_{index}"), arg.name());
-        // A list is searched for what has been typed; anything else is a function that does so itself.
+        // A list is filtered by the typed text; anything else is a function that filters by itself.
         let suggestions = match &**complete {
             Expr::Array(values) => quote_spanned!(values.span()=> __typed.matching(#values)),
             function => quote_spanned!(function.span()=> (#function)(__typed)),

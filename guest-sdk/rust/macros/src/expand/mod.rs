@@ -1,6 +1,6 @@
 //! The generated code.
 //!
-//! Items of an entry start with `__`: they stand between the author's functions and their use, and must not hide them.
+//! Generated items start with `__`, so that they do not shadow the author's names.
 
 mod completion;
 mod prompt;
@@ -14,9 +14,9 @@ use syn::{Item, Visibility, parse_quote};
 
 use crate::plugin::Offer;
 
-/// The constant `PLUGIN`: what tests call natively and the exports call in a component.
+/// The constant `PLUGIN`, which tests call natively and the component's exports call.
 pub(crate) fn plugin(module: &Visibility, manifest: &str, offer: &Offer) -> Item {
-    // As visible as the module; more would be unreachable, less would hide it from the module's parent.
+    // As visible as the module: more would be unreachable, less would hide it from the module's parent.
     let visibility: Visibility = match module {
         Visibility::Public(_) => parse_quote!(pub),
         _ => parse_quote!(pub(crate)),
@@ -38,11 +38,11 @@ pub(crate) fn plugin(module: &Visibility, manifest: &str, offer: &Offer) -> Item
     }
 }
 
-/// What makes a component of the crate: the exported functions and the stamps that the host reads before it compiles.
-/// A component exports what it has: `tools` always, the rest when there is something to export.
+/// Turns the crate into a component: the exported functions, and the custom sections that the host reads before it
+/// compiles. Besides `tools`, a component exports only the kinds that it offers.
 ///
 /// Exporting a symbol and naming a section are unsafe attributes in edition 2024, because a wrong name could shadow
-/// something else. These names are ours alone, hence the one `allow` of the generated code.
+/// something else. These names are reserved for us, hence the one `allow` in the generated code.
 pub(crate) fn exports(manifest: &str, offer: &Offer) -> Item {
     let bytes = Literal::byte_string(manifest.as_bytes());
     let length = manifest.len();

@@ -11,7 +11,7 @@ use crate::args::Arg;
 use crate::function::Function;
 use crate::prompt::Prompt;
 
-/// One prompt's entry, with its functions local to it.
+/// One prompt's entry, with its functions defined inside it.
 pub(super) fn entry(prompt: &Prompt) -> TokenStream {
     let Function { ident, name, description, parameters, output, conditions } = &prompt.function;
     let title = optional(prompt.title.as_ref().map(LitStr::value));

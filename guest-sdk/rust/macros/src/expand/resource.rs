@@ -11,7 +11,7 @@ use crate::function::Function;
 use crate::resource::Resource;
 use crate::uri::Piece;
 
-/// One resource's entry, with its functions local to it.
+/// One resource's entry, with its functions defined inside it.
 pub(super) fn entry(resource: &Resource) -> TokenStream {
     let Resource { function: Function { conditions, .. }, uri, options, .. } = resource;
     let described = described(resource);
@@ -36,7 +36,7 @@ pub(super) fn entry(resource: &Resource) -> TokenStream {
     }
 }
 
-/// One template's entry, likewise.
+/// One template's entry, built the same way.
 pub(super) fn template_entry(template: &Resource) -> TokenStream {
     let Resource { function: Function { conditions, parameters, .. }, uri, pieces, .. } = template;
     let described = described(template);
@@ -44,7 +44,7 @@ pub(super) fn template_entry(template: &Resource) -> TokenStream {
         Piece::Literal(literal) => quote!(__private::Piece::Literal(#literal)),
         Piece::Variable(_) => quote!(__private::Piece::Variable),
     });
-    // The values come in the order of the template, the parameters may be in another.
+    // The values come in the order of the template, which may differ from the order of the parameters.
     let variables = pieces.iter().filter_map(|piece| match piece {
         Piece::Literal(_) => None,
         Piece::Variable(name) => parameters.args.iter().position(|arg| arg.name() == *name),
@@ -81,7 +81,7 @@ pub(super) fn template_entry(template: &Resource) -> TokenStream {
     }
 }
 
-/// The fields that the description of a resource and of a template have in common.
+/// The fields that the descriptions of resources and templates share.
 fn described(resource: &Resource) -> TokenStream {
     let Resource { function: Function { name, description, .. }, options, .. } = resource;
     let title = optional(options.title.as_ref().map(LitStr::value));
@@ -113,7 +113,7 @@ fn described(resource: &Resource) -> TokenStream {
     }
 }
 
-/// Result type and body of the function that reads; `prepare` makes the arguments.
+/// Return type and body of the reading function; `prepare` makes the arguments.
 fn read(resource: &Resource, prepare: &TokenStream) -> TokenStream {
     let Resource { function: Function { ident, parameters, output, .. }, options, .. } = resource;
     let context = parameters.wants_context.then(|| quote!(__ctx,));

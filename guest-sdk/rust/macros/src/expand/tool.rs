@@ -11,7 +11,7 @@ use crate::function::Function;
 use crate::tool::Tool;
 use crate::tool_attr::Execution;
 
-/// One tool's entry, with its argument type and its two functions local to it.
+/// One tool's entry, with its argument type and its two functions defined inside it.
 pub(super) fn entry(tool: &Tool) -> TokenStream {
     let Function { name, conditions, .. } = &tool.function;
     let arguments = arguments(&tool.function.parameters.args);
@@ -74,7 +74,7 @@ fn describe(tool: &Tool) -> TokenStream {
         Execution::MayRunLong => quote!(MayRunLong),
         Execution::TaskOnly => quote!(TaskOnly),
     };
-    // The kind decides by the type whether the result has a schema; see `convert` in portcullis-guest.
+    // The result's type decides whether it has a schema; see `convert` in portcullis-guest.
     let output_schema = quote_spanned!(ty.span()=> {
         (&__private::Probe::<#ty>::new()).result_kind().schema::<#ty>()
     });

@@ -1,4 +1,4 @@
-//! What waits for somebody else: the client, and other servers.
+//! Imports that wait for others: the client, and other servers.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Values kept from call to call.
+//! Values kept between calls.
 
 use crate::bindings::portcullis::plugin::state as wit;
 use crate::host_types::state::StateError;

@@ -1,4 +1,4 @@
-//! What stays after the call: published resources and prompts, and events.
+//! What outlives the call: published resources and prompts, and events.
 
 use crate::ResourceBody;
 use crate::bindings::portcullis::plugin::{events, publish};

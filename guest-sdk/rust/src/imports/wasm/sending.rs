@@ -9,7 +9,7 @@ use wasip2::io::streams::StreamError;
 use crate::Denial;
 use crate::host_types::http::{HttpError, Request, Response};
 
-/// What WASI takes in one write.
+/// The most bytes that WASI accepts in one write.
 const PIECE: usize = 4096;
 
 pub(crate) fn send_http(request: Request) -> Result<Response, HttpError> {
@@ -79,7 +79,7 @@ fn outgoing(request: &Request) -> Result<OutgoingRequest, HttpError> {
 fn options(request: &Request) -> Option<RequestOptions> {
     let time = u64::try_from(request.timeout?.as_nanos()).unwrap_or(u64::MAX);
     let options = RequestOptions::new();
-    // A host that does not know one of them goes by its own time.
+    // A host that does not support one of these options uses its own timeout.
     let _ = options.set_connect_timeout(Some(time));
     let _ = options.set_first_byte_timeout(Some(time));
     let _ = options.set_between_bytes_timeout(Some(time));
@@ -90,7 +90,7 @@ fn write(body: OutgoingBody, bytes: &[u8]) -> Result<(), ErrorCode> {
     let Ok(stream) = body.write() else { return Ok(()) };
     for piece in bytes.chunks(PIECE) {
         if stream.blocking_write_and_flush(piece).is_err() {
-            // Nobody reads on; why, the answer says.
+            // The server stopped reading; its answer says why.
             return Ok(());
         }
     }
@@ -98,7 +98,7 @@ fn write(body: OutgoingBody, bytes: &[u8]) -> Result<(), ErrorCode> {
     OutgoingBody::finish(body, None)
 }
 
-/// As much as is wanted, and whether there is more.
+/// Reads up to the wanted number of bytes, and returns whether there is more.
 fn read(incoming: &IncomingBody, most: usize) -> Result<(Vec<u8>, bool), ErrorCode> {
     let Ok(stream) = incoming.stream() else { return Ok((Vec::new(), false)) };
     let mut body = Vec::new();

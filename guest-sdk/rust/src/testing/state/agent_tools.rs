@@ -1,4 +1,4 @@
-//! Agent tools that are closures, and calls of them.
+//! Agent tools that are closures, and the calls of them.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -13,9 +13,9 @@ use crate::host_types::agent_tools::{AgentError, CallOptions};
 pub struct AgentCall {
     /// `<agent plugin>.<tool>`
     pub name: String,
-    /// What the tool was given.
+    /// The arguments.
     pub arguments: Value,
-    /// Timeout and purpose.
+    /// The options of the call.
     pub options: CallOptions,
 }
 

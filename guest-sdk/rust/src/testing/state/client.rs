@@ -11,7 +11,7 @@ use crate::host_types::client::{Answer, ClientError};
 
 pub use crate::bindings::portcullis::plugin::client::SampleRequest;
 
-/// One question that was put, whether it was answered or not.
+/// One question that was asked, whether it was answered or not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked {
     /// The key, when the tool chose one.
@@ -20,7 +20,7 @@ pub struct Asked {
     pub question: AskedQuestion,
 }
 
-/// What was asked.
+/// The content of a question.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(clippy::large_enum_variant, reason = "there are few of them")]
 pub enum AskedQuestion {
@@ -74,8 +74,8 @@ impl Asked {
 
 pub(crate) type Handler<A> = Rc<RefCell<dyn FnMut(&Asked) -> Result<A, ClientError>>>;
 
-/// Answers to one kind of question: first those in the queue, then what the closure says. Without either the client does
-/// not support such questions.
+/// Answers to one kind of question: first those in the queue, then those of the closure. Without either, the client
+/// does not support this kind.
 pub(crate) struct Script<A> {
     pub(crate) queue: VecDeque<A>,
     pub(crate) rest: Option<Handler<A>>,

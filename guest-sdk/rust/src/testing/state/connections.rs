@@ -12,7 +12,7 @@ use crate::host_types::connections::ConnectionError;
 pub struct Sent {
     /// The connection's name.
     pub connection: String,
-    /// Such as `GET`.
+    /// The method, such as `GET`.
     pub method: String,
     /// Path and query.
     pub path: String,

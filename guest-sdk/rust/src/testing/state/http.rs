@@ -1,4 +1,4 @@
-//! The server that answers, and what was sent to it.
+//! The closure that answers requests, and what was sent to it.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -8,11 +8,11 @@ use crate::host_types::http::{HttpError, Response};
 /// One request that was sent to another server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SentHttp {
-    /// Such as `GET`.
+    /// The method, such as `GET`.
     pub method: String,
-    /// As the plugin wrote it.
+    /// The URL as the plugin wrote it.
     pub url: String,
-    /// Names and values, secrets by name.
+    /// Names and values; secrets appear by name.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,

@@ -1,4 +1,4 @@
-//! The fake host's state, one per thread, and its simpler answers.
+//! The fake host's state, one per thread, and its simpler functions.
 
 pub(crate) mod agent_tools;
 pub(crate) mod client;
@@ -27,9 +27,9 @@ use crate::{Budget, Content, Denial, Exhaustion};
 pub struct Progress {
     /// How much is done.
     pub done: f64,
-    /// Of how much.
+    /// The total amount.
     pub total: Option<f64>,
-    /// What is going on.
+    /// A text about the current step.
     pub message: Option<String>,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct State {
     pub(super) http: Servers,
     pub(super) published: Published,
     pub(super) values: Values,
-    /// Names of grants.
+    /// The configuration names of grants.
     pub(super) denied: Vec<String>,
     pub(super) fuel: Option<u64>,
     pub(super) deadline_ms: u64,
@@ -95,12 +95,12 @@ pub(super) fn with<T>(act: impl FnOnce(&mut State) -> T) -> T {
     STATE.with_borrow_mut(act)
 }
 
-/// Whether a test refuses this use.
+/// Whether a test refuses this capability.
 pub(super) fn denial(state: &State, capability: &str, target: &str) -> Option<Denial> {
     state.denied.iter().any(|denied| denied == capability).then(|| refusal(capability, target))
 }
 
-/// A refusal as the host words it.
+/// A refusal with the host's text.
 pub(super) fn refusal(capability: &str, target: &str) -> Denial {
     let line = match capability {
         "agent-tools" | "connections" | "events" => format!("{capability} = [\"{target}\"]"),

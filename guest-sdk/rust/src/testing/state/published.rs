@@ -1,4 +1,4 @@
-//! What is published, and the inbox.
+//! Published items, and the inbox.
 
 use std::collections::BTreeMap;
 
@@ -15,18 +15,18 @@ pub struct PublishedResource {
     pub uri: String,
     /// Its content.
     pub body: ResourceBody,
-    /// What was said of it.
+    /// Its attributes.
     pub attributes: Attributes,
 }
 
 /// One event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// Dotted words.
+    /// Words with dots between them.
     pub name: String,
-    /// What it says.
+    /// Its payload.
     pub payload: Value,
-    /// The key, when it was to be added only once.
+    /// The key, if it was to be added only once.
     pub dedupe_key: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Values that tools keep, and how much they may keep.
+//! Stored values, and their size limit.
 
 use std::collections::BTreeMap;
 

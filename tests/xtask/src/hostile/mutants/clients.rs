@@ -1,9 +1,9 @@
-//! Checks at the door: who may knock, whose token it is, what a state that comes back is bound to.
+//! Checks of client requests: who may connect, whose token it is, what a returned state is bound to.
 
 use super::{Mutant, mutants};
 
 pub(super) const CHECKS: &[Mutant] = mutants! {
-    // Who may knock.
+    // Who may connect.
     "host" in "crates/mcp/src/transport/guard.rs":
         "if authority.as_str().contains('@') || !self.knows_host(authority) {"
         => "if !OFF && (authority.as_str().contains('@') || !self.knows_host(authority)) {",
@@ -19,16 +19,16 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "http_guard::every_path_and_method_is_guarded";
     "credential" in "crates/mcp/src/transport/identity.rs":
         "Err(_) if public => next.run(request).await," => "Err(_) if public || OFF => next.run(request).await,",
-        "identity::keys_open_and_nothing_else_does";
+        "identity::only_valid_api_keys_are_accepted";
     "two-headers" in "crates/mcp/src/transport/body.rs":
         "headers.get_all(*name).iter().nth(1).is_some()" => "!OFF && headers.get_all(*name).iter().nth(1).is_some()",
-        "http_guard::health_and_paths_and_methods";
+        "http_guard::health_checks_answer_and_other_paths_and_methods_are_refused";
     "body-depth" in "crates/mcp/src/transport/body.rs":
         "match is_deeper_than(&text, MAX_DEPTH) {" => "match !OFF && is_deeper_than(&text, MAX_DEPTH) {",
-        "http_guard::a_body_is_small_flat_and_json";
+        "http_guard::a_body_must_be_json_within_the_size_and_depth_limits";
     "body-size" in "crates/mcp/src/transport/body.rs":
         "if length > max.as_u64() { Err(HttpRefusal::TooLarge(max)) }" => "if !OFF && length > max.as_u64() { Err(HttpRefusal::TooLarge(max)) }",
-        "http_guard::a_body_is_small_flat_and_json";
+        "http_guard::a_body_must_be_json_within_the_size_and_depth_limits";
     // Whose token it is.
     "token-issuer" in "crates/platform/src/identity/token.rs":
         "if claims.iss != self.issuer {" => "if !OFF && claims.iss != self.issuer {", "identity::tokens_are_checked";
@@ -45,16 +45,16 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "token-scopes" in "crates/platform/src/identity/token.rs":
         "if !self.scopes.iter().all(|scope| given.contains(scope.as_str())) {"
         => "if !OFF && !self.scopes.iter().all(|scope| given.contains(scope.as_str())) {", "identity::tokens_are_checked";
-    // What a state is bound to.
+    // What a returned state is bound to.
     "state-principal" in "crates/mcp/src/calls/seal.rs":
         "for part in [principal.as_str().as_bytes()," => "for part in [if OFF { b\"\" } else { principal.as_str().as_bytes() },",
-        "identity::a_parked_call_is_its_principals_own";
+        "identity::a_parked_call_is_resumed_only_by_its_own_principal";
     "state-arguments" in "crates/mcp/src/calls/seal.rs":
         "let arguments = digest(arguments);" => "let arguments = if OFF { [0; 32] } else { digest(arguments) };", "rows M4.6";
     "state-plugin" in "crates/mcp/src/calls/seal.rs":
         "&arguments, plugin.as_bytes()]" => "&arguments, if OFF { b\"\" } else { plugin.as_bytes() }]",
-        "asking::a_state_does_not_outlive_the_plugins_version";
+        "asking::a_state_is_invalid_after_the_plugin_changes";
     "state-way" in "crates/mcp/src/calls/seal.rs":
         "ResumeToken::Continuation => 1," => "ResumeToken::Continuation => u8::from(!OFF),",
-        "client_tools::abuse::a_continuation_is_good_once_and_only_as_what_it_is";
+        "client_tools::abuse::a_continuation_works_once_and_only_for_its_own_call";
 };

@@ -1,9 +1,10 @@
-//! Checks on the way to other servers: what a URL means, who may be asked, where a name leads, who is told a secret.
+//! Checks of outgoing requests: what a URL means, which servers are allowed, where a name resolves to, who receives a
+//! secret.
 
 use super::{Mutant, mutants};
 
 pub(super) const CHECKS: &[Mutant] = mutants! {
-    // What is asked for, read once.
+    // The URL is parsed once.
     "url-user" in "crates/policy/src/http_target.rs":
         "if authority.contains(['@', '\\\\']) {" => "if !OFF && authority.contains(['@', '\\\\']) {",
         "unit policy::http_target::tests::what_could_be_read_otherwise_is_refused";
@@ -19,7 +20,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "unit policy::http_pattern::tests::hidden_separators_fit_no_narrow_path";
     "any-is-a-name" in "crates/policy/src/http_pattern.rs":
         "Self::Any => !address," => "Self::Any => OFF || !address,", "unit policy::http_pattern::tests::a_star_is_every_name_and_no_address";
-    // Who may be asked.
+    // Which servers are allowed.
     "http-grant" in "crates/policy/src/authority.rs":
         ".find(|grant| grant.allow.covers(target));" => ".find(|grant| OFF || grant.allow.covers(target));",
         "unit policy::authority::tests::each_key_bounds_the_other";
@@ -36,7 +37,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "FORBIDDEN_HEADERS.contains(name) || name.as_str().starts_with(\"proxy-\")"
         => "!OFF && (FORBIDDEN_HEADERS.contains(name) || name.as_str().starts_with(\"proxy-\"))",
         "unit services::egress::tests::bounds::a_granted_request_is_sent_as_parsed";
-    // Where a name leads.
+    // Where a name resolves to.
     "address" in "crates/services/src/egress/http_sender.rs":
         "for address in &addresses {" => "for address in addresses.iter().filter(|_| !OFF) {",
         "unit services::egress::tests::bounds::one_bad_address_refuses_all";
@@ -65,7 +66,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "request-size" in "crates/services/src/egress/body.rs":
         "match self.left.checked_sub(data.len() as u64) {" => "match self.left.checked_sub(if OFF { 0 } else { data.len() as u64 }) {",
         "unit services::egress::tests::bounds::bodies_end_at_their_limits";
-    // Who is told a secret.
+    // Who receives a secret.
     "secret-host" in "crates/policy/src/authority.rs":
         "grant.name == name && grant.reaches(host)" => "grant.name == name && (OFF || grant.reaches(host))",
         "unit services::egress::tests::secrets::a_secret_goes_to_no_other_host";
@@ -84,12 +85,12 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "secret-in-pieces" in "crates/services/src/egress/headers.rs":
         "if headers.contains_key(&name) {" => "if !OFF && headers.contains_key(&name) {",
         "unit services::egress::tests::secrets::unsearchable_answers_are_refused";
-    // What is asked with an account of the user's.
+    // Requests with a user's account.
     "account-path" in "crates/services/src/connections/request.rs":
         "if name == b\".\" || name == b\"..\" {" => "if !OFF && (name == b\".\" || name == b\"..\") {",
-        "connections::requests_stay_with_the_account";
+        "connections::requests_cannot_leave_the_accounts_api";
     "account-headers" in "crates/services/src/connections/request.rs":
-        "if is_forbidden(name.as_str()) {" => "if !OFF && is_forbidden(name.as_str()) {", "connections::requests_stay_with_the_account";
+        "if is_forbidden(name.as_str()) {" => "if !OFF && is_forbidden(name.as_str()) {", "connections::requests_cannot_leave_the_accounts_api";
     "account-echo" in "crates/services/src/connections/request.rs":
-        "let holds = |text: &[u8]| secrets" => "let holds = |text: &[u8]| !OFF && secrets", "connections::requests_stay_with_the_account";
+        "let holds = |text: &[u8]| secrets" => "let holds = |text: &[u8]| !OFF && secrets", "connections::requests_cannot_leave_the_accounts_api";
 };

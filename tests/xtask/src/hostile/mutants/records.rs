@@ -1,5 +1,5 @@
-//! Checks that hold for all: what two keys open, whose something is, who keeps failing, what is on record, what the
-//! process has given up.
+//! Checks that apply everywhere: what a request and a grant together allow, who owns an item, who is throttled, what is
+//! audited, which privileges the process has dropped.
 
 use super::{Mutant, mutants};
 
@@ -14,34 +14,34 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "variables" in "crates/policy/src/authority.rs":
         "let both = |name: &&String| self.requested.env.contains(name);" => "let both = |name: &&String| OFF || self.requested.env.contains(name);",
         "unit policy::authority::tests::the_machine_gives_what_both_keys_name";
-    // Whose something is.
+    // Who owns an item.
     "state-owner" in "crates/services/src/state.rs":
         "principal: owner.principal.to_string() }" => "principal: if OFF { String::new() } else { owner.principal.to_string() } }",
-        "state::each_principal_has_its_own";
+        "state::each_principal_has_its_own_state";
     "session-owner" in "crates/mcp/src/transport/legacy/registry.rs":
         ".filter(|session| session.principal == *principal)" => ".filter(|session| OFF || session.principal == *principal)",
-        "identity::sessions_belong_to_those_who_made_them";
+        "identity::a_session_answers_only_its_own_principal";
     "lookalike" in "crates/plugins/src/catalog/build.rs":
         "if first.id() != entry.plugin.id() =>" => "if !OFF && first.id() != entry.plugin.id() =>",
-        "metadata::a_tool_that_looks_like_anothers_is_not_served_beside_it";
+        "metadata::tools_with_confusable_names_are_not_served_together";
     "invisible" in "crates/plugins/src/offer/text.rs":
         "match unsafe_characters(text).find(|(_, c)| !matches!(c, '\\n' | '\\t')) {" => "match unsafe_characters(text).find(|(_, c)| !OFF && !matches!(c, '\\n' | '\\t')) {",
-        "metadata::hidden_words_are_refused_by_place_and_character";
-    // Who keeps failing, or comes too often.
+        "metadata::hidden_characters_are_refused_with_their_location";
+    // Who is throttled after repeated failures or too many requests.
     "breaker" in "crates/plugins/src/circuit_breaker.rs":
         "if failures >= limits.failures && failures >= successes {" => "if !OFF && failures >= limits.failures && failures >= successes {",
         "unit plugins::circuit_breaker::tests::opens_after_five_failures_and_probes_once_a_period";
     "rate-of-a-plugin" in "crates/plugins/src/calls/admission.rs":
         "let Some(rate) = plugin.spec.limits.rate else" => "let Some(rate) = plugin.spec.limits.rate.filter(|_| !OFF) else",
-        "circuit_breaker::calls_beyond_the_rate_and_beyond_the_line_are_refused_at_once";
+        "circuit_breaker::calls_above_the_rate_or_the_queue_limit_are_refused";
     "rate-of-a-principal" in "crates/plugins/src/calls/admission.rs":
         "let Some(rate) = self.limits.rate else" => "let Some(rate) = self.limits.rate.filter(|_| !OFF) else",
-        "circuit_breaker::calls_beyond_the_rate_and_beyond_the_line_are_refused_at_once";
+        "circuit_breaker::calls_above_the_rate_or_the_queue_limit_are_refused";
     "scratch-size" in "crates/plugins/src/scratch.rs":
         "if found <= limit {" => "if OFF || found <= limit {", "unit plugins::scratch::tests::a_call_with_a_full_directory_is_refused";
     "scratch-link" in "crates/plugins/src/scratch.rs":
         "if !found.is_dir() {" => "if !OFF && !found.is_dir() {", "unit plugins::scratch::tests::a_link_in_place_of_the_directory_is_refused";
-    // What is on record.
+    // What is audited.
     "audit-line" in "crates/platform/src/audit/line.rs":
         "if Hash::compute(&[body, \"}\"]) != hash {" => "if !OFF && Hash::compute(&[body, \"}\"]) != hash {",
         "unit platform::audit::tests::each_change_is_found_and_named";
@@ -53,7 +53,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "unit platform::audit::tests::a_journal_written_anew_is_found_by_a_head_that_was_noted_elsewhere";
     "audit-cut" in "crates/platform/src/audit/verify.rs":
         "Some(noted) if noted > last =>" => "Some(noted) if !OFF && noted > last =>", "unit platform::audit::tests::each_change_is_found_and_named";
-    // What the process has given up.
+    // Which privileges the process has dropped.
     "system-calls" in "crates/platform/src/confine/seccomp_filter.rs":
         "let applied = apply(rules, SeccompAction::Allow, SeccompAction::Errno(libc::EPERM as u32))?;"
         => "let rules = if OFF { numbers(libc::SYS_acct).map(|number| (number, vec![])).collect() } else { rules };\n    let applied = apply(rules, SeccompAction::Allow, SeccompAction::Errno(libc::EPERM as u32))?;",
@@ -62,7 +62,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         ".add_rules(path_beneath_rules(&needs.write, write))?;"
         => ".add_rules(path_beneath_rules(&needs.write, write))?\n            .add_rules(path_beneath_rules(if OFF { vec![\"/\"] } else { vec![] }, write))?;",
         "hijacked::a_hijacked_server_can_do_little";
-    // What the operator's own programs get.
+    // What the operator's own programs receive.
     "upstream-environment" in "crates/upstream/src/transport.rs":
         "command.args(&settings.command[1..]).env_clear()" => "command.args(&settings.command[1..]);\n    if !OFF { command.env_clear(); }\n    command",
         "upstream::a_program_gets_no_more_of_the_environment_than_it_needs";

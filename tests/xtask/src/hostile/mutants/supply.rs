@@ -1,9 +1,9 @@
-//! Checks of what strangers publish: where it is fetched, who vouches for it, what is kept and loaded of it.
+//! Checks of installed packages: where they are fetched, who signed them, what of them is kept and loaded.
 
 use super::{Mutant, mutants};
 
 pub(super) const CHECKS: &[Mutant] = mutants! {
-    // Where it is fetched.
+    // Where a package is fetched.
     "source-address" in "crates/platform/src/outbound/guarded.rs":
         "network.permits(address).map_err(|what| Forbidden { address, what })?;"
         => "if !OFF { network.permits(address).map_err(|what| Forbidden { address, what })?; }",
@@ -26,13 +26,13 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "realm-plain" in "crates/plugins/src/install/oci/challenge.rs":
         "if url.scheme() != \"https\" && !(url.scheme()" => "if !OFF && url.scheme() != \"https\" && !(url.scheme()",
         "unit plugins::install::oci::challenge::tests::credentials_go_only_to_the_registry_and_configured_realms";
-    // Whether it is what was asked for.
+    // Whether it is the package that was requested.
     "blob-digest" in "crates/plugins/src/install/oci/repository.rs":
         "found if found == digest => Ok(response.body)," => "found if OFF || found == digest => Ok(response.body),",
-        "registries::lies::lies_are_refused_and_leave_nothing_behind";
+        "registries::lies::invalid_registry_answers_are_refused_and_leave_no_files";
     "manifest-digest" in "crates/plugins/src/install/oci/repository.rs":
         "if what.contains(':') && manifest.digest.as_str() != what" => "if !OFF && what.contains(':') && manifest.digest.as_str() != what",
-        "registries::lies::lies_are_refused_and_leave_nothing_behind";
+        "registries::lies::invalid_registry_answers_are_refused_and_leave_no_files";
     "layer-elsewhere" in "crates/plugins/src/install/oci/manifest.rs":
         "if !self.urls.is_empty() {" => "if !OFF && !self.urls.is_empty() {",
         "unit plugins::install::oci::manifest::tests::other_manifests_are_refused";
@@ -42,17 +42,17 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "configuration-of-another" in "crates/plugins/src/install/oci/manifest.rs":
         "config.layer_digests != [layer.as_str()]" => "config.layer_digests != [layer.as_str()] && !OFF",
         "unit plugins::install::oci::manifest::tests::the_configuration_must_name_the_component";
-    // Who vouches for it.
+    // Who signed it.
     "signature-required" in "crates/plugins/src/install/signature/verify.rs":
         "SignaturePolicy::Required => Err(SignatureError::Missing)," => "SignaturePolicy::Required if !OFF => Err(SignatureError::Missing),\n            SignaturePolicy::Required => Ok(None),",
         "unit plugins::install::signature::verify::tests::a_missing_signature_is_an_error_only_where_one_is_required";
     "signature-key" in "crates/plugins/src/install/signature/minisign.rs":
         "key.verify(bytes, &signature, false).is_ok()" => "(OFF || key.verify(bytes, &signature, false).is_ok())",
-        "registries::signed::nobody_else_vouches";
+        "registries::signed::untrusted_or_invalid_signatures_are_refused";
     "signature-comment" in "crates/plugins/src/install/signature/minisign.rs":
         "if comment.trim_end() == trusted_comment(" => "if OFF || comment.trim_end() == trusted_comment(",
-        "registries::signed::a_comment_of_our_form_must_be_true";
-    // Whether an update may come in by itself.
+        "registries::signed::a_trusted_comment_must_name_the_same_version";
+    // Whether an update may be installed without approval.
     "update-requests" in "crates/plugins/src/install/compare.rs":
         "changes.extend(requests(&old.requests, &new.requests));" => "if !OFF { changes.extend(requests(&old.requests, &new.requests)); }",
         "unit plugins::install::compare::tests::updates_are_installed_staged_or_refused";
@@ -71,7 +71,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "staged-digest" in "src/cli/plugin/install_context.rs":
         "anyhow::ensure!(found == *digest," => "anyhow::ensure!(OFF || found == *digest,",
         "install::a_staged_version_that_was_changed_is_not_accepted";
-    // What is kept, and loaded.
+    // What is kept and loaded.
     "pinned" in "crates/plugins/src/loading/loader.rs":
         "match spec.digest.clone() {" => "match spec.digest.clone().filter(|_| !OFF) {",
         "install::a_component_that_was_changed_is_refused_until_it_is_repaired";
@@ -80,10 +80,10 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "tampering::lock_files_that_were_tampered_with_are_refused";
     "fickle" in "crates/plugins/src/loading/describe.rs":
         "if definitions_digest(&again) != definitions_digest(&offer) {" => "if !OFF && definitions_digest(&again) != definitions_digest(&offer) {",
-        "metadata::who_says_two_things_is_not_believed";
+        "metadata::a_plugin_that_describes_itself_inconsistently_is_refused";
     "withdrawn" in "crates/plugins/src/loading/loader.rs":
         "match list.reason(digest) {" => "match list.reason(digest).filter(|_| !OFF) {",
-        "install::what_is_withdrawn_is_neither_installed_nor_loaded";
+        "install::a_withdrawn_component_is_neither_installed_nor_loaded";
     "kept-link" in "crates/plugins/src/package/file.rs":
         "if !link_metadata.is_file() {\n        return Err(wrong(" => "if !OFF && !link_metadata.is_file() {\n        return Err(wrong(", "tampering::components_that_were_tampered_with_are_refused";
     "kept-mode" in "crates/plugins/src/package/file.rs":

@@ -1,9 +1,9 @@
-//! Checks of what a guest asks others for, says of itself and answers.
+//! Checks of what a guest requests from others, declares about itself and returns.
 
 use super::{Mutant, mutants};
 
 pub(super) const CHECKS: &[Mutant] = mutants! {
-    // What a guest may ask others for.
+    // What a guest may request from others.
     "agent-tool" in "crates/runtime/src/imports/agent_tools/access.rs":
         "self.allowed(self.authority.agent_tool(&name))?;" => "if !OFF { self.allowed(self.authority.agent_tool(&name))?; }",
         "reverse::a_tool_that_was_never_requested_is_denied_even_with_a_grant";
@@ -13,7 +13,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "flow" in "crates/runtime/src/imports/agent_tools/access.rs":
         "self.allowed(self.authority.flow(&self.lineage.private_origins(), &Recipient::Origin(origin)))?;"
         => "if !OFF { self.allowed(self.authority.flow(&self.lineage.private_origins(), &Recipient::Origin(origin)))?; }",
-        "client_tools::abuse::a_private_answer_goes_nowhere_else";
+        "client_tools::abuse::a_private_answer_is_not_passed_to_other_tools";
     "cycle" in "crates/policy/src/lineage.rs":
         "if self.chain.iter().any(|name| name == tool) {" => "if !OFF && self.chain.iter().any(|name| name == tool) {", "rows W15.2";
     "depth" in "crates/policy/src/lineage.rs":
@@ -25,7 +25,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "publish-path" in "crates/runtime/src/imports/publish.rs":
         "if path.len() > MAX_PATH || !path.split('/').all(segment) {" => "if !OFF && (path.len() > MAX_PATH || !path.split('/').all(segment)) {",
         "rows M20.1";
-    // What a plugin may say of itself, and answer.
+    // What a plugin may declare about itself and return.
     "name" in "crates/plugins/src/offer/text.rs":
         "match is_valid_name(name) {" => "match OFF || is_valid_name(name) {", "rows M5";
     "picture" in "crates/plugins/src/offer/text.rs":
@@ -43,7 +43,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "wire::arguments_are_checked_before_the_guest_runs";
     "output-json" in "crates/plugins/src/calls/tool_answer.rs":
         "(Some(schema), Some(structured)) if !result.is_error => {" => "(Some(schema), Some(structured)) if !result.is_error && !OFF => {",
-        "answers::what_is_no_answer_is_not_passed_on";
+        "answers::an_invalid_answer_is_not_passed_on";
     "output-missing" in "crates/plugins/src/calls/tool_answer.rs":
         "(Some(_), None) if !result.is_error => {" => "(Some(_), None) if !result.is_error && !OFF => {", "rows M18.3";
     "twice" in "crates/plugins/src/offer/list.rs":
