@@ -175,7 +175,7 @@ fn requests_cannot_leave_the_accounts_api() {
         ("GET /user Cookie:a=b", "may not be set by plugins"),
         ("GET /user Range:bytes=0-3", "may not be set by plugins"),
         ("TRACE /user", "the method must be"),
-        ("GET /echo", "holds the account's credential"),
+        ("GET /echo", "contains the account's credential"),
         ("GET /big", "larger than"),
     ] {
         let said = world.call(0, path, None);
