@@ -32,7 +32,7 @@ fn an_exponential_schema_is_refused_and_other_plugins_keep_working() {
     client.run("echo", json!({})).good();
     let installing = Home::new();
     installing.write("portcullis.toml", CONFIG);
-    for (schema, words) in [(ladder(twice), "one place"), (own, "never ends"), (pattern, "at most 512 KiB large")] {
+    for (schema, words) in [(ladder(twice), "one location"), (own, "never ends"), (pattern, "at most 512 KiB large")] {
         let hostile = forge::with_schema("(func $run)", &schema);
         replace(&file, &hostile);
         let line = client.server.wait_for_log(words);
