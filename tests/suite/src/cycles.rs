@@ -1,13 +1,9 @@
-//! Finds import cycles between the files and folders of a crate, by parsing its source.
-//!
-//! An import is any path to an item of the same crate: in a `use`, or in code. A path goes to the file that defines the
-//! item, through re-exports. A re-export is no import, and what is under `#[cfg(test)]` does not count. A module's file
-//! `x.rs` belongs to the folder `x`, like `x/mod.rs`.
+//! Finds import cycles between the files and folders of a crate. A module's file `x.rs` belongs to the folder `x`, like
+//! `x/mod.rs`.
 
+use crate::imports::{Import, imports};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::{Path, PathBuf};
-use syn::visit::Visit;
+use std::path::Path;
 
 /// Entries of one folder that form an import cycle, with the imports of the cycle.
 #[derive(Debug, PartialEq, Eq)]
@@ -22,41 +18,38 @@ pub struct Cycle {
 
 /// All import cycles of the crate whose root module is this file.
 pub fn cycles(root: &Path) -> Vec<Cycle> {
-    let mut source = Crate::default();
-    source.read(root, Vec::new(), &root.with_file_name(""));
     let base = root.with_file_name("");
-    let edges: BTreeSet<(String, String, String)> = source
-        .imports()
+    let edges: Vec<Import> = imports(root)
         .into_iter()
-        .map(|(from, to, name)| (place(&base, &from), place(&base, &to), name))
-        .filter(|(from, to, _)| from != to)
+        .map(|import| Import { from: place(&base, import.from), to: place(&base, import.to), ..import })
         .collect();
-    let folders: BTreeSet<&str> = edges.iter().flat_map(|(from, to, _)| common(from, to)).collect();
+    let folders: BTreeSet<&str> = edges.iter().map(|Import { from, to, .. }| common(from, to)).collect();
     folders.into_iter().flat_map(|folder| in_folder(folder, &edges)).collect()
 }
 
-/// A file's path below the crate's source folder; `x.rs` of a folder `x` is shown as `x/mod.rs`.
-fn place(base: &Path, file: &Path) -> String {
-    let own = file.with_extension("");
-    let file = if own.is_dir() { own.join("mod.rs") } else { file.to_owned() };
-    file.strip_prefix(base).unwrap_or(&file).display().to_string()
+/// A file's place: `x.rs` of a folder `x` counts as `x/mod.rs`.
+fn place(base: &Path, file: String) -> String {
+    match file.strip_suffix(".rs") {
+        Some(own) if base.join(own).is_dir() => format!("{own}/mod.rs"),
+        _ => file,
+    }
 }
 
 /// The deepest common folder of two files.
-fn common<'a>(from: &'a str, to: &str) -> Option<&'a str> {
+fn common<'a>(from: &'a str, to: &str) -> &'a str {
     let shared =
         from.split('/').zip(to.split('/')).take_while(|(a, b)| a == b).map(|(a, _)| a.len() + 1).sum::<usize>();
-    Some(from[..shared].trim_end_matches('/'))
+    from[..shared].trim_end_matches('/')
 }
 
 /// The cycles among the entries of one folder.
-fn in_folder(folder: &str, edges: &BTreeSet<(String, String, String)>) -> Vec<Cycle> {
+fn in_folder(folder: &str, edges: &[Import]) -> Vec<Cycle> {
     let entry = |file: &str| {
         let below = if folder.is_empty() { file } else { file.strip_prefix(folder)?.strip_prefix('/')? };
         below.split('/').next().map(str::to_owned)
     };
     let mut graph: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for (from, to, _) in edges {
+    for Import { from, to, .. } in edges {
         if let (Some(from), Some(to)) = (entry(from), entry(to))
             && from != to
         {
@@ -87,219 +80,19 @@ fn in_folder(folder: &str, edges: &BTreeSet<(String, String, String)>) -> Vec<Cy
             (Some(from), Some(to)) => from != to && ring.contains(&from) && ring.contains(&to),
             _ => false,
         };
-        let found = edges.iter().filter(|(from, to, _)| among(from, to));
-        found.map(|(from, to, name)| format!("{from} -> {to}: {name}")).collect::<Vec<_>>()
+        let found = edges.iter().filter(|Import { from, to, .. }| among(from, to));
+        found.map(|Import { from, to, name, line }| format!("{from}:{line} -> {to}: {name}")).collect::<Vec<_>>()
     };
     rings.into_iter().map(|ring| Cycle { folder: folder.to_owned(), imports: ties(&ring), entries: ring }).collect()
-}
-
-/// One module: its file, its items, and its imports.
-#[derive(Default)]
-struct Module {
-    file: PathBuf,
-    items: BTreeSet<String>,
-    /// Names that `use` imports, with their paths; `*` for all names of a module.
-    uses: Vec<(String, Vec<String>)>,
-    /// Every path in code or in a private `use`.
-    paths: BTreeSet<Vec<String>>,
-}
-
-/// Modules by their path from the root.
-#[derive(Default)]
-struct Crate(BTreeMap<Vec<String>, Module>);
-
-impl Crate {
-    /// Reads a module's file and the files of its children, which lie in `folder`.
-    fn read(&mut self, file: &Path, path: Vec<String>, folder: &Path) {
-        let text = fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        let parsed = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        self.add(&parsed.items, file, path, folder);
-    }
-
-    fn add(&mut self, items: &[syn::Item], file: &Path, path: Vec<String>, folder: &Path) {
-        let mut module = Module { file: file.to_owned(), ..Module::default() };
-        for item in items.iter().filter(|item| !is_test(item)) {
-            match item {
-                syn::Item::Mod(child) => {
-                    let (name, mut below) = (child.ident.to_string(), path.clone());
-                    below.push(name.clone());
-                    let inner = folder.join(&name);
-                    match &child.content {
-                        Some((_, items)) => self.add(items, file, below, &inner),
-                        None => {
-                            let beside = folder.join(format!("{name}.rs"));
-                            let file = if beside.exists() { beside } else { inner.join("mod.rs") };
-                            self.read(&file, below, &inner);
-                        }
-                    }
-                }
-                syn::Item::Use(item) => {
-                    let public = !matches!(item.vis, syn::Visibility::Inherited);
-                    let mut found = Vec::new();
-                    flatten(&item.tree, &mut Vec::new(), &mut found);
-                    for (name, target) in found {
-                        if !public {
-                            module.paths.insert(target.clone());
-                        }
-                        module.uses.push((name, target));
-                    }
-                }
-                _ => {
-                    module.items.extend(name(item));
-                    let mut paths = Paths(&mut module.paths);
-                    paths.visit_item(item);
-                }
-            }
-        }
-        self.0.insert(path, module);
-    }
-
-    /// The imports from file to file, with the imported name.
-    fn imports(&self) -> Vec<(PathBuf, PathBuf, String)> {
-        let mut found = Vec::new();
-        for (at, module) in &self.0 {
-            for path in &module.paths {
-                if let Some((file, name)) = self.resolve(at, path, 0) {
-                    found.push((module.file.clone(), file, name));
-                }
-            }
-        }
-        found
-    }
-
-    /// The file that defines what a path in a module names, if it is an item of this crate.
-    fn resolve(&self, at: &[String], path: &[String], depth: usize) -> Option<(PathBuf, String)> {
-        if depth > 16 {
-            return None;
-        }
-        let mut here = at.to_vec();
-        for (i, segment) in path.iter().enumerate() {
-            match segment.as_str() {
-                "crate" => here.clear(),
-                "self" => {}
-                "super" => drop(here.pop()?),
-                name => {
-                    let mut child = here.clone();
-                    child.push(name.to_owned());
-                    if self.0.contains_key(&child) {
-                        here = child;
-                        continue;
-                    }
-                    let module = self.0.get(&here)?;
-                    if module.items.contains(name) {
-                        return Some((module.file.clone(), name.to_owned()));
-                    }
-                    let rest = &path[i + 1..];
-                    let named = module.uses.iter().filter(|(known, _)| known == name);
-                    let all = module.uses.iter().filter(|(known, _)| known == "*");
-                    for (known, target) in named.chain(all) {
-                        let mut target = target.clone();
-                        if known == "*" {
-                            target.push(name.to_owned());
-                        }
-                        if target == path && here == at {
-                            continue;
-                        }
-                        target.extend(rest.iter().cloned());
-                        if let Some(found) = self.resolve(&here, &target, depth + 1) {
-                            return Some(found);
-                        }
-                    }
-                    return None;
-                }
-            }
-        }
-        None
-    }
-}
-
-fn is_test(item: &syn::Item) -> bool {
-    let attributes = match item {
-        syn::Item::Mod(item) => &item.attrs,
-        syn::Item::Use(item) => &item.attrs,
-        syn::Item::Fn(item) => &item.attrs,
-        syn::Item::Impl(item) => &item.attrs,
-        syn::Item::Struct(item) => &item.attrs,
-        syn::Item::Enum(item) => &item.attrs,
-        syn::Item::Const(item) => &item.attrs,
-        syn::Item::Static(item) => &item.attrs,
-        _ => return false,
-    };
-    let test = |attribute: &syn::Attribute| {
-        attribute.path().is_ident("cfg") && attribute.parse_args::<syn::Ident>().is_ok_and(|word| word == "test")
-    };
-    attributes.iter().any(test)
-}
-
-fn name(item: &syn::Item) -> Option<String> {
-    Some(match item {
-        syn::Item::Const(item) => item.ident.to_string(),
-        syn::Item::Enum(item) => item.ident.to_string(),
-        syn::Item::Fn(item) => item.sig.ident.to_string(),
-        syn::Item::Static(item) => item.ident.to_string(),
-        syn::Item::Struct(item) => item.ident.to_string(),
-        syn::Item::Trait(item) => item.ident.to_string(),
-        syn::Item::Type(item) => item.ident.to_string(),
-        syn::Item::Union(item) => item.ident.to_string(),
-        _ => return None,
-    })
-}
-
-/// The names that a `use` imports, each with its path.
-fn flatten(tree: &syn::UseTree, before: &mut Vec<String>, found: &mut Vec<(String, Vec<String>)>) {
-    match tree {
-        syn::UseTree::Path(path) => {
-            before.push(path.ident.to_string());
-            flatten(&path.tree, before, found);
-            before.pop();
-        }
-        syn::UseTree::Name(name) if name.ident == "self" => {
-            found.push((before.last().cloned().unwrap_or_default(), before.clone()));
-        }
-        syn::UseTree::Name(name) => {
-            found.push((name.ident.to_string(), [&before[..], &[name.ident.to_string()]].concat()));
-        }
-        syn::UseTree::Rename(name) => {
-            found.push((name.rename.to_string(), [&before[..], &[name.ident.to_string()]].concat()));
-        }
-        syn::UseTree::Glob(_) => found.push(("*".to_owned(), before.clone())),
-        syn::UseTree::Group(group) => {
-            for tree in &group.items {
-                flatten(tree, before, found);
-            }
-        }
-    }
-}
-
-/// Collects the paths in code.
-struct Paths<'a>(&'a mut BTreeSet<Vec<String>>);
-
-impl<'ast> Visit<'ast> for Paths<'_> {
-    fn visit_path(&mut self, path: &'ast syn::Path) {
-        if path.leading_colon.is_none() && path.segments.len() > 1 {
-            self.0.insert(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
-        }
-        syn::visit::visit_path(self, path);
-    }
-
-    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
-        let mut found = Vec::new();
-        flatten(&item.tree, &mut Vec::new(), &mut found);
-        self.0.extend(found.into_iter().map(|(_, path)| path));
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::imports::written;
 
     fn cycles_in(files: &[(&str, &str)]) -> Vec<Cycle> {
-        let folder = tempfile::tempdir().expect("a folder");
-        for (name, text) in files {
-            let path = folder.path().join(name);
-            fs::create_dir_all(path.parent().expect("a folder")).expect("can be made");
-            fs::write(path, text).expect("can be written");
-        }
+        let folder = written(files);
         cycles(&folder.path().join("lib.rs"))
     }
 
@@ -312,17 +105,7 @@ mod tests {
         ]);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].entries, ["a.rs", "b.rs"]);
-        assert_eq!(found[0].imports, ["a.rs -> b.rs: B", "b.rs -> a.rs: A"]);
-    }
-
-    #[test]
-    fn a_reexport_is_no_import_and_resolves_to_the_defining_file() {
-        let found = cycles_in(&[
-            ("lib.rs", "mod a; mod b; pub use a::A; pub use b::B;"),
-            ("a.rs", "pub struct A;"),
-            ("b.rs", "use crate::A; pub struct B;"),
-        ]);
-        assert_eq!(found, []);
+        assert_eq!(found[0].imports, ["a.rs:1 -> b.rs: B", "b.rs:1 -> a.rs: A"]);
     }
 
     #[test]
@@ -351,15 +134,5 @@ mod tests {
         ]);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].entries, ["a", "b"]);
-    }
-
-    #[test]
-    fn test_modules_do_not_count() {
-        let found = cycles_in(&[
-            ("lib.rs", "mod a; mod b;"),
-            ("a.rs", "use crate::b::B; pub struct A;"),
-            ("b.rs", "pub struct B; #[cfg(test)] mod tests { use crate::a::A; }"),
-        ]);
-        assert_eq!(found, []);
     }
 }

@@ -20,6 +20,7 @@ pub mod hijack;
 pub mod home;
 pub mod http;
 pub mod importer;
+pub mod imports;
 pub mod issuer;
 mod keys;
 pub mod lanes;
