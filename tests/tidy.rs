@@ -3,6 +3,8 @@
 //! Each failure states the rule and its reason. To change a rule, change its table and ARCHITECTURE.md together.
 #![allow(clippy::unwrap_used, reason = "a test that cannot read the repository has failed")]
 
+#[path = "tidy/modules.rs"]
+mod modules;
 #[path = "tidy/rules.rs"]
 mod rules;
 
