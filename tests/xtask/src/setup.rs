@@ -37,10 +37,11 @@ pub(crate) fn for_clients(repo: &Repo, guests: &[&str]) -> Result<()> {
     rmcp::client(repo)
 }
 
-/// Builds what the attack tests need: all guests.
+/// Builds what the attack tests need: all guests, and the Python that runs an upstream server.
 pub(crate) fn for_hostile(repo: &Repo) -> Result<()> {
     wasm::add_target(repo)?;
-    wasm::guests(repo)
+    wasm::guests(repo)?;
+    python::packages(repo)
 }
 
 /// Builds what the benchmark needs: the Rust plugins and the plugin that is measured.
