@@ -70,7 +70,7 @@ pub(super) fn run(repo: &Repo, names: &[String]) -> Result<()> {
     let rows: BTreeSet<_> = chosen.iter().filter_map(|mutant| mutant.noticed.strip_prefix(ROWS)).collect();
     let all_rows = format!("{ROWS}{}", rows.into_iter().collect::<Vec<_>>().join(","));
     let (mut sound, mut survived) = (BTreeMap::<&str, bool>::new(), vec![]);
-    println!("\n{:<24} {:<30} {:<80} {:>7}  noticed", "check left out", "in", "test", "seconds");
+    println!("\n{:<24} {:<48} {:<80} {:>7}  noticed", "check left out", "in", "test", "seconds");
     for Mutant { name, file, noticed, .. } in &chosen {
         // A test that fails with every check in place proves nothing.
         let whole = if noticed.starts_with(ROWS) { &all_rows } else { *noticed };
@@ -88,7 +88,7 @@ pub(super) fn run(repo: &Repo, names: &[String]) -> Result<()> {
                 (if fails(noticed, &ran) { "yes" } else { "NO" }, ran.took)
             }
         };
-        println!("{name:<24} {file:<30} {noticed:<80} {:>7.1}  {verdict}", took.as_secs_f32());
+        println!("{name:<24} {file:<48} {noticed:<80} {:>7.1}  {verdict}", took.as_secs_f32());
         if verdict != "yes" {
             survived.push(*name);
         }

@@ -60,8 +60,9 @@ pub(super) fn build(repo: &Repo, mutants: &[&Mutant]) -> Result<Weakened> {
             symlink(repo.root.join(part), link)?;
         }
     }
+    // The program comes with the tests of its crate; `--bin` would add a program of the same name that runs tests.
     let mut build = cargo();
-    build.args(["test", "--quiet", "--workspace", "--bin", PROGRAM, "--test", "weakened*", "--no-run", "--target-dir"]);
+    build.args(["test", "--quiet", "--workspace", "--test", "weakened*", "--no-run", "--target-dir"]);
     let built = executables(build.arg(repo.cargo_target()).current_dir(&copy))?;
     Ok(Weakened { host: of(&built, PROGRAM, "bin")?, unit: by_crate(&built, TESTS, "test") })
 }
