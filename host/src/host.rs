@@ -22,7 +22,7 @@ use plugins::calls::{LocalTools, Runner, ToolCallerChain};
 use plugins::catalog::{Catalog, CurrentCatalog, Plugin};
 use plugins::loading::{FileWatch, Loader, Reloader};
 use policy::PluginSpec;
-use runtime::imports::{Connections, HostServices, NoConnections, ToolCaller};
+use runtime::imports::{HostServices, ToolCaller};
 use services::connections::ConnectionBroker;
 use services::principal_store::PrincipalStore;
 use std::sync::Arc;
@@ -62,23 +62,23 @@ impl Host {
         let plugins = loading::load_all(loader.clone(), specs).await?;
 
         let principal_store = Arc::new(PrincipalStore::new(clock.clone(), changes.clone()));
+        let nothing = HostServices::none();
         let services = HostServices {
             publisher: principal_store.clone(),
             events: principal_store.clone(),
-            ..HostServices::none()
+            state: parts::open_state(config).await?.unwrap_or(nothing.state),
+            egress: parts::open_egress(config)?,
+            connections: match broker {
+                Some(broker) => broker,
+                None => nothing.connections,
+            },
         };
-        let services = services.with_state(parts::open_state(config).await?);
         let model = parts::open_model(config, clock.clone(), &plugins)?;
         let catalog = build_catalog(config, plugins, &changes)?;
-        let connections: Arc<dyn Connections> = match broker {
-            Some(broker) => broker,
-            None => Arc::new(NoConnections),
-        };
         let runner = Arc::new(
-            Runner::new(clock.clone(), services, connections)
+            Runner::new(clock.clone(), services)
                 .with_model(model)
                 .with_principal_limits(config.per_principal)
-                .with_egress(parts::open_egress(config)?)
                 .with_audit(audit.clone())
                 .with_tracer(tracer.clone()),
         );

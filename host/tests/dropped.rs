@@ -7,14 +7,14 @@
 #![allow(clippy::print_stdout, reason = "a test of an attack prints its figure")]
 
 use async_trait::async_trait;
-use plugins::calls::{CallRequest, FinishedCall};
+use plugins::calls::{Answer, CallRequest, FinishedCall};
 use policy::BudgetUsage;
 use portcullis::config::Config;
 use portcullis::host::Host;
 use runtime::engine::CallError;
 use runtime::imports::{
-    Abilities, AgentError, AgentResult, AgentTool, CallContext, CallSink, Chunk, ClientCalls, ClientError, ClientReply,
-    Consent, LogLevel, Origin, OutputError, ProgressReport, QuestionBatch, ReverseCall, Steering, ToolCaller,
+    Abilities, AgentError, AgentResult, AgentTool, CallContext, CallSink, Chunk, ClientCalls, ClientError, ClientLink,
+    ClientReply, Consent, LogLevel, Origin, OutputError, ProgressReport, QuestionBatch, ReverseCall, ToolCaller,
 };
 use serde_json::{Value, json};
 use std::future::{Future, poll_fn};
@@ -239,24 +239,24 @@ impl Setup {
         Self { home, web, host, progress, client, tools, calls: AtomicU64::new(0) }
     }
 
-    async fn call(&self, cancel: CancellationToken) -> FinishedCall {
+    async fn call(&self, cancel: CancellationToken) -> FinishedCall<Answer> {
         self.calls.fetch_add(1, Ordering::Relaxed);
         let catalog = self.host.catalog.snapshot();
-        let plugin = catalog.all_plugins().find(|plugin| plugin.id().name == "everything").unwrap();
+        let plugin = catalog.all_plugins().find(|plugin| &*plugin.id().name == "everything").unwrap();
         let arguments = json!({"path": self.web.address.to_string()});
         let request = CallRequest {
             context: CallContext::new("local"),
-            sink: self.client.clone(),
-            agent: self.tools.clone(),
-            client: self.client.clone(),
-            cancel,
-            steering: Steering::default(),
+            link: ClientLink {
+                sink: self.client.clone(),
+                client: self.client.clone(),
+                agent: self.tools.clone(),
+                steering: None,
+                cancel,
+            },
             parent: None,
         };
-        self.host
-            .runner
-            .call_tool(plugin, plugin.tool("run").unwrap(), &arguments, arguments.to_string(), request)
-            .await
+        let tool = plugin.tool("run").unwrap();
+        self.host.runner.call_tool(plugin.clone(), tool.clone(), arguments.into(), request).await
     }
 
     /// Checks that a whole call succeeds.

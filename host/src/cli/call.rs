@@ -10,7 +10,7 @@ use anyhow::Context;
 use mcp::transport::serve_account_pages;
 use plugins::calls::{Answer, CallRequest};
 use plugins::catalog::Plugin;
-use runtime::imports::{CallContext, Steering};
+use runtime::imports::{CallContext, ClientLink};
 use serde_json::Value;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -31,8 +31,8 @@ pub(super) struct Call {
 
 impl Call {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
-        let arguments: Value = serde_json::from_str(&self.arguments).context("the arguments are not JSON")?;
-        anyhow::ensure!(arguments.is_object(), "the arguments must be a JSON object, such as '{{\"path\": \"/src\"}}'");
+        let value: Value = serde_json::from_str(&self.arguments).context("the arguments are not JSON")?;
+        anyhow::ensure!(value.is_object(), "the arguments must be a JSON object, such as '{{\"path\": \"/src\"}}'");
         let config = Config::load(&self.file.config)?;
         let (broker, cancel) = (host::open_connection_broker(&config)?, CancellationToken::new());
         let host = Host::start(&config, broker.clone()).await?;
@@ -41,8 +41,8 @@ impl Call {
         }
         let catalog = host.catalog.snapshot();
         let plugins: Vec<&Arc<Plugin>> = catalog.all_plugins().collect();
-        let plugin = plugins.iter().find(|plugin| plugin.id().name == self.plugin).with_context(|| {
-            let names: Vec<_> = plugins.iter().map(|plugin| plugin.id().name.as_str()).collect();
+        let plugin = plugins.iter().find(|plugin| *plugin.id().name == self.plugin).with_context(|| {
+            let names: Vec<_> = plugins.iter().map(|plugin| &*plugin.id().name).collect();
             format!("no plugin `{}`; there are: {}", self.plugin, names.join(", "))
         })?;
         let tool = plugin.tool(&self.tool).with_context(|| {
@@ -58,15 +58,16 @@ impl Call {
         let terminal = Arc::new(TerminalSink::new());
         let request = CallRequest {
             context: CallContext::new("local"),
-            sink: terminal.clone(),
-            agent: host.agent.clone(),
-            client: Arc::new(TerminalClient),
-            cancel,
-            steering: Steering::default(),
+            link: ClientLink {
+                sink: terminal.clone(),
+                client: Arc::new(TerminalClient),
+                agent: host.agent.clone(),
+                steering: None,
+                cancel,
+            },
             parent: None,
         };
-        let text = arguments.to_string();
-        let finished = host.runner.call_tool(plugin, tool, &arguments, text, request).await;
+        let finished = host.runner.call_tool((*plugin).clone(), tool.clone(), value.into(), request).await;
         terminal.finish();
         let code = match &finished.result {
             Ok(answer) => {

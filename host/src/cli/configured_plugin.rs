@@ -45,7 +45,7 @@ impl ConfiguredPlugin {
                 installed: entry.is_some(),
                 source: spec.source.clone(),
                 grants: spec.grants.clone(),
-                limits: spec.limits.clone(),
+                limits: (*spec.limits).clone(),
                 requests,
                 text: if entry.is_some() { String::new() } else { text.clone() },
             });
@@ -102,7 +102,7 @@ impl ConfiguredPlugin {
 
 /// The item under `[<plugin>.grants]`; without keys the plugin's own table.
 fn find_item<'a, S>(document: &'a Document<S>, id: &PluginId, keys: &[&str]) -> Option<&'a Item> {
-    let plugin = document.as_table().get(id.side.table())?.get(&id.name)?;
+    let plugin = document.as_table().get(id.side.table())?.get(&*id.name)?;
     if keys.is_empty() {
         return Some(plugin);
     }

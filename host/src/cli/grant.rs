@@ -90,7 +90,7 @@ impl GrantChange {
     fn in_config(&self, subject: &ConfiguredPlugin) -> anyhow::Result<bool> {
         let mut file = ConfigEditor::open(&subject.file)?;
         let text = file.document.to_string();
-        let plugin = file.document.get_mut(subject.id.side.table()).and_then(|side| side.get_mut(&subject.id.name));
+        let plugin = file.document.get_mut(subject.id.side.table()).and_then(|side| side.get_mut(&*subject.id.name));
         let plugin = plugin.and_then(Item::as_table_like_mut).context("the plugin is not in the file any more")?;
         if self.given {
             self.line.add_to(plugin).map_err(anyhow::Error::msg)?;

@@ -27,7 +27,7 @@ impl Config {
                 Side::Server => &mut self.plugins,
                 Side::Agent => &mut self.agent,
             };
-            if specs.iter().any(|spec| spec.id == id) || self.upstreams.iter().any(|it| it.name == id.name) {
+            if specs.iter().any(|spec| spec.id == id) || self.upstreams.iter().any(|it| *it.name == *id.name) {
                 let message = "the configuration file has the same name; remove one of the two".to_owned();
                 return Err(ConfigError::Table { path, table: id.table(), message });
             }

@@ -57,7 +57,7 @@ impl Resolver<'_> {
             prefix: table.prefix,
             private: table.private,
             grants,
-            limits: table.limits,
+            limits: table.limits.into(),
             id,
         })
     }

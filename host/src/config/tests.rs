@@ -13,7 +13,7 @@ fn parse(text: &str) -> Result<Config, ConfigError> {
 #[test]
 fn the_example_has_every_key_with_its_default() {
     let config = parse(EXAMPLE).unwrap();
-    assert_eq!(config.plugins[0].limits, Limits::default());
+    assert_eq!(*config.plugins[0].limits, Limits::default());
     assert_eq!(config.plugins[0].source, Path::new("/base/target/plugins/files.wasm"));
     assert_eq!(config.plugins[0].grants.filesystem[0].host, Path::new("/base/."));
     assert_eq!(config.agent[0].id.table(), "agent.notes");

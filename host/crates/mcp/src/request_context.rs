@@ -6,9 +6,10 @@ use protocol::questions;
 use rmcp::ErrorData;
 use rmcp::model::{Extensions, ProtocolVersion};
 use rmcp::service::{RequestContext, RoleServer};
-use runtime::engine::Heavy;
+use runtime::engine::TaskOwner;
 use runtime::imports::{Abilities, CallContext};
 use serde_json::Value;
+use std::sync::{Arc, OnceLock};
 
 /// Bytes of a correlation id. Longer ones are refused, since they would be echoed in every notification.
 const MAX_CORRELATION: usize = 256;
@@ -47,7 +48,23 @@ pub(crate) fn principal(message: &Extensions) -> Option<&Principal> {
     message.get::<axum::http::request::Parts>()?.extensions.get()
 }
 
-/// Tells the transport whether the answer is heavy; none where the transport does not ask.
-pub(crate) fn heavy(message: &Extensions) -> Option<Heavy> {
-    message.get::<axum::http::request::Parts>()?.extensions.get().cloned()
+/// Set when the answer to a request is large: on whose behalf the transport then serializes it in the compute pool. Clones
+/// are the same.
+#[derive(Clone, Default)]
+pub(crate) struct LargeAnswer(Arc<OnceLock<TaskOwner>>);
+
+impl LargeAnswer {
+    /// The one that the transport put into the request; none where it does not ask.
+    pub(crate) fn from_message(message: &Extensions) -> Option<Self> {
+        message.get::<axum::http::request::Parts>()?.extensions.get().cloned()
+    }
+
+    pub(crate) fn set(&self, owner: TaskOwner) {
+        // A request has one answer.
+        let _ = self.0.set(owner);
+    }
+
+    pub(crate) fn owner(&self) -> Option<&TaskOwner> {
+        self.0.get()
+    }
 }

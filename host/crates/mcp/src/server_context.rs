@@ -57,7 +57,7 @@ impl ServerContext {
     /// `_meta` of a call's result.
     pub(crate) fn call_meta(&self, call: &CallContext) -> MetaObject {
         let mut meta = self.meta(call.correlation_id.as_deref());
-        meta.insert(CALL_META.to_owned(), call.id.as_str().into());
+        meta.insert(CALL_META.to_owned(), Value::from(&*call.id));
         meta
     }
 

@@ -9,8 +9,8 @@ use platform::sync::Mutex;
 use policy::{BreakerLimits, Limits, Principal};
 use runtime::engine::CallError;
 use std::collections::{HashMap, VecDeque};
-use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// Circuits with failures that are remembered for one plugin; the one whose last failure is the oldest is evicted first.
@@ -22,10 +22,10 @@ const MAX_FAILURES: usize = 1_000;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Circuit {
     /// The tool, or the other export that is called.
-    pub(super) target: String,
+    pub(super) target: Arc<str>,
     pub(super) principal: Principal,
     /// The calling tool; none for a client.
-    pub(super) caller: Option<String>,
+    pub(super) caller: Option<Arc<str>>,
 }
 
 /// What the end of a call says about the tool.

@@ -1,13 +1,13 @@
 //! SHA-256 digests, which identify components.
 
 use data_encoding::HEXLOWER;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
+use std::sync::Arc;
 
-/// `sha256:` and 64 hexadecimal digits in lower case.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(transparent)]
-pub struct Digest(String);
+/// `sha256:` and 64 hexadecimal digits in lower case. Clones are cheap.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest(Arc<str>);
 
 #[derive(Debug, thiserror::Error)]
 #[error("`{0}` is not a digest: write `sha256:` and 64 hexadecimal digits in lower case")]
@@ -15,7 +15,9 @@ pub struct DigestError(String);
 
 impl Digest {
     pub fn sha256(bytes: &[u8]) -> Self {
-        Self(format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(bytes))))
+        let mut text = *b"sha256:0000000000000000000000000000000000000000000000000000000000000000";
+        HEXLOWER.encode_mut(&Sha256::digest(bytes), &mut text[7..]);
+        Self(String::from_utf8_lossy(&text).into())
     }
 
     /// Parses a digest; refuses other lengths and other algorithms.
@@ -23,7 +25,7 @@ impl Digest {
         let hex = text.strip_prefix("sha256:").filter(|hex| hex.len() == 64);
         let plain = |hex: &str| hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
         match hex {
-            Some(hex) if plain(hex) => Ok(Self(text.to_owned())),
+            Some(hex) if plain(hex) => Ok(Self(text.into())),
             _ => Err(DigestError(text.chars().filter(|c| !c.is_control()).take(128).collect())),
         }
     }
@@ -41,6 +43,12 @@ impl Digest {
 impl std::fmt::Display for Digest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
     }
 }
 

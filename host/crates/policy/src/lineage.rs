@@ -68,10 +68,24 @@ struct Tree {
     private_origins: Mutex<PrivateOrigins>,
 }
 
+/// The name of a call, and the chain above it.
+#[derive(Debug)]
+struct Chain {
+    name: Arc<str>,
+    caller: Option<Arc<Chain>>,
+}
+
+impl Chain {
+    /// The names from this call up to the root.
+    fn names(&self) -> impl Iterator<Item = &Arc<str>> {
+        std::iter::successors(Some(self), |chain| chain.caller.as_deref()).map(|chain| &chain.name)
+    }
+}
+
 /// The chain from the root call down to one call, with the budgets of the whole tree. Clones share them.
 #[derive(Debug, Clone)]
 pub struct Lineage {
-    chain: Vec<String>,
+    chain: Arc<Chain>,
     depth_limit: u32,
     parallel: u32,
     tree: Arc<Tree>,
@@ -79,7 +93,7 @@ pub struct Lineage {
 
 impl Lineage {
     /// The chain of a root call of `tool`, under its plugin's limits.
-    pub fn root(tool: String, limits: &Limits) -> Self {
+    pub fn root(tool: impl Into<Arc<str>>, limits: &Limits) -> Self {
         let tree = Tree {
             calls: AtomicU32::new(0),
             calls_limit: limits.calls,
@@ -89,13 +103,15 @@ impl Lineage {
             waiting: SharedCounter::new(millis(limits.waiting)),
             private_origins: Mutex::default(),
         };
-        Self { chain: vec![tool], depth_limit: limits.depth, parallel: limits.parallel, tree: Arc::new(tree) }
+        let chain = Arc::new(Chain { name: tool.into(), caller: None });
+        Self { chain, depth_limit: limits.depth, parallel: limits.parallel, tree: Arc::new(tree) }
     }
 
     /// Extends the chain by a call and counts it. Fails for cycles, and at the limits of depth, calls and argument bytes.
-    pub fn descend(&self, tool: &str, arguments: u64) -> Result<Self, LineageError> {
-        if self.chain.iter().any(|name| name == tool) {
-            return Err(LineageError::Cycle(tool.to_owned(), format!("{} -> {tool}", self.chain.join(" -> "))));
+    pub fn descend(&self, tool: impl Into<Arc<str>>, arguments: u64) -> Result<Self, LineageError> {
+        let tool = tool.into();
+        if self.chain.names().any(|name| *name == tool) {
+            return Err(LineageError::Cycle(tool.to_string(), format!("{} -> {tool}", self.path())));
         }
         if self.depth() >= self.depth_limit {
             return Err(LineageError::Depth(self.depth_limit));
@@ -106,8 +122,7 @@ impl Lineage {
             return Err(LineageError::Calls(*calls_limit));
         }
         self.tree.arguments.take(arguments).map_err(LineageError::Arguments)?;
-        let mut chain = self.chain.clone();
-        chain.push(tool.to_owned());
+        let chain = Arc::new(Chain { name: tool, caller: Some(self.chain.clone()) });
         Ok(Self { chain, ..self.clone() })
     }
 
@@ -152,9 +167,14 @@ impl Lineage {
         self.tree.private_origins.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// The name of this call.
+    pub fn name(&self) -> &Arc<str> {
+        &self.chain.name
+    }
+
     /// The name of the calling tool; `None` for a root call.
-    pub fn caller(&self) -> Option<&str> {
-        self.chain.iter().rev().nth(1).map(String::as_str)
+    pub fn caller(&self) -> Option<&Arc<str>> {
+        self.chain.caller.as_ref().map(|caller| &caller.name)
     }
 
     /// How many reverse calls one call may make at the same time.
@@ -164,7 +184,7 @@ impl Lineage {
 
     /// How many calls are above this one.
     pub fn depth(&self) -> u32 {
-        u32::try_from(self.chain.len() - 1).unwrap_or(u32::MAX)
+        u32::try_from(self.chain.names().count() - 1).unwrap_or(u32::MAX)
     }
 
     /// Reverse calls made so far in the whole tree.
@@ -174,7 +194,9 @@ impl Lineage {
 
     /// The chain as text, root first.
     pub fn path(&self) -> String {
-        self.chain.join(" -> ")
+        let mut names: Vec<&str> = self.chain.names().map(|name| &**name).collect();
+        names.reverse();
+        names.join(" -> ")
     }
 }
 
@@ -189,7 +211,7 @@ mod tests {
     #[test]
     fn chains_end() {
         let limits = Limits { depth: 2, calls: 3, ..Limits::default() };
-        let root = Lineage::root("plugins.a.x".into(), &limits);
+        let root = Lineage::root("plugins.a.x", &limits);
         let one = root.descend("b.y", 1).unwrap();
         assert!(matches!(one.descend("b.y", 1), Err(LineageError::Cycle(..))));
         let two = one.descend("c.z", 1).unwrap();
@@ -203,7 +225,7 @@ mod tests {
     fn what_the_tree_shares_is_never_refilled() {
         let (arguments, results) = (bytesize::ByteSize(10), bytesize::ByteSize(4));
         let limits = Limits { call_arguments: arguments, call_results: results, ..Limits::default() };
-        let root = Lineage::root("plugins.a.x".into(), &limits);
+        let root = Lineage::root("plugins.a.x", &limits);
         let below = root.descend("b.y", 7).unwrap();
         assert_eq!(below.descend("c.z", 4).unwrap_err(), LineageError::Arguments(10));
         root.descend("c.z", 3).unwrap();

@@ -3,6 +3,7 @@
 use super::names::is_name;
 use super::{Digest, Grants, Limits};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Where a plugin stands in the configuration: under `[plugins.NAME]` or `[agent.NAME]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -22,12 +23,12 @@ impl Side {
     }
 }
 
-/// A plugin as the operator knows it: its name and where it is configured.
+/// A plugin as the operator knows it: its name and where it is configured. Clones are cheap.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PluginId {
     pub side: Side,
     /// The key in the configuration.
-    pub name: String,
+    pub name: Arc<str>,
 }
 
 impl PluginId {
@@ -36,7 +37,7 @@ impl PluginId {
         if !is_name(name, 32, "-_") || name.contains("__") {
             return Err("the name must be 1 to 32 of A-Z a-z 0-9 - _, without `__`".into());
         }
-        Ok(Self { side, name: name.to_owned() })
+        Ok(Self { side, name: name.into() })
     }
 
     /// The configuration table of this plugin, such as `plugins.files`.
@@ -47,20 +48,20 @@ impl PluginId {
     /// How an operator names it on the command line: `files`, or `agent.notes` on the agent's side.
     pub fn cli_name(&self) -> String {
         match self.side {
-            Side::Server => self.name.clone(),
+            Side::Server => self.name.to_string(),
             Side::Agent => self.table(),
         }
     }
 
     /// Whether an operator who says this means it.
     pub fn is_named(&self, name: &str) -> bool {
-        self.name == name || self.table() == name
+        *self.name == *name || self.table() == name
     }
 }
 
 impl std::fmt::Display for PluginId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.table())
+        write!(f, "{}.{}", self.side.table(), self.name)
     }
 }
 
@@ -77,8 +78,8 @@ pub struct PluginSpec {
     /// Whether what an agent-side tool answers is for its caller and the caller's client only.
     pub private: bool,
     pub grants: Grants,
-    /// The ceilings of its calls.
-    pub limits: Limits,
+    /// The ceilings of its calls, which each of them shares.
+    pub limits: Arc<Limits>,
 }
 
 impl PluginSpec {

@@ -66,7 +66,7 @@ fn expose(all: &[(Upstream, Arc<dyn ToolCaller>)], catalog: &CurrentCatalog) {
     for (upstream, caller) in all {
         let tools = upstream.tools();
         let shown = tools.iter().filter(|tool| upstream.settings().exposes(&tool.tool.name));
-        exposed.extend(shown.map(|tool| UpstreamTool::new(upstream.name(), tool.clone(), caller.clone())));
+        exposed.extend(shown.map(|tool| Arc::new(UpstreamTool::new(upstream.name(), tool.clone(), caller.clone()))));
     }
     if let Err(error) = catalog.update(|now| now.with_upstream_tools(exposed)) {
         tracing::error!("the tools of servers behind this host cannot be exposed: {error}");

@@ -268,7 +268,7 @@ mod tests {
 
     fn opened(calls: &Arc<OpenCalls>, task: &str, correlation: Option<&str>) -> Option<OpenCallGuard> {
         let (limits, clock) = (Limits::default(), Arc::new(SystemClock));
-        let (lineage, budget) = (Lineage::root("far.run".into(), &limits), Budget::root(&limits, clock.now()));
+        let (lineage, budget) = (Lineage::root("far.run", &limits), Budget::root(&limits, clock.now()));
         let pausable_deadline = PausableDeadline::new(clock.clone());
         let caller_scope = CallerScope {
             lineage: lineage.clone(),

@@ -67,7 +67,7 @@ async fn run(open: &Arc<OpenCall>, params: ReverseCallParams) -> Result<Value, A
         schema.check(&value).map_err(AgentError::InvalidArguments).map(|()| text)
     };
     let mut text = checked(&params.arguments)?;
-    let lineage = scope.lineage.descend(&params.name, text.len() as u64)?;
+    let lineage = scope.lineage.descend(params.name.as_str(), text.len() as u64)?;
     let short = |text: String| printable(truncate(&text, MAX_PURPOSE)).into_owned();
     let plugin = params.plugin.map(short);
     let mut request = ReverseCallRequest {
@@ -100,7 +100,7 @@ async fn run(open: &Arc<OpenCall>, params: ReverseCallParams) -> Result<Value, A
         name: request.name,
         arguments: text,
         purpose: request.purpose,
-        plugin: PluginId { side: Side::Server, name: requester.server.clone() },
+        plugin: PluginId { side: Side::Server, name: requester.server.as_str().into() },
         parent: requester.task.clone(),
         context,
         sink: Arc::new(NoSink),

@@ -43,7 +43,7 @@ pub(super) async fn list_tools(server: &str, peer: &Peer<RoleClient>) -> Result<
                             return Ok(tools);
                         }
                         if names.insert(tool.tool.name.clone()) {
-                            tools.push(Arc::new(tool));
+                            tools.push(tool);
                         }
                     }
                     Err(reason) => {
@@ -69,7 +69,7 @@ pub(super) async fn list_tools(server: &str, peer: &Peer<RoleClient>) -> Result<
     }
 }
 
-fn check_tool(tool: m::Tool) -> Result<PluginTool, String> {
+fn check_tool(tool: m::Tool) -> Result<Arc<PluginTool>, String> {
     let name = tool.name.into_owned();
     if name.is_empty() || name.len() > MAX_NAME || name.chars().any(|c| c.is_whitespace() || is_unsafe(c)) {
         return Err(format!("its name is not 1 to {MAX_NAME} visible characters"));
@@ -108,7 +108,7 @@ fn check_tool(tool: m::Tool) -> Result<PluginTool, String> {
         icons: Vec::new(),
         name,
     };
-    Ok(PluginTool { tool, input, output })
+    Ok(PluginTool::new(tool, input, output))
 }
 
 /// Shortens a text and normalises its line ends.
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn tool(change: impl FnOnce(&mut serde_json::Value)) -> Result<PluginTool, String> {
+    fn tool(change: impl FnOnce(&mut serde_json::Value)) -> Result<Arc<PluginTool>, String> {
         let mut tool = json!({ "name": "read", "description": "Reads.", "inputSchema": { "type": "object" } });
         change(&mut tool);
         check_tool(serde_json::from_value(tool).unwrap())
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn texts_are_bounded_and_may_not_hide_characters() {
         let long = tool(|tool| tool["description"] = format!("a\r\n{}", "x".repeat(20_000)).into());
-        let text = long.unwrap().tool.description;
+        let text = &long.unwrap().tool.description;
         assert!(text.len() <= MAX_DESCRIPTION && text.starts_with("a\nxx"), "{}", &text[..20]);
         for hidden in ["a\u{1b}[2J", "a\u{e0041}", "a\u{202e}", "a\u{200b}"] {
             assert!(tool(|tool| tool["description"] = hidden.into()).is_err(), "{hidden:?}");

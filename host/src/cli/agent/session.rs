@@ -159,7 +159,7 @@ impl Session {
     pub(super) fn start(self: &Arc<Self>, tool: &str, arguments: Map<String, Value>) -> Result<u64, String> {
         let (server, tool) = self.servers.resolve(tool)?;
         let call = self.last.fetch_add(1, Ordering::Relaxed) + 1;
-        let task = CallContext::new("").id;
+        let task = CallContext::new("").id.to_string();
         let cancel = CancellationToken::new();
         let running = SessionCall {
             server: server.clone(),

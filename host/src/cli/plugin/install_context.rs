@@ -51,7 +51,7 @@ impl InstallContext {
             return Ok(id);
         }
         let mut own = self.config.plugins.iter().chain(&self.config.agent).map(|spec| &spec.id);
-        if let Some(id) = own.find(|id| id.name == name || id.table() == name) {
+        if let Some(id) = own.find(|id| id.is_named(name)) {
             anyhow::bail!(
                 "[{id}] is configured in {}; change it there. This command is for installed plugins",
                 self.file.display()

@@ -23,7 +23,7 @@ pub(in crate::cli) struct Show {
 impl Show {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
         let config = Config::load(&self.file.config)?;
-        let meant = |spec: &PluginSpec| spec.id.name == self.name || spec.id.table() == self.name;
+        let meant = |spec: &PluginSpec| spec.id.is_named(&self.name);
         let mut found: Vec<(PluginSpec, Option<InstalledPlugin>)> = Vec::new();
         for spec in config.plugins.iter().chain(&config.agent).filter(|spec| !spec.is_installed() && meant(spec)) {
             found.push((spec.clone(), None));

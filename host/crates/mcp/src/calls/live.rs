@@ -9,7 +9,7 @@ use crate::client::chunk_record::ChunkRecord;
 use crate::client::pending::{PendingRequest, PendingRequests};
 use crate::client::stream::{EventQueue, EventStream, NotificationSender};
 use crate::client::view::{RequestInput, RequestView};
-use crate::request_context::{self, is_stateless};
+use crate::request_context::is_stateless;
 use crate::reverse::{LaneResources, LaneRouter};
 use futures::StreamExt;
 use futures::future::BoxFuture;
@@ -18,8 +18,8 @@ use policy::{Overflow, Principal};
 use protocol::names::CALL_META;
 use rmcp::model::MetaObject;
 use rmcp::service::{RequestContext, RoleServer};
-use runtime::engine::{ComputePoll, Heavy, poll_compute};
-use runtime::imports::{CallSink, ClientCalls, ToolCaller};
+use runtime::engine::{ComputePoll, poll_compute};
+use runtime::imports::ClientLink;
 use serde_json::Value;
 use std::future::poll_fn;
 use std::pin::pin;
@@ -30,29 +30,40 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) struct LiveCall {
     call: BoxFuture<'static, CallOutcome>,
-    /// Whether its answer is heavy.
-    heavy: Heavy,
-    stream: EventStream,
-    view: Arc<RequestView>,
-    cancel: CancellationToken,
+    end: ClientEnd,
     /// What earlier rounds left to be asked first.
     unasked: Vec<PendingRequest>,
 }
 
-/// What connects a call to its client.
-pub(crate) struct ClientLinks {
-    pub(crate) sink: Arc<dyn CallSink>,
-    pub(crate) client: Arc<dyn ClientCalls>,
-    pub(crate) agent: Arc<dyn ToolCaller>,
-    pub(crate) cancel: CancellationToken,
+/// The end of a call's link at which its client's requests serve it.
+pub(crate) struct ClientEnd {
+    stream: EventStream,
+    view: Arc<RequestView>,
+    cancel: CancellationToken,
 }
 
-/// How a call that begins is set up.
-pub(crate) struct CallSetup {
-    pub(crate) principal: Principal,
-    pub(crate) stateless: bool,
-    pub(crate) overflow: Overflow,
-    pub(crate) record: ChunkRecord,
+impl ClientEnd {
+    /// Makes both ends of the link of a call that begins.
+    pub(crate) fn link(
+        lanes: &LaneResources,
+        principal: &Principal,
+        stateless: bool,
+        overflow: Overflow,
+        record: ChunkRecord,
+        input: RequestInput,
+    ) -> (ClientLink, Self) {
+        let (queue, stream) = EventQueue::new(overflow, record);
+        let view = Arc::new(RequestView::new(input));
+        let cancel = CancellationToken::new();
+        let link = ClientLink {
+            client: Arc::new(QueuedClient { view: view.clone(), queue: queue.sender() }),
+            agent: Arc::new(LaneRouter::new(lanes, principal.clone(), view.clone(), queue.sender(), stateless)),
+            sink: Arc::new(queue),
+            steering: None,
+            cancel: cancel.clone(),
+        };
+        (link, Self { stream, view, cancel })
+    }
 }
 
 /// How a round ended.
@@ -66,34 +77,20 @@ pub(crate) enum RoundEnd {
 const NESTED_GRACE: Duration = Duration::from_millis(100);
 
 impl LiveCall {
-    /// `make_call` creates the call from its links to the client.
-    pub(crate) fn begin<F>(lanes: &LaneResources, setup: CallSetup, input: RequestInput, make_call: F) -> Self
-    where
-        F: FnOnce(ClientLinks) -> BoxFuture<'static, CallOutcome>,
-    {
-        let CallSetup { principal, stateless, overflow, record } = setup;
-        let (queue, stream) = EventQueue::new(overflow, record);
-        let view = Arc::new(RequestView::new(input));
-        let cancel = CancellationToken::new();
-        let client = Arc::new(QueuedClient { view: view.clone(), queue: queue.sender() });
-        let agent = Arc::new(LaneRouter::new(lanes, principal, view.clone(), queue.sender(), stateless));
-        let call = make_call(ClientLinks { sink: Arc::new(queue), client, agent, cancel: cancel.clone() });
-        let heavy = Heavy::default();
-        let watched = heavy.clone();
-        let call = Box::pin(async move { watched.run(call).await });
-        Self { call, heavy, stream, view, cancel, unasked: Vec::new() }
+    pub(crate) fn new(call: BoxFuture<'static, CallOutcome>, end: ClientEnd) -> Self {
+        Self { call, end, unasked: Vec::new() }
     }
 
     /// Adds to the `_meta` of a result that ends a round before the call is done.
     pub(crate) fn extend_meta(&self, mut meta: MetaObject) -> MetaObject {
-        meta.insert(CALL_META.to_owned(), Value::from(&**self.stream.record().call_id()));
+        meta.insert(CALL_META.to_owned(), Value::from(&**self.end.stream.record().call_id()));
         meta
     }
 
     /// Continues under another request, which brings answers to what was pending.
     pub(crate) fn resume(mut self, pending: PendingRequests, input: RequestInput) -> Self {
-        self.view.set_request(input);
-        self.unasked = pending.answer_from(&self.view);
+        self.end.view.set_request(input);
+        self.unasked = pending.answer_from(&self.end.view);
         self
     }
 
@@ -105,17 +102,17 @@ impl LiveCall {
         correlation: Option<&str>,
         context: &RequestContext<RoleServer>,
     ) -> RoundEnd {
-        let LiveCall { mut call, heavy, mut stream, view, cancel, unasked } = self;
+        let LiveCall { mut call, end: ClientEnd { mut stream, view, cancel }, unasked } = self;
+        let park = |call, stream, view, cancel, pending| {
+            RoundEnd::Waiting(Box::new(LiveCall::new(call, ClientEnd { stream, view, cancel })), pending)
+        };
         let stateless = is_stateless(context);
         let record = stream.record();
         let sender = NotificationSender::new(context, &record);
         let mut early_outcome = None;
         if !unasked.is_empty() {
             match collect_requests(&mut call, &mut stream, &sender, &view, unasked).await {
-                Ok(Some(pending)) => {
-                    let live = LiveCall { call, heavy, stream, view, cancel, unasked: Vec::new() };
-                    return RoundEnd::Waiting(Box::new(live), pending);
-                }
+                Ok(Some(pending)) => return park(call, stream, view, cancel, pending),
                 Ok(None) => {}
                 Err(outcome) => early_outcome = Some(outcome),
             }
@@ -144,10 +141,7 @@ impl LiveCall {
                             let asks = vec![ask];
                             match collect_requests(&mut call, &mut stream, &sender, &view, asks).await {
                                 Ok(None) => forwarding = Some(stream.forward(sender.clone())),
-                                Ok(Some(pending)) => {
-                                    let live = LiveCall { call, heavy, stream, view, cancel, unasked: Vec::new() };
-                                    return RoundEnd::Waiting(Box::new(live), pending);
-                                }
+                                Ok(Some(pending)) => return park(call, stream, view, cancel, pending),
                                 Err(outcome) => {
                                     // Its last events are still to be sent.
                                     forwarding = Some(stream.forward(sender.clone()));
@@ -182,9 +176,6 @@ impl LiveCall {
         drop(call);
         if let Some(forwarding) = forwarding {
             context.ct.run_until_cancelled(forwarding).await;
-        }
-        if let (Some(who), Some(answer)) = (heavy.who(), request_context::heavy(&context.extensions)) {
-            answer.set(who.clone());
         }
         RoundEnd::Done(outcome.map(|output| output.with_chunk_summary(&record)))
     }

@@ -40,7 +40,7 @@ struct RunningCallTable {
 }
 
 struct RunningCall {
-    call: String,
+    call: Arc<str>,
     tool: String,
     correlation: Option<String>,
     /// None if its plugin does not read messages.
@@ -55,16 +55,15 @@ pub(crate) struct RunningCallGuard {
 }
 
 impl RunningCalls {
-    /// Registers a call, and returns the queue of its messages. They are refused unless its plugin reads them.
+    /// Registers a call, and returns the queue of its messages; none unless its plugin reads them.
     pub(crate) fn register(
         self: &Arc<Self>,
         call: &CallContext,
         target: &str,
         reads_messages: bool,
-    ) -> (RunningCallGuard, Steering) {
-        let steering = Steering::default();
-        let guard = self.insert(call, target, reads_messages.then(|| steering.clone()));
-        (guard, steering)
+    ) -> (RunningCallGuard, Option<Steering>) {
+        let steering = reads_messages.then(Steering::default);
+        (self.insert(call, target, steering.clone()), steering)
     }
 
     fn insert(self: &Arc<Self>, call: &CallContext, tool: &str, steering: Option<Steering>) -> RunningCallGuard {
@@ -84,7 +83,7 @@ impl RunningCalls {
         let state = self.lock();
         let own = state.calls.get(principal).into_iter().flat_map(BTreeMap::values);
         let selected: Vec<&RunningCall> = own
-            .filter(|entry| call.as_ref().is_none_or(|call| *call == entry.call))
+            .filter(|entry| call.as_ref().is_none_or(|call| **call == *entry.call))
             .filter(|entry| correlation_id.is_none() || correlation_id == entry.correlation)
             .collect();
         let refused = |text: String, data| Err(ErrorData::invalid_params(text, data));
@@ -94,7 +93,7 @@ impl RunningCalls {
                 refused(format!("the plugin behind `{}` does not read messages", printable(tool)), None)
             }
             [RunningCall { steering: Some(steering), call, .. }] => match steering.say(&message) {
-                Ok(()) => Ok(call.clone()),
+                Ok(()) => Ok(call.to_string()),
                 Err(error) => refused(error.to_string(), None),
             },
             several => {
@@ -112,7 +111,7 @@ impl RunningCalls {
 
 impl RunningCall {
     fn to_json(&self) -> Value {
-        let mut json = json!({ "call": self.call, "tool": self.tool });
+        let mut json = json!({ "call": &*self.call, "tool": self.tool });
         if let Some(correlation) = &self.correlation {
             json["correlationId"] = correlation.as_str().into();
         }
@@ -190,19 +189,19 @@ mod tests {
         let alice = one.principal.clone();
         assert!(running.steer(&alice, to(None, None)).unwrap_err().message.contains("no such call"));
         let guard = running.insert(&one, "a__run", Some(first.clone()));
-        assert_eq!(running.steer(&alice, to(None, None)).unwrap(), one.id);
+        assert_eq!(running.steer(&alice, to(None, None)).unwrap(), *one.id);
         let _other = running.insert(&two, "b__run", Some(second.clone()));
         let several = running.steer(&alice, to(None, None)).unwrap_err();
         let listed = &several.data.unwrap()["running"];
-        assert_eq!(listed[0], json!({ "call": one.id, "tool": "a__run", "correlationId": "trip" }));
-        assert_eq!(listed[1], json!({ "call": two.id, "tool": "b__run" }));
-        assert_eq!(running.steer(&alice, to(Some(&two.id), None)).unwrap(), two.id);
-        assert_eq!(running.steer(&alice, to(None, Some("trip"))).unwrap(), one.id);
+        assert_eq!(listed[0], json!({ "call": &*one.id, "tool": "a__run", "correlationId": "trip" }));
+        assert_eq!(listed[1], json!({ "call": &*two.id, "tool": "b__run" }));
+        assert_eq!(running.steer(&alice, to(Some(&two.id), None)).unwrap(), *two.id);
+        assert_eq!(running.steer(&alice, to(None, Some("trip"))).unwrap(), *one.id);
         assert!(running.steer(&alice, to(Some(&two.id), Some("trip"))).is_err(), "both must fit");
         assert_eq!([first.next(), first.next(), first.next()].iter().flatten().count(), 2);
         assert_eq!(second.next().as_deref(), Some("hurry"));
         drop(guard);
-        assert_eq!(running.steer(&alice, to(None, None)).unwrap(), two.id);
+        assert_eq!(running.steer(&alice, to(None, None)).unwrap(), *two.id);
     }
 
     #[test]

@@ -6,78 +6,73 @@
 use async_trait::async_trait;
 use data_encoding::HEXLOWER;
 use platform::sync::Mutex;
-use policy::Principal;
+use policy::{PluginId, Principal};
 use protocol::content::to_blocks;
-use runtime::imports::{CallSink, Chunk, Content, ContentData, OutputError, ProgressReport, ResourceBody};
+use runtime::imports::{
+    CallContext, CallSink, Chunk, Content, ContentData, OutputError, ProgressReport, Provenance, ResourceBody,
+};
 use serde_json::{Value, json};
 use services::principal_store::{PrincipalStore, Run, RunLog};
 use sha2::{Digest as _, Sha256};
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 
 /// Clones share the record. The run log is final when the last clone is dropped.
 #[derive(Clone)]
-pub(crate) struct ChunkRecord {
+pub(crate) struct ChunkRecord(Arc<Chunks>);
+
+struct Chunks {
+    store: Arc<PrincipalStore>,
+    owner: Principal,
     call: Arc<str>,
-    state: Arc<Mutex<ChunkRecordState>>,
+    correlation: Option<String>,
+    plugin: PluginId,
+    tool: String,
+    state: Mutex<ChunkState>,
 }
 
-struct ChunkRecordState {
+#[derive(Default)]
+struct ChunkState {
     emitted: u64,
     sent: u64,
     hash: Sha256,
-    log: RunLogState,
-}
-
-/// The run log of a call, which its first chunk creates.
-enum RunLogState {
-    None,
-    Possible(Arc<PrincipalStore>, Principal, Run),
-    Open(RunLog),
+    /// What the client does not read, from the first such chunk on; none inside if the store has no room.
+    log: Option<Option<RunLog>>,
 }
 
 impl ChunkRecord {
-    pub(crate) fn new(principal_store: Arc<PrincipalStore>, owner: Principal, run: Run) -> Self {
-        let call = run.source.call.as_str().into();
-        let state = ChunkRecordState {
-            emitted: 0,
-            sent: 0,
-            hash: Sha256::new(),
-            log: RunLogState::Possible(principal_store, owner, run),
-        };
-        Self { call, state: Arc::new(Mutex::new(state)) }
+    /// `tool` is the name that the client called.
+    pub(crate) fn new(store: Arc<PrincipalStore>, call: &CallContext, plugin: PluginId, tool: &str) -> Self {
+        Self(Arc::new(Chunks {
+            store,
+            owner: call.principal.clone(),
+            call: call.id.clone(),
+            correlation: call.correlation_id.clone(),
+            plugin,
+            tool: tool.to_owned(),
+            state: Mutex::default(),
+        }))
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, ChunkRecordState> {
-        self.state.lock()
+    /// For a call whose client reads nothing before the result.
+    pub(crate) fn sink(&self) -> Arc<dyn CallSink> {
+        self.0.clone()
+    }
+
+    fn state(&self) -> MutexGuard<'_, ChunkState> {
+        self.0.state.lock()
     }
 
     pub(crate) fn call_id(&self) -> &Arc<str> {
-        &self.call
+        &self.0.call
     }
 
     pub(crate) fn count_sent(&self, seq: u64, content: &[Content]) {
-        let mut state = self.state();
-        state.emitted = seq + 1;
-        state.sent += 1;
-        state.hash.update(format!("chunk {seq} {}\n", content.len()));
-        for piece in content {
-            let (kind, data) = type_and_data(&piece.data);
-            state.hash.update(format!("{kind} {}\n", data.len()));
-            state.hash.update(data);
-        }
+        self.state().count_sent(seq, content);
     }
 
     /// Writes a chunk that the client does not read to the run log.
     pub(crate) fn log_chunk(&self, seq: u64, chunk: Chunk) {
-        self.count_sent(seq, &chunk.content);
-        let mut state = self.state();
-        if let RunLogState::Possible(principal_store, owner, run) = &state.log {
-            state.log = principal_store.begin_run(owner, run.clone()).map_or(RunLogState::None, RunLogState::Open);
-        }
-        if let RunLogState::Open(log) = &state.log {
-            let content = serde_json::to_string(&to_blocks(chunk.content)).unwrap_or_default();
-            log.append(seq, content, chunk.origin);
-        }
+        self.0.log_chunk(seq, chunk);
     }
 
     /// How many chunks the tool has emitted, as far as this record knows.
@@ -93,16 +88,46 @@ impl ChunkRecord {
         }
         let sha256 = HEXLOWER.encode(&state.hash.clone().finalize());
         let mut summary = json!({ "chunks": state.emitted, "dropped": state.emitted - state.sent, "sha256": sha256 });
-        if let RunLogState::Open(log) = &state.log {
+        if let Some(Some(log)) = &state.log {
             summary["log"] = log.uri().into();
         }
         Some(summary)
     }
 }
 
+impl ChunkState {
+    fn count_sent(&mut self, seq: u64, content: &[Content]) {
+        self.emitted = seq + 1;
+        self.sent += 1;
+        self.hash.update(format!("chunk {seq} {}\n", content.len()));
+        for piece in content {
+            let (kind, data) = type_and_data(&piece.data);
+            self.hash.update(format!("{kind} {}\n", data.len()));
+            self.hash.update(data);
+        }
+    }
+}
+
+impl Chunks {
+    fn log_chunk(&self, seq: u64, chunk: Chunk) {
+        let mut state = self.state.lock();
+        state.count_sent(seq, &chunk.content);
+        let log = state.log.get_or_insert_with(|| {
+            let (plugin, call, correlation_id) =
+                (self.plugin.cli_name(), self.call.to_string(), self.correlation.clone());
+            let run = Run { source: Provenance { plugin, call, correlation_id }, tool: self.tool.clone() };
+            self.store.begin_run(&self.owner, run)
+        });
+        if let Some(log) = log {
+            let content = serde_json::to_string(&to_blocks(chunk.content)).unwrap_or_default();
+            log.append(seq, content, chunk.origin);
+        }
+    }
+}
+
 /// The sink of a call whose client reads nothing before the result.
 #[async_trait]
-impl CallSink for ChunkRecord {
+impl CallSink for Chunks {
     async fn chunk(&self, seq: u64, chunk: Chunk) -> Result<(), OutputError> {
         self.log_chunk(seq, chunk);
         Ok(())
@@ -130,15 +155,13 @@ mod tests {
     use super::*;
     use platform::changes::ChangeNotifier;
     use platform::clock::SystemClock;
-    use policy::{PluginId, Side};
-    use runtime::imports::{CallContext, Provenance};
+    use policy::Side;
 
     fn record() -> (ChunkRecord, Arc<PrincipalStore>, Principal) {
         let principal_store = Arc::new(PrincipalStore::new(Arc::new(SystemClock), ChangeNotifier::new()));
         let plugin = PluginId { side: Side::Server, name: "p".into() };
         let call = CallContext::new("local");
-        let run = Run { source: Provenance::for_call(&plugin, &call), tool: "p__t".into() };
-        (ChunkRecord::new(principal_store.clone(), call.principal.clone(), run), principal_store, call.principal)
+        (ChunkRecord::new(principal_store.clone(), &call, plugin, "p__t"), principal_store, call.principal)
     }
 
     #[test]
@@ -160,8 +183,8 @@ mod tests {
         let (record, principal_store, owner) = record();
         assert_eq!(principal_store.list_resources(&owner).len(), 1, "only the inbox");
         let content = vec![Content::text("hello")];
-        record.clone().chunk(0, Chunk { content: content.clone(), origin: vec![] }).await.unwrap();
-        record.clone().chunk(1, Chunk { content, origin: vec!["a.b".into(), "c.d".into()] }).await.unwrap();
+        record.sink().chunk(0, Chunk { content: content.clone(), origin: vec![] }).await.unwrap();
+        record.sink().chunk(1, Chunk { content, origin: vec!["a.b".into(), "c.d".into()] }).await.unwrap();
         let summary = record.summary().unwrap();
         let uri = summary["log"].as_str().unwrap();
         let read = || match principal_store.read(&owner, uri).unwrap().body {

@@ -1,30 +1,64 @@
 //! A finished call as a result of the protocol, with what it cost and, if it failed, a typed error.
 
-use plugins::calls::{CallUsage, FinishedCall};
+use crate::calls::output::CallResult;
+use plugins::calls::{Answer, CallAnswer, CallUsage, FinishedCall};
 use policy::LineageError;
-use protocol::content::to_blocks;
+use protocol::content::{to_block, to_blocks, to_resource_contents, to_role};
 use protocol::names::{ERROR_META, USAGE_META};
 use rmcp::ErrorData;
-use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
+use rmcp::model::{
+    CacheScope, CallToolResult, ContentBlock, GetPromptResult, MetaObject, PromptMessage, ReadResourceResult,
+};
 use runtime::engine::CallError;
+use runtime::imports::{EmbeddedResource, PromptResult};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-pub(crate) fn to_tool_result(finished: FinishedCall, mut meta: MetaObject) -> CallToolResult {
-    meta = with_usage(&finished.usage, meta);
-    let mut result = match finished.result {
-        Ok(answer) => {
-            let content = to_blocks(answer.content);
-            let mut result =
-                if answer.is_error { CallToolResult::error(content) } else { CallToolResult::success(content) };
-            result.structured_content = answer.structured.map(|structured| structured.value);
-            result
-        }
-        Err(error) => {
+/// The result of the call's method. Only that of `tools/call` can say that the call failed.
+pub(crate) fn to_result(finished: FinishedCall, is_tool: bool, meta: MetaObject) -> Result<CallResult, ErrorData> {
+    let FinishedCall { result, usage, .. } = finished;
+    let mut meta = with_usage(&usage, meta);
+    Ok(match result {
+        Ok(CallAnswer::Tool(answer)) => CallResult::Tool(to_tool_result(answer, meta)),
+        Ok(CallAnswer::Resource(contents)) => CallResult::Resource(contents.map(|it| to_resource_result(it, meta))),
+        Ok(CallAnswer::Prompt(prompt)) => CallResult::Prompt(to_prompt_result(prompt, meta)),
+        // `completion` makes the results of its calls.
+        Ok(CallAnswer::Completion(_)) => return unexpected_result(),
+        Err(error) if is_tool => {
             meta.insert(ERROR_META.to_owned(), error_to_json(&error));
-            CallToolResult::error(vec![ContentBlock::text(error.to_string())])
+            let mut result = CallToolResult::error(vec![ContentBlock::text(error.to_string())]);
+            result.meta = Some(meta);
+            CallResult::Tool(result)
         }
-    };
+        Err(error) => return Err(to_error(&error, &usage)),
+    })
+}
+
+/// A call returned the result of another method, which cannot happen: tokens are bound to their method.
+pub(crate) fn unexpected_result<R>() -> Result<R, ErrorData> {
+    Err(ErrorData::internal_error("the call returned the result of another method", None))
+}
+
+fn to_tool_result(answer: Answer, meta: MetaObject) -> CallToolResult {
+    let content = to_blocks(answer.content);
+    let mut result = if answer.is_error { CallToolResult::error(content) } else { CallToolResult::success(content) };
+    result.structured_content = answer.structured.map(|structured| structured.value);
+    result.meta = Some(meta);
+    result
+}
+
+fn to_resource_result(contents: Vec<EmbeddedResource>, meta: MetaObject) -> ReadResourceResult {
+    // A plugin does not say how long a resource may be cached, or by whom.
+    let mut result = ReadResourceResult::new(contents.into_iter().map(to_resource_contents).collect()).with_ttl_ms(0);
+    result.cache_scope = Some(CacheScope::Private);
+    result.meta = Some(meta);
+    result
+}
+
+fn to_prompt_result(prompt: PromptResult, meta: MetaObject) -> GetPromptResult {
+    let messages = prompt.messages.into_iter().map(|it| PromptMessage::new(to_role(it.role), to_block(it.content)));
+    let mut result = GetPromptResult::new(messages.collect());
+    result.description = prompt.description;
     result.meta = Some(meta);
     result
 }

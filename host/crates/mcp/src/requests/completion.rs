@@ -4,13 +4,13 @@ use super::{call_result, prompts};
 use crate::request_context::call_context;
 use crate::server_context::ServerContext;
 use platform::telemetry::printable;
-use plugins::calls::CallRequest;
+use plugins::calls::{CallAnswer, CallRequest, CallTarget, PluginCall};
 use plugins::catalog::Plugin;
 use policy::Principal;
 use rmcp::ErrorData;
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
 use rmcp::service::{RequestContext, RoleServer};
-use runtime::imports::{CompletionQuery, CompletionTarget, NoClient, NoSink};
+use runtime::imports::{ClientLink, CompletionQuery, CompletionTarget, NoClient, NoSink};
 use services::principal_store::TEMPLATES;
 use std::sync::Arc;
 
@@ -39,12 +39,20 @@ pub(crate) async fn complete(
     let call = call_context(&principal, &context)?;
     let meta = server.meta(call.correlation_id.as_deref());
     // The protocol has no questions or notifications for completions.
-    let (sink, client) = (Arc::new(NoSink), Arc::new(NoClient));
-    let (agent, cancel) = (server.host_tools.clone(), context.ct.clone());
-    let request =
-        CallRequest { context: call, sink, agent, client, cancel, steering: Default::default(), parent: None };
-    let finished = server.runner.complete(&plugin, query, request).await;
-    let completion = finished.result.map_err(|error| call_result::to_error(&error, &finished.usage))?;
+    let link = ClientLink {
+        sink: Arc::new(NoSink),
+        client: Arc::new(NoClient),
+        agent: server.host_tools.clone(),
+        steering: None,
+        cancel: context.ct.clone(),
+    };
+    let target = CallTarget::Plugin(plugin, PluginCall::Completion(query));
+    let finished = server.runner.run(target, CallRequest { context: call, link, parent: None }).await;
+    let completion = match finished.result {
+        Ok(CallAnswer::Completion(completion)) => completion,
+        Ok(_) => return call_result::unexpected_result(),
+        Err(error) => return Err(call_result::to_error(&error, &finished.usage)),
+    };
     let mut info = CompletionInfo::default();
     info.values = completion.values;
     info.total = completion.total.map(|total| u32::try_from(total).unwrap_or(u32::MAX));

@@ -1,155 +1,131 @@
-//! A request that calls a plugin or an upstream, which may take several rounds: it begins a call or resumes a parked
-//! one, and parks a call that asks something.
+//! A request that calls something, which may take several rounds: it begins a call or resumes a parked one, and parks a
+//! call that asks something.
 
-use crate::calls::live::{CallSetup, ClientLinks, LiveCall, RoundEnd};
-use crate::calls::output::{CallOutcome, CallOutput};
+use super::call_result;
+use crate::calls::live::{ClientEnd, LiveCall, RoundEnd};
+use crate::calls::output::{CallOutcome, CallOutput, CallResult};
 use crate::calls::seal::RequestBinding;
+use crate::calls::steering::RunningCallGuard;
 use crate::client::chunk_record::ChunkRecord;
 use crate::client::format::NotificationFormat;
 use crate::client::pending::{ResumeToken, RoundRequests};
 use crate::client::session::ClientSession;
 use crate::client::view::RequestInput;
 use crate::client_tools::{ReverseParams, retry};
-use crate::request_context::{abilities, call_context, heavy, is_stateless};
+use crate::request_context::{LargeAnswer, abilities, call_context, is_stateless};
 use crate::server_context::ServerContext;
-use plugins::calls::{CallRequest, FinishedCall};
-use plugins::catalog::{Plugin, UpstreamTool};
-use policy::{Overflow, PluginId, Principal};
+use plugins::calls::{CallRequest, CallTarget, FinishedCall};
+use policy::Principal;
 use protocol::questions;
 use rmcp::ErrorData;
 use rmcp::model::{InputRequiredResult, InputResponses};
 use rmcp::service::{RequestContext, RoleServer};
-use runtime::engine::CallError;
-use runtime::imports::{NoClient, Provenance};
-use serde_json::Value;
-use services::principal_store::Run;
+use runtime::engine::{CallError, is_large, work_on};
+use runtime::imports::{ClientLink, NoClient};
 use std::sync::Arc;
-
-/// The interface that a plugin reads steering messages with, without its version.
-const STEERING_INTERFACE: &str = "portcullis:plugin/steering@";
 
 /// The answer to a request.
 pub(crate) enum RoundResponse {
-    Complete(CallOutput),
+    Complete(CallResult),
     InputRequired(InputRequiredResult),
 }
 
-/// What runs the call.
-#[derive(Clone, Copy)]
-pub(crate) enum CallTarget<'a> {
-    Plugin(&'a Plugin),
-    Upstream(&'a UpstreamTool),
-}
-
-impl<'a> CallTarget<'a> {
-    fn id(self) -> &'a PluginId {
-        match self {
-            CallTarget::Plugin(plugin) => plugin.id(),
-            CallTarget::Upstream(upstream) => &upstream.id,
-        }
-    }
-
-    fn overflow(self) -> Overflow {
-        match self {
-            CallTarget::Plugin(plugin) => plugin.spec.limits.overflow,
-            CallTarget::Upstream(_) => Overflow::Block,
-        }
-    }
-
-    /// Part of what a parked call is bound to. The version of an upstream is unknown.
-    fn version(self) -> &'a str {
-        match self {
-            CallTarget::Plugin(plugin) => plugin.digest.as_str(),
-            CallTarget::Upstream(upstream) => &upstream.id.name,
-        }
-    }
-
-    fn reads_steering(self) -> bool {
-        match self {
-            CallTarget::Plugin(plugin) => {
-                plugin.inspection.imports.iter().any(|import| import.starts_with(STEERING_INTERFACE))
-            }
-            CallTarget::Upstream(_) => false,
-        }
-    }
-}
-
 /// A request whose call may take several rounds.
-pub(crate) struct PluginRequest<'a> {
+pub(crate) struct TargetRequest<'a> {
     pub(crate) method: &'static str,
     /// The name or URI that is called.
     pub(crate) name: &'a str,
-    pub(crate) arguments: Value,
-    pub(crate) target: CallTarget<'a>,
+    pub(crate) target: CallTarget,
     /// `requestState`: the parked call that the request resumes.
     pub(crate) request_state: Option<String>,
     /// `inputResponses`: answers to what the last round asked.
     pub(crate) input_responses: Option<InputResponses>,
 }
 
-/// Begins a call or resumes it, and serves one round. `make_call` creates the call, which owns everything it needs: it
-/// may continue after the request is answered.
-pub(crate) async fn dispatch<F, C>(
+/// Begins a call or resumes it, and serves one round.
+pub(crate) async fn dispatch(
     server: &Arc<ServerContext>,
-    request: PluginRequest<'_>,
+    request: TargetRequest<'_>,
     context: &RequestContext<RoleServer>,
-    make_call: F,
-) -> Result<RoundResponse, ErrorData>
-where
-    F: FnOnce(Value, CallRequest) -> C,
-    C: Future<Output = CallOutcome> + Send + 'static,
-{
-    let PluginRequest { method, name, arguments, target, request_state, input_responses } = request;
+) -> Result<RoundResponse, ErrorData> {
+    let TargetRequest { method, name, target, request_state, input_responses } = request;
     let (principal, stateless) = (server.principal(context), is_stateless(context));
+    let owner = (principal.clone(), target.id().clone());
     let session = context.extensions.get::<Arc<ClientSession>>();
     let reverse = ReverseParams::from_context(context, session.map(|session| session.declaration()), stateless)?;
+    let token = resume_token(request_state, &reverse, stateless)?;
     let parent = server.lanes.chains.parent(context, &principal)?;
     let call = call_context(&principal, context)?;
     let correlation = call.correlation_id.clone();
-    let run = Run { source: Provenance::for_call(target.id(), &call), tool: name.to_owned() };
-    let record = ChunkRecord::new(server.principal_store.clone(), principal.clone(), run);
-    let make_call = |arguments, ClientLinks { sink, client, agent, cancel }| {
-        let (running, steering) = server.running_calls.register(&call, name, target.reads_steering());
-        // Boxed, because an async block would hold what it awaits twice for as long as the call is parked.
-        let call = CallRequest { context: call, sink, agent, client, cancel, steering, parent };
-        let call = Box::pin(make_call(arguments, call));
-        async move {
-            let _running = running;
-            call.await
-        }
-    };
-    let token = resume_token(request_state, &reverse, stateless)?;
     let abilities = abilities(context);
-    if token.is_none()
-        && reverse.declaration.is_none()
-        && !abilities.any()
-        && !NotificationFormat::from_context(context).is_read()
-    {
-        // The client reads nothing before the result and answers nothing: no queue, no rounds.
-        let agent = server.host_tools.clone();
-        let (client, cancel) = (Arc::new(NoClient), context.ct.clone());
-        let links = ClientLinks { sink: Arc::new(record.clone()), client, agent, cancel };
-        let output = heavy(&context.extensions).unwrap_or_default().run(Box::pin(make_call(arguments, links))).await?;
-        return Ok(RoundResponse::Complete(output.with_chunk_summary(&record)));
-    }
-    let binding = RequestBinding::new(&principal, method, name, &arguments, target.version());
-    let input = RequestInput::new(abilities, input_responses, reverse);
-    let live = match token {
+    let binding =
+        |target: &CallTarget| RequestBinding::new(&principal, method, name, &target.arguments(), target.version());
+    let begin = |mut link: ClientLink, target: CallTarget| {
+        let (running, steering) = server.running_calls.register(&call, name, target.reads_steering());
+        link.steering = steering;
+        let request = CallRequest { context: call.clone(), link, parent };
+        // Boxed, because an async block would hold what it awaits twice for as long as the call is parked.
+        Box::pin(run(server.clone(), running, target, request, stateless))
+    };
+    let record = || ChunkRecord::new(server.principal_store.clone(), &call, target.id().clone(), name);
+    let (response, bytes) = match token {
         Some((token, kind)) => {
+            let binding = binding(&target);
             let parked = server.parked_calls.take(&token, kind, &binding);
             let (live, pending) = parked.map_err(|reason| ErrorData::invalid_params(reason, None))?;
-            live.resume(pending, input)
+            let live = live.resume(pending, RequestInput::new(abilities, input_responses, reverse));
+            serve_round(server, live, &principal, &binding, correlation.as_deref(), context).await?
+        }
+        // The client reads nothing before the result and answers nothing: no queue, no rounds.
+        None if reverse.declaration.is_none()
+            && !abilities.any()
+            && !NotificationFormat::from_context(context).is_read() =>
+        {
+            let record = record();
+            let link = ClientLink {
+                sink: record.sink(),
+                client: Arc::new(NoClient),
+                agent: server.host_tools.clone(),
+                steering: None,
+                cancel: context.ct.clone(),
+            };
+            let output = begin(link, target).await?.with_chunk_summary(&record);
+            (RoundResponse::Complete(output.result), output.bytes)
         }
         None => {
-            let setup = CallSetup { principal: principal.clone(), stateless, overflow: target.overflow(), record };
-            LiveCall::begin(&server.lanes, setup, input, |links| Box::pin(make_call(arguments, links)))
+            let (binding, input) = (binding(&target), RequestInput::new(abilities, input_responses, reverse));
+            let (link, end) = ClientEnd::link(&server.lanes, &principal, stateless, target.overflow(), record(), input);
+            let live = LiveCall::new(begin(link, target), end);
+            serve_round(server, live, &principal, &binding, correlation.as_deref(), context).await?
         }
     };
-    serve_round(server, live, &principal, &binding, correlation.as_deref(), context).await
+    if is_large(bytes)
+        && let Some(answer) = LargeAnswer::from_message(&context.extensions)
+    {
+        answer.set(owner);
+    }
+    Ok(response)
+}
+
+/// The call itself, which may span several requests. It owns everything it needs.
+async fn run(
+    server: Arc<ServerContext>,
+    _running: RunningCallGuard,
+    target: CallTarget,
+    request: CallRequest,
+    stateless: bool,
+) -> CallOutcome {
+    let (meta, is_tool) = (server.call_meta(&request.context), target.is_tool());
+    let owner = (request.context.principal.clone(), target.id().clone());
+    let finished = server.runner.run(target, request).await;
+    check_capabilities(stateless, &finished)?;
+    let bytes = finished.usage.output_bytes;
+    let result = work_on(bytes, || owner, move || call_result::to_result(finished, is_tool, meta)).await?;
+    Ok(CallOutput { result, bytes })
 }
 
 /// Fails a request whose call needs a capability that the client did not declare on it.
-pub(crate) fn check_capabilities<A>(stateless: bool, finished: &FinishedCall<A>) -> Result<(), ErrorData> {
+fn check_capabilities(stateless: bool, finished: &FinishedCall) -> Result<(), ErrorData> {
     match &finished.result {
         Err(CallError::Unsupported { .. })
             if stateless && (finished.missing_abilities.any() || finished.missing_tools) =>
@@ -159,11 +135,6 @@ pub(crate) fn check_capabilities<A>(stateless: bool, finished: &FinishedCall<A>)
         }
         _ => Ok(()),
     }
-}
-
-/// A call returned the output of another method, which cannot happen: tokens are bound to their method.
-pub(crate) fn unexpected_output<R>() -> Result<R, ErrorData> {
-    Err(ErrorData::internal_error("the call returned the result of another method", None))
 }
 
 /// The token of the call that a request resumes. `requestState` exists only in the stateless protocol.
@@ -190,9 +161,9 @@ async fn serve_round(
     binding: &RequestBinding,
     correlation: Option<&str>,
     context: &RequestContext<RoleServer>,
-) -> Result<RoundResponse, ErrorData> {
+) -> Result<(RoundResponse, u64), ErrorData> {
     match live.serve(server.parked_calls.wait_permits(), principal, correlation, context).await {
-        RoundEnd::Done(outcome) => outcome.map(RoundResponse::Complete),
+        RoundEnd::Done(outcome) => outcome.map(|output| (RoundResponse::Complete(output.result), output.bytes)),
         RoundEnd::Waiting(live, pending) => {
             debug_assert!(is_stateless(context));
             let requests = pending.to_round_requests(correlation)?;
@@ -201,12 +172,13 @@ async fn serve_round(
                 tracing::error!(%error, "cannot park a call");
                 ErrorData::internal_error("the host cannot park the call; its log has the details", None)
             })?;
-            Ok(RoundResponse::InputRequired(match requests {
+            let result = match requests {
                 RoundRequests::Questions(requests) => {
                     InputRequiredResult::new(Some(requests), Some(token)).with_meta(meta)
                 }
                 RoundRequests::ReverseCalls(calls) => retry::input_required(calls, token, meta)?,
-            }))
+            };
+            Ok((RoundResponse::InputRequired(result), 0))
         }
     }
 }

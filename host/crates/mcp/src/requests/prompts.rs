@@ -1,20 +1,17 @@
 //! `prompts/list`, `prompts/get`.
 
-use super::call_result;
-use super::dispatch::{CallTarget, PluginRequest, RoundResponse, check_capabilities, dispatch, unexpected_output};
-use crate::calls::output::{CallOutcome, CallOutput};
+use super::call_result::unexpected_result;
+use super::dispatch::{RoundResponse, TargetRequest, dispatch};
+use crate::calls::output::CallResult;
 use crate::listing::{page, published};
-use crate::request_context::is_stateless;
 use crate::server_context::ServerContext;
 use platform::telemetry::printable;
-use plugins::calls::CallRequest;
+use plugins::calls::{CallTarget, PluginCall};
 use plugins::catalog::CatalogEntry;
 use policy::Principal;
-use protocol::content::{to_block, to_role};
 use rmcp::ErrorData;
 use rmcp::model::{
-    CacheScope, GetPromptRequestParams, GetPromptResponse, GetPromptResult, JsonObject, ListPromptsResult,
-    PaginatedRequestParams, PromptMessage,
+    CacheScope, GetPromptRequestParams, GetPromptResponse, JsonObject, ListPromptsResult, PaginatedRequestParams,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use runtime::imports::Prompt;
@@ -55,42 +52,20 @@ pub(crate) async fn get(
         return Ok(GetPromptResponse::Complete(published::to_prompt_result(filled, server.meta(None))));
     }
     let exposed = find_prompt(server, &request.name)?;
-    let arguments = check_arguments(exposed.item(), given.clone())?;
-    let plugin = exposed.plugin().clone();
-    let plugin_request = PluginRequest {
+    let arguments = check_arguments(exposed.item(), given)?;
+    let prompt = PluginCall::Prompt { name: exposed.item().name.clone(), arguments };
+    let request = TargetRequest {
         method: "prompts/get",
         name: &request.name,
-        arguments: given.into(),
-        target: CallTarget::Plugin(&plugin),
+        target: CallTarget::Plugin(exposed.plugin().clone(), prompt),
         request_state: request.request_state,
         input_responses: request.input_responses,
     };
-    let (running, stateless) = (server.clone(), is_stateless(&context));
-    let make_call = move |_, call| run(running, exposed, arguments, stateless, call);
-    match dispatch(server, plugin_request, &context, make_call).await? {
-        RoundResponse::Complete(CallOutput::Prompt(result)) => Ok(GetPromptResponse::Complete(result)),
-        RoundResponse::Complete(_) => unexpected_output(),
+    match dispatch(server, request, &context).await? {
+        RoundResponse::Complete(CallResult::Prompt(result)) => Ok(GetPromptResponse::Complete(result)),
+        RoundResponse::Complete(_) => unexpected_result(),
         RoundResponse::InputRequired(result) => Ok(GetPromptResponse::InputRequired(result)),
     }
-}
-
-/// The call itself, which may span several requests.
-async fn run(
-    server: Arc<ServerContext>,
-    exposed: CatalogEntry<Prompt>,
-    arguments: Vec<(String, String)>,
-    stateless: bool,
-    call: CallRequest,
-) -> CallOutcome {
-    let meta = server.call_meta(&call.context);
-    let finished = server.runner.get_prompt(exposed.plugin(), &exposed.item().name, arguments, call).await;
-    check_capabilities(stateless, &finished)?;
-    let prompt = finished.result.map_err(|error| call_result::to_error(&error, &finished.usage))?;
-    let messages = prompt.messages.into_iter().map(|it| PromptMessage::new(to_role(it.role), to_block(it.content)));
-    let mut result = GetPromptResult::new(messages.collect());
-    result.description = prompt.description;
-    result.meta = Some(call_result::with_usage(&finished.usage, meta));
-    Ok(CallOutput::Prompt(result))
 }
 
 pub(crate) fn find_prompt(server: &ServerContext, name: &str) -> Result<CatalogEntry<Prompt>, ErrorData> {

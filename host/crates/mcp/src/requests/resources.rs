@@ -1,23 +1,20 @@
 //! `resources/list`, `resources/templates/list`, `resources/read`.
 
-use super::call_result;
-use super::dispatch::{CallTarget, PluginRequest, RoundResponse, check_capabilities, dispatch, unexpected_output};
-use crate::calls::output::{CallOutcome, CallOutput};
+use super::call_result::unexpected_result;
+use super::dispatch::{RoundResponse, TargetRequest, dispatch};
+use crate::calls::output::CallResult;
 use crate::listing::{page, published};
-use crate::request_context::is_stateless;
 use crate::server_context::ServerContext;
 use platform::telemetry::printable;
-use plugins::calls::CallRequest;
-use plugins::catalog::Plugin;
+use plugins::calls::{CallTarget, PluginCall};
 use policy::Principal;
-use protocol::content::to_resource_contents;
 use rmcp::ErrorData;
 use rmcp::model::{
     CacheScope, ListResourceTemplatesResult, ListResourcesResult, PaginatedRequestParams, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult,
+    ReadResourceResponse,
 };
 use rmcp::service::{RequestContext, RoleServer};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::sync::Arc;
 
 /// The scheme of resources in the principal store, which no plugin can use.
@@ -67,46 +64,19 @@ pub(crate) async fn read(
     let Some(plugin) = server.catalog.snapshot().plugin_for_uri(&uri).cloned() else {
         return Err(unknown_resource(&uri));
     };
-    let plugin_request = PluginRequest {
+    let request = TargetRequest {
         method: "resources/read",
         name: &uri,
-        arguments: Value::Null,
-        target: CallTarget::Plugin(&plugin),
+        target: CallTarget::Plugin(plugin, PluginCall::Resource { uri: uri.clone() }),
         request_state: request.request_state,
         input_responses: request.input_responses,
     };
-    let (running, stateless) = (server.clone(), is_stateless(&context));
-    let (reader, target) = (plugin.clone(), uri.clone());
-    let make_call = move |_, call| run(running, reader, target, stateless, call);
-    match dispatch(server, plugin_request, &context, make_call).await? {
-        RoundResponse::Complete(CallOutput::Resource(result)) => Ok(ReadResourceResponse::Complete(result)),
-        RoundResponse::Complete(_) => unexpected_output(),
-        RoundResponse::InputRequired(result) => Ok(ReadResourceResponse::InputRequired(result)),
-    }
-}
-
-/// The call itself, which may span several requests.
-async fn run(
-    server: Arc<ServerContext>,
-    plugin: Arc<Plugin>,
-    uri: String,
-    stateless: bool,
-    call: CallRequest,
-) -> CallOutcome {
-    let meta = server.call_meta(&call.context);
-    let finished = server.runner.read_resource(&plugin, &uri, call).await;
-    check_capabilities(stateless, &finished)?;
-    match finished.result {
-        Ok(Some(pieces)) => {
-            // A plugin does not say how long a resource may be cached, or by whom.
-            let mut result =
-                ReadResourceResult::new(pieces.into_iter().map(to_resource_contents).collect()).with_ttl_ms(0);
-            result.cache_scope = Some(CacheScope::Private);
-            result.meta = Some(call_result::with_usage(&finished.usage, meta));
-            Ok(CallOutput::Resource(result))
+    match dispatch(server, request, &context).await? {
+        RoundResponse::Complete(CallResult::Resource(result)) => {
+            result.map(ReadResourceResponse::Complete).ok_or_else(|| unknown_resource(&uri))
         }
-        Ok(None) => Err(unknown_resource(&uri)),
-        Err(error) => Err(call_result::to_error(&error, &finished.usage)),
+        RoundResponse::Complete(_) => unexpected_result(),
+        RoundResponse::InputRequired(result) => Ok(ReadResourceResponse::InputRequired(result)),
     }
 }
 

@@ -22,13 +22,13 @@ pub(super) fn parse_arguments(arguments: &str, tool: &DeclaredTool) -> Result<Va
 
 /// The call as the extension describes it; `chain` is the name of its chain.
 pub(super) fn to_fields(call: &ReverseCall, arguments: Value, timeout: Duration, chain: &str) -> Value {
-    let caller = call.lineage.caller().unwrap_or_default();
+    let caller = call.lineage.caller().map_or("", |caller| &**caller);
     let strip = |prefix: &str| caller.strip_prefix(prefix)?.strip_prefix('.').map(str::to_owned);
     let tool = strip(&call.plugin.table()).or_else(|| strip(&call.plugin.name));
     let mut fields = json!({
         "name": call.name,
         "arguments": arguments,
-        "plugin": call.plugin.name,
+        "plugin": &*call.plugin.name,
         "tool": tool.unwrap_or_else(|| caller.to_owned()),
         "parent": call.parent,
         "timeoutMs": u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX),

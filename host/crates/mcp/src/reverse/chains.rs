@@ -88,7 +88,7 @@ impl CallChains {
 
     fn find(&self, name: &Value, principal: &Principal) -> Option<CallParent> {
         let entry = self.lock().get(name.as_str()?).filter(|entry| entry.principal == *principal)?.clone();
-        Some(CallParent::Upstream {
+        Some(CallParent::External {
             lineage: entry.lineage.clone(),
             budget_source: Arc::new(ChainShare { entry, reserved: OnceLock::new() }),
         })
@@ -159,7 +159,7 @@ mod tests {
 
     fn open_chain(chains: &CallChains) -> (ChainGuard, Principal, Instant) {
         let (ann, now) = (Principal::from_source("key", "ann"), SystemClock.now());
-        let lineage = Lineage::root("plugins.a.x".into(), &Limits::default()).descend("t.y", 0).unwrap();
+        let lineage = Lineage::root("plugins.a.x", &Limits::default()).descend("t.y", 0).unwrap();
         let budget = Budget { fuel: Some(1_000), cpu: None, deadline: now + SECOND, time: SECOND };
         (chains.open(&ann, &lineage, &budget, now).unwrap(), ann, now)
     }
@@ -184,7 +184,7 @@ mod tests {
         let (chain, ann, now) = open_chain(&chains);
         let name = Value::from(chain.as_str());
         let reserve = || match chains.find(&name, &ann) {
-            Some(CallParent::Upstream { budget_source, .. }) => (budget_source.reserve(now), budget_source),
+            Some(CallParent::External { budget_source, .. }) => (budget_source.reserve(now), budget_source),
             _ => panic!("it is open"),
         };
         let ((first, budget_source), (second, _running)) = (reserve(), reserve());

@@ -1,13 +1,14 @@
 //! `/mcp`: limits on the request, the lifecycle of the server, then rmcp's HTTP service.
 
 use super::body;
+use super::large_answer::{serialize, serialize_body};
 use super::legacy::LegacySessionManager;
 use super::lifecycle::Lifecycle;
 use super::refusal::HttpRefusal;
 use super::request_scope::with_principal;
-use super::weighed::weighed;
 use crate::client_tools::retry;
 use crate::handler::Server;
+use crate::request_context::LargeAnswer;
 use axum::Router;
 use axum::body::{Body, HttpBody as _, to_bytes};
 use axum::extract::{Request, State};
@@ -20,7 +21,6 @@ use futures::TryStreamExt as _;
 use policy::Principal;
 use protocol::names::REVERSE_LISTEN_METHOD;
 use rmcp::transport::streamable_http_server::StreamableHttpService;
-use runtime::engine::Heavy;
 use std::sync::{Arc, OnceLock};
 
 /// Requests that last until the client or the server ends them.
@@ -70,20 +70,20 @@ impl McpEndpoint {
         let method = parts.headers.get("mcp-method");
         let is_long_lived = method.is_some_and(|method| LONG_LIVED_METHODS.iter().any(|it| method == it));
         let active = self.lifecycle.accept(|| !body::is_request(&text))?;
-        let heavy = Heavy::default();
-        parts.extensions.insert(heavy.clone());
+        let answer = LargeAnswer::default();
+        parts.extensions.insert(answer.clone());
         let (headers, sent) = (parts.headers.clone(), text.clone());
         let respond = async move {
             let response = next.run(Request::from_parts(parts, Body::from(sent.clone()))).await;
             if retry::names_extension(&sent) { rewrite_reverse_calls(response).await } else { response }
         };
-        let response = heavy.run(Box::pin(respond)).await;
+        let response = serialize(&answer, Box::pin(respond)).await;
         if response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE
             && let Some(refusal) = body::explain_unreadable(&headers, &text)
         {
             return Err(refusal);
         }
-        let response = weighed(response, heavy);
+        let response = serialize_body(answer, response);
         Ok(match is_long_lived {
             true => self.lifecycle.end_when_stopping(response),
             false => Lifecycle::hold_until_sent(active, response),

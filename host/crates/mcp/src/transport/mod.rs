@@ -5,6 +5,7 @@ mod body;
 mod guard;
 mod http;
 mod identity;
+mod large_answer;
 mod legacy;
 mod lifecycle;
 mod listener;
@@ -16,7 +17,6 @@ mod request_scope;
 mod response;
 mod shutdown;
 mod stdio;
-mod weighed;
 
 pub use account_pages::serve_account_pages;
 pub use guard::HttpGuardError;

@@ -22,9 +22,9 @@ pub struct AuditScope {
     pub plugin: PluginId,
     /// Digest of the component; `None` for an upstream server.
     pub digest: Option<Digest>,
-    pub call: String,
+    pub call: Arc<str>,
     /// The call that this one is nested in.
-    pub parent: Option<String>,
+    pub parent: Option<Arc<str>>,
 }
 
 /// The metrics and tracing of a call.
@@ -94,13 +94,13 @@ impl CallAudit {
     /// Records how the call ended.
     pub fn verdict(
         &self,
-        tool: &str,
+        tool: &Arc<str>,
         outcome: &'static str,
         arguments: Option<RecordedArguments>,
         cost: ResourceUsage,
     ) {
         if let Some(inner) = self.0.as_deref() {
-            let (denials, tool) = (self.denials(), tool.to_owned());
+            let (denials, tool) = (self.denials(), tool.clone());
             inner.keep(AuditEvent::Verdict { tool, outcome, arguments, denials, cost });
         }
     }

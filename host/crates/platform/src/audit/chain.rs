@@ -73,9 +73,7 @@ impl Chain {
             .collect();
         let (mut text, mut head) = (String::new(), open.head);
         for (unix, record) in notes.iter().chain(records) {
-            let (line, next) = line::encode(record, *unix, head);
-            text.push_str(&line);
-            head = next;
+            head = line::encode(record, *unix, head, &mut text);
         }
         if let Err(error) = open.file.write_all(text.as_bytes()).and_then(|()| open.file.sync_data()) {
             // A partial write would look like a crash.

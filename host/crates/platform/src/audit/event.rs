@@ -1,10 +1,13 @@
 //! What is recorded. A new kind of decision is a new variant, and the compiler finds the code that must handle it.
 
+use super::fields::Fields;
 use super::settings::KeepArguments;
 use crate::telemetry::ResourceUsage;
 use crate::text::truncate_with;
 use policy::{Denial, Digest};
-use serde_json::{Map, Value, json};
+use serde::ser::SerializeMap;
+use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Longest text of one field, in bytes. Guests and clients choose some texts; this bounds the size of a record.
@@ -30,7 +33,7 @@ pub enum AuditEvent {
     Question { kind: &'static str, outcome: &'static str },
     /// A call ended. `denials` counts all denials, including those without a record.
     Verdict {
-        tool: String,
+        tool: Arc<str>,
         outcome: &'static str,
         arguments: Option<RecordedArguments>,
         denials: u64,
@@ -88,60 +91,77 @@ impl AuditEvent {
         }
     }
 
-    /// The record's other fields, in order.
-    pub(super) fn fields(&self) -> Map<String, Value> {
-        let fields = match self {
+    /// Adds the record's other fields, in order.
+    pub(super) fn add_fields<M: SerializeMap>(&self, line: &mut Fields<M>) -> Result<(), M::Error> {
+        match self {
             Self::Install { what, reference, digest, signer } => {
-                json!({"what": what, "reference": short(reference), "component": digest, "signer": signer})
+                line.add("what", what)?;
+                line.add("reference", &*short(reference))?;
+                line.add("component", digest)?;
+                line.add_some("signer", signer.as_ref())
             }
-            Self::Grant { given, line } => json!({"given": given, "line": short(line)}),
+            Self::Grant { given, line: text } => {
+                line.add("given", given)?;
+                line.add("line", &*short(text))
+            }
             Self::Denial { capability, target, reason } => {
-                json!({"capability": capability, "target": short(target), "reason": reason})
+                line.add("capability", capability)?;
+                line.add("target", &*short(target))?;
+                line.add("reason", reason)
             }
             Self::Request { request, address, status, bytes } => {
-                json!({"request": short(request), "address": address, "status": status, "bytes": bytes})
+                line.add("request", &*short(request))?;
+                line.add_some("address", address.as_ref())?;
+                line.add_some("status", *status)?;
+                line.add("bytes", bytes)
             }
-            Self::Secret { name, host } => json!({"name": short(name), "host": short(host)}),
+            Self::Secret { name, host } => {
+                line.add("name", &*short(name))?;
+                line.add("host", &*short(host))
+            }
             Self::ReverseCall { tool, lane, outcome } => {
-                json!({"tool": short(tool), "lane": lane, "outcome": outcome})
+                line.add("tool", &*short(tool))?;
+                line.add("lane", lane)?;
+                line.add("outcome", outcome)
             }
-            Self::Question { kind, outcome } => json!({"kind": kind, "outcome": outcome}),
+            Self::Question { kind, outcome } => {
+                line.add("kind", kind)?;
+                line.add("outcome", outcome)
+            }
             Self::Verdict { tool, outcome, arguments, denials, cost } => {
-                let mut fields = json!({"tool": short(tool), "outcome": outcome});
+                line.add("tool", &*short(tool))?;
+                line.add("outcome", outcome)?;
                 if let Some(RecordedArguments { digest, text }) = arguments {
-                    fields["arguments"] = json!(digest);
-                    if let Some(text) = text {
-                        fields["argumentsText"] = json!(text);
-                    }
+                    line.add("arguments", digest)?;
+                    line.add_some("argumentsText", text.as_ref())?;
                 }
-                fields["denials"] = json!(denials);
-                if let Some(fuel) = cost.fuel {
-                    fields["fuel"] = json!(fuel);
-                }
-                fields["cpuMicros"] = json!(micros(cost.cpu));
-                fields["wallMicros"] = json!(micros(cost.wall));
-                fields["memoryBytes"] = json!(cost.memory);
-                fields["chunks"] = json!(cost.chunks);
-                fields["outputBytes"] = json!(cost.output);
-                fields
+                line.add("denials", denials)?;
+                line.add_some("fuel", cost.fuel)?;
+                line.add("cpuMicros", &micros(cost.cpu))?;
+                line.add("wallMicros", &micros(cost.wall))?;
+                line.add("memoryBytes", &cost.memory)?;
+                line.add("chunks", &cost.chunks)?;
+                line.add("outputBytes", &cost.output)
             }
-            Self::Journal(JournalEvent::Gap { records }) => json!({"what": "gap", "records": records}),
+            Self::Journal(JournalEvent::Gap { records }) => {
+                line.add("what", "gap")?;
+                line.add("records", records)
+            }
             Self::Journal(JournalEvent::Repaired { bytes, digest }) => {
-                json!({"what": "repaired", "bytes": bytes, "torn": digest})
+                line.add("what", "repaired")?;
+                line.add("bytes", bytes)?;
+                line.add("torn", digest)
             }
             Self::Journal(JournalEvent::Damaged { noted, found }) => {
-                json!({"what": "damaged", "noted": noted, "found": found})
+                line.add("what", "damaged")?;
+                line.add("noted", noted)?;
+                line.add("found", found)
             }
             Self::Journal(JournalEvent::Removed { file, through }) => {
-                json!({"what": "removed", "file": file, "through": through})
+                line.add("what", "removed")?;
+                line.add("file", file)?;
+                line.add("through", through)
             }
-        };
-        match fields {
-            Value::Object(mut fields) => {
-                fields.retain(|_, value| !value.is_null());
-                fields
-            }
-            _ => Map::new(),
         }
     }
 }
@@ -150,7 +170,7 @@ impl From<&Denial> for AuditEvent {
     fn from(denial: &Denial) -> Self {
         Self::Denial {
             capability: denial.capability.key(),
-            target: short(denial.capability.target()),
+            target: short(denial.capability.target()).into_owned(),
             reason: denial.reason,
         }
     }
@@ -160,6 +180,6 @@ fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
-fn short(text: &str) -> String {
-    truncate_with(text, MAX_TEXT, "...")
+fn short(text: &str) -> Cow<'_, str> {
+    if text.len() <= MAX_TEXT { text.into() } else { truncate_with(text, MAX_TEXT, "...").into() }
 }

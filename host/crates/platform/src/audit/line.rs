@@ -3,16 +3,20 @@
 //! The hash is SHA-256 over the bytes of the line without its field `hash`, so no canonical JSON is needed:
 //! `sed -E 's/,"hash":"[0-9a-f]{64}"//' | tr -d '\n' | sha256sum` computes it from a line.
 
+use super::fields::Fields;
 use super::record::AuditRecord;
 use data_encoding::HEXLOWER;
-use serde_json::{Map, Value, json};
+use serde::ser::{Serialize, Serializer};
+use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::str::FromStr;
 use std::time::{Duration, UNIX_EPOCH};
 
 /// The text between the hashed part of a line and its hash.
 const MARK: &str = ",\"hash\":\"";
+/// Bytes that most lines need.
+const LINE_CAPACITY: usize = 640;
 /// Hexadecimal digits of a hash.
 const DIGITS: usize = 64;
 
@@ -83,31 +87,47 @@ impl FromStr for Head {
     }
 }
 
-/// The line of a record that follows `head`, with the line feed, and the new head.
-pub(super) fn encode(record: &AuditRecord, unix: Duration, head: Head) -> (String, Head) {
-    let time = humantime::format_rfc3339_millis(UNIX_EPOCH + unix).to_string();
+/// Appends the line of a record that follows `head`, with the line feed; returns the new head.
+pub(super) fn encode(record: &AuditRecord, unix: Duration, head: Head, out: &mut String) -> Head {
     let seq = head.seq + 1;
-    let mut line = Map::new();
-    line.insert("seq".into(), json!(seq));
-    line.insert("time".into(), json!(time));
-    line.insert("event".into(), json!(record.event.kind()));
-    let known = [
-        ("principal", record.principal.as_ref().map(|principal| json!(principal.as_str()))),
-        ("plugin", record.plugin.as_ref().map(|plugin| json!(plugin.to_string()))),
-        ("digest", record.digest.as_ref().map(|digest| json!(digest))),
-        ("call", record.call.as_ref().map(|call| json!(call))),
-        ("parent", record.parent.as_ref().map(|parent| json!(parent))),
-    ];
-    line.extend(known.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
-    line.extend(record.event.fields());
-    line.insert("prev".into(), json!(head.hash.to_string()));
-    let mut text = Value::Object(line).to_string();
-    let hash = Hash::compute(&[&text]);
-    text.pop();
-    text.push_str(MARK);
-    text.push_str(&hash.to_string());
-    text.push_str("\"}\n");
-    (text, Head { seq, hash })
+    let mut line = Vec::with_capacity(LINE_CAPACITY);
+    let fields = Line { seq, unix, record, prev: head.hash };
+    // A map of texts and numbers can always be written to memory.
+    let _ = fields.serialize(&mut serde_json::Serializer::new(&mut line));
+    let line = String::from_utf8(line).unwrap_or_default();
+    let hash = Hash::compute(&[&line]);
+    out.push_str(line.strip_suffix('}').unwrap_or_default());
+    // Writing to a string cannot fail.
+    let _ = writeln!(out, "{MARK}{hash}\"}}");
+    Head { seq, hash }
+}
+
+/// The hashed part of a line.
+struct Line<'a> {
+    seq: u64,
+    unix: Duration,
+    record: &'a AuditRecord,
+    prev: Hash,
+}
+
+impl Serialize for Line<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let AuditRecord { principal, plugin, digest, call, parent, event } = self.record;
+        let mut line = Fields::new(serializer.serialize_map(None)?);
+        line.add("seq", &self.seq)?;
+        line.add_shown("time", humantime::format_rfc3339_millis(UNIX_EPOCH + self.unix))?;
+        line.add("event", event.kind())?;
+        line.add_some("principal", principal.as_ref().map(|principal| principal.as_str()))?;
+        if let Some(plugin) = plugin {
+            line.add_shown("plugin", plugin)?;
+        }
+        line.add_some("digest", digest.as_ref())?;
+        line.add_some("call", call.as_deref())?;
+        line.add_some("parent", parent.as_deref())?;
+        event.add_fields(&mut line)?;
+        line.add_shown("prev", self.prev)?;
+        line.end()
+    }
 }
 
 /// A line whose hash is right.

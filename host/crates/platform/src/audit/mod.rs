@@ -8,6 +8,7 @@
 mod call_audit;
 mod chain;
 mod event;
+mod fields;
 mod folder;
 mod journal;
 mod line;

@@ -2,6 +2,7 @@
 
 use super::event::AuditEvent;
 use policy::{Digest, PluginId, Principal};
+use std::sync::Arc;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct AuditRecord {
@@ -9,9 +10,9 @@ pub struct AuditRecord {
     pub principal: Option<Principal>,
     pub plugin: Option<PluginId>,
     pub digest: Option<Digest>,
-    pub call: Option<String>,
+    pub call: Option<Arc<str>>,
     /// The call that this one is nested in.
-    pub parent: Option<String>,
+    pub parent: Option<Arc<str>>,
     pub event: AuditEvent,
 }
 

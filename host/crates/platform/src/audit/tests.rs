@@ -97,7 +97,8 @@ fn a_line_that_was_hashed_anew_does_not_fit_its_neighbour() {
     let (folder, file) = journal(4);
     with_lines(&file, |lines| {
         let forged = line::decode(&lines[0]).unwrap();
-        let (line, _) = line::encode(&grant(99), std::time::Duration::from_secs(1), forged.head);
+        let mut line = String::new();
+        line::encode(&grant(99), std::time::Duration::from_secs(1), forged.head, &mut line);
         lines[1] = line.trim_end().to_owned();
     });
     assert_eq!(wrong(folder.path()), (2, VerifyProblem::Rehashed));
@@ -233,7 +234,7 @@ fn what_guests_write_is_bounded() {
             reason: "is not granted",
         });
     }
-    trail.verdict("t", "ok", Some(RecordedArguments::new("{}", KeepArguments::Full)), ResourceUsage::default());
+    trail.verdict(&"t".into(), "ok", Some(RecordedArguments::new("{}", KeepArguments::Full)), ResourceUsage::default());
     drop(trail);
     assert_eq!(verify(folder.path(), None).unwrap().head.seq, 257);
     let text = fs::read_to_string(file).unwrap();

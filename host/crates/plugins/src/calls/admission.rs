@@ -83,16 +83,17 @@ impl Admission {
         }
     }
 
+    /// What a root call asks of the slots.
+    pub(super) fn slot_request(plugin: &Plugin, principal: &Principal) -> SlotRequest {
+        let Limits { concurrent, queue, .. } = *plugin.spec.limits;
+        SlotRequest { principal: principal.clone(), plugin: plugin.id().clone(), concurrent, queue }
+    }
+
     /// Asks the circuit breaker for permission.
     pub(super) fn admit(&self, plugin: &Arc<Plugin>, circuit: Circuit) -> Result<AdmittedCall, CallError> {
         let permit = Some(plugin.traffic.breaker.acquire(&circuit, self.clock.now())?);
         Ok(AdmittedCall { plugin: plugin.clone(), circuit, permit, clock: self.clock.clone(), slot: None })
     }
-}
-
-pub(super) fn slot_request(plugin: &Plugin, principal: &Principal) -> SlotRequest {
-    let Limits { concurrent, queue, .. } = plugin.spec.limits;
-    SlotRequest { principal: principal.clone(), plugin: plugin.id().clone(), concurrent, queue }
 }
 
 fn busy(full: QueueFull) -> CallError {

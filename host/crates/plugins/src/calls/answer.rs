@@ -1,10 +1,9 @@
 //! The answer of a call, and what the call used.
 
-use crate::catalog::Plugin;
-use platform::telemetry::printable;
+use super::non_tool_answer::ResourceContents;
 use policy::BudgetUsage;
-use runtime::engine::{CallCost, CallError};
-use runtime::imports::{Abilities, CallImports, Content};
+use runtime::engine::CallError;
+use runtime::imports::{Abilities, Completion, Content, PromptResult};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -42,8 +41,17 @@ pub struct CallUsage {
     pub model_tokens: u64,
 }
 
-/// A finished call of a tool or of another export of a plugin.
-pub struct FinishedCall<A = Answer> {
+/// A checked answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CallAnswer {
+    Tool(Answer),
+    Resource(ResourceContents),
+    Prompt(PromptResult),
+    Completion(Completion),
+}
+
+/// A finished call.
+pub struct FinishedCall<A = CallAnswer> {
     pub result: Result<A, CallError>,
     pub usage: CallUsage,
     /// Client abilities that the call needed and the client did not declare.
@@ -58,44 +66,15 @@ impl<A> FinishedCall<A> {
     }
 }
 
-/// An unchecked answer of a guest.
-pub(super) struct GuestAnswer<'a, R> {
-    pub(super) plugin: &'a Plugin,
-    /// What was called, for the log.
-    pub(super) target: &'a str,
-    pub(super) result: Result<R, CallError>,
-    pub(super) cost: CallCost,
-    pub(super) imports: Box<CallImports>,
-}
-
-impl<R> GuestAnswer<'_, R> {
-    /// Checks the answer with `check`, and adds what the call used.
-    pub(super) fn check<A>(
-        self,
-        check: impl FnOnce(&Plugin, &CallImports, R, &mut CallUsage) -> Result<A, CallError>,
-    ) -> FinishedCall<A> {
-        let GuestAnswer { plugin, target, result, cost, imports } = self;
-        let mut usage = CallUsage {
-            spent: cost.spent,
-            wall: cost.wall,
-            peak_memory: cost.peak_memory,
-            chunks: imports.output.chunks(),
-            output_bytes: imports.output.bytes_with_result(0).unwrap_or_else(|(used, _)| used),
-            calls: imports.agent_tools.calls(),
-            questions: imports.client.questions_asked(),
-            model_tokens: imports.client.model_tokens(),
-        };
-        let result = result.and_then(|answer| check(plugin, &imports, answer, &mut usage));
-        if let Err(error) = &result {
-            let (code, text) = (error.code(), error.to_string());
-            let tool = printable(target);
-            tracing::warn!(plugin = %plugin.id(), %tool, call = imports.context.id, code, "{}", printable(&text));
-        }
-        FinishedCall {
-            result,
-            usage,
-            missing_abilities: imports.client.lacked(),
-            missing_tools: imports.agent_tools.lacked(),
-        }
+impl FinishedCall {
+    /// The call of a tool.
+    pub(super) fn of_tool(self) -> FinishedCall<Answer> {
+        let Self { result, usage, missing_abilities, missing_tools } = self;
+        let result = result.and_then(|answer| match answer {
+            CallAnswer::Tool(answer) => Ok(answer),
+            // A tool answers as a tool.
+            CallAnswer::Resource(_) | CallAnswer::Prompt(_) | CallAnswer::Completion(_) => Err(CallError::Internal),
+        });
+        FinishedCall { result, usage, missing_abilities, missing_tools }
     }
 }

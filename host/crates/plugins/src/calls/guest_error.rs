@@ -34,7 +34,7 @@ pub(super) fn to_error_text(plugin: &Plugin, imports: &CallImports, error: ToolE
         ToolError::Failed(message) => {
             let path_denial = |refused: &RefusedPath| plugin.authority.path_refused(&refused.path, refused.access);
             // The guest failed after it was refused a path or a request: add which, and how to allow it.
-            match imports.refused_path.as_ref().map(path_denial).or_else(|| imports.http.last_denial()) {
+            match imports.refused_path.as_ref().map(path_denial).or_else(|| imports.refused_request.clone()) {
                 Some(denial) => text(format!("{message}\n({denial})")),
                 None => text(message),
             }
@@ -65,7 +65,7 @@ fn to_denial(plugin: &Plugin, imports: &CallImports, denial: &GuestDenial) -> Op
         "events" => plugin.authority.event(&target).err().map(CallError::Denied),
         "connections" => plugin.authority.connection(&target).err().map(CallError::Denied),
         // Only the host knows which hop of a redirect or which secret it was.
-        "http" | "secrets" => imports.http.last_denial().map(CallError::Denied),
+        "http" | "secrets" => imports.refused_request.clone().map(CallError::Denied),
         "state" => plugin.authority.state().err().map(CallError::Denied),
         _ => None,
     }

@@ -1,6 +1,7 @@
 //! The lane `local`: agent-side tools that are components of this host, each under its own grants.
 
 use super::answer::Answer;
+use super::arguments::Arguments;
 use super::request::{CallParent, CallRequest};
 use super::runner::Runner;
 use crate::catalog::{CurrentCatalog, Plugin};
@@ -8,9 +9,8 @@ use async_trait::async_trait;
 use policy::{Budget, BudgetUsage, Origin};
 use runtime::engine::CallError;
 use runtime::imports::{
-    AgentError, AgentResult, AgentTool, BudgetKind, Exhaustion, ReverseCall, Steering, Tool, ToolCaller, ToolResult,
+    AgentError, AgentResult, AgentTool, BudgetKind, ClientLink, Exhaustion, ReverseCall, Tool, ToolCaller, ToolResult,
 };
-use serde_json::Value;
 use std::sync::Arc;
 
 /// Calls tools of the catalog's agent-side plugins.
@@ -31,7 +31,7 @@ impl ToolCaller for LocalTools {
     fn tools(&self) -> Vec<AgentTool> {
         let agent_tool = |plugin: &Arc<Plugin>, tool: &Tool| AgentTool {
             tool: Tool { name: format!("{}.{}", plugin.id().name, tool.name), ..tool.clone() },
-            origin: Origin::Component(plugin.id().name.clone()),
+            origin: Origin::Component(plugin.id().name.to_string()),
         };
         let catalog = self.catalog.snapshot();
         let plugins = catalog.agent_plugins().iter();
@@ -41,7 +41,7 @@ impl ToolCaller for LocalTools {
     fn find(&self, name: &str) -> Result<Origin, AgentError> {
         let catalog = self.catalog.snapshot();
         match catalog.agent_tool(name) {
-            Some((plugin, _)) => Ok(Origin::Component(plugin.id().name.clone())),
+            Some((plugin, _)) => Ok(Origin::Component(plugin.id().name.to_string())),
             None => Err(AgentError::UnknownTool(name.to_owned())),
         }
     }
@@ -53,32 +53,29 @@ impl ToolCaller for LocalTools {
         let Some((plugin, tool)) = catalog.agent_tool(&call.name) else {
             return unspent(AgentError::UnknownTool(call.name));
         };
-        let arguments: Value = match serde_json::from_str(&call.arguments) {
+        let arguments = match Arguments::parse(&call.arguments) {
             Ok(arguments) => arguments,
-            Err(error) => return unspent(AgentError::InvalidArguments(format!("they are not JSON: {error}"))),
+            Err(reason) => return unspent(AgentError::InvalidArguments(reason)),
         };
-        let (budget, pausable_deadline) = (call.budget, call.pausable_deadline);
+        let ReverseCall { lineage, budget, pausable_deadline, held: caller_memory, .. } = call;
         let request = CallRequest {
             context: call.context,
-            sink: call.sink,
-            agent: call.agent,
-            steering: Steering::default(),
-            client: call.client,
-            cancel: call.cancel,
-            parent: Some(CallParent::Host {
-                lineage: call.lineage,
-                budget,
-                pausable_deadline,
-                caller_memory: call.held,
-            }),
+            link: ClientLink {
+                sink: call.sink,
+                client: call.client,
+                agent: call.agent,
+                steering: None,
+                cancel: call.cancel,
+            },
+            parent: Some(CallParent::Host { lineage, budget, pausable_deadline, caller_memory }),
         };
-        let finished = self.runner.call_tool(plugin, tool, &arguments, call.arguments, request).await;
+        let finished = self.runner.call_tool(plugin.clone(), tool.clone(), arguments, request).await;
         let result = match finished.result {
             Ok(answer) if answer.is_error => Err(AgentError::ToolError(to_tool_result(answer))),
             Ok(answer) => Ok(AgentResult {
                 content: answer.content,
                 structured: answer.structured.map(|structured| structured.text),
-                origin: Origin::Component(plugin.id().name.clone()),
+                origin: Origin::Component(plugin.id().name.to_string()),
                 private: plugin.spec.private,
                 edited: None,
             }),

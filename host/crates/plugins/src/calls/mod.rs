@@ -2,6 +2,8 @@
 
 mod admission;
 mod answer;
+mod answer_check;
+mod arguments;
 mod guest_error;
 mod idle;
 mod local_tools;
@@ -12,15 +14,17 @@ mod recorder;
 mod request;
 mod root_slot;
 mod runner;
-mod tool_answer;
+mod target;
 mod tool_caller_chain;
 mod upstream;
 mod waiting_client;
 
-pub use answer::{Answer, CallUsage, FinishedCall, StructuredContent};
+pub use answer::{Answer, CallAnswer, CallUsage, FinishedCall, StructuredContent};
+pub use arguments::Arguments;
 pub use local_tools::LocalTools;
 pub use no_tools::NoTools;
 pub use non_tool_answer::ResourceContents;
 pub use request::{BudgetSource, CallParent, CallRequest};
 pub use runner::Runner;
+pub use target::{CallTarget, PluginCall};
 pub use tool_caller_chain::ToolCallerChain;

@@ -16,35 +16,32 @@ const MAX_COMPLETION_BYTES: usize = 1 << 10;
 /// None when there is no such resource.
 pub type ResourceContents = Option<Vec<EmbeddedResource>>;
 
-/// The check of what was read from the resource `requested`.
+/// Checks what was read from the resource `requested`.
 pub(super) fn check_contents(
     requested: &str,
-) -> impl FnOnce(
-    &Plugin,
-    &CallImports,
-    Result<Vec<EmbeddedResource>, ReadError>,
-    &mut CallUsage,
+    plugin: &Plugin,
+    imports: &CallImports,
+    answer: Result<Vec<EmbeddedResource>, ReadError>,
+    usage: &mut CallUsage,
 ) -> Result<ResourceContents, CallError> {
-    move |plugin, imports, answer, usage| {
-        let contents = match answer {
-            Ok(contents) => contents,
-            Err(ReadError::NotFound) => return Ok(None),
-            Err(ReadError::Failed(error)) => return Err(to_call_error(plugin, imports, error)),
-        };
-        if contents.is_empty() {
-            return Err(invalid("it found the resource but gave no contents".into()));
-        }
-        count_output(imports, &contents, usage)?;
-        for content in &contents {
-            check_uri(&content.uri).map_err(|problem| invalid(format!("a URI that it gave {problem}")))?;
-            // A client may store contents under their own URI, which must not be another plugin's.
-            if content.uri != requested && !plugin.has_resource(&content.uri) {
-                return Err(invalid(format!("it gave `{}`, which is not its resource", content.uri)));
-            }
-            check_media_type(content.mime_type.as_deref())?;
-        }
-        Ok(Some(contents))
+    let contents = match answer {
+        Ok(contents) => contents,
+        Err(ReadError::NotFound) => return Ok(None),
+        Err(ReadError::Failed(error)) => return Err(to_call_error(plugin, imports, error)),
+    };
+    if contents.is_empty() {
+        return Err(invalid("it found the resource but gave no contents".into()));
     }
+    count_output(imports, &contents, usage)?;
+    for content in &contents {
+        check_uri(&content.uri).map_err(|problem| invalid(format!("a URI that it gave {problem}")))?;
+        // A client may store contents under their own URI, which must not be another plugin's.
+        if content.uri != requested && !plugin.has_resource(&content.uri) {
+            return Err(invalid(format!("it gave `{}`, which is not its resource", content.uri)));
+        }
+        check_media_type(content.mime_type.as_deref())?;
+    }
+    Ok(Some(contents))
 }
 
 pub(super) fn check_prompt(

@@ -1,6 +1,7 @@
 //! Sizes of answers, counted against the output limit.
 
 use super::answer::CallUsage;
+use runtime::abi::GuestAnswer;
 use runtime::engine::CallError;
 use runtime::imports::{AgentResult, CallImports, Completion, Content, EmbeddedResource, PromptResult, ToolResult};
 
@@ -44,6 +45,17 @@ impl PayloadSize for Completion {
     }
 }
 
+impl PayloadSize for GuestAnswer {
+    fn payload_bytes(&self) -> u64 {
+        match self {
+            Self::Tool(answer) => answer.payload_bytes(),
+            Self::Resource(answer) => answer.payload_bytes(),
+            Self::Prompt(answer) => answer.payload_bytes(),
+            Self::Completion(answer) => answer.payload_bytes(),
+        }
+    }
+}
+
 impl<T: PayloadSize, E> PayloadSize for Result<T, E> {
     fn payload_bytes(&self) -> u64 {
         self.as_ref().map_or(0, PayloadSize::payload_bytes)
@@ -57,7 +69,6 @@ pub(super) fn count_output(
     usage: &mut CallUsage,
 ) -> Result<(), CallError> {
     usage.output_bytes = imports
-        .output
         .bytes_with_result(answer.payload_bytes())
         .map_err(|(used, limit)| CallError::OutputExceeded { limit, used })?;
     Ok(())

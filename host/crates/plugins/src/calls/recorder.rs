@@ -1,6 +1,6 @@
 //! Records each call exactly once in audit, metrics and trace, whether it ended, was refused or was dropped.
 
-use super::answer::FinishedCall;
+use super::answer::{CallAnswer, FinishedCall};
 use platform::audit::{Audit, AuditScope, CallAudit, CallTelemetry, RecordedArguments};
 use platform::telemetry::{ActiveSpan, PluginMetrics, ResourceUsage, Tracer};
 use policy::{Digest, PluginId};
@@ -9,7 +9,7 @@ use runtime::imports::CallContext;
 use std::sync::Arc;
 
 pub(super) struct CallRecorder {
-    tool: String,
+    tool: Arc<str>,
     call_audit: CallAudit,
     arguments: Option<RecordedArguments>,
     metrics: Option<Arc<PluginMetrics>>,
@@ -25,31 +25,30 @@ pub(super) struct Observers<'a> {
     pub(super) traceparent: Option<&'a str>,
 }
 
+/// What is recorded of what a call calls.
+pub(super) struct RecordedTarget<'a> {
+    /// The method of the protocol.
+    pub(super) method: &'static str,
+    pub(super) name: Arc<str>,
+    /// JSON text; only tools have some.
+    pub(super) arguments: Option<&'a str>,
+}
+
 impl CallRecorder {
-    /// For a call that is about to begin. `arguments` is a JSON text; only tools have some.
-    pub(super) fn new(
-        audit: &Audit,
-        scope: AuditScope,
-        tool: &str,
-        arguments: Option<&str>,
-        observers: Observers<'_>,
-    ) -> Self {
+    /// For a call that is about to begin.
+    pub(super) fn new(audit: &Audit, scope: AuditScope, target: RecordedTarget<'_>, observers: Observers<'_>) -> Self {
         let Observers { metrics, tracer, traceparent } = observers;
-        // A tool may have any name, such as `read-resource`: its arguments tell it from the other exports.
-        let mut span = match (arguments, tool) {
-            (None, "read-resource") => tracer.begin("resources/read", traceparent),
-            (None, "get-prompt") => tracer.begin("prompts/get", traceparent),
-            (None, _) => tracer.begin("completion/complete", traceparent),
-            (Some(_), tool) => tracer.begin("execute_tool", traceparent).map(|span| span.with_subject(tool)),
-        };
-        if let Some(span) = &mut span {
+        let RecordedTarget { method, name: tool, arguments } = target;
+        let span = tracer.begin(method, traceparent).map(|mut span| {
             if arguments.is_some() {
+                span = span.with_subject(&tool);
                 span.set("gen_ai.operation.name", "execute_tool");
-                span.set("gen_ai.tool.name", tool);
+                span.set("gen_ai.tool.name", &*tool);
             }
             span.set("portcullis.plugin", &*scope.plugin.to_string());
             span.set("portcullis.call", &*scope.call);
-        }
+            span
+        });
         if let Some(metrics) = &metrics {
             metrics.begun();
         }
@@ -57,7 +56,7 @@ impl CallRecorder {
         let place = span.as_ref().and_then(ActiveSpan::place);
         let telemetry = CallTelemetry { meter: metrics.clone(), tracer: tracer.clone(), place };
         let call_audit = CallAudit::observed(audit.clone(), scope, telemetry);
-        Self { tool: tool.to_owned(), call_audit, arguments, metrics, span, done: false }
+        Self { tool, call_audit, arguments, metrics, span, done: false }
     }
 
     pub(super) fn call_audit(&self) -> &CallAudit {
@@ -70,16 +69,12 @@ impl CallRecorder {
     }
 
     /// Records a call that was refused.
-    pub(super) fn refuse<A>(self, error: CallError) -> FinishedCall<A> {
-        self.finish(FinishedCall::not_started(Err(error)), |_| false)
+    pub(super) fn refuse(self, error: CallError) -> FinishedCall {
+        self.finish(FinishedCall::not_started(Err(error)))
     }
 
-    /// Records a call that ended. `is_failure` says whether an answer reports an error.
-    pub(super) fn finish<A>(
-        mut self,
-        finished: FinishedCall<A>,
-        is_failure: impl FnOnce(&A) -> bool,
-    ) -> FinishedCall<A> {
+    /// Records a call that ended.
+    pub(super) fn finish(mut self, finished: FinishedCall) -> FinishedCall {
         let usage = &finished.usage;
         let cost = ResourceUsage {
             fuel: usage.spent.fuel,
@@ -90,7 +85,7 @@ impl CallRecorder {
             output: usage.output_bytes,
         };
         let outcome = match &finished.result {
-            Ok(answer) if is_failure(answer) => "error",
+            Ok(CallAnswer::Tool(answer)) if answer.is_error => "error",
             Ok(_) => "ok",
             Err(error) => error.code(),
         };

@@ -1,21 +1,14 @@
-//! A call to be made, and what it inherits.
+//! Who makes a call, and what it inherits.
 
 use policy::{Budget, BudgetUsage, Lineage};
 use runtime::engine::PausableDeadline;
-use runtime::imports::{CallContext, CallSink, ClientCalls, Steering, ToolCaller};
+use runtime::imports::{CallContext, ClientLink};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio_util::sync::CancellationToken;
 
 pub struct CallRequest {
     pub context: CallContext,
-    /// Receives chunks and progress.
-    pub sink: Arc<dyn CallSink>,
-    pub agent: Arc<dyn ToolCaller>,
-    /// Messages of the client to the running call.
-    pub steering: Steering,
-    pub client: Arc<dyn ClientCalls>,
-    pub cancel: CancellationToken,
+    pub link: ClientLink,
     /// Set for a nested call.
     pub parent: Option<CallParent>,
 }
@@ -35,7 +28,7 @@ pub enum CallParent {
     },
     /// The caller is a tool of an upstream server, which a call of this host called. This call has a client and a slot of
     /// its own.
-    Upstream {
+    External {
         /// Down to and including the upstream tool.
         lineage: Lineage,
         budget_source: Arc<dyn BudgetSource>,

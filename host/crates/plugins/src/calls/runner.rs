@@ -1,14 +1,15 @@
-//! Runs a call of a plugin for any caller: an MCP client, another plugin, or the command line.
+//! Runs a call for anybody who makes one: an MCP client, another plugin, an upstream server, or the command line.
 
-use super::admission::{self, Admission, AdmittedCall};
-use super::answer::{FinishedCall, GuestAnswer};
+use super::admission::{Admission, AdmittedCall};
+use super::answer::{Answer, CallAnswer, CallUsage, FinishedCall};
+use super::answer_check::AnswerCheck;
+use super::arguments::Arguments;
 use super::idle::IdleDetector;
-use super::non_tool_answer::{self, ResourceContents};
 use super::payload_size::PayloadSize;
-use super::recorder::{CallRecorder, Observers, audit_scope};
+use super::recorder::{CallRecorder, Observers, RecordedTarget, audit_scope};
 use super::request::{CallParent, CallRequest};
 use super::root_slot::RootSlot;
-use super::tool_answer::check_tool_answer;
+use super::target::{CallTarget, PluginCall};
 use super::waiting_client::WaitingClient;
 use crate::catalog::Plugin;
 use crate::circuit_breaker::Circuit;
@@ -16,15 +17,11 @@ use crate::offer::PluginTool;
 use crate::scratch;
 use platform::audit::Audit;
 use platform::clock::Clock;
-use platform::telemetry::{ProcessMetrics, Tracer};
+use platform::telemetry::{ProcessMetrics, Tracer, printable};
 use policy::{Budget, Lineage, PluginId, Principal, PrincipalLimits, Side};
-use runtime::abi::{GuestCallSetup, GuestOutcome, SpentStore};
-use runtime::engine::{Allowance, CallError, MAX_WAITING_INSTANCES, PausableDeadline, heavy_if_large};
-use runtime::imports::{
-    Accounts, AgentTools, CallAuthority, CallImports, Client, ClientCalls, Completion, CompletionQuery, Connections,
-    Egress, HostServices, ModelProvider, NoEgress, PromptResult,
-};
-use serde_json::Value;
+use runtime::abi::{GuestAnswer, GuestOutcome, SpentStore};
+use runtime::engine::{Allowance, CallCost, CallError, MAX_WAITING_INSTANCES, PausableDeadline, work_on};
+use runtime::imports::{CallAuthority, CallImports, CallScope, HostServices, ModelProvider};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -34,30 +31,42 @@ const READY_INSTANCES: usize = 16;
 
 pub struct Runner {
     clock: Arc<dyn Clock>,
-    connections: Arc<dyn Connections>,
     admission: Admission,
     wait_permits: Arc<Semaphore>,
     ready_permits: Arc<Semaphore>,
     idle: Arc<IdleDetector>,
-    services: HostServices,
+    services: Arc<HostServices>,
     model: Option<Arc<dyn ModelProvider>>,
-    egress: Arc<dyn Egress>,
     audit: Audit,
     tracer: Tracer,
 }
 
+/// A call that may run.
+struct StartedCall {
+    admitted: AdmittedCall,
+    imports: Box<CallImports>,
+    allowance: Allowance,
+}
+
+/// What a call inherits, or begins with.
+struct Inherited {
+    lineage: Lineage,
+    budget: Budget,
+    pausable_deadline: PausableDeadline,
+    /// Bytes of memory that its callers hold.
+    caller_memory: u64,
+}
+
 impl Runner {
-    pub fn new(clock: Arc<dyn Clock>, services: HostServices, connections: Arc<dyn Connections>) -> Self {
+    pub fn new(clock: Arc<dyn Clock>, services: HostServices) -> Self {
         Self {
             admission: Admission::new(clock.clone(), PrincipalLimits::default()),
             clock,
-            connections,
             wait_permits: Arc::new(Semaphore::new(MAX_WAITING_INSTANCES as usize)),
             ready_permits: Arc::new(Semaphore::new(READY_INSTANCES)),
             idle: Arc::default(),
-            services,
+            services: Arc::new(services),
             model: None,
-            egress: Arc::new(NoEgress),
             audit: Audit::none(),
             tracer: Tracer::default(),
         }
@@ -71,11 +80,6 @@ impl Runner {
 
     pub fn with_principal_limits(mut self, limits: PrincipalLimits) -> Self {
         self.admission = Admission::new(self.clock.clone(), limits);
-        self
-    }
-
-    pub fn with_egress(mut self, egress: Arc<dyn Egress>) -> Self {
-        self.egress = egress;
         self
     }
 
@@ -116,212 +120,175 @@ impl Runner {
         self.clock.clone()
     }
 
-    /// Calls a tool. `arguments` and `text` are the same JSON object.
+    /// Calls something.
+    pub async fn run(&self, target: CallTarget, request: CallRequest) -> FinishedCall {
+        match target {
+            CallTarget::Plugin(plugin, call) => self.run_plugin(plugin, call, request).await,
+            CallTarget::Upstream(tool, arguments) => self.run_upstream(&tool, arguments, request).await,
+        }
+    }
+
+    /// Calls a plugin's tool.
     pub async fn call_tool(
         &self,
-        plugin: &Arc<Plugin>,
-        tool: &PluginTool,
-        arguments: &Value,
-        text: String,
+        plugin: Arc<Plugin>,
+        tool: Arc<PluginTool>,
+        arguments: Arguments,
         request: CallRequest,
-    ) -> FinishedCall {
-        let name = &tool.tool.name;
-        let recorder = self.recorder(plugin, name, &request, Some(&text));
-        if let Err(reason) = tool.input.check(arguments) {
+    ) -> FinishedCall<Answer> {
+        self.run_plugin(plugin, PluginCall::Tool(tool, arguments), request).await.of_tool()
+    }
+
+    async fn run_plugin(&self, plugin: Arc<Plugin>, call: PluginCall, request: CallRequest) -> FinishedCall {
+        if matches!(call, PluginCall::Completion(_)) && !plugin.completes {
+            return FinishedCall::not_started(Ok(CallAnswer::Completion(Default::default())));
+        }
+        let name = call.name();
+        let recorder = self.recorder(&plugin, &call, &request);
+        if let PluginCall::Tool(tool, arguments) = &call
+            && let Err(reason) = tool.input.check(arguments.value())
+        {
             return recorder.refuse(CallError::InvalidArguments { reason });
         }
-        let (setup, admitted) = match self.start(plugin, name, request, &recorder).await {
+        let StartedCall { admitted, imports, allowance } = match self.start(&plugin, &name, request, &recorder).await {
             Ok(started) => started,
             Err(error) => return recorder.refuse(error),
         };
-        let outcome = plugin.prepared.call_tool(setup, name.clone(), text).await;
-        match self.end(plugin, name, admitted, outcome).await {
-            Ok(answer) => recorder.finish(answer.check(check_tool_answer(tool)), |answer| answer.is_error),
-            Err(error) => recorder.refuse(error),
-        }
+        let ((call, check), nested) = (call.into_parts(), admitted.slot.is_none());
+        let outcome = plugin.prepared.call(&name, call, imports, allowance, nested).await;
+        let finished = self.end(plugin, name, admitted, outcome, check).await;
+        recorder.finish(finished)
     }
 
-    /// Reads a resource that the plugin lists or has a template for.
-    pub async fn read_resource(
-        &self,
-        plugin: &Arc<Plugin>,
-        uri: &str,
-        request: CallRequest,
-    ) -> FinishedCall<ResourceContents> {
-        let recorder = self.recorder(plugin, "read-resource", &request, None);
-        let (setup, admitted) = match self.start(plugin, "read-resource", request, &recorder).await {
-            Ok(started) => started,
-            Err(error) => return recorder.refuse(error),
-        };
-        let outcome = plugin.prepared.read_resource(setup, uri.to_owned()).await;
-        match self.end(plugin, "read-resource", admitted, outcome).await {
-            Ok(answer) => recorder.finish(answer.check(non_tool_answer::check_contents(uri)), |_| false),
-            Err(error) => recorder.refuse(error),
-        }
-    }
-
-    /// Gets a prompt. The caller has checked the arguments.
-    pub async fn get_prompt(
-        &self,
-        plugin: &Arc<Plugin>,
-        name: &str,
-        arguments: Vec<(String, String)>,
-        request: CallRequest,
-    ) -> FinishedCall<PromptResult> {
-        let recorder = self.recorder(plugin, "get-prompt", &request, None);
-        let (setup, admitted) = match self.start(plugin, "get-prompt", request, &recorder).await {
-            Ok(started) => started,
-            Err(error) => return recorder.refuse(error),
-        };
-        let outcome = plugin.prepared.get_prompt(setup, name.to_owned(), arguments).await;
-        match self.end(plugin, "get-prompt", admitted, outcome).await {
-            Ok(answer) => recorder.finish(answer.check(non_tool_answer::check_prompt), |_| false),
-            Err(error) => recorder.refuse(error),
-        }
-    }
-
-    /// Completes an argument. A plugin that does not complete arguments is not started.
-    pub async fn complete(
-        &self,
-        plugin: &Arc<Plugin>,
-        query: CompletionQuery,
-        request: CallRequest,
-    ) -> FinishedCall<Completion> {
-        if !plugin.completes {
-            return FinishedCall::not_started(Ok(Completion::default()));
-        }
-        let recorder = self.recorder(plugin, "complete", &request, None);
-        let (setup, admitted) = match self.start(plugin, "complete", request, &recorder).await {
-            Ok(started) => started,
-            Err(error) => return recorder.refuse(error),
-        };
-        let outcome = plugin.prepared.complete(setup, query).await;
-        match self.end(plugin, "complete", admitted, outcome).await {
-            Ok(answer) => recorder.finish(answer.check(non_tool_answer::check_completion), |_| false),
-            Err(error) => recorder.refuse(error),
-        }
-    }
-
-    fn recorder(&self, plugin: &Plugin, target: &str, request: &CallRequest, arguments: Option<&str>) -> CallRecorder {
+    fn recorder(&self, plugin: &Plugin, call: &PluginCall, request: &CallRequest) -> CallRecorder {
         let scope = audit_scope(&request.context, plugin.id(), Some(&plugin.digest));
         let (metrics, traceparent) = (Some(plugin.metrics.clone()), request.context.traceparent.as_deref());
-        CallRecorder::new(
-            &self.audit,
-            scope,
-            target,
-            arguments,
-            Observers { metrics, tracer: &self.tracer, traceparent },
-        )
+        let arguments = match call {
+            PluginCall::Tool(_, arguments) => Some(arguments.text()),
+            PluginCall::Resource { .. } | PluginCall::Prompt { .. } | PluginCall::Completion(_) => None,
+        };
+        let target = RecordedTarget { method: call.method(), name: call.name(), arguments };
+        CallRecorder::new(&self.audit, scope, target, Observers { metrics, tracer: &self.tracer, traceparent })
     }
 
     /// Starts a call: admission, its budget, and its imports.
     async fn start(
         &self,
         plugin: &Arc<Plugin>,
-        target: &str,
-        mut request: CallRequest,
+        name: &Arc<str>,
+        request: CallRequest,
         recorder: &CallRecorder,
-    ) -> Result<(GuestCallSetup, AdmittedCall), CallError> {
+    ) -> Result<StartedCall, CallError> {
         if self.audit.refuses_calls() {
             return Err(CallError::AuditUnavailable);
         }
         scratch::check_size(&plugin.authority, plugin.scratch_quota.as_ref()).await?;
+        let CallRequest { mut context, mut link, parent } = request;
         if let Some(traceparent) = recorder.traceparent() {
-            request.context.traceparent = Some(traceparent);
+            context.traceparent = Some(traceparent);
         }
-        let limits = &plugin.spec.limits;
-        let principal = &request.context.principal;
-        let mut slot = None;
-        let mut admitted;
-        let ((lineage, budget, pausable_deadline, caller_memory), client) = match request.parent {
+        let (admitted, inherited) = match parent {
             Some(CallParent::Host { lineage, budget, pausable_deadline, caller_memory }) => {
-                let circuit = circuit(target, principal, &lineage);
-                self.admission.check(plugin, &circuit, false)?;
-                admitted = self.admission.admit(plugin, circuit)?;
-                let budget = budget.nested(limits, self.clock.now());
-                ((lineage.with_limits(limits), budget, pausable_deadline, caller_memory), request.client)
+                let inherited = Inherited { lineage, budget, pausable_deadline, caller_memory };
+                self.admit_nested(plugin, name, &context.principal, inherited)?
             }
             parent => {
-                let name = lineage_name(plugin.id(), target);
-                let (lineage, budget_source) = match parent {
-                    Some(CallParent::Upstream { lineage, budget_source }) => {
-                        let lineage = lineage.descend(&name, 0).map_err(CallError::Lineage)?;
-                        (lineage.with_limits(limits), Some(budget_source))
-                    }
-                    _ => (Lineage::root(name, limits), None),
-                };
-                self.idle.call_begins();
-                let circuit = circuit(target, principal, &lineage);
-                self.admission.check(plugin, &circuit, true)?;
-                let slot_request = admission::slot_request(plugin, principal);
-                let acquired = self.admission.acquire_slot(&slot_request, limits.deadline, &request.cancel).await?;
-                // The tool may have failed for others while this call waited.
-                admitted = self.admission.admit(plugin, circuit)?;
-                let now = self.clock.now();
-                let left = budget_source.as_ref().map(|source| source.reserve(now));
-                let budget = left.map_or_else(|| Budget::root(limits, now), |left| left.nested(limits, now));
-                let pausable_deadline = PausableDeadline::new(self.clock.clone());
-                let slot = slot
-                    .insert(RootSlot::new(self.admission.slots.clone(), slot_request, acquired, budget_source))
-                    .clone();
-                let (wait_permits, model) = (self.wait_permits.clone(), self.model.clone());
-                let client = WaitingClient {
-                    client: request.client,
-                    model,
+                let admitted = self.admit_root(plugin, name, &context.principal, parent, &link.cancel).await;
+                let (admitted, slot, inherited) = admitted?;
+                link.client = Arc::new(WaitingClient {
+                    client: link.client,
+                    model: self.model.clone(),
                     slot,
-                    pausable_deadline: pausable_deadline.clone(),
-                    wait_permits,
-                };
-                ((lineage, budget, pausable_deadline, 0), Arc::new(client) as Arc<dyn ClientCalls>)
+                    pausable_deadline: inherited.pausable_deadline.clone(),
+                    wait_permits: self.wait_permits.clone(),
+                });
+                (admitted, inherited)
             }
         };
+        let Inherited { lineage, budget, pausable_deadline, caller_memory } = inherited;
+        let (limits, cancel) = (plugin.spec.limits.clone(), link.cancel.clone());
         let authority = CallAuthority::new(plugin.authority.clone(), recorder.call_audit().clone());
-        let (account_lineage, connections) = (lineage.clone(), self.connections.clone());
-        let accounts = Accounts::new(authority.clone(), limits, &request.context, account_lineage, connections);
-        let client = Client::new(authority.clone(), limits, client, accounts.clone());
-        let agent_tools = AgentTools::new(authority, lineage, request.agent).with_answer_timeout(limits.answer);
-        let imports = CallImports::new(request.context, limits, request.sink, agent_tools, client, accounts)
-            .with_egress(self.egress.clone())
-            .with_steering(request.steering)
-            .with_disk_quota(plugin.scratch_quota.as_ref())
-            .with_services(&self.services);
-        let (limits, cancel) = (limits.clone(), request.cancel);
+        let scope = CallScope::new(context, authority, lineage, limits.clone());
+        let imports = CallImports::new(scope, link, self.services.clone(), plugin.scratch_quota.clone());
         let allowance = Allowance { limits, budget, cancel, pausable_deadline, caller_memory };
-        let (authority, clock) = (plugin.authority.clone(), self.clock.clone());
-        let nested = slot.is_none();
-        admitted.slot = slot;
-        Ok((
-            GuestCallSetup { tool: target.to_owned(), allowance, imports: Box::new(imports), authority, clock, nested },
-            admitted,
-        ))
+        Ok(StartedCall { admitted, imports: Box::new(imports), allowance })
     }
 
-    /// Ends a call: reports it, gives its slot back, and settles its budget.
-    async fn end<'a, R: PayloadSize>(
+    /// Admits a call within a call of this host, whose slot it shares.
+    fn admit_nested(
         &self,
-        plugin: &'a Arc<Plugin>,
-        target: &'a str,
+        plugin: &Arc<Plugin>,
+        name: &Arc<str>,
+        principal: &Principal,
+        inherited: Inherited,
+    ) -> Result<(AdmittedCall, Inherited), CallError> {
+        let circuit = circuit(name, principal, &inherited.lineage);
+        self.admission.check(plugin, &circuit, false)?;
+        let admitted = self.admission.admit(plugin, circuit)?;
+        let limits = &plugin.spec.limits;
+        let lineage = inherited.lineage.with_limits(limits);
+        let budget = inherited.budget.nested(limits, self.clock.now());
+        Ok((admitted, Inherited { lineage, budget, ..inherited }))
+    }
+
+    /// Admits a call that has a slot of its own.
+    async fn admit_root(
+        &self,
+        plugin: &Arc<Plugin>,
+        name: &Arc<str>,
+        principal: &Principal,
+        parent: Option<CallParent>,
+        cancel: &CancellationToken,
+    ) -> Result<(AdmittedCall, Arc<RootSlot>, Inherited), CallError> {
+        let limits = &plugin.spec.limits;
+        let full_name = lineage_name(plugin.id(), name);
+        let (lineage, budget_source) = match parent {
+            Some(CallParent::External { lineage, budget_source }) => {
+                let lineage = lineage.descend(full_name, 0).map_err(CallError::Lineage)?;
+                (lineage.with_limits(limits), Some(budget_source))
+            }
+            Some(CallParent::Host { .. }) | None => (Lineage::root(full_name, limits), None),
+        };
+        self.idle.call_begins();
+        let circuit = circuit(name, principal, &lineage);
+        self.admission.check(plugin, &circuit, true)?;
+        let slot_request = Admission::slot_request(plugin, principal);
+        let acquired = self.admission.acquire_slot(&slot_request, limits.deadline, cancel).await?;
+        // The tool may have failed for others while this call waited.
+        let mut admitted = self.admission.admit(plugin, circuit)?;
+        let now = self.clock.now();
+        let left = budget_source.as_ref().map(|source| source.reserve(now));
+        let budget = left.map_or_else(|| Budget::root(limits, now), |left| left.nested(limits, now));
+        let pausable_deadline = PausableDeadline::new(self.clock.clone());
+        let slot = RootSlot::new(self.admission.slots.clone(), slot_request, acquired, budget_source);
+        admitted.slot = Some(slot.clone());
+        Ok((admitted, slot, Inherited { lineage, budget, pausable_deadline, caller_memory: 0 }))
+    }
+
+    /// Ends a call: reports it, gives its slot back, settles its budget, and checks what it answered.
+    async fn end(
+        &self,
+        plugin: Arc<Plugin>,
+        name: Arc<str>,
         mut admitted: AdmittedCall,
-        outcome: GuestOutcome<R>,
-    ) -> Result<GuestAnswer<'a, R>, CallError> {
+        outcome: GuestOutcome<GuestAnswer>,
+        check: AnswerCheck,
+    ) -> FinishedCall {
         let GuestOutcome { result, cost, imports, spent_store } = outcome;
-        if let Some(imports) = &imports {
-            heavy_if_large(result.payload_bytes(), || (imports.context.principal.clone(), plugin.id().clone())).await;
-        }
         admitted.finish(&result);
-        if let Some(slot) = &admitted.slot {
+        if let Some(slot) = admitted.slot.take() {
             slot.release();
             if let Some(budget_source) = slot.budget_source() {
                 budget_source.settle(cost.spent, cost.wall);
             }
+            self.clean_up(&plugin, spent_store);
         }
-        if admitted.slot.is_some() {
-            self.clean_up(plugin, spent_store);
-        }
-        match imports {
-            Some(imports) => Ok(GuestAnswer { plugin, target, result, cost, imports }),
-            None => Err(result.err().unwrap_or(CallError::Internal)),
-        }
+        let Some(imports) = imports else {
+            return FinishedCall::not_started(Err(result.err().unwrap_or(CallError::Internal)));
+        };
+        let bytes = result.as_ref().map_or(0, GuestAnswer::payload_bytes);
+        let owner = (imports.scope.context.principal.clone(), plugin.id().clone());
+        work_on(bytes, || owner, move || finish(&plugin, &name, &imports, cost, check, result)).await
     }
 
     /// After a root call on an idle host: drops the store and creates the next instance in the background, so that neither
@@ -342,24 +309,53 @@ impl Runner {
             if let Ok(permit) = ready_permits.try_acquire_owned() {
                 let limits = plugin.spec.limits.clone();
                 let budget = Budget::root(&limits, clock.now());
-                let pausable_deadline = PausableDeadline::new(clock.clone());
+                let pausable_deadline = PausableDeadline::new(clock);
                 let cancel = CancellationToken::new();
                 let allowance = Allowance { limits, budget, cancel, pausable_deadline, caller_memory: 0 };
-                plugin.prepared.make_ready(&plugin.authority, allowance, clock, permit).await;
+                plugin.prepared.make_ready(&plugin.authority, allowance, permit).await;
             }
         });
     }
 }
 
+/// Checks an answer, and adds what the call used.
+fn finish(
+    plugin: &Plugin,
+    name: &str,
+    imports: &CallImports,
+    cost: CallCost,
+    check: AnswerCheck,
+    result: Result<GuestAnswer, CallError>,
+) -> FinishedCall {
+    let mut usage = CallUsage {
+        spent: cost.spent,
+        wall: cost.wall,
+        peak_memory: cost.peak_memory,
+        chunks: imports.chunks(),
+        output_bytes: imports.bytes_with_result(0).unwrap_or_else(|(used, _)| used),
+        calls: imports.agent_tools.calls(),
+        questions: imports.questions_asked(),
+        model_tokens: imports.model_tokens(),
+    };
+    let result = result.and_then(|answer| check.check(plugin, imports, answer, &mut usage));
+    if let Err(error) = &result {
+        let (code, text, tool) = (error.code(), error.to_string(), printable(name));
+        let call = &*imports.scope.context.id;
+        tracing::warn!(plugin = %plugin.id(), %tool, call, code, "{}", printable(&text));
+    }
+    let (missing_abilities, missing_tools) = (imports.missing_abilities(), imports.agent_tools.lacked());
+    FinishedCall { result, usage, missing_abilities, missing_tools }
+}
+
 /// The circuit that a call's failure counts against.
-fn circuit(target: &str, principal: &Principal, lineage: &Lineage) -> Circuit {
-    Circuit { target: target.to_owned(), principal: principal.clone(), caller: lineage.caller().map(str::to_owned) }
+fn circuit(target: &Arc<str>, principal: &Principal, lineage: &Lineage) -> Circuit {
+    Circuit { target: target.clone(), principal: principal.clone(), caller: lineage.caller().cloned() }
 }
 
 /// A call's name in its lineage. That of an agent tool is the name by which plugins call it, so that cycles are found.
 fn lineage_name(plugin: &PluginId, tool: &str) -> String {
     match plugin.side {
-        Side::Server => format!("{}.{tool}", plugin.table()),
+        Side::Server => format!("{plugin}.{tool}"),
         Side::Agent => format!("{}.{tool}", plugin.name),
     }
 }

@@ -1,59 +1,59 @@
 //! Calls of upstream tools for a client, through the same trait as reverse calls.
 
-use super::answer::{Answer, CallUsage, FinishedCall, StructuredContent};
+use super::answer::{Answer, CallAnswer, CallUsage, FinishedCall, StructuredContent};
+use super::arguments::Arguments;
 use super::payload_size::PayloadSize;
-use super::recorder::{CallRecorder, Observers, audit_scope};
+use super::recorder::{CallRecorder, Observers, RecordedTarget, audit_scope};
 use super::request::CallRequest;
 use super::runner::Runner;
 use crate::catalog::UpstreamTool;
 use platform::telemetry::printable;
 use policy::{Budget, Limits, Lineage};
-use runtime::engine::{CallError, PausableDeadline, heavy_if_large};
+use runtime::engine::{CallError, PausableDeadline, work_on};
 use runtime::imports::{
-    Abilities, AgentError, AgentResult, Exhaustion, LaneCell, QuestionCounter, ReverseCall, ToolResult,
+    Abilities, AgentError, AgentResult, ClientLink, Exhaustion, LaneCell, QuestionCounter, ReverseCall, ToolResult,
 };
-use serde_json::Value;
 use std::time::Duration;
 
 /// The upstream server's own settings bound how long a call may take; this is the bound for a server without such settings.
 const MAX_DEADLINE: Duration = Duration::from_secs(86_400);
 
 impl Runner {
-    /// Calls a tool of an upstream server. `arguments` and `text` are the same JSON object.
-    pub async fn call_upstream_tool(
+    pub(super) async fn run_upstream(
         &self,
         upstream_tool: &UpstreamTool,
-        arguments: &Value,
-        text: String,
+        arguments: Arguments,
         request: CallRequest,
     ) -> FinishedCall {
         let scope = audit_scope(&request.context, &upstream_tool.id, None);
         let observers =
             Observers { metrics: None, tracer: self.tracer(), traceparent: request.context.traceparent.as_deref() };
-        let recorder = CallRecorder::new(self.audit(), scope, &upstream_tool.tool.tool.name, Some(&text), observers);
-        if let Err(reason) = upstream_tool.tool.input.check(arguments) {
+        let (name, text) = (upstream_tool.tool.name.clone(), Some(arguments.text()));
+        let target = RecordedTarget { method: "execute_tool", name, arguments: text };
+        let recorder = CallRecorder::new(self.audit(), scope, target, observers);
+        if let Err(reason) = upstream_tool.tool.input.check(arguments.value()) {
             return recorder.refuse(CallError::InvalidArguments { reason });
         }
         if self.audit().refuses_calls() {
             return recorder.refuse(CallError::AuditUnavailable);
         }
         if let Err(error) = self.count_against_rate(&request.context.principal) {
-            return FinishedCall::not_started(Err(error));
+            return recorder.refuse(error);
         }
         let clock = self.clock();
         let (limits, began) = (Limits { deadline: MAX_DEADLINE, ..Limits::default() }, clock.now());
-        let CallRequest { mut context, sink, agent, client, cancel, .. } = request;
+        let CallRequest { mut context, link: ClientLink { sink, client, agent, cancel, .. }, .. } = request;
         if let Some(traceparent) = recorder.traceparent() {
             context.traceparent = Some(traceparent);
         }
         let (name, questions) = (upstream_tool.full_name(), QuestionCounter::new(limits.questions));
         let call = ReverseCall {
-            lineage: Lineage::root(name.clone(), &limits),
+            lineage: Lineage::root(&*name, &limits),
             name,
-            arguments: text,
+            arguments: arguments.into_text(),
             purpose: None,
             plugin: upstream_tool.id.clone(),
-            parent: context.id.clone(),
+            parent: context.id.to_string(),
             context,
             sink,
             agent,
@@ -72,12 +72,12 @@ impl Runner {
         let (parent, lineage, principal) = (call.parent.clone(), call.lineage.clone(), call.context.principal.clone());
         let (result, spent) = upstream_tool.caller.call(call).await;
         let output_bytes = result.payload_bytes();
-        heavy_if_large(output_bytes, || (principal, upstream_tool.id.clone())).await;
-        let result = to_answer(result);
+        let owner = || (principal, upstream_tool.id.clone());
+        let result = work_on(output_bytes, owner, move || to_answer(result)).await;
         if let Err(error) = &result {
             let tool = printable(&upstream_tool.tool.tool.name).into_owned();
             let (code, text) = (error.code(), error.to_string());
-            tracing::warn!(upstream = upstream_tool.id.name, tool, call = parent, code, "{}", printable(&text));
+            tracing::warn!(upstream = &*upstream_tool.id.name, tool, call = parent, code, "{}", printable(&text));
         }
         let usage = CallUsage {
             spent,
@@ -87,8 +87,9 @@ impl Runner {
             questions: questions.count(),
             ..CallUsage::default()
         };
+        let result = result.map(CallAnswer::Tool);
         let finished = FinishedCall { result, usage, missing_abilities: Abilities::default(), missing_tools: false };
-        recorder.finish(finished, |answer| answer.is_error)
+        recorder.finish(finished)
     }
 }
 

@@ -96,14 +96,14 @@ impl Catalog {
     }
 
     /// A copy with other upstream tools.
-    pub fn with_upstream_tools(&self, upstream_tools: Vec<UpstreamTool>) -> Result<Self, CatalogError> {
+    pub fn with_upstream_tools(&self, upstream_tools: Vec<Arc<UpstreamTool>>) -> Result<Self, CatalogError> {
         let same = Self::with_reserved_names(self.plugins.clone(), self.agent_plugins.clone(), self.reserved)?;
         Ok(same.insert_upstream_tools(upstream_tools))
     }
 
     /// Adds tools of upstream servers. A plugin's tool takes precedence; a tool whose name is taken or invalid is left out
     /// with a warning, since what an upstream server offers must not keep the host from starting.
-    fn insert_upstream_tools(mut self, upstream_tools: Vec<UpstreamTool>) -> Self {
+    fn insert_upstream_tools(mut self, upstream_tools: Vec<Arc<UpstreamTool>>) -> Self {
         // By skeleton: the server that has the name, or none for a plugin or the host. Tools of one server may look alike,
         // as those of one plugin may.
         let not_upstream = |name: &str| (skeleton(name), None);
@@ -111,7 +111,7 @@ impl Catalog {
         seen.extend(self.reserved.iter().map(|name| not_upstream(name)));
         for tool in upstream_tools {
             let name = tool.exposed_name();
-            let server = Some(tool.id.name.clone());
+            let server = Some(tool.id.name.to_string());
             let taken = self.upstream_tools.contains_key(&name)
                 || seen.get(&skeleton(&name)).is_some_and(|owner| *owner != server);
             if taken || !is_valid_name(&name) || looks_like_host(&name) {
@@ -119,7 +119,7 @@ impl Catalog {
                     true => "something else has that name, or one that looks like it",
                     false => "it is no name that clients know, or looks as if it were the host's own",
                 };
-                tracing::warn!(upstream = tool.id.name, "a tool cannot be exposed as `{name}`: {why}");
+                tracing::warn!(upstream = &*tool.id.name, "a tool cannot be exposed as `{name}`: {why}");
                 continue;
             }
             seen.insert(skeleton(&name), server);

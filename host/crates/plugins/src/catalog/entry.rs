@@ -28,8 +28,8 @@ impl<T> Clone for CatalogEntry<T> {
     }
 }
 
-impl CatalogEntry<PluginTool> {
-    pub fn tool(&self) -> &PluginTool {
+impl CatalogEntry<Arc<PluginTool>> {
+    pub fn tool(&self) -> &Arc<PluginTool> {
         self.item()
     }
 }

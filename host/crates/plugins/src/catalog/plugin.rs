@@ -26,7 +26,7 @@ pub struct Plugin {
     pub inspection: Inspection,
     pub authority: Arc<Authority>,
     /// Sorted by name.
-    pub tools: Vec<PluginTool>,
+    pub tools: Vec<Arc<PluginTool>>,
     /// Sorted by URI.
     pub resources: Vec<ResourceInfo>,
     /// Sorted by template.
@@ -35,6 +35,8 @@ pub struct Plugin {
     pub prompts: Vec<Prompt>,
     /// Whether it completes arguments.
     pub completes: bool,
+    /// Whether it reads messages to its running calls.
+    pub reads_steering: bool,
     /// Digest of everything it offers: the same for versions that describe themselves alike.
     pub definitions: Digest,
     pub metrics: Arc<PluginMetrics>,
@@ -48,7 +50,7 @@ pub struct Plugin {
 }
 
 impl Plugin {
-    pub fn tool(&self, name: &str) -> Option<&PluginTool> {
+    pub fn tool(&self, name: &str) -> Option<&Arc<PluginTool>> {
         self.tools.binary_search_by(|tool| tool.tool.name.as_str().cmp(name)).ok().and_then(|at| self.tools.get(at))
     }
 
@@ -65,6 +67,6 @@ impl Plugin {
     /// Its tools whose circuit is open, each with the time until it is tried again.
     pub fn open_circuits(&self, clock: &dyn Clock) -> Vec<(String, Duration)> {
         let open = self.traffic.breaker.open_circuits(clock.now());
-        open.into_iter().map(|(circuit, remaining)| (circuit.target, remaining)).collect()
+        open.into_iter().map(|(circuit, remaining)| (circuit.target.to_string(), remaining)).collect()
     }
 }

@@ -15,11 +15,11 @@ pub(super) type Entries<T> = BTreeMap<String, CatalogEntry<T>>;
 pub struct Catalog {
     pub(super) plugins: Vec<Arc<Plugin>>,
     pub(super) agent_plugins: Vec<Arc<Plugin>>,
-    pub(super) tools: Entries<PluginTool>,
+    pub(super) tools: Entries<Arc<PluginTool>>,
     pub(super) prompts: Entries<Prompt>,
     pub(super) resources: Entries<ResourceInfo>,
     pub(super) templates: Entries<PluginTemplate>,
-    pub(super) upstream_tools: BTreeMap<String, UpstreamTool>,
+    pub(super) upstream_tools: BTreeMap<String, Arc<UpstreamTool>>,
     /// Names of the host's own tools, which no plugin's tool may have.
     pub(super) reserved: &'static [&'static str],
 }
@@ -47,19 +47,19 @@ impl Catalog {
     }
 
     /// A tool of an upstream server by its exposed name.
-    pub fn upstream_tool(&self, name: &str) -> Option<&UpstreamTool> {
+    pub fn upstream_tool(&self, name: &str) -> Option<&Arc<UpstreamTool>> {
         self.upstream_tools.get(name)
     }
 
     pub fn upstream_tools(&self) -> impl Iterator<Item = (&str, &UpstreamTool)> {
-        self.upstream_tools.iter().map(|(name, tool)| (name.as_str(), tool))
+        self.upstream_tools.iter().map(|(name, tool)| (name.as_str(), &**tool))
     }
 
-    pub fn tool(&self, name: &str) -> Option<&CatalogEntry<PluginTool>> {
+    pub fn tool(&self, name: &str) -> Option<&CatalogEntry<Arc<PluginTool>>> {
         self.tools.get(name)
     }
 
-    pub fn tools(&self) -> impl Iterator<Item = (&str, &CatalogEntry<PluginTool>)> {
+    pub fn tools(&self) -> impl Iterator<Item = (&str, &CatalogEntry<Arc<PluginTool>>)> {
         in_order(&self.tools)
     }
 
@@ -100,9 +100,9 @@ impl Catalog {
     }
 
     /// An agent-side tool by its full name, `<agent plugin>.<tool>`.
-    pub fn agent_tool(&self, name: &str) -> Option<(&Arc<Plugin>, &PluginTool)> {
+    pub fn agent_tool(&self, name: &str) -> Option<(&Arc<Plugin>, &Arc<PluginTool>)> {
         let (plugin, tool) = name.split_once('.')?;
-        let plugin = self.agent_plugins.iter().find(|agent| agent.id().name == plugin)?;
+        let plugin = self.agent_plugins.iter().find(|agent| *agent.id().name == *plugin)?;
         Some((plugin, plugin.tool(tool)?))
     }
 

@@ -5,7 +5,6 @@ use policy::{PluginId, Side};
 use runtime::imports::ToolCaller;
 use std::sync::Arc;
 
-#[derive(Clone)]
 pub struct UpstreamTool {
     /// The server's configured name, in the place of a plugin's.
     pub id: PluginId,
@@ -16,7 +15,7 @@ pub struct UpstreamTool {
 
 impl UpstreamTool {
     pub fn new(server: &str, tool: Arc<PluginTool>, caller: Arc<dyn ToolCaller>) -> Self {
-        Self { id: PluginId { side: Side::Server, name: server.to_owned() }, tool, caller }
+        Self { id: PluginId { side: Side::Server, name: server.into() }, tool, caller }
     }
 
     /// The name by which plugins call it.

@@ -145,7 +145,7 @@ impl Installer {
                     Ok((version, entry.reference.clone(), added))
                 }
                 Some(_) => Err(InstallError::Changed(id.table())),
-                None => Err(InstallError::NothingStaged { table: id.table(), name: id.name.clone() }),
+                None => Err(InstallError::NothingStaged { table: id.table(), name: id.name.to_string() }),
             }
         })?;
         self.record(id, "accepted", &reference, &version);
@@ -195,7 +195,7 @@ impl Installer {
     pub fn discard(&self, id: &PluginId) -> Result<(), InstallError> {
         let (version, reference) = self.change(None, |lockfile| {
             let entry = find(lockfile, id)?;
-            let nothing_staged = || InstallError::NothingStaged { table: id.table(), name: id.name.clone() };
+            let nothing_staged = || InstallError::NothingStaged { table: id.table(), name: id.name.to_string() };
             let version = entry.staged.take().ok_or_else(nothing_staged)?;
             Ok((version, entry.reference.clone()))
         })?;

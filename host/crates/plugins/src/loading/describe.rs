@@ -6,11 +6,9 @@ use super::loader::Loader;
 use crate::offer::{self, definitions_digest};
 use crate::package::{self, Digest, Inspection, PackageError};
 use policy::{Authority, Budget, Limits, Lineage, Metering, PluginId};
-use runtime::abi::{GuestCallSetup, GuestLinker, PreparedComponent};
+use runtime::abi::{GuestLinker, PreparedComponent};
 use runtime::engine::{Allowance, CallError, CompileError, Component, PausableDeadline, Profile};
-use runtime::imports::{
-    Accounts, AgentTools, CallContext, CallImports, Client, NoClient, NoConnections, NoSink, Offer,
-};
+use runtime::imports::{CallContext, CallImports, CallScope, ClientLink, HostServices, NoClient, NoSink, Offer};
 use std::path::Path;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -103,20 +101,22 @@ impl Loader {
         id: &PluginId,
         profile: Profile,
     ) -> Result<Offer, CallError> {
-        let limits = Limits { metering: profile, ..Limits::default() };
-        let context = CallContext::new("host");
-        let lineage = Lineage::root(id.table(), &limits);
-        let authority = Arc::new(Authority::none(id.clone()));
-        let accounts = Accounts::new(authority.clone(), &limits, &context, lineage.clone(), Arc::new(NoConnections));
-        let agent_tools = AgentTools::new(authority.clone(), lineage, self.agent_tools.clone());
-        let client = Client::new(authority.clone(), &limits, Arc::new(NoClient), accounts.clone());
-        let call = CallImports::new(context, &limits, Arc::new(NoSink), agent_tools, client, accounts);
-        let budget = Budget::root(&limits, self.clock.now());
-        let (cancel, pausable_deadline) = (CancellationToken::new(), PausableDeadline::new(self.clock.clone()));
+        let limits = Arc::new(Limits { metering: profile, ..Limits::default() });
+        let (context, lineage) = (CallContext::new("host"), Lineage::root(id.table(), &limits));
+        let scope = CallScope::new(context, Arc::new(Authority::none(id.clone())), lineage, limits.clone());
+        let cancel = CancellationToken::new();
+        let link = ClientLink {
+            sink: Arc::new(NoSink),
+            client: Arc::new(NoClient),
+            agent: self.agent_tools.clone(),
+            steering: None,
+            cancel: cancel.clone(),
+        };
+        let imports = Box::new(CallImports::new(scope, link, Arc::new(HostServices::none()), None));
+        let (budget, pausable_deadline) =
+            (Budget::root(&limits, self.clock.now()), PausableDeadline::new(self.clock.clone()));
         let allowance = Allowance { limits, budget, cancel, pausable_deadline, caller_memory: 0 };
-        let (tool, clock) = ("describe".to_owned(), self.clock.clone());
-        let setup = GuestCallSetup { tool, allowance, imports: Box::new(call), authority, clock, nested: false };
-        prepared.describe(setup).await.result
+        prepared.describe(imports, allowance).await.result
     }
 
     /// A component's description from the cache, whatever it was compiled for.

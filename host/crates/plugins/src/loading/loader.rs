@@ -135,6 +135,7 @@ impl Loader {
         let metrics = Arc::new(self.metrics.for_plugin(&spec.id.table(), tools));
         Ok(Plugin {
             metrics,
+            reads_steering: description.inspection.reads_steering(),
             spec,
             digest,
             inspection: description.inspection,
@@ -194,7 +195,7 @@ fn check_pinned(spec: &PluginSpec, found: &Digest) -> Result<(), LoadErrorKind> 
     let (path, found) = (spec.source.clone(), found.clone());
     match spec.digest.clone() {
         Some(pinned) if pinned != found && spec.is_installed() => {
-            Err(LoadErrorKind::InstalledFileChanged { path, found, pinned, name: spec.id.name.clone() })
+            Err(LoadErrorKind::InstalledFileChanged { path, found, pinned, name: spec.id.name.to_string() })
         }
         Some(pinned) if pinned != found => Err(LoadErrorKind::DigestMismatch { path, found, pinned }),
         Some(_) | None => Ok(()),

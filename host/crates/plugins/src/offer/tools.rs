@@ -5,10 +5,11 @@ use super::error::OfferError;
 use super::list::{check_bounds, sort_unique};
 use super::text::{self, TextCheck};
 use runtime::imports::{Schema, Tool};
+use std::sync::Arc;
 
 const MAX_TOOLS: usize = 256;
 
-pub(super) fn check(tools: Vec<Tool>) -> Result<Vec<PluginTool>, OfferError> {
+pub(super) fn check(tools: Vec<Tool>) -> Result<Vec<Arc<PluginTool>>, OfferError> {
     let size = |tool: &Tool| {
         let output = tool.output_schema.as_ref().map_or(0, String::len);
         tool.description.len() + tool.input_schema.len() + output + text::optional_size(&[], &tool.icons)
@@ -24,7 +25,7 @@ pub(super) fn check(tools: Vec<Tool>) -> Result<Vec<PluginTool>, OfferError> {
     sort_unique("tools", tools, |tool| &tool.name)?.into_iter().map(compile).collect()
 }
 
-fn compile(tool: Tool) -> Result<PluginTool, OfferError> {
+fn compile(tool: Tool) -> Result<Arc<PluginTool>, OfferError> {
     let schema = |which, text: &str| {
         let refused = |error| OfferError::InvalidSchema { tool: tool.name.clone(), which, error };
         let schema = Schema::compile(text).map_err(refused)?;
@@ -34,7 +35,7 @@ fn compile(tool: Tool) -> Result<PluginTool, OfferError> {
     };
     let input = schema("input", &tool.input_schema)?;
     let output = tool.output_schema.as_deref().map(|text| schema("output", text)).transpose()?;
-    Ok(PluginTool { tool, input, output })
+    Ok(PluginTool::new(tool, input, output))
 }
 
 #[cfg(test)]
@@ -44,7 +45,8 @@ mod tests {
 
     #[test]
     fn tools_are_sorted_and_bad_ones_are_refused() {
-        let names: Vec<_> = check(vec![tool("b"), tool("a")]).unwrap().into_iter().map(|t| t.tool.name).collect();
+        let names: Vec<_> =
+            check(vec![tool("b"), tool("a")]).unwrap().into_iter().map(|t| t.name.to_string()).collect();
         assert_eq!(names, ["a", "b"]);
         let broken = |change: fn(&mut Tool)| {
             let mut bad = tool("a");

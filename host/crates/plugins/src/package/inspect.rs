@@ -22,6 +22,16 @@ pub struct Inspection {
     pub claims: Claims,
 }
 
+/// The interface that a plugin reads messages to its running calls with, without its version.
+const STEERING_INTERFACE: &str = "portcullis:plugin/steering@";
+
+impl Inspection {
+    /// Whether the component reads messages to its running calls.
+    pub(crate) fn reads_steering(&self) -> bool {
+        self.imports.iter().any(|import| import.starts_with(STEERING_INTERFACE))
+    }
+}
+
 /// Inspects a component: cheap checks first, then full validation.
 pub fn inspect(bytes: &[u8]) -> Result<Inspection, InspectError> {
     let size = bytes.len() as u64;

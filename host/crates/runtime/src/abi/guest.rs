@@ -13,19 +13,6 @@ use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 /// Size of all fields of one header map, as wasmtime counts it. Bounds memory that a guest fills header by header.
 const MAX_HEADER_SIZE: usize = 64 << 10;
 
-/// What a call needs to begin.
-pub struct GuestCallSetup {
-    /// The tool that is called, for the log.
-    pub tool: String,
-    pub allowance: Allowance,
-    pub imports: Box<CallImports>,
-    /// Says which directories are mounted.
-    pub authority: Arc<Authority>,
-    pub clock: Arc<dyn Clock>,
-    /// Whether it was made by another call of this host. It then runs where that call runs.
-    pub nested: bool,
-}
-
 /// The data of an instance, and of its one call once that has begun.
 pub(super) struct Guest {
     supervision: Supervision,
@@ -41,31 +28,34 @@ pub(super) struct Guest {
 
 impl Guest {
     /// For an instance whose call has not begun.
-    pub(super) fn new(authority: &Authority, allowance: Allowance, clock: Arc<dyn Clock>) -> Result<Self, MountError> {
+    pub(super) fn new(authority: &Authority, allowance: Allowance) -> Result<Self, MountError> {
         let log = GuestLog::new(authority.plugin().clone(), "", "", &allowance.limits);
         let wasi = wasi::new_context(authority, &log)?;
         let mut table = ResourceTable::new();
         // WASI keeps up to two resources of its own behind a handle, so `limits.handles` is always reached first.
         let handles = usize::try_from(allowance.limits.handles).unwrap_or(usize::MAX);
         table.set_max_capacity(handles.saturating_mul(2).saturating_add(16));
-        let supervision = Supervision::new(allowance, clock.clone());
+        let clock = allowance.pausable_deadline.clock().clone();
+        let supervision = Supervision::new(allowance);
         let mut http = WasiHttpCtx::new();
         http.set_field_size_limit(MAX_HEADER_SIZE);
         Ok(Self { supervision, imports: None, log, clock, wasi, http, http_hooks: HttpHooks::default(), table })
     }
 
     pub(super) fn begin_call(&mut self, tool: &str, allowance: Allowance, imports: Box<CallImports>) {
-        self.log.begin(tool, &imports.context.id);
+        self.log.begin(tool, &imports.scope.context.id);
         self.supervision.begin_call(allowance);
-        self.http_hooks.begin(imports.http.clone());
+        self.http_hooks.begin(imports.scope.clone(), imports.egress());
         self.imports = Some(imports);
     }
 
     /// Closes the call's connections, and ends its log.
     pub(super) fn end_call(&mut self) -> Option<Box<CallImports>> {
-        self.http_hooks.end();
+        let refused_request = self.http_hooks.end();
         self.log.finish();
-        self.imports.take()
+        let mut imports = self.imports.take()?;
+        imports.refused_request = refused_request;
+        Some(imports)
     }
 
     /// The imports of the running call. Fails when an instance uses one while it is made before its call; such a
@@ -102,7 +92,7 @@ impl WasiHttpView for Guest {
 impl WasiHost for Guest {
     fn files(&mut self) -> wasmtime::Result<(&mut Files, Option<String>)> {
         let imports = self.imports()?;
-        let scratch = imports.authority.scratch().ok().map(|grant| grant.guest.clone());
+        let scratch = imports.scope.authority.scratch().ok().map(|grant| grant.guest.clone());
         Ok((&mut imports.files, scratch))
     }
 
@@ -112,7 +102,8 @@ impl WasiHost for Guest {
 
     fn record_refused_path(&mut self, path: RefusedPath) {
         if let Some(imports) = &mut self.imports {
-            imports.audit().record((&imports.authority.path_refused(&path.path, path.access)).into());
+            let refused = imports.scope.authority.path_refused(&path.path, path.access);
+            imports.scope.audit().record((&refused).into());
             imports.refused_path = Some(path);
         }
     }

@@ -2,7 +2,8 @@
 //! converts its types to the host's own, so that no other module depends on the version of a guest.
 
 mod guest;
+mod guest_call;
 mod v0_1;
 
-pub use guest::GuestCallSetup;
+pub use guest_call::{GuestAnswer, GuestCall};
 pub use v0_1::{GuestLinker, GuestOutcome, PreparedComponent, SpentStore};

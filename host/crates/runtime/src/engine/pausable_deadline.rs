@@ -36,6 +36,10 @@ impl PausableDeadline {
         Self(Arc::new(SharedPauses { clock, pauses: Mutex::default(), resumed: Notify::new() }))
     }
 
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.0.clock
+    }
+
     pub fn pause(&self) -> PauseGuard {
         let now = self.0.clock.now();
         let mut pauses = self.0.pauses.lock();

@@ -3,7 +3,6 @@
 use super::cpu_time::CpuTime;
 use super::limiter::Limiter;
 use super::pausable_deadline::PausableDeadline;
-use platform::clock::Clock;
 use policy::{Budget, BudgetUsage, Limits};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 #[derive(Clone)]
 pub struct Allowance {
     /// The plugin's ceilings.
-    pub limits: Limits,
+    pub limits: Arc<Limits>,
     /// What is left for this call, at most the ceilings.
     pub budget: Budget,
     /// Cancelled when nobody wants the result any more.
@@ -52,10 +51,11 @@ pub trait Supervised: Send + 'static {
 }
 
 impl Supervision {
-    pub fn new(allowance: Allowance, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(allowance: Allowance) -> Self {
         let limiter = Limiter::new(bytes(allowance.limits.memory), clamp(allowance.limits.table_elements));
         let paused_before = allowance.pausable_deadline.paused_time();
-        Self { limiter, cpu: CpuTime::new(clock), allowance, paused_before, last_message: None }
+        let cpu = CpuTime::new(allowance.pausable_deadline.clock().clone());
+        Self { limiter, cpu, allowance, paused_before, last_message: None }
     }
 
     /// Begins a call in an instance that was made before. The memory that the instance holds stays counted.

@@ -1,110 +1,137 @@
-//! The host side of all imports for one call.
+//! The host side of all imports for one call. What an import needs is made when the guest first uses it.
 
-use super::agent_tools::AgentTools;
-use super::call_authority::CallAuthority;
-use super::call_sink::CallSink;
-use super::client::Client;
+use super::agent_tools::{AgentTools, ReverseCaller};
+use super::call_scope::CallScope;
+use super::client::{Abilities, Client};
+use super::client_link::ClientLink;
 use super::connections::Accounts;
 use super::events::Events;
 use super::host_services::HostServices;
-use super::http::{Egress, Http, NoEgress};
+use super::http::Egress;
 use super::import_span::ImportSpan;
 use super::output::Output;
 use super::progress::Progress;
 use super::publish::Publish;
 use super::state::PluginState;
-use super::steering::Steering;
-use super::types::CallContext;
 use super::wasi::{DiskQuota, Files, RefusedPath};
-use platform::audit::CallAudit;
+use crate::engine::PausableDeadline;
+use policy::{Budget, Denial};
 use std::sync::Arc;
+use std::time::Instant;
 
-/// One access object per imported interface, for one call.
 pub struct CallImports {
-    pub context: CallContext,
-    pub output: Output,
-    pub progress: Progress,
+    pub scope: Arc<CallScope>,
+    pub link: ClientLink,
+    services: Arc<HostServices>,
     pub agent_tools: AgentTools,
-    pub steering: Steering,
-    pub publish: Publish,
-    pub events: Events,
-    pub state: PluginState,
-    pub client: Client,
-    pub accounts: Accounts,
-    pub http: Http,
+    pub progress: Progress,
     pub files: Files,
-    pub authority: CallAuthority,
+    output: Option<Output>,
+    accounts: Option<Accounts>,
+    client: Option<Client>,
     /// The last path that the sandbox refused, for the error message.
     pub refused_path: Option<RefusedPath>,
+    /// The last denied HTTP request, for the error message. Set when the call has ended.
+    pub refused_request: Option<Denial>,
 }
 
 impl CallImports {
-    /// Output and progress share one sink.
+    /// `disk_quota` is that of the plugin's scratch directory, which all its calls share.
     pub fn new(
-        context: CallContext,
-        limits: &policy::Limits,
-        sink: Arc<dyn CallSink>,
-        agent_tools: AgentTools,
-        client: Client,
-        accounts: Accounts,
+        scope: Arc<CallScope>,
+        link: ClientLink,
+        services: Arc<HostServices>,
+        disk_quota: Option<Arc<DiskQuota>>,
     ) -> Self {
-        let (authority, services) = (agent_tools.authority().clone(), HostServices::none());
-        let client = client.with_call_id(&context.id);
-        let lineage = agent_tools.lineage().clone();
-        let http = Http::new(authority.clone(), lineage, Arc::new(NoEgress));
-        let state = PluginState::new(authority.clone(), agent_tools.lineage().clone(), &context, services.state);
         Self {
-            context,
-            output: Output::new(limits, sink.clone()),
-            progress: Progress::new(sink),
-            agent_tools,
-            steering: Steering::default(),
-            publish: Publish::new(authority.clone(), services.publisher),
-            events: Events::new(authority.clone(), services.events),
-            state,
-            client,
-            accounts,
-            http,
-            files: Files::new(limits.growth.as_u64(), &authority),
-            authority,
+            agent_tools: AgentTools::new(scope.clone(), link.agent.clone()),
+            progress: Progress::new(link.sink.clone()),
+            files: Files::new(scope.clone(), disk_quota),
+            output: None,
+            accounts: None,
+            client: None,
             refused_path: None,
+            refused_request: None,
+            scope,
+            link,
+            services,
         }
-    }
-
-    /// Where decisions on this call are recorded.
-    pub fn audit(&self) -> &CallAudit {
-        self.authority.audit()
     }
 
     /// Starts the span of an import call; `bytes` is what the guest passed in.
     pub fn start_span(&self, name: &'static str, bytes: usize) -> ImportSpan {
-        ImportSpan::start(self.audit(), name).with_request_size(bytes as u64)
+        ImportSpan::start(self.scope.audit(), name).with_request_size(bytes as u64)
     }
 
-    /// Without this, no request is sent, whatever is granted.
-    pub fn with_egress(mut self, egress: Arc<dyn Egress>) -> Self {
-        self.http = Http::new(self.authority.clone(), self.agent_tools.lineage().clone(), egress);
-        self
+    pub fn egress(&self) -> Arc<dyn Egress> {
+        self.services.egress.clone()
     }
 
-    /// The quota of the plugin's scratch directory, which all its calls share.
-    pub fn with_disk_quota(mut self, quota: Option<&Arc<DiskQuota>>) -> Self {
-        self.files.set_own_quota(quota, &self.authority);
-        self
+    pub fn publish(&self) -> Publish<'_> {
+        Publish::new(&self.scope, &*self.services.publisher)
     }
 
-    pub fn with_steering(mut self, steering: Steering) -> Self {
-        self.steering = steering;
-        self
+    pub fn events(&self) -> Events<'_> {
+        Events::new(&self.scope, &*self.services.events)
     }
 
-    /// Without this, nothing can be published, emitted or stored.
-    pub fn with_services(mut self, services: &HostServices) -> Self {
-        let authority = &self.authority;
-        let lineage = self.agent_tools.lineage().clone();
-        self.publish = Publish::new(authority.clone(), services.publisher.clone());
-        self.events = Events::new(authority.clone(), services.events.clone());
-        self.state = PluginState::new(authority.clone(), lineage, &self.context, services.state.clone());
-        self
+    pub fn state(&self) -> PluginState<'_> {
+        PluginState::new(&self.scope, &*self.services.state)
+    }
+
+    pub fn output(&mut self) -> &Output {
+        self.output.get_or_insert_with(|| Output::new(&self.scope.limits, self.link.sink.clone()))
+    }
+
+    pub fn accounts(&mut self) -> &Accounts {
+        self.accounts.get_or_insert_with(|| Accounts::new(self.scope.clone(), self.services.connections.clone()))
+    }
+
+    pub fn client(&mut self) -> &mut Client {
+        let Self { scope, link, services, accounts, client, .. } = self;
+        client.get_or_insert_with(|| {
+            let new = || Accounts::new(scope.clone(), services.connections.clone());
+            Client::new(scope.clone(), link.client.clone(), accounts.get_or_insert_with(new).clone())
+        })
+    }
+
+    /// What reverse calls take from this call. `held` is the memory in bytes that it and its callers hold.
+    pub fn reverse_caller(
+        &mut self,
+        budget: Budget,
+        now: Instant,
+        pausable_deadline: PausableDeadline,
+        held: u64,
+    ) -> ReverseCaller {
+        let (output, questions) = (self.output().clone(), self.client().questions());
+        let (client, cancel) = (self.link.client.clone(), self.link.cancel.clone());
+        ReverseCaller { client, cancel, output, budget, now, questions, pausable_deadline, held }
+    }
+
+    /// Chunks sent.
+    pub fn chunks(&self) -> u64 {
+        self.output.as_ref().map_or(0, Output::chunks)
+    }
+
+    /// Bytes sent so far plus `result` bytes; the error is `(used, limit)`.
+    pub fn bytes_with_result(&self, result: u64) -> Result<u64, (u64, u64)> {
+        let limit = self.scope.limits.output.as_u64();
+        let used = self.output.as_ref().map_or(0, Output::bytes) + result;
+        if used > limit { Err((used, limit)) } else { Ok(used) }
+    }
+
+    /// Questions asked, repetitions included.
+    pub fn questions_asked(&self) -> u32 {
+        self.client.as_ref().map_or(0, Client::questions_asked)
+    }
+
+    /// Tokens used of the host's model.
+    pub fn model_tokens(&self) -> u64 {
+        self.client.as_ref().map_or(0, Client::model_tokens)
+    }
+
+    /// Abilities that the call needed and the client lacks.
+    pub fn missing_abilities(&self) -> Abilities {
+        self.client.as_ref().map(Client::lacked).unwrap_or_default()
     }
 }

@@ -1,12 +1,12 @@
 //! `connections`: accounts that users have connected. The host holds the credentials; a guest names an account and a
 //! request, and never sees the credential.
 
-use super::call_authority::CallAuthority;
+use super::call_scope::CallScope;
 use super::import_span::ErrorName;
-use super::types::{BudgetKind, CallContext, Exhaustion, GuestDenial};
+use super::types::{BudgetKind, Exhaustion, GuestDenial};
 use async_trait::async_trait;
 use platform::telemetry::printable;
-use policy::{Limits, Lineage, PluginId, Principal, Recipient};
+use policy::{PluginId, Principal, Recipient};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -128,68 +128,62 @@ impl Connections for NoConnections {
 /// One call's access to its principal's accounts.
 #[derive(Clone)]
 pub struct Accounts {
-    authority: CallAuthority,
-    principal: Principal,
+    scope: Arc<CallScope>,
     connections: Arc<dyn Connections>,
-    lineage: Lineage,
-    limit: u32,
     sent: Arc<AtomicU32>,
 }
 
 impl Accounts {
-    /// `lineage` ends with this call.
-    pub fn new(
-        authority: impl Into<CallAuthority>,
-        limits: &Limits,
-        call: &CallContext,
-        lineage: Lineage,
-        connections: Arc<dyn Connections>,
-    ) -> Self {
-        let (principal, limit) = (call.principal.clone(), limits.calls);
-        Self { authority: authority.into(), principal, connections, lineage, limit, sent: Arc::default() }
+    pub fn new(scope: Arc<CallScope>, connections: Arc<dyn Connections>) -> Self {
+        Self { scope, connections, sent: Arc::default() }
+    }
+
+    fn principal(&self) -> &Principal {
+        &self.scope.context.principal
     }
 
     pub fn page(&self, name: &str) -> Result<String, ConnectionError> {
         self.granted(name)?;
-        self.connections.page(&self.principal, self.authority.plugin(), name)
+        self.connections.page(self.principal(), self.scope.authority.plugin(), name)
     }
 
     pub async fn connected(&self, name: &str) -> Result<bool, ConnectionError> {
         self.granted(name)?;
-        self.connections.is_connected(&self.principal, name).await
+        self.connections.is_connected(self.principal(), name).await
     }
 
     /// Waits without a limit; the caller sets a timeout.
     pub async fn wait_connected(&self, name: &str) -> Result<(), ConnectionError> {
         self.granted(name)?;
-        self.connections.wait_connected(&self.principal, name).await
+        self.connections.wait_connected(self.principal(), name).await
     }
 
     pub async fn send(&self, name: &str, request: ConnectionRequest) -> Result<ConnectionResponse, ConnectionError> {
         self.granted(name)?;
         self.check_flow(&Recipient::Connection(name.to_owned())).map_err(ConnectionError::Denied)?;
         // The other server has rate limits, and counts requests against the user.
-        if self.sent.fetch_add(1, Ordering::Relaxed) >= self.limit {
-            let limit = self.limit.into();
+        if self.sent.fetch_add(1, Ordering::Relaxed) >= self.scope.limits.calls {
+            let limit = self.scope.limits.calls.into();
             return Err(ConnectionError::Exhausted(Exhaustion { budget: BudgetKind::Calls, limit }));
         }
-        self.connections.send(&self.principal, name, request).await
+        self.connections.send(self.principal(), name, request).await
     }
 
     /// Checks that private results known to the call may flow to `recipient`.
-    pub(super) fn check_flow(&self, hearer: &Recipient) -> Result<(), GuestDenial> {
-        self.authority.enforce(self.authority.flow(&self.lineage.private_origins(), hearer))
+    pub(super) fn check_flow(&self, recipient: &Recipient) -> Result<(), GuestDenial> {
+        self.scope.authority.enforce(self.scope.authority.flow(&self.scope.lineage.private_origins(), recipient))
     }
 
     fn granted(&self, name: &str) -> Result<(), ConnectionError> {
-        self.authority.enforce(self.authority.connection(name)).map_err(ConnectionError::Denied)
+        self.scope.authority.enforce(self.scope.authority.connection(name)).map_err(ConnectionError::Denied)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use policy::{Authority, Grants, Requests, Side};
+    use crate::imports::CallContext;
+    use policy::{Authority, Grants, Limits, Lineage, Requests, Side};
 
     /// Allows everything, so that only the checks of `Accounts` apply.
     struct AllowAll;
@@ -223,9 +217,10 @@ mod tests {
         let requests: Requests = toml::from_str(requests).unwrap();
         let grants: Grants = toml::from_str(grants).unwrap();
         let authority = Arc::new(Authority::new(plugin, &requests, &grants));
-        let limits = Limits { calls: 2, ..Limits::default() };
-        let lineage = Lineage::root("plugins.p.x".into(), &limits);
-        Accounts::new(authority, &limits, &CallContext::new("local"), lineage, Arc::new(AllowAll))
+        let limits = Arc::new(Limits { calls: 2, ..Limits::default() });
+        let lineage = Lineage::root("plugins.p.x", &limits);
+        let scope = CallScope::new(CallContext::new("local"), authority, lineage, limits);
+        Accounts::new(scope, Arc::new(AllowAll))
     }
 
     #[tokio::test]
@@ -242,7 +237,7 @@ mod tests {
     async fn a_private_result_does_not_reach_an_account() {
         let github = r#"connections = ["github"]"#;
         let closed = accounts(github, github);
-        closed.lineage.mark_private(policy::Origin::Client);
+        closed.scope.lineage.mark_private(policy::Origin::Client);
         let sent = closed.send("github", ConnectionRequest::default()).await;
         assert!(matches!(sent, Err(ConnectionError::Denied(denial)) if denial.capability == "flows"));
         let open = accounts(
@@ -250,7 +245,7 @@ mod tests {
             r#"connections = ["github"]
             flows = ["client -> connections.github"]"#,
         );
-        open.lineage.mark_private(policy::Origin::Client);
+        open.scope.lineage.mark_private(policy::Origin::Client);
         assert!(open.send("github", ConnectionRequest::default()).await.is_ok());
     }
 

@@ -1,14 +1,13 @@
 //! `events`: notifications for the principal's inbox. Name and payload are checked here; rates and duplicates by the
 //! sink.
 
-use super::call_authority::CallAuthority;
+use super::call_scope::CallScope;
 use super::import_span::ErrorName;
 use super::provenance::Provenance;
-use super::types::{BudgetKind, CallContext, Exhaustion, GuestDenial};
+use super::types::{BudgetKind, Exhaustion, GuestDenial};
 use platform::text::truncate_chars;
 use policy::{Principal, is_name};
 use serde_json::Value;
-use std::sync::Arc;
 
 /// Length of a name in bytes.
 const MAX_NAME: usize = 64;
@@ -50,26 +49,21 @@ pub trait EventSink: Send + Sync {
 }
 
 /// One call's access to its principal's inbox.
-pub struct Events {
-    authority: CallAuthority,
-    sink: Arc<dyn EventSink>,
+pub struct Events<'a> {
+    scope: &'a CallScope,
+    sink: &'a dyn EventSink,
 }
 
-impl Events {
-    pub(super) fn new(authority: CallAuthority, sink: Arc<dyn EventSink>) -> Self {
-        Self { authority, sink }
+impl<'a> Events<'a> {
+    pub(super) fn new(scope: &'a CallScope, sink: &'a dyn EventSink) -> Self {
+        Self { scope, sink }
     }
 
     /// Returns false for a duplicate.
-    pub fn emit(
-        &self,
-        call: &CallContext,
-        name: String,
-        payload: &str,
-        dedupe_key: Option<String>,
-    ) -> Result<bool, EventError> {
+    pub fn emit(&self, name: String, payload: &str, dedupe_key: Option<String>) -> Result<bool, EventError> {
         check_name(&name).map_err(EventError::Invalid)?;
-        self.authority.enforce(self.authority.event(&name)).map_err(EventError::Denied)?;
+        let authority = &self.scope.authority;
+        authority.enforce(authority.event(&name)).map_err(EventError::Denied)?;
         if payload.len() > MAX_PAYLOAD {
             return Err(EventError::Exhausted(Exhaustion { budget: BudgetKind::Stored, limit: MAX_PAYLOAD as u64 }));
         }
@@ -80,8 +74,8 @@ impl Events {
         let payload = serde_json::from_str::<Value>(payload)
             .map_err(|error| EventError::Invalid(format!("the payload is not JSON: {error}")))?
             .to_string();
-        let source = Provenance::for_call(self.authority.plugin(), call);
-        self.sink.emit(&call.principal, source, PluginEvent { name, payload, dedupe_key })
+        let (owner, source) = (&self.scope.context.principal, self.scope.provenance());
+        self.sink.emit(owner, source, PluginEvent { name, payload, dedupe_key })
     }
 }
 
@@ -99,8 +93,9 @@ fn check_name(name: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::imports::HostServices;
-    use policy::{Authority, Grants, PluginId, Requests, Side};
+    use crate::imports::{CallContext, HostServices};
+    use policy::{Authority, Grants, Limits, Lineage, PluginId, Requests, Side};
+    use std::sync::Arc;
 
     #[test]
     fn only_granted_names_and_json_pass() {
@@ -108,9 +103,12 @@ mod tests {
         let requests: Requests = toml::from_str(r#"events = ["policy.*", "trip.*"]"#).unwrap();
         let grants: Grants = toml::from_str(r#"events = ["policy.*"]"#).unwrap();
         let authority = Arc::new(Authority::new(plugin, &requests, &grants));
-        let events = Events::new(authority.into(), HostServices::none().events);
-        let call = CallContext::new("local");
-        let emit = |name: &str, payload: &str| events.emit(&call, name.into(), payload, None).unwrap_err();
+        let limits = Arc::new(Limits::default());
+        let lineage = Lineage::root("plugins.p.x", &limits);
+        let scope = CallScope::new(CallContext::new("local"), authority, lineage, limits);
+        let services = HostServices::none();
+        let events = Events::new(&scope, &*services.events);
+        let emit = |name: &str, payload: &str| events.emit(name.into(), payload, None).unwrap_err();
         for bad in ["", "policy", "policy.", ".x", "policy..x", "policy x.y", &format!("policy.{}", "x".repeat(64))] {
             assert!(matches!(emit(bad, "{}"), EventError::Invalid(_)), "{bad}");
         }

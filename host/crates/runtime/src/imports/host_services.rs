@@ -1,6 +1,8 @@
-//! The services that store what outlives a call.
+//! What stands behind the imports of all calls.
 
+use super::connections::{Connections, NoConnections};
 use super::events::{EventError, EventSink, PluginEvent};
+use super::http::{Egress, NoEgress};
 use super::provenance::Provenance;
 use super::publish::{PublishError, PublishedPrompt, Publisher, ResourceAttributes};
 use super::state::{NoState, StateStore};
@@ -8,23 +10,27 @@ use super::types::{BudgetKind, Exhaustion, ResourceBody};
 use policy::Principal;
 use std::sync::Arc;
 
-/// The services that store what outlives a call. Clones share them.
-#[derive(Clone)]
+/// What stands behind the imports of all calls.
 pub struct HostServices {
     pub publisher: Arc<dyn Publisher>,
     pub events: Arc<dyn EventSink>,
     pub state: Arc<dyn StateStore>,
+    /// Sends HTTP requests.
+    pub egress: Arc<dyn Egress>,
+    /// The accounts that users have connected.
+    pub connections: Arc<dyn Connections>,
 }
 
 impl HostServices {
-    pub fn with_state(mut self, state: Option<Arc<dyn StateStore>>) -> Self {
-        self.state = state.unwrap_or(self.state);
-        self
-    }
-
-    /// Services that refuse everything: for listing a component's tools, and where nothing outlives a call.
+    /// Services that refuse everything: for asking a component what it offers, and for a host without them.
     pub fn none() -> Self {
-        Self { publisher: Arc::new(Nobody), events: Arc::new(Nobody), state: Arc::new(NoState) }
+        Self {
+            publisher: Arc::new(Nobody),
+            events: Arc::new(Nobody),
+            state: Arc::new(NoState),
+            egress: Arc::new(NoEgress),
+            connections: Arc::new(NoConnections),
+        }
     }
 }
 

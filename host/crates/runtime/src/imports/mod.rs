@@ -8,8 +8,10 @@
 mod agent_tools;
 mod call_authority;
 mod call_imports;
+mod call_scope;
 mod call_sink;
 mod client;
+mod client_link;
 mod completions;
 mod connections;
 mod events;
@@ -36,6 +38,7 @@ pub use agent_tools::{
 };
 pub use call_authority::CallAuthority;
 pub use call_imports::CallImports;
+pub use call_scope::CallScope;
 pub use call_sink::{CallSink, Chunk, NoSink, OutputError, ProgressReport};
 pub use client::{
     Abilities, Ability, CheckedQuestion, Client, ClientAnswer, ClientCalls, ClientError, ClientReply, Consent,
@@ -43,6 +46,7 @@ pub use client::{
     QuestionBatch, QuestionCounter, Root, SampleAnswer, SampleContent, SampleMessage, SampleRequest, SampleTool,
     TokenUsage, ToolChoice, ToolOutcome, ToolUse, UrlTarget,
 };
+pub use client_link::ClientLink;
 pub use completions::{Completion, CompletionQuery, CompletionTarget};
 pub use connections::{Accounts, ConnectionError, ConnectionRequest, ConnectionResponse, Connections, NoConnections};
 pub use events::{EventError, EventSink, Events, PluginEvent};

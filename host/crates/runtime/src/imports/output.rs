@@ -1,7 +1,6 @@
 //! `output`: chunks of a running call, and of the calls below it whose chunks it passes on.
 
 use super::call_sink::{CallSink, Chunk, OutputError, ProgressReport};
-use super::log::LogLevel;
 use super::types::{BudgetKind, Content, Exhaustion};
 use async_trait::async_trait;
 use policy::Limits;
@@ -15,7 +14,8 @@ const MAX_PIECES: usize = 256;
 /// Tools in a chunk's `origin`. Bounds what an upstream server, which names some of them, adds to each chunk.
 const MAX_ORIGIN: usize = 32;
 
-/// The chunks of one call: what was sent, and what may still be sent.
+/// The chunks of one call: what was sent, and what may still be sent. Clones share them.
+#[derive(Clone)]
 pub struct Output(Arc<SharedOutput>);
 
 /// Shared with the reverse calls whose chunks this call passes on: one sequence of numbers, one set of limits.
@@ -53,19 +53,12 @@ impl Output {
         Arc::new(Forward { tool: tool.to_owned(), caller: Arc::downgrade(&self.0) })
     }
 
-    /// Passes on a log message that is within the limits of `log`.
-    pub fn log(&self, level: LogLevel, message: &str) {
-        self.0.sink.log(level, message);
-    }
-
     pub fn chunks(&self) -> u64 {
         self.0.chunks.load(Ordering::Relaxed)
     }
 
-    /// Bytes sent so far plus `result` bytes; the error is `(used, limit)`.
-    pub fn bytes_with_result(&self, result: u64) -> Result<u64, (u64, u64)> {
-        let used = self.0.bytes.load(Ordering::Relaxed) + result;
-        if used > self.0.max_bytes { Err((used, self.0.max_bytes)) } else { Ok(used) }
+    pub fn bytes(&self) -> u64 {
+        self.0.bytes.load(Ordering::Relaxed)
     }
 }
 
@@ -146,7 +139,7 @@ mod tests {
         assert_eq!(out.emit(vec![Content::text("1")]).await, Ok(2));
         let many = OutputError::Exhausted(Exhaustion { budget: BudgetKind::Chunks, limit: 3 });
         assert_eq!(out.emit(vec![Content::text("")]).await, Err(many));
-        assert_eq!((out.chunks(), out.bytes_with_result(0), out.bytes_with_result(1)), (3, Ok(9), Err((10, 9))));
+        assert_eq!((out.chunks(), out.bytes()), (3, 9));
     }
 
     /// Keeps every chunk; waits forever while `stuck`.
@@ -203,7 +196,7 @@ mod tests {
         below.emit(say("1")).await.unwrap();
         let many = OutputError::Exhausted(Exhaustion { budget: BudgetKind::Chunks, limit: 2 });
         assert_eq!(below.emit(say("")).await, Err(many));
-        assert_eq!((root.chunks(), below.chunks(), root.bytes_with_result(0)), (2, 2, Ok(4)));
+        assert_eq!((root.chunks(), below.chunks(), root.bytes()), (2, 2, 4));
         drop(root);
         assert_eq!(below.emit(say("")).await, Err(OutputError::Closed), "a call that has ended passes nothing on");
     }

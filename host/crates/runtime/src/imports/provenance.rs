@@ -18,6 +18,6 @@ pub struct Provenance {
 
 impl Provenance {
     pub fn for_call(plugin: &PluginId, call: &CallContext) -> Self {
-        Self { plugin: plugin.cli_name(), call: call.id.clone(), correlation_id: call.correlation_id.clone() }
+        Self { plugin: plugin.cli_name(), call: call.id.to_string(), correlation_id: call.correlation_id.clone() }
     }
 }

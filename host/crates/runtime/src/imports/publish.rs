@@ -1,13 +1,12 @@
 //! `publish`: resources and prompts created at run time. Their form is checked here; quotas are enforced by the store.
 
-use super::call_authority::CallAuthority;
+use super::call_scope::CallScope;
 use super::import_span::ErrorName;
 use super::provenance::Provenance;
-use super::types::{Annotations, CallContext, Exhaustion, GuestDenial, ResourceBody, Role};
+use super::types::{Annotations, Exhaustion, GuestDenial, ResourceBody, Role};
 use platform::telemetry::unsafe_characters;
 use platform::text::truncate_chars;
 use policy::{Principal, is_name};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Length of a path in bytes. It becomes part of a URI that clients show.
@@ -95,56 +94,56 @@ pub trait Publisher: Send + Sync {
 }
 
 /// One call's access to publishing.
-pub struct Publish {
-    authority: CallAuthority,
-    publisher: Arc<dyn Publisher>,
+pub struct Publish<'a> {
+    scope: &'a CallScope,
+    publisher: &'a dyn Publisher,
 }
 
-impl Publish {
-    pub(super) fn new(authority: CallAuthority, publisher: Arc<dyn Publisher>) -> Self {
-        Self { authority, publisher }
+impl<'a> Publish<'a> {
+    pub(super) fn new(scope: &'a CallScope, publisher: &'a dyn Publisher) -> Self {
+        Self { scope, publisher }
     }
 
     pub fn put_resource(
         &self,
-        call: &CallContext,
         path: &str,
         body: ResourceBody,
         attributes: ResourceAttributes,
     ) -> Result<String, PublishError> {
         self.allowed()?;
         check_path(path).and_then(|()| attributes.check()).map_err(PublishError::Invalid)?;
-        self.publisher.put_resource(&call.principal, self.source(call), path, body, attributes)
+        self.publisher.put_resource(self.owner(), self.scope.provenance(), path, body, attributes)
     }
 
-    pub fn append_resource(&self, call: &CallContext, path: &str, body: ResourceBody) -> Result<String, PublishError> {
+    pub fn append_resource(&self, path: &str, body: ResourceBody) -> Result<String, PublishError> {
         self.allowed()?;
         check_path(path).map_err(PublishError::Invalid)?;
-        self.publisher.append_resource(&call.principal, self.source(call), path, body)
+        self.publisher.append_resource(self.owner(), self.scope.provenance(), path, body)
     }
 
-    pub fn remove_resource(&self, call: &CallContext, path: &str) -> Result<(), PublishError> {
+    pub fn remove_resource(&self, path: &str) -> Result<(), PublishError> {
         self.allowed()?;
-        self.publisher.remove_resource(&call.principal, self.source(call), path)
+        self.publisher.remove_resource(self.owner(), self.scope.provenance(), path)
     }
 
-    pub fn put_prompt(&self, call: &CallContext, prompt: PublishedPrompt) -> Result<(), PublishError> {
+    pub fn put_prompt(&self, prompt: PublishedPrompt) -> Result<(), PublishError> {
         self.allowed()?;
         prompt.check().map_err(PublishError::Invalid)?;
-        self.publisher.put_prompt(&call.principal, self.source(call), prompt)
+        self.publisher.put_prompt(self.owner(), self.scope.provenance(), prompt)
     }
 
-    pub fn remove_prompt(&self, call: &CallContext, name: &str) -> Result<(), PublishError> {
+    pub fn remove_prompt(&self, name: &str) -> Result<(), PublishError> {
         self.allowed()?;
-        self.publisher.remove_prompt(&call.principal, self.source(call), name)
+        self.publisher.remove_prompt(self.owner(), self.scope.provenance(), name)
     }
 
     fn allowed(&self) -> Result<(), PublishError> {
-        self.authority.enforce(self.authority.publish()).map_err(PublishError::Denied)
+        let authority = &self.scope.authority;
+        authority.enforce(authority.publish()).map_err(PublishError::Denied)
     }
 
-    fn source(&self, call: &CallContext) -> Provenance {
-        Provenance::for_call(self.authority.plugin(), call)
+    fn owner(&self) -> &Principal {
+        &self.scope.context.principal
     }
 }
 

@@ -4,13 +4,12 @@
 //! A value is labelled with the private origins that its call knew when it was stored, and a call that reads it then
 //! knows them too: storing a value is no way around the rules for private flows.
 
-use super::call_authority::CallAuthority;
+use super::call_scope::CallScope;
 use super::import_span::ErrorName;
-use super::types::{BudgetKind, CallContext, Exhaustion, GuestDenial};
+use super::types::{BudgetKind, Exhaustion, GuestDenial};
 use async_trait::async_trait;
 use platform::text::truncate_chars;
-use policy::{Lineage, PluginId, Principal, PrivateOrigins, StateGrant, is_name};
-use std::sync::Arc;
+use policy::{PluginId, Principal, PrivateOrigins, StateGrant, is_name};
 
 /// Length of a key in bytes.
 const MAX_KEY: usize = 256;
@@ -131,22 +130,16 @@ impl StateStore for NoState {
 }
 
 /// One call's access to its plugin's values for its principal.
-pub struct PluginState {
-    authority: CallAuthority,
-    lineage: Lineage,
+pub struct PluginState<'a> {
+    scope: &'a CallScope,
     owner: StateOwner,
-    store: Arc<dyn StateStore>,
+    store: &'a dyn StateStore,
 }
 
-impl PluginState {
-    pub(super) fn new(
-        authority: CallAuthority,
-        lineage: Lineage,
-        call: &CallContext,
-        store: Arc<dyn StateStore>,
-    ) -> Self {
-        let owner = StateOwner { plugin: authority.plugin().clone(), principal: call.principal.clone() };
-        Self { authority, lineage, owner, store }
+impl<'a> PluginState<'a> {
+    pub(super) fn new(scope: &'a CallScope, store: &'a dyn StateStore) -> Self {
+        let owner = StateOwner { plugin: scope.authority.plugin().clone(), principal: scope.context.principal.clone() };
+        Self { scope, owner, store }
     }
 
     pub async fn get(&self, key: &str) -> Result<Option<StateEntry>, StateError> {
@@ -165,7 +158,7 @@ impl PluginState {
         if value.len() as u64 > quota.size.as_u64() {
             return Err(StateError::Exhausted(Exhaustion { budget: BudgetKind::Stored, limit: quota.size.as_u64() }));
         }
-        self.store.put(&self.owner, key, value, self.lineage.private_origins(), expected, quota).await
+        self.store.put(&self.owner, key, value, self.scope.lineage.private_origins(), expected, quota).await
     }
 
     /// Returns whether there was a value.
@@ -185,12 +178,12 @@ impl PluginState {
         Ok(keys.into_iter().map(|(key, _)| key).collect())
     }
 
-    fn learn<'a>(&self, secrets: impl Iterator<Item = &'a PrivateOrigins>) {
-        secrets.flatten().for_each(|origin| self.lineage.mark_private(origin.clone()));
+    fn learn<'b>(&self, secrets: impl Iterator<Item = &'b PrivateOrigins>) {
+        secrets.flatten().for_each(|origin| self.scope.lineage.mark_private(origin.clone()));
     }
 
     fn granted(&self) -> Result<StateGrant, StateError> {
-        self.authority.enforce(self.authority.state()).map_err(StateError::Denied)
+        self.scope.authority.enforce(self.scope.authority.state()).map_err(StateError::Denied)
     }
 }
 
@@ -205,8 +198,10 @@ fn check_key(key: &str) -> Result<(), StateError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::imports::CallContext;
     use platform::sync::Mutex;
-    use policy::{Authority, Limits, Origin, Side};
+    use policy::{Authority, Limits, Lineage, Origin, Side};
+    use std::sync::Arc;
 
     #[derive(Default)]
     struct One(Mutex<Option<StateEntry>>);
@@ -245,26 +240,29 @@ mod tests {
         }
     }
 
-    fn state(requests: &str, grants: &str, store: &Arc<One>) -> PluginState {
+    fn scope(requests: &str, grants: &str) -> Arc<CallScope> {
         let plugin = PluginId { side: Side::Server, name: "p".into() };
         let authority = Authority::new(plugin, &toml::from_str(requests).unwrap(), &toml::from_str(grants).unwrap());
-        let lineage = Lineage::root("plugins.p.x".into(), &Limits::default());
-        PluginState::new(Arc::new(authority).into(), lineage, &CallContext::new("local"), store.clone())
+        let limits = Arc::new(Limits::default());
+        let lineage = Lineage::root("plugins.p.x", &limits);
+        CallScope::new(CallContext::new("local"), Arc::new(authority), lineage, limits)
     }
 
     #[tokio::test]
     async fn a_request_and_a_grant_are_needed() {
-        let store = Arc::new(One::default());
+        let store = One::default();
         let (asked, given) = ("state = true", "state = { size = \"16 B\" }");
         for (requests, grants) in [(asked, ""), ("", given), ("", "")] {
-            let state = state(requests, grants, &store);
+            let scope = scope(requests, grants);
+            let state = PluginState::new(&scope, &store);
             let denied = |error| matches!(error, StateError::Denied(denial) if denial.capability == "state");
             assert!(denied(state.get("k").await.unwrap_err()));
             assert!(denied(state.put("k".into(), vec![], ExpectedVersion::Any).await.unwrap_err()));
             assert!(denied(state.remove("k".into()).await.unwrap_err()));
             assert!(denied(state.keys(String::new(), None).await.unwrap_err()));
         }
-        let state = state(asked, given, &store);
+        let scope = scope(asked, given);
+        let state = PluginState::new(&scope, &store);
         assert_eq!(state.put("k".into(), vec![0; 16], ExpectedVersion::Any).await, Ok(1));
         let exhausted = Exhaustion { budget: BudgetKind::Stored, limit: 16 };
         let large = state.put("k".into(), vec![0; 17], ExpectedVersion::Any).await;
@@ -277,17 +275,15 @@ mod tests {
 
     #[tokio::test]
     async fn a_stored_private_result_stays_private() {
-        let (store, both) = (Arc::new(One::default()), ("state = true", "state = {}"));
-        let knows = state(both.0, both.1, &store);
+        let (store, scope) = (One::default(), || scope("state = true", "state = {}"));
+        let (knows, reads, lists) = (scope(), scope(), scope());
+        let state = |scope| PluginState::new(scope, &store);
         knows.lineage.mark_private(Origin::Client);
-        knows.put("k".into(), vec![], ExpectedVersion::Any).await.unwrap();
-        let (later, lists) = (state(both.0, both.1, &store), state(both.0, both.1, &store));
-        assert!(later.lineage.private_origins().is_empty());
-        later.get("k").await.unwrap();
-        lists.keys(String::new(), None).await.unwrap();
-        assert_eq!(
-            (later.lineage.private_origins(), lists.lineage.private_origins()),
-            ([Origin::Client].into(), [Origin::Client].into())
-        );
+        state(&knows).put("k".into(), vec![], ExpectedVersion::Any).await.unwrap();
+        assert!(reads.lineage.private_origins().is_empty());
+        state(&reads).get("k").await.unwrap();
+        state(&lists).keys(String::new(), None).await.unwrap();
+        assert_eq!(reads.lineage.private_origins(), [Origin::Client].into());
+        assert_eq!(lists.lineage.private_origins(), [Origin::Client].into());
     }
 }

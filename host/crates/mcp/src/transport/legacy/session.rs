@@ -3,7 +3,7 @@
 use super::delivery::MessageDelivery;
 use super::event_log::{EventLog, EventLogError};
 use super::message::{EncodedMessage, interrupted};
-use crate::request_context;
+use crate::request_context::LargeAnswer;
 use crate::transport::lifecycle::ActiveRequest;
 use platform::sync::Mutex;
 use policy::Principal;
@@ -14,7 +14,7 @@ use rmcp::model::{
     ServerNotification, ServerResult,
 };
 use rmcp::service::OriginatingRequestId;
-use runtime::engine::Heavy;
+use runtime::engine::TaskOwner;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, MutexGuard};
@@ -60,7 +60,8 @@ struct RunningRequest {
     progress: Option<ProgressToken>,
     /// The request lasts until the client ends it, so it alone does not keep a session in use.
     long_lived: bool,
-    heavy: Option<Heavy>,
+    /// Set by the request if its answer is large.
+    large: Option<LargeAnswer>,
     /// The request goes on while its client is disconnected, so shutdown waits for it rather than for a connection.
     _active: ActiveRequest,
 }
@@ -150,11 +151,11 @@ impl LegacySession {
         let permit = self.incoming.reserve().await.map_err(|_| RequestRejection::SessionEnded)?;
         let (id, progress) = (request.id.clone(), request.request.get_meta().get_progress_token());
         let long_lived = request.request.method() == REVERSE_LISTEN_METHOD;
-        let heavy = request_context::heavy(request.request.extensions());
+        let large = LargeAnswer::from_message(request.request.extensions());
         {
             let mut state = self.state();
             state.check_free(&id)?;
-            state.running.insert(id.clone(), RunningRequest { log, progress, long_lived, heavy, _active: active });
+            state.running.insert(id.clone(), RunningRequest { log, progress, long_lived, large, _active: active });
         }
         permit.send(ClientJsonRpcMessage::Request(request));
         if self.incoming.is_closed() {
@@ -204,11 +205,10 @@ impl LegacySession {
         }
     }
 
-    /// Set if the message is a large response, which is serialized on the compute pool.
-    pub(super) fn heavy(&self, message: &ServerJsonRpcMessage) -> Option<Heavy> {
+    /// On whose behalf a large response is serialized in the compute pool; none for any other message.
+    pub(super) fn large_answer(&self, message: &ServerJsonRpcMessage) -> Option<TaskOwner> {
         let ServerJsonRpcMessage::Response(response) = message else { return None };
-        let state = self.state();
-        state.running.get(&response.id)?.heavy.clone().filter(|heavy| heavy.who().is_some())
+        self.state().running.get(&response.id)?.large.as_ref()?.owner().cloned()
     }
 
     /// Appends a message of the server to its stream.

@@ -21,7 +21,7 @@ use plugins::catalog::{Catalog, CurrentCatalog};
 use policy::{BudgetUsage, Origin, ParkedCallLimits, Principal};
 use rmcp::model::{ClientJsonRpcMessage, CustomNotification, ServerJsonRpcMessage, ServerNotification};
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionManager};
-use runtime::imports::{AgentError, AgentResult, AgentTool, HostServices, NoConnections, ReverseCall, ToolCaller};
+use runtime::imports::{AgentError, AgentResult, AgentTool, HostServices, ReverseCall, ToolCaller};
 use serde_json::json;
 use services::principal_store::PrincipalStore;
 use std::sync::Arc;
@@ -183,7 +183,7 @@ fn server() -> Server {
         fallback_tools: false,
         stand_in_tools: None,
         catalog: Arc::new(CurrentCatalog::new(catalog, changes.clone())),
-        runner: Arc::new(Runner::new(clock.clone(), HostServices::none(), Arc::new(NoConnections))),
+        runner: Arc::new(Runner::new(clock.clone(), HostServices::none())),
         host_tools: Arc::new(NoTools),
         parked_calls: ParkedCalls::new(ParkedCallLimits::default(), clock.clone()).unwrap(),
         principal_store: Arc::new(PrincipalStore::new(clock, changes.clone())),

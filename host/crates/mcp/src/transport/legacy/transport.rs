@@ -7,6 +7,7 @@ use futures::FutureExt as _;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::service::RoleServer;
 use rmcp::transport::Transport;
+use runtime::engine::run_in_pool;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
@@ -35,14 +36,14 @@ impl Transport<RoleServer> for SessionTransport {
         &mut self,
         message: ServerJsonRpcMessage,
     ) -> impl Future<Output = Result<(), EventLogError>> + Send + 'static {
-        let Some(heavy) = self.session.heavy(&message) else {
+        let Some(owner) = self.session.large_answer(&message) else {
             // Before the future is polled, so that messages keep the order in which they are sent.
             return self.session.route(message.into()).wait().left_future();
         };
         // It is the last message of its request, so its order does not matter.
         let session = self.session.clone();
         let encode = async move { EncodedMessage::from(message) };
-        async move { session.route(heavy.run(encode.boxed()).await).wait().await }.right_future()
+        async move { session.route(run_in_pool(owner, encode.boxed()).await).wait().await }.right_future()
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {

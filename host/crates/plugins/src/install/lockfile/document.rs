@@ -106,31 +106,32 @@ impl Lockfile {
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (PluginId, &InstalledPlugin)> {
-        let entries =
-            |side| self.side(side).iter().map(move |(name, entry)| (PluginId { side, name: name.clone() }, entry));
+        let entries = |side| {
+            self.side(side).iter().map(move |(name, entry)| (PluginId { side, name: name.as_str().into() }, entry))
+        };
         entries(Side::Server).chain(entries(Side::Agent))
     }
 
     pub fn get(&self, id: &PluginId) -> Option<&InstalledPlugin> {
-        self.side(id.side).get(&id.name)
+        self.side(id.side).get(&*id.name)
     }
 
     pub fn get_mut(&mut self, id: &PluginId) -> Option<&mut InstalledPlugin> {
-        self.side_mut(id.side).get_mut(&id.name)
+        self.side_mut(id.side).get_mut(&*id.name)
     }
 
     /// Adds a plugin or replaces the one with the same id.
     pub fn insert(&mut self, id: &PluginId, entry: InstalledPlugin) {
-        self.side_mut(id.side).insert(id.name.clone(), entry);
+        self.side_mut(id.side).insert(id.name.to_string(), entry);
     }
 
     pub fn remove(&mut self, id: &PluginId) -> Option<InstalledPlugin> {
-        self.side_mut(id.side).remove(&id.name)
+        self.side_mut(id.side).remove(&*id.name)
     }
 
     /// Finds a plugin by its name, or by side and name: `files`, `plugins.files`, `agent.notes`.
     pub fn find(&self, name: &str) -> Option<PluginId> {
-        self.iter().map(|(id, _)| id).find(|id| id.name == name || id.table() == name)
+        self.iter().map(|(id, _)| id).find(|id| id.is_named(name))
     }
 
     /// The grants of an installed plugin as the operator wrote them.

@@ -4,7 +4,7 @@ use super::super::guest::Guest;
 use super::bindings::portcullis::plugin::{agent_tools as w, types as wt};
 use super::store::{Store, charge, charge_with_bytes};
 use super::types::{content_to_guest, denial_to_guest, exhaustion_to_guest, tool_result_to_guest, tool_to_guest};
-use crate::engine::{Allowance, Supervised as _};
+use crate::engine::Supervised as _;
 use crate::imports as h;
 use crate::imports::price;
 use std::time::Duration;
@@ -44,15 +44,12 @@ async fn call_all(
     let fuel = store.get_fuel().ok();
     let guest = store.data_mut();
     let budget = guest.supervision().remaining_budget(fuel).split(calls.len());
-    let Allowance { cancel, pausable_deadline, .. } = guest.supervision().allowance().clone();
+    let pausable_deadline = guest.supervision().allowance().pausable_deadline.clone();
     let (held, now) = (guest.supervision().memory_held(), guest.clock.now());
     let imports = guest.imports()?;
+    let caller = imports.reverse_caller(budget, now, pausable_deadline, held);
     let check = |w::AgentCall { name, arguments, options }| {
-        let (client, cancel, pausable_deadline) = (imports.client.calls(), cancel.clone(), pausable_deadline.clone());
-        let (context, output, questions) = (&imports.context, &imports.output, imports.client.questions());
-        let caller =
-            h::ReverseCaller { context, output, budget, now, cancel, client, questions, pausable_deadline, held };
-        imports.agent_tools.check(name, arguments, &options_from_guest(options), caller)
+        imports.agent_tools.check(name, arguments, &options_from_guest(options), &caller)
     };
     let checked = calls.into_iter().map(check).collect();
     let made = imports.agent_tools.make(checked).await;

@@ -18,7 +18,7 @@ pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> 
     let mut client = linker.instance("portcullis:plugin/client@0.1.0")?;
     client.func_wrap("supported", |mut store: Store<'_>, (): ()| {
         charge(&mut store, price::CALL)?;
-        Ok((abilities_to_guest(store.data_mut().imports()?.client.abilities()),))
+        Ok((abilities_to_guest(store.data_mut().imports()?.client().abilities()),))
     })?;
     client.func_wrap_async("elicit-form", |store: Store<'_>, (key, form): (Option<String>, w::Form)| {
         Box::new(async move {
@@ -99,7 +99,7 @@ async fn ask(
     charge_with_bytes(&mut store, price::QUESTION.saturating_mul(questions.len() as u64), bytes)?;
     let guest = store.data_mut();
     let held = guest.supervision().memory_held();
-    Ok(guest.imports()?.client.ask(questions, held).await)
+    Ok(guest.imports()?.client().ask(questions, held).await)
 }
 
 fn abilities_to_guest(abilities: h::Abilities) -> w::Abilities {

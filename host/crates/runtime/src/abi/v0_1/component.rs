@@ -1,19 +1,17 @@
 //! Runs calls in instances of one component.
 
-use super::super::guest::{Guest, GuestCallSetup};
+use super::super::guest::Guest;
+use super::super::guest_call::{GuestAnswer, GuestCall};
 use super::bindings::portcullis::plugin::types::CallContext;
-use super::exports::Exports;
+use super::exports::{Exports, exported};
 use super::ready::{ReadyCache, ReadyInstance};
 use super::{completions, prompts, resources, tools, types};
 use crate::engine::{
     Allowance, CallCost, CallError, Placement, Supervised as _, is_compute_thread, new_store, start_metering, supervise,
 };
 use crate::imports::wasi::MountError;
-use crate::imports::{
-    CallImports, Completion, CompletionQuery, EmbeddedResource, Offer, PromptResult, ReadError, ToolError, ToolResult,
-};
+use crate::imports::{CallImports, Offer};
 use futures::future::BoxFuture;
-use platform::clock::Clock;
 use policy::Authority;
 use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
@@ -50,112 +48,58 @@ impl PreparedComponent {
     }
 
     /// Lists everything that the component offers, in one instance.
-    pub async fn describe(&self, setup: GuestCallSetup) -> GuestOutcome<Offer> {
+    pub async fn describe(&self, imports: Box<CallImports>, allowance: Allowance) -> GuestOutcome<Offer> {
         let exports = self.exports.clone();
-        self.run(setup, move |store, instance, _| {
-            Box::pin(async move {
-                let mut offer = Offer { completes: exports.completions.is_some(), ..Offer::default() };
-                if let Some(export) = &exports.tools {
-                    offer.tools = tools::list_tools(export, store, &instance).await?;
-                }
-                if let Some(export) = &exports.resources {
-                    offer.resources = resources::list_resources(export, store, &instance).await?;
-                    offer.templates = resources::list_templates(export, store, &instance).await?;
-                }
-                if let Some(export) = &exports.prompts {
-                    offer.prompts = prompts::list_prompts(export, store, &instance).await?;
-                }
-                if let Some(export) = &exports.completions {
-                    // Checks the types of the exported functions.
-                    export.load(&mut *store, &instance)?;
-                }
-                Ok(offer)
-            })
+        self.run("describe", imports, allowance, false, move |store, instance, _| {
+            Box::pin(async move { exports.describe(store, &instance).await })
         })
         .await
     }
 
-    pub async fn call_tool(
+    /// Calls a function of the component, which the guest's log calls `name`. `nested`: another call of this host makes it,
+    /// and it runs where that call runs.
+    pub async fn call(
         &self,
-        setup: GuestCallSetup,
-        tool: String,
-        arguments: String,
-    ) -> GuestOutcome<Result<ToolResult, ToolError>> {
+        name: &str,
+        call: GuestCall,
+        imports: Box<CallImports>,
+        allowance: Allowance,
+        nested: bool,
+    ) -> GuestOutcome<GuestAnswer> {
         let exports = self.exports.clone();
-        self.run(setup, move |store, instance, context| {
-            Box::pin(async move {
-                let export = exported(&exports.tools)?;
-                tools::call_tool(export, store, &instance, &context, &tool, &arguments).await
-            })
-        })
-        .await
-    }
-
-    pub async fn read_resource(
-        &self,
-        setup: GuestCallSetup,
-        uri: String,
-    ) -> GuestOutcome<Result<Vec<EmbeddedResource>, ReadError>> {
-        let exports = self.exports.clone();
-        self.run(setup, move |store, instance, context| {
-            Box::pin(async move {
-                let export = exported(&exports.resources)?;
-                resources::read_resource(export, store, &instance, &context, &uri).await
-            })
-        })
-        .await
-    }
-
-    pub async fn get_prompt(
-        &self,
-        setup: GuestCallSetup,
-        name: String,
-        arguments: Vec<(String, String)>,
-    ) -> GuestOutcome<Result<PromptResult, ToolError>> {
-        let exports = self.exports.clone();
-        self.run(setup, move |store, instance, context| {
-            Box::pin(async move {
-                let export = exported(&exports.prompts)?;
-                prompts::get_prompt(export, store, &instance, &context, &name, &arguments).await
-            })
-        })
-        .await
-    }
-
-    pub async fn complete(
-        &self,
-        setup: GuestCallSetup,
-        query: CompletionQuery,
-    ) -> GuestOutcome<Result<Completion, ToolError>> {
-        let exports = self.exports.clone();
-        self.run(setup, move |store, instance, context| {
-            Box::pin(async move {
-                let export = exported(&exports.completions)?;
-                completions::complete(export, store, &instance, &context, query).await
-            })
+        self.run(name, imports, allowance, nested, move |store, instance, context| {
+            Box::pin(async move { call_export(&exports, call, store, &instance, &context).await })
         })
         .await
     }
 
     /// Runs one call in the instance that is ready, or else in a new one.
-    async fn run<R, F>(&self, setup: GuestCallSetup, call: F) -> GuestOutcome<R>
+    async fn run<R, F>(
+        &self,
+        name: &str,
+        imports: Box<CallImports>,
+        allowance: Allowance,
+        nested: bool,
+        call: F,
+    ) -> GuestOutcome<R>
     where
         R: Send + 'static,
         F: for<'a> FnOnce(&'a mut Store<Guest>, Instance, CallContext) -> BoxFuture<'a, wasmtime::Result<R>>
             + Send
             + 'static,
     {
+        let authority = &imports.scope.authority;
         let (mut store, ready, spent) = match self.ready.take() {
             Some(ReadyInstance { store, instance, spent, .. }) => (store, Some(instance), spent),
-            None => match self.new_store(&setup.authority, setup.allowance.clone(), setup.clock.clone()) {
+            None => match self.new_store(authority, allowance.clone()) {
                 Ok(store) => (store, None, 0),
                 Err(error) => return not_begun(CallError::internal(error)),
             },
         };
-        let deadline = setup.allowance.budget.deadline.saturating_duration_since(setup.clock.now());
-        let context = types::context_to_guest(&setup.imports.context, deadline);
-        let owner = (setup.imports.context.principal.clone(), setup.authority.plugin().clone());
-        store.data_mut().begin_call(&setup.tool, setup.allowance, setup.imports);
+        let deadline = allowance.budget.deadline.saturating_duration_since(allowance.pausable_deadline.clock().now());
+        let context = types::context_to_guest(&imports.scope.context, deadline);
+        let owner = (imports.scope.context.principal.clone(), authority.plugin().clone());
+        store.data_mut().begin_call(name, allowance, imports);
         start_metering(&mut store, spent);
         let cpu = store.data_mut().supervision().cpu();
         let instance_pre = self.instance_pre.clone();
@@ -175,7 +119,7 @@ impl PreparedComponent {
             let spent_store = SpentStore(if is_compute_thread() { None } else { Some(store) });
             GuestOutcome { result, cost, imports, spent_store }
         });
-        match setup.nested {
+        match nested {
             true => running.await,
             false => self.placement.run(owner, cpu, running).await,
         }
@@ -183,14 +127,8 @@ impl PreparedComponent {
 
     /// Makes an instance for the next call, which holds `permit` until it is used. A component that cannot be
     /// instantiated outside a call is not tried again.
-    pub async fn make_ready(
-        &self,
-        authority: &Authority,
-        allowance: Allowance,
-        clock: Arc<dyn Clock>,
-        permit: OwnedSemaphorePermit,
-    ) {
-        let Ok(mut store) = self.new_store(authority, allowance, clock) else { return };
+    pub async fn make_ready(&self, authority: &Authority, allowance: Allowance, permit: OwnedSemaphorePermit) {
+        let Ok(mut store) = self.new_store(authority, allowance) else { return };
         let cpu = store.data_mut().supervision().cpu();
         let instance_pre = self.instance_pre.clone();
         let making = async move {
@@ -219,19 +157,38 @@ impl PreparedComponent {
         self.ready.is_wanted()
     }
 
-    fn new_store(
-        &self,
-        authority: &Authority,
-        allowance: Allowance,
-        clock: Arc<dyn Clock>,
-    ) -> Result<Store<Guest>, MountError> {
-        Ok(new_store(&self.engine, Guest::new(authority, allowance, clock)?))
+    fn new_store(&self, authority: &Authority, allowance: Allowance) -> Result<Store<Guest>, MountError> {
+        Ok(new_store(&self.engine, Guest::new(authority, allowance)?))
     }
 }
 
-/// An interface that is called only if it was found when the component was loaded.
-fn exported<I>(indices: &Option<I>) -> wasmtime::Result<&I> {
-    indices.as_ref().ok_or_else(|| wasmtime::Error::msg("the component does not export the interface that is called"))
+/// Calls a function.
+async fn call_export(
+    exports: &Exports,
+    call: GuestCall,
+    store: &mut Store<Guest>,
+    instance: &Instance,
+    context: &CallContext,
+) -> wasmtime::Result<GuestAnswer> {
+    Ok(match call {
+        GuestCall::Tool { name, arguments } => {
+            let export = exported(&exports.tools)?;
+            GuestAnswer::Tool(tools::call_tool(export, store, instance, context, &name, &arguments).await?)
+        }
+        GuestCall::Resource { uri } => {
+            let export = exported(&exports.resources)?;
+            GuestAnswer::Resource(resources::read_resource(export, store, instance, context, &uri).await?)
+        }
+        GuestCall::Prompt { name, arguments } => {
+            let export = exported(&exports.prompts)?;
+            let answer = prompts::get_prompt(export, store, instance, context, &name, &arguments).await?;
+            GuestAnswer::Prompt(answer)
+        }
+        GuestCall::Completion(query) => {
+            let export = exported(&exports.completions)?;
+            GuestAnswer::Completion(completions::complete(export, store, instance, context, query).await?)
+        }
+    })
 }
 
 fn not_begun<R>(error: CallError) -> GuestOutcome<R> {

@@ -14,7 +14,7 @@ pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> 
             charge_with_bytes(&mut store, price::CALL, name.len() as u64)?;
             let imports = store.data_mut().imports()?;
             let span = imports.start_span("connections.connected", name.len());
-            let connected = span.finish_with(imports.accounts.connected(&name).await, |_| 0);
+            let connected = span.finish_with(imports.accounts().connected(&name).await, |_| 0);
             Ok((connected.map_err(error_to_guest),))
         })
     })?;
@@ -23,9 +23,10 @@ pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> 
             let request = request_from_guest(request);
             charge_with_bytes(&mut store, price::OUTBOUND, request.size())?;
             let imports = store.data_mut().imports()?;
-            let mut span =
-                ImportSpan::start(imports.audit(), "connections.send").outward().with_request_size(request.size());
-            let response = imports.accounts.send(&name, request).await;
+            let mut span = ImportSpan::start(imports.scope.audit(), "connections.send")
+                .outward()
+                .with_request_size(request.size());
+            let response = imports.accounts().send(&name, request).await;
             if let Ok(response) = &response {
                 span.set("http.response.status_code", u64::from(response.status));
             }

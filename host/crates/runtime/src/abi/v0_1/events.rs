@@ -14,7 +14,7 @@ pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> 
         charge_with_bytes(&mut store, price::CALL, bytes as u64)?;
         let imports = store.data_mut().imports()?;
         let span = imports.start_span("events.emit", bytes);
-        let added = imports.events.emit(&imports.context, name, &payload, dedupe_key);
+        let added = imports.events().emit(name, &payload, dedupe_key);
         Ok((span.finish_with(added, |_| 0).map_err(error_to_guest),))
     })
 }

@@ -14,7 +14,7 @@ pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> 
         let (guest, level) = (store.data_mut(), level_from_guest(level));
         if guest.log.write(level, &message) {
             // A component may log before its call has begun; the message then goes to the host's log only.
-            let _ = guest.imports().map(|imports| imports.output.log(level, &message));
+            let _ = guest.imports().map(|imports| imports.link.sink.log(level, &message));
         }
         Ok(())
     })

@@ -19,7 +19,7 @@ pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> 
             let imports = store.data_mut().imports()?;
             let span = imports.start_span("publish.put-resource", bytes);
             let (body, attributes) = (resource_body_from_guest(body), attributes_from_guest(attributes));
-            let uri = imports.publish.put_resource(&imports.context, &path, body, attributes);
+            let uri = imports.publish().put_resource(&path, body, attributes);
             Ok((span.finish_with(uri, |uri| uri.len() as u64).map_err(error_to_guest),))
         },
     )?;
@@ -28,14 +28,14 @@ pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> 
         charge_with_bytes(&mut store, price::CALL, bytes as u64)?;
         let imports = store.data_mut().imports()?;
         let span = imports.start_span("publish.append-resource", bytes);
-        let uri = imports.publish.append_resource(&imports.context, &path, resource_body_from_guest(body));
+        let uri = imports.publish().append_resource(&path, resource_body_from_guest(body));
         Ok((span.finish_with(uri, |uri| uri.len() as u64).map_err(error_to_guest),))
     })?;
     publish.func_wrap("remove-resource", |mut store: Store<'_>, (path,): (String,)| {
         charge_with_bytes(&mut store, price::CALL, path.len() as u64)?;
         let imports = store.data_mut().imports()?;
         let span = imports.start_span("publish.remove-resource", path.len());
-        let removed = imports.publish.remove_resource(&imports.context, &path);
+        let removed = imports.publish().remove_resource(&path);
         Ok((span.finish_with(removed, |()| 0).map_err(error_to_guest),))
     })?;
     publish.func_wrap("put-prompt", |mut store: Store<'_>, (prompt,): (w::PublishedPrompt,)| {
@@ -43,14 +43,14 @@ pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> 
         charge_with_bytes(&mut store, price::CALL, bytes as u64)?;
         let imports = store.data_mut().imports()?;
         let span = imports.start_span("publish.put-prompt", bytes);
-        let put = imports.publish.put_prompt(&imports.context, prompt_from_guest(prompt));
+        let put = imports.publish().put_prompt(prompt_from_guest(prompt));
         Ok((span.finish_with(put, |()| 0).map_err(error_to_guest),))
     })?;
     publish.func_wrap("remove-prompt", |mut store: Store<'_>, (name,): (String,)| {
         charge_with_bytes(&mut store, price::CALL, name.len() as u64)?;
         let imports = store.data_mut().imports()?;
         let span = imports.start_span("publish.remove-prompt", name.len());
-        let removed = imports.publish.remove_prompt(&imports.context, &name);
+        let removed = imports.publish().remove_prompt(&name);
         Ok((span.finish_with(removed, |()| 0).map_err(error_to_guest),))
     })
 }

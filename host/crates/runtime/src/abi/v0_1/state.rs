@@ -15,7 +15,7 @@ pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> 
             let imports = store.data_mut().imports()?;
             let span = imports.start_span("state.get", key.len());
             let size = |entry: &Option<StateEntry>| entry.as_ref().map_or(0, |entry| entry.value.len() as u64);
-            let entry = span.finish_with(imports.state.get(&key).await, size);
+            let entry = span.finish_with(imports.state().get(&key).await, size);
             charge_with_bytes(&mut store, 0, entry.as_ref().map_or(0, size))?;
             Ok((entry.map(|entry| entry.map(entry_to_guest)).map_err(error_to_guest),))
         })
@@ -31,7 +31,7 @@ pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> 
             charge_with_bytes(&mut store, price::KEEP, key.len() as u64)?;
             let imports = store.data_mut().imports()?;
             let span = imports.start_span("state.remove", key.len());
-            let removed = span.finish_with(imports.state.remove(key).await, |_| 0);
+            let removed = span.finish_with(imports.state().remove(key).await, |_| 0);
             Ok((removed.map_err(error_to_guest),))
         })
     })?;
@@ -42,7 +42,7 @@ pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> 
             let imports = store.data_mut().imports()?;
             let span = imports.start_span("state.keys", bytes);
             let size = |keys: &Vec<String>| keys.iter().map(|key| key.len() as u64).sum();
-            let keys = span.finish_with(imports.state.keys(prefix, after).await, size);
+            let keys = span.finish_with(imports.state().keys(prefix, after).await, size);
             if let Ok(keys) = &keys {
                 charge_with_bytes(&mut store, price::CALL * keys.len() as u64, size(keys))?;
             }
@@ -63,7 +63,7 @@ async fn put(
     charge_with_bytes(&mut store, price::KEEP, bytes as u64)?;
     let imports = store.data_mut().imports()?;
     let span = imports.start_span(name, bytes);
-    Ok(span.finish_with(imports.state.put(key, value, expected).await, |_| 0).map_err(error_to_guest))
+    Ok(span.finish_with(imports.state().put(key, value, expected).await, |_| 0).map_err(error_to_guest))
 }
 
 fn entry_to_guest(entry: StateEntry) -> w::Entry {

@@ -42,7 +42,7 @@ pub(super) fn tool_to_guest(tool: h::Tool) -> w::Tool {
 
 pub(super) fn context_to_guest(context: &h::CallContext, deadline: Duration) -> w::CallContext {
     w::CallContext {
-        id: context.id.clone(),
+        id: context.id.to_string(),
         principal: context.principal.as_str().to_owned(),
         correlation_id: context.correlation_id.clone(),
         // Durable tasks will fill these two.

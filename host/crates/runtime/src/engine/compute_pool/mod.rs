@@ -12,8 +12,8 @@
 mod pool;
 mod task;
 
-pub(super) use pool::{ComputePool, TaskOwner};
-pub use pool::{is_compute_thread, shut_down_compute_pool};
+pub(super) use pool::ComputePool;
+pub use pool::{TaskOwner, is_compute_thread, shut_down_compute_pool};
 pub use task::{ComputePoll, poll_compute};
 
 #[cfg(test)]

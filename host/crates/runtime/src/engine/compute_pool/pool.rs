@@ -25,7 +25,7 @@ thread_local! {
 }
 
 /// On whose behalf a task computes.
-pub(in super::super) type TaskOwner = (Principal, PluginId);
+pub type TaskOwner = (Principal, PluginId);
 
 #[derive(Default)]
 pub(in super::super) struct ComputePool {

@@ -54,11 +54,11 @@ fn linker(engine: &Engine) -> Linker<Data> {
 
 async fn call(engine: &Engine, component: &Component, how: u32) -> (Result<(), CallError>, CallCost) {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let limits = Limits::default();
+    let limits = Arc::new(Limits::default());
     let budget = Budget::root(&limits, clock.now());
     let pausable_deadline = PausableDeadline::new(clock.clone());
     let allowance = Allowance { limits, budget, cancel: CancellationToken::new(), pausable_deadline, caller_memory: 0 };
-    let mut store = new_store(engine, Data(Supervision::new(allowance, clock)));
+    let mut store = new_store(engine, Data(Supervision::new(allowance)));
     let pre = linker(engine).instantiate_pre(component).unwrap();
     supervise(&mut store, move |store| {
         Box::pin(async move {

@@ -1,11 +1,11 @@
 //! One call's access to the agent's tools. Authority and lineage are checked here, before anything leaves the call.
 
-use super::super::call_authority::CallAuthority;
+use super::super::call_scope::CallScope;
 use super::super::call_sink::NoSink;
 use super::super::client::{ClientCalls, QuestionCounter};
 use super::super::import_span::ImportSpan;
 use super::super::output::Output;
-use super::super::types::{CallContext, Tool};
+use super::super::types::Tool;
 use super::error::AgentError;
 use super::lane::LaneCell;
 use super::reverse_call::{AgentResult, AgentTool, CallOptions, ReverseCall, ToolCaller};
@@ -14,28 +14,25 @@ use futures::StreamExt;
 use futures::stream;
 use platform::audit::AuditEvent;
 use platform::telemetry::printable;
-use policy::{Budget, BudgetUsage, Denial, Lineage, Recipient};
+use policy::{Budget, BudgetUsage, Denial, Recipient};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 pub struct AgentTools {
-    authority: CallAuthority,
-    lineage: Lineage,
+    scope: Arc<CallScope>,
     caller: Arc<dyn ToolCaller>,
-    answer: Duration,
     lacked: AtomicBool,
 }
 
 /// What a reverse call takes from the call that makes it.
-pub struct ReverseCaller<'a> {
-    pub context: &'a CallContext,
-    pub output: &'a Output,
+pub struct ReverseCaller {
+    pub client: Arc<dyn ClientCalls>,
+    pub cancel: CancellationToken,
+    pub output: Output,
     pub budget: Budget,
     pub now: Instant,
-    pub cancel: CancellationToken,
-    pub client: Arc<dyn ClientCalls>,
     pub questions: QuestionCounter,
     pub pausable_deadline: PausableDeadline,
     /// Memory that this call and its callers hold, in bytes.
@@ -43,28 +40,12 @@ pub struct ReverseCaller<'a> {
 }
 
 impl AgentTools {
-    /// `lineage` ends with this call.
-    pub fn new(authority: impl Into<CallAuthority>, lineage: Lineage, caller: Arc<dyn ToolCaller>) -> Self {
-        let answer = policy::Limits::default().answer;
-        Self { authority: authority.into(), lineage, caller, answer, lacked: AtomicBool::new(false) }
-    }
-
-    /// The longest wait for an answer from outside.
-    pub fn with_answer_timeout(mut self, answer: Duration) -> Self {
-        self.answer = answer;
-        self
-    }
-
-    pub fn authority(&self) -> &CallAuthority {
-        &self.authority
-    }
-
-    pub fn lineage(&self) -> &Lineage {
-        &self.lineage
+    pub fn new(scope: Arc<CallScope>, caller: Arc<dyn ToolCaller>) -> Self {
+        Self { scope, caller, lacked: AtomicBool::new(false) }
     }
 
     pub fn list(&self) -> Vec<Tool> {
-        let granted = |found: &AgentTool| self.authority.agent_tool(&found.tool.name).is_ok();
+        let granted = |found: &AgentTool| self.scope.authority.agent_tool(&found.tool.name).is_ok();
         self.caller.tools().into_iter().filter(granted).map(|found| found.tool).collect()
     }
 
@@ -75,7 +56,7 @@ impl AgentTools {
 
     /// Reverse calls made so far in the whole chain.
     pub fn calls(&self) -> u32 {
-        self.lineage.calls()
+        self.scope.lineage.calls()
     }
 
     /// Checks authority, flows and limits; the returned call may be made.
@@ -84,40 +65,40 @@ impl AgentTools {
         name: String,
         arguments: String,
         options: &CallOptions,
-        caller: ReverseCaller<'_>,
+        caller: &ReverseCaller,
     ) -> Result<ReverseCall, AgentError> {
         let refused = |outcome: &'static str| {
             let tool = name.clone();
-            self.authority.audit().record(AuditEvent::ReverseCall { tool, lane: "none", outcome });
+            self.scope.authority.audit().record(AuditEvent::ReverseCall { tool, lane: "none", outcome });
         };
-        self.allowed(self.authority.agent_tool(&name))?;
+        self.allowed(self.scope.authority.agent_tool(&name))?;
         let origin = self.caller.find(&name).inspect_err(|error| {
             if matches!(error, AgentError::NotSupported(_)) && self.caller.lacks_declaration() {
                 self.lacked.store(true, Ordering::Relaxed);
             }
             refused(error.name());
         })?;
-        self.allowed(self.authority.flow(&self.lineage.private_origins(), &Recipient::Origin(origin)))?;
-        let lineage = self.lineage.descend(&name, arguments.len() as u64).map_err(AgentError::from);
+        self.allowed(self.scope.authority.flow(&self.scope.lineage.private_origins(), &Recipient::Origin(origin)))?;
+        let lineage = self.scope.lineage.descend(&*name, arguments.len() as u64).map_err(AgentError::from);
         let lineage = lineage.inspect_err(|error| refused(error.name()))?;
         let purpose = options.purpose.as_deref().map(printable).unwrap_or_default();
-        tracing::debug!(plugin = %self.authority.plugin(), chain = lineage.path(), %purpose, "reverse call");
+        tracing::debug!(plugin = %self.scope.authority.plugin(), chain = lineage.path(), %purpose, "reverse call");
         let mut budget = caller.budget;
         if let Some(timeout) = options.timeout {
             budget.deadline = budget.deadline.min(caller.now + timeout.min(Duration::from_secs(86_400)));
         }
-        let ReverseCaller { context, output, cancel, client, questions, pausable_deadline, held, .. } = caller;
-        let sink = if options.chunks { output.forward(&name) } else { Arc::new(NoSink) };
-        let (parent, mut context) = (context.id.clone(), context.nested());
+        let sink = if options.chunks { caller.output.forward(&name) } else { Arc::new(NoSink) };
+        let (parent, mut context) = (self.scope.context.id.to_string(), self.scope.context.nested());
         // The name is safe in a span: it is that of an existing, granted tool.
-        let mut span = self.authority.audit().span("tools/call").map(|span| span.outward().with_subject(&name));
+        let mut span = self.scope.authority.audit().span("tools/call").map(|span| span.outward().with_subject(&name));
         if let Some(span) = &mut span {
             span.set("mcp.method.name", "tools/call");
             span.set("gen_ai.tool.name", &*name);
             span.set("portcullis.request.size", arguments.len() as u64);
             context.traceparent = span.place().map(|place| place.traceparent());
         }
-        let (purpose, agent, plugin) = (options.purpose.clone(), self.caller.clone(), self.authority.plugin().clone());
+        let (purpose, agent, plugin) =
+            (options.purpose.clone(), self.caller.clone(), self.scope.authority.plugin().clone());
         Ok(ReverseCall {
             name,
             arguments,
@@ -129,15 +110,15 @@ impl AgentTools {
             agent,
             lineage,
             budget,
-            cancel,
-            client,
-            questions,
-            pausable_deadline,
-            held,
+            cancel: caller.cancel.clone(),
+            client: caller.client.clone(),
+            questions: caller.questions.clone(),
+            pausable_deadline: caller.pausable_deadline.clone(),
+            held: caller.held,
             timeout: options.timeout,
-            answer: self.answer,
+            answer: self.scope.limits.answer,
             lane: LaneCell::default(),
-            audit: self.authority.audit().clone(),
+            audit: self.scope.authority.audit().clone(),
             span,
         })
     }
@@ -147,12 +128,12 @@ impl AgentTools {
         &self,
         calls: Vec<Result<ReverseCall, AgentError>>,
     ) -> Vec<(Result<AgentResult, AgentError>, BudgetUsage)> {
-        let parallel = usize::try_from(self.lineage.parallel()).unwrap_or(1);
+        let parallel = usize::try_from(self.scope.lineage.parallel()).unwrap_or(1);
         let made = calls.into_iter().map(|call| async {
             match call {
                 Ok(call) => call.make().await,
                 Err(error) => {
-                    ImportSpan::start(self.authority.audit(), "tools/call").outward().finish(error.name());
+                    ImportSpan::start(self.scope.authority.audit(), "tools/call").outward().finish(error.name());
                     (Err(error), BudgetUsage::default())
                 }
             }
@@ -161,6 +142,6 @@ impl AgentTools {
     }
 
     fn allowed(&self, decision: Result<(), Denial>) -> Result<(), AgentError> {
-        self.authority.enforce(decision).map_err(AgentError::Denied)
+        self.scope.authority.enforce(decision).map_err(AgentError::Denied)
     }
 }

@@ -1,7 +1,7 @@
 //! One call's access to its client. Authority, limits and form are checked here, before anything is asked; answers are
 //! checked here before the guest sees them.
 
-use super::super::call_authority::CallAuthority;
+use super::super::call_scope::CallScope;
 use super::super::connections::Accounts;
 use super::super::import_span::ImportSpan;
 use super::super::types::{BudgetKind, Exhaustion};
@@ -15,7 +15,7 @@ use super::question::{Abilities, Ability, CheckedQuestion, ClientAnswer, Consent
 use super::question_counter::QuestionCounter;
 use super::question_record::QuestionRecord;
 use platform::telemetry::{is_unsafe, printable};
-use policy::{Denial, Limits, Recipient};
+use policy::{Denial, Recipient};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,51 +29,37 @@ const MAX_KEY: usize = 64;
 
 /// One call's access to its client.
 pub struct Client {
-    authority: CallAuthority,
+    scope: Arc<CallScope>,
     pub(super) calls: Arc<dyn ClientCalls>,
     pub(super) accounts: Accounts,
-    pub(super) answer_timeout: Duration,
     questions: QuestionCounter,
     sampled: u32,
     tokens: u32,
     used: TokenUsage,
     lacked: Abilities,
-    /// The call's id, for the log.
-    call: String,
 }
 
 impl Client {
-    pub fn new(
-        authority: impl Into<CallAuthority>,
-        limits: &Limits,
-        calls: Arc<dyn ClientCalls>,
-        accounts: Accounts,
-    ) -> Self {
-        let authority = authority.into();
-        let (answer_timeout, questions) = (limits.answer, QuestionCounter::new(limits.questions));
-        let (used, lacked, call) = (TokenUsage::default(), Abilities::default(), String::new());
-        Self { authority, calls, accounts, answer_timeout, questions, sampled: 0, tokens: 0, used, lacked, call }
+    pub fn new(scope: Arc<CallScope>, calls: Arc<dyn ClientCalls>, accounts: Accounts) -> Self {
+        let questions = QuestionCounter::new(scope.limits.questions);
+        let (used, lacked) = (TokenUsage::default(), Abilities::default());
+        Self { scope, calls, accounts, questions, sampled: 0, tokens: 0, used, lacked }
     }
 
-    pub fn with_call_id(mut self, id: &str) -> Self {
-        id.clone_into(&mut self.call);
-        self
+    /// How long an answer may take.
+    pub(super) fn answer_timeout(&self) -> Duration {
+        self.scope.limits.answer
     }
 
     pub fn abilities(&self) -> Abilities {
         let abilities = self.calls.abilities();
-        let fallback = self.authority.sample().is_ok_and(|grant| grant.fallback);
+        let fallback = self.scope.authority.sample().is_ok_and(|grant| grant.fallback);
         if fallback && self.uses_host_model() { abilities.with(Ability::SampleTools) } else { abilities }
     }
 
     /// Whether the host's model is used: only for a client that has none.
     fn uses_host_model(&self) -> bool {
         !self.calls.abilities().sample && self.calls.has_model()
-    }
-
-    /// For reverse calls of this call.
-    pub fn calls(&self) -> Arc<dyn ClientCalls> {
-        self.calls.clone()
     }
 
     /// Abilities that the call needed and the client lacks.
@@ -105,9 +91,9 @@ impl Client {
     ) -> Result<Vec<ClientAnswer>, ClientError> {
         let checked = self.check(questions).await;
         let refused =
-            |error: &ClientError| ImportSpan::start(self.authority.audit(), "client.ask").finish(error.name());
+            |error: &ClientError| ImportSpan::start(self.scope.authority.audit(), "client.ask").finish(error.name());
         let checked = checked.inspect_err(refused)?;
-        let record = QuestionRecord::new(self.authority.audit().clone(), &checked);
+        let record = QuestionRecord::new(self.scope.authority.audit().clone(), &checked);
         let result = self.put(checked, held).await;
         record.answered(&result);
         result
@@ -128,8 +114,8 @@ impl Client {
             }
             self.count(open.len())?;
             let questions = open.iter().map(|(_, key, asked)| (key.clone(), asked.clone())).collect();
-            let plugin = self.authority.plugin().clone();
-            let inquiry = QuestionBatch { plugin, questions, held, timeout: self.answer_timeout };
+            let plugin = self.scope.authority.plugin().clone();
+            let inquiry = QuestionBatch { plugin, questions, held, timeout: self.answer_timeout() };
             let replies = self.calls.ask(inquiry).await?;
             let mut again = Vec::new();
             for ((at, key, asked), reply) in std::mem::take(&mut open).into_iter().zip(replies) {
@@ -163,8 +149,8 @@ impl Client {
         self.count(asked.len())?;
         let (indices, requests): (Vec<usize>, Vec<SampleRequest>) = asked.into_iter().unzip();
         let mut failed = None;
-        for (at, result) in indices.into_iter().zip(self.calls.ask_model(&requests, self.answer_timeout).await?) {
-            let (plugin, call) = (self.authority.plugin(), &self.call);
+        for (at, result) in indices.into_iter().zip(self.calls.ask_model(&requests, self.answer_timeout()).await?) {
+            let (plugin, call) = (self.scope.authority.plugin(), &*self.scope.context.id);
             match result {
                 Ok(ModelAnswer { answer, tokens }) => {
                     let (model, TokenUsage { input, output }) = (printable(&answer.model), tokens);
@@ -210,7 +196,7 @@ impl Client {
     async fn allow(&mut self, question: Question) -> Result<Respondent, ClientError> {
         let asked = match question {
             Question::Form { message, schema } => {
-                self.granted(self.authority.form())?;
+                self.granted(self.scope.authority.form())?;
                 message_ok(&message)?;
                 let schema = FormSchema::new(&schema).map_err(ClientError::Invalid)?;
                 self.require_ability(Ability::Form)?;
@@ -221,12 +207,12 @@ impl Client {
                 let (url, connect) = match target {
                     UrlTarget::Address(address) => {
                         let url = checked_url(&address)?;
-                        self.granted(self.authority.url(url.host_str().unwrap_or_default()))?;
+                        self.granted(self.scope.authority.url(url.host_str().unwrap_or_default()))?;
                         self.require_ability(Ability::Url)?;
                         (url.into(), None)
                     }
                     UrlTarget::Connect(connection) => {
-                        self.granted(self.authority.connection(&connection))?;
+                        self.granted(self.scope.authority.connection(&connection))?;
                         self.require_ability(Ability::Url)?;
                         (self.accounts.page(&connection)?, Some(connection))
                     }
@@ -234,7 +220,7 @@ impl Client {
                 CheckedQuestion::Url { message, url, connect }
             }
             Question::Sample(request) => {
-                let grant = self.authority.sample();
+                let grant = self.scope.authority.sample();
                 self.granted(grant.as_ref().map(|_| ()).map_err(Clone::clone))?;
                 let grant = grant.unwrap_or_default();
                 sample_ok(&request)?;
@@ -262,7 +248,7 @@ impl Client {
                 CheckedQuestion::Sample(request)
             }
             Question::Roots => {
-                self.granted(self.authority.roots())?;
+                self.granted(self.scope.authority.roots())?;
                 self.require_ability(Ability::Roots)?;
                 CheckedQuestion::Roots
             }
@@ -271,7 +257,7 @@ impl Client {
     }
 
     fn granted(&self, verdict: Result<(), Denial>) -> Result<(), ClientError> {
-        self.authority.enforce(verdict).map_err(ClientError::Denied)
+        self.scope.authority.enforce(verdict).map_err(ClientError::Denied)
     }
 
     fn require_ability(&mut self, ability: Ability) -> Result<(), ClientError> {

@@ -16,7 +16,7 @@ impl Client {
         asked: &CheckedQuestion,
     ) -> Result<Result<ClientAnswer, Unanswered>, ClientError> {
         if let CheckedQuestion::Url { connect: Some(name), .. } = asked {
-            let timeout = CONNECTING.min(self.answer_timeout / (ASK_AGAIN as u32 + 1));
+            let timeout = CONNECTING.min(self.answer_timeout() / (ASK_AGAIN as u32 + 1));
             let mut result = Ok(());
             let event = async {
                 if let Ok(ended) = tokio::time::timeout(timeout, self.accounts.wait_connected(name)).await {

@@ -1,6 +1,7 @@
 //! Questions without wasm and without MCP.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+use super::super::call_scope::CallScope;
 use super::super::connections::{Accounts, NoConnections};
 use super::super::types::{BudgetKind, CallContext, Exhaustion, Role};
 use super::*;
@@ -39,11 +40,11 @@ const ALL: Abilities = Abilities { form: true, url: true, sample: true, sample_t
 fn client(script: &Arc<Script>, requests: &str, grants: &str) -> Client {
     let plugin = PluginId { side: Side::Server, name: "p".into() };
     let authority = Authority::new(plugin, &toml::from_str(requests).unwrap(), &toml::from_str(grants).unwrap());
-    let authority = Arc::new(authority);
-    let (limits, call) = (Limits::default(), CallContext::new("local"));
-    let lineage = Lineage::root("plugins.p.x".into(), &limits);
-    let accounts = Accounts::new(authority.clone(), &limits, &call, lineage, Arc::new(NoConnections));
-    Client::new(authority, &Limits { questions: 6, ..Limits::default() }, script.clone(), accounts)
+    let limits = Arc::new(Limits { questions: 6, ..Limits::default() });
+    let lineage = Lineage::root("plugins.p.x", &limits);
+    let scope = CallScope::new(CallContext::new("local"), Arc::new(authority), lineage, limits);
+    let accounts = Accounts::new(scope.clone(), Arc::new(NoConnections));
+    Client::new(scope, script.clone(), accounts)
 }
 
 fn exhausted(budget: BudgetKind, limit: u64) -> ClientError {

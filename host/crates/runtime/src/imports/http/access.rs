@@ -1,6 +1,6 @@
 //! One call's access to other servers. Each request and each redirect is authorized here; [`Egress`] sends it.
 
-use super::super::call_authority::CallAuthority;
+use super::super::call_scope::CallScope;
 use super::super::import_span::{ErrorName, ImportSpan};
 use super::error::HttpError;
 use super::exchange::HttpExchange;
@@ -11,7 +11,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use platform::audit::AuditEvent;
 use platform::sync::Mutex;
 use platform::telemetry::{SpanContext, printable};
-use policy::{AddressClass, Denial, HttpGrant, HttpTarget, Lineage, PluginId, Recipient};
+use policy::{AddressClass, Denial, HttpGrant, HttpTarget, PluginId, Recipient};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -69,8 +69,7 @@ impl Egress for NoEgress {
 pub struct Http(Arc<HttpAccess>, Option<SpanContext>);
 
 struct HttpAccess {
-    authority: CallAuthority,
-    lineage: Lineage,
+    scope: Arc<CallScope>,
     egress: Arc<dyn Egress>,
     concurrency: Arc<Semaphore>,
     ended: CancellationToken,
@@ -79,12 +78,10 @@ struct HttpAccess {
 }
 
 impl Http {
-    /// `lineage` ends with this call.
-    pub fn new(authority: CallAuthority, lineage: Lineage, egress: Arc<dyn Egress>) -> Self {
+    pub fn new(scope: Arc<CallScope>, egress: Arc<dyn Egress>) -> Self {
         Self(
             Arc::new(HttpAccess {
-                authority,
-                lineage,
+                scope,
                 egress,
                 concurrency: Arc::new(Semaphore::new(MAX_CONCURRENT)),
                 ended: CancellationToken::new(),
@@ -97,14 +94,14 @@ impl Http {
 
     /// The plugin that sends the requests.
     pub fn plugin(&self) -> &PluginId {
-        self.0.authority.plugin()
+        self.0.scope.authority.plugin()
     }
 
     /// Authorizes one request and counts it.
     pub fn authorize(&self, target: &HttpTarget) -> Result<&HttpGrant, HttpError> {
-        let grant = self.0.authority.http(target).map_err(|denial| self.deny(denial))?;
+        let grant = self.0.scope.authority.http(target).map_err(|denial| self.deny(denial))?;
         self.check_flow(&target.host)?;
-        if !self.0.lineage.count_request(grant.requests) {
+        if !self.0.scope.lineage.count_request(grant.requests) {
             return Err(HttpError::TooMany(grant.requests));
         }
         Ok(grant)
@@ -113,11 +110,11 @@ impl Http {
     /// Checks that private results known to the call may flow to this host. Checked for each piece of a body too: the
     /// call may learn something private while it writes one.
     pub fn check_flow(&self, host: &str) -> Result<(), HttpError> {
-        let secrets = self.0.lineage.private_origins();
+        let secrets = self.0.scope.lineage.private_origins();
         if secrets.is_empty() {
             return Ok(());
         }
-        let flow = self.0.authority.flow(&secrets, &Recipient::Http(host.to_owned()));
+        let flow = self.0.scope.authority.flow(&secrets, &Recipient::Http(host.to_owned()));
         flow.map_err(|denial| self.deny(denial))
     }
 
@@ -129,11 +126,11 @@ impl Http {
     /// Authorizes sending a secret to this host; `private` says whether the connection cannot be eavesdropped on.
     pub fn authorize_secret(&self, name: &str, target: &HttpTarget, private: bool) -> Result<(), HttpError> {
         let host = &target.host;
-        self.0.authority.secret(name, host).map_err(|denial| self.deny(denial))?;
+        self.0.scope.authority.secret(name, host).map_err(|denial| self.deny(denial))?;
         if !private {
             return Err(self.deny(Denial::unencrypted_secret(name, host)));
         }
-        self.0.authority.audit().record(AuditEvent::Secret { name: name.to_owned(), host: host.clone() });
+        self.0.scope.authority.audit().record(AuditEvent::Secret { name: name.to_owned(), host: host.clone() });
         Ok(())
     }
 
@@ -144,7 +141,7 @@ impl Http {
 
     /// Starts the record of one exchange.
     pub fn start_exchange(&self, target: &HttpTarget) -> Arc<HttpExchange> {
-        let exchange = Arc::new(HttpExchange::new(self.0.authority.audit().clone(), target, self.1));
+        let exchange = Arc::new(HttpExchange::new(self.0.scope.authority.audit().clone(), target, self.1));
         let mut open = self.0.open.lock();
         open.retain(|exchange| exchange.strong_count() > 0);
         open.push(Arc::downgrade(&exchange));
@@ -172,7 +169,7 @@ impl Http {
 
     pub(super) async fn send(self, request: HttpRequest) -> Result<http::Response<HttpBody>, HttpError> {
         let egress = self.0.egress.clone();
-        let span = ImportSpan::start(self.0.authority.audit(), "wasi:http.handle");
+        let span = ImportSpan::start(self.0.scope.authority.audit(), "wasi:http.handle");
         let below = Self(self.0.clone(), span.context());
         let sent = egress.send(request, below).await;
         span.finish(sent.as_ref().map_or_else(ErrorName::error_name, |_| "ok"));
@@ -190,7 +187,7 @@ impl Http {
     }
 
     fn deny(&self, denial: Denial) -> HttpError {
-        self.0.authority.record_denial(&denial);
+        self.0.scope.authority.record_denial(&denial);
         *self.0.last_denial.lock() = Some(denial);
         HttpError::Denied
     }

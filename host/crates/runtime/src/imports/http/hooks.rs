@@ -1,13 +1,15 @@
 //! `wasi:http/outgoing-handler` and `types` over our own sender; the default sender connects to any address. The
 //! incoming handler is not linked: nobody sends requests to a guest.
 
-use super::access::{Http, HttpBody, HttpRequest, HttpTimeouts};
+use super::super::call_scope::CallScope;
+use super::access::{Egress, Http, HttpBody, HttpRequest, HttpTimeouts};
 use super::error::HttpError;
 use http::HeaderName;
 use http::header::{
     CONNECTION, EXPECT, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 use http_body_util::BodyExt;
+use policy::Denial;
 use std::future::Future;
 use std::sync::Arc;
 use wasmtime::component::Linker;
@@ -46,17 +48,31 @@ pub fn add_to_linker<T: WasiHttpView + 'static>(linker: &mut Linker<T>) -> wasmt
 
 /// Sends the requests of an instance; before its call has begun they are denied.
 #[derive(Default)]
-pub struct HttpHooks(Option<Http>);
+pub struct HttpHooks {
+    /// What the call's first request needs.
+    call: Option<(Arc<CallScope>, Arc<dyn Egress>)>,
+    http: Option<Http>,
+}
 
 impl HttpHooks {
-    pub fn begin(&mut self, call: Http) {
-        self.0 = Some(call);
+    pub fn begin(&mut self, scope: Arc<CallScope>, egress: Arc<dyn Egress>) {
+        self.call = Some((scope, egress));
     }
 
-    pub fn end(&mut self) {
-        if let Some(call) = self.0.take() {
-            call.end();
+    /// Closes the call's connections. Returns its last denial, for the error message.
+    pub fn end(&mut self) -> Option<Denial> {
+        self.call = None;
+        let http = self.http.take()?;
+        http.end();
+        http.last_denial()
+    }
+
+    fn http(&mut self) -> Option<Http> {
+        if self.http.is_none() {
+            let (scope, egress) = self.call.clone()?;
+            self.http = Some(Http::new(scope, egress));
         }
+        self.http.clone()
     }
 }
 
@@ -77,7 +93,7 @@ impl WasiHttpHooks for HttpHooks {
     }
 
     fn send_request(&mut self, request: http::Request<WasiBody>, options: Option<RequestOptions>, _: Io) -> Sent {
-        let call = self.0.clone();
+        let call = self.http();
         Box::new(async move {
             let call = call.ok_or(Error::HttpRequestDenied)?;
             let (parts, body) = request.into_parts();

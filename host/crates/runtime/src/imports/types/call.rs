@@ -2,15 +2,16 @@
 
 use platform::random::random_bytes;
 use policy::Principal;
+use std::sync::Arc;
 
 /// The context of a call.
 #[derive(Debug, Clone)]
 pub struct CallContext {
     /// Random.
-    pub id: String,
+    pub id: Arc<str>,
     pub principal: Principal,
     /// The id of the calling call; not passed to the guest.
-    pub parent: Option<String>,
+    pub parent: Option<Arc<str>>,
     pub correlation_id: Option<String>,
     /// W3C trace context.
     pub traceparent: Option<String>,
@@ -20,7 +21,7 @@ impl CallContext {
     /// With a new random id.
     pub fn new(principal: impl Into<Principal>) -> Self {
         // Without randomness the id is zero. That is acceptable: nothing relies on ids being secret.
-        let id = format!("{:032x}", random_bytes().map_or(0, u128::from_le_bytes));
+        let id = format!("{:032x}", random_bytes().map_or(0, u128::from_le_bytes)).into();
         let principal = principal.into();
         Self { id, principal, parent: None, correlation_id: None, traceparent: None }
     }

@@ -1,6 +1,6 @@
 //! The files of one call: which descriptors are in the plugin's own directory, and which quota each write counts against.
 
-use super::super::call_authority::CallAuthority;
+use super::super::call_scope::CallScope;
 use super::super::import_span::ImportSpan;
 use super::disk_quota::{DiskQuota, QuotaUse};
 use policy::Access;
@@ -17,26 +17,19 @@ pub struct RefusedPath {
 }
 
 pub struct Files {
-    /// Quota use of the plugin's own directory.
+    scope: Arc<CallScope>,
+    disk_quota: Option<Arc<DiskQuota>>,
+    /// Quota use of the plugin's own directory, and of the granted ones.
     own: Option<Arc<QuotaUse>>,
-    granted: Arc<QuotaUse>,
+    granted: Option<Arc<QuotaUse>>,
     /// Descriptors in the plugin's own directory. Updated when a number is reused.
     in_own: HashSet<u32>,
 }
 
 impl Files {
-    /// `growth` is the limit for granted directories, in bytes.
-    pub fn new(growth: u64, authority: &CallAuthority) -> Self {
-        Self { own: None, granted: QuotaUse::for_granted(growth, authority.clone()), in_own: HashSet::new() }
-    }
-
-    pub(in crate::imports) fn set_own_quota(&mut self, quota: Option<&Arc<DiskQuota>>, authority: &CallAuthority) {
-        self.own = quota.map(|quota| QuotaUse::for_scratch(quota.clone(), authority.clone()));
-    }
-
-    /// Growth of files by this call, in bytes.
-    pub fn growth(&self) -> u64 {
-        self.granted.taken() + self.own.as_ref().map_or(0, |own| own.taken())
+    /// `disk_quota` is that of the plugin's own directory.
+    pub fn new(scope: Arc<CallScope>, disk_quota: Option<Arc<DiskQuota>>) -> Self {
+        Self { scope, disk_quota, own: None, granted: None, in_own: HashSet::new() }
     }
 
     pub(super) fn track(&mut self, descriptor: u32, in_own: bool) {
@@ -51,9 +44,13 @@ impl Files {
         self.in_own.contains(&descriptor)
     }
 
-    pub(super) fn quota_of(&self, descriptor: u32) -> Arc<QuotaUse> {
-        let own = self.own.as_ref().filter(|_| self.in_own.contains(&descriptor));
-        own.unwrap_or(&self.granted).clone()
+    pub(super) fn quota_of(&mut self, descriptor: u32) -> Arc<QuotaUse> {
+        let authority = &self.scope.authority;
+        if let (Some(quota), true) = (&self.disk_quota, self.in_own.contains(&descriptor)) {
+            return self.own.get_or_insert_with(|| QuotaUse::for_scratch(quota.clone(), authority.clone())).clone();
+        }
+        let growth = self.scope.limits.growth.as_u64();
+        self.granted.get_or_insert_with(|| QuotaUse::for_granted(growth, authority.clone())).clone()
     }
 }
 

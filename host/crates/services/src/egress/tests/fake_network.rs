@@ -11,7 +11,7 @@ use platform::secrets::{SecretSource, SecretStore};
 use platform::sync::Mutex;
 use policy::{Authority, Limits, Lineage, PluginId, Side};
 use runtime::imports::{
-    CallAuthority, CallContext, Egress, Http, HttpBody, HttpError, HttpRequest, HttpTimeouts, NoEgress,
+    CallAuthority, CallContext, CallScope, Egress, Http, HttpBody, HttpError, HttpRequest, HttpTimeouts, NoEgress,
 };
 use std::collections::BTreeMap;
 use std::io;
@@ -194,12 +194,14 @@ impl FakeNetwork {
         };
         let plugin = PluginId { side: Side::Server, name: "p".into() };
         let authority = Arc::new(Authority::new(plugin.clone(), &requests, &grants));
-        let (context, lineage) = (CallContext::new("local"), Lineage::root("plugins.p.x".into(), &Limits::default()));
+        let (context, limits) = (CallContext::new("local"), Arc::new(Limits::default()));
+        let lineage = Lineage::root("plugins.p.x", &limits);
         let audit = Audit::new(self.records.clone());
         let (principal, id) = (context.principal.clone(), context.id.clone());
         let scope = AuditScope { principal, plugin, digest: None, call: id, parent: None };
-        let trail = CallAudit::new(audit, scope);
-        let http = Http::new(CallAuthority::new(authority, trail), lineage.clone(), Arc::new(NoEgress));
+        let authority = CallAuthority::new(authority, CallAudit::new(audit, scope));
+        let scope = CallScope::new(context, authority, lineage.clone(), limits);
+        let http = Http::new(scope, Arc::new(NoEgress));
         Call { http, lineage }
     }
 

@@ -1,0 +1,39 @@
+//! What all imports of one call share: whose call it is, and what it may do.
+
+use super::call_authority::CallAuthority;
+use super::provenance::Provenance;
+use super::types::CallContext;
+use platform::audit::CallAudit;
+use policy::{Limits, Lineage};
+use std::sync::Arc;
+
+/// One call as its imports see it. It never changes; what the call has used is counted elsewhere.
+pub struct CallScope {
+    pub context: CallContext,
+    pub authority: CallAuthority,
+    /// Ends with this call.
+    pub lineage: Lineage,
+    /// The ceilings of its plugin's calls.
+    pub limits: Arc<Limits>,
+}
+
+impl CallScope {
+    pub fn new(
+        context: CallContext,
+        authority: impl Into<CallAuthority>,
+        lineage: Lineage,
+        limits: Arc<Limits>,
+    ) -> Arc<Self> {
+        Arc::new(Self { context, authority: authority.into(), lineage, limits })
+    }
+
+    /// Where decisions on this call are recorded.
+    pub fn audit(&self) -> &CallAudit {
+        self.authority.audit()
+    }
+
+    /// For what the call leaves behind.
+    pub(super) fn provenance(&self) -> Provenance {
+        Provenance::for_call(self.authority.plugin(), &self.context)
+    }
+}

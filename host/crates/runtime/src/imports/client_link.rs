@@ -1,0 +1,23 @@
+//! Who is on the other side of a call.
+
+use super::agent_tools::ToolCaller;
+use super::call_sink::CallSink;
+use super::client::ClientCalls;
+use super::steering::Steering;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// The way from a call to whoever made it. Clones share it.
+#[derive(Clone)]
+pub struct ClientLink {
+    /// Receives chunks, progress and log messages.
+    pub sink: Arc<dyn CallSink>,
+    /// Answers questions.
+    pub client: Arc<dyn ClientCalls>,
+    /// Serves reverse calls.
+    pub agent: Arc<dyn ToolCaller>,
+    /// Messages to the running call; none if its plugin does not read them.
+    pub steering: Option<Steering>,
+    /// Cancelled when nobody wants the result any more.
+    pub cancel: CancellationToken,
+}
