@@ -1,10 +1,11 @@
 //! The journal's folder: the current file, closed files, the noted head and the lock.
 
 use super::line::Head;
+use crate::files::create_private_folder;
 use rustix::fs::{FlockOperation, flock};
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The current file.
@@ -27,11 +28,7 @@ impl JournalFolder {
 
     /// Creates it, private to its user.
     pub(super) fn create(&self) -> io::Result<()> {
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.0)?;
-        if fs::metadata(&self.0)?.permissions().mode() & 0o022 != 0 {
-            return Err(io::Error::other("it must be a folder that only you can write to (chmod 700)"));
-        }
-        Ok(())
+        create_private_folder(&self.0)
     }
 
     /// Waits for the exclusive lock. The system releases it when the process ends.

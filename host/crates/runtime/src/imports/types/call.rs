@@ -1,6 +1,6 @@
 //! The context of a call.
 
-use platform::random::random_bytes;
+use platform::random::unique_id;
 use policy::Principal;
 
 /// The context of a call.
@@ -19,8 +19,7 @@ pub struct CallContext {
 impl CallContext {
     /// With a new random id.
     pub fn new(principal: impl Into<Principal>) -> Self {
-        // Without randomness the id is zero. That is acceptable: nothing relies on ids being secret.
-        let id = format!("{:032x}", random_bytes().map_or(0, u128::from_le_bytes));
+        let id = format!("{:032x}", unique_id());
         let principal = principal.into();
         Self { id, principal, parent: None, correlation_id: None, traceparent: None }
     }
