@@ -3,7 +3,6 @@
 use super::error::ConfigError;
 use super::host_config::Config;
 use platform::files::replace_file;
-use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use toml_edit::DocumentMut;
@@ -25,7 +24,7 @@ impl ConfigEditor {
         let canonical_path = fs::canonicalize(path).map_err(fail)?;
         // The folder is locked because the file itself is replaced.
         let guard = File::open(canonical_path.parent().unwrap_or(Path::new("/"))).map_err(fail)?;
-        flock(&guard, FlockOperation::LockExclusive).map_err(|error| fail(error.into()))?;
+        guard.lock().map_err(fail)?;
         let text = fs::read_to_string(&canonical_path).map_err(fail)?;
         let document =
             text.parse().map_err(|error| ConfigError::Parse { path: path.to_owned(), message: format!("{error}") })?;

@@ -5,7 +5,6 @@
 
 use platform::files::replace_file;
 use platform::sync::Mutex;
-use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -139,7 +138,7 @@ impl MemoryFile {
             .write(true)
             .mode(0o600)
             .open(self.folder.join("agent.lock"))?;
-        flock(&file, FlockOperation::LockExclusive)?;
+        file.lock()?;
         Ok(file)
     }
 

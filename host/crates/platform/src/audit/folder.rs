@@ -2,7 +2,6 @@
 
 use super::line::Head;
 use crate::files::create_private_folder;
-use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt;
@@ -34,14 +33,14 @@ impl JournalFolder {
     /// Waits for the exclusive lock. The system releases it when the process ends.
     pub(super) fn lock(&self) -> io::Result<LockGuard> {
         let file = private().create(true).truncate(false).write(true).open(self.0.join(LOCK))?;
-        flock(&file, FlockOperation::LockExclusive)?;
+        file.lock()?;
         Ok(LockGuard(file))
     }
 
     /// Waits for a shared lock, for reading; `None` if there is no lock file or it cannot be locked.
     pub(super) fn lock_shared(&self) -> Option<LockGuard> {
         let file = File::open(self.0.join(LOCK)).ok()?;
-        flock(&file, FlockOperation::LockShared).ok()?;
+        file.lock_shared().ok()?;
         Some(LockGuard(file))
     }
 
