@@ -167,15 +167,12 @@ fn an_echo_call_allocates_little() {
     for id in 0..WARM_UP {
         call(&mut connection, id);
     }
-    let settle = || std::thread::sleep(std::time::Duration::from_millis(50));
-    settle();
     let report = home.path().join("heap.json");
     let profiler = dhat::Profiler::builder().file_name(&report).trim_backtraces(None).build();
     for id in 0..MEASURED {
         call(&mut connection, WARM_UP + id);
     }
-    // What is done after an answer belongs to its call.
-    settle();
+    // What is done after the last answer may be missing. What was done after the last warm-up call counts in its place.
     drop(profiler);
     let profile: Value = serde_json::from_str(&std::fs::read_to_string(report).unwrap()).unwrap();
     let (mut owners, ours) = counted(&profile);

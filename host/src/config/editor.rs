@@ -2,9 +2,8 @@
 
 use super::error::ConfigError;
 use super::host_config::Config;
-use rustix::fs::{FlockOperation, flock};
+use platform::files::replace_file;
 use std::fs::{self, File};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use toml_edit::DocumentMut;
 
@@ -25,7 +24,7 @@ impl ConfigEditor {
         let canonical_path = fs::canonicalize(path).map_err(fail)?;
         // The folder is locked because the file itself is replaced.
         let guard = File::open(canonical_path.parent().unwrap_or(Path::new("/"))).map_err(fail)?;
-        flock(&guard, FlockOperation::LockExclusive).map_err(|error| fail(error.into()))?;
+        guard.lock().map_err(fail)?;
         let text = fs::read_to_string(&canonical_path).map_err(fail)?;
         let document =
             text.parse().map_err(|error| ConfigError::Parse { path: path.to_owned(), message: format!("{error}") })?;
@@ -40,18 +39,13 @@ impl ConfigEditor {
 
     /// Replaces the file atomically. Keeps its permissions.
     pub fn save(&self) -> Result<(), ConfigError> {
-        let fail = |error: std::io::Error| ConfigError::Parse {
-            path: self.path.clone(),
-            message: format!("cannot write it: {error}"),
-        };
-        let folder = self.canonical_path.parent().unwrap_or(Path::new("/"));
-        let permissions = fs::metadata(&self.canonical_path).map_err(fail)?.permissions();
-        let mut new = tempfile::NamedTempFile::new_in(folder).map_err(fail)?;
-        new.write_all(self.document.to_string().as_bytes()).map_err(fail)?;
-        new.as_file().set_permissions(permissions).map_err(fail)?;
-        new.as_file().sync_all().map_err(fail)?;
-        new.persist(&self.canonical_path).map_err(|error| fail(error.error))?;
-        File::open(folder).and_then(|folder| folder.sync_all()).map_err(fail)
+        let permissions = fs::metadata(&self.canonical_path).map(|metadata| metadata.permissions());
+        permissions
+            .and_then(|same| replace_file(&self.canonical_path, self.document.to_string().as_bytes(), same))
+            .map_err(|error| {
+                let message = format!("cannot write it: {error}; check who may write to its folder");
+                ConfigError::Parse { path: self.path.clone(), message }
+            })
     }
 }
 

@@ -4,14 +4,12 @@
 //! A target returns a description of the outcome. An input with a new outcome is kept and mutated further.
 
 use crate::config::Config;
-use mcp::ForeignState;
 use plugins::install::Reference;
 use plugins::package::{self, Manifest};
 use policy::{Authority, Grants, HttpPattern, HttpTarget, PluginId, Requests, Side};
 use runtime::imports::Schema;
 use serde_json::Value;
 use std::path::Path;
-use std::sync::OnceLock;
 
 /// The name of a target, which is also its folder in `tests/fuzz/corpus`, and its function.
 pub(super) type Target = (&'static str, fn(&[u8]) -> String);
@@ -23,7 +21,6 @@ pub(super) const TARGETS: &[Target] = &[
     ("reference", reference),
     ("config", config),
     ("arguments", arguments),
-    ("request_state", request_state),
 ];
 
 /// A component before it is compiled.
@@ -146,15 +143,4 @@ fn arguments(data: &[u8]) -> String {
     let errors = schema.check(&value).err().unwrap_or_default();
     assert!(errors.len() < 4 << 10, "{} bytes of errors", errors.len());
     errors
-}
-
-/// A request state that a client sends. Only states that were sealed here for the same request may open.
-fn request_state(data: &[u8]) -> String {
-    static STATE: OnceLock<ForeignState> = OnceLock::new();
-    let state = STATE.get_or_init(ForeignState::new);
-    if let Ok(text) = std::str::from_utf8(data) {
-        assert!(!state.opens(text), "{text:?} opens");
-    }
-    assert!(!state.opens_when_changed(data), "{data:?} does not invalidate the state");
-    String::new()
 }

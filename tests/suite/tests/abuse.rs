@@ -5,21 +5,21 @@ mod agents;
 mod chains;
 mod continuations;
 mod declarations;
+mod fixture;
 mod floods;
-mod ground;
 mod leaving;
 mod live;
 mod outcomes;
 mod secrets;
 
-use ground::{Ground, PARKED, Who, decent, good, one};
+use fixture::{Fixture, PARKED, Who, decent, good, one};
 use std::time::{Duration, Instant};
 
 struct Case {
     what: &'static str,
     /// The exact expected outcome.
     outcome: &'static str,
-    run: fn(&Ground) -> String,
+    run: fn(&Fixture) -> String,
 }
 
 /// The time limit of one case on a busy machine; a deadlock takes longer.
@@ -39,10 +39,10 @@ fn every_abuse_has_its_expected_outcome() {
         ("channels and steering", live::CASES),
         ("going away", leaving::CASES),
     ];
-    let ground = Ground::new();
+    let fixture = Fixture::new();
     // A first call allocates what the server keeps permanently.
-    ground.run("calls", one("echo.run"), &decent());
-    let before = ground.server().memory();
+    fixture.run("calls", one("echo.run"), &decent());
+    let before = fixture.server().memory();
     let (mut number, mut wrong, mut table) = (0, vec![], String::new());
     for (group, cases) in groups {
         table += &format!("\n{group}\n");
@@ -50,7 +50,7 @@ fn every_abuse_has_its_expected_outcome() {
             number += 1;
             let began = Instant::now();
             // A panic in one case must not hide the others.
-            let seen = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&ground)));
+            let seen = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&fixture)));
             let seen = seen.unwrap_or_else(|_| "panicked".to_owned());
             let took = began.elapsed();
             let right = seen == *outcome && took < BOUND;
@@ -62,33 +62,33 @@ fn every_abuse_has_its_expected_outcome() {
         }
     }
     println!("{table}");
-    assert!(wrong.is_empty(), "{}\n{table}\n{}", wrong.join("\n"), ground.server().log());
+    assert!(wrong.is_empty(), "{}\n{table}\n{}", wrong.join("\n"), fixture.server().log());
     assert!(number >= 40, "{number} cases");
-    nothing_is_left(&ground, before);
+    nothing_is_left(&fixture, before);
     println!("hostile: reverse: {} of {number} abuses of reverse calls as expected", number - wrong.len());
 }
 
 /// Checks that no call runs or is parked, all slots are free, memory was released, and the server works.
-fn nothing_is_left(ground: &Ground, before: u64) {
-    ground.until_idle();
+fn nothing_is_left(fixture: &Fixture, before: u64) {
+    fixture.until_idle();
     // A leaked slot would evict the oldest of these calls.
-    let parked: Vec<_> = (0..PARKED).map(|_| ground.run("calls", one("tools.get"), &decent())).collect();
+    let parked: Vec<_> = (0..PARKED).map(|_| fixture.run("calls", one("tools.get"), &decent())).collect();
     for round in parked {
         assert_eq!(round.answer(good()).outcome(), "ok");
     }
     std::thread::scope(|scope| {
         let calls: Vec<_> =
-            (0..32).map(|_| scope.spawn(|| ground.run("calls", one("echo.run"), &decent()).outcome())).collect();
+            (0..32).map(|_| scope.spawn(|| fixture.run("calls", one("echo.run"), &decent()).outcome())).collect();
         for call in calls {
             assert_eq!(call.join().unwrap(), "ok");
         }
     });
-    ground.until_idle();
+    fixture.until_idle();
     for who in [Who::Alice, Who::Bob] {
-        live::opens(ground, who);
+        live::opens(fixture, who);
     }
-    let grown = ground.server().memory().saturating_sub(before);
+    let grown = fixture.server().memory().saturating_sub(before);
     assert!(grown < 96 << 20, "{} MiB more than before", grown >> 20);
-    let log = ground.server().log();
+    let log = fixture.server().log();
     assert!(!log.contains('\u{1b}') && !log.contains("thread 'tokio") && !log.contains("thread 'main"), "{log}");
 }

@@ -19,19 +19,6 @@ fn a_call_prints_its_text_and_nothing_else_on_stdout() {
 }
 
 #[test]
-fn the_quick_start_of_the_readme_works() {
-    let config = paths::root().join("plugins/hello/portcullis.toml");
-    let ran = portcullis(
-        &Home::new(),
-        &["call", "hello", "greet", r#"{"name": "Ada"}"#, "--config", &config.display().to_string()],
-    );
-    assert_eq!(ran.good().trim(), "Hello, Ada!");
-    let readme = std::fs::read_to_string(paths::root().join("README.md")).unwrap();
-    let command = r#"call hello greet '{"name": "Ada"}' --config plugins/hello/portcullis.toml"#;
-    assert!(readme.contains(command), "the README shows another command");
-}
-
-#[test]
 fn a_call_shows_chunks_and_then_the_result() {
     let ran = run(&plugin("slow-stream", ""), &["call", "slow-stream", "run", r#"{"n": 3}"#]);
     let said = ran.good();

@@ -57,6 +57,7 @@ mod policy;
 mod prompts;
 mod provider;
 mod published;
+mod quick_start;
 mod registries;
 mod reload;
 mod resume;

@@ -16,7 +16,7 @@ pub use memory::{Memory, MemoryError, MemoryFile, ToolApproval, UnfinishedCall};
 pub use reactions::{
     INBOX_URI, InboxEvent, InboxReading, Reaction, ReactionAction, ReactionError, Reactions, TriggeredReaction,
 };
-pub use rules::{ApprovalRule, FormRule, Glob, GlobError, PageRule, RuleMatch, Rules, RulesError, SamplingReview};
+pub use rules::{ApprovalRule, FormRule, PageRule, RuleMatch, Rules, RulesError, SamplingReview};
 pub use server_set::ServerSet;
 pub use transcript::{
     AgentModel, ChunkPolicy, ModelAction, ScriptError, ScriptedModel, Transcript, TranscriptItem, content_text,

@@ -3,13 +3,13 @@
 //! One file that only its user can read, which is replaced as a whole. Several agents may share it: each change reads
 //! and writes the file under a lock.
 
+use platform::files::replace_file;
 use platform::sync::Mutex;
-use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -138,7 +138,7 @@ impl MemoryFile {
             .write(true)
             .mode(0o600)
             .open(self.folder.join("agent.lock"))?;
-        flock(&file, FlockOperation::LockExclusive)?;
+        file.lock()?;
         Ok(file)
     }
 
@@ -167,12 +167,7 @@ impl MemoryFile {
     }
 
     fn write(&self, memory: &Memory) -> std::io::Result<()> {
-        let mut file = tempfile::Builder::new().permissions(Permissions::from_mode(0o600)).tempfile_in(&self.folder)?;
-        serde_json::to_writer_pretty(&mut file, memory)?;
-        file.flush()?;
-        file.as_file().sync_all()?;
-        file.persist(self.path()).map_err(|error| error.error)?;
-        Ok(())
+        replace_file(&self.path(), &serde_json::to_vec_pretty(memory)?, Permissions::from_mode(0o600))
     }
 }
 

@@ -1,8 +1,8 @@
 //! Reactions to events in a server's inbox: the agent notifies the user or starts a call that the user has configured.
 //! The server does not learn of it.
 
-use crate::rules::{Glob, GlobError};
 use platform::clock::Clock;
+use policy::{Glob, GlobError};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::VecDeque;

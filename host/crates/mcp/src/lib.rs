@@ -20,8 +20,6 @@ mod subscriptions;
 pub mod transport;
 
 pub use calls::parked_calls::ParkedCalls;
-#[doc(hidden)]
-pub use calls::seal::ForeignState;
 pub use calls::steering::STEER_CALL;
 pub use handler::{Server, ServerParts};
 pub use reverse::StandInTools;

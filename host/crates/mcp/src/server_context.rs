@@ -15,7 +15,7 @@ use protocol::names::{CALL_META, CORRELATION_META};
 use rmcp::model::{Extensions, MetaObject, ServerConfig};
 use rmcp::service::{RequestContext, RoleServer};
 use runtime::imports::{CallContext, ToolCaller};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use services::principal_store::PrincipalStore;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -46,12 +46,13 @@ pub(crate) struct ServerContext {
 impl ServerContext {
     /// `_meta` of every result.
     pub(crate) fn meta(&self, correlation: Option<&str>) -> MetaObject {
-        let mut meta = MetaObject::new();
+        // Room for what the result of a call adds: its id, its usage, its chunks or its error.
+        let mut meta = Map::with_capacity(6);
         if let Some(correlation) = correlation {
             meta.insert(CORRELATION_META.to_owned(), correlation.into());
         }
         meta.insert(SERVER_INFO_META.to_owned(), self.server_info.clone());
-        meta
+        MetaObject(meta)
     }
 
     /// `_meta` of a call's result.

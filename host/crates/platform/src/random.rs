@@ -1,7 +1,12 @@
 //! Random bytes from the operating system, fit for keys.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use data_encoding::HEXLOWER;
 use rustix::rand::{GetRandomFlags, getrandom};
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// `N` random bytes, or the reason why there are none.
 pub fn random_bytes<const N: usize>() -> io::Result<[u8; N]> {
@@ -13,6 +18,29 @@ pub fn random_bytes<const N: usize>() -> io::Result<[u8; N]> {
     Ok(bytes)
 }
 
+/// `N` random bytes as text that may stand in a URL: a key, or an id that nobody can guess.
+pub fn random_text<const N: usize>() -> io::Result<String> {
+    random_bytes::<N>().map(|bytes| URL_SAFE_NO_PAD.encode(bytes))
+}
+
+/// An id that this process uses once, never 0. It is random, but must not be relied on as a secret: without randomness it
+/// is a count.
+pub fn unique_id() -> u128 {
+    to_id(random_bytes())
+}
+
+/// A [`unique_id`] as 32 hexadecimal digits.
+pub fn hex_id() -> Arc<str> {
+    let mut digits = [0; 32];
+    HEXLOWER.encode_mut(&unique_id().to_be_bytes(), &mut digits);
+    String::from_utf8_lossy(&digits).into()
+}
+
+fn to_id(random: io::Result<[u8; 16]>) -> u128 {
+    static COUNT: AtomicU64 = AtomicU64::new(1);
+    random.map_or_else(|_| COUNT.fetch_add(1, Ordering::Relaxed).into(), u128::from_le_bytes).max(1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -20,5 +48,15 @@ mod tests {
     #[test]
     fn bytes_differ_each_time() {
         assert_ne!(random_bytes::<32>().unwrap(), random_bytes::<32>().unwrap());
+        assert_eq!((random_text::<16>().unwrap().len(), random_text::<32>().unwrap().len()), (22, 43));
+    }
+
+    #[test]
+    fn ids_differ_without_randomness_too() {
+        let failed = || to_id(Err(io::ErrorKind::Unsupported.into()));
+        assert_ne!(failed(), failed());
+        assert_ne!(unique_id(), unique_id());
+        assert_eq!(to_id(Ok([0; 16])), 1);
+        assert!(hex_id().len() == 32 && hex_id() != hex_id());
     }
 }

@@ -1,6 +1,6 @@
 //! On whose behalf calls run.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// An authenticated identity. Everything that outlives a request is kept per principal. Clones are cheap.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -14,7 +14,8 @@ impl Principal {
 
     /// Every client of a server without authentication.
     pub fn anonymous() -> Self {
-        Self("anonymous".into())
+        static ANONYMOUS: LazyLock<Principal> = LazyLock::new(|| Principal("anonymous".into()));
+        ANONYMOUS.clone()
     }
 
     /// An identity from a source, such as `key:alice`. The prefix keeps sources apart.

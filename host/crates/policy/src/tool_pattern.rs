@@ -1,14 +1,11 @@
 //! Patterns over agent tools' names, `<agent plugin>.<tool>` with shell-style globs.
 
-use globset::{GlobBuilder, GlobMatcher};
+use super::glob::Glob;
 use serde::{Deserialize, Serialize};
 
 /// A checked pattern such as `notes.*`.
 #[derive(Debug, Clone)]
-pub struct ToolPattern {
-    text: String,
-    matcher: GlobMatcher,
-}
+pub struct ToolPattern(Glob);
 
 #[derive(Debug, thiserror::Error)]
 #[error("`{text}` is not a tool pattern: {reason}; write `<agent plugin>.<tool>`, with `*` for any characters")]
@@ -27,29 +24,28 @@ impl ToolPattern {
         if !text.contains('.') {
             return Err(fail("it has no `.` between plugin and tool".into()));
         }
-        let glob = GlobBuilder::new(text).build().map_err(|e| fail(e.kind().to_string()))?;
-        Ok(Self { text: text.to_owned(), matcher: glob.compile_matcher() })
+        Glob::new(text).map(Self).map_err(|error| fail(error.reason))
     }
 
     /// Whether the pattern covers this tool's full name.
     pub fn covers(&self, name: &str) -> bool {
-        self.matcher.is_match(name)
+        self.0.covers(name)
     }
 
     /// Whether the other pattern covers everything that this one covers. May say no when it cannot tell.
     pub fn is_within(&self, other: &Self) -> bool {
-        let literal = !self.text.contains(['*', '?', '[', ']', '{', '}', '\\', '!']);
-        self == other || (literal && other.covers(&self.text))
+        let literal = !self.as_str().contains(['*', '?', '[', ']', '{', '}', '\\', '!']);
+        self == other || (literal && other.covers(self.as_str()))
     }
 
     pub fn as_str(&self) -> &str {
-        &self.text
+        self.0.as_str()
     }
 }
 
 impl PartialEq for ToolPattern {
     fn eq(&self, other: &Self) -> bool {
-        self.text == other.text
+        self.as_str() == other.as_str()
     }
 }
 
@@ -62,7 +58,7 @@ impl<'de> Deserialize<'de> for ToolPattern {
 
 impl Serialize for ToolPattern {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.text)
+        serializer.serialize_str(self.as_str())
     }
 }
 

@@ -146,7 +146,7 @@ pub fn describe_client_error(error: &ClientError) -> String {
         ClientError::Denied(denial) => {
             format!("it needs {} {}, which was not granted", denial.capability, denial.target)
         }
-        ClientError::Exhausted(it) => format!("the limit of {} {} is reached", it.limit, it.budget.name()),
+        ClientError::Exhausted(exhaustion) => exhaustion.to_string(),
         ClientError::Timeout(limit) => format!("there was no answer within {limit} ms"),
         ClientError::Cancelled => "the call is over".into(),
         ClientError::NotOffered(reason)

@@ -65,13 +65,14 @@ pub(super) struct CallerScope {
     pub(super) lineage: Lineage,
     pub(super) budget: Budget,
     pub(super) pausable_deadline: PausableDeadline,
-    pub(super) held: u64,
+    /// Memory that the waiting callers hold, in bytes.
+    pub(super) caller_memory: u64,
     pub(super) principal: Principal,
     pub(super) client: Arc<dyn ClientCalls>,
     pub(super) sink: Arc<dyn CallSink>,
     pub(super) questions: QuestionCounter,
     /// Time limit for one answer.
-    pub(super) answer: Duration,
+    pub(super) answer_timeout: Duration,
     /// The chain name, if the caller is a reverse call of this same server.
     pub(super) chain: Option<String>,
 }
@@ -82,12 +83,12 @@ impl CallerScope {
             lineage: call.lineage.clone(),
             budget: call.budget,
             pausable_deadline: call.pausable_deadline.clone(),
-            held: call.held,
+            caller_memory: call.held,
             principal: call.context.principal.clone(),
             client: call.client.clone(),
             sink: call.sink.clone(),
             questions: call.questions.clone(),
-            answer: call.answer,
+            answer_timeout: call.answer,
             chain,
         }
     }

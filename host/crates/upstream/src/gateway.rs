@@ -75,7 +75,7 @@ fn expose(all: &[(Upstream, Arc<dyn ToolCaller>)], catalog: &CurrentCatalog) {
 
 /// The gateway's own handler, which refuses everything: questions of a call go to that call's client. Declares all
 /// abilities, since the clients' abilities are not known beforehand; a client that lacks one refuses the question.
-struct ForwardOnly;
+pub(super) struct ForwardOnly;
 
 #[async_trait]
 impl AgentHandler for ForwardOnly {

@@ -32,7 +32,7 @@ pub(super) async fn call_tool(
     let (responder, scope, chain) = match source {
         CallSource::Caller(caller_scope) => {
             let (client, chunks) = ClientResponder::new(&caller_scope);
-            let CallerScope { lineage, budget, pausable_deadline, held, principal, chain, .. } = *caller_scope;
+            let CallerScope { lineage, budget, pausable_deadline, caller_memory, principal, chain, .. } = *caller_scope;
             // The offer is this host's own, whoever calls the server.
             let agent = shared.offer.agent.clone();
             let lineage = lineage.with_limits(limits);
@@ -40,7 +40,7 @@ pub(super) async fn call_tool(
             forwarded = Some((client.clone(), chunks));
             (
                 Responder::Client(client),
-                ReverseCallScope { lineage, budget, pausable_deadline, held, principal, agent },
+                ReverseCallScope { lineage, budget, pausable_deadline, caller_memory, principal, agent },
                 chain,
             )
         }
@@ -50,7 +50,7 @@ pub(super) async fn call_tool(
                 lineage: Lineage::root(format!("{server}.{}", call.tool), limits),
                 budget: Budget::root(limits, now),
                 pausable_deadline: PausableDeadline::new(shared.clock.clone()),
-                held: 0,
+                caller_memory: 0,
                 principal: Principal::local(),
                 agent: shared.offer.agent.clone(),
             };

@@ -6,6 +6,7 @@
 use crate::open_calls::OpenCall;
 use crate::reverse::serve_reverse_call;
 use crate::reverse_calls::{LIVE_PREFIX, ReverseCallOutcome, ReverseCallParams};
+use platform::random::random_text;
 use platform::sync::Mutex;
 use rmcp::model::{ClientRequest, CustomRequest};
 use rmcp::service::{Peer, RoleClient};
@@ -96,7 +97,7 @@ impl UpstreamChannels {
     }
 
     async fn open(self: &Arc<Self>) -> Option<String> {
-        let name = format!("{:032x}", u128::from_le_bytes(platform::random::random_bytes::<16>().ok()?));
+        let name = random_text::<16>().ok()?;
         let (ready, listening) = oneshot::channel();
         self.state().opening.insert(name.clone(), ready);
         let request = CustomRequest::new(protocol::names::REVERSE_LISTEN_METHOD, Some(json!({ "channel": name })));

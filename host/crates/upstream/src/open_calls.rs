@@ -274,18 +274,24 @@ mod tests {
             lineage: lineage.clone(),
             budget,
             pausable_deadline: pausable_deadline.clone(),
-            held: 0,
+            caller_memory: 0,
             principal: Principal::local(),
             client: Arc::new(NoClient),
             sink: Arc::new(NoSink),
             questions: QuestionCounter::new(1),
-            answer: std::time::Duration::from_secs(1),
+            answer_timeout: std::time::Duration::from_secs(1),
             chain: None,
         };
         let responder = Responder::Client(ClientResponder::new(&caller_scope).0);
         let agent = Arc::new(plugins::calls::NoTools);
-        let scope =
-            ReverseCallScope { lineage, budget, pausable_deadline, held: 0, principal: Principal::local(), agent };
+        let scope = ReverseCallScope {
+            lineage,
+            budget,
+            pausable_deadline,
+            caller_memory: 0,
+            principal: Principal::local(),
+            agent,
+        };
         let requester = Requester { server: "far".into(), plugin: None, task: task.into() };
         let reverse_calls = ReverseCalls::new(ToolOffer::none(), scope, clock);
         calls.open(requester, responder, reverse_calls, correlation.map(str::to_owned))

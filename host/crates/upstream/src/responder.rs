@@ -42,8 +42,9 @@ impl ClientResponder {
     /// Returns the queue of chunks for [`Self::forward_chunks`] as well.
     pub(super) fn new(caller_scope: &CallerScope) -> (Arc<Self>, mpsc::Receiver<Chunk>) {
         let (chunks, queue) = mpsc::channel(MAX_QUEUED_CHUNKS);
-        let CallerScope { client, sink, questions, answer, .. } = caller_scope;
-        let (client, sink, questions, answer_timeout) = (client.clone(), sink.clone(), questions.clone(), *answer);
+        let CallerScope { client, sink, questions, answer_timeout, .. } = caller_scope;
+        let (client, sink, questions, answer_timeout) =
+            (client.clone(), sink.clone(), questions.clone(), *answer_timeout);
         let (question_count, chunks) = (AtomicU32::new(0), Mutex::new(Some(chunks)));
         (Arc::new(Self { client, sink, questions, answer_timeout, question_count, chunks }), queue)
     }

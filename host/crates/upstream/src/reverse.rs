@@ -111,7 +111,7 @@ async fn run(open: &Arc<OpenCall>, params: ReverseCallParams) -> Result<Value, A
         client: open.responder.as_client(requester),
         questions: open.responder.questions(),
         pausable_deadline: scope.pausable_deadline.clone(),
-        held: scope.held,
+        held: scope.caller_memory,
         timeout: None,
         answer: offer.limits.answer,
         lane: LaneCell::default(),
@@ -156,9 +156,7 @@ fn error_code(error: AgentError) -> (&'static str, String) {
         AgentError::Declined(reason) => ("declined", reason),
         AgentError::Timeout(limit) => ("timeout", format!("it took longer than {limit} ms")),
         AgentError::Cancelled => ("cancelled", "the call that it belonged to is over".into()),
-        AgentError::Exhausted(it) => {
-            ("exhausted", format!("the limit of {} {} is reached", it.limit, it.budget.name()))
-        }
+        AgentError::Exhausted(exhaustion) => ("exhausted", exhaustion.to_string()),
         AgentError::NotSupported(reason) | AgentError::Cycle(reason) | AgentError::Failed(reason) => ("failed", reason),
         AgentError::Denied(denial) => {
             ("failed", format!("it needs {} {}, which it was not granted", denial.capability, denial.target))

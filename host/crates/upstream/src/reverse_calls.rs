@@ -20,7 +20,7 @@ pub(super) struct ReverseCallScope {
     pub(super) lineage: Lineage,
     pub(super) budget: Budget,
     pub(super) pausable_deadline: PausableDeadline,
-    pub(super) held: u64,
+    pub(super) caller_memory: u64,
     pub(super) principal: Principal,
     /// Runs the tools, and what they call in turn.
     pub(super) agent: Arc<dyn ToolCaller>,

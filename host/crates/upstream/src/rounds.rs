@@ -163,21 +163,12 @@ impl CallRounds<'_> {
     }
 
     fn failed(&self, error: ServiceError) -> UpstreamError {
-        let server = self.server();
-        match error {
-            ServiceError::McpError(error) => {
-                let message = single_line(&error.message);
-                UpstreamError::Refused { server, code: error.code.0, message }
-            }
-            ServiceError::Cancelled { .. } => UpstreamError::Cancelled,
-            ServiceError::UnexpectedResponse => self.malformed("something that is no result"),
-            other => {
-                tracing::debug!(server, "request lost: {other}");
-                // Reconnects if the connection is really lost.
-                self.connection.check_alive();
-                UpstreamError::Lost { server }
-            }
+        let error = self.shared.to_upstream_error(error);
+        if let UpstreamError::Lost { .. } = error {
+            // Reconnects if the connection is really lost.
+            self.connection.check_alive();
         }
+        error
     }
 
     fn parse_result(&self, result: ServerResult) -> Result<RoundResult, UpstreamError> {

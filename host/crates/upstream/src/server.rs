@@ -147,19 +147,28 @@ impl Upstream {
 
     /// Reports changes of this resource to [`AgentHandler::on_changed`], also after a reconnect.
     pub async fn watch(&self, uri: &str) -> Result<(), UpstreamError> {
-        {
+        let is_new = {
+            // Inserted first, since the first change can be reported before the subscription is answered.
             let mut watched = self.0.watched();
             if watched.len() >= MAX_WATCHED && !watched.contains(uri) {
                 return Err(UpstreamError::Busy { server: self.name().to_owned(), limit: MAX_WATCHED });
             }
-            watched.insert(uri.to_owned());
+            watched.insert(uri.to_owned())
+        };
+        let subscribed = self.subscribe(uri).await;
+        if subscribed.is_err() && is_new {
+            self.0.watched().remove(uri);
         }
+        subscribed
+    }
+
+    async fn subscribe(&self, uri: &str) -> Result<(), UpstreamError> {
         let connection = self.0.connection()?;
-        match connection.modern {
-            true => self.0.resubscribe.notify_one(),
-            false => self.0.with_timeout(connection.peer.subscribe(SubscribeRequestParams::new(uri))).await?,
+        if connection.modern {
+            self.0.resubscribe.notify_one();
+            return Ok(());
         }
-        Ok(())
+        self.0.with_timeout(connection.peer.subscribe(SubscribeRequestParams::new(uri))).await
     }
 
     /// Ends [`Self::watch`].
@@ -196,5 +205,30 @@ impl Upstream {
         while self.is_connected() {
             let _ = changes.changed().await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateway::ForwardOnly;
+    use platform::clock::SystemClock;
+
+    #[tokio::test]
+    async fn what_could_not_be_subscribed_to_is_not_watched() {
+        let settings = UpstreamSettings { command: vec!["/nowhere/server".into()], ..Default::default() };
+        let settings = settings.with_name("far", vec![]).unwrap();
+        let upstream = Upstream::connect(settings, ToolOffer::none(), Arc::new(ForwardOnly), Arc::new(SystemClock));
+        assert!(upstream.ready().await.is_err());
+        for attempt in 0..=MAX_WATCHED {
+            let refused = upstream.watch(&format!("file:///{attempt}")).await;
+            assert!(matches!(refused, Err(UpstreamError::NotConnected { .. })), "{refused:?}");
+        }
+        assert!(upstream.0.watched().is_empty());
+        // Another caller still watches it.
+        upstream.0.watched().insert("file:///kept".into());
+        assert!(upstream.watch("file:///kept").await.is_err());
+        assert!(upstream.0.watched().contains("file:///kept"));
+        upstream.close().await;
     }
 }

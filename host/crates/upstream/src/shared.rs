@@ -102,10 +102,14 @@ impl UpstreamShared {
             ServiceError::McpError(error) => {
                 UpstreamError::Refused { server, code: error.code.0, message: single_line(&error.message) }
             }
+            ServiceError::Cancelled { .. } => UpstreamError::Cancelled,
             ServiceError::UnexpectedResponse => {
                 UpstreamError::Malformed { server, what: "something that is no result".into() }
             }
-            _ => UpstreamError::Lost { server },
+            other => {
+                tracing::debug!(server, "request lost: {other}");
+                UpstreamError::Lost { server }
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::ordered_transport::{OrderedTransport, TransportObserver};
 use crate::settings::{ProtocolVersions, UpstreamSettings};
+use platform::files::read_key_file;
 use platform::outbound::OutboundClient;
 use platform::telemetry::printable;
 use rmcp::service::{ClientInitializeError, RoleClient, RunningService};
@@ -85,13 +86,16 @@ pub(super) async fn connect<H: ClientHandler>(
 }
 
 async fn read_key(settings: &UpstreamSettings) -> Result<Option<String>, ConnectError> {
-    let Some(path) = &settings.key_file else { return Ok(None) };
-    let fail = |error| ConnectError::Key(path.display().to_string(), error);
-    let mut text = String::new();
-    let file = tokio::fs::File::open(path).await.map_err(fail)?;
-    file.take(MAX_KEY).read_to_string(&mut text).await.map_err(fail)?;
+    let Some(path) = settings.key_file.clone() else { return Ok(None) };
+    let shown = path.display().to_string();
+    let fail = |error| ConnectError::Key(shown, error);
+    let read = tokio::task::spawn_blocking(move || read_key_file(&path, "the key of an upstream server", MAX_KEY));
+    let text = match read.await.map_err(io::Error::from).flatten() {
+        Ok(text) => text,
+        Err(error) => return Err(fail(error)),
+    };
     let key = text.trim();
-    if key.is_empty() || !key.chars().all(|c| c.is_ascii_graphic()) {
+    if key.is_empty() || text.len() as u64 > MAX_KEY || !key.chars().all(|c| c.is_ascii_graphic()) {
         return Err(fail(io::Error::new(io::ErrorKind::InvalidData, "it must hold one line of visible characters")));
     }
     Ok(Some(key.to_owned()))

@@ -5,7 +5,7 @@ use crate::cli::prompt::{confirm, read_line};
 use anyhow::Context;
 use platform::telemetry::printable;
 use plugins::install::{GrantProposal, grant_lines, propose_grants};
-use policy::{Authority, PluginId, Requests};
+use policy::{Authority, PluginId, Requests, is_name};
 use std::io::IsTerminal;
 use toml_edit::Table;
 
@@ -144,8 +144,7 @@ fn unattended(given: &[String], proposals: &[GrantProposal], command: &str) -> S
 
 /// Quotes a text as one shell word.
 pub(super) fn shell_quote(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@=+,".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
+    if is_name(text, usize::MAX, "-_./:@=+,") {
         return text.to_owned();
     }
     format!("'{}'", printable(text).replace('\'', r"'\''"))

@@ -2,7 +2,7 @@
 
 use super::add::merge;
 use super::remove::remove;
-use policy::{Grants, Limits};
+use policy::{Grants, Limits, is_name};
 use toml_edit::{DocumentMut, Item, Table, TableLike};
 
 /// Denials print these where the operator must choose a value.
@@ -39,8 +39,7 @@ impl GrantLine {
     /// Parses a line, or only a key such as `client.form`, which means all grants of that key.
     pub fn parse_or_key(text: &str) -> Result<Self, String> {
         let text = text.trim();
-        let is_key_char = |c: char| c.is_ascii_alphanumeric() || c == '-';
-        if text.is_empty() || !text.split('.').all(|part| !part.is_empty() && part.chars().all(is_key_char)) {
+        if !text.split('.').all(|part| is_name(part, usize::MAX, "-")) {
             return Self::parse(text);
         }
         Ok(Self { text: text.to_owned(), ..Self::parse(&format!("{text} = {{}}"))? })

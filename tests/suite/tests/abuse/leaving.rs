@@ -1,7 +1,7 @@
 //! Clients that disconnect or cancel while a reverse call runs.
 
 use super::Case;
-use super::ground::{EXTENSION, Ground, Who, decent, declaring, one, tool};
+use super::fixture::{EXTENSION, Fixture, Who, decent, declaring, one, tool};
 use serde_json::{Value, json};
 use std::time::Instant;
 use suite::{Called, Client, Era, PATIENCE, Server, eventually, paths, plugin, plugin_from};
@@ -22,31 +22,31 @@ fn pending_call() -> (Client, u64, Value) {
 }
 
 /// Waits until a call of Alice's runs.
-fn until_busy(ground: &Ground) {
-    assert!(eventually(PATIENCE, || (!ground.is_idle(Who::Alice)).then_some(())).is_some(), "nothing ever ran");
+fn until_busy(fixture: &Fixture) {
+    assert!(eventually(PATIENCE, || (!fixture.is_idle(Who::Alice)).then_some(())).is_some(), "nothing ever ran");
 }
 
 pub(super) const CASES: &[Case] = &[
     Case {
         what: "HTTP is cut while an agent tool runs",
         outcome: "nothing runs any more",
-        run: |ground| {
+        run: |fixture| {
             let script = one("endless.run").to_string();
-            let stream = ground.hang(Who::Alice, json!({"name": "rich__run", "arguments": {"path": script}}));
-            until_busy(ground);
+            let stream = fixture.hang(Who::Alice, json!({"name": "rich__run", "arguments": {"path": script}}));
+            until_busy(fixture);
             drop(stream);
-            ground.until_idle();
+            fixture.until_idle();
             "nothing runs any more".into()
         },
     },
     Case {
         what: "a client that never comes back",
         outcome: "nothing is parked any more",
-        run: |ground| {
+        run: |fixture| {
             for _ in 0..super::PARKED {
-                ground.run("hasty", one("tools.get"), &decent()).only();
+                fixture.run("hasty", one("tools.get"), &decent()).only();
             }
-            ground.until_idle();
+            fixture.until_idle();
             "nothing is parked any more".into()
         },
     },
@@ -145,12 +145,12 @@ pub(super) const CASES: &[Case] = &[
             let (mut server, address) = Server::start_http(&config);
             let arguments = json!({"path": one("tools.get").to_string()});
             let params = json!({"name": "calls__run", "arguments": arguments});
-            let first = super::ground::bare(address, params.clone(), &capabilities);
+            let first = super::fixture::bare(address, params.clone(), &capabilities);
             let mut retry = params;
             retry["_meta"] = json!({EXTENSION: {"continuation": first["result"]["continuation"], "results": {}}});
             assert!(first["result"]["continuation"].is_string(), "{first}");
             let address = server.restart();
-            super::ground::bare(address, retry, &capabilities)["error"]["code"].to_string()
+            super::fixture::bare(address, retry, &capabilities)["error"]["code"].to_string()
         },
     },
 ];

@@ -1,7 +1,7 @@
 //! Abuse of live channels, of answers on them, and of messages to running calls.
 
 use super::Case;
-use super::ground::{Ground, Who, declaring, good, one, tool};
+use super::fixture::{Fixture, Who, declaring, good, one, tool};
 use serde_json::{Value, json};
 use suite::http::Response;
 use suite::{PATIENCE, eventually};
@@ -12,24 +12,24 @@ const STEER: &str = "dev.portcullis/steer";
 const NAME: &str = "3v6Jx0WmAAAAAAAAAAAAAAA_-";
 
 /// Opens the channel; returns it with the server's first message.
-fn listen(ground: &Ground, who: Who) -> (Response, Value) {
-    let mut stream = ground.open(who, LISTEN, json!({"channel": NAME}), &json!({}));
+fn listen(fixture: &Fixture, who: Who) -> (Response, Value) {
+    let mut stream = fixture.open(who, LISTEN, json!({"channel": NAME}), &json!({}));
     let first = stream.message().unwrap_or_default();
     (stream, first)
 }
 
 /// Waits until the channel is free and opens it.
-fn open(ground: &Ground, who: Who) -> Response {
+fn open(fixture: &Fixture, who: Who) -> Response {
     let opened = eventually(PATIENCE, || {
-        let (stream, first) = listen(ground, who);
+        let (stream, first) = listen(fixture, who);
         first["method"].is_string().then_some(stream)
     });
-    opened.unwrap_or_else(|| panic!("the channel of {who:?} is never free\n{}", ground.server().log()))
+    opened.unwrap_or_else(|| panic!("the channel of {who:?} is never free\n{}", fixture.server().log()))
 }
 
 /// Asserts that the channel can be opened, so nobody holds it.
-pub(super) fn opens(ground: &Ground, who: Who) {
-    drop(open(ground, who));
+pub(super) fn opens(fixture: &Fixture, who: Who) {
+    drop(open(fixture, who));
 }
 
 /// The declaration of a client with one tool that is only reachable over a channel.
@@ -45,18 +45,18 @@ fn code(message: &Value) -> String {
 }
 
 /// Answers a call as the given user.
-fn respond(ground: &Ground, who: Who, id: &str, field: (&str, Value)) -> String {
+fn respond(fixture: &Fixture, who: Who, id: &str, field: (&str, Value)) -> String {
     let mut params = json!({"channel": NAME, "callId": id});
     params[field.0] = field.1;
-    code(&ground.ask(who, RESPOND, params, &json!({})))
+    code(&fixture.ask(who, RESPOND, params, &json!({})))
 }
 
 /// Makes a call over Alice's channel and lets `abuse` answer it by its id; returns what `abuse` returned and the call's
 /// outcome.
-fn over_channel(ground: &Ground, script: Value, abuse: impl FnOnce(&mut Option<Response>, &str) -> String) -> String {
-    let mut stream = Some(open(ground, Who::Alice));
+fn over_channel(fixture: &Fixture, script: Value, abuse: impl FnOnce(&mut Option<Response>, &str) -> String) -> String {
+    let mut stream = Some(open(fixture, Who::Alice));
     std::thread::scope(|scope| {
-        let call = scope.spawn(|| ground.run("calls", script, &on_channel()).outcome());
+        let call = scope.spawn(|| fixture.run("calls", script, &on_channel()).outcome());
         let message = stream.as_mut().unwrap().message().unwrap_or_default();
         let id = message["params"]["callId"].as_str().unwrap_or_default().to_owned();
         let said = abuse(&mut stream, &id);
@@ -69,98 +69,98 @@ fn result() -> (&'static str, Value) {
 }
 
 /// Starts a call of Alice's that accepts steering messages; returns its stream and its id.
-fn steered(ground: &Ground) -> (Response, String) {
+fn steered(fixture: &Fixture) -> (Response, String) {
     let capabilities = json!({"extensions": {"dev.portcullis/partial-results": {}}});
     let mut stream =
-        ground.open(Who::Alice, "tools/call", json!({"name": "steered__run", "arguments": {}}), &capabilities);
+        fixture.open(Who::Alice, "tools/call", json!({"name": "steered__run", "arguments": {}}), &capabilities);
     let ready = stream.message().unwrap_or_default();
     let id =
         ready["params"]["_meta"]["dev.portcullis/call"].as_str().unwrap_or_else(|| panic!("no id: {ready}")).to_owned();
     (stream, id)
 }
 
-fn steer(ground: &Ground, who: Who, call: &str, message: &str) -> String {
-    code(&ground.ask(who, STEER, json!({"call": call, "message": message}), &json!({})))
+fn steer(fixture: &Fixture, who: Who, call: &str, message: &str) -> String {
+    code(&fixture.ask(who, STEER, json!({"call": call, "message": message}), &json!({})))
 }
 
 pub(super) const CASES: &[Case] = &[
     Case {
         what: "a channel that is open already",
         outcome: "-32602",
-        run: |ground| {
-            let _stream = open(ground, Who::Alice);
-            code(&listen(ground, Who::Alice).1)
+        run: |fixture| {
+            let _stream = open(fixture, Who::Alice);
+            code(&listen(fixture, Who::Alice).1)
         },
     },
     Case {
         what: "a channel whose name can be guessed",
         outcome: "-32602",
-        run: |ground| {
-            let mut stream = ground.open(Who::Alice, LISTEN, json!({"channel": "mine"}), &json!({}));
+        run: |fixture| {
+            let mut stream = fixture.open(Who::Alice, LISTEN, json!({"channel": "mine"}), &json!({}));
             code(&stream.message().unwrap())
         },
     },
     Case {
         what: "a call over somebody else's channel",
         outcome: "not-supported",
-        run: |ground| {
-            let _his = open(ground, Who::Bob);
-            ground.run("calls", one("tools.get"), &on_channel()).outcome()
+        run: |fixture| {
+            let _his = open(fixture, Who::Bob);
+            fixture.run("calls", one("tools.get"), &on_channel()).outcome()
         },
     },
     Case {
         what: "a channel that nobody opened",
         outcome: "not-supported",
-        run: |ground| ground.run("calls", one("tools.get"), &on_channel()).outcome(),
+        run: |fixture| fixture.run("calls", one("tools.get"), &on_channel()).outcome(),
     },
     Case {
         what: "an answer twice",
         outcome: "ok -32602, then ok",
-        run: |ground| {
-            over_channel(ground, one("tools.get"), |_, id| {
-                let first = respond(ground, Who::Alice, id, result());
-                format!("{first} {}", respond(ground, Who::Alice, id, result()))
+        run: |fixture| {
+            over_channel(fixture, one("tools.get"), |_, id| {
+                let first = respond(fixture, Who::Alice, id, result());
+                format!("{first} {}", respond(fixture, Who::Alice, id, result()))
             })
         },
     },
     Case {
         what: "an answer to a call that nobody made",
         outcome: "-32602 ok, then ok",
-        run: |ground| {
-            over_channel(ground, one("tools.get"), |_, id| {
-                let wrong = respond(ground, Who::Alice, "AAAAAAAAAAAAAAAAAAAAAA", result());
-                format!("{wrong} {}", respond(ground, Who::Alice, id, result()))
+        run: |fixture| {
+            over_channel(fixture, one("tools.get"), |_, id| {
+                let wrong = respond(fixture, Who::Alice, "AAAAAAAAAAAAAAAAAAAAAA", result());
+                format!("{wrong} {}", respond(fixture, Who::Alice, id, result()))
             })
         },
     },
     Case {
         what: "an answer by somebody else",
         outcome: "-32602 ok, then ok",
-        run: |ground| {
-            over_channel(ground, one("tools.get"), |_, id| {
-                let wrong = respond(ground, Who::Bob, id, result());
-                format!("{wrong} {}", respond(ground, Who::Alice, id, result()))
+        run: |fixture| {
+            over_channel(fixture, one("tools.get"), |_, id| {
+                let wrong = respond(fixture, Who::Bob, id, result());
+                format!("{wrong} {}", respond(fixture, Who::Alice, id, result()))
             })
         },
     },
     Case {
         what: "a result of the wrong shape",
         outcome: "ok, then failed",
-        run: |ground| {
-            over_channel(ground, one("tools.get"), |_, id| {
-                respond(ground, Who::Alice, id, ("result", json!({"content": 7})))
+        run: |fixture| {
+            over_channel(fixture, one("tools.get"), |_, id| {
+                respond(fixture, Who::Alice, id, ("result", json!({"content": 7})))
             })
         },
     },
     Case {
         what: "neither a result nor an error",
         outcome: "-32602 ok, then declined",
-        run: |ground| {
-            over_channel(ground, one("tools.get"), |_, id| {
-                let wrong = respond(ground, Who::Alice, id, ("outcome", json!({})));
+        run: |fixture| {
+            over_channel(fixture, one("tools.get"), |_, id| {
+                let wrong = respond(fixture, Who::Alice, id, ("outcome", json!({})));
                 format!(
                     "{wrong} {}",
-                    respond(ground, Who::Alice, id, ("error", json!({"code": "declined", "message": "no"})))
+                    respond(fixture, Who::Alice, id, ("error", json!({"code": "declined", "message": "no"})))
                 )
             })
         },
@@ -168,22 +168,22 @@ pub(super) const CASES: &[Case] = &[
     Case {
         what: "an answer that comes too late",
         outcome: "withdrawn -32602, then timeout",
-        run: |ground| {
+        run: |fixture| {
             let script = json!([{"call": {"name": "tools.get", "timeoutMs": 100}}]);
-            over_channel(ground, script, |stream, id| {
+            over_channel(fixture, script, |stream, id| {
                 let withdrawn = stream.as_mut().unwrap().message().unwrap();
                 let right = withdrawn["method"] == "notifications/dev.portcullis/reverse_cancelled"
                     && withdrawn["params"]["callId"] == id;
                 let word = if right { "withdrawn".to_owned() } else { withdrawn.to_string() };
-                format!("{word} {}", respond(ground, Who::Alice, id, result()))
+                format!("{word} {}", respond(fixture, Who::Alice, id, result()))
             })
         },
     },
     Case {
         what: "the channel breaks while a call waits on it",
         outcome: "gone, then not-supported",
-        run: |ground| {
-            over_channel(ground, one("tools.get"), |stream, _| {
+        run: |fixture| {
+            over_channel(fixture, one("tools.get"), |stream, _| {
                 drop(stream.take());
                 "gone".to_owned()
             })
@@ -192,10 +192,10 @@ pub(super) const CASES: &[Case] = &[
     Case {
         what: "somebody else's call is steered",
         outcome: "-32602, then ok",
-        run: |ground| {
-            let (stream, call) = steered(ground);
-            let wrong = steer(ground, Who::Bob, &call, "stop");
-            let right = steer(ground, Who::Alice, &call, "stop");
+        run: |fixture| {
+            let (stream, call) = steered(fixture);
+            let wrong = steer(fixture, Who::Bob, &call, "stop");
+            let right = steer(fixture, Who::Alice, &call, "stop");
             stream.answer(1, std::time::Instant::now());
             format!("{wrong}, then {right}")
         },
@@ -203,10 +203,10 @@ pub(super) const CASES: &[Case] = &[
     Case {
         what: "a message of 5 KB, and an empty one",
         outcome: "-32602 -32602, then ok",
-        run: |ground| {
-            let (stream, call) = steered(ground);
-            let wrong = [&*"x".repeat(5_000), ""].map(|message| steer(ground, Who::Alice, &call, message)).join(" ");
-            let right = steer(ground, Who::Alice, &call, "stop");
+        run: |fixture| {
+            let (stream, call) = steered(fixture);
+            let wrong = [&*"x".repeat(5_000), ""].map(|message| steer(fixture, Who::Alice, &call, message)).join(" ");
+            let right = steer(fixture, Who::Alice, &call, "stop");
             stream.answer(1, std::time::Instant::now());
             format!("{wrong}, then {right}")
         },
@@ -214,10 +214,10 @@ pub(super) const CASES: &[Case] = &[
     Case {
         what: "a parked call that reads no messages is flooded with them",
         outcome: "100 -32602, then ok",
-        run: |ground| {
-            let round = ground.run("calls", one("tools.get"), &super::decent());
+        run: |fixture| {
+            let round = fixture.run("calls", one("tools.get"), &super::decent());
             let refused = (0..100)
-                .filter(|_| code(&ground.ask(Who::Alice, STEER, json!({"message": "again"}), &json!({}))) == "-32602");
+                .filter(|_| code(&fixture.ask(Who::Alice, STEER, json!({"message": "again"}), &json!({}))) == "-32602");
             let refused = refused.count();
             format!("{refused} -32602, then {}", round.answer(good()).outcome())
         },

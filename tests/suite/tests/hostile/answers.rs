@@ -1,16 +1,16 @@
 //! Guests that crash, or whose answers must not reach a client.
 
 use super::Row;
-use super::ground::Ground;
+use super::fixture::Fixture;
 use serde_json::json;
 
-fn run(ground: &Ground, guest: &str) -> String {
-    ground.run(guest, json!({}))
+fn run(fixture: &Fixture, guest: &str) -> String {
+    fixture.run(guest, json!({}))
 }
 
 /// Whether the answer reveals host internals or contains another site's text as the host's own.
-fn clean(ground: &Ground, guest: &str, n: u64) -> String {
-    let message = ground.call(guest, json!({"n": n}));
+fn clean(fixture: &Fixture, guest: &str, n: u64) -> String {
+    let message = fixture.call(guest, json!({"n": n}));
     let (text, is_error) = (message.to_string(), message["result"]["isError"] == true);
     let inside = ["wasmtime", "backtrace", ".cargo", "0x", "host/src", "/rustc/", "evil.example"];
     match inside.iter().find(|inside| text.contains(**inside)) {

@@ -1,17 +1,17 @@
 //! Guests that try to use more than their grants: files, network, environment, other calls, other tools.
 
 use super::Row;
-use super::ground::{Ground, Who};
+use super::fixture::{Fixture, Who};
 use serde_json::{Value, json};
 use std::net::{TcpListener, UdpSocket};
 use suite::home::{SECRET, fingerprint};
 
 /// Runs an escape attempt and checks that nothing outside was read or changed.
-fn contained(ground: &Ground, guest: &str) -> String {
-    let home = ground.server().home.path().to_owned();
+fn contained(fixture: &Fixture, guest: &str) -> String {
+    let home = fixture.server().home.path().to_owned();
     let before = fingerprint(&home.join("outside"));
     let known = home.join("portcullis.toml").display().to_string();
-    let message = ground.call(guest, json!({"path": known}));
+    let message = fixture.call(guest, json!({"path": known}));
     let (told, after) = (message.to_string(), fingerprint(&home.join("outside")));
     let failed = message["result"]["isError"] == true && !told.contains("SUCCEEDED");
     match failed && before == after && !told.contains(SECRET) && !told.contains("root:") {
@@ -21,19 +21,19 @@ fn contained(ground: &Ground, guest: &str) -> String {
 }
 
 /// The error code and the missing capability.
-fn denied(ground: &Ground, guest: &str, arguments: Value) -> String {
-    let called = ground.called(guest, arguments);
+fn denied(fixture: &Fixture, guest: &str, arguments: Value) -> String {
+    let called = fixture.called(guest, arguments);
     format!("{} {}", called.code(), called.error()["capability"].as_str().unwrap_or_default())
 }
 
 /// Runs a guest that tries every kind of connection to local listeners.
-fn network(ground: &Ground) -> String {
+fn network(fixture: &Fixture) -> String {
     let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = tcp.local_addr().unwrap().port();
     let udp = UdpSocket::bind(("127.0.0.1", port)).unwrap();
     tcp.set_nonblocking(true).unwrap();
     udp.set_nonblocking(true).unwrap();
-    let said = ground.run("net-connect", json!({"n": port}));
+    let said = fixture.run("net-connect", json!({"n": port}));
     match (tcp.accept(), udp.recv(&mut [0; 16]), said.starts_with("failed: all refused")) {
         (Err(_), Err(_), true) => "all refused, nothing arrived".to_owned(),
         seen => format!("{seen:?} {said}"),
@@ -41,15 +41,15 @@ fn network(ground: &Ground) -> String {
 }
 
 /// Answers the guest's sampling requests until the host refuses the next one; returns their number and the outcome.
-fn asks_a_model(ground: &Ground, times: u64) -> String {
+fn asks_a_model(fixture: &Fixture, times: u64) -> String {
     let arguments = json!({"path": "samples", "n": times});
     let mut params = json!({"name": "ask__run", "arguments": arguments});
     let able = json!({"sampling": {}});
     for asked in 0.. {
-        let message = ground.ask_able(Who::Alice, "tools/call", params.clone(), &able);
+        let message = fixture.ask_able(Who::Alice, "tools/call", params.clone(), &able);
         let result = &message["result"];
         let Some(requests) = result["inputRequests"].as_object() else {
-            return format!("{asked} asked, then {}", super::ground::outcome(&message));
+            return format!("{asked} asked, then {}", super::fixture::outcome(&message));
         };
         let answer = json!({"role": "assistant", "content": {"type": "text", "text": "Paris"}, "model": "m", "stopReason": "endTurn"});
         let answers: serde_json::Map<_, _> = requests.keys().map(|key| (key.clone(), answer.clone())).collect();
@@ -203,15 +203,15 @@ pub(super) const ROWS: &[Row] = &[
     },
 ];
 
-fn cycle(ground: &Ground, guest: &str) -> String {
-    let said = ground.run(guest, json!({"n": 1}));
+fn cycle(fixture: &Fixture, guest: &str) -> String {
+    let said = fixture.run(guest, json!({"n": 1}));
     if said.contains("cycle") { "cycle".to_owned() } else { said }
 }
 
-fn able_to_fill_forms(ground: &Ground, path: &str) -> String {
+fn able_to_fill_forms(fixture: &Fixture, path: &str) -> String {
     let params = json!({"name": "ask__run", "arguments": {"path": path}});
     let able = json!({"elicitation": {"form": {}, "url": {}}});
     // The guest passes on the error that the host returned.
-    super::ground::outcome(&ground.ask_able(Who::Alice, "tools/call", params, &able))
+    super::fixture::outcome(&fixture.ask_able(Who::Alice, "tools/call", params, &able))
         .replace("failed: ClientError::Invalid", "refused: ")
 }

@@ -1,28 +1,28 @@
 //! Components that must be refused, and bytes that are not components. A separate process checks each.
 
 use super::Row;
-use super::ground::Ground;
+use super::fixture::Fixture;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use suite::{Home, forge, paths};
 
 const EMPTY: &[u8] = b"\0asm\x0d\0\x01\0";
 
-fn guest(ground: &Ground, name: &str) -> String {
-    ground.check_file(&Home::new(), &paths::guest(name))
+fn guest(fixture: &Fixture, name: &str) -> String {
+    fixture.check_file(&Home::new(), &paths::guest(name))
 }
 
-fn forged(ground: &Ground, name: &str) -> String {
-    ground.check(&forge::behaviour(name))
+fn forged(fixture: &Fixture, name: &str) -> String {
+    fixture.check(&forge::behaviour(name))
 }
 
 /// Checks a component in the text format that is not a plugin.
-fn text(ground: &Ground, text: &str) -> String {
-    ground.check(&wat::parse_str(text).unwrap_or_else(|error| panic!("{error}")))
+fn text(fixture: &Fixture, text: &str) -> String {
+    fixture.check(&wat::parse_str(text).unwrap_or_else(|error| panic!("{error}")))
 }
 
-fn with_schema(ground: &Ground, schema: &str) -> String {
-    ground.check(&forge::with_schema("(func $run)", schema))
+fn with_schema(fixture: &Fixture, schema: &str) -> String {
+    fixture.check(&forge::with_schema("(func $run)", schema))
 }
 
 /// A valid plugin with these bytes appended.

@@ -27,41 +27,41 @@ const OPERATIONS: [&str; 12] = [
 /// A granted tree beside trees that are not granted.
 struct Trees {
     client: Client,
-    ground: PathBuf,
+    fixture: PathBuf,
 }
 
 impl Trees {
     fn new() -> Self {
         let home = Home::new();
-        let ground = home.path().join("ground");
+        let fixture = home.path().join("fixture");
         for folder in ["work", "outside/hidden-name", "work-evil"] {
-            fs::create_dir_all(ground.join(folder)).unwrap();
+            fs::create_dir_all(fixture.join(folder)).unwrap();
         }
         // No other file has this length, so its size alone would reveal a leak.
-        fs::write(ground.join("outside/secret.txt"), SECRET.to_owned() + &" ".repeat(31_337 - SECRET.len())).unwrap();
-        fs::write(ground.join("work-evil/secret.txt"), SECRET).unwrap();
+        fs::write(fixture.join("outside/secret.txt"), SECRET.to_owned() + &" ".repeat(31_337 - SECRET.len())).unwrap();
+        fs::write(fixture.join("work-evil/secret.txt"), SECRET).unwrap();
         let grant = |access| {
             format!(
-                "grants.filesystem = [{{ host = \"ground/work\", guest = \"/work\", access = \"{access}\" }}]\n\
+                "grants.filesystem = [{{ host = \"fixture/work\", guest = \"/work\", access = \"{access}\" }}]\n\
                  limits.fuel = 1_000_000_000_000\nlimits.deadline = \"2m\""
             )
         };
         let config = plugin_from("read", &guest("files"), &grant("read"))
             + &plugin_from("write", &guest("files"), &grant("write"))
             + &suite::plugin("echo", "");
-        Self { client: Client::of_server(Server::start_in(home, &config)), ground }
+        Self { client: Client::of_server(Server::start_in(home, &config)), fixture }
     }
 
     fn work(&self) -> PathBuf {
-        self.ground.join("work")
+        self.fixture.join("work")
     }
 
     /// A fingerprint of everything outside: names, kinds, modes, times, contents.
     fn outside(&self) -> String {
-        let changed = fs::metadata(&self.ground).unwrap().modified().unwrap();
-        let mut names: Vec<_> = fs::read_dir(&self.ground).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        let changed = fs::metadata(&self.fixture).unwrap().modified().unwrap();
+        let mut names: Vec<_> = fs::read_dir(&self.fixture).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         names.sort();
-        let trees = ["outside", "work-evil"].map(|tree| fingerprint(&self.ground.join(tree)));
+        let trees = ["outside", "work-evil"].map(|tree| fingerprint(&self.fixture.join(tree)));
         format!("{changed:?} {names:?}\n{}", trees.concat())
     }
 
@@ -87,7 +87,7 @@ impl Trees {
 #[allow(clippy::print_stdout, reason = "the figure is for whoever wants to see it")]
 fn no_path_leads_out() {
     let mut trees = Trees::new();
-    let (work, outside) = (trees.work(), trees.ground.join("outside"));
+    let (work, outside) = (trees.work(), trees.fixture.join("outside"));
     let paths = paths::all(&outside);
     let before = trees.outside();
     let (mut pairs, mut attempts, mut refused) = (0, 0, 0);

@@ -1,26 +1,26 @@
 //! Guests that use too much fuel, time, memory, tables, handles, stack or host work.
 
 use super::Row;
-use super::ground::Ground;
+use super::fixture::Fixture;
 use serde_json::json;
 use std::time::{Duration, Instant};
 
-fn run(ground: &Ground, guest: &str) -> String {
-    ground.run(guest, json!({}))
+fn run(fixture: &Fixture, guest: &str) -> String {
+    fixture.run(guest, json!({}))
 }
 
 /// The error code, and whether the fuel used is at the limit and at most 1 % above it.
-fn metered(ground: &Ground, guest: &str) -> String {
-    let called = ground.called(guest, json!({}));
+fn metered(fixture: &Fixture, guest: &str) -> String {
+    let called = fixture.called(guest, json!({}));
     let (used, limit) = (called.number("used"), called.number("limit"));
     let exact = limit <= used && used <= limit + limit / 100;
     format!("{} at {}", called.code(), if exact { "its limit".to_owned() } else { format!("{used} of {limit}") })
 }
 
 /// Runs concurrent calls; returns their number and outcome if it is the same for all.
-fn at_once(ground: &Ground, guest: &str, times: usize) -> String {
+fn at_once(fixture: &Fixture, guest: &str, times: usize) -> String {
     let seen: Vec<_> = std::thread::scope(|scope| {
-        let calls: Vec<_> = (0..times).map(|_| scope.spawn(|| run(ground, guest))).collect();
+        let calls: Vec<_> = (0..times).map(|_| scope.spawn(|| run(fixture, guest))).collect();
         calls.into_iter().map(|call| call.join().unwrap()).collect()
     });
     let first = &seen[0];

@@ -1,46 +1,46 @@
 //! Messages that are too large, too deeply nested, or invalid.
 
 use super::Row;
-use super::ground::{Ground, Who, outcome};
+use super::fixture::{Fixture, Who, outcome};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 use suite::client::modern_meta;
 use suite::http::request;
 
-fn post(ground: &Ground, body: &[u8]) -> String {
-    ground.raw("POST", "/mcp", &[], body)
+fn post(fixture: &Fixture, body: &[u8]) -> String {
+    fixture.raw("POST", "/mcp", &[], body)
 }
 
 /// Sends a valid request with this JSON text in its params.
-fn with(ground: &Ground, more: &str) -> String {
+fn with(fixture: &Fixture, more: &str) -> String {
     let meta = modern_meta(false);
     let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{"_meta":{meta},"x":{more}}}}}"#);
-    post(ground, body.as_bytes())
+    post(fixture, body.as_bytes())
 }
 
 /// Runs `what` and adds the memory growth to its outcome if it is above the limit.
-fn grows(ground: &Ground, limit: u64, what: impl FnOnce() -> String) -> String {
-    let before = ground.server().memory();
+fn grows(fixture: &Fixture, limit: u64, what: impl FnOnce() -> String) -> String {
+    let before = fixture.server().memory();
     let seen = what();
-    let grown = ground.settled(before + limit).saturating_sub(before);
+    let grown = fixture.settled(before + limit).saturating_sub(before);
     if grown <= limit { seen } else { format!("{seen}, and {} MiB more", grown >> 20) }
 }
 
-fn read(ground: &Ground, uri: &str) -> String {
-    outcome(&ground.ask(Who::Alice, "resources/read", json!({"uri": uri})))
+fn read(fixture: &Fixture, uri: &str) -> String {
+    outcome(&fixture.ask(Who::Alice, "resources/read", json!({"uri": uri})))
 }
 
 /// The distinct consecutive outcomes of reading these URIs.
-fn read_all(ground: &Ground, uris: &[&str]) -> String {
-    let mut seen: Vec<_> = uris.iter().map(|uri| read(ground, uri)).collect();
+fn read_all(fixture: &Fixture, uris: &[&str]) -> String {
+    let mut seen: Vec<_> = uris.iter().map(|uri| read(fixture, uri)).collect();
     seen.dedup();
     seen.join(", ")
 }
 
 /// Calls `echo`, whose schema is strict.
-fn echo(ground: &Ground, arguments: Value) -> String {
-    ground.run("echo", arguments)
+fn echo(fixture: &Fixture, arguments: Value) -> String {
+    fixture.run("echo", arguments)
 }
 
 pub(super) const ROWS: &[Row] = &[
@@ -286,7 +286,7 @@ pub(super) const ROWS: &[Row] = &[
     },
 ];
 
-fn headers(ground: &Ground) -> String {
+fn headers(fixture: &Fixture) -> String {
     let long = "x".repeat(1 << 20);
-    ground.raw("POST", "/mcp", &[("X-Long", &long)], b"{}")
+    fixture.raw("POST", "/mcp", &[("X-Long", &long)], b"{}")
 }

@@ -8,17 +8,17 @@
 mod answers;
 mod calls;
 mod components;
-mod doors;
 mod elsewhere;
 mod files;
-mod ground;
+mod fixture;
 mod guests;
+mod headers;
 mod messages;
+mod other_principals;
 mod paths;
-mod people;
 mod pictures;
 
-use ground::{Control, Ground, Who};
+use fixture::{Control, Fixture, Who};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -32,7 +32,7 @@ struct Row {
     what: &'static str,
     /// The exact outcome; for a refusal, words that its sentence contains.
     outcome: &'static str,
-    run: fn(&Ground) -> String,
+    run: fn(&Fixture) -> String,
 }
 
 /// The time limit of one row on a busy machine; only a deadlock takes longer.
@@ -49,9 +49,9 @@ const GROUPS: [(&str, &[Row], bool); 8] = [
     ("guests that take too much", guests::ROWS, true),
     ("guests that reach further", calls::ROWS, true),
     ("guests that answer what they must not", answers::ROWS, true),
-    ("at the door", doors::ROWS, true),
+    ("headers and credentials", headers::ROWS, true),
     ("messages", messages::ROWS, true),
-    ("other people's", people::ROWS, true),
+    ("what belongs to other principals", other_principals::ROWS, true),
 ];
 
 fn is_right(expected: &str, seen: &str) -> bool {
@@ -63,12 +63,12 @@ fn is_right(expected: &str, seen: &str) -> bool {
 
 /// Runs and prints the rows; returns those with a wrong outcome.
 #[allow(clippy::print_stdout, reason = "the table is for whoever wants to see it")]
-fn run(ground: &Ground, rows: &[&Row]) -> Vec<String> {
+fn run(fixture: &Fixture, rows: &[&Row]) -> Vec<String> {
     let mut wrong = vec![];
     for Row { id, what, outcome, run } in rows {
         let began = Instant::now();
         // A panic in one row must not hide the others.
-        let seen = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(ground)));
+        let seen = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(fixture)));
         let seen = seen.unwrap_or_else(|_| "panicked".to_owned());
         let took = began.elapsed();
         let right = is_right(outcome, &seen) && took < BOUND;
@@ -97,27 +97,27 @@ fn threat(id: &str) -> &str {
 #[test]
 #[allow(clippy::print_stdout, reason = "the table is for whoever wants to see it")]
 fn table() {
-    let ground = Ground::new();
-    let control = Control::start(&ground);
+    let fixture = Fixture::new();
+    let control = Control::start(&fixture);
     let (mut number, mut wrong) = (0, vec![]);
     for (group, rows, _) in GROUPS {
         let rows: Vec<_> = rows.iter().filter(|row| wanted(row)).collect();
         number += rows.len();
         println!("\n{group}");
-        wrong.extend(run(&ground, &rows));
+        wrong.extend(run(&fixture, &rows));
     }
-    assert!(wrong.is_empty(), "{}\n{}", wrong.join("\n"), ground.server().log());
-    ground.until_idle();
-    let warm = ground.settled(0);
+    assert!(wrong.is_empty(), "{}\n{}", wrong.join("\n"), fixture.server().log());
+    fixture.until_idle();
+    let warm = fixture.settled(0);
     let again: Vec<_> = GROUPS.iter().filter(|(.., again)| *again).flat_map(|(_, rows, _)| *rows).collect();
     let again: Vec<_> = again.into_iter().filter(|row| wanted(row)).collect();
     println!("\nonce more on the same server");
-    let wrong = run(&ground, &again);
+    let wrong = run(&fixture, &again);
     assert!(wrong.is_empty(), "the second time: {}", wrong.join("\n"));
     let (calls, slowest) = control.stop();
-    ground.until_idle();
-    let grown = ground.settled(warm + GROWTH).saturating_sub(warm);
-    check_nothing_is_left(&ground);
+    fixture.until_idle();
+    let grown = fixture.settled(warm + GROWTH).saturating_sub(warm);
+    check_nothing_is_left(&fixture);
     println!(
         "hostile: rows: {number} of {number} as expected, and {} of them once more on the same server",
         again.len()
@@ -129,19 +129,19 @@ fn table() {
     println!("hostile: memory: {} KiB more after the second time than after the first", grown >> 10);
     assert!(slowest <= CONTROL, "control calls took {slowest:?}");
     assert!(grown <= GROWTH, "{} MiB more than after the first time", grown >> 20);
-    let secrets = check_no_secret_leaked(ground);
+    let secrets = check_no_secret_leaked(fixture);
     println!("hostile: secrets: {secrets}");
 }
 
 /// Checks that 64 concurrent calls succeed, no child process is left, and the log has no forged text or panic.
-fn check_nothing_is_left(ground: &Ground) {
+fn check_nothing_is_left(fixture: &Fixture) {
     std::thread::scope(|scope| {
-        let calls: Vec<_> = (0..64).map(|_| scope.spawn(|| ground.run("echo", json!({"n": 1})))).collect();
+        let calls: Vec<_> = (0..64).map(|_| scope.spawn(|| fixture.run("echo", json!({"n": 1})))).collect();
         for call in calls {
             assert!(call.join().unwrap().starts_with("ok: "));
         }
     });
-    let mut server = ground.server();
+    let mut server = fixture.server();
     assert!(server.is_alive());
     let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", server.id())).unwrap_or_default();
     assert!(children.trim().is_empty(), "processes are left: {children}");
@@ -152,12 +152,12 @@ fn check_nothing_is_left(ground: &Ground) {
 }
 
 /// Ends the server and searches its answers, logs and files for the canaries.
-fn check_no_secret_leaked(ground: Ground) -> String {
-    let (log, seen) = (ground.server().log(), ground.seen());
-    let canaries = &ground.canaries;
+fn check_no_secret_leaked(fixture: Fixture) -> String {
+    let (log, seen) = (fixture.server().log(), fixture.seen());
+    let canaries = &fixture.canaries;
     let mut found = canaries.in_bytes("the log", log.as_bytes());
     found.extend(canaries.in_bytes("what clients got", seen.as_bytes()));
-    let mut server = ground.server();
+    let mut server = fixture.server();
     let home = server.home.path().to_owned();
     // The server writes pending data when it ends.
     server.terminate();

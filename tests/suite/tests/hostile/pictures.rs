@@ -1,17 +1,17 @@
 //! Plugins whose pictures have forbidden addresses. A separate process checks each.
 
 use super::Row;
-use super::ground::Ground;
+use super::fixture::Fixture;
 use std::fs;
 use suite::paths;
 
 /// Checks a plugin whose tool has a picture at this address.
-fn picture(ground: &Ground, place: &str) -> String {
+fn picture(fixture: &Fixture, place: &str) -> String {
     const PLACE: &[u8] = b"javascript:alert(document.cookie)";
     let mut bytes = fs::read(paths::guest("picture")).unwrap();
     let at = bytes.windows(PLACE.len()).position(|there| there == PLACE).unwrap();
     bytes[at..at + PLACE.len()].copy_from_slice(format!("{place:/<width$}", width = PLACE.len()).as_bytes());
-    ground.check(&bytes)
+    fixture.check(&bytes)
 }
 
 pub(super) const ROWS: &[Row] = &[

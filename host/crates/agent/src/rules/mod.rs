@@ -1,12 +1,10 @@
 //! Rules in a file that decide in the user's place. The first rule that matches decides; without a match the user is asked.
 
 mod decide;
-mod glob;
 mod parse;
 mod rule;
 
 pub use decide::Rules;
-pub use glob::{Glob, GlobError};
 pub use parse::RulesError;
 pub use rule::{ApprovalRule, FormRule, PageRule, RuleMatch, SamplingReview};
 

@@ -1,12 +1,12 @@
 //! Parses the file of rules. Unknown keys are errors, and errors name the line.
 
 use super::decide::Rules;
-use super::glob::{Glob, GlobError};
 use super::rule::{
     ApprovalPolicy, CrossServerRule, FormRule, LocatedRule, PageRule, QuestionRule, SamplingReview, ToolRule,
 };
 use crate::transcript::ChunkPolicy;
 use policy::HostPattern;
+use policy::{Glob, GlobError};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};

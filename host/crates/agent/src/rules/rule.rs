@@ -1,6 +1,6 @@
 //! Rules and their results.
 
-use super::glob::Glob;
+use policy::Glob;
 use policy::HostPattern;
 use serde::Deserialize;
 use serde_json::{Map, Value};

@@ -10,7 +10,7 @@ pub use script::{AgentModel, ModelAction, ScriptError, ScriptedModel};
 pub use text::content_text;
 
 use platform::sync::Mutex;
-use platform::text::truncate;
+use platform::text::truncate_with;
 use runtime::imports::Content;
 use std::collections::VecDeque;
 use text::text_for_model;
@@ -82,9 +82,9 @@ impl Transcript {
                 ChunkPolicy::UiOnly => {}
                 ChunkPolicy::Digest => {
                     if running.first.is_empty() {
-                        running.first = ellipsize(&text, QUOTED);
+                        running.first = truncate_with(&text, QUOTED, "…");
                     }
-                    running.last = ellipsize(&text, QUOTED);
+                    running.last = truncate_with(&text, QUOTED, "…");
                 }
                 ChunkPolicy::Inject => {
                     running.interim.push_back((seq, bounded(&text)));
@@ -179,14 +179,7 @@ impl TranscriptCall {
 }
 
 fn bounded(text: &str) -> String {
-    ellipsize(text, MAX_TEXT)
-}
-
-fn ellipsize(text: &str, limit: usize) -> String {
-    if text.len() <= limit {
-        return text.to_owned();
-    }
-    format!("{}…", truncate(text, limit))
+    truncate_with(text, MAX_TEXT, "…")
 }
 
 #[cfg(test)]

@@ -111,37 +111,6 @@ impl TokenSealer {
     }
 }
 
-/// A state that was not made for this client: what the fuzz target `request_state` tries to open.
-#[doc(hidden)]
-pub struct ForeignState {
-    sealer: TokenSealer,
-    binding: RequestBinding,
-    sealed: Vec<u8>,
-}
-
-#[allow(clippy::unwrap_used, clippy::new_without_default, reason = "a test that cannot go on should stop")]
-impl ForeignState {
-    pub fn new() -> Self {
-        let sealer = TokenSealer::new().unwrap();
-        let binding =
-            RequestBinding::new(&Principal::from_source("key", "ann"), "tools/call", "book", &Value::Null, "v1");
-        let sealed = URL_SAFE_NO_PAD.decode(sealer.seal([7; 16], 99, &binding).unwrap()).unwrap();
-        Self { sealer, binding, sealed }
-    }
-
-    /// Whether this text opens.
-    pub fn opens(&self, text: &str) -> bool {
-        self.sealer.open(text, &self.binding).is_some()
-    }
-
-    /// Whether a real state opens when these bytes are put over it, one that differs at least.
-    pub fn opens_when_changed(&self, by: &[u8]) -> bool {
-        let changed: Vec<u8> =
-            self.sealed.iter().zip(by.iter().chain(std::iter::repeat(&0))).map(|(byte, by)| byte ^ by).collect();
-        changed != self.sealed && self.opens(&URL_SAFE_NO_PAD.encode(changed))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

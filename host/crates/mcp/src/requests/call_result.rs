@@ -11,7 +11,7 @@ use rmcp::model::{
 };
 use runtime::engine::CallError;
 use runtime::imports::{EmbeddedResource, PromptResult};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::time::Duration;
 
 /// The result of the call's method. Only that of `tools/call` can say that the call failed.
@@ -79,17 +79,21 @@ pub(crate) fn to_error(error: &CallError, usage: &CallUsage) -> ErrorData {
 }
 
 fn usage_to_json(usage: &CallUsage) -> Value {
-    json!({
-        "fuel": usage.spent.fuel,
-        "cpuMs": millis(usage.spent.cpu),
-        "wallMs": millis(usage.wall),
-        "peakMemory": usage.peak_memory,
-        "chunks": usage.chunks,
-        "outputBytes": usage.output_bytes,
-        "calls": usage.calls,
-        "questions": usage.questions,
-        "modelTokens": usage.model_tokens,
-    })
+    let fields: [(&str, Value); 9] = [
+        ("fuel", usage.spent.fuel.into()),
+        ("cpuMs", millis(usage.spent.cpu).into()),
+        ("wallMs", millis(usage.wall).into()),
+        ("peakMemory", usage.peak_memory.into()),
+        ("chunks", usage.chunks.into()),
+        ("outputBytes", usage.output_bytes.into()),
+        ("calls", usage.calls.into()),
+        ("questions", usage.questions.into()),
+        ("modelTokens", usage.model_tokens.into()),
+    ];
+    // `json!` would grow the map step by step, on every call.
+    let mut map = Map::with_capacity(fields.len());
+    map.extend(fields.into_iter().map(|(name, value)| (name.to_owned(), value)));
+    Value::Object(map)
 }
 
 fn millis(duration: Duration) -> f64 {

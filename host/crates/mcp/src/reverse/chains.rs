@@ -2,9 +2,7 @@
 //! here in turn share the lineage and the budget of that call. A chain has a random name that only its principal can
 //! use, and exists while its reverse call runs; so there are never more chains than running reverse calls.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use platform::random::random_bytes;
+use platform::random::random_text;
 use platform::sync::Mutex;
 use plugins::calls::{BudgetSource, CallParent};
 use policy::{Budget, BudgetUsage, Lineage, Principal};
@@ -61,7 +59,7 @@ impl CallChains {
         budget: &Budget,
         now: Instant,
     ) -> io::Result<ChainGuard> {
-        let name = URL_SAFE_NO_PAD.encode(random_bytes::<16>()?);
+        let name = random_text::<16>()?;
         let time = budget.deadline.saturating_duration_since(now);
         let initial = RemainingBudget { fuel: budget.fuel, cpu: budget.cpu, time };
         let (principal, lineage) = (principal.clone(), lineage.clone());

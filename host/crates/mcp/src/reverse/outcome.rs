@@ -1,5 +1,6 @@
 //! Converts a client's answer to a reverse call for the plugin. The answer is untrusted and may have any shape.
 
+use platform::text::truncate_chars;
 use protocol::content::from_block;
 use protocol::names::{EDITED_META, PRIVATE_META};
 use rmcp::model::CallToolResult;
@@ -64,7 +65,7 @@ pub(super) fn timeout_error(timeout: Duration) -> AgentError {
 }
 
 pub(super) fn truncate(message: &str) -> String {
-    message.chars().take(MAX_MESSAGE).collect()
+    truncate_chars(message, MAX_MESSAGE).to_owned()
 }
 
 #[cfg(test)]

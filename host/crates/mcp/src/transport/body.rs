@@ -3,7 +3,7 @@
 use super::nesting::{MAX_DEPTH, is_deeper_than};
 use super::refusal::HttpRefusal;
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, HeaderValue};
 use bytesize::ByteSize;
 use futures::StreamExt;
 use serde::Deserialize;
@@ -67,8 +67,8 @@ pub(super) fn is_request(text: &[u8]) -> bool {
 }
 
 /// rmcp reports a JSON body that it cannot parse as an unsupported media type; this finds the actual reason.
-pub(super) fn explain_unreadable(headers: &HeaderMap, text: &[u8]) -> Option<HttpRefusal> {
-    let media_type = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
+pub(super) fn explain_unreadable(media_type: Option<&HeaderValue>, text: &[u8]) -> Option<HttpRefusal> {
+    let media_type = media_type?.to_str().ok()?;
     let essence = media_type.split(';').next().unwrap_or_default().trim();
     if !essence.eq_ignore_ascii_case("application/json") {
         return None;

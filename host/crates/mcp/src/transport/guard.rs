@@ -64,9 +64,9 @@ impl HttpGuard {
     }
 
     fn knows_host(&self, requested: &Authority) -> bool {
-        let name = normalize_host(requested.host());
+        let name = without_brackets(requested.host());
         let is_port = |port: u16| requested.port_u16() == Some(port);
-        self.hosts.iter().any(|(host, port)| *host == name && port.is_none_or(is_port))
+        self.hosts.iter().any(|(host, port)| host.eq_ignore_ascii_case(name) && port.is_none_or(is_port))
     }
 }
 
@@ -74,7 +74,7 @@ impl Origin {
     /// Whether the page comes from the requested host, which is checked before.
     fn is_same_site(&self, requested: &Authority) -> bool {
         let Self::Site { scheme, host, port } = self else { return false };
-        let is_host = *host == normalize_host(requested.host());
+        let is_host = host.eq_ignore_ascii_case(without_brackets(requested.host()));
         is_host && port.is_some() && *port == requested.port_u16().or(implied_port(scheme))
     }
 
@@ -91,9 +91,13 @@ impl Origin {
     }
 }
 
-/// Lower case, without the brackets of an IPv6 address.
+/// Without the brackets of an IPv6 address.
+fn without_brackets(host: &str) -> &str {
+    host.trim_start_matches('[').trim_end_matches(']')
+}
+
 fn normalize_host(host: &str) -> String {
-    host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase()
+    without_brackets(host).to_ascii_lowercase()
 }
 
 fn parse_host(text: &str) -> Option<(String, Option<u16>)> {

@@ -72,14 +72,14 @@ impl McpEndpoint {
         let active = self.lifecycle.accept(|| !body::is_request(&text))?;
         let answer = LargeAnswer::default();
         parts.extensions.insert(answer.clone());
-        let (headers, sent) = (parts.headers.clone(), text.clone());
+        let (media_type, sent) = (parts.headers.get(header::CONTENT_TYPE).cloned(), text.clone());
         let respond = async move {
             let response = next.run(Request::from_parts(parts, Body::from(sent.clone()))).await;
             if retry::names_extension(&sent) { rewrite_reverse_calls(response).await } else { response }
         };
         let response = serialize(&answer, Box::pin(respond)).await;
         if response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE
-            && let Some(refusal) = body::explain_unreadable(&headers, &text)
+            && let Some(refusal) = body::explain_unreadable(media_type.as_ref(), &text)
         {
             return Err(refusal);
         }

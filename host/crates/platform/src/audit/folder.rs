@@ -1,10 +1,10 @@
 //! The journal's folder: the current file, closed files, the noted head and the lock.
 
 use super::line::Head;
-use rustix::fs::{FlockOperation, flock};
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use crate::files::create_private_folder;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The current file.
@@ -15,42 +15,51 @@ const LOCK: &str = "lock";
 
 /// A folder of journal files.
 #[derive(Debug, Clone)]
-pub(super) struct JournalFolder(PathBuf);
+pub(super) struct JournalFolder {
+    path: PathBuf,
+    current: PathBuf,
+    lock: PathBuf,
+    head: PathBuf,
+    /// The head while it is being noted.
+    new_head: PathBuf,
+}
 
 pub(super) struct LockGuard(#[allow(dead_code, reason = "closing it gives the lock back")] File);
 
 impl JournalFolder {
     /// The folder need not exist.
     pub(super) fn new(path: &Path) -> Self {
-        Self(path.to_owned())
+        Self {
+            path: path.to_owned(),
+            current: path.join(CURRENT),
+            lock: path.join(LOCK),
+            head: path.join(HEAD),
+            new_head: path.join("head.new"),
+        }
     }
 
     /// Creates it, private to its user.
     pub(super) fn create(&self) -> io::Result<()> {
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.0)?;
-        if fs::metadata(&self.0)?.permissions().mode() & 0o022 != 0 {
-            return Err(io::Error::other("it must be a folder that only you can write to (chmod 700)"));
-        }
-        Ok(())
+        create_private_folder(&self.path)
     }
 
     /// Waits for the exclusive lock. The system releases it when the process ends.
     pub(super) fn lock(&self) -> io::Result<LockGuard> {
-        let file = private().create(true).truncate(false).write(true).open(self.0.join(LOCK))?;
-        flock(&file, FlockOperation::LockExclusive)?;
+        let file = private().create(true).truncate(false).write(true).open(&self.lock)?;
+        file.lock()?;
         Ok(LockGuard(file))
     }
 
     /// Waits for a shared lock, for reading; `None` if there is no lock file or it cannot be locked.
     pub(super) fn lock_shared(&self) -> Option<LockGuard> {
-        let file = File::open(self.0.join(LOCK)).ok()?;
-        flock(&file, FlockOperation::LockShared).ok()?;
+        let file = File::open(&self.lock).ok()?;
+        file.lock_shared().ok()?;
         Some(LockGuard(file))
     }
 
     /// The current file.
-    pub(super) fn current(&self) -> PathBuf {
-        self.0.join(CURRENT)
+    pub(super) fn current(&self) -> &Path {
+        &self.current
     }
 
     /// Opens the current file, creating it if it is missing.
@@ -61,7 +70,7 @@ impl JournalFolder {
     /// The closed files, oldest first, with their numbers.
     pub(super) fn closed(&self) -> io::Result<Vec<(u64, PathBuf)>> {
         let mut found = Vec::new();
-        for entry in fs::read_dir(&self.0)? {
+        for entry in fs::read_dir(&self.path)? {
             let entry = entry?;
             let name = entry.file_name();
             let number = name.to_str().and_then(|name| name.strip_prefix("audit-")?.strip_suffix(".jsonl"));
@@ -77,7 +86,7 @@ impl JournalFolder {
     pub(super) fn all(&self) -> io::Result<Vec<PathBuf>> {
         let mut files: Vec<PathBuf> = self.closed()?.into_iter().map(|(_, path)| path).collect();
         if self.current().exists() {
-            files.push(self.current());
+            files.push(self.current.clone());
         }
         Ok(files)
     }
@@ -85,25 +94,24 @@ impl JournalFolder {
     /// Closes the current file.
     pub(super) fn rotate(&self) -> io::Result<()> {
         let next = self.closed()?.last().map_or(1, |(number, _)| number + 1);
-        fs::rename(self.current(), self.0.join(format!("audit-{next:06}.jsonl")))?;
+        fs::rename(self.current(), self.path.join(format!("audit-{next:06}.jsonl")))?;
         self.sync()
     }
 
     /// Makes renames and removals durable.
     pub(super) fn sync(&self) -> io::Result<()> {
-        File::open(&self.0)?.sync_all()
+        File::open(&self.path)?.sync_all()
     }
 
     /// The noted head; `None` if it is missing or cannot be parsed.
     pub(super) fn noted(&self) -> Option<Head> {
-        fs::read_to_string(self.0.join(HEAD)).ok()?.parse().ok()
+        fs::read_to_string(&self.head).ok()?.parse().ok()
     }
 
     /// Notes the head, atomically.
     pub(super) fn note(&self, head: Head) -> io::Result<()> {
-        let new = self.0.join("head.new");
-        writeln!(private().create(true).truncate(true).write(true).open(&new)?, "{head}")?;
-        fs::rename(new, self.0.join(HEAD))
+        writeln!(private().create(true).truncate(true).write(true).open(&self.new_head)?, "{head}")?;
+        fs::rename(&self.new_head, &self.head)
     }
 }
 

@@ -1,14 +1,12 @@
 //! API keys. The file holds only their digests, so that reading it is not enough to use a key.
 
-use crate::random::random_bytes;
+use crate::files::read_key_file;
+use crate::random::random_text;
 use crate::telemetry::printable;
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use policy::{Principal, is_name};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, HashMap};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Marks our keys, so that people and secret scanners recognise them.
@@ -37,16 +35,8 @@ pub(super) struct ApiKeys(HashMap<KeyDigest, Principal>);
 impl ApiKeys {
     /// Reads the file: lines of the form `alice = "sha256:<64 hex digits>"`.
     pub(super) fn read(path: &Path) -> Result<Self, KeysError> {
-        let fail = |source| KeysError::Read { path: path.to_owned(), source };
-        let text = std::fs::read_to_string(path).map_err(fail)?;
-        let mode = std::fs::metadata(path).map_err(fail)?.permissions().mode();
-        if mode & 0o077 != 0 {
-            tracing::warn!(
-                path = %path.display(),
-                mode = format!("{:o}", mode & 0o777),
-                "the file of API keys can be used by others on this machine: chmod 600 it"
-            );
-        }
+        let text = read_key_file(path, "the file of API keys", u64::MAX)
+            .map_err(|source| KeysError::Read { path: path.to_owned(), source })?;
         Self::parse(&text).map_err(|message| KeysError::Parse { path: path.to_owned(), message })
     }
 
@@ -82,8 +72,7 @@ impl NewKey {
     /// Generates a random key of 256 bits.
     pub fn generate(name: &str) -> Result<Self, KeysError> {
         check_name(name)?;
-        let bytes = random_bytes::<32>().map_err(KeysError::Random)?;
-        let key = format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes));
+        let key = format!("{PREFIX}{}", random_text::<32>().map_err(KeysError::Random)?);
         // Quoted, since bare keys in TOML have no dot or @.
         let line = format!("\"{name}\" = \"sha256:{}\"", HEXLOWER.encode(&digest_of(&key)));
         Ok(Self { key, line })

@@ -4,7 +4,6 @@
 //! time and size. Secrets are only sent to an [`Endpoint`].
 
 mod client;
-mod credential_file;
 mod endpoint;
 mod exchange;
 mod guarded;
@@ -13,7 +12,6 @@ mod span_exporter;
 mod tls;
 
 pub use client::{ClientBuildError, OutboundClient, OutboundError, OutboundRequest, OutboundResponse};
-pub use credential_file::read_credential;
 pub use endpoint::{Endpoint, EndpointError};
 pub use exchange::{ExchangeClient, ExchangeError, ExchangeResponse, ExchangeTarget, ResponseBody};
 pub use guarded::{AllowedNetwork, GuardedClient, GuardedError, GuardedRequest};

@@ -2,9 +2,9 @@
 
 use super::secret::{Secret, SecretError, SecretProblem};
 use super::source::SecretSource;
+use crate::files::read_key_file;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::Path;
 use std::sync::Arc;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -37,10 +37,8 @@ fn read(
 ) -> Result<Zeroizing<String>, SecretProblem> {
     match source {
         SecretSource::File(path) => {
-            let text = std::fs::read_to_string(path);
-            let text = text.map_err(|error| SecretProblem::File(path.display().to_string(), error))?;
-            warn_of_readers(path);
-            Ok(Zeroizing::new(text))
+            let text = read_key_file(path, "the file of a secret", u64::MAX);
+            text.map_err(|error| SecretProblem::File(path.display().to_string(), error))
         }
         SecretSource::Env(name) => match variable(name).map(OsString::into_string) {
             Some(Ok(text)) => Ok(Zeroizing::new(text)),
@@ -53,22 +51,6 @@ fn read(
         SecretSource::Keyring(service, user) => from_keyring(service, user),
     }
 }
-
-/// Warns if other users of this machine can read the file.
-#[cfg(unix)]
-fn warn_of_readers(path: &Path) {
-    use std::os::unix::fs::PermissionsExt;
-    let open = std::fs::metadata(path).is_ok_and(|file| file.permissions().mode() & 0o077 != 0);
-    if open {
-        let path = path.display();
-        tracing::warn!(
-            "others of this machine may read the secret in {path}: `chmod 600 {path}` keeps it to its owner"
-        );
-    }
-}
-
-#[cfg(not(unix))]
-fn warn_of_readers(_: &Path) {}
 
 #[cfg(target_os = "linux")]
 fn from_keyring(service: &str, user: &str) -> Result<Zeroizing<String>, SecretProblem> {

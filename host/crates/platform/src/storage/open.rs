@@ -1,10 +1,11 @@
 //! Opens the database of sessions: private to its user, locked by one process, intact and of a known format.
 
 use super::error::StorageError;
+use crate::files::create_private_folder;
 use rusqlite::{Connection, ErrorCode};
 use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -45,13 +46,8 @@ CREATE TABLE event (
 
 /// Creates the folder if it is missing, and checks that only its user can write to it.
 pub(super) fn private(folder: &Path) -> Result<(), StorageError> {
-    let unusable = |error: io::Error| StorageError::Folder { path: folder.to_owned(), problem: error.to_string() };
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(unusable)?;
-    let metadata = fs::metadata(folder).map_err(unusable)?;
-    if metadata.permissions().mode() & 0o022 != 0 {
-        return Err(unusable(io::Error::other("it must be a folder that only you can write to (chmod 700)")));
-    }
-    Ok(())
+    create_private_folder(folder)
+        .map_err(|error| StorageError::Folder { path: folder.to_owned(), problem: error.to_string() })
 }
 
 pub(super) fn open(folder: &Path) -> Result<Connection, StorageError> {

@@ -2,10 +2,11 @@
 //!
 //! Several processes of one user may share this file.
 
+use crate::files::create_private_folder;
 use crate::sync::Mutex;
 use rusqlite::{Connection, OptionalExtension, params};
 use std::fs;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,10 +44,7 @@ impl TokenStore {
     pub fn open(folder: &Path) -> Result<Self, TokenStoreError> {
         let unusable =
             |error: std::io::Error| TokenStoreError::Folder { path: folder.to_owned(), problem: error.to_string() };
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(unusable)?;
-        if fs::metadata(folder).map_err(unusable)?.permissions().mode() & 0o022 != 0 {
-            return Err(unusable(std::io::Error::other("it must be a folder that only you can write to (chmod 700)")));
-        }
+        create_private_folder(folder).map_err(unusable)?;
         let path = folder.join("connections.db");
         // SQLite would create it with default permissions.
         fs::OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path).map_err(unusable)?;
@@ -114,6 +112,7 @@ impl TokenStore {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     #[tokio::test]
     async fn keeps_each_apart_across_restarts() {

@@ -3,7 +3,7 @@
 //!
 //! Without a collector no spans are created and the clock is not read.
 
-use crate::random::random_bytes;
+use crate::random::unique_id;
 use crate::text::truncate_chars;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -104,10 +104,7 @@ impl Tracer {
         match traceparent.and_then(SpanContext::parse) {
             Some((_, false)) => None,
             Some((above, true)) => self.below(name, above),
-            None => {
-                let trace = (u128::from(random_id()) << 64) | u128::from(random_id());
-                self.span(name, trace, 0)
-            }
+            None => self.span(name, unique_id(), 0),
         }
     }
 
@@ -118,7 +115,7 @@ impl Tracer {
 
     fn span(&self, name: &'static str, trace: u128, parent: u64) -> Option<ActiveSpan> {
         let inner = self.0.as_ref()?;
-        let (start, place) = ((inner.now)(), SpanContext { trace, span: random_id() });
+        let (start, place) = ((inner.now)(), SpanContext { trace, span: span_id() });
         let (attributes, failed, outward) = (Vec::new(), None, false);
         let name = Cow::Borrowed(name);
         let span = Span { place, parent, name, outward, start, end: start, failed, attributes };
@@ -138,9 +135,9 @@ impl Tracer {
     }
 }
 
-/// Never 0, which stands for none. Without randomness ids repeat, which confuses traces and nothing else.
-fn random_id() -> u64 {
-    random_bytes().map_or(1, u64::from_le_bytes).max(1)
+/// Never 0, which stands for none.
+fn span_id() -> u64 {
+    (unique_id() as u64).max(1)
 }
 
 /// A running span; it ends when dropped.

@@ -31,7 +31,8 @@ impl Arguments {
 
 impl From<Value> for Arguments {
     fn from(value: Value) -> Self {
-        let text = value.to_string();
+        // A value can always be written to memory.
+        let text = serde_json::to_string(&value).unwrap_or_default();
         Self { value, text }
     }
 }

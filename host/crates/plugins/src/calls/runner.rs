@@ -355,7 +355,7 @@ fn circuit(target: &Arc<str>, principal: &Principal, lineage: &Lineage) -> Circu
 /// A call's name in its lineage. That of an agent tool is the name by which plugins call it, so that cycles are found.
 fn lineage_name(plugin: &PluginId, tool: &str) -> String {
     match plugin.side {
-        Side::Server => format!("{plugin}.{tool}"),
-        Side::Agent => format!("{}.{tool}", plugin.name),
+        Side::Server => [plugin.side.table(), ".", &plugin.name, ".", tool].concat(),
+        Side::Agent => [&plugin.name, ".", tool].concat(),
     }
 }

@@ -2,8 +2,8 @@
 
 use super::settings::SourceSettings;
 use base64::Engine;
+use platform::files::read_key_file;
 use platform::outbound::header::HeaderValue;
-use platform::outbound::read_credential;
 use std::path::Path;
 use zeroize::Zeroizing;
 
@@ -42,7 +42,7 @@ pub(super) fn read_credentials(settings: &SourceSettings) -> Result<Option<Crede
 }
 
 fn read_password_file(path: &Path) -> Result<Zeroizing<String>, String> {
-    read_credential(path, "the password of a source", MAX_PASSWORD_BYTES)
+    read_key_file(path, "the password of a source", MAX_PASSWORD_BYTES)
         .map_err(|error| format!("password-file {} cannot be read: {error}", path.display()))
 }
 

@@ -129,7 +129,7 @@ impl Loader {
         }
         let scratch_quota = scratch::prepare(&authority)?;
         // Finds missing directories now and not in the first call.
-        let log = GuestLog::new(spec.id.clone(), "", "", &spec.limits);
+        let log = GuestLog::new(spec.id.clone(), &spec.limits);
         wasi::new_context(&authority, &log)?;
         let tools = offered.tools.iter().map(|tool| &tool.tool.name);
         let metrics = Arc::new(self.metrics.for_plugin(&spec.id.table(), tools));

@@ -1,6 +1,8 @@
 //! Why a component is not a plugin for this host.
 
 use super::api::{API_VERSION, TOOLS_INTERFACE};
+use platform::telemetry;
+use platform::text::truncate_chars;
 
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum InspectError {
@@ -26,7 +28,7 @@ pub enum InspectError {
     TooMany { what: &'static str, count: u64, limit: u64 },
 }
 
-/// Text from the file for messages: shortened, without control characters.
+/// Text from the file for messages: shortened and escaped.
 pub(super) fn printable(text: &str) -> String {
-    text.chars().take(300).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    telemetry::printable(truncate_chars(text, 300)).into_owned()
 }

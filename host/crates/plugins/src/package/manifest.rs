@@ -1,6 +1,6 @@
 //! The manifest of a plugin, in the custom section `portcullis:manifest`.
 
-use policy::Requests;
+use policy::{Requests, is_name};
 use serde::{Deserialize, Serialize};
 
 /// A component without a manifest has no name of its own and requests nothing.
@@ -40,8 +40,7 @@ impl Manifest {
         let Requests { secrets, env, connections, agent_tools, events, .. } = &manifest.requests;
         // Operators read these names and copy them into a shell.
         for name in [secrets, env, connections].into_iter().flatten() {
-            let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-            if name.is_empty() || name.len() > 64 || !name.chars().all(is_plain) {
+            if !is_name(name, 64, "._-") {
                 return Err("a requested name is not 1 to 64 of A-Z a-z 0-9 . _ -".into());
             }
         }

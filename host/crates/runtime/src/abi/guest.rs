@@ -29,7 +29,7 @@ pub(super) struct Guest {
 impl Guest {
     /// For an instance whose call has not begun.
     pub(super) fn new(authority: &Authority, allowance: Allowance) -> Result<Self, MountError> {
-        let log = GuestLog::new(authority.plugin().clone(), "", "", &allowance.limits);
+        let log = GuestLog::new(authority.plugin().clone(), &allowance.limits);
         let wasi = wasi::new_context(authority, &log)?;
         let mut table = ResourceTable::new();
         // WASI keeps up to two resources of its own behind a handle, so `limits.handles` is always reached first.
@@ -42,7 +42,7 @@ impl Guest {
         Ok(Self { supervision, imports: None, log, clock, wasi, http, http_hooks: HttpHooks::default(), table })
     }
 
-    pub(super) fn begin_call(&mut self, tool: &str, allowance: Allowance, imports: Box<CallImports>) {
+    pub(super) fn begin_call(&mut self, tool: &Arc<str>, allowance: Allowance, imports: Box<CallImports>) {
         self.log.begin(tool, &imports.scope.context.id);
         self.supervision.begin_call(allowance);
         self.http_hooks.begin(imports.scope.clone(), imports.egress());

@@ -1,10 +1,10 @@
 //! The cache of compiled code on disk: written atomically, read as a whole, trusted only with our own MAC.
 
 use hmac::{Hmac, KeyInit, Mac};
-use platform::random::random_bytes;
+use platform::files::{read_or_create_key, replace_file};
 use sha2::Sha256;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -103,43 +103,13 @@ impl CompileCache {
     /// Writes an entry. A crash at any moment leaves either the old entry or the new one.
     pub(super) fn put(&self, digest: &str, fingerprint: &str, entry: &CacheEntry) -> io::Result<()> {
         let path = self.path(digest, fingerprint);
-        let mut payload = (entry.description.len() as u64).to_le_bytes().to_vec();
-        payload.extend_from_slice(&entry.description);
-        payload.extend_from_slice(entry.code.bytes());
-        let tag = self.mac(&path, &payload).finalize().into_bytes();
-        let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
-        file.write_all(&tag)?;
-        file.write_all(&payload)?;
-        file.as_file().sync_all()?;
-        file.persist(&path)?;
-        Ok(())
-    }
-}
-
-fn read_or_create_key(path: &Path) -> io::Result<[u8; 32]> {
-    match fs::read(path) {
-        Ok(bytes) => {
-            let mode = fs::metadata(path)?.permissions().mode();
-            if mode & 0o077 != 0 {
-                return Err(io::Error::other("its file `key` is readable by others; delete the folder"));
-            }
-            bytes.try_into().map_err(|_| io::Error::other("its file `key` is not 32 bytes; delete the folder"))
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let key = random_bytes::<32>()?;
-            let folder = path.parent().unwrap_or(Path::new("."));
-            let mut file =
-                tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o600)).tempfile_in(folder)?;
-            file.write_all(&key)?;
-            file.as_file().sync_all()?;
-            match file.persist_noclobber(path) {
-                Ok(_) => Ok(key),
-                // Another process was first; its key is used.
-                Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => read_or_create_key(path),
-                Err(error) => Err(error.error),
-            }
-        }
-        Err(error) => Err(error),
+        let mut bytes = vec![0; MAC_BYTES];
+        bytes.extend((entry.description.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(&entry.description);
+        bytes.extend_from_slice(entry.code.bytes());
+        let (tag, payload) = bytes.split_at_mut(MAC_BYTES);
+        tag.copy_from_slice(&self.mac(&path, payload).finalize().into_bytes());
+        replace_file(&path, &bytes, fs::Permissions::from_mode(0o600))
     }
 }
 

@@ -15,17 +15,23 @@ use std::time::{Duration, Instant};
 #[derive(Clone)]
 pub struct CpuTime {
     clock: Arc<dyn Clock>,
-    /// Nanoseconds of finished polls and of external work.
-    total: Arc<AtomicU64>,
-    /// Nanoseconds that others spent on the call's behalf; included in `total`.
-    external: Arc<AtomicU64>,
-    /// CPU time of the polling thread when the running poll began, in nanoseconds.
-    poll_began: Arc<AtomicU64>,
+    sums: Arc<Sums>,
+}
+
+/// In nanoseconds.
+#[derive(Default)]
+struct Sums {
+    /// Of finished polls and of external work.
+    total: AtomicU64,
+    /// What others spent on the call's behalf; included in `total`.
+    external: AtomicU64,
+    /// CPU time of the polling thread when the running poll began.
+    poll_began: AtomicU64,
 }
 
 impl CpuTime {
     pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, total: Arc::default(), external: Arc::default(), poll_began: Arc::default() }
+        Self { clock, sums: Arc::default() }
     }
 
     /// The same clock, counting from now.
@@ -45,13 +51,13 @@ impl CpuTime {
     /// Counts CPU time that was spent on the call's behalf outside of its polls.
     pub(super) fn add_external(&self, time: Duration) {
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        self.total.fetch_add(nanos, Ordering::Relaxed);
-        self.external.fetch_add(nanos, Ordering::Relaxed);
+        self.sums.total.fetch_add(nanos, Ordering::Relaxed);
+        self.sums.external.fetch_add(nanos, Ordering::Relaxed);
     }
 
     /// The part of the total that was not spent in polls.
     pub(super) fn external(&self) -> Duration {
-        Duration::from_nanos(self.external.load(Ordering::Relaxed))
+        Duration::from_nanos(self.sums.external.load(Ordering::Relaxed))
     }
 
     /// CPU time of finished polls.
@@ -61,12 +67,12 @@ impl CpuTime {
 
     /// CPU time of finished polls and of external work.
     pub(super) fn total(&self) -> Duration {
-        Duration::from_nanos(self.total.load(Ordering::Relaxed))
+        Duration::from_nanos(self.sums.total.load(Ordering::Relaxed))
     }
 
     /// CPU time up to now, the running poll included. Called from inside a poll.
     pub(super) fn up_to_now(&self) -> Duration {
-        self.total() + Duration::from_nanos(self.thread_nanos().saturating_sub(self.poll_began.load(Ordering::Relaxed)))
+        self.total() + Duration::from_nanos(self.thread_nanos().saturating_sub(self.sums.poll_began.load(Ordering::Relaxed)))
     }
 
     pub(super) fn measure<F: Future + Unpin>(&self, future: F) -> MeasuredFuture<F> {
@@ -85,10 +91,10 @@ impl<F: Future + Unpin> Future for MeasuredFuture<F> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let began = self.cpu.thread_nanos();
-        self.cpu.poll_began.store(began, Ordering::Relaxed);
+        self.cpu.sums.poll_began.store(began, Ordering::Relaxed);
         let polled = Pin::new(&mut self.future).poll(cx);
         let spent = self.cpu.thread_nanos().saturating_sub(began);
-        self.cpu.total.fetch_add(spent, Ordering::Relaxed);
+        self.cpu.sums.total.fetch_add(spent, Ordering::Relaxed);
         polled
     }
 }

@@ -27,8 +27,8 @@ pub struct GuestLog(Arc<Mutex<LogState>>);
 
 struct LogState {
     plugin: PluginId,
-    tool: String,
-    call: String,
+    tool: Arc<str>,
+    call: Arc<str>,
     bytes_left: u64,
     lines_left: u64,
     dropped: u64,
@@ -37,11 +37,11 @@ struct LogState {
 }
 
 impl GuestLog {
-    pub fn new(plugin: PluginId, tool: &str, call: &str, limits: &Limits) -> Self {
+    pub fn new(plugin: PluginId, limits: &Limits) -> Self {
         Self(Arc::new(Mutex::new(LogState {
             plugin,
-            tool: tool.to_owned(),
-            call: call.to_owned(),
+            tool: Arc::default(),
+            call: Arc::default(),
             bytes_left: limits.log.as_u64(),
             lines_left: limits.log_lines,
             dropped: 0,
@@ -49,11 +49,11 @@ impl GuestLog {
         })))
     }
 
-    /// Relabels the log of an instance that was made before its call.
-    pub fn begin(&self, tool: &str, call: &str) {
+    /// Labels the log with the call that begins.
+    pub fn begin(&self, tool: &Arc<str>, call: &Arc<str>) {
         let mut state = self.state();
-        tool.clone_into(&mut state.tool);
-        call.clone_into(&mut state.call);
+        state.tool = tool.clone();
+        state.call = call.clone();
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, LogState> {
@@ -71,7 +71,7 @@ impl GuestLog {
         }
         state.lines_left -= 1;
         state.bytes_left -= size;
-        let (plugin, tool, call) = (&state.plugin, &state.tool, &state.call);
+        let (plugin, tool, call) = (&state.plugin, &*state.tool, &*state.call);
         let message = printable(message);
         match level {
             LogLevel::Debug => tracing::debug!(target: "guest", %plugin, tool, call, "{message}"),
@@ -108,7 +108,7 @@ impl GuestLog {
     pub fn finish(&self) {
         let state = self.state();
         if state.dropped > 0 {
-            let (plugin, tool, call, dropped) = (&state.plugin, &state.tool, &state.call, state.dropped);
+            let (plugin, tool, call, dropped) = (&state.plugin, &*state.tool, &*state.call, state.dropped);
             tracing::warn!(target: "guest", %plugin, tool, call, dropped, "log records dropped: limits.log or limits.log-lines reached");
         }
     }

@@ -1,6 +1,7 @@
 //! `progress`: reports of how far a call has come.
 
 use super::call_sink::{CallSink, ProgressReport};
+use platform::text::truncate;
 use std::sync::Arc;
 
 /// Length of a message in bytes; the rest is cut off. Bounds what a flood of reports costs.
@@ -26,7 +27,7 @@ impl Progress {
         self.last = Some(report.done);
         report.total = report.total.filter(|total| total.is_finite());
         if let Some(message) = &mut report.message {
-            message.truncate(message.floor_char_boundary(MAX_MESSAGE));
+            message.truncate(truncate(message, MAX_MESSAGE).len());
         }
         self.sink.progress(report);
     }

@@ -5,7 +5,9 @@ use super::pages::{self, ConnectPurpose, FlowError, FlowStart, Pages};
 use super::seal::Seal;
 use super::settings::ConnectionSettings;
 use platform::clock::Clock;
+use platform::files::read_key_file;
 use platform::outbound::{ClientBuildError, OutboundClient};
+use platform::random::random_text;
 use platform::storage::{TokenStore, TokenStoreError};
 use std::collections::BTreeMap;
 use std::hash::RandomState;
@@ -83,7 +85,7 @@ impl ConnectionBroker {
             let secret = match &settings.client_secret_file {
                 None => None,
                 Some(path) => {
-                    let read = std::fs::read_to_string(path);
+                    let read = read_key_file(path, "the client secret of a connection", u64::MAX);
                     let fail = |source| BrokerError::Secret { name: name.clone(), path: path.clone(), source };
                     Some(read.map_err(fail)?.trim().to_owned())
                 }
@@ -115,7 +117,7 @@ impl ConnectionBroker {
 
     /// A random cookie value for the time of a page.
     pub fn new_cookie(&self) -> std::io::Result<String> {
-        pages::random_text()
+        random_text::<32>()
     }
 
     pub fn lifetime(&self) -> Duration {

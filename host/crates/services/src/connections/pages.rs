@@ -7,7 +7,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use platform::clock::Clock;
-use platform::random::random_bytes;
+use platform::random::random_text;
 use platform::sync::Mutex;
 use policy::{PluginId, Principal};
 use sha2::{Digest, Sha256};
@@ -68,7 +68,7 @@ impl Pages {
     }
 
     pub(super) fn create(&self, purpose: ConnectPurpose) -> std::io::Result<Random> {
-        let id = random_text()?;
+        let id = random_text::<32>()?;
         let mut pages = self.live_pages();
         let own = |page: &Page| page.purpose.principal == purpose.principal;
         if pages.values().filter(|page| own(page)).count() >= MAX_OWN {
@@ -92,7 +92,7 @@ impl Pages {
 
     /// The browser continues: the page now belongs to it. Continuing again invalidates an earlier flow.
     pub(super) fn start(&self, id: &str, browser: &str) -> std::io::Result<Result<FlowStart, FlowError>> {
-        let (state, verifier) = (random_text()?, random_text()?);
+        let (state, verifier) = (random_text::<32>()?, random_text::<32>()?);
         let mut pages = self.live_pages();
         let Some(page) = pages.get_mut(id) else { return Ok(Err(FlowError::Unknown)) };
         let browser = digest(browser);
@@ -138,11 +138,6 @@ fn remove_oldest(pages: &mut HashMap<Random, Page>, which: impl Fn(&Page) -> boo
     if let Some(id) = oldest.map(|(id, _)| id.clone()) {
         pages.remove(&id);
     }
-}
-
-/// 256 random bits as URL-safe text.
-pub(super) fn random_text() -> std::io::Result<Random> {
-    Ok(URL_SAFE_NO_PAD.encode(random_bytes::<32>()?))
 }
 
 fn digest(text: &str) -> [u8; 32] {

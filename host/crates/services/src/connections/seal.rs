@@ -4,10 +4,9 @@
 
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use platform::files::read_or_create_key;
 use platform::random::random_bytes;
-use std::fs;
-use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::io;
 use std::path::Path;
 
 /// First byte of sealed data.
@@ -20,7 +19,7 @@ pub(super) struct Seal(XChaCha20Poly1305);
 impl Seal {
     /// Creates the key file if it is missing.
     pub(super) fn open(file: &Path) -> io::Result<Self> {
-        Ok(Self(XChaCha20Poly1305::new(&key(file)?.into())))
+        Ok(Self(XChaCha20Poly1305::new(&read_or_create_key(file)?.into())))
     }
 
     /// Seals a text so that it opens only with the same `bound` values.
@@ -52,35 +51,11 @@ fn bytes(bound: &[&str]) -> Vec<u8> {
     all
 }
 
-fn key(path: &Path) -> io::Result<[u8; 32]> {
-    match fs::read(path) {
-        Ok(bytes) => {
-            if fs::metadata(path)?.permissions().mode() & 0o077 != 0 {
-                return Err(io::Error::other("it is readable by others on this machine; chmod 600 it"));
-            }
-            bytes.try_into().map_err(|_| io::Error::other("it is not 32 bytes; remove it, and connect accounts again"))
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let key = random_bytes::<32>()?;
-            let folder = path.parent().unwrap_or(Path::new("."));
-            let mut file =
-                tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o600)).tempfile_in(folder)?;
-            file.write_all(&key)?;
-            file.as_file().sync_all()?;
-            match file.persist_noclobber(path) {
-                Ok(_) => Ok(key),
-                // Another process was first; use its key.
-                Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => self::key(path),
-                Err(error) => Err(error.error),
-            }
-        }
-        Err(error) => Err(error),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn opens_only_with_the_same_key_and_context() {

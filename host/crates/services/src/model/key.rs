@@ -1,7 +1,7 @@
 //! The endpoint's API key: read once, sent only to the endpoint, never logged.
 
+use platform::files::read_key_file;
 use platform::outbound::header::HeaderValue;
-use platform::outbound::read_credential;
 use std::path::{Path, PathBuf};
 
 /// Length of the key in bytes.
@@ -18,7 +18,7 @@ pub struct KeyError {
 /// The `Authorization` header with the key.
 pub(super) fn read(path: &Path) -> Result<HeaderValue, KeyError> {
     let fail = |reason: String| KeyError { path: path.to_owned(), reason };
-    let text = read_credential(path, "the file of the model's key", MAX_LENGTH)
+    let text = read_key_file(path, "the file of the model's key", MAX_LENGTH)
         .map_err(|error| fail(format!("it cannot be read: {error}")))?;
     let key = text.trim();
     if key.is_empty() || text.len() as u64 > MAX_LENGTH || !key.bytes().all(|c| c.is_ascii_graphic()) {

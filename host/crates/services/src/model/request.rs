@@ -2,11 +2,15 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use policy::is_name;
 use runtime::imports::{
     Blob, Content, ContentData, ResourceBody, Role, SampleContent, SampleMessage, SampleRequest, ToolChoice,
     ToolOutcome, ToolUse,
 };
 use serde_json::{Map, Value, json};
+
+/// Length of the second part of a media type, as in RFC 6838.
+const MAX_MEDIA_TYPE: usize = 127;
 
 /// The request body; the error is a sentence for the guest.
 pub(super) fn body(request: &SampleRequest, model: &str, max_tokens: u32) -> Result<Value, String> {
@@ -136,8 +140,7 @@ fn text(content: &Content) -> Result<&str, String> {
 
 fn image(blob: &Blob) -> Result<Value, String> {
     // The media type becomes part of a URL, so it must be a plain name.
-    let plain = |name: &str| !name.is_empty() && name.bytes().all(|c| c.is_ascii_alphanumeric() || b"+-.".contains(&c));
-    if !blob.mime_type.strip_prefix("image/").is_some_and(plain) {
+    if !blob.mime_type.strip_prefix("image/").is_some_and(|name| is_name(name, MAX_MEDIA_TYPE, "+-.")) {
         return Err("an image's media type must be image/ and a plain name, such as image/png".into());
     }
     let url = format!("data:{};base64,{}", blob.mime_type, BASE64.encode(&blob.data));

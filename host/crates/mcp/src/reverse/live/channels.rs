@@ -5,9 +5,7 @@
 //! never sent.
 
 use crate::client_tools::is_channel_name;
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use platform::random::random_bytes;
+use platform::random::random_text;
 use platform::sync::Mutex;
 use policy::Principal;
 use protocol::names::{REVERSE_CALL_NOTIFICATION, REVERSE_CANCELLED_NOTIFICATION};
@@ -92,7 +90,10 @@ impl LiveChannels {
         channel: &str,
         fields: Value,
     ) -> Result<(WaitingCall, oneshot::Receiver<Value>), ChannelError> {
-        let id = random_id().ok_or(ChannelError::Closed)?;
+        let id = random_text::<16>().map_err(|error| {
+            tracing::error!(%error, "no random bytes for the id of a reverse call");
+            ChannelError::Closed
+        })?;
         let mut all = self.lock();
         let open = all.get_mut(principal).and_then(|own| own.get_mut(channel)).ok_or(ChannelError::Closed)?;
         if open.waiting.len() >= MAX_WAITING_CALLS {
@@ -255,16 +256,6 @@ impl Drop for ChannelStream {
             if own.is_empty() {
                 all.remove(&self.principal);
             }
-        }
-    }
-}
-
-fn random_id() -> Option<String> {
-    match random_bytes::<16>() {
-        Ok(bytes) => Some(URL_SAFE_NO_PAD.encode(bytes)),
-        Err(error) => {
-            tracing::error!(%error, "no random bytes for the id of a reverse call");
-            None
         }
     }
 }

@@ -1,7 +1,7 @@
 //! rmcp's session manager on top of the session registry.
 
 use super::event_log::EventLog;
-use super::message::{EventId, interrupted_text, random_id};
+use super::message::{EventId, interrupted_text};
 use super::options::LegacyOptions;
 use super::registry::{SessionRegistry, storage_refusal};
 use super::session::{LegacySession, MAX_REQUESTS, RequestRejection};
@@ -12,6 +12,7 @@ use crate::transport::refusal::HttpRefusal;
 use crate::transport::request_scope::{RefusedRequest, current_principal, refuse};
 use futures::Stream;
 use platform::clock::Clock;
+use platform::random::random_text;
 use platform::storage::{SessionStore, StorageError, StreamRecord};
 use platform::sync::Mutex;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ServerJsonRpcMessage};
@@ -71,7 +72,7 @@ impl SessionManager for LegacySessionManager {
 
     async fn create_session(&self) -> Result<(SessionId, SessionTransport), RefusedRequest> {
         let principal = current_principal().ok_or_else(|| refuse(HttpRefusal::UnknownSession))?;
-        let id: Arc<str> = random_id().ok_or_else(|| refuse(HttpRefusal::Storage))?.into();
+        let id: Arc<str> = random_text::<16>().map_err(|_| refuse(HttpRefusal::Storage))?.into();
         self.0.admit(&id, &principal).await.map_err(refuse)?;
         let (_, transport) = self.0.load(id.clone(), principal).await.map_err(refuse)?;
         Ok((id, transport))
@@ -135,7 +136,7 @@ impl SessionManager for LegacySessionManager {
         let ClientJsonRpcMessage::Request(request) = message else { return Err(refuse(HttpRefusal::NotAMessage)) };
         session.check_free(&request.id).map_err(|rejection| refuse(rejection.into()))?;
         let active = self.0.lifecycle.accept(|| true).map_err(refuse)?;
-        let token = random_id().ok_or_else(|| refuse(HttpRefusal::Storage))?;
+        let token = random_text::<16>().map_err(|_| refuse(HttpRefusal::Storage))?;
         let request_id = serde_json::to_string(&request.id).unwrap_or_default();
         let (storage, owner) = (self.0.storage.clone(), session.clone());
         // In its own task, so that a client that disconnects does not leave a stream that never ends.

@@ -1,8 +1,5 @@
 //! Stored messages and event ids.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use platform::random::random_bytes;
 use policy::is_name;
 use rmcp::model::{
     CustomNotification, CustomRequest, CustomResult, ErrorData, RequestId, ServerJsonRpcMessage, ServerNotification,
@@ -28,11 +25,6 @@ impl EventId {
     pub(super) fn format(token: &str, number: u32) -> String {
         format!("{token}.{number}")
     }
-}
-
-/// 128 random bits as text: the id of a session, or the token of a stream. None if the system has no randomness.
-pub(super) fn random_id() -> Option<String> {
-    random_bytes::<16>().ok().map(|bytes| URL_SAFE_NO_PAD.encode(bytes))
 }
 
 /// A message and its JSON.

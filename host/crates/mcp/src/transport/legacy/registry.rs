@@ -1,7 +1,6 @@
 //! All sessions: admits new ones, finds them, unloads idle ones, and restores those that are only stored.
 
 use super::event_log::EventLog;
-use super::message::random_id;
 use super::options::LegacyOptions;
 use super::reader::{ReaderOptions, read_events};
 use super::session::LegacySession;
@@ -12,6 +11,7 @@ use crate::transport::refusal::HttpRefusal;
 use axum::http::request::Parts;
 use futures::Stream;
 use platform::clock::Clock;
+use platform::random::random_text;
 use platform::storage::{SessionAdmission, SessionQuota, SessionStore, StorageError};
 use platform::sync::Mutex;
 use policy::Principal;
@@ -81,7 +81,7 @@ impl SessionRegistry {
         id: Arc<str>,
         principal: Principal,
     ) -> Result<(Arc<LegacySession>, SessionTransport), HttpRefusal> {
-        let token = random_id().ok_or(HttpRefusal::Storage)?;
+        let token = random_text::<16>().map_err(|_| HttpRefusal::Storage)?;
         let (token, record) = self.storage.own_stream(id.to_string(), token).await.map_err(storage_refusal)?;
         let standalone_log = EventLog::new(self.storage.clone(), token, true, &record);
         let (session, received) = LegacySession::new(id.clone(), principal, standalone_log, self.clock.now());

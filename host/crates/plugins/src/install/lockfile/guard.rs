@@ -2,7 +2,6 @@
 
 use super::document::{Lockfile, LockfileError};
 use crate::install::atomic_file::{self, CrashPoint};
-use rustix::fs::{FlockOperation, flock};
 use std::fs::File;
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
@@ -20,7 +19,7 @@ impl LockfileGuard {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         // The folder is locked because the file itself is replaced, and a separate lock would be left behind.
         let open = File::open(folder).and_then(|guard| {
-            flock(&guard, FlockOperation::LockExclusive)?;
+            guard.lock()?;
             Ok(guard)
         });
         let guard = open.map_err(|error| fail(format!("its folder {} cannot be locked: {error}", folder.display())))?;

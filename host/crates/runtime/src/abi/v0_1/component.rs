@@ -50,7 +50,7 @@ impl PreparedComponent {
     /// Lists everything that the component offers, in one instance.
     pub async fn describe(&self, imports: Box<CallImports>, allowance: Allowance) -> GuestOutcome<Offer> {
         let exports = self.exports.clone();
-        self.run("describe", imports, allowance, false, move |store, instance, _| {
+        self.run(&"describe".into(), imports, allowance, false, move |store, instance, _| {
             Box::pin(async move { exports.describe(store, &instance).await })
         })
         .await
@@ -60,7 +60,7 @@ impl PreparedComponent {
     /// and it runs where that call runs.
     pub async fn call(
         &self,
-        name: &str,
+        name: &Arc<str>,
         call: GuestCall,
         imports: Box<CallImports>,
         allowance: Allowance,
@@ -76,7 +76,7 @@ impl PreparedComponent {
     /// Runs one call in the instance that is ready, or else in a new one.
     async fn run<R, F>(
         &self,
-        name: &str,
+        name: &Arc<str>,
         imports: Box<CallImports>,
         allowance: Allowance,
         nested: bool,

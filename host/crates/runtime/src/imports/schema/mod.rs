@@ -11,6 +11,7 @@ mod tests;
 use cost::SchemaCost;
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
 use meter::{CheckMeter, Location, Metered};
+use platform::text::truncate_with;
 use serde_json::{Map, Value};
 
 /// Bytes of one schema. Bounds what a list of tools costs every client.
@@ -150,15 +151,11 @@ fn hint(error: &ValidationError<'_>) -> String {
 }
 
 fn describe(error: &ValidationError<'_>) -> String {
-    let mut text = match error.instance_path().as_str() {
+    let text = match error.instance_path().as_str() {
         "" => error.to_string(),
         path => format!("{path}: {error}"),
     };
-    if text.len() > MAX_ERROR_LENGTH {
-        text.truncate(text.floor_char_boundary(MAX_ERROR_LENGTH));
-        text.push('…');
-    }
-    text
+    truncate_with(&text, MAX_ERROR_LENGTH, "…")
 }
 
 /// The number of locations in a value, and their depth.

@@ -1,6 +1,6 @@
 //! The context of a call.
 
-use platform::random::random_bytes;
+use platform::random::hex_id;
 use policy::Principal;
 use std::sync::Arc;
 
@@ -20,14 +20,13 @@ pub struct CallContext {
 impl CallContext {
     /// With a new random id.
     pub fn new(principal: impl Into<Principal>) -> Self {
-        // Without randomness the id is zero. That is acceptable: nothing relies on ids being secret.
-        let id = format!("{:032x}", random_bytes().map_or(0, u128::from_le_bytes)).into();
+        let id = hex_id();
         let principal = principal.into();
         Self { id, principal, parent: None, correlation_id: None, traceparent: None }
     }
 
     /// The context of a call made by this one.
     pub fn nested(&self) -> Self {
-        Self { id: Self::new("").id, parent: Some(self.id.clone()), ..self.clone() }
+        Self { id: hex_id(), parent: Some(self.id.clone()), ..self.clone() }
     }
 }

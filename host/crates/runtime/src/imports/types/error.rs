@@ -43,7 +43,8 @@ impl BudgetKind {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the limit of {limit} {} is reached", budget.name())]
 pub struct Exhaustion {
     pub budget: BudgetKind,
     pub limit: u64,

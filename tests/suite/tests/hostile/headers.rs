@@ -2,7 +2,7 @@
 //! credentials.
 
 use super::Row;
-use super::ground::{Ground, encoded};
+use super::fixture::{Fixture, encoded};
 use serde_json::{Value, json};
 use suite::client::modern_meta;
 
@@ -11,16 +11,16 @@ fn list() -> String {
 }
 
 /// Sends a request that is valid except for these headers.
-fn with(ground: &Ground, headers: &[(&str, &str)]) -> String {
-    ground.raw("POST", "/mcp", headers, list().as_bytes())
+fn with(fixture: &Fixture, headers: &[(&str, &str)]) -> String {
+    fixture.raw("POST", "/mcp", headers, list().as_bytes())
 }
 
 /// Sends this header to every path with every method; returns the distinct outcomes.
-fn everywhere(ground: &Ground, header: (&str, &str)) -> String {
+fn everywhere(fixture: &Fixture, header: (&str, &str)) -> String {
     let mut seen = vec![];
     for path in ["/mcp", "/health", "/ready", "/connect", "/.well-known/oauth-protected-resource", "/nowhere"] {
         for method in ["POST", "GET", "DELETE", "OPTIONS"] {
-            seen.push(ground.raw(method, path, &[header], b""));
+            seen.push(fixture.raw(method, path, &[header], b""));
         }
     }
     seen.sort();
@@ -28,7 +28,7 @@ fn everywhere(ground: &Ground, header: (&str, &str)) -> String {
     seen.join(", ")
 }
 
-fn call(ground: &Ground, headers: &[(&str, &str)], arguments: Value) -> String {
+fn call(fixture: &Fixture, headers: &[(&str, &str)], arguments: Value) -> String {
     let params = json!({"name": "header-param__run", "arguments": arguments, "_meta": modern_meta(false)});
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
     let mut all = vec![("Mcp-Method", "tools/call")];
@@ -36,7 +36,7 @@ fn call(ground: &Ground, headers: &[(&str, &str)], arguments: Value) -> String {
         all.push(("Mcp-Name", "header-param__run"));
     }
     all.extend(headers);
-    ground.raw("POST", "/mcp", &all, body.as_bytes())
+    fixture.raw("POST", "/mcp", &all, body.as_bytes())
 }
 
 const FORBIDDEN: &str = "403 -32600";

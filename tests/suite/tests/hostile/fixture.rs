@@ -21,7 +21,7 @@ pub(super) enum Who {
     Bob,
 }
 
-pub(super) struct Ground {
+pub(super) struct Fixture {
     server: Mutex<Server>,
     pub(super) address: SocketAddr,
     keys: [String; 2],
@@ -143,7 +143,7 @@ fn config(home: &Home) -> String {
     text
 }
 
-impl Ground {
+impl Fixture {
     pub(super) fn new() -> Self {
         let home = Home::new();
         std::fs::create_dir_all(home.path().join("state")).unwrap();
@@ -357,9 +357,9 @@ pub(super) struct Control {
 }
 
 impl Control {
-    pub(super) fn start(ground: &Ground) -> Self {
+    pub(super) fn start(fixture: &Fixture) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        let (stopped, address, bearer) = (stop.clone(), ground.address, ground.bearer(Who::Bob));
+        let (stopped, address, bearer) = (stop.clone(), fixture.address, fixture.bearer(Who::Bob));
         let calling = std::thread::spawn(move || {
             let mut times = Vec::new();
             while !stopped.load(Ordering::Relaxed) {

@@ -24,7 +24,7 @@ pub(crate) enum Who {
 }
 
 /// The server and its users.
-pub(crate) struct Ground {
+pub(crate) struct Fixture {
     server: Mutex<Server>,
     pub(crate) address: SocketAddr,
     keys: [String; 2],
@@ -70,7 +70,7 @@ fn config(provider: &Provider) -> String {
         + &(0..10).map(|number| agent(&format!("d{number}"), "deep-chain", all)).collect::<String>()
 }
 
-impl Ground {
+impl Fixture {
     pub(crate) fn new() -> Self {
         let (provider, home) = (Provider::start(), Home::new());
         home.write("service.secret", format!("{}\n", provider.secret()));
@@ -145,7 +145,7 @@ impl Ground {
     /// Makes a call with these params as the given user.
     pub(crate) fn send(&self, who: Who, params: Value, capabilities: &Value) -> Round<'_> {
         let message = self.ask(who, "tools/call", params.clone(), capabilities);
-        Round { ground: self, params, capabilities: capabilities.clone(), message }
+        Round { fixture: self, params, capabilities: capabilities.clone(), message }
     }
 
     /// Whether the server reports no running or parked call of this principal.
@@ -165,7 +165,7 @@ impl Ground {
 
 /// The current round of a call.
 pub(crate) struct Round<'a> {
-    ground: &'a Ground,
+    fixture: &'a Fixture,
     params: Value,
     capabilities: Value,
     pub(crate) message: Value,
@@ -213,7 +213,7 @@ impl Round<'_> {
     /// Continues with exactly these outcomes.
     pub(crate) fn answer_with(self, outcomes: Value) -> Self {
         let params = self.retry(outcomes);
-        let message = self.ground.ask(Who::Alice, "tools/call", params, &self.capabilities);
+        let message = self.fixture.ask(Who::Alice, "tools/call", params, &self.capabilities);
         Self { message, ..self }
     }
 

@@ -1,6 +1,6 @@
 //! Access to another principal's states, sessions, calls and resources is answered as if they did not exist.
 
-use super::ground::{Ground, Who, outcome};
+use super::fixture::{Fixture, Who, outcome};
 use super::{BOTH, Row};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,18 +9,18 @@ use std::collections::HashSet;
 use suite::http::{legacy, legacy_session_of, request};
 
 /// Parks a call of Alice's; returns its params and its state.
-fn parked(ground: &Ground) -> (Value, String) {
-    parked_by(ground, "ask__run")
+fn parked(fixture: &Fixture) -> (Value, String) {
+    parked_by(fixture, "ask__run")
 }
 
 /// Parks a call with a short timeout, for tests that never resume it.
-fn abandoned(ground: &Ground) -> (Value, String) {
-    parked_by(ground, "ask-briefly__run")
+fn abandoned(fixture: &Fixture) -> (Value, String) {
+    parked_by(fixture, "ask-briefly__run")
 }
 
-fn parked_by(ground: &Ground, tool: &str) -> (Value, String) {
+fn parked_by(fixture: &Fixture, tool: &str) -> (Value, String) {
     let params = json!({"name": tool, "arguments": {"path": "form"}});
-    let message = ground.ask_able(Who::Alice, "tools/call", params.clone(), &able());
+    let message = fixture.ask_able(Who::Alice, "tools/call", params.clone(), &able());
     let state = message["result"]["requestState"].as_str().unwrap_or_else(|| panic!("{message}"));
     (params, state.to_owned())
 }
@@ -30,26 +30,26 @@ fn able() -> Value {
 }
 
 /// Resumes a call with this state; returns the outcome.
-fn back(ground: &Ground, who: Who, mut params: Value, state: &str) -> String {
+fn back(fixture: &Fixture, who: Who, mut params: Value, state: &str) -> String {
     params["requestState"] = state.into();
     params["inputResponses"] = json!({"user_name": {"action": "accept", "content": {"name": "Ada"}}});
-    outcome(&ground.ask_able(who, "tools/call", params, &able()))
+    outcome(&fixture.ask_able(who, "tools/call", params, &able()))
 }
 
 /// Resumes a call with changed params, then with the right ones, which must still work.
-fn moved(ground: &Ground, who: Who, change: fn(&mut Value)) -> String {
-    let (params, state) = parked(ground);
+fn moved(fixture: &Fixture, who: Who, change: fn(&mut Value)) -> String {
+    let (params, state) = parked(fixture);
     let mut wrong = params.clone();
     change(&mut wrong);
-    let seen = back(ground, who, wrong, &state);
-    format!("{seen}, then {}", back(ground, Who::Alice, params, &state))
+    let seen = back(fixture, who, wrong, &state);
+    format!("{seen}, then {}", back(fixture, Who::Alice, params, &state))
 }
 
 const GOOD: &str = r#"ok: {"name":"Ada"}"#;
 
 /// Flips every bit of a state, one per request.
-fn flipped(ground: &Ground) -> String {
-    let (params, state) = parked(ground);
+fn flipped(fixture: &Fixture) -> String {
+    let (params, state) = parked(fixture);
     let sealed = URL_SAFE_NO_PAD.decode(&state).unwrap();
     let bits = sealed.len() * 8;
     let mut opened = vec![];
@@ -60,7 +60,7 @@ fn flipped(ground: &Ground) -> String {
                 let flip = |bit: usize| {
                     let mut forged = sealed.clone();
                     forged[bit / 8] ^= 1 << (bit % 8);
-                    back(ground, Who::Alice, params.clone(), &URL_SAFE_NO_PAD.encode(forged))
+                    back(fixture, Who::Alice, params.clone(), &URL_SAFE_NO_PAD.encode(forged))
                 };
                 (start..bits).step_by(2).map(flip).filter(|seen| seen != "-32602").collect::<Vec<_>>()
             }
@@ -68,7 +68,7 @@ fn flipped(ground: &Ground) -> String {
         let halves = [scope.spawn(half(0)), scope.spawn(half(1))];
         opened = halves.into_iter().flat_map(|half| half.join().unwrap()).collect();
     });
-    let last = back(ground, Who::Alice, params, &state);
+    let last = back(fixture, Who::Alice, params, &state);
     match opened.is_empty() && bits >= 500 && last == GOOD {
         true => "each refused, the right one works".to_owned(),
         false => format!("{opened:?} of {bits}, then {last}"),
@@ -76,18 +76,18 @@ fn flipped(ground: &Ground) -> String {
 }
 
 /// Opens a session in protocol version 2025-11-25.
-fn session(ground: &Ground, who: Who) -> Vec<(String, String)> {
-    legacy_session_of(ground.address, false, "2025-11-25", &[("Authorization", &ground.bearer(who))])
+fn session(fixture: &Fixture, who: Who) -> Vec<(String, String)> {
+    legacy_session_of(fixture.address, false, "2025-11-25", &[("Authorization", &fixture.bearer(who))])
 }
 
 /// The answers to every method in the session with this id.
-fn in_session(ground: &Ground, who: Who, id: &str) -> Vec<(u16, String)> {
-    let bearer = ground.bearer(who);
+fn in_session(fixture: &Fixture, who: Who, id: &str) -> Vec<(u16, String)> {
+    let bearer = fixture.bearer(who);
     let headers = [("Authorization", &*bearer), ("MCP-Protocol-Version", "2025-11-25"), ("Mcp-Session-Id", id)];
     let ping = json!({"jsonrpc": "2.0", "id": 5, "method": "ping"}).to_string();
     let asked = [("POST", &*ping), ("GET", ""), ("DELETE", "")];
     let answers = asked.map(|(method, body)| {
-        let mut response = request(ground.address, method, &headers, body);
+        let mut response = request(fixture.address, method, &headers, body);
         (response.status, response.text())
     });
     answers.into()
@@ -236,8 +236,8 @@ pub(super) const ROWS: &[Row] = &[
                         (0..10).filter_map(own).collect::<Vec<_>>()
                     }
                 };
-                let people: Vec<_> = (0..20).map(|person| scope.spawn(one(person))).collect();
-                people.into_iter().flat_map(|person| person.join().unwrap()).collect()
+                let calls: Vec<_> = (0..20).map(|n| scope.spawn(one(n))).collect();
+                calls.into_iter().flat_map(|call| call.join().unwrap()).collect()
             });
             if mixed.is_empty() { "each got its own".to_owned() } else { format!("{mixed:?}") }
         },

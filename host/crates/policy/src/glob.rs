@@ -15,7 +15,7 @@ pub struct Glob {
 #[error("`{text}` is not a pattern: {reason}; write a name, with `*` for any characters")]
 pub struct GlobError {
     text: String,
-    reason: String,
+    pub(super) reason: String,
 }
 
 impl Glob {

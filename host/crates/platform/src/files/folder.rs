@@ -1,0 +1,32 @@
+//! Folders that only this user can write to.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::Path;
+
+/// Creates the folder if it is missing, accessible to this user only. Refuses one that others can write to.
+pub fn create_private_folder(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    if fs::metadata(folder)?.permissions().mode() & 0o022 != 0 {
+        return Err(io::Error::other("it must be a folder that only you can write to (chmod 700)"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_others_can_write_to_is_refused() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("a/b");
+        create_private_folder(&folder).unwrap();
+        assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
+        for (mode, good) in [(0o755, true), (0o720, false), (0o702, false)] {
+            fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(create_private_folder(&folder).is_ok(), good, "{mode:o}");
+        }
+    }
+}
