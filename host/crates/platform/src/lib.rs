@@ -5,6 +5,7 @@ pub mod audit;
 pub mod changes;
 pub mod clock;
 pub mod confine;
+pub mod folder;
 pub mod identity;
 pub mod outbound;
 pub mod random;
