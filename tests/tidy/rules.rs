@@ -60,7 +60,7 @@ pub(crate) const ONLY: &[Only] = &[
         why: "one place says what this process gives up",
     },
     Only {
-        words: &["cap_std", "open_ambient_dir", "ambient_authority"],
+        words: &["cap_std", "open_ambient_dir", "ambient_authority", "preopened_dir"],
         places: &["platform/folder/"],
         why: "one place turns a path into a folder; what is below it is reached through its descriptor",
     },

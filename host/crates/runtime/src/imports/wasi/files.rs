@@ -1,12 +1,16 @@
-//! The files of one call: which descriptors are in the plugin's own directory, and which quota each write counts against.
+//! The files of one call: its directories, which descriptors are in the plugin's own directory, and which quota each write
+//! counts against.
 
 use super::super::call_authority::CallAuthority;
 use super::super::import_span::ImportSpan;
 use super::disk_quota::{DiskQuota, QuotaUse};
+use super::mounts::{MountError, open_mounts};
+use crate::engine::CallError;
 use policy::Access;
 use std::collections::HashSet;
 use std::sync::Arc;
 use wasmtime_wasi::WasiView;
+use wasmtime_wasi::filesystem::Dir;
 
 /// A path that the sandbox refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +21,8 @@ pub struct RefusedPath {
 }
 
 pub struct Files {
+    /// As they were when the call began.
+    mounts: Result<Vec<(Dir, String)>, MountError>,
     /// Quota use of the plugin's own directory.
     own: Option<Arc<QuotaUse>>,
     granted: Arc<QuotaUse>,
@@ -25,9 +31,15 @@ pub struct Files {
 }
 
 impl Files {
-    /// `growth` is the limit for granted directories, in bytes.
+    /// Opens the call's directories. `growth` is the limit for granted ones, in bytes.
     pub fn new(growth: u64, authority: &CallAuthority) -> Self {
-        Self { own: None, granted: QuotaUse::for_granted(growth, authority.clone()), in_own: HashSet::new() }
+        let granted = QuotaUse::for_granted(growth, authority.clone());
+        Self { mounts: open_mounts(authority), own: None, granted, in_own: HashSet::new() }
+    }
+
+    /// The call's directories and their paths in the guest.
+    pub(super) fn mounts(&self) -> Result<Vec<(Dir, String)>, CallError> {
+        self.mounts.as_ref().cloned().map_err(CallError::internal)
     }
 
     pub(in crate::imports) fn set_own_quota(&mut self, quota: Option<&Arc<DiskQuota>>, authority: &CallAuthority) {
