@@ -1,8 +1,8 @@
 //! Requests and grants as lines, one per capability. The patterns name every field, so that none can be forgotten.
 
 use policy::{
-    ClientGrants, ClientRequests, FilesystemGrant, Grants, HostPattern, HttpGrant, Mount, Requests, SampleGrant,
-    ScratchGrant, SecretGrant, StateGrant, ToolPattern,
+    ClientGrants, ClientRequests, Grants, HostPattern, HttpGrant, Mount, Requests, SampleGrant, ScratchGrant,
+    SecretGrant, StateGrant, ToolPattern,
 };
 
 /// Pairs of a grant's key and its text.
@@ -32,11 +32,7 @@ pub(super) fn request_lines(requests: &Requests) -> Lines {
 
 /// The configured grants, whether or not the plugin requests them.
 pub(super) fn grant_lines(grants: &Grants) -> Lines {
-    let mount = |grant: &FilesystemGrant| {
-        let FilesystemGrant { host, guest, access } = grant.clone();
-        Mount { host, guest, access }
-    };
-    effective_grant_lines(grants, &grants.filesystem.iter().map(mount).collect::<Vec<_>>())
+    effective_grant_lines(grants, &grants.filesystem.iter().map(Mount::from).collect::<Vec<_>>())
 }
 
 /// The grants, with the directories that the plugin really gets.

@@ -5,7 +5,7 @@ use super::host_config::Config;
 use super::resolve::Resolver;
 use super::tables::PluginTable;
 use plugins::install::{ComponentStore, InstalledPlugin, Lockfile};
-use policy::{PluginId, PluginSpec, Side};
+use policy::{PluginId, PluginSpec, Side, note_enclosing};
 use std::path::Path;
 
 impl Config {
@@ -16,7 +16,7 @@ impl Config {
 
     /// Replaces the installed plugins by those that are in the lock file now.
     pub fn with_installed(mut self) -> Result<Self, ConfigError> {
-        let Some(path) = self.lockfile.clone() else { return Ok(self) };
+        let Some(path) = self.lockfile.clone() else { return Ok(self.with_enclosing_noted()) };
         let lockfile = Lockfile::load(&path)?;
         self.plugins.retain(|spec| !spec.is_installed());
         self.agent.retain(|spec| !spec.is_installed());
@@ -35,7 +35,14 @@ impl Config {
                 specs.push(spec);
             }
         }
-        Ok(self)
+        Ok(self.with_enclosing_noted())
+    }
+
+    /// Notes which granted directories lie in others, over all plugins.
+    fn with_enclosing_noted(mut self) -> Self {
+        let specs = self.plugins.iter_mut().chain(&mut self.agent);
+        note_enclosing(&mut specs.map(|spec| &mut spec.grants).collect::<Vec<_>>());
+        self
     }
 
     /// The specification of an installed plugin, with component and definitions pinned.

@@ -59,6 +59,48 @@ fn an_escape_by_created_symlinks_is_contained() {
 }
 
 #[test]
+fn a_granted_directory_that_a_guest_replaced_by_a_link_is_not_opened() {
+    let inner = r#"grants.filesystem = [{ host = "work/sub", guest = "/work", access = "read" }]"#;
+    let mut client = client(&(plugin("write-inside", WRITE) + &plugin("read-inside", inner)));
+    let work = client.server.home.work();
+    fs::write(work.join("sub/inside.txt"), "below").unwrap();
+    assert_eq!(client.run("read-inside", json!({})).good(), "below");
+    // As a guest can that may write to the directory around it.
+    let link = |target: &str| {
+        fs::remove_file(work.join("sub")).unwrap();
+        std::os::unix::fs::symlink(target, work.join("sub")).unwrap();
+    };
+    fs::rename(work.join("sub"), work.join("moved")).unwrap();
+    fs::write(work.join("sub"), "").unwrap();
+    for target in ["../outside", "..", "/", "folder-link"] {
+        link(target);
+        let called = client.run("read-inside", json!({"path": "/work/secret.txt"}));
+        assert_eq!(called.code(), "internal", "{target}: {}", called.result());
+    }
+    client.server.wait_for_log("work/sub cannot be opened");
+    link("moved");
+    assert_eq!(client.run("read-inside", json!({})).good(), "below", "a link that stays inside");
+}
+
+#[test]
+fn a_granted_directory_may_be_a_link_of_the_operator_that_changes() {
+    let home = Home::new();
+    let current = home.path().join("current");
+    for release in ["one", "two"] {
+        fs::create_dir(home.path().join(release)).unwrap();
+        home.write(&format!("{release}/inside.txt"), release);
+    }
+    std::os::unix::fs::symlink("one", &current).unwrap();
+    let grant = r#"grants.filesystem = [{ host = "current", guest = "/work", access = "read" }]"#;
+    let mut client = Client::new(Server::start_in(home, &plugin("read-inside", grant)), Era::Modern, false);
+    assert_eq!(client.run("read-inside", json!({})).good(), "one");
+    fs::remove_file(&current).unwrap();
+    assert_eq!(client.run("read-inside", json!({})).code(), "internal", "it is not there");
+    std::os::unix::fs::symlink("two", &current).unwrap();
+    assert_eq!(client.run("read-inside", json!({})).good(), "two");
+}
+
+#[test]
 fn a_refused_path_is_reported_with_the_grant_that_allows_it() {
     let called = contained("escape-dotdot", READ);
     let told = called.text();

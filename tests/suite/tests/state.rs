@@ -167,6 +167,19 @@ fn a_private_directory_persists_and_is_limited() {
     assert_eq!(own(&mut client, "list", 0).good(), "a,link");
 }
 
+#[test]
+fn a_link_that_replaced_a_private_directory_is_refused() {
+    let mut client = Client::of(&plugin("own-folder", OWN));
+    own(&mut client, "write a", 10).good();
+    let (folder, outside) =
+        (client.server.home.path().join("state/scratch/plugins.own-folder"), client.server.home.outside());
+    std::fs::remove_dir_all(&folder).unwrap();
+    std::os::unix::fs::symlink(&outside, &folder).unwrap();
+    assert_eq!(own(&mut client, "write b", 10).code(), "internal");
+    assert!(!outside.join("b").exists());
+    client.server.wait_for_log("it is a link; put the folder itself here");
+}
+
 /// Each operation fills, or tries to overfill, the 64 KiB in another way. The test measures the directory from outside.
 #[test]
 fn no_operation_exceeds_the_quota_of_a_private_directory() {

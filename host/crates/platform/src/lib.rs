@@ -6,6 +6,7 @@ pub mod changes;
 pub mod clock;
 pub mod confine;
 pub mod files;
+pub mod folder;
 pub mod identity;
 pub mod outbound;
 pub mod random;

@@ -1,14 +1,14 @@
 //! A plugin's scratch directory: created when the plugin is loaded, and measured before each of its calls.
 //!
-//! A guest wrote what is in it, so nothing in it is opened here, only measured. While a call writes, [`DiskQuota`] counts
+//! A guest wrote what is in it, so nothing in it is read here, only measured. While a call writes, [`DiskQuota`] counts
 //! what it adds; measuring finds what other processes wrote.
 
 use bytesize::ByteSize;
+use platform::folder::Folder;
 use policy::{Authority, grant_command};
 use runtime::engine::CallError;
 use runtime::imports::{DiskQuota, ENTRY_SIZE};
-use std::fs;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,20 +22,18 @@ pub enum ScratchError {
     Folder { path: PathBuf, problem: String },
 }
 
+fn unusable(path: &Path) -> impl Fn(io::Error) -> ScratchError {
+    |error| ScratchError::Folder { path: path.to_owned(), problem: error.to_string() }
+}
+
 /// Creates the directory, accessible to this user only, and its quota.
 pub(super) fn prepare(authority: &Authority) -> Result<Option<Arc<DiskQuota>>, ScratchError> {
-    let Some((folder, limit)) = authority.scratch_folder() else {
+    let Some((path, limit)) = authority.scratch_folder() else {
         return authority.scratch().map_or(Ok(None), |_| Err(ScratchError::NoState));
     };
-    let unusable = |error: std::io::Error| ScratchError::Folder { path: folder.to_owned(), problem: error.to_string() };
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(unusable)?;
-    // Not through a link: somebody who can place one here would choose the directory that the guest writes to.
-    let found = fs::symlink_metadata(folder).map_err(unusable)?;
-    if !found.is_dir() {
-        return Err(unusable(std::io::Error::other("it is a link")));
-    }
-    if found.permissions().mode() & 0o077 != 0 {
-        fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).map_err(unusable)?;
+    let folder = Folder::create_own(path).map_err(unusable(path))?;
+    if folder.access().map_err(unusable(path))?.mode & 0o077 != 0 {
+        folder.set_mode(0o700).map_err(unusable(path))?;
     }
     Ok(Some(Arc::new(DiskQuota::new(limit))))
 }
@@ -44,44 +42,26 @@ pub(super) fn prepare(authority: &Authority) -> Result<Option<Arc<DiskQuota>>, S
 pub(super) async fn check_size(authority: &Authority, quota: Option<&Arc<DiskQuota>>) -> Result<(), CallError> {
     let (Some((folder, _)), Some(quota)) = (authority.scratch_folder(), quota) else { return Ok(()) };
     let (path, limit, started) = (folder.to_owned(), quota.limit(), quota.start_measuring());
-    let found = tokio::task::spawn_blocking(move || directory_size(&path, limit)).await.map_err(CallError::internal)?;
+    let measure = move || Folder::open_own(&path).and_then(|folder| folder.size(limit, ENTRY_SIZE));
+    let found = tokio::task::spawn_blocking(measure).await.map_err(CallError::internal)?;
+    let found = found.map_err(|error| CallError::internal(unusable(folder)(error)))?;
     quota.set_measured(started, found);
     if found <= limit {
         return Ok(());
     }
     let more = ByteSize(limit.saturating_mul(2));
     let remedy = grant_command(authority.plugin(), &format!("scratch = {{ size = \"{more}\" }}"));
-    tracing::warn!(plugin = %authority.plugin(), "{} holds more than {}", folder.display(), ByteSize(limit));
+    let what = if found == u64::MAX { "is nested too deep to be measured" } else { "holds too much" };
+    tracing::warn!(plugin = %authority.plugin(), "{} {what}: {} are granted", folder.display(), ByteSize(limit));
     Err(CallError::ScratchExceeded { limit, remedy })
-}
-
-/// The size of everything below a directory. Stops as soon as it exceeds `limit`. Links are counted, not followed.
-fn directory_size(folder: &Path, limit: u64) -> u64 {
-    let mut total: u64 = 0;
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        // An unreadable directory is not the guest's fault, and will fail in the call.
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            let Ok(metadata) = entry.metadata() else { continue };
-            // The length counts the holes of a file too: filling them later does not make it longer.
-            let size = metadata.len().max(metadata.blocks().saturating_mul(512));
-            total = total.saturating_add(ENTRY_SIZE.max(size));
-            if total > limit {
-                return total;
-            }
-            if metadata.is_dir() {
-                folders.push(entry.path());
-            }
-        }
-    }
-    total
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use policy::{HostEnvironment, PluginId, Side};
-    use std::os::unix::fs::symlink;
+    use std::fs;
+    use std::os::unix::fs::{MetadataExt, symlink};
 
     fn authority(state: Option<&Path>) -> Authority {
         let plugin = PluginId { side: Side::Agent, name: "p".into() };
@@ -115,15 +95,23 @@ mod tests {
             fs::write(folder.join(number.to_string()), "").unwrap();
         }
         assert!(check().await.is_err(), "empty files count too");
+        fs::remove_dir_all(&folder).unwrap();
+        fs::create_dir(&folder).unwrap();
+        check().await.unwrap();
     }
 
-    #[test]
-    fn a_link_in_place_of_the_directory_is_refused() {
+    #[tokio::test]
+    async fn a_link_in_place_of_the_directory_is_refused() {
         let state = tempfile::tempdir().unwrap();
         let authority = authority(Some(state.path()));
         fs::create_dir(state.path().join("scratch")).unwrap();
         symlink(state.path(), state.path().join("scratch/agent.p")).unwrap();
         assert!(prepare(&authority).unwrap_err().to_string().contains("it is a link"));
+        fs::remove_file(state.path().join("scratch/agent.p")).unwrap();
+        let quota = prepare(&authority).unwrap();
+        fs::remove_dir(state.path().join("scratch/agent.p")).unwrap();
+        symlink(state.path(), state.path().join("scratch/agent.p")).unwrap();
+        assert_eq!(check_size(&authority, quota.as_ref()).await, Err(CallError::Internal), "also once it is loaded");
         assert!(matches!(prepare(&super::tests::authority(None)), Err(ScratchError::NoState)));
     }
 }

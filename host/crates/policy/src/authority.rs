@@ -1,8 +1,8 @@
 //! A plugin's authority: the intersection of requests and grants.
 
 use super::{
-    Access, Capability, Denial, Grants, HttpGrant, HttpTarget, PluginId, PrivateOrigins, Recipient, Requests,
-    SampleGrant, ScratchGrant, SecretGrant, StateGrant, ToolPattern,
+    Access, Capability, Denial, FilesystemGrant, Grants, HttpGrant, HttpTarget, PluginId, PrivateOrigins, Recipient,
+    Requests, SampleGrant, ScratchGrant, SecretGrant, StateGrant, ToolPattern,
 };
 use crate::guest_path::{is_below, lexically_clean};
 use std::collections::BTreeMap;
@@ -16,6 +16,26 @@ pub struct Mount {
     pub guest: String,
     /// The lesser of what was requested and what was granted.
     pub access: Access,
+    pub opening: MountOpening,
+}
+
+/// How the host opens a directory that is mounted.
+#[derive(Debug, Clone, PartialEq)]
+pub enum MountOpening {
+    /// By its path: the operator decides where links lead.
+    ByPath,
+    /// Through this directory, which it lies in and which guests may write to. Links that lead out of that are refused.
+    Within(PathBuf),
+    /// By its path, and no link: it is a directory of the host's own.
+    Own,
+}
+
+impl From<&FilesystemGrant> for Mount {
+    fn from(grant: &FilesystemGrant) -> Self {
+        let FilesystemGrant { host, guest, access, within } = grant.clone();
+        let opening = within.map_or(MountOpening::ByPath, MountOpening::Within);
+        Self { host, guest, access, opening }
+    }
 }
 
 /// The host's environment, for grants that name something of it. Read once, when the host starts.
@@ -53,11 +73,7 @@ impl Authority {
             Some(wanted) => grants
                 .filesystem
                 .iter()
-                .map(|grant| Mount {
-                    host: grant.host.clone(),
-                    guest: grant.guest.clone(),
-                    access: grant.access.min(wanted),
-                })
+                .map(|grant| Mount { access: grant.access.min(wanted), ..grant.into() })
                 .collect(),
         };
         let idle = [
@@ -86,7 +102,8 @@ impl Authority {
         let value = |name: &str| Some((name.to_owned(), machine.environment.get(name)?.clone()));
         self.environment = self.env().filter_map(value).collect();
         if let (Ok(ScratchGrant { guest, .. }), Some(host)) = (self.scratch(), machine.scratch(&self.plugin)) {
-            let mount = Mount { host: host.clone(), guest: guest.clone(), access: Access::Write };
+            let (guest, opening) = (guest.clone(), MountOpening::Own);
+            let mount = Mount { host: host.clone(), guest, access: Access::Write, opening };
             self.mounts.push(mount);
             self.scratch = Some(host);
         }

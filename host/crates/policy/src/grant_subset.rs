@@ -42,7 +42,7 @@ fn each<T>(these: &[T], others: &[T], within: impl Fn(&T, &T) -> bool) -> bool {
 }
 
 fn mount(one: &FilesystemGrant, other: &FilesystemGrant) -> bool {
-    let FilesystemGrant { host, guest, access } = one;
+    let FilesystemGrant { host, guest, access, within: _ } = one;
     *host == other.host && *guest == other.guest && *access <= other.access
 }
 

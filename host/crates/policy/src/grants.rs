@@ -71,6 +71,10 @@ pub struct FilesystemGrant {
     /// Where the guest sees it; absolute.
     pub guest: String,
     pub access: Access,
+    /// Another granted directory that this one lies in and that guests may write to. The configuration finds it, see
+    /// [`note_enclosing`](crate::note_enclosing).
+    #[serde(skip)]
+    pub within: Option<PathBuf>,
 }
 
 /// What the operator granted. The default grants nothing.

@@ -18,6 +18,12 @@ impl Principal {
         ANONYMOUS.clone()
     }
 
+    /// The host itself.
+    pub fn host() -> Self {
+        static HOST: LazyLock<Principal> = LazyLock::new(|| Principal("host".into()));
+        HOST.clone()
+    }
+
     /// An identity from a source, such as `key:alice`. The prefix keeps sources apart.
     pub fn from_source(source: &str, name: &str) -> Self {
         Self(format!("{source}:{name}").into())

@@ -4,9 +4,12 @@
 //! must remove its rows, or the next plugin of that name would read them.
 
 use async_trait::async_trait;
+use platform::folder::Folder;
 use platform::storage::{PutCondition, PutOutcome, StorageError, ValueOwner, ValueQuota, ValueStore};
 use policy::{HostEnvironment, Origin, PluginId, PrivateOrigins, StateGrant};
 use runtime::imports::{BudgetKind, Exhaustion, ExpectedVersion, StateEntry, StateError, StateOwner, StateStore};
+use std::ffi::OsString;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 pub struct SqliteStateStore(ValueStore);
@@ -23,19 +26,36 @@ pub enum ForgetError {
     #[error(transparent)]
     Values(#[from] StorageError),
     #[error("the scratch directory cannot be removed: {0}")]
-    Scratch(#[from] std::io::Error),
+    Scratch(#[from] io::Error),
 }
 
 /// Removes everything that a plugin has stored, for all principals: its values and its directory. Returns the number of
 /// values.
 pub async fn forget(machine: &HostEnvironment, plugin: &PluginId) -> Result<u64, ForgetError> {
     let Some(folder) = machine.state.clone().filter(|folder| folder.exists()) else { return Ok(0) };
-    if let Some(scratch) = machine.scratch(plugin).filter(|scratch| scratch.symlink_metadata().is_ok()) {
-        // Renamed first, so that a crash leaves nothing under the plugin's name.
-        let gone = scratch.with_extension("removed");
-        std::fs::rename(&scratch, &gone).and_then(|()| std::fs::remove_dir_all(&gone))?;
+    if let Some(scratch) = machine.scratch(plugin) {
+        remove_scratch(&scratch)?;
     }
     Ok(ValueStore::open(&folder)?.forget(plugin.table()).await?)
+}
+
+/// Removes a scratch directory. It is renamed first, so that a crash leaves nothing under the plugin's name.
+fn remove_scratch(scratch: &Path) -> io::Result<()> {
+    let (Some(place), Some(name)) = (scratch.parent(), scratch.file_name()) else { return Ok(()) };
+    let none = |error: io::Error| if error.kind() == ErrorKind::NotFound { Ok(()) } else { Err(error) };
+    let folder = match Folder::open(place) {
+        Ok(folder) => folder,
+        Err(error) => return none(error),
+    };
+    // No plugin is called so: its directory starts with its table.
+    let mut gone = OsString::from(".removed-");
+    gone.push(name);
+    let gone = Path::new(&gone);
+    folder.remove_all(gone).or_else(none)?;
+    match folder.rename(Path::new(name), gone) {
+        Ok(()) => folder.remove_all(gone),
+        Err(error) => none(error),
+    }
 }
 
 #[async_trait]
@@ -134,5 +154,14 @@ mod tests {
         assert_eq!(forget(&machine, &plugin).await.unwrap(), 1);
         assert_eq!(state.get(&owner, "k").await, Ok(None));
         assert!(!scratch.exists() && forget(&machine, &plugin).await.unwrap() == 0);
+        // What an interrupted removal left does not stand in the way of the next one, nor of another plugin's.
+        for left in ["scratch/plugins.removed/x", "scratch/.removed-plugins.p/x"] {
+            std::fs::create_dir_all(folder.path().join(left)).unwrap();
+        }
+        std::fs::create_dir_all(scratch.join("x")).unwrap();
+        forget(&machine, &plugin).await.unwrap();
+        let left: Vec<_> =
+            std::fs::read_dir(folder.path().join("scratch")).unwrap().map(|it| it.unwrap().file_name()).collect();
+        assert_eq!(left, ["plugins.removed"], "that is the directory of a plugin called `removed`");
     }
 }

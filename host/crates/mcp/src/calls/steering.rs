@@ -41,7 +41,7 @@ struct RunningCallTable {
 
 struct RunningCall {
     call: Arc<str>,
-    tool: String,
+    tool: Arc<str>,
     correlation: Option<String>,
     /// None if its plugin does not read messages.
     steering: Option<Steering>,
@@ -59,16 +59,16 @@ impl RunningCalls {
     pub(crate) fn register(
         self: &Arc<Self>,
         call: &CallContext,
-        target: &str,
+        target: &Arc<str>,
         reads_messages: bool,
     ) -> (RunningCallGuard, Option<Steering>) {
         let steering = reads_messages.then(Steering::default);
         (self.insert(call, target, steering.clone()), steering)
     }
 
-    fn insert(self: &Arc<Self>, call: &CallContext, tool: &str, steering: Option<Steering>) -> RunningCallGuard {
+    fn insert(self: &Arc<Self>, call: &CallContext, tool: &Arc<str>, steering: Option<Steering>) -> RunningCallGuard {
         let correlation = call.correlation_id.clone();
-        let tool = truncate_chars(tool, MAX_TARGET).to_owned();
+        let tool = if tool.len() <= MAX_TARGET { tool.clone() } else { truncate_chars(tool, MAX_TARGET).into() };
         let entry = RunningCall { call: call.id.clone(), tool, correlation, steering };
         let mut state = self.lock();
         let number = state.next;
@@ -111,7 +111,7 @@ impl RunningCalls {
 
 impl RunningCall {
     fn to_json(&self) -> Value {
-        let mut json = json!({ "call": &*self.call, "tool": self.tool });
+        let mut json = json!({ "call": &*self.call, "tool": &*self.tool });
         if let Some(correlation) = &self.correlation {
             json["correlationId"] = correlation.as_str().into();
         }
@@ -188,9 +188,9 @@ mod tests {
         let (first, second) = (Steering::default(), Steering::default());
         let alice = one.principal.clone();
         assert!(running.steer(&alice, to(None, None)).unwrap_err().message.contains("no such call"));
-        let guard = running.insert(&one, "a__run", Some(first.clone()));
+        let guard = running.insert(&one, &"a__run".into(), Some(first.clone()));
         assert_eq!(running.steer(&alice, to(None, None)).unwrap(), *one.id);
-        let _other = running.insert(&two, "b__run", Some(second.clone()));
+        let _other = running.insert(&two, &"b__run".into(), Some(second.clone()));
         let several = running.steer(&alice, to(None, None)).unwrap_err();
         let listed = &several.data.unwrap()["running"];
         assert_eq!(listed[0], json!({ "call": &*one.id, "tool": "a__run", "correlationId": "trip" }));
@@ -208,7 +208,7 @@ mod tests {
     fn calls_of_others_are_hidden_and_plugins_without_steering_refuse_messages() {
         let running = Arc::new(RunningCalls::default());
         let hers = context("alice", Some("trip"));
-        let guard = running.insert(&hers, "a__run", None);
+        let guard = running.insert(&hers, &"a__run".into(), None);
         let bob = Principal::from_source("key", "bob");
         let gone = running.steer(&bob, to(Some("no such id"), None)).unwrap_err();
         for asked in [to(Some(&hers.id), None), to(None, Some("trip")), to(None, None)] {

@@ -26,7 +26,7 @@ struct Chunks {
     call: Arc<str>,
     correlation: Option<String>,
     plugin: PluginId,
-    tool: String,
+    tool: Arc<str>,
     state: Mutex<ChunkState>,
 }
 
@@ -41,14 +41,14 @@ struct ChunkState {
 
 impl ChunkRecord {
     /// `tool` is the name that the client called.
-    pub(crate) fn new(store: Arc<PrincipalStore>, call: &CallContext, plugin: PluginId, tool: &str) -> Self {
+    pub(crate) fn new(store: Arc<PrincipalStore>, call: &CallContext, plugin: PluginId, tool: Arc<str>) -> Self {
         Self(Arc::new(Chunks {
             store,
             owner: call.principal.clone(),
             call: call.id.clone(),
             correlation: call.correlation_id.clone(),
             plugin,
-            tool: tool.to_owned(),
+            tool,
             state: Mutex::default(),
         }))
     }
@@ -115,7 +115,7 @@ impl Chunks {
         let log = state.log.get_or_insert_with(|| {
             let (plugin, call, correlation_id) =
                 (self.plugin.cli_name(), self.call.to_string(), self.correlation.clone());
-            let run = Run { source: Provenance { plugin, call, correlation_id }, tool: self.tool.clone() };
+            let run = Run { source: Provenance { plugin, call, correlation_id }, tool: self.tool.to_string() };
             self.store.begin_run(&self.owner, run)
         });
         if let Some(log) = log {
@@ -161,7 +161,7 @@ mod tests {
         let principal_store = Arc::new(PrincipalStore::new(Arc::new(SystemClock), ChangeNotifier::new()));
         let plugin = PluginId { side: Side::Server, name: "p".into() };
         let call = CallContext::new("local");
-        (ChunkRecord::new(principal_store.clone(), &call, plugin, "p__t"), principal_store, call.principal)
+        (ChunkRecord::new(principal_store.clone(), &call, plugin, "p__t".into()), principal_store, call.principal)
     }
 
     #[test]

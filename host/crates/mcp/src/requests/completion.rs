@@ -41,7 +41,7 @@ pub(crate) async fn complete(
     // The protocol has no questions or notifications for completions.
     let link = ClientLink {
         sink: Arc::new(NoSink),
-        client: Arc::new(NoClient),
+        client: NoClient::shared(),
         agent: server.host_tools.clone(),
         steering: None,
         cancel: context.ct.clone(),

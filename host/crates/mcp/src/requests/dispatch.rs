@@ -50,7 +50,7 @@ pub(crate) async fn dispatch(
 ) -> Result<RoundResponse, ErrorData> {
     let TargetRequest { method, name, target, request_state, input_responses } = request;
     let (principal, stateless) = (server.principal(context), is_stateless(context));
-    let owner = (principal.clone(), target.id().clone());
+    let (owner, called) = ((principal.clone(), target.id().clone()), Arc::<str>::from(name));
     let session = context.extensions.get::<Arc<ClientSession>>();
     let reverse = ReverseParams::from_context(context, session.map(|session| session.declaration()), stateless)?;
     let token = resume_token(request_state, &reverse, stateless)?;
@@ -61,13 +61,13 @@ pub(crate) async fn dispatch(
     let binding =
         |target: &CallTarget| RequestBinding::new(&principal, method, name, &target.arguments(), target.version());
     let begin = |mut link: ClientLink, target: CallTarget| {
-        let (running, steering) = server.running_calls.register(&call, name, target.reads_steering());
+        let (running, steering) = server.running_calls.register(&call, &called, target.reads_steering());
         link.steering = steering;
         let request = CallRequest { context: call.clone(), link, parent };
         // Boxed, because an async block would hold what it awaits twice for as long as the call is parked.
         Box::pin(run(server.clone(), running, target, request, stateless))
     };
-    let record = || ChunkRecord::new(server.principal_store.clone(), &call, target.id().clone(), name);
+    let record = || ChunkRecord::new(server.principal_store.clone(), &call, target.id().clone(), called.clone());
     let (response, bytes) = match token {
         Some((token, kind)) => {
             let binding = binding(&target);
@@ -84,7 +84,7 @@ pub(crate) async fn dispatch(
             let record = record();
             let link = ClientLink {
                 sink: record.sink(),
-                client: Arc::new(NoClient),
+                client: NoClient::shared(),
                 agent: server.host_tools.clone(),
                 steering: None,
                 cancel: context.ct.clone(),

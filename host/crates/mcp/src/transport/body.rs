@@ -38,22 +38,30 @@ pub(super) async fn read(body: Body, max: ByteSize) -> Result<Bytes, HttpRefusal
 
 async fn collect(body: Body, max: ByteSize) -> Result<Bytes, HttpRefusal> {
     let mut parts = body.into_data_stream();
-    let mut text = Vec::new();
+    // Most bodies are one part, which is not copied.
+    let (mut first, mut rest) = (Bytes::new(), Vec::new());
     let mut length = 0;
     while let Some(part) = parts.next().await {
         // The client is gone and does not read the response.
         let part = part.map_err(|_| HttpRefusal::NotAMessage)?;
         length += part.len() as u64;
         if length <= max.as_u64() {
-            text.extend_from_slice(&part);
+            match first.is_empty() {
+                true => first = part,
+                false => rest.extend_from_slice(&part),
+            }
         } else {
-            text = Vec::new();
+            (first, rest) = (Bytes::new(), Vec::new());
             if length > max.as_u64().saturating_add(MAX_DISCARDED) {
                 break;
             }
         }
     }
-    if length > max.as_u64() { Err(HttpRefusal::TooLarge(max)) } else { Ok(text.into()) }
+    match length > max.as_u64() {
+        true => Err(HttpRefusal::TooLarge(max)),
+        false if rest.is_empty() => Ok(first),
+        false => Ok([first, rest.into()].concat().into()),
+    }
 }
 
 /// Whether the text is a JSON-RPC request rather than a response or a notification. Unreadable text counts as one.

@@ -71,11 +71,12 @@ impl Chain {
             .into_iter()
             .map(|note| (unix, AuditRecord::for_operator(None, None, AuditEvent::Journal(note))))
             .collect();
-        let (mut text, mut head) = (String::new(), open.head);
+        let mut text = Vec::with_capacity((notes.len() + records.len()) * line::LINE_CAPACITY);
+        let mut head = open.head;
         for (unix, record) in notes.iter().chain(records) {
             head = line::encode(record, *unix, head, &mut text);
         }
-        if let Err(error) = open.file.write_all(text.as_bytes()).and_then(|()| open.file.sync_data()) {
+        if let Err(error) = open.file.write_all(&text).and_then(|()| open.file.sync_data()) {
             // A partial write would look like a crash.
             open.file.set_len(open.length)?;
             return Err(error);

@@ -9,14 +9,15 @@ use data_encoding::HEXLOWER;
 use serde::ser::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
-use std::fmt::{self, Write as _};
+use std::fmt;
+use std::io::Write as _;
 use std::str::FromStr;
 use std::time::{Duration, UNIX_EPOCH};
 
 /// The text between the hashed part of a line and its hash.
 const MARK: &str = ",\"hash\":\"";
 /// Bytes that most lines need.
-const LINE_CAPACITY: usize = 640;
+pub(super) const LINE_CAPACITY: usize = 768;
 /// Hexadecimal digits of a hash.
 const DIGITS: usize = 64;
 
@@ -27,10 +28,10 @@ impl Hash {
     /// The previous hash of the first line.
     pub const NONE: Self = Self([0; 32]);
 
-    pub(super) fn compute(parts: &[&str]) -> Self {
+    pub(super) fn compute(parts: &[&[u8]]) -> Self {
         let mut hasher = Sha256::new();
         for part in parts {
-            hasher.update(part.as_bytes());
+            hasher.update(part);
         }
         Self(hasher.finalize().into())
     }
@@ -88,16 +89,14 @@ impl FromStr for Head {
 }
 
 /// Appends the line of a record that follows `head`, with the line feed; returns the new head.
-pub(super) fn encode(record: &AuditRecord, unix: Duration, head: Head, out: &mut String) -> Head {
-    let seq = head.seq + 1;
-    let mut line = Vec::with_capacity(LINE_CAPACITY);
+pub(super) fn encode(record: &AuditRecord, unix: Duration, head: Head, out: &mut Vec<u8>) -> Head {
+    let (seq, begin) = (head.seq + 1, out.len());
     let fields = Line { seq, unix, record, prev: head.hash };
     // A map of texts and numbers can always be written to memory.
-    let _ = fields.serialize(&mut serde_json::Serializer::new(&mut line));
-    let line = String::from_utf8(line).unwrap_or_default();
-    let hash = Hash::compute(&[&line]);
-    out.push_str(line.strip_suffix('}').unwrap_or_default());
-    // Writing to a string cannot fail.
+    let _ = fields.serialize(&mut serde_json::Serializer::new(&mut *out));
+    let hash = Hash::compute(&[&out[begin..]]);
+    // The closing brace.
+    out.pop();
     let _ = writeln!(out, "{MARK}{hash}\"}}");
     Head { seq, hash }
 }
@@ -144,7 +143,7 @@ pub(super) fn decode(text: &str) -> Option<ValidLine> {
     let body = text.get(..at)?;
     let digits = text.get(at..)?.strip_prefix(MARK)?.strip_suffix("\"}")?;
     let hash: Hash = digits.parse().ok()?;
-    if Hash::compute(&[body, "}"]) != hash {
+    if Hash::compute(&[body.as_bytes(), b"}"]) != hash {
         return None;
     }
     let fields: Map<String, Value> = serde_json::from_str(text).ok()?;

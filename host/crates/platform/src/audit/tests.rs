@@ -97,9 +97,9 @@ fn a_line_that_was_hashed_anew_does_not_fit_its_neighbour() {
     let (folder, file) = journal(4);
     with_lines(&file, |lines| {
         let forged = line::decode(&lines[0]).unwrap();
-        let mut line = String::new();
+        let mut line = Vec::new();
         line::encode(&grant(99), std::time::Duration::from_secs(1), forged.head, &mut line);
-        lines[1] = line.trim_end().to_owned();
+        lines[1] = String::from_utf8(line).unwrap().trim_end().to_owned();
     });
     assert_eq!(wrong(folder.path()), (2, VerifyProblem::Rehashed));
 }

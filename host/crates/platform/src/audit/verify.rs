@@ -65,7 +65,7 @@ pub fn verify(folder: &Path, noted: Option<Head>) -> Result<VerifyReport, Verify
         (files, journal.noted())
     };
     let mut verifier =
-        Verifier { position: (journal.current(), 0), last: None, first: 1, removed: 0, must: Vec::new() };
+        Verifier { position: (journal.current().to_owned(), 0), last: None, first: 1, removed: 0, must: Vec::new() };
     verifier.must.extend(ours.into_iter().chain(noted));
     let (number, mut torn) = (files.len(), 0);
     for (path, file) in files {

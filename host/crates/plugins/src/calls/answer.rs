@@ -1,9 +1,8 @@
 //! The answer of a call, and what the call used.
 
-use super::non_tool_answer::ResourceContents;
 use policy::BudgetUsage;
 use runtime::engine::CallError;
-use runtime::imports::{Abilities, Completion, Content, PromptResult};
+use runtime::imports::{Abilities, Completion, Content, EmbeddedResource, PromptResult};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -40,6 +39,9 @@ pub struct CallUsage {
     /// Tokens of the host's own model.
     pub model_tokens: u64,
 }
+
+/// None when there is no such resource.
+pub type ResourceContents = Option<Vec<EmbeddedResource>>;
 
 /// A checked answer.
 #[derive(Debug, Clone, PartialEq)]

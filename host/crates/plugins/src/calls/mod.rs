@@ -19,11 +19,10 @@ mod tool_caller_chain;
 mod upstream;
 mod waiting_client;
 
-pub use answer::{Answer, CallAnswer, CallUsage, FinishedCall, StructuredContent};
+pub use answer::{Answer, CallAnswer, CallUsage, FinishedCall, ResourceContents, StructuredContent};
 pub use arguments::Arguments;
 pub use local_tools::LocalTools;
 pub use no_tools::NoTools;
-pub use non_tool_answer::ResourceContents;
 pub use request::{BudgetSource, CallParent, CallRequest};
 pub use runner::Runner;
 pub use target::{CallTarget, PluginCall};

@@ -1,6 +1,6 @@
 //! Checks answers of exports that are not tools: resource contents, prompts and completions.
 
-use super::answer::CallUsage;
+use super::answer::{CallUsage, ResourceContents};
 use super::guest_error::to_error_text;
 use super::payload_size::count_output;
 use crate::catalog::Plugin;
@@ -12,9 +12,6 @@ use runtime::imports::{CallImports, Completion, ContentData, EmbeddedResource, P
 const MAX_COMPLETIONS: usize = 100;
 /// Bytes of one completion value, which is shown in a list while somebody types.
 const MAX_COMPLETION_BYTES: usize = 1 << 10;
-
-/// None when there is no such resource.
-pub type ResourceContents = Option<Vec<EmbeddedResource>>;
 
 /// Checks what was read from the resource `requested`.
 pub(super) fn check_contents(

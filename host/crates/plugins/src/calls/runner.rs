@@ -302,7 +302,7 @@ impl Runner {
         tokio::spawn(async move {
             let is_idle = idle.is_still_idle().await;
             drop(spent_store);
-            // An instance opens granted directories when it is created, but a call must see those that exist when it begins.
+            // Before its call begins, an instance has no directories; it could ask for them while it is created.
             if !is_idle || !plugin.authority.mounts().is_empty() || !plugin.prepared.wants_ready() {
                 return;
             }

@@ -1,6 +1,8 @@
 //! Replaces files atomically: a crash at any moment leaves the old file or the new one.
 
-use std::fs::{File, Permissions};
+use platform::folder::Folder;
+use platform::random::random_bytes;
+use std::fs::Permissions;
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -24,24 +26,27 @@ pub(super) enum CrashPoint {
 
 /// Creates or replaces a file. The new one is written beside it and synced before it is renamed.
 pub(super) fn replace(
-    path: &Path,
+    folder: &Folder,
+    name: &Path,
     bytes: &[u8],
     mode: u32,
     written: CrashPoint,
     renamed: CrashPoint,
 ) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(TEMP_PREFIX).permissions(Permissions::from_mode(0o600));
-    let mut file = builder.tempfile_in(folder)?;
-    file.write_all(bytes)?;
-    file.as_file().set_permissions(Permissions::from_mode(mode))?;
-    file.as_file().sync_all()?;
-    reached(written)?;
-    file.persist(path)?;
+    let temporary = format!("{TEMP_PREFIX}{:016x}", u64::from_ne_bytes(random_bytes()?));
+    let temporary = Path::new(&temporary);
+    let write = || {
+        let mut file = folder.create_file(temporary, 0o600)?;
+        file.write_all(bytes)?;
+        file.set_permissions(Permissions::from_mode(mode))?;
+        file.sync_all()?;
+        reached(written)?;
+        folder.rename(temporary, name)
+    };
+    write().inspect_err(|_| drop(folder.remove_file(temporary)))?;
     reached(renamed)?;
     // The rename is durable only when the folder is synced.
-    File::open(folder)?.sync_all()
+    folder.sync()
 }
 
 /// The prefix of temporary files, which a crash may leave behind.

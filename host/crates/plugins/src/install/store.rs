@@ -5,13 +5,14 @@
 
 use super::atomic_file::{self, CrashPoint, TEMP_PREFIX};
 use super::lockfile::Lockfile;
+use platform::folder::Folder;
 use policy::Digest;
-use rustix::fs::{FlockOperation, flock};
 use std::collections::BTreeSet;
-use std::fs::{self, DirBuilder, File};
-use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+
+/// The list of lock files that use the store.
+const USERS: &str = "users";
 
 #[derive(Debug, thiserror::Error)]
 #[error("components cannot be kept in {path}: {source}")]
@@ -28,7 +29,7 @@ pub struct ComponentStore {
 /// An exclusively locked store: no other process changes it until this is dropped.
 pub(super) struct ComponentStoreGuard<'a> {
     store: &'a ComponentStore,
-    _guard: File,
+    folder: Folder,
 }
 
 impl ComponentStore {
@@ -53,16 +54,12 @@ impl ComponentStore {
     /// Waits for the lock, and adds a lock file to the users of the store. Blocks.
     pub(super) fn lock(&self, user: &Path) -> Result<ComponentStoreGuard<'_>, ComponentStoreError> {
         let locked = || {
-            DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
-            let metadata = fs::symlink_metadata(&self.folder)?;
-            if !metadata.is_dir() || metadata.mode() & 0o022 != 0 {
-                return Err(io::Error::other(
-                    "it must be a folder that only you can write to (chmod 700), and no link",
-                ));
+            let folder = Folder::create_own(&self.folder)?;
+            if folder.access()?.mode & 0o022 != 0 {
+                return Err(io::Error::other("it must be a folder that only you can write to (chmod 700)"));
             }
-            let guard = File::open(&self.folder)?;
-            flock(&guard, FlockOperation::LockExclusive)?;
-            let store = ComponentStoreGuard { store: self, _guard: guard };
+            folder.lock()?;
+            let store = ComponentStoreGuard { store: self, folder };
             store.add_user(user)?;
             Ok(store)
         };
@@ -73,16 +70,15 @@ impl ComponentStore {
 impl ComponentStoreGuard<'_> {
     /// Stores a component. An existing file is written again, since it may be damaged.
     pub(super) fn put(&self, digest: &Digest, bytes: &[u8]) -> Result<(), ComponentStoreError> {
-        let path = self.store.path(digest);
-        atomic_file::replace(&path, bytes, 0o400, CrashPoint::ComponentWritten, CrashPoint::ComponentRenamed)
-            .map_err(self.store.fail())
+        let (name, written, renamed) = (file_name(digest), CrashPoint::ComponentWritten, CrashPoint::ComponentRenamed);
+        atomic_file::replace(&self.folder, Path::new(&name), bytes, 0o400, written, renamed).map_err(self.store.fail())
     }
 
     /// Removes components that no lock file refers to, and temporary files of crashes. If a lock file cannot be read,
     /// nothing is removed, since its components are unknown.
     pub(super) fn prune(&self) -> Result<(), ComponentStoreError> {
         let mut used = BTreeSet::new();
-        for user in self.users() {
+        for user in self.users().map_err(self.store.fail())? {
             match Lockfile::load(&user) {
                 Ok(lock) => {
                     used.extend(
@@ -98,12 +94,11 @@ impl ComponentStoreGuard<'_> {
             }
         }
         let pruned = || {
-            for entry in fs::read_dir(&self.store.folder)? {
-                let entry = entry?;
-                let name = entry.file_name().to_string_lossy().into_owned();
-                let component = name.starts_with("sha256-") && !used.contains(&name);
-                if component || name.starts_with(TEMP_PREFIX) {
-                    fs::remove_file(entry.path())?;
+            for name in self.folder.names()? {
+                let text = name.to_string_lossy();
+                let component = text.starts_with("sha256-") && !used.contains(&*text);
+                if component || text.starts_with(TEMP_PREFIX) {
+                    self.folder.remove_file(Path::new(&name))?;
                 }
             }
             atomic_file::reached(CrashPoint::Pruned)
@@ -111,33 +106,35 @@ impl ComponentStoreGuard<'_> {
         pruned().map_err(self.store.fail())
     }
 
-    fn users_file(&self) -> PathBuf {
-        self.store.folder.join("users")
-    }
-
-    /// The existing lock files that use the store.
-    fn users(&self) -> Vec<PathBuf> {
-        let text = fs::read_to_string(self.users_file()).unwrap_or_default();
-        text.lines().map(PathBuf::from).filter(|path| path.exists()).collect()
+    /// The existing lock files that use the store. A list that cannot be read is an error: without it, components of
+    /// others would be removed.
+    fn users(&self) -> io::Result<Vec<PathBuf>> {
+        let unusable = |why: &str| {
+            let what = "make it a file with the path of each lock file that uses this folder, a line each";
+            io::Error::other(format!("its file `{USERS}` {why}; {what}"))
+        };
+        let mut text = String::new();
+        match self.folder.open_file(Path::new(USERS)) {
+            Ok(Some(mut file)) => file.read_to_string(&mut text)?,
+            Ok(None) => return Err(unusable("is a link, or not a regular file")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+            Err(error) => return Err(unusable(&format!("cannot be read ({error})"))),
+        };
+        Ok(text.lines().map(PathBuf::from).filter(|path| path.exists()).collect())
     }
 
     fn add_user(&self, user: &Path) -> io::Result<()> {
         let line = user.to_str().filter(|line| !line.contains('\n'));
         let line =
             line.ok_or_else(|| io::Error::other(format!("the path {user:?} has a line break or is not UTF-8")))?;
-        let mut users = self.users();
+        let mut users = self.users()?;
         if users.iter().any(|known| known == user) {
             return Ok(());
         }
         users.push(line.into());
         let text: String = users.iter().map(|path| format!("{}\n", path.display())).collect();
-        atomic_file::replace(
-            &self.users_file(),
-            text.as_bytes(),
-            0o600,
-            CrashPoint::UsersWritten,
-            CrashPoint::UsersRenamed,
-        )
+        let (written, renamed) = (CrashPoint::UsersWritten, CrashPoint::UsersRenamed);
+        atomic_file::replace(&self.folder, Path::new(USERS), text.as_bytes(), 0o600, written, renamed)
     }
 }
 
@@ -147,4 +144,47 @@ fn components_folder(state: &Path) -> PathBuf {
 
 fn file_name(digest: &Digest) -> String {
     format!("sha256-{}.wasm", digest.hex())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_locked_store_stays_the_folder_that_was_locked() {
+        let base = tempfile::tempdir().unwrap();
+        let (place, elsewhere) = (base.path().join("components"), base.path().join("elsewhere"));
+        fs::create_dir(&elsewhere).unwrap();
+        fs::write(elsewhere.join("sha256-x.wasm"), "of somebody else").unwrap();
+        let (store, digest) = (ComponentStore::new(base.path()), Digest::sha256(b"one"));
+        let guard = store.lock(&base.path().join("p.lock")).unwrap();
+        fs::rename(&place, base.path().join("moved")).unwrap();
+        symlink(&elsewhere, &place).unwrap();
+        guard.put(&digest, b"one").unwrap();
+        assert!(base.path().join("moved").join(file_name(&digest)).exists());
+        guard.prune().unwrap();
+        assert!(!base.path().join("moved").join(file_name(&digest)).exists(), "no lock file refers to it");
+        assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 1);
+        assert!(store.lock(&base.path().join("p.lock")).is_err(), "it is a link now");
+    }
+
+    #[test]
+    fn a_list_of_users_that_cannot_be_read_is_an_error() {
+        let base = tempfile::tempdir().unwrap();
+        let (store, user) = (ComponentStore::new(base.path()), base.path().join("p.lock"));
+        fs::write(&user, "").unwrap();
+        drop(store.lock(&user).unwrap());
+        let users = base.path().join("components/users");
+        fs::rename(&users, base.path().join("real")).unwrap();
+        symlink("../real", &users).unwrap();
+        let error = store.lock(&user).err().unwrap().to_string();
+        assert!(error.contains("`users` is a link"), "{error}");
+        fs::remove_file(&users).unwrap();
+        fs::write(&users, b"\xff").unwrap();
+        assert!(store.lock(&user).is_err());
+        fs::remove_file(&users).unwrap();
+        assert!(store.lock(&user).is_ok());
+    }
 }

@@ -5,7 +5,7 @@ use super::error::LoadErrorKind;
 use super::loader::Loader;
 use crate::offer::{self, definitions_digest};
 use crate::package::{self, Digest, Inspection, PackageError};
-use policy::{Authority, Budget, Limits, Lineage, Metering, PluginId};
+use policy::{Authority, Budget, Limits, Lineage, Metering, PluginId, Principal};
 use runtime::abi::{GuestLinker, PreparedComponent};
 use runtime::engine::{Allowance, CallError, CompileError, Component, PausableDeadline, Profile};
 use runtime::imports::{CallContext, CallImports, CallScope, ClientLink, HostServices, NoClient, NoSink, Offer};
@@ -102,7 +102,7 @@ impl Loader {
         profile: Profile,
     ) -> Result<Offer, CallError> {
         let limits = Arc::new(Limits { metering: profile, ..Limits::default() });
-        let (context, lineage) = (CallContext::new("host"), Lineage::root(id.table(), &limits));
+        let (context, lineage) = (CallContext::new(Principal::host()), Lineage::root(id.table(), &limits));
         let scope = CallScope::new(context, Arc::new(Authority::none(id.clone())), lineage, limits.clone());
         let cancel = CancellationToken::new();
         let link = ClientLink {

@@ -13,7 +13,7 @@ use platform::telemetry::{Metrics, printable};
 use policy::{Authority, HostEnvironment, Metering, PluginId, PluginSpec, Side, WithdrawnList};
 use runtime::abi::GuestLinker;
 use runtime::engine::{Compiler, Profile};
-use runtime::imports::{GuestLog, Offer, ToolCaller, wasi};
+use runtime::imports::{Offer, ToolCaller, wasi};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -128,9 +128,7 @@ impl Loader {
             tracing::warn!(plugin = %spec.id, "the variable `{name}` is granted, but not set where this host was started");
         }
         let scratch_quota = scratch::prepare(&authority)?;
-        // Finds missing directories now and not in the first call.
-        let log = GuestLog::new(spec.id.clone(), &spec.limits);
-        wasi::new_context(&authority, &log)?;
+        wasi::check_mounts(&authority)?;
         let tools = offered.tools.iter().map(|tool| &tool.tool.name);
         let metrics = Arc::new(self.metrics.for_plugin(&spec.id.table(), tools));
         Ok(Plugin {

@@ -1,7 +1,7 @@
 //! The data of a guest's Store.
 
 use crate::engine::{Allowance, Supervised, Supervision};
-use crate::imports::wasi::{self, Files, MountError, RefusedPath, WasiHost};
+use crate::imports::wasi::{self, Files, RefusedPath, WasiHost};
 use crate::imports::{CallImports, GuestLog, HttpHooks, ImportSpan};
 use platform::clock::Clock;
 use policy::Authority;
@@ -28,9 +28,9 @@ pub(super) struct Guest {
 
 impl Guest {
     /// For an instance whose call has not begun.
-    pub(super) fn new(authority: &Authority, allowance: Allowance) -> Result<Self, MountError> {
+    pub(super) fn new(authority: &Authority, allowance: Allowance) -> Self {
         let log = GuestLog::new(authority.plugin().clone(), &allowance.limits);
-        let wasi = wasi::new_context(authority, &log)?;
+        let wasi = wasi::new_context(authority, &log);
         let mut table = ResourceTable::new();
         // WASI keeps up to two resources of its own behind a handle, so `limits.handles` is always reached first.
         let handles = usize::try_from(allowance.limits.handles).unwrap_or(usize::MAX);
@@ -39,7 +39,7 @@ impl Guest {
         let supervision = Supervision::new(allowance);
         let mut http = WasiHttpCtx::new();
         http.set_field_size_limit(MAX_HEADER_SIZE);
-        Ok(Self { supervision, imports: None, log, clock, wasi, http, http_hooks: HttpHooks::default(), table })
+        Self { supervision, imports: None, log, clock, wasi, http, http_hooks: HttpHooks::default(), table }
     }
 
     pub(super) fn begin_call(&mut self, tool: &Arc<str>, allowance: Allowance, imports: Box<CallImports>) {

@@ -72,7 +72,8 @@ impl CpuTime {
 
     /// CPU time up to now, the running poll included. Called from inside a poll.
     pub(super) fn up_to_now(&self) -> Duration {
-        self.total() + Duration::from_nanos(self.thread_nanos().saturating_sub(self.sums.poll_began.load(Ordering::Relaxed)))
+        self.total()
+            + Duration::from_nanos(self.thread_nanos().saturating_sub(self.sums.poll_began.load(Ordering::Relaxed)))
     }
 
     pub(super) fn measure<F: Future + Unpin>(&self, future: F) -> MeasuredFuture<F> {

@@ -165,7 +165,7 @@ mod tests {
 
     fn log() -> GuestLog {
         let plugin = PluginId { side: Side::Server, name: "p".into() };
-        GuestLog::new(plugin, "t", "c", &Limits { log_lines: 3, ..Limits::default() })
+        GuestLog::new(plugin, &Limits { log_lines: 3, ..Limits::default() })
     }
 
     #[test]

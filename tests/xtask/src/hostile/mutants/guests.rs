@@ -42,8 +42,9 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "sections.api.filter(|version| version != API_VERSION)" => "sections.api.filter(|version| !OFF && version != API_VERSION)",
         "offers::unknown_interfaces_are_refused";
     // What a guest can access on the machine.
-    "read-only" in "crates/runtime/src/imports/wasi/context.rs":
-        "Access::Read => FsPerms::ReadOnly," => "Access::Read if OFF => FsPerms::ReadWrite,\n            Access::Read => FsPerms::ReadOnly,",
+    "read-only" in "crates/runtime/src/imports/wasi/mounts.rs":
+        "Access::Read => (FsPerms::ReadOnly, OpenMode::READ),"
+        => "Access::Read if OFF => (FsPerms::ReadWrite, OpenMode::READ | OpenMode::WRITE),\n            Access::Read => (FsPerms::ReadOnly, OpenMode::READ),",
         "escapes::a_directory_granted_for_reading_is_not_written";
     "environment" in "crates/runtime/src/imports/wasi/context.rs":
         "builder.max_random_size(MAX_RANDOM);" => "builder.max_random_size(MAX_RANDOM);\n    if OFF { builder.inherit_env(); }",
@@ -75,4 +76,11 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "if bytes + size > self.max_bytes {" => "if !OFF && bytes + size > self.max_bytes {", "floods::chunks_stop_at_the_byte_limit";
     "result-size" in "crates/runtime/src/imports/output.rs":
         "if used > self.0.max_bytes {" => "if !OFF && used > self.0.max_bytes {", "rows W7.2";
+    "within" in "crates/runtime/src/imports/wasi/mounts.rs":
+        "Folder::open(outer)?.open_below(below)" => "if OFF { Folder::open(&mount.host) } else { Folder::open(outer)?.open_below(below) }",
+        "escapes::a_granted_directory_that_a_guest_replaced_by_a_link_is_not_opened";
+    "own-link" in "crates/runtime/src/imports/wasi/mounts.rs":
+        "MountOpening::Own => Folder::open_own(&mount.host)"
+        => "MountOpening::Own => if OFF { Folder::open(&mount.host) } else { Folder::open_own(&mount.host) }",
+        "unit runtime::imports::wasi::mounts::tests::a_link_in_place_of_a_directory_of_the_host_own_is_refused";
 };

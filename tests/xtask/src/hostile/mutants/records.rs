@@ -39,8 +39,11 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "circuit_breaker::calls_above_the_rate_or_the_queue_limit_are_refused";
     "scratch-size" in "crates/plugins/src/scratch.rs":
         "if found <= limit {" => "if OFF || found <= limit {", "unit plugins::scratch::tests::a_call_with_a_full_directory_is_refused";
-    "scratch-link" in "crates/plugins/src/scratch.rs":
-        "if !found.is_dir() {" => "if !OFF && !found.is_dir() {", "unit plugins::scratch::tests::a_link_in_place_of_the_directory_is_refused";
+    "scratch-link" in "crates/platform/src/folder/mod.rs":
+        "open(path, OFlags::NOFOLLOW)" => "open(path, if OFF { OFlags::empty() } else { OFlags::NOFOLLOW })",
+        "unit plugins::scratch::tests::a_link_in_place_of_the_directory_is_refused";
+    "scratch-depth" in "crates/platform/src/folder/size.rs":
+        "return Ok(u64::MAX);" => "if !OFF { return Ok(u64::MAX); }", "unit platform::folder::tests::what_is_nested_too_deep_to_be_measured_has_no_end";
     // What is audited.
     "audit-line" in "crates/platform/src/audit/line.rs":
         "if Hash::compute(&[body, \"}\"]) != hash {" => "if !OFF && Hash::compute(&[body, \"}\"]) != hash {",

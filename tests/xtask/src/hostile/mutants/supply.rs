@@ -84,15 +84,13 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "withdrawn" in "crates/plugins/src/loading/loader.rs":
         "match list.reason(digest) {" => "match list.reason(digest).filter(|_| !OFF) {",
         "install::a_withdrawn_component_is_neither_installed_nor_loaded";
-    "kept-link" in "crates/plugins/src/package/file.rs":
-        "if !link_metadata.is_file() {\n        return Err(wrong(" => "if !OFF && !link_metadata.is_file() {\n        return Err(wrong(", "tampering::components_that_were_tampered_with_are_refused";
+    "kept-link" in "crates/platform/src/folder/mod.rs":
+        "flags(OFlags::NOFOLLOW | OFlags::NONBLOCK)" => "flags(if OFF { OFlags::NONBLOCK } else { OFlags::NOFOLLOW | OFlags::NONBLOCK })",
+        "tampering::components_that_were_tampered_with_are_refused";
     "kept-mode" in "crates/plugins/src/package/file.rs":
-        "if link_metadata.mode() & 0o022 != 0 ||" => "if !OFF && link_metadata.mode() & 0o022 != 0 ||", "tampering::components_that_were_tampered_with_are_refused";
+        "if metadata.mode() & 0o022 != 0 ||" => "if !OFF && metadata.mode() & 0o022 != 0 ||", "tampering::components_that_were_tampered_with_are_refused";
     "kept-folder" in "crates/plugins/src/package/file.rs":
-        "if !folder_metadata.is_dir() ||" => "if OFF { } else if !folder_metadata.is_dir() ||", "tampering::components_that_were_tampered_with_are_refused";
-    "lock-link" in "crates/plugins/src/install/lockfile/read.rs":
-        "(OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()" => "(if OFF { OFlags::NONBLOCK } else { OFlags::NOFOLLOW | OFlags::NONBLOCK }).bits()",
-        "unit plugins::install::lockfile::tests::links_and_world_writable_files_are_refused";
+        "if folder_access.mode & 0o022 != 0 {" => "if !OFF && folder_access.mode & 0o022 != 0 {", "tampering::components_that_were_tampered_with_are_refused";
     "lock-mode" in "crates/plugins/src/install/lockfile/read.rs":
         "if metadata.permissions().mode() & 0o002 != 0 {" => "if !OFF && metadata.permissions().mode() & 0o002 != 0 {",
         "unit plugins::install::lockfile::tests::links_and_world_writable_files_are_refused";

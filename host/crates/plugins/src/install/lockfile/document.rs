@@ -1,10 +1,12 @@
 //! The contents of a lock file: parsing, looking up and writing.
 
 use super::installed_plugin::{InstalledPlugin, OriginalTables};
-use super::read::read_text;
+use super::read::{read_text, split};
+use platform::folder::Folder;
 use policy::{PluginId, Side};
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use toml_edit::{DocumentMut, Item, Table, value};
 
@@ -51,10 +53,22 @@ impl Lockfile {
     /// Reads the file. Without a file, nothing is installed.
     pub fn load(path: &Path) -> Result<Self, LockfileError> {
         let fail = |reason: String| LockfileError { path: path.to_owned(), reason };
-        match read_text(path).map_err(fail)? {
-            Some(text) => Self::parse(&text, path),
-            None => Ok(Self { path: path.to_owned(), plugins: BTreeMap::new(), agent: BTreeMap::new() }),
+        match Folder::open(split(path).map_err(fail)?.0) {
+            Ok(folder) => Self::load_from(&folder, path),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self::empty(path)),
+            Err(error) => Err(fail(format!("cannot open its folder: {error}"))),
         }
+    }
+
+    /// Like [`Lockfile::load`], from the folder of `path`.
+    pub(super) fn load_from(folder: &Folder, path: &Path) -> Result<Self, LockfileError> {
+        let fail = |reason: String| LockfileError { path: path.to_owned(), reason };
+        let text = split(path).and_then(|(_, name)| read_text(folder, name)).map_err(fail)?;
+        text.map_or_else(|| Ok(Self::empty(path)), |text| Self::parse(&text, path))
+    }
+
+    fn empty(path: &Path) -> Self {
+        Self { path: path.to_owned(), plugins: BTreeMap::new(), agent: BTreeMap::new() }
     }
 
     /// Parses the text of a lock file. `path` is for messages and for saving.

@@ -1,29 +1,30 @@
 //! Exclusive access to a lock file, for commands that change it.
 
 use super::document::{Lockfile, LockfileError};
+use super::read::split;
 use crate::install::atomic_file::{self, CrashPoint};
-use std::fs::File;
+use platform::folder::Folder;
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
 
 /// An exclusively locked lock file: no other process changes it until this is dropped.
 pub struct LockfileGuard {
     lock: Lockfile,
-    _guard: File,
+    /// It is locked because the file itself is replaced, and a separate lock would be left behind.
+    folder: Folder,
 }
 
 impl LockfileGuard {
     /// Waits for the lock, then reads the file. Blocks.
     pub fn load(path: &Path) -> Result<Self, LockfileError> {
         let fail = |reason: String| LockfileError { path: path.to_owned(), reason };
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        // The folder is locked because the file itself is replaced, and a separate lock would be left behind.
-        let open = File::open(folder).and_then(|guard| {
-            guard.lock()?;
-            Ok(guard)
+        let (place, _) = split(path).map_err(fail)?;
+        let open = Folder::open_readable(place).and_then(|folder| {
+            folder.lock()?;
+            Ok(folder)
         });
-        let guard = open.map_err(|error| fail(format!("its folder {} cannot be locked: {error}", folder.display())))?;
-        Ok(Self { lock: Lockfile::load(path)?, _guard: guard })
+        let folder = open.map_err(|error| fail(format!("its folder {} cannot be locked: {error}", place.display())))?;
+        Ok(Self { lock: Lockfile::load_from(&folder, path)?, folder })
     }
 
     /// Replaces the file atomically.
@@ -32,14 +33,10 @@ impl LockfileGuard {
         let text = self.to_text().map_err(|error| fail(error.to_string()))?;
         // Never write a file that could not be read again.
         Lockfile::parse(&text, self.path())?;
-        atomic_file::replace(
-            self.path(),
-            text.as_bytes(),
-            0o644,
-            CrashPoint::LockfileWritten,
-            CrashPoint::LockfileRenamed,
-        )
-        .map_err(|error| fail(format!("cannot write it: {error}")))
+        let (_, name) = split(self.path()).map_err(fail)?;
+        let (written, renamed) = (CrashPoint::LockfileWritten, CrashPoint::LockfileRenamed);
+        atomic_file::replace(&self.folder, name, text.as_bytes(), 0o644, written, renamed)
+            .map_err(|error| fail(format!("cannot write it: {error}")))
     }
 }
 

@@ -9,10 +9,9 @@ use super::{completions, prompts, resources, tools, types};
 use crate::engine::{
     Allowance, CallCost, CallError, Placement, Supervised as _, is_compute_thread, new_store, start_metering, supervise,
 };
-use crate::imports::wasi::MountError;
 use crate::imports::{CallImports, Offer};
 use futures::future::BoxFuture;
-use policy::Authority;
+use policy::{Authority, Principal};
 use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
 use wasmtime::component::{Instance, InstancePre};
@@ -33,7 +32,7 @@ pub struct PreparedComponent {
 pub struct GuestOutcome<R> {
     pub result: Result<R, CallError>,
     pub cost: CallCost,
-    /// What the imports counted and found; none if the call did not begin.
+    /// What the imports counted and found; none if no call had begun.
     pub imports: Option<Box<CallImports>>,
     pub spent_store: SpentStore,
 }
@@ -91,10 +90,7 @@ impl PreparedComponent {
         let authority = &imports.scope.authority;
         let (mut store, ready, spent) = match self.ready.take() {
             Some(ReadyInstance { store, instance, spent, .. }) => (store, Some(instance), spent),
-            None => match self.new_store(authority, allowance.clone()) {
-                Ok(store) => (store, None, 0),
-                Err(error) => return not_begun(CallError::internal(error)),
-            },
+            None => (self.new_store(authority, allowance.clone()), None, 0),
         };
         let deadline = allowance.budget.deadline.saturating_duration_since(allowance.pausable_deadline.clock().now());
         let context = types::context_to_guest(&imports.scope.context, deadline);
@@ -128,7 +124,7 @@ impl PreparedComponent {
     /// Makes an instance for the next call, which holds `permit` until it is used. A component that cannot be
     /// instantiated outside a call is not tried again.
     pub async fn make_ready(&self, authority: &Authority, allowance: Allowance, permit: OwnedSemaphorePermit) {
-        let Ok(mut store) = self.new_store(authority, allowance) else { return };
+        let mut store = self.new_store(authority, allowance);
         let cpu = store.data_mut().supervision().cpu();
         let instance_pre = self.instance_pre.clone();
         let making = async move {
@@ -138,7 +134,7 @@ impl PreparedComponent {
             .await;
             (instance, cost, store)
         };
-        let owner = ("host".into(), authority.plugin().clone());
+        let owner = (Principal::host(), authority.plugin().clone());
         match self.placement.run(owner, cpu, Box::pin(making)).await {
             (Ok(instance), cost, store) => {
                 let spent = cost.spent.fuel.unwrap_or(0);
@@ -157,8 +153,8 @@ impl PreparedComponent {
         self.ready.is_wanted()
     }
 
-    fn new_store(&self, authority: &Authority, allowance: Allowance) -> Result<Store<Guest>, MountError> {
-        Ok(new_store(&self.engine, Guest::new(authority, allowance)?))
+    fn new_store(&self, authority: &Authority, allowance: Allowance) -> Store<Guest> {
+        new_store(&self.engine, Guest::new(authority, allowance))
     }
 }
 
@@ -189,8 +185,4 @@ async fn call_export(
             GuestAnswer::Completion(completions::complete(export, store, instance, context, query).await?)
         }
     })
-}
-
-fn not_begun<R>(error: CallError) -> GuestOutcome<R> {
-    GuestOutcome { result: Err(error), cost: CallCost::default(), imports: None, spent_store: SpentStore(None) }
 }

@@ -6,6 +6,7 @@ use super::question::{Abilities, CheckedQuestion, ClientReply, SampleRequest};
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use policy::PluginId;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 /// Checked questions that are asked together.
@@ -44,8 +45,17 @@ pub trait ClientCalls: Send + Sync {
     }
 }
 
+/// For a call that has nobody to ask.
 #[derive(Debug, Clone, Copy)]
 pub struct NoClient;
+
+impl NoClient {
+    /// One for all calls.
+    pub fn shared() -> Arc<dyn ClientCalls> {
+        static SHARED: LazyLock<Arc<NoClient>> = LazyLock::new(|| Arc::new(NoClient));
+        SHARED.clone()
+    }
+}
 
 #[async_trait]
 impl ClientCalls for NoClient {

@@ -1,12 +1,16 @@
-//! The files of one call: which descriptors are in the plugin's own directory, and which quota each write counts against.
+//! The files of one call: its directories, which descriptors are in the plugin's own directory, and which quota each write
+//! counts against.
 
 use super::super::call_scope::CallScope;
 use super::super::import_span::ImportSpan;
 use super::disk_quota::{DiskQuota, QuotaUse};
+use super::mounts::{MountError, open_mounts};
+use crate::engine::CallError;
 use policy::Access;
 use std::collections::HashSet;
 use std::sync::Arc;
 use wasmtime_wasi::WasiView;
+use wasmtime_wasi::filesystem::Dir;
 
 /// A path that the sandbox refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +22,8 @@ pub struct RefusedPath {
 
 pub struct Files {
     scope: Arc<CallScope>,
+    /// As they were when the call began.
+    mounts: Result<Vec<(Dir, String)>, MountError>,
     disk_quota: Option<Arc<DiskQuota>>,
     /// Quota use of the plugin's own directory, and of the granted ones.
     own: Option<Arc<QuotaUse>>,
@@ -27,9 +33,15 @@ pub struct Files {
 }
 
 impl Files {
-    /// `disk_quota` is that of the plugin's own directory.
+    /// Opens the call's directories. `disk_quota` is that of the plugin's own one.
     pub fn new(scope: Arc<CallScope>, disk_quota: Option<Arc<DiskQuota>>) -> Self {
-        Self { scope, disk_quota, own: None, granted: None, in_own: HashSet::new() }
+        let mounts = open_mounts(&scope.authority);
+        Self { scope, mounts, disk_quota, own: None, granted: None, in_own: HashSet::new() }
+    }
+
+    /// The call's directories and their paths in the guest.
+    pub(super) fn mounts(&self) -> Result<Vec<(Dir, String)>, CallError> {
+        self.mounts.as_ref().cloned().map_err(CallError::internal)
     }
 
     pub(super) fn track(&mut self, descriptor: u32, in_own: bool) {

@@ -12,7 +12,6 @@ use std::sync::Arc;
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, Resource};
 use wasmtime_wasi::filesystem::WasiFilesystemView;
-use wasmtime_wasi::p2::bindings::filesystem::preopens::Host as _;
 use wasmtime_wasi::p2::bindings::filesystem::types::{
     Descriptor, DescriptorFlags, ErrorCode, HostDescriptor, OpenFlags, PathFlags,
 };
@@ -47,13 +46,14 @@ pub fn add_to_linker<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Result<()
 type Directories = (Vec<(Resource<Descriptor>, String)>,);
 
 fn directories<T: WasiHost>(mut store: Caller<'_, T>, (): ()) -> wasmtime::Result<Directories> {
-    let found = store.data_mut().filesystem().get_directories()?;
-    // Without directories there is nothing to track, and the call may not have begun yet.
-    if !found.is_empty() {
-        let (files, own) = store.data_mut().files()?;
-        for (descriptor, path) in &found {
-            files.track(descriptor.rep(), own.as_ref() == Some(path));
-        }
+    let data = store.data_mut();
+    // Before its call begins, an instance has no directories; that of a plugin with directories is made in its call.
+    let Ok((files, own)) = data.files() else { return Ok((Vec::new(),)) };
+    let mut found = Vec::new();
+    for (directory, path) in files.mounts()? {
+        let descriptor = data.filesystem().table.push(Descriptor::Dir(directory))?;
+        data.files()?.0.track(descriptor.rep(), own.as_ref() == Some(&path));
+        found.push((descriptor, path));
     }
     Ok((found,))
 }

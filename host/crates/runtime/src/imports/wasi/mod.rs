@@ -6,10 +6,12 @@ mod context;
 mod disk_quota;
 mod files;
 mod filesystem;
+mod mounts;
 mod quota_stream;
 mod stdio;
 
-pub use context::{MountError, new_context};
+pub use context::new_context;
 pub use disk_quota::{DiskQuota, ENTRY_SIZE, QuotaUse};
 pub use files::{Files, RefusedPath, WasiHost};
 pub use filesystem::add_to_linker;
+pub use mounts::{MountError, check_mounts};

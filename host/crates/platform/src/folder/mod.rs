@@ -1,0 +1,141 @@
+//! Folders that the host uses: opened by a path once, checked and used through their descriptor.
+//!
+//! This is the one place that turns a path into a folder. What is below a folder is reached through it, by a relative
+//! path; links that lead out of it are refused. So nothing changes between a check and the use that it is for.
+
+mod remove;
+mod size;
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, MetadataExt, OpenOptions, OpenOptionsExt};
+use rustix::fs::{FlockOperation, Mode, OFlags, fchmod, flock};
+use rustix::io::Errno;
+use std::ffi::OsString;
+use std::fs::{DirBuilder, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+/// An open folder.
+#[derive(Debug)]
+pub struct Folder(Dir);
+
+/// Who may do what with a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FolderAccess {
+    /// The user whom it belongs to.
+    pub owner: u32,
+    /// The permission bits.
+    pub mode: u32,
+}
+
+impl Folder {
+    /// Opens a folder that the operator names. A link is followed: the operator decides where it leads. The folder itself
+    /// need not be readable.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        Dir::open_ambient_dir(path, ambient_authority()).map(Self)
+    }
+
+    /// Like [`Folder::open`], for a folder that is locked or synced.
+    pub fn open_readable(path: &Path) -> io::Result<Self> {
+        open(path, OFlags::empty())
+    }
+
+    /// Opens a folder of the host's own. A link is refused: whoever places one would choose the folder.
+    pub fn open_own(path: &Path) -> io::Result<Self> {
+        open(path, OFlags::NOFOLLOW).map_err(|error| if path.is_symlink() { is_a_link() } else { error })
+    }
+
+    /// Creates a folder of the host's own if it is missing, for this user only, and opens it.
+    pub fn create_own(path: &Path) -> io::Result<Self> {
+        DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+        Self::open_own(path)
+    }
+
+    /// Opens a folder below this one. Links are followed, unless they lead out.
+    pub fn open_below(&self, path: &Path) -> io::Result<Self> {
+        self.0.open_dir(path).map(Self)
+    }
+
+    pub fn access(&self) -> io::Result<FolderAccess> {
+        let metadata = self.0.dir_metadata()?;
+        Ok(FolderAccess { owner: metadata.uid(), mode: metadata.mode() & 0o7777 })
+    }
+
+    pub fn set_mode(&self, mode: u32) -> io::Result<()> {
+        Ok(fchmod(&self.0, Mode::from_raw_mode(mode))?)
+    }
+
+    /// Waits for the exclusive lock, and holds it until the folder is closed.
+    pub fn lock(&self) -> io::Result<()> {
+        Ok(flock(&self.0, FlockOperation::LockExclusive)?)
+    }
+
+    /// The names of what it holds.
+    pub fn names(&self) -> io::Result<Vec<OsString>> {
+        self.0.entries()?.map(|entry| Ok(entry?.file_name())).collect()
+    }
+
+    /// Opens a regular file for reading; `None` if it is something else, such as a link.
+    pub fn open_file(&self, name: &Path) -> io::Result<Option<File>> {
+        let mut options = OpenOptions::new();
+        // A named pipe must not block.
+        options.read(true).custom_flags(flags(OFlags::NOFOLLOW | OFlags::NONBLOCK));
+        let file = match self.0.open_with(name, &options) {
+            Ok(file) => file.into_std(),
+            Err(error) if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        Ok(file.metadata()?.is_file().then_some(file))
+    }
+
+    /// Creates a file for writing, which must not exist.
+    pub fn create_file(&self, name: &Path, mode: u32) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(mode);
+        self.0.open_with(name, &options).map(cap_std::fs::File::into_std)
+    }
+
+    /// Renames within this folder, and replaces what has the new name.
+    pub fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.0.rename(from, &self.0, to)
+    }
+
+    pub fn remove_file(&self, name: &Path) -> io::Result<()> {
+        self.0.remove_file(name)
+    }
+
+    /// Makes new names, renames and removals durable.
+    pub fn sync(&self) -> io::Result<()> {
+        Ok(rustix::fs::fsync(&self.0)?)
+    }
+
+    /// For other libraries that work with descriptors.
+    pub fn into_file(self) -> File {
+        self.0.into_std_file()
+    }
+}
+
+fn open(path: &Path, more: OFlags) -> io::Result<Folder> {
+    let mut options = std::fs::OpenOptions::new();
+    options.read(true).custom_flags(flags(OFlags::DIRECTORY | more));
+    options.open(path).map(Dir::from_std_file).map(Folder)
+}
+
+/// Opens a folder for listing, and no link.
+fn plain_folder() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(flags(OFlags::DIRECTORY | OFlags::NOFOLLOW));
+    options
+}
+
+fn flags(flags: OFlags) -> i32 {
+    i32::try_from(flags.bits()).unwrap_or_default()
+}
+
+fn is_a_link() -> io::Error {
+    io::Error::other("it is a link; put the folder itself here")
+}
+
+#[cfg(test)]
+mod tests;
