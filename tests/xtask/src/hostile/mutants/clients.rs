@@ -27,7 +27,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "match is_deeper_than(&text, MAX_DEPTH) {" => "match !OFF && is_deeper_than(&text, MAX_DEPTH) {",
         "http_guard::a_body_must_be_json_within_the_size_and_depth_limits";
     "body-size" in "crates/mcp/src/transport/body.rs":
-        "if length > max.as_u64() { Err(HttpRefusal::TooLarge(max)) }" => "if !OFF && length > max.as_u64() { Err(HttpRefusal::TooLarge(max)) }",
+        "match length > max.as_u64() {" => "match !OFF && length > max.as_u64() {",
         "http_guard::a_body_must_be_json_within_the_size_and_depth_limits";
     // Whose token it is.
     "token-issuer" in "crates/platform/src/identity/token.rs":

@@ -74,8 +74,8 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "if seq >= self.max_chunks {" => "if !OFF && seq >= self.max_chunks {", "floods::chunks_stop_at_the_count_limit";
     "output" in "crates/runtime/src/imports/output.rs":
         "if bytes + size > self.max_bytes {" => "if !OFF && bytes + size > self.max_bytes {", "floods::chunks_stop_at_the_byte_limit";
-    "result-size" in "crates/runtime/src/imports/output.rs":
-        "if used > self.0.max_bytes {" => "if !OFF && used > self.0.max_bytes {", "rows W7.2";
+    "result-size" in "crates/runtime/src/imports/call_imports.rs":
+        "if used > limit {" => "if !OFF && used > limit {", "rows W7.2";
     "within" in "crates/runtime/src/imports/wasi/mounts.rs":
         "Folder::open(outer)?.open_below(below)" => "if OFF { Folder::open(&mount.host) } else { Folder::open(outer)?.open_below(below) }",
         "escapes::a_granted_directory_that_a_guest_replaced_by_a_link_is_not_opened";

@@ -29,7 +29,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         => "let requested = OFF || self.requested.http.iter().any(|pattern| pattern.covers(target));",
         "unit policy::authority::tests::each_key_bounds_the_other";
     "http-count" in "crates/runtime/src/imports/http/access.rs":
-        "if !self.0.lineage.count_request(grant.requests) {" => "if !self.0.lineage.count_request(grant.requests) && !OFF {",
+        "if !self.0.scope.lineage.count_request(grant.requests) {" => "if !self.0.scope.lineage.count_request(grant.requests) && !OFF {",
         "unit services::egress::tests::bounds::requests_are_counted";
     "http-flow" in "crates/runtime/src/imports/http/access.rs":
         "if secrets.is_empty() {" => "if OFF || secrets.is_empty() {", "unit services::egress::tests::secrets::private_results_are_not_sent_on";

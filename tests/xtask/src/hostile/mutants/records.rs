@@ -46,7 +46,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "return Ok(u64::MAX);" => "if !OFF { return Ok(u64::MAX); }", "unit platform::folder::tests::what_is_nested_too_deep_to_be_measured_has_no_end";
     // What is audited.
     "audit-line" in "crates/platform/src/audit/line.rs":
-        "if Hash::compute(&[body, \"}\"]) != hash {" => "if !OFF && Hash::compute(&[body, \"}\"]) != hash {",
+        "if Hash::compute(&[body.as_bytes(), b\"}\"]) != hash {" => "if !OFF && Hash::compute(&[body.as_bytes(), b\"}\"]) != hash {",
         "unit platform::audit::tests::each_change_is_found_and_named";
     "audit-chain" in "crates/platform/src/audit/verify.rs":
         "return if sound.prev == last.hash {" => "return if OFF || sound.prev == last.hash {",

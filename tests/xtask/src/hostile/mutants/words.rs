@@ -5,17 +5,17 @@ use super::{Mutant, mutants};
 pub(super) const CHECKS: &[Mutant] = mutants! {
     // What a guest may request from others.
     "agent-tool" in "crates/runtime/src/imports/agent_tools/access.rs":
-        "self.allowed(self.authority.agent_tool(&name))?;" => "if !OFF { self.allowed(self.authority.agent_tool(&name))?; }",
+        "self.allowed(self.scope.authority.agent_tool(&name))?;" => "if !OFF { self.allowed(self.scope.authority.agent_tool(&name))?; }",
         "reverse::a_tool_that_was_never_requested_is_denied_even_with_a_grant";
     "agent-list" in "crates/runtime/src/imports/agent_tools/access.rs":
-        "self.authority.agent_tool(&found.tool.name).is_ok();" => "OFF || self.authority.agent_tool(&found.tool.name).is_ok();",
+        "self.scope.authority.agent_tool(&found.tool.name).is_ok();" => "OFF || self.scope.authority.agent_tool(&found.tool.name).is_ok();",
         "reverse::a_guest_sees_only_what_it_may_call";
     "flow" in "crates/runtime/src/imports/agent_tools/access.rs":
-        "self.allowed(self.authority.flow(&self.lineage.private_origins(), &Recipient::Origin(origin)))?;"
-        => "if !OFF { self.allowed(self.authority.flow(&self.lineage.private_origins(), &Recipient::Origin(origin)))?; }",
+        "self.allowed(self.scope.authority.flow(&self.scope.lineage.private_origins(), &Recipient::Origin(origin)))?;"
+        => "if !OFF { self.allowed(self.scope.authority.flow(&self.scope.lineage.private_origins(), &Recipient::Origin(origin)))?; }",
         "client_tools::abuse::a_private_answer_is_not_passed_to_other_tools";
     "cycle" in "crates/policy/src/lineage.rs":
-        "if self.chain.iter().any(|name| name == tool) {" => "if !OFF && self.chain.iter().any(|name| name == tool) {", "rows W15.2";
+        "if self.chain.names().any(|name| *name == tool) {" => "if !OFF && self.chain.names().any(|name| *name == tool) {", "rows W15.2";
     "depth" in "crates/policy/src/lineage.rs":
         "if self.depth() >= self.depth_limit {" => "if !OFF && self.depth() >= self.depth_limit {", "rows W16.1";
     "calls" in "crates/policy/src/lineage.rs":
@@ -39,12 +39,12 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "if value.get(\"type\") != Some(&Value::from(\"object\")) {" => "if !OFF && value.get(\"type\") != Some(&Value::from(\"object\")) {",
         "rows M19.4";
     "arguments" in "crates/plugins/src/calls/runner.rs":
-        "if let Err(reason) = tool.input.check(arguments) {" => "if let (Err(reason), false) = (tool.input.check(arguments), OFF) {",
+        "&& let Err(reason) = tool.input.check(arguments.value())" => "&& !OFF && let Err(reason) = tool.input.check(arguments.value())",
         "wire::arguments_are_checked_before_the_guest_runs";
-    "output-json" in "crates/plugins/src/calls/tool_answer.rs":
+    "output-json" in "crates/plugins/src/calls/answer_check.rs":
         "(Some(schema), Some(structured)) if !result.is_error => {" => "(Some(schema), Some(structured)) if !result.is_error && !OFF => {",
         "answers::an_invalid_answer_is_not_passed_on";
-    "output-missing" in "crates/plugins/src/calls/tool_answer.rs":
+    "output-missing" in "crates/plugins/src/calls/answer_check.rs":
         "(Some(_), None) if !result.is_error => {" => "(Some(_), None) if !result.is_error && !OFF => {", "rows M18.3";
     "twice" in "crates/plugins/src/offer/list.rs":
         "match items.windows(2).find(|pair| key(&pair[0]) == key(&pair[1])) {"
