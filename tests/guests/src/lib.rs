@@ -38,13 +38,15 @@ pub struct Args {
     pub n: Option<u64>,
     /// A path; each guest defines its meaning.
     pub path: Option<String>,
+    /// All arguments, as the host sent them.
+    pub text: String,
 }
 
 impl Args {
     /// Parses the arguments. The host has checked them against the schema, so a missing value was not given.
     pub fn parse(arguments: &str) -> Self {
         let given: serde_json::Value = serde_json::from_str(arguments).unwrap_or_default();
-        Self { n: given["n"].as_u64(), path: given["path"].as_str().map(str::to_owned) }
+        Self { n: given["n"].as_u64(), path: given["path"].as_str().map(str::to_owned), text: arguments.to_owned() }
     }
 
     /// `n`, or the guest's default.

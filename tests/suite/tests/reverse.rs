@@ -65,6 +65,16 @@ fn a_missing_tool_is_reported_as_unknown() {
 }
 
 #[test]
+fn a_tool_reads_exactly_the_arguments_that_were_checked() {
+    // The schema sees one of two values of the same key; this tool reads the other.
+    let script = json!([{"call": {"name": "first-key.run", "raw": r#"{"path": 1, "path": "checked"}"#}}]);
+    let grant = r#"grants.agent-tools = ["first-key.*"]"#;
+    let mut client = Client::of(&(plugin("agent-calls", grant) + &agent("first-key", "first-key", "")));
+    let called = client.run("agent-calls", json!({"path": script.to_string()}));
+    assert!(called.good().contains(r#"{\"path\":\"checked\"}"#), "{}", called.text());
+}
+
+#[test]
 fn calls_are_counted_for_the_whole_request() {
     let mut client = Client::of(&(plugin("reverse-flood", ECHO) + &agent("echo", "echo", "") + &plugin("echo", "")));
     let called = client.run("reverse-flood", json!({}));

@@ -83,12 +83,12 @@ impl CallerScope {
             lineage: call.lineage.clone(),
             budget: call.budget,
             pausable_deadline: call.pausable_deadline.clone(),
-            caller_memory: call.held,
+            caller_memory: call.caller_memory,
             principal: call.context.principal.clone(),
             client: call.client.clone(),
             sink: call.sink.clone(),
             questions: call.questions.clone(),
-            answer_timeout: call.answer,
+            answer_timeout: call.answer_timeout,
             chain,
         }
     }

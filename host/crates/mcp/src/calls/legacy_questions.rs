@@ -3,10 +3,8 @@
 use super::wait_permits::WaitPermit;
 use crate::client::pending::{PendingQuestions, PendingRequest};
 use crate::reverse::request;
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures::future::join_all;
-use platform::random::random_bytes;
+use platform::random::random_text;
 use protocol::questions;
 use rmcp::model::{ClientResult, ElicitRequestParams, ErrorCode, InputRequest, ServerRequest};
 use rmcp::service::{Peer, PeerRequestOptions, RoleServer, ServiceError};
@@ -103,8 +101,7 @@ fn server_request(request: InputRequest) -> Result<ServerRequest, String> {
         InputRequest::Elicitation(mut request) => {
             if let ElicitRequestParams::UrlElicitationParams { elicitation_id, .. } = &mut request.params {
                 // This revision requires an id, which the next one dropped.
-                let id = random_bytes::<16>().map_err(|error| error.to_string())?;
-                *elicitation_id = URL_SAFE_NO_PAD.encode(id);
+                *elicitation_id = random_text::<16>().map_err(|error| error.to_string())?;
             }
             ServerRequest::ElicitRequest(request)
         }

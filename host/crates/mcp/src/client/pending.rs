@@ -34,7 +34,7 @@ pub(crate) struct PendingReverseCall {
     /// The id of the call that makes it.
     pub(crate) parent: String,
     /// Bytes that this call and those above it hold.
-    pub(crate) held: u64,
+    pub(crate) memory: u64,
     /// Receives the client's outcome unchecked. Closed when the call no longer waits for it.
     pub(crate) answer: oneshot::Sender<Result<Value, AgentError>>,
 }
@@ -190,18 +190,18 @@ impl PendingRequests {
     pub(crate) fn bytes(&self) -> u64 {
         let (mut asking, mut calling) = (0u64, BTreeMap::<&str, u64>::new());
         let mut call = |call: &PendingReverseCall, parent| {
-            let held = calling.entry(parent).or_default();
-            *held = (*held).max(call.held);
+            let memory = calling.entry(parent).or_default();
+            *memory = (*memory).max(call.memory);
         };
         match &self.now {
             CurrentRequests::Questions(questions) => {
-                asking += questions.iter().map(|asked| asked.batch.held).sum::<u64>()
+                asking += questions.iter().map(|asked| asked.batch.memory).sum::<u64>()
             }
             CurrentRequests::ReverseCalls(calls) => calls.iter().for_each(|it| call(it, &it.parent)),
         }
         for ask in &self.next {
             match ask {
-                PendingRequest::Questions(asked) => asking += asked.batch.held,
+                PendingRequest::Questions(asked) => asking += asked.batch.memory,
                 PendingRequest::ReverseCall(it) => call(it, &it.parent),
             }
         }
@@ -256,19 +256,26 @@ mod tests {
     use super::*;
     use policy::{PluginId, Side};
 
-    fn questions(key: &str, held: u64) -> (PendingRequest, oneshot::Receiver<Result<Vec<ClientReply>, ClientError>>) {
+    fn questions(key: &str, memory: u64) -> (PendingRequest, oneshot::Receiver<Result<Vec<ClientReply>, ClientError>>) {
         let plugin = PluginId { side: Side::Server, name: "p".into() };
         let questions = vec![(key.to_owned(), CheckedQuestion::Roots)];
         let (answer, answered) = oneshot::channel();
-        let batch = QuestionBatch { plugin, questions, held, timeout: Duration::from_secs(1) };
+        let batch = QuestionBatch { plugin, questions, memory, timeout: Duration::from_secs(1) };
         (PendingRequest::Questions(PendingQuestions::new(batch, answer)), answered)
     }
 
-    fn call(key: &str, parent: &str, held: u64) -> (PendingRequest, oneshot::Receiver<Result<Value, AgentError>>) {
+    fn call(key: &str, parent: &str, memory: u64) -> (PendingRequest, oneshot::Receiver<Result<Value, AgentError>>) {
         let (answer, answered) = oneshot::channel();
         let (key, parent, timeout) = (key.to_owned(), parent.to_owned(), Duration::from_secs(2));
         (
-            PendingRequest::ReverseCall(PendingReverseCall { key, fields: Value::Null, timeout, parent, held, answer }),
+            PendingRequest::ReverseCall(PendingReverseCall {
+                key,
+                fields: Value::Null,
+                timeout,
+                parent,
+                memory,
+                answer,
+            }),
             answered,
         )
     }

@@ -129,7 +129,7 @@ impl LaneRouter {
         let Some(tool) = declaration.tool(&call.name) else { return Err(AgentError::UnknownTool(call.name)) };
         let arguments = call_params::parse_arguments(&call.arguments, tool)?;
         self.counter.count(&declaration, tool, call.arguments.len())?;
-        let left = call.lineage.remaining_wait()?.min(call.answer);
+        let left = call.lineage.remaining_wait()?.min(call.answer_timeout);
         let timeout = call.timeout.map_or(left, |timeout| timeout.min(left));
         let fields = call_params::to_fields(&call, arguments, timeout, chain);
         let started = self.resources.clock.now();
@@ -180,7 +180,7 @@ impl LaneRouter {
 
     async fn call_stand_in(&self, tools: &StandInTools, call: ReverseCall) -> Result<AgentResult, AgentError> {
         call.lane.take("ask");
-        let left = call.lineage.remaining_wait()?.min(call.answer);
+        let left = call.lineage.remaining_wait()?.min(call.answer_timeout);
         let timeout = call.timeout.map_or(left, |timeout| timeout.min(left));
         let key = format!("tool-{}", self.next_key.fetch_add(1, Ordering::Relaxed));
         let started = self.resources.clock.now();
@@ -195,8 +195,14 @@ impl LaneRouter {
     async fn send_with_request(&self, call: &ReverseCall, fields: Value, keep: Duration) -> Result<Value, AgentError> {
         let (answer, answered) = oneshot::channel();
         let key = format!("call-{}", self.next_key.fetch_add(1, Ordering::Relaxed));
-        let ask =
-            PendingReverseCall { key, fields, timeout: keep, parent: call.parent.clone(), held: call.held, answer };
+        let ask = PendingReverseCall {
+            key,
+            fields,
+            timeout: keep,
+            parent: call.parent.clone(),
+            memory: call.caller_memory,
+            answer,
+        };
         // That task has ended if the call is cancelled.
         self.queue
             .send(CallEvent::Request(Box::new(PendingRequest::ReverseCall(ask))))

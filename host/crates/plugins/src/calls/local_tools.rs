@@ -57,7 +57,7 @@ impl ToolCaller for LocalTools {
             Ok(arguments) => arguments,
             Err(reason) => return unspent(AgentError::InvalidArguments(reason)),
         };
-        let ReverseCall { lineage, budget, pausable_deadline, held: caller_memory, .. } = call;
+        let ReverseCall { lineage, budget, pausable_deadline, caller_memory, .. } = call;
         let request = CallRequest {
             context: call.context,
             link: ClientLink {

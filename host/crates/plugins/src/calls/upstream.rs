@@ -11,7 +11,7 @@ use platform::telemetry::printable;
 use policy::{Budget, Limits, Lineage};
 use runtime::engine::{CallError, PausableDeadline, work_on};
 use runtime::imports::{
-    Abilities, AgentError, AgentResult, ClientLink, Exhaustion, LaneCell, QuestionCounter, ReverseCall, ToolResult,
+    Abilities, AgentError, AgentResult, ClientLink, LaneCell, QuestionCounter, ReverseCall, ToolResult,
 };
 use std::time::Duration;
 
@@ -62,9 +62,9 @@ impl Runner {
             client,
             questions: questions.clone(),
             pausable_deadline: PausableDeadline::new(clock.clone()),
-            held: 0,
+            caller_memory: 0,
             timeout: None,
-            answer: limits.answer,
+            answer_timeout: limits.answer,
             lane: LaneCell::default(),
             audit: recorder.call_audit().clone(),
             span: None,
@@ -112,9 +112,7 @@ fn to_answer(result: Result<AgentResult, AgentError>) -> Result<Answer, CallErro
         Err(AgentError::InvalidArguments(reason)) => Err(CallError::InvalidArguments { reason }),
         Err(AgentError::Timeout(limit)) => Err(CallError::DeadlineExceeded { limit: Duration::from_millis(limit) }),
         Err(AgentError::Cancelled) => Err(CallError::Cancelled),
-        Err(AgentError::Exhausted(Exhaustion { budget, limit })) => {
-            failed(format!("the limit of {limit} {} is reached", budget.name()))
-        }
+        Err(AgentError::Exhausted(exhaustion)) => failed(exhaustion.to_string()),
         Err(AgentError::UnknownTool(name)) => failed(format!("there is no tool `{name}` any more")),
         Err(AgentError::Denied(denial)) => failed(format!("it needs {} {}", denial.capability, denial.target)),
         Err(

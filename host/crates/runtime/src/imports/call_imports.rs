@@ -101,11 +101,11 @@ impl CallImports {
         budget: Budget,
         now: Instant,
         pausable_deadline: PausableDeadline,
-        held: u64,
+        caller_memory: u64,
     ) -> ReverseCaller {
         let (output, questions) = (self.output().clone(), self.client().questions());
         let (client, cancel) = (self.link.client.clone(), self.link.cancel.clone());
-        ReverseCaller { client, cancel, output, budget, now, questions, pausable_deadline, held }
+        ReverseCaller { client, cancel, output, budget, now, questions, pausable_deadline, caller_memory }
     }
 
     /// Chunks sent.

@@ -98,8 +98,8 @@ async fn ask(
     let bytes: u64 = questions.iter().map(|(_, question)| question.size()).sum();
     charge_with_bytes(&mut store, price::QUESTION.saturating_mul(questions.len() as u64), bytes)?;
     let guest = store.data_mut();
-    let held = guest.supervision().memory_held();
-    Ok(guest.imports()?.client().ask(questions, held).await)
+    let memory = guest.supervision().memory_held();
+    Ok(guest.imports()?.client().ask(questions, memory).await)
 }
 
 fn abilities_to_guest(abilities: h::Abilities) -> w::Abilities {

@@ -36,7 +36,7 @@ pub struct ReverseCaller {
     pub questions: QuestionCounter,
     pub pausable_deadline: PausableDeadline,
     /// Memory that this call and its callers hold, in bytes.
-    pub held: u64,
+    pub caller_memory: u64,
 }
 
 impl AgentTools {
@@ -114,9 +114,9 @@ impl AgentTools {
             client: caller.client.clone(),
             questions: caller.questions.clone(),
             pausable_deadline: caller.pausable_deadline.clone(),
-            held: caller.held,
+            caller_memory: caller.caller_memory,
             timeout: options.timeout,
-            answer: self.scope.limits.answer,
+            answer_timeout: self.scope.limits.answer,
             lane: LaneCell::default(),
             audit: self.scope.authority.audit().clone(),
             span,

@@ -80,11 +80,11 @@ pub struct ReverseCall {
     pub questions: QuestionCounter,
     pub pausable_deadline: PausableDeadline,
     /// Memory that the waiting callers hold, in bytes.
-    pub held: u64,
+    pub caller_memory: u64,
     /// The guest's own timeout; the deadline applies as well.
     pub timeout: Option<Duration>,
     /// The longest wait for somebody outside, while the deadline is paused.
-    pub answer: Duration,
+    pub answer_timeout: Duration,
     /// The lane that served it, for the record.
     pub lane: LaneCell,
     pub audit: CallAudit,

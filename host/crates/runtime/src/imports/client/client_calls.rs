@@ -15,7 +15,7 @@ pub struct QuestionBatch {
     /// Keys are unique.
     pub questions: Vec<(String, CheckedQuestion)>,
     /// Memory that the waiting call holds, in bytes.
-    pub held: u64,
+    pub memory: u64,
     pub timeout: Duration,
 }
 
