@@ -28,7 +28,6 @@ mod forged;
 mod giving_up;
 mod granting;
 mod headers;
-mod heavy;
 #[cfg(target_arch = "x86_64")]
 mod hijacked;
 mod hostile;
@@ -40,6 +39,7 @@ mod install;
 mod isolation;
 mod lanes;
 mod languages;
+mod large_answers;
 mod live;
 mod live_calls;
 mod main_job;

@@ -2,7 +2,7 @@
 
 use super::answer::Answer;
 use super::arguments::Arguments;
-use super::request::{CallParent, CallRequest};
+use super::request::{CallParent, CallRequest, Inherited};
 use super::runner::Runner;
 use crate::catalog::{CurrentCatalog, Plugin};
 use async_trait::async_trait;
@@ -67,7 +67,7 @@ impl ToolCaller for LocalTools {
                 steering: None,
                 cancel: call.cancel,
             },
-            parent: Some(CallParent::Host { lineage, budget, pausable_deadline, caller_memory }),
+            parent: Some(CallParent::Host(Inherited { lineage, budget, pausable_deadline, caller_memory })),
         };
         let finished = self.runner.call_tool(plugin.clone(), tool.clone(), arguments, request).await;
         let result = match finished.result {

@@ -13,20 +13,23 @@ pub struct CallRequest {
     pub parent: Option<CallParent>,
 }
 
-/// What a call inherits from its caller.
+/// What a call within another one inherits from it.
+pub struct Inherited {
+    /// Down to and including this call.
+    pub lineage: Lineage,
+    /// What the caller has left.
+    pub budget: Budget,
+    /// Shared by all calls of the tree.
+    pub pausable_deadline: PausableDeadline,
+    /// Bytes of memory that the callers hold.
+    pub caller_memory: u64,
+}
+
+/// Who made a call.
 pub enum CallParent {
-    /// The caller is a call of this host, within which this one runs.
-    Host {
-        /// Down to and including this call.
-        lineage: Lineage,
-        /// What the caller has left.
-        budget: Budget,
-        /// Shared by all calls of the tree.
-        pausable_deadline: PausableDeadline,
-        /// Bytes of memory that the callers hold.
-        caller_memory: u64,
-    },
-    /// The caller is a tool of an upstream server, which a call of this host called. This call has a client and a slot of
+    /// A call of this host, within which this one runs.
+    Host(Inherited),
+    /// A tool of an upstream server, which a call of this host called. This call has a client and a slot of
     /// its own.
     External {
         /// Down to and including the upstream tool.

@@ -7,7 +7,7 @@ use super::arguments::Arguments;
 use super::idle::IdleDetector;
 use super::payload_size::PayloadSize;
 use super::recorder::{CallRecorder, Observers, RecordedTarget, audit_scope};
-use super::request::{CallParent, CallRequest};
+use super::request::{CallParent, CallRequest, Inherited};
 use super::root_slot::RootSlot;
 use super::target::{CallTarget, PluginCall};
 use super::waiting_client::WaitingClient;
@@ -46,15 +46,6 @@ struct StartedCall {
     admitted: AdmittedCall,
     imports: Box<CallImports>,
     allowance: Allowance,
-}
-
-/// What a call inherits, or begins with.
-struct Inherited {
-    lineage: Lineage,
-    budget: Budget,
-    pausable_deadline: PausableDeadline,
-    /// Bytes of memory that its callers hold.
-    caller_memory: u64,
 }
 
 impl Runner {
@@ -124,7 +115,8 @@ impl Runner {
     pub async fn run(&self, target: CallTarget, request: CallRequest) -> FinishedCall {
         match target {
             CallTarget::Plugin(plugin, call) => self.run_plugin(plugin, call, request).await,
-            CallTarget::Upstream(tool, arguments) => self.run_upstream(&tool, arguments, request).await,
+            // Boxed, so that it takes no room in the parked calls of plugins.
+            CallTarget::Upstream(tool, arguments) => Box::pin(self.run_upstream(&tool, arguments, request)).await,
         }
     }
 
@@ -188,10 +180,7 @@ impl Runner {
             context.traceparent = Some(traceparent);
         }
         let (admitted, inherited) = match parent {
-            Some(CallParent::Host { lineage, budget, pausable_deadline, caller_memory }) => {
-                let inherited = Inherited { lineage, budget, pausable_deadline, caller_memory };
-                self.admit_nested(plugin, name, &context.principal, inherited)?
-            }
+            Some(CallParent::Host(inherited)) => self.admit_nested(plugin, name, &context.principal, inherited)?,
             parent => {
                 let admitted = self.admit_root(plugin, name, &context.principal, parent, &link.cancel).await;
                 let (admitted, slot, inherited) = admitted?;
@@ -247,7 +236,7 @@ impl Runner {
                 let lineage = lineage.descend(full_name, 0).map_err(CallError::Lineage)?;
                 (lineage.with_limits(limits), Some(budget_source))
             }
-            Some(CallParent::Host { .. }) | None => (Lineage::root(full_name, limits), None),
+            Some(CallParent::Host(_)) | None => (Lineage::root(full_name, limits), None),
         };
         self.idle.call_begins();
         let circuit = circuit(name, principal, &lineage);

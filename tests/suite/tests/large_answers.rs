@@ -28,13 +28,13 @@ fn large_answers_are_processed_off_the_main_threads() {
         for (way, call) in ways {
             let before = cpu(&server);
             let answer: Answer = call().answer(1, Instant::now());
-            let [main, lane] = cpu(&server);
-            let [main, lane] = [main - before[0], lane - before[1]];
+            let [main, pool] = cpu(&server);
+            let [main, pool] = [main - before[0], pool - before[1]];
             assert_eq!(answer.result()["isError"], json!(false), "{kind} {way}");
             let is_streamed = kind != "structure" && way != "plain";
             assert_eq!(!answer.notifications.is_empty(), is_streamed, "{kind} {way}");
-            if main > lane / 2 {
-                wrong.push(format!("{kind} {way}: {main:?} on the main threads, {lane:?} in the lane"));
+            if main > pool / 2 {
+                wrong.push(format!("{kind} {way}: {main:?} on the main threads, {pool:?} in the pool"));
             }
         }
     }
