@@ -3,7 +3,7 @@
 // usage: node adapter.mjs PACKAGE ERA LANES SCRIPT URL                      (Streamable HTTP)
 //        node adapter.mjs PACKAGE ERA LANES SCRIPT -- COMMAND [ARG ...]     (stdio)
 //
-// PACKAGE is client (@modelcontextprotocol/client, both eras) or sdk (@modelcontextprotocol/sdk, legacy only). The rest
+// PACKAGE is client (@modelcontextprotocol/client, both revisions) or sdk (@modelcontextprotocol/sdk, legacy only). The rest
 // is as in adapter.py, and so is the output.
 import { createRequire } from "node:module";
 import path from "node:path";

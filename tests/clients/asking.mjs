@@ -3,7 +3,7 @@
 // usage: node asking.mjs PACKAGE ERA SCRIPT URL                      (Streamable HTTP)
 //        node asking.mjs PACKAGE ERA SCRIPT -- COMMAND [ARG ...]     (stdio)
 //
-// PACKAGE is client (@modelcontextprotocol/client, both eras) or sdk (@modelcontextprotocol/sdk, legacy only). The rest
+// PACKAGE is client (@modelcontextprotocol/client, both revisions) or sdk (@modelcontextprotocol/sdk, legacy only). The rest
 // is as in asking.py, and so is the output.
 import { open } from "./sdks.mjs";
 

@@ -4,7 +4,7 @@
 // usage: node planning.mjs PACKAGE ERA LANE CALL URL                      (Streamable HTTP)
 //        node planning.mjs PACKAGE ERA LANE CALL -- COMMAND [ARG ...]     (stdio)
 //
-// PACKAGE is client (@modelcontextprotocol/client, both eras) or sdk (@modelcontextprotocol/sdk, legacy only). LANE may
+// PACKAGE is client (@modelcontextprotocol/client, both revisions) or sdk (@modelcontextprotocol/sdk, legacy only). LANE may
 // also be request: with this client, as requests on the call's stream. The lanes of this client go through the adapter of
 // guest-sdk/clients/typescript. The rest is as in planning.py, and so is the output.
 import path from "node:path";

@@ -140,8 +140,8 @@ impl Serving {
 
 /// Loads the tools that a client's model or user may answer for.
 fn read_stand_in_tools(file: &Path) -> anyhow::Result<StandInTools> {
-    let text = std::fs::read_to_string(file).with_context(|| format!("[ask] cannot read {}", file.display()))?;
-    StandInTools::parse(&text).map_err(|why| anyhow::anyhow!("[ask] {}: {why}", file.display()))
+    let text = std::fs::read_to_string(file).with_context(|| format!("[stand-in] cannot read {}", file.display()))?;
+    StandInTools::parse(&text).map_err(|why| anyhow::anyhow!("[stand-in] {}: {why}", file.display()))
 }
 
 fn http_options(
@@ -149,7 +149,7 @@ fn http_options(
     broker: Option<Arc<ConnectionBroker>>,
     clock: Arc<dyn Clock>,
 ) -> anyhow::Result<HttpOptions> {
-    if let (Some(broker), Some(public)) = (&broker, &config.public) {
+    if let (Some(broker), Some(public)) = (&broker, &config.public_url) {
         broker.set_public_url(public.url().clone());
     }
     Ok(HttpOptions {

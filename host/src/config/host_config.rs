@@ -58,7 +58,7 @@ pub struct Config {
     /// The folder of persistent data. None if neither the configuration nor the environment names one.
     pub state: Option<PathBuf>,
     /// The URL under which browsers reach this host. None for the address that it listens on.
-    pub public: Option<Endpoint>,
+    pub public_url: Option<Endpoint>,
     pub connections: BTreeMap<String, ConnectionSettings>,
     /// Secrets that are sent in requests of plugins.
     pub secrets: BTreeMap<String, SecretSource>,
@@ -121,7 +121,7 @@ impl Config {
             audit: resolver.audit(server.audit, state.as_deref()),
             auth: resolver.auth(server.auth)?,
             model: tables.model.map(|model| resolver.model(model)).transpose()?,
-            stand_in_tools: tables.ask.map(|ask| resolver.path(&ask.tools)),
+            stand_in_tools: tables.stand_in.map(|table| resolver.path(&table.tools)),
             http: server.http,
             allowed_hosts: server
                 .allowed_hosts
@@ -136,7 +136,7 @@ impl Config {
                 None => default_cache()?,
             },
             state,
-            public: server.public,
+            public_url: server.public_url,
             connections: resolver.connections(tables.connections)?,
             secrets: resolver.secrets(tables.secrets)?,
             max_body: server.max_body.unwrap_or(MAX_BODY),

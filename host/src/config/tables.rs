@@ -32,7 +32,7 @@ pub(super) struct ConfigTables {
     #[serde(default)]
     pub(super) secrets: BTreeMap<String, SecretSource>,
     pub(super) model: Option<ModelSettings>,
-    pub(super) ask: Option<AskTable>,
+    pub(super) stand_in: Option<StandInTable>,
     #[serde(default)]
     pub(super) telemetry: TelemetrySettings,
     #[serde(default)]
@@ -43,7 +43,7 @@ pub(super) struct ConfigTables {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) struct AskTable {
+pub(super) struct StandInTable {
     pub(super) tools: PathBuf,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct ServerTable {
     pub(super) allowed_origins: Vec<String>,
     pub(super) cache: Option<PathBuf>,
     pub(super) state: Option<PathBuf>,
-    pub(super) public: Option<Endpoint>,
+    pub(super) public_url: Option<Endpoint>,
     pub(super) metrics: Option<SocketAddr>,
     pub(super) audit: AuditSettings,
     pub(super) auth: AuthSettings,

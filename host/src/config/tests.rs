@@ -27,7 +27,7 @@ fn the_example_has_every_key_with_its_default() {
         ("[connections.a]\nx=1", "connections"),
         ("[secrets.a]\nx=1", "secrets"),
         ("[model]\nx=1", "model"),
-        ("[ask]\nx=1", "ask"),
+        ("[stand-in]\nx=1", "stand-in"),
         ("[upstream.a]\nx=1", "upstream"),
         ("[sources.a]\nx=1", "sources"),
         ("[plugins.a.limits]\nx=1", "limits"),

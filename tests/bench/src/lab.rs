@@ -45,7 +45,7 @@ impl Lab {
         let bench = built.join("bench.wasm");
         ensure!(bench.is_file(), "there is no {}; `cargo xtask bench` builds it", bench.display());
         let folder = TempDir::with_prefix("portcullis-bench-")?;
-        fs::write(folder.path().join("ask.json"), plugins::DESCRIBED)?;
+        fs::write(folder.path().join("stand-in.json"), plugins::DESCRIBED)?;
         plugins::copy_apart(&built.join("hello.wasm"), folder.path())?;
         let effort = if quick {
             Effort { rounds: 3, sequential: 500, crowd: 4_000, chunks: 2_000 }

@@ -97,7 +97,7 @@ pub(crate) fn configuration(contender: Contender, set: Set, built: &Path, copies
             planner.insert("grants".into(), toml! { agent-tools = ["calendar.free_slots"] }.into());
             plugins.insert("planner".into(), planner.into());
             if calendar == Calendar::Nowhere {
-                file.insert("ask".into(), toml! { tools = "ask.json" }.into());
+                file.insert("stand-in".into(), toml! { tools = "stand-in.json" }.into());
             }
             if calendar == Calendar::Local {
                 plugins.insert("calendar".into(), with_limits("calendar").into());

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::time::Instant;
 
-/// The two eras of MCP.
+/// The two revisions of MCP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Era {
     /// 2025-11-25, which starts with a handshake.
@@ -52,7 +52,7 @@ impl Client {
         Self::new(server, Era::Modern, false)
     }
 
-    /// Connects to a server, with a handshake if the era has one.
+    /// Connects to a server, with a handshake if the revision has one.
     pub fn new(server: Server, era: Era, extension: bool) -> Self {
         Self::able(server, era, extension, json!({}))
     }
@@ -76,7 +76,7 @@ impl Client {
         client
     }
 
-    /// The era of the client.
+    /// The revision of the client.
     pub fn era(&self) -> Era {
         self.era
     }

@@ -1,4 +1,4 @@
-//! A client that only sends requests and reads answers, over any transport and in any era, to compare them all.
+//! A client that only sends requests and reads answers, over any transport and in any revision, to compare them all.
 
 use crate::called::Answer;
 use crate::client::{Client, Era};
@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::time::Instant;
 
-/// A connection to a server over one transport and in one era.
+/// A connection to a server over one transport and in one revision.
 pub enum Speaker {
     /// Over stdin and stdout.
     Stdio(Box<Client>),
-    /// Over HTTP: the address, the era, and the session's headers if there is a session.
+    /// Over HTTP: the address, the revision, and the session's headers if there is a session.
     Http(Box<Server>, SocketAddr, Era, Vec<(String, String)>),
 }
 

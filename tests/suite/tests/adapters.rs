@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::process::Command;
 use suite::{Home, Server, paths, plugin, plugin_from};
 
-/// What one client supports: the start of its command line, its era, and its lanes.
+/// What one client supports: the start of its command line, its revision, and its lanes.
 struct Way {
     client: &'static str,
     era: &'static str,

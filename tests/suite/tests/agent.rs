@@ -1,4 +1,4 @@
-//! `portcullis agent` against `portcullis serve`: scripts over both transports in both eras, rules, policies, events,
+//! `portcullis agent` against `portcullis serve`: scripts over both transports in both revisions, rules, policies, events,
 //! and a person at a terminal.
 
 use serde_json::{Value, json};
@@ -88,7 +88,7 @@ fn calling(numbers: &[u64]) -> String {
     format!("call agent-calls__run {}", json!({"path": steps.to_string()}))
 }
 
-const ALLOW: &str = "[[tool]]\ntool = \"echo.*\"\napproval = \"never\"\n";
+const ALLOW: &str = "[[tool]]\ntool = \"echo.*\"\napproval = \"allow\"\n";
 
 #[test]
 fn a_script_calls_tools_over_both_transports_in_both_eras() {
@@ -122,9 +122,9 @@ fn reverse_calls_are_decided_by_rules_and_declined_without() {
             let done = agent.run(&calling(&[7, 8]), ALLOW, options).good();
             assert!(done.result().contains("\"n\":7") && done.result().contains("\"n\":8"), "{}", done.result());
             assert!(done.result().contains("Client"), "it came from the agent: {}", done.result());
-            let decided = done.all("decided");
+            let decided = done.all("approval-decided");
             assert_eq!(decided.len(), 2);
-            assert!(decided.iter().all(|one| one["by"] == "line 1 of rules.toml" && one["verdict"] == "allow"));
+            assert!(decided.iter().all(|one| one["decidedBy"] == "line 1 of rules.toml" && one["decision"] == "allow"));
         }
     }
     let agent = Agent::over_stdio();
@@ -142,15 +142,18 @@ fn questions_are_answered_by_rules_and_declined_without() {
     for options in [&[][..], &["--legacy"]] {
         assert!(agent.run(form, rule, options).good().result().contains("Ada"));
         let declined = agent.run(form, "[[form]]\ndo = \"ask\"", options);
-        let decided = &declined.all("decided")[0];
-        assert_eq!((&decided["verdict"], &decided["by"]), (&json!("decline"), &json!("nobody is there to decide")));
+        let decided = &declined.all("approval-decided")[0];
+        assert_eq!(
+            (&decided["decision"], &decided["decidedBy"]),
+            (&json!("decline"), &json!("nobody is there to decide"))
+        );
     }
     // A capability without a rule is not declared.
     let silent = agent.run(form, "", &[]);
-    assert_eq!((silent.ran.status, silent.all("decided").len()), (Some(1), 0), "{:?}", silent.ran);
+    assert_eq!((silent.ran.status, silent.all("approval-decided").len()), (Some(1), 0), "{:?}", silent.ran);
     let page = agent.run("call ask__run {\"path\": \"url\"}", "[[page]]\ndo = \"ask\"\nhosts = [\"other.org\"]", &[]);
-    assert_eq!(page.all("decided")[0]["about"], "page on example.com");
-    assert_eq!(page.all("decided")[0]["verdict"], "decline");
+    assert_eq!(page.all("approval-decided")[0]["subject"], "page on example.com");
+    assert_eq!(page.all("approval-decided")[0]["decision"], "decline");
 }
 
 #[test]
@@ -161,11 +164,11 @@ fn tools_of_another_server_are_forwarded_only_where_a_rule_says_so() {
     let call = |name: &str| json!({"call": {"name": name, "arguments": {"n": 2}}});
     let steps = json!([{"list": true}, call("two.slow-stream__run"), call("two.echo__run")]).to_string();
     let script = format!("call demo.agent-calls__run {}", json!({"path": steps}));
-    let offer = format!("{ALLOW}[[tool]]\napproval = \"never\"\n[[offer]]\nserver = \"demo\"\ntool = \"two.slow-*\"");
+    let offer = format!("{ALLOW}[[tool]]\napproval = \"allow\"\n[[offer]]\nserver = \"demo\"\ntool = \"two.slow-*\"");
     let done = agent.run(&script, &offer, &["--connect", &two]).good();
     assert!(done.result().starts_with(r#"[["echo.run","two.slow-stream__run"]"#), "{}", done.result());
     assert!(done.result().contains("2 parts") && done.result().contains("unknown-tool"), "{}", done.result());
-    let done = agent.run(&script, "[[tool]]\napproval = \"never\"", &["--connect", &two]).good();
+    let done = agent.run(&script, "[[tool]]\napproval = \"allow\"", &["--connect", &two]).good();
     assert!(done.result().starts_with(r#"[["echo.run"],"#) && !done.result().contains("2 parts"), "{}", done.result());
 }
 
@@ -190,7 +193,7 @@ fn policy_decides_what_a_model_sees() {
     // `chunk-kinds` sends some chunks to the user only.
     let rules = "[[chunks]]\npolicy = \"inject\"";
     let done = agent.run("call chunk-kinds__run", rules, &["--transcript"]).good();
-    assert!(!done.all("chunk").is_empty() && transcript(&done).contains("interim"), "{:?}", done.ran);
+    assert!(!done.all("chunk").is_empty() && transcript(&done).contains("\"kind\":\"chunks\""), "{:?}", done.ran);
     assert!(done.ran.stdout.contains("für dich") && !transcript(&done).contains("für dich"), "{:?}", done.ran);
 }
 
@@ -211,23 +214,28 @@ fn an_event_starts_one_agent_call_with_consent() {
     agent.run("call event-flood__run", "", &[]).good();
     let on = ["--on", "policy.effective=call demo.slow-stream__run {\"n\": 1}"];
     let refused = agent.run("", "", &on).good();
-    assert_eq!((refused.all("event").len(), refused.all("started").len()), (1, 0), "{:?}", refused.ran);
+    assert_eq!((refused.all("inbox-event").len(), refused.all("started").len()), (1, 0), "{:?}", refused.ran);
     // With a new folder the agent has seen no event yet.
     let agent = Agent { home: Home::new(), ..agent };
-    let consent = "[[reaction]]\nevent = \"policy.*\"\napproval = \"never\"";
+    let consent = "[[reaction]]\nevent = \"policy.*\"\napproval = \"allow\"";
     let done = agent.run("", consent, &on).good();
-    assert_eq!((done.all("event").len(), done.result()), (1, "1 parts"), "emitted twice, kept once: {:?}", done.ran);
+    assert_eq!(
+        (done.all("inbox-event").len(), done.result()),
+        (1, "1 parts"),
+        "emitted twice, kept once: {:?}",
+        done.ran
+    );
     let again = agent.run("", consent, &on).good();
-    assert_eq!(again.all("event").len(), 0, "each event once, over restarts: {:?}", again.ran);
+    assert_eq!(again.all("inbox-event").len(), 0, "each event once, over restarts: {:?}", again.ran);
 }
 
 #[test]
 fn a_flood_of_events_starts_a_bounded_number_of_calls() {
     let agent = Agent::over_http();
     agent.run("call event-flood__run {\"n\": 40}", "", &[]);
-    let consent = "[[reaction]]\napproval = \"never\"";
+    let consent = "[[reaction]]\napproval = \"allow\"";
     let done = agent.run("", consent, &["--on", "policy.*=call demo.slow-stream__run {\"n\": 0}"]).good();
-    let (started, held) = (done.all("started").len(), done.all("held-back"));
+    let (started, held) = (done.all("started").len(), done.all("rate-limited"));
     assert_eq!(started, 10, "{:?}", done.ran);
     assert!(held[0]["events"].as_u64().unwrap() > 0);
 }

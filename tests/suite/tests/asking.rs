@@ -1,4 +1,4 @@
-//! Straight-line guests that ask their client questions: one component behaves the same in both eras.
+//! Straight-line guests that ask their client questions: one component behaves the same in both revisions.
 
 use serde_json::{Value, json};
 use suite::{Called, Client, Era, Home, Server, plugin};
@@ -38,7 +38,7 @@ fn answer(method: &str, params: &Value) -> Value {
     }
 }
 
-/// A client of either era that answers every question.
+/// A client of either revision that answers every question.
 fn client(server: Server, era: Era) -> Client {
     let mut client = Client::able(server, era, false, all());
     client.answering = Some(answer);
@@ -258,7 +258,7 @@ fn calls_that_wait_on_their_own_stream_are_counted_too() {
 
 #[test]
 fn parked_calls_expire() {
-    let config = plugin("ask", &format!("{GRANTS}limits.answer = \"300ms\"\n"));
+    let config = plugin("ask", &format!("{GRANTS}limits.answer-timeout = \"300ms\"\n"));
     let mut client = Client::able(Server::start(&config), Era::Modern, false, all());
     let arguments = json!({"path": "form"});
     let state = parked(&mut client, &arguments)["requestState"].clone();

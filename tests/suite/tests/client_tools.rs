@@ -1,4 +1,4 @@
-//! Reverse calls to client-side tools in both eras: a tool that is declared and granted is called once with exactly the
+//! Reverse calls to client-side tools in both revisions: a tool that is declared and granted is called once with exactly the
 //! given arguments; no other tool is called.
 
 mod abuse;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use suite::{Called, Client, Era, Server, agent, plugin};
 
 pub(crate) const EXTENSION: &str = "dev.portcullis/client-tools";
-/// The reverse call request of the legacy era.
+/// The reverse call request of the legacy revision.
 pub(crate) const REQUEST: &str = "dev.portcullis/tools/call";
 
 /// The plugins with their grants for client tools.

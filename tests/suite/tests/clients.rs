@@ -1,4 +1,4 @@
-//! Unmodified real clients, over both transports, in both eras, with and without the extension.
+//! Unmodified real clients, over both transports, in both revisions, with and without the extension.
 
 use serde_json::{Value, json};
 use std::net::SocketAddr;

@@ -9,7 +9,7 @@ use suite::{Called, Client, Era, Server, plugin};
 use url::Url;
 use world::{World, asked, check_no_token, config, connect_in_browser, home};
 
-const GRANTS: &str = "grants.connections = [\"service\"]\nlimits.answer = \"2s\"\n";
+const GRANTS: &str = "grants.connections = [\"service\"]\nlimits.answer-timeout = \"2s\"\n";
 
 fn world() -> World {
     World::new(&plugin("account", GRANTS), "service")

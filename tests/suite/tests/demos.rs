@@ -1,4 +1,4 @@
-//! The demos of `plugins/` in both eras: the questions they ask, and the effects they have only after an answer.
+//! The demos of `plugins/` in both revisions: the questions they ask, and the effects they have only after an answer.
 
 mod book;
 mod churn;
@@ -42,7 +42,7 @@ impl Seen {
         self.rounds.iter().flatten().map(|(_, params)| params).collect()
     }
 
-    /// The result without the fields that differ between eras.
+    /// The result without the fields that differ between revisions.
     fn substance(&self) -> Value {
         let mut result = self.called.substance();
         result.as_object_mut().unwrap().remove("resultType");
@@ -50,7 +50,7 @@ impl Seen {
     }
 }
 
-/// Makes a call and answers its questions by the client's era.
+/// Makes a call and answers its questions by the client's revision.
 fn through(client: &mut Client, tool: &str, arguments: &Value, answer: Answer) -> Seen {
     client.answering = Some(answer);
     let mut called = client.call(tool, arguments.clone());

@@ -72,7 +72,7 @@ fn cancelling_a_call_withdraws_all_its_open_questions() {
 
 #[test]
 fn an_unanswered_question_is_withdrawn_at_its_timeout() {
-    let mut client = client(Era::Legacy, "limits.answer = \"300ms\"\n");
+    let mut client = client(Era::Legacy, "limits.answer-timeout = \"300ms\"\n");
     let sent = Instant::now();
     let id = client.begin_call("ask__run", json!({"path": "confirm"}));
     let question = client.wait_for("elicitation/create");
@@ -128,7 +128,7 @@ fn the_server_exits_when_the_client_leaves_while_a_call_waits() {
 
 #[test]
 fn a_parked_call_is_dropped_when_its_client_does_not_retry_in_time() {
-    let mut client = client(Era::Modern, "limits.answer = \"300ms\"\n");
+    let mut client = client(Era::Modern, "limits.answer-timeout = \"300ms\"\n");
     let round = client.call("ask__run", json!({"path": "confirm"})).result().clone();
     assert_eq!(round["resultType"], "input_required");
     client.server.wait_for_log("dropped a parked call");

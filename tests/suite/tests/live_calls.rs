@@ -65,7 +65,7 @@ fn a_call_is_sent_on_the_channel_and_accepts_one_answer() {
 #[test]
 fn a_client_is_notified_when_a_call_no_longer_waits() {
     for era in Era::ALL {
-        let (mut client, listen) = listening(era, &relay("limits.answer = \"1s\""), &["live"]);
+        let (mut client, listen) = listening(era, &relay("limits.answer-timeout = \"1s\""), &["live"]);
         let late = client.begin("tools/call", free(1));
         let call = client.wait_for(CALL)["params"]["callId"].clone();
         let told = client.wait_for(CANCELLED);

@@ -1,4 +1,4 @@
-//! Resources, prompts and completions of a plugin: the same over every transport and in both eras.
+//! Resources, prompts and completions of a plugin: the same over every transport and in both revisions.
 
 use serde_json::{Value, json};
 use suite::{Answer, Client, Era, Server, Speaker, plugin};

@@ -14,9 +14,9 @@ fn tools() -> Value {
 
 fn client(era: Era, abilities: Value, settings: &str) -> Client {
     let home = Home::new();
-    home.write("ask.json", tools().to_string());
+    home.write("stand-in.json", tools().to_string());
     let grants = format!("grants.agent-tools = [\"calendar.*\"]\n{settings}");
-    let config = "[ask]\ntools = \"ask.json\"\n".to_owned() + &plugin("relay", &grants);
+    let config = "[stand-in]\ntools = \"stand-in.json\"\n".to_owned() + &plugin("relay", &grants);
     Client::able(Server::start_in(home, &config), era, false, abilities)
 }
 
@@ -112,9 +112,9 @@ fn no_question_is_asked_without_a_grant_a_description_and_budget() {
 #[test]
 fn an_invalid_description_file_stops_the_start() {
     let home = Home::new();
-    home.write("ask.json", "{}");
-    home.write("portcullis.toml", "[ask]\ntools = \"ask.json\"\n");
+    home.write("stand-in.json", "{}");
+    home.write("portcullis.toml", "[stand-in]\ntools = \"stand-in.json\"\n");
     let ran = portcullis(&home, &["serve"]);
     let why = ran.refused();
-    assert!(why.contains("ask.json") && why.contains("not a JSON list of MCP tools"), "{why}");
+    assert!(why.contains("stand-in.json") && why.contains("not a JSON list of MCP tools"), "{why}");
 }

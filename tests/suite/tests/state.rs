@@ -236,13 +236,12 @@ fn concurrent_calls_share_one_directory_quota() {
 
 #[test]
 fn growth_of_granted_directories_is_limited_per_call() {
-    let grants =
-        "grants.filesystem = [{ host = \"work\", guest = \"/own\", access = \"write\" }]\nlimits.growth = \"64 KiB\"";
+    let grants = "grants.filesystem = [{ host = \"work\", guest = \"/own\", access = \"write\" }]\nlimits.file-growth = \"64 KiB\"";
     let mut client = Client::of(&plugin("own-folder", grants));
     own(&mut client, "write a", 50_000).good();
     own(&mut client, "write b", 50_000).good();
     assert!(own(&mut client, "write c", 100_000).text().contains("I/O error"));
-    client.server.wait_for_log("limits.growth under [plugins.own-folder] sets it");
+    client.server.wait_for_log("limits.file-growth under [plugins.own-folder] sets it");
 }
 
 #[test]

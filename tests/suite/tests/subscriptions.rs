@@ -1,4 +1,4 @@
-//! Notifications of changes, in both eras and over both transports.
+//! Notifications of changes, in both revisions and over both transports.
 
 use crate::reload::{edition, home, replace};
 use serde_json::{Value, json};

@@ -65,7 +65,7 @@ fn tools_of_a_server_are_listed_and_called_beside_the_plugins() {
 #[test]
 fn an_older_server_is_reached_too() {
     let home = Home::new();
-    let far = nested_host(&home, &plugin("echo", ""), "era = \"legacy\"");
+    let far = nested_host(&home, &plugin("echo", ""), "protocol = \"2025-11-25\"");
     let mut client = until_found(Client::of_server(Server::start_in(home, &far)));
     assert!(client.call("far__echo__run", json!({"path": "x"})).good().contains('x'));
 }
@@ -124,11 +124,12 @@ fn answer(method: &str, params: &Value) -> Value {
 #[test]
 fn a_question_of_a_server_is_answered_by_the_client_whose_call_it_is() {
     for (near, far_era) in
-        [(Era::Modern, "auto"), (Era::Legacy, "auto"), (Era::Modern, "legacy"), (Era::Legacy, "legacy")]
+        [(Era::Modern, "auto"), (Era::Legacy, "auto"), (Era::Modern, "2025-11-25"), (Era::Legacy, "2025-11-25")]
     {
         let way = format!("{near:?} client, server {far_era}");
         let home = Home::new();
-        let far = nested_host(&home, &plugin("ask", "grants.client = { form = true }"), &format!("era = {far_era:?}"));
+        let far =
+            nested_host(&home, &plugin("ask", "grants.client = { form = true }"), &format!("protocol = {far_era:?}"));
         let abilities = json!({"elicitation": {"form": {}}});
         let mut client = until_found(Client::able(Server::start_in(home, &far), near, false, abilities));
         client.answering = Some(answer);
@@ -325,11 +326,11 @@ fn a_server_can_call_back_only_offered_local_components() {
 
 #[test]
 fn a_nested_host_can_call_back_local_components_in_both_eras() {
-    for era in ["auto", "legacy"] {
+    for era in ["auto", "2025-11-25"] {
         let home = Home::new();
         let relay = plugin("relay", "grants.agent-tools = [\"echo.*\"]")
             + &plugin("list-agent-tools", "grants.agent-tools = [\"*.*\"]");
-        let far = nested_host(&home, &relay, &format!("era = {era:?}\noffer = [\"echo.*\"]"));
+        let far = nested_host(&home, &relay, &format!("protocol = {era:?}\noffer = [\"echo.*\"]"));
         let agents = agent("echo", "echo", "") + &agent("other", "echo", "");
         let mut client = until_found(Client::of_server(Server::start_in(home, &(far + &agents))));
         assert_eq!(client.call("far__list-agent-tools__run", json!({})).good(), "echo.run", "{era}");

@@ -154,8 +154,8 @@ fn a_plugin_cannot_flood_the_collector() {
     let spans: Vec<Value> = collector.seen().iter().flat_map(spans).collect();
     assert_eq!(spans.len(), 257, "the call's own, and 256 below it");
     let root = spans.iter().find(|span| span["name"] == "execute_tool run").unwrap();
-    let left_out = json!({"key": "portcullis.spans_left_out", "value": {"intValue": "44"}});
-    assert!(root["attributes"].as_array().unwrap().contains(&left_out), "{root}");
+    let dropped = json!({"key": "portcullis.spans_dropped", "value": {"intValue": "44"}});
+    assert!(root["attributes"].as_array().unwrap().contains(&dropped), "{root}");
 }
 
 fn spans(seen: &suite::web::Seen) -> Vec<Value> {

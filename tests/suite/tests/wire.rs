@@ -1,4 +1,4 @@
-//! The protocol messages, in both eras.
+//! The protocol messages, in both revisions.
 
 use serde_json::{Value, json};
 use suite::client::modern_meta;

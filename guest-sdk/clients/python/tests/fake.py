@@ -32,7 +32,7 @@ class FakeServer(Transport):
         self.answers = answers
         self.asked: list[tuple[str, Params]] = []
         self.capabilities: dict[str, Any] = {}
-        self.era = MODERN
+        self.revision = MODERN
 
     async def __aenter__(self) -> tuple[MemoryObjectReceiveStream[Any], MemoryObjectSendStream[Any]]:
         to_client, from_server = anyio.create_memory_object_stream[SessionMessage | Exception](1000)
@@ -70,14 +70,14 @@ class FakeServer(Transport):
     async def _result(self, method: str, params: Params) -> dict[str, Any]:
         match method:
             case "initialize":
-                self.era, self.capabilities = params["protocolVersion"], params["capabilities"]
+                self.revision, self.capabilities = params["protocolVersion"], params["capabilities"]
                 info = {"name": "fake", "version": "0"}
-                return {"protocolVersion": self.era, "capabilities": {"tools": {}}, "serverInfo": info}
+                return {"protocolVersion": self.revision, "capabilities": {"tools": {}}, "serverInfo": info}
             case "server/discover":
                 return complete(supportedVersions=[MODERN], capabilities={"tools": {}}, ttlMs=0, cacheScope="private")
             case "tools/list":
                 return complete(tools=[], ttlMs=0, cacheScope="private")
-        if self.era == MODERN:
+        if self.revision == MODERN:
             self.capabilities = params["_meta"][CAPABILITIES]
         answer = self.answers.get(method.removeprefix("dev.portcullis/").replace("/", "_"))
         if answer is None:

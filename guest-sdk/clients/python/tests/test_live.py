@@ -1,4 +1,4 @@
-"""Lane `live`, in both eras, and steering."""
+"""Lane `live`, in both revisions of the protocol, and steering."""
 
 from typing import Any, Literal
 

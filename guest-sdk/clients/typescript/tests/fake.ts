@@ -26,7 +26,7 @@ export class FakeServer {
   readonly asked: { method: string; params: JsonObject; id: unknown }[] = [];
   readonly heard: Wire[] = [];
   capabilities: JsonObject = {};
-  era = MODERN;
+  revision = MODERN;
   #ids = 0;
   readonly #answers = new Map<unknown, (message: Wire) => void>();
 
@@ -58,14 +58,14 @@ export class FakeServer {
 
   async #result(method: string, params: JsonObject): Promise<unknown> {
     if (method === "initialize") {
-      this.era = params.protocolVersion as string;
+      this.revision = params.protocolVersion as string;
       this.capabilities = params.capabilities as JsonObject;
-      return { protocolVersion: this.era, capabilities: { tools: {} }, serverInfo: { name: "fake", version: "0" } };
+      return { protocolVersion: this.revision, capabilities: { tools: {} }, serverInfo: { name: "fake", version: "0" } };
     }
     if (method === "server/discover") {
       return complete({ supportedVersions: [MODERN], capabilities: { tools: {} }, ttlMs: 0, cacheScope: "private" });
     }
-    if (this.era === MODERN) {
+    if (this.revision === MODERN) {
       this.capabilities = meta(params)["io.modelcontextprotocol/clientCapabilities"] as JsonObject;
     }
     const answer = this.answers[method];

@@ -97,7 +97,7 @@ impl Denial {
     /// The call has used up the `limit` bytes by which it may grow files in granted directories.
     pub fn growth_exceeded(plugin: &PluginId, limit: u64) -> Self {
         let capability = Capability::Filesystem { path: "granted directories".to_owned(), access: Access::Write };
-        let remedy = format!("A call gets {}; limits.growth under [{}] sets it", ByteSize(limit), plugin.table());
+        let remedy = format!("A call gets {}; limits.file-growth under [{}] sets it", ByteSize(limit), plugin.table());
         Self { capability, reason: "would grow by more than a call may write", remedy }
     }
 

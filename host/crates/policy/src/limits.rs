@@ -66,16 +66,16 @@ pub struct Limits {
     /// Time that one request may wait for the client's tools, summed over its reverse calls; the deadline is paused
     /// meanwhile. Bounds how long tools that never answer keep a request alive.
     #[serde(with = "humantime_serde")]
-    pub waiting: Duration,
+    pub reverse_call_wait: Duration,
     /// Questions to the client under one call, repeated ones included. Bounds how often a user is interrupted.
     pub questions: u32,
     /// How long one question may wait for its answer; the deadline is paused meanwhile. Bounds how long an unanswered call
     /// keeps its memory.
     #[serde(with = "humantime_serde")]
-    pub answer: Duration,
+    pub answer_timeout: Duration,
     /// By how much a call may grow files in granted directories; a new entry counts as 4 KiB. Bounds a guest that fills the
     /// operator's disk.
-    pub growth: ByteSize,
+    pub file_growth: ByteSize,
     /// Log bytes. Bounds a guest that fills the operator's disk.
     pub log: ByteSize,
     /// Log lines. As `log`, for empty lines.
@@ -113,10 +113,10 @@ impl Default for Limits {
             parallel: 8,
             call_arguments: ByteSize::mib(4),
             call_results: ByteSize::mib(16),
-            waiting: Duration::from_secs(1800),
+            reverse_call_wait: Duration::from_secs(1800),
             questions: 32,
-            answer: Duration::from_secs(600),
-            growth: ByteSize::mib(256),
+            answer_timeout: Duration::from_secs(600),
+            file_growth: ByteSize::mib(256),
             log: ByteSize::kib(256),
             log_lines: 1_000,
             handles: 4_096,
@@ -154,10 +154,10 @@ impl Limits {
         check_range("limits.parallel", self.parallel, 1..=64)?;
         check_range("limits.call-arguments", self.call_arguments, ByteSize::b(0)..=ByteSize::mib(256))?;
         check_range("limits.call-results", self.call_results, ByteSize::b(0)..=ByteSize::mib(256))?;
-        time("limits.waiting", self.waiting, Duration::from_secs(86_400))?;
+        time("limits.reverse-call-wait", self.reverse_call_wait, Duration::from_secs(86_400))?;
         check_range("limits.questions", self.questions, 0..=10_000)?;
-        time("limits.answer", self.answer, Duration::from_secs(86_400))?;
-        check_range("limits.growth", self.growth, ByteSize::b(0)..=ByteSize::gib(64))?;
+        time("limits.answer-timeout", self.answer_timeout, Duration::from_secs(86_400))?;
+        check_range("limits.file-growth", self.file_growth, ByteSize::b(0)..=ByteSize::gib(64))?;
         check_range("limits.log", self.log, ByteSize::b(0)..=ByteSize::mib(64))?;
         check_range("limits.log-lines", self.log_lines, 0..=1_000_000)?;
         check_range("limits.handles", self.handles, 16..=100_000)?;

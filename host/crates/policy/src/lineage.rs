@@ -100,7 +100,7 @@ impl Lineage {
             requests: AtomicU32::new(0),
             arguments: SharedCounter::new(limits.call_arguments.as_u64()),
             results: SharedCounter::new(limits.call_results.as_u64()),
-            waiting: SharedCounter::new(millis(limits.waiting)),
+            waiting: SharedCounter::new(millis(limits.reverse_call_wait)),
             private_origins: Mutex::default(),
         };
         let chain = Arc::new(Chain { name: tool.into(), caller: None });

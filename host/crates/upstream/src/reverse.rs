@@ -23,7 +23,7 @@ const MAX_PURPOSE: usize = 1 << 10;
 /// Makes one reverse call for an open call.
 pub(super) async fn serve_reverse_call(open: &Arc<OpenCall>, params: ReverseCallParams) -> ReverseCallOutcome {
     let reverse_calls = &open.reverse_calls;
-    let timeout = params.timeout_ms.map_or(reverse_calls.offer.limits.answer, Duration::from_millis);
+    let timeout = params.timeout_ms.map_or(reverse_calls.offer.limits.answer_timeout, Duration::from_millis);
     let name = params.name.clone();
     let serving = async {
         let _answering = open.answering();
@@ -113,7 +113,7 @@ async fn run(open: &Arc<OpenCall>, params: ReverseCallParams) -> Result<Value, A
         pausable_deadline: scope.pausable_deadline.clone(),
         caller_memory: scope.caller_memory,
         timeout: None,
-        answer_timeout: offer.limits.answer,
+        answer_timeout: offer.limits.answer_timeout,
         lane: LaneCell::default(),
         audit: CallAudit::default(),
         span: None,

@@ -18,6 +18,7 @@ pub enum ProtocolVersions {
     #[default]
     Auto,
     /// 2025-11-25 and older.
+    #[serde(rename = "2025-11-25")]
     Legacy,
 }
 
@@ -39,7 +40,8 @@ pub struct UpstreamSettings {
     pub url: Option<Endpoint>,
     /// A file with the bearer token for `url`.
     pub key_file: Option<PathBuf>,
-    pub era: ProtocolVersions,
+    /// The protocol revisions to try.
+    pub protocol: ProtocolVersions,
     /// Time limit for one request. Time in which a question of the server is answered does not count.
     #[serde(with = "humantime_serde")]
     pub timeout: Option<Duration>,
@@ -121,7 +123,7 @@ mod tests {
             "url = \"https://a.example/\"\nenv = { A = \"b\" }",
             "url = \"http://a.example/\"",
             "command = [\"x\"]\ntimeout = \"0s\"",
-            "command = [\"x\"]\nera = \"older\"",
+            "command = [\"x\"]\nprotocol = \"older\"",
             "command = [\"x\"]\nallow = [\"*\"]",
             "command = [\"x\"]\nexpose = [\"[\"]",
             "command = [\"x\"]\noffer = [\"everything\"]",
@@ -132,6 +134,9 @@ mod tests {
         assert!(program.exposes("read_file") && !program.exposes("write_file"));
         let server = named("url = \"https://a.example/mcp?key=1\"").unwrap();
         assert!(server.exposes("anything"));
+        assert_eq!(server.protocol, ProtocolVersions::Auto);
         assert_eq!(server.address(), "https://a.example");
+        let older = named("command = [\"x\"]\nprotocol = \"2025-11-25\"").unwrap();
+        assert_eq!(older.protocol, ProtocolVersions::Legacy);
     }
 }

@@ -53,7 +53,7 @@ pub(super) async fn connect<H: ClientHandler>(
     handler: H,
 ) -> Result<NewConnection<H>, ConnectError> {
     use rmcp::model::ProtocolVersion;
-    let mode = match settings.era {
+    let mode = match settings.protocol {
         ProtocolVersions::Legacy => ClientLifecycleMode::Initialize,
         ProtocolVersions::Auto => {
             ClientLifecycleMode::Auto { preferred_versions: vec![ProtocolVersion::V_2026_07_28], legacy_version: None }

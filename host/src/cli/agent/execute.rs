@@ -119,19 +119,19 @@ impl Session {
         let (mut all, mut lines) = (Vec::new(), Vec::new());
         for (id, call) in self.calls().iter() {
             let state = match call.ended {
-                None => "runs",
-                Some(false) => "is done",
+                None => "running",
+                Some(false) => "done",
                 Some(true) => "failed",
             };
             all.push(
-                json!({ "call": id, "server": call.server, "tool": call.tool, "state": state, "task": call.task }),
+                json!({ "call": id, "server": call.server, "tool": call.tool, "state": state, "correlationId": call.task }),
             );
             lines.push(format!("{id}: {}.{} {state}", call.server, inline(&call.tool)));
         }
         for open in self.approvals.memory().get().unfinished_calls() {
             let short = open.correlation_id.get(..8).unwrap_or(&open.correlation_id);
-            all.push(json!({ "open": short, "server": open.server, "tool": open.tool, "state": "left open",
-                             "arguments": open.arguments, "name": open.call }));
+            all.push(json!({ "callId": open.call, "server": open.server, "tool": open.tool, "state": "unfinished",
+                             "correlationId": open.correlation_id, "arguments": open.arguments }));
             let arguments = open.arguments.as_ref().map(|arguments| Value::Object(arguments.clone()).to_string());
             let arguments = arguments.map_or_else(|| "(arguments too large to keep)".into(), |text| inline(&text));
             lines.push(format!(
@@ -149,7 +149,7 @@ impl Session {
     fn show_waiting(&self) {
         let waiting = self.approvals.pending_requests();
         if waiting.is_empty() {
-            self.screen.show(&json!({ "event": "nothing-waits" }), "nothing");
+            self.screen.show(&json!({ "event": "nothing-pending" }), "nothing");
         }
         for (id, request) in waiting {
             let (json, text) = render::approval_request(&self.screen, id, &request);
@@ -203,7 +203,8 @@ impl Session {
             ApprovalRequest::Form { message, schema, .. } if text.is_empty() => {
                 let schema: Value = serde_json::from_str(schema.text()).unwrap_or_default();
                 let server = inline(request.server());
-                self.screen.show(&json!({}), &format!("{server} asks\n{}\n  {}", quoted(message), forms::HINT));
+                let json = json!({ "event": "form", "approval": id, "message": message });
+                self.screen.show(&json, &format!("{server} asks\n{}\n  {}", quoted(message), forms::HINT));
                 // The field names come from the server, so they follow its name.
                 let mut line = |prompt: &str| dialog.line(&format!("  {server} │ {}", prompt.trim_start()));
                 forms::fill_form(&schema, &mut line).map_or(ApprovalDecision::Cancel, ApprovalDecision::WithValues)
@@ -220,24 +221,24 @@ impl Session {
     fn show_servers(&self) {
         let (mut all, mut lines) = (Vec::new(), Vec::new());
         let connected = self.servers.names();
-        for (name, place, state) in &connected {
-            all.push(json!({ "server": name, "place": place, "state": state }));
-            lines.push(format!("{name}: {} ({state})", inline(place)));
+        for (name, address, state) in &connected {
+            all.push(json!({ "server": name, "address": address, "state": state }));
+            lines.push(format!("{name}: {} ({state})", inline(address)));
         }
         for (name, address) in self.approvals.memory().get().servers {
             if !connected.iter().any(|(other, ..)| *other == name) {
-                all.push(json!({ "server": name, "place": address, "state": "known" }));
+                all.push(json!({ "server": name, "address": address, "state": "known" }));
                 lines.push(format!("{}: {} (known, not connected)", inline(&name), inline(&address)));
             }
         }
-        for approved in self.approvals.memory().get().approvals {
-            all.push(json!({ "server": approved.server, "always": approved.tool }));
+        let approvals = self.approvals.memory().get().approvals;
+        for approved in &approvals {
             lines.push(format!("{} may always call {}", inline(&approved.server), inline(&approved.tool)));
         }
         if lines.is_empty() {
             lines.push("none; connect NAME=URL, or connect NAME=COMMAND".into());
         }
-        self.screen.show(&json!({ "event": "servers", "servers": all }), &lines.join("\n"));
+        self.screen.show(&json!({ "event": "servers", "servers": all, "approvals": approvals }), &lines.join("\n"));
     }
 
     /// Connects `NAME=ADDRESS` or a known name.
@@ -277,14 +278,16 @@ impl Session {
     async fn forget(&self, what: &str) -> Result<(), String> {
         let memory = self.approvals.memory();
         let now = memory.get();
-        if now.servers.contains_key(what) || now.approvals.iter().any(|one| one.server == what) {
+        let json = if now.servers.contains_key(what) || now.approvals.iter().any(|one| one.server == what) {
             self.servers.disconnect(what).await;
             memory.change(|memory| memory.forget(what)).map_err(|error| error.to_string())?;
+            json!({ "event": "forgotten", "server": what })
         } else {
             let open = self.find_unfinished(what)?;
             memory.change(|memory| memory.remove_call(&open.correlation_id)).map_err(|error| error.to_string())?;
-        }
-        self.screen.show(&json!({ "event": "forgotten", "what": what }), &format!("{} is forgotten", inline(what)));
+            json!({ "event": "forgotten", "correlationId": open.correlation_id })
+        };
+        self.screen.show(&json, &format!("{} is forgotten", inline(what)));
         Ok(())
     }
 

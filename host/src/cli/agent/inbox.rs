@@ -50,7 +50,7 @@ impl Session {
             }
         }
         if reading.rate_limited > 0 {
-            let json = json!({ "event": "held-back", "server": server, "events": reading.rate_limited });
+            let json = json!({ "event": "rate-limited", "server": server, "events": reading.rate_limited });
             self.screen
                 .show(&json, &format!("{server}: {} events came too fast and were ignored", reading.rate_limited));
         }
@@ -68,7 +68,7 @@ impl Session {
     async fn react(self: &Arc<Self>, server: &str, triggered: TriggeredReaction) {
         let event = &triggered.event;
         let payload = event.payload.to_string();
-        let json = json!({ "event": "event", "server": server, "id": event.id, "name": event.name, "payload": event.payload,
+        let json = json!({ "event": "inbox-event", "server": server, "id": event.id, "name": event.name, "payload": event.payload,
                            "plugin": event.plugin, "action": render::action_text(&triggered.action) });
         let text = format!("event {} in the inbox of {server}\n{}", inline(&event.name), quoted(&payload));
         self.screen.show(&json, &text);

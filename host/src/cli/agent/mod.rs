@@ -100,10 +100,10 @@ impl Agent {
             None => Arc::new(plugins::calls::NoTools),
         };
         let browser = self.browser.as_deref().map(servers::split_command).transpose().map_err(anyhow::Error::msg)?;
-        let era = if self.legacy { ProtocolVersions::Legacy } else { ProtocolVersions::Auto };
+        let protocol = if self.legacy { ProtocolVersions::Legacy } else { ProtocolVersions::Auto };
         let servers = Servers::new(
             ServerSet::new(approvals.clone(), components, clock.clone()),
-            era,
+            protocol,
             browser.unwrap_or_default(),
         );
         let (reactions, transcript) = (self.on.clone(), self.transcript);
@@ -195,7 +195,7 @@ fn show_greeting(session: &Arc<Session>) {
     if open > 0 {
         text += &format!("\n{open} calls were left open by an earlier run; see `calls`");
     }
-    session.screen.show(&json!({ "event": "ready", "rules": rules, "leftOpen": open }), &text);
+    session.screen.show(&json!({ "event": "ready", "rules": rules, "unfinishedCalls": open }), &text);
 }
 
 fn show_error(session: &Arc<Session>, error: &str) {

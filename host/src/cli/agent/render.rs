@@ -8,7 +8,7 @@ use upstream::{Requester, UpstreamCallEvent};
 
 /// A pending request.
 pub(super) fn approval_request(screen: &Screen, id: u64, approval: &ApprovalRequest) -> (Value, String) {
-    let mut json = json!({ "event": "waiting", "id": id, "server": approval.server() });
+    let mut json = json!({ "event": "approval-requested", "approval": id, "server": approval.server() });
     let heading = |what: &str, requester: Option<&Requester>| {
         let plugin = requester.and_then(|requester| requester.plugin.as_deref());
         let plugin = plugin.map(|plugin| format!(", says its plugin {:?}", inline(plugin))).unwrap_or_default();
@@ -22,8 +22,10 @@ pub(super) fn approval_request(screen: &Screen, id: u64, approval: &ApprovalRequ
     let text = match approval {
         ApprovalRequest::ReverseCall { request, once_per_task, .. } => {
             let arguments = Value::Object(request.arguments.clone());
-            set(json!({ "kind": "call", "tool": request.name, "arguments": arguments, "readOnly": request.read_only,
-                        "plugin": request.requester.plugin, "purpose": request.purpose }));
+            set(
+                json!({ "kind": "reverse-call", "tool": request.name, "arguments": arguments, "readOnly": request.read_only,
+                        "plugin": request.requester.plugin, "purpose": request.purpose }),
+            );
             let kind = if request.read_only { "which claims to change nothing" } else { "which may change something" };
             let pretty = serde_json::to_string_pretty(&arguments).unwrap_or_default();
             let mut text = heading(
@@ -66,7 +68,7 @@ pub(super) fn approval_request(screen: &Screen, id: u64, approval: &ApprovalRequ
             let without_model = matches!(approval, ApprovalRequest::PromptWithoutModel { .. });
             let messages = conversation(request);
             set(
-                json!({ "kind": if without_model { "completion" } else { "prompt" }, "prompt": messages, "plugin": requester.plugin,
+                json!({ "kind": if without_model { "prompt-without-model" } else { "prompt" }, "prompt": messages, "plugin": requester.plugin,
                         "maxTokens": request.max_tokens }),
             );
             let what = if without_model {
@@ -85,7 +87,7 @@ pub(super) fn approval_request(screen: &Screen, id: u64, approval: &ApprovalRequ
         }
         ApprovalRequest::ModelAnswer { requester, answer } => {
             let shown = answer_text(answer);
-            set(json!({ "kind": "answered", "answer": shown, "model": answer.model, "plugin": requester.plugin }));
+            set(json!({ "kind": "model-answer", "answer": shown, "model": answer.model, "plugin": requester.plugin }));
             let text = heading(&format!("will get this answer from {}", inline(&answer.model)), Some(requester));
             format!("{text}\n{}\n    approve {id} | edit {id} TEXT | deny {id} [reason]", quoted(&shown))
         }
@@ -93,7 +95,7 @@ pub(super) fn approval_request(screen: &Screen, id: u64, approval: &ApprovalRequ
             let event = &triggered.event;
             let action = action_text(&triggered.action);
             set(
-                json!({ "kind": "event", "name": event.name, "payload": event.payload, "plugin": event.plugin, "action": action }),
+                json!({ "kind": "reaction", "name": event.name, "payload": event.payload, "plugin": event.plugin, "action": action }),
             );
             let pretty = serde_json::to_string_pretty(&event.payload).unwrap_or_default();
             let plugin = event.plugin.as_deref().map(|plugin| format!(" of {:?}", inline(plugin))).unwrap_or_default();
@@ -178,23 +180,23 @@ pub(super) fn call_event(call: u64, event: &UpstreamCallEvent) -> (Value, String
             let json = json!({ "event": "log", "call": call, "message": message });
             (json, format!("call {call} logs\n{}", quoted(message)))
         }
-        UpstreamCallEvent::CallId(id) => (json!({ "event": "named", "call": call, "id": id }), String::new()),
+        UpstreamCallEvent::CallId(id) => (json!({ "event": "call-id", "call": call, "callId": id }), String::new()),
     }
 }
 
 /// An item of the transcript.
 pub(super) fn transcript_item(item: &TranscriptItem) -> Value {
     let mut json = match item {
-        TranscriptItem::User(text) => json!({ "item": "user", "text": text }),
+        TranscriptItem::User(text) => json!({ "kind": "user", "text": text }),
         TranscriptItem::Call { call, tool, arguments } => {
-            json!({ "item": "call", "call": call, "tool": tool, "arguments": arguments })
+            json!({ "kind": "call", "call": call, "tool": tool, "arguments": arguments })
         }
-        TranscriptItem::Interim { call, chunks, text } => {
-            json!({ "item": "interim", "call": call, "chunks": [chunks.0, chunks.1], "text": text })
+        TranscriptItem::Chunks { call, chunks, text } => {
+            json!({ "kind": "chunks", "call": call, "firstSeq": chunks.0, "lastSeq": chunks.1, "text": text })
         }
-        TranscriptItem::Digest { call, text } => json!({ "item": "digest", "call": call, "text": text }),
+        TranscriptItem::Digest { call, text } => json!({ "kind": "digest", "call": call, "text": text }),
         TranscriptItem::Result { call, text, is_error } => {
-            json!({ "item": "result", "call": call, "text": text, "isError": is_error })
+            json!({ "kind": "result", "call": call, "text": text, "isError": is_error })
         }
     };
     json["event"] = "transcript".into();

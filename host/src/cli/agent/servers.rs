@@ -13,14 +13,14 @@ use upstream::{ProtocolVersions, UpstreamCall, UpstreamError, UpstreamSettings};
 
 pub(super) struct Servers {
     set: ServerSet,
-    era: ProtocolVersions,
+    protocol: ProtocolVersions,
     browser: Vec<String>,
 }
 
 impl Servers {
     /// `browser` is the command that opens pages. Without one the user opens them.
-    pub(super) fn new(set: ServerSet, era: ProtocolVersions, browser: Vec<String>) -> Self {
-        Self { set, era, browser }
+    pub(super) fn new(set: ServerSet, protocol: ProtocolVersions, browser: Vec<String>) -> Self {
+        Self { set, protocol, browser }
     }
 
     /// Connects a server by its URL, or by the command that starts it.
@@ -29,7 +29,7 @@ impl Servers {
             return Err(format!("a server's name must be 1 to 32 of A-Z a-z 0-9 - _, not {name:?}"));
         }
         let mut settings = UpstreamSettings::default();
-        settings.era = self.era;
+        settings.protocol = self.protocol;
         if address.starts_with("http://") || address.starts_with("https://") {
             settings.url = Some(Endpoint::new(address).map_err(|error| error.to_string())?);
         } else {

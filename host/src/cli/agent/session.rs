@@ -122,7 +122,7 @@ impl Session {
             };
             let error = done.err();
             let text = error.as_ref().map_or(what.clone(), |error| format!("{what}; failed: {error}"));
-            self.screen.show(&json!({ "event": "model", "did": what, "error": error }), &text);
+            self.screen.show(&json!({ "event": "model", "action": what, "error": error }), &text);
         }
     }
 
@@ -194,7 +194,7 @@ impl Session {
             inline(&tool),
             inline(&Value::Object(arguments.clone()).to_string())
         ));
-        let shown = json!({ "event": "started", "call": call, "server": server, "tool": tool, "task": task });
+        let shown = json!({ "event": "started", "call": call, "server": server, "tool": tool, "correlationId": task });
         self.screen.show(&shown, &format!("call {call}: {server}.{}", inline(&tool)));
         let session = self.clone();
         tokio::spawn(async move {
@@ -264,7 +264,7 @@ impl Session {
             running.output.iter().cloned().collect()
         };
         for text in output {
-            self.screen.show(&json!({ "event": "said", "call": call, "text": text }), &text);
+            self.screen.show(&json!({ "event": "output", "call": call, "text": text }), &text);
         }
         Ok(())
     }
@@ -284,14 +284,15 @@ impl Session {
                 self.screen.show(&json, &text);
             }
             AgentEvent::ApprovalWithdrawn(id) => {
-                self.screen.show(&json!({ "event": "withdrawn", "id": id }), &format!("[{id}] was withdrawn"));
+                self.screen
+                    .show(&json!({ "event": "approval-withdrawn", "approval": id }), &format!("[{id}] was withdrawn"));
             }
             AgentEvent::Decided { server, subject, decision, source } => {
                 let [server_text, subject_text, decision_text, source_text] =
                     [&server, &subject, &decision, &source].map(|text| inline(text));
                 let text = format!("{server_text}: {subject_text}: {decision_text} ({source_text})");
                 self.add_to_history(text.clone());
-                let json = json!({ "event": "decided", "server": server, "about": subject, "verdict": decision, "by": source });
+                let json = json!({ "event": "approval-decided", "server": server, "subject": subject, "decision": decision, "decidedBy": source });
                 self.screen.show(&json, &text);
             }
         }
@@ -321,7 +322,7 @@ impl Session {
     fn on_call_ended(&self, call: u64, outcome: &CallOutcome) {
         let text = render::contents_text(&outcome.content);
         let structured: Option<Value> = outcome.structured.as_deref().and_then(|text| serde_json::from_str(text).ok());
-        let json = json!({ "event": "result", "call": call, "isError": outcome.is_error, "text": text, "structured": structured });
+        let json = json!({ "event": "result", "call": call, "isError": outcome.is_error, "text": text, "structuredContent": structured });
         let head = if outcome.is_error { "failed" } else { "is done" };
         let shown = if text.is_empty() { structured.map(|value| value.to_string()).unwrap_or_default() } else { text };
         self.screen.show(&json, &format!("call {call} {head}\n{}", quoted(&shown)));

@@ -54,8 +54,8 @@ impl Lane {
                 planner + &agent_from("calendar", &paths::real_plugin("calendar"), folder)
             }
             Lane::Ask => {
-                home.write("ask.json", described().to_string());
-                format!("[ask]\ntools = \"ask.json\"\n{planner}")
+                home.write("stand-in.json", described().to_string());
+                format!("[stand-in]\ntools = \"stand-in.json\"\n{planner}")
             }
             Lane::Live | Lane::Retry | Lane::Request => planner,
         }

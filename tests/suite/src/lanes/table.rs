@@ -68,7 +68,7 @@ fn event() -> Value {
 
 impl fmt::Display for Table {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut lines: Vec<Vec<String>> = vec![["client", "era", "transport"].map(str::to_owned).to_vec()];
+        let mut lines: Vec<Vec<String>> = vec![["client", "revision", "transport"].map(str::to_owned).to_vec()];
         lines[0].extend(Lane::ALL.map(|lane| lane.name().to_owned()));
         let (mut excuses, mut wrongs): (Vec<&str>, Vec<String>) = (Vec::new(), Vec::new());
         for row in self.runs.chunks(Lane::ALL.len()) {

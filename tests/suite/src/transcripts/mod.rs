@@ -1,4 +1,4 @@
-//! Transcripts of unmodified clients that answer the questions of one guest: every client, in every era it supports,
+//! Transcripts of unmodified clients that answer the questions of one guest: every client, in every revision it supports,
 //! over both transports. [`script`] has the questions and [`same`] the allowed differences.
 
 mod peer;

@@ -11,7 +11,7 @@ pub const ERAS: [&str; 2] = ["auto", "legacy"];
 pub struct Peer {
     /// The name of its package.
     pub name: &'static str,
-    /// The eras that it supports.
+    /// The revisions that it supports.
     pub eras: &'static [&'static str],
     program: Program,
 }

@@ -81,7 +81,7 @@ fn unlike_script(scenario: &Scenario, essence: &Value) -> Option<String> {
 
 impl fmt::Display for Table {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut lines: Vec<Vec<String>> = vec![["client", "era", "transport"].map(str::to_owned).to_vec()];
+        let mut lines: Vec<Vec<String>> = vec![["client", "revision", "transport"].map(str::to_owned).to_vec()];
         lines[0].extend(SCRIPT.iter().map(|scenario| scenario.name.to_owned()));
         for row in &self.rows {
             let cells = row.wrong.iter().map(|wrong| if wrong.is_none() { "ok" } else { "differs" }.to_owned());

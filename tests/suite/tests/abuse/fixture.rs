@@ -49,7 +49,7 @@ fn config(provider: &Provider) -> String {
         + &scripted("calls", all)
         + &scripted("other", all)
         + &scripted("narrow", r#"grants.agent-tools = ["tools.get"]"#)
-        + &scripted("hasty", &format!("{all}\nlimits.answer = \"1s\""))
+        + &scripted("hasty", &format!("{all}\nlimits.answer-timeout = \"1s\""))
         + &scripted("frugal", &format!("{all}\nlimits.call-results = \"1 MiB\""))
         + &scripted("rich", &format!("{all}\n{endless}\nlimits.memory = \"256 MiB\""))
         + &scripted("generous", &format!("{all}\ngrants.flows = [\"client -> agent.*\"]"))

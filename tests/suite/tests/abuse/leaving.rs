@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::time::Instant;
 use suite::{Called, Client, Era, PATIENCE, Server, eventually, paths, plugin, plugin_from};
 
-/// The reverse call request of the legacy era.
+/// The reverse call request of the legacy revision.
 const REQUEST: &str = "dev.portcullis/tools/call";
 
 /// A legacy client over stdio with a pending reverse call; the id of its call, and the id of the server's request.

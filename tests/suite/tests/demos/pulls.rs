@@ -111,7 +111,7 @@ fn without_consent_the_provider_is_not_contacted() {
 
 #[test]
 fn an_account_belongs_to_one_user_and_consent_alone_does_not_connect_it() {
-    let world = World::new(&plugin("limits.answer = \"2s\"\n"), "github");
+    let world = World::new(&plugin("limits.answer-timeout = \"2s\"\n"), "github");
     let call = |who| world.tool(who, TOOL, json!({}), None);
     let agreed = |who, state: &Value| {
         world.tool(who, TOOL, json!({}), Some((state, json!({"authorize": {"action": "accept"}}))))

@@ -1,4 +1,4 @@
-//! The demos with unmodified clients: every demo with every client in each era that it supports, from one component.
+//! The demos with unmodified clients: every demo with every client in each revision that it supports, from one component.
 
 use super::{churn, research, travel};
 use serde_json::{Value, json};
@@ -44,12 +44,12 @@ fn script() -> Value {
     ])
 }
 
-/// A client's view of a call without the parts that differ between eras: its text, if any, and its questions.
+/// A client's view of a call without the parts that differ between revisions: its text, if any, and its questions.
 fn summed_up(call: &Value) -> Value {
     let methods: Vec<&Value> = call["asked"].as_array().unwrap().iter().map(|asked| &asked["method"]).collect();
     let refused = call.get("error").is_some() || call["result"]["isError"] == true;
     let texts = call["result"]["content"].as_array().into_iter().flatten().filter_map(|piece| piece["text"].as_str());
-    // A client that cannot be asked gets a protocol error in one era and a tool error in the other.
+    // A client that cannot be asked gets a protocol error in one revision and a tool error in the other.
     let text = if call["asked"] == json!([]) && refused { "refused".to_owned() } else { texts.collect::<String>() };
     json!({"name": call["name"], "text": text, "refused": refused, "asked": methods})
 }

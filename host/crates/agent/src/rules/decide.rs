@@ -44,7 +44,7 @@ impl Rules {
     ) -> RuleMatch<ApprovalRule> {
         let found = rules.iter().find(|located| located.rule.server.covers(server) && located.rule.name.covers(name));
         self.matched(found.map(|located| located.line), || match found.map(|located| &located.rule.approval) {
-            Some(ApprovalPolicy::Never) => ApprovalRule::Allow,
+            Some(ApprovalPolicy::Allow) => ApprovalRule::Allow,
             Some(ApprovalPolicy::Auto) if read_only => ApprovalRule::Allow,
             Some(ApprovalPolicy::Auto | ApprovalPolicy::Ask) | None => ApprovalRule::Ask,
             Some(ApprovalPolicy::OncePerTask) => ApprovalRule::OncePerTask,

@@ -60,7 +60,7 @@ struct ReactionTable {
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum ApprovalKeyword {
-    Never,
+    Allow,
     Ask,
     OncePerTask,
     Auto,
@@ -157,7 +157,7 @@ impl Rules {
             reactions: parser.rules(tables.reaction, |table| {
                 let approval = approval_policy(table.approval, table.reason)?;
                 if matches!(approval, ApprovalPolicy::Auto | ApprovalPolicy::OncePerTask) {
-                    return Err("approval of a reaction is \"never\", \"ask\" or \"deny\"".into());
+                    return Err("approval of a reaction is \"allow\", \"ask\" or \"deny\"".into());
                 }
                 Ok(ToolRule { server: any_if_absent(table.server)?, name: any_if_absent(table.event)?, approval })
             })?,
@@ -217,7 +217,7 @@ fn approval_policy(keyword: ApprovalKeyword, reason: Option<String>) -> Result<A
         return Err("`reason` goes with approval = \"deny\" only".into());
     }
     Ok(match keyword {
-        ApprovalKeyword::Never => ApprovalPolicy::Never,
+        ApprovalKeyword::Allow => ApprovalPolicy::Allow,
         ApprovalKeyword::Ask => ApprovalPolicy::Ask,
         ApprovalKeyword::OncePerTask => ApprovalPolicy::OncePerTask,
         ApprovalKeyword::Auto => ApprovalPolicy::Auto,

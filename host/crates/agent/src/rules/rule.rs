@@ -78,7 +78,7 @@ pub(super) struct ToolRule {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ApprovalPolicy {
-    Never,
+    Allow,
     Ask,
     OncePerTask,
     Auto,

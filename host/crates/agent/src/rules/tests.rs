@@ -47,7 +47,7 @@ approval = "once-per-task"
 
 [[tool]]
 server = "trusted-*"
-approval = "never"
+approval = "allow"
 "#,
     );
     let denied = rules.tool("demo", "calendar.delete_event", true);
@@ -93,7 +93,7 @@ tool = "files.read_*"
 
 [[reaction]]
 event = "policy.*"
-approval = "never"
+approval = "allow"
 
 [roots]
 folders = ["src", "/abs"]

@@ -29,7 +29,7 @@ pub enum TranscriptItem {
         arguments: String,
     },
     /// Chunks of a running call since the last step.
-    Interim {
+    Chunks {
         call: u64,
         /// Numbers of the first and the last chunk.
         chunks: (u64, u64),

@@ -21,7 +21,7 @@ const MAX_TEXT: usize = 64 << 10;
 /// Unread items; the oldest are dropped. Bounds what a flood of calls makes the agent keep.
 const MAX_ITEMS: usize = 1_024;
 /// Length of one call's unread chunks, in bytes; the oldest are dropped.
-const MAX_INTERIM_TEXT: usize = 64 << 10;
+const MAX_UNREAD_TEXT: usize = 64 << 10;
 /// Length of the first and of the last chunk in a digest, in bytes.
 const QUOTED: usize = 200;
 
@@ -47,7 +47,7 @@ struct TranscriptCall {
     first: String,
     last: String,
     /// Chunks since the last step.
-    interim: VecDeque<(u64, String)>,
+    unread: VecDeque<(u64, String)>,
 }
 
 impl Transcript {
@@ -66,7 +66,7 @@ impl Transcript {
                 bytes: 0,
                 first,
                 last,
-                interim: VecDeque::new(),
+                unread: VecDeque::new(),
             });
         });
     }
@@ -87,11 +87,11 @@ impl Transcript {
                     running.last = truncate_with(&text, QUOTED, "…");
                 }
                 ChunkPolicy::Inject => {
-                    running.interim.push_back((seq, bounded(&text)));
-                    while running.interim.len() > 1
-                        && running.interim.iter().map(|(_, text)| text.len()).sum::<usize>() > MAX_INTERIM_TEXT
+                    running.unread.push_back((seq, bounded(&text)));
+                    while running.unread.len() > 1
+                        && running.unread.iter().map(|(_, text)| text.len()).sum::<usize>() > MAX_UNREAD_TEXT
                     {
-                        running.interim.pop_front();
+                        running.unread.pop_front();
                     }
                 }
             }
@@ -104,7 +104,7 @@ impl Transcript {
         self.change(|state| {
             if let Some(at) = state.running.iter().position(|running| running.call == call) {
                 let mut running = state.running.remove(at);
-                if let Some(item) = running.take_interim() {
+                if let Some(item) = running.take_chunks() {
                     state.push(item);
                 }
                 if running.policy == ChunkPolicy::Digest && running.chunks > 0 {
@@ -136,7 +136,7 @@ impl Transcript {
     pub fn take_items(&self) -> Vec<TranscriptItem> {
         let mut state = self.state.lock();
         let mut items: Vec<TranscriptItem> = state.items.drain(..).collect();
-        items.extend(state.running.iter_mut().filter_map(TranscriptCall::take_interim));
+        items.extend(state.running.iter_mut().filter_map(TranscriptCall::take_chunks));
         items
     }
 
@@ -162,10 +162,10 @@ impl TranscriptState {
 }
 
 impl TranscriptCall {
-    fn take_interim(&mut self) -> Option<TranscriptItem> {
-        let (first, last) = (self.interim.front()?.0, self.interim.back()?.0);
-        let text: Vec<String> = self.interim.drain(..).map(|(_, text)| text).collect();
-        Some(TranscriptItem::Interim { call: self.call, chunks: (first, last), text: text.join("\n") })
+    fn take_chunks(&mut self) -> Option<TranscriptItem> {
+        let (first, last) = (self.unread.front()?.0, self.unread.back()?.0);
+        let text: Vec<String> = self.unread.drain(..).map(|(_, text)| text).collect();
+        Some(TranscriptItem::Chunks { call: self.call, chunks: (first, last), text: text.join("\n") })
     }
 
     fn digest(&self) -> TranscriptItem {

@@ -69,7 +69,7 @@ impl AgentModel for ScriptedModel {
     fn step(&mut self, items: &[TranscriptItem]) -> Vec<ModelAction> {
         let mut actions = Vec::new();
         for item in items {
-            let TranscriptItem::Interim { call, text, .. } = item else { continue };
+            let TranscriptItem::Chunks { call, text, .. } = item else { continue };
             self.steps.retain(|step| {
                 let matches = text.contains(&step.phrase);
                 if matches {

@@ -31,7 +31,7 @@ fn each_policy_adds_its_items() {
     let text = "2 chunks, 18 bytes; first: chapter 1; last: chapter 2".to_owned();
     assert_eq!(run(ChunkPolicy::Digest)[1..], [TranscriptItem::Digest { call: 1, text }, result()]);
     let text = "chapter 1\nchapter 2".to_owned();
-    assert_eq!(run(ChunkPolicy::Inject)[1..], [TranscriptItem::Interim { call: 1, chunks: (0, 2), text }, result()]);
+    assert_eq!(run(ChunkPolicy::Inject)[1..], [TranscriptItem::Chunks { call: 1, chunks: (0, 2), text }, result()]);
 }
 
 #[test]
@@ -66,11 +66,11 @@ fn unread_chunks_and_items_are_bounded() {
     for seq in 0..100 {
         transcript.call_chunk(1, seq, &[Content::text("x".repeat(10_000))]);
     }
-    let Some(TranscriptItem::Interim { chunks, text, .. }) = transcript.take_items().into_iter().nth(1) else {
+    let Some(TranscriptItem::Chunks { chunks, text, .. }) = transcript.take_items().into_iter().nth(1) else {
         panic!("no chunks")
     };
     assert_eq!(chunks.1, 99, "the newest is there");
-    assert!(text.len() <= MAX_INTERIM_TEXT + 100, "{}", text.len());
+    assert!(text.len() <= MAX_UNREAD_TEXT + 100, "{}", text.len());
     for _ in 0..MAX_ITEMS + 5 {
         transcript.push_user_text("hello");
     }

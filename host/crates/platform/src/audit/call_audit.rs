@@ -71,8 +71,8 @@ impl CallAudit {
         another.then(|| inner.observed.tracer.below(name, above)).flatten()
     }
 
-    /// The number of spans that were left out because there were too many.
-    pub fn spans_left_out(&self) -> u64 {
+    /// The number of spans that were dropped because there were too many.
+    pub fn spans_dropped(&self) -> u64 {
         self.0.as_deref().map_or(0, |inner| inner.spans.load(Ordering::Relaxed).saturating_sub(MAX_SPANS))
     }
 
@@ -111,8 +111,8 @@ impl Inner {
         let Some(meter) = self.observed.meter.as_deref() else { return };
         match event {
             AuditEvent::Denial { capability, .. } => meter.denied(capability),
-            AuditEvent::Request { status, .. } => meter.requested(*status),
-            AuditEvent::Secret { .. } => meter.used_secret(),
+            AuditEvent::HttpRequest { status, .. } => meter.requested(*status),
+            AuditEvent::SecretUsed { .. } => meter.used_secret(),
             AuditEvent::ReverseCall { lane, outcome, .. } => meter.called_back(lane, outcome),
             AuditEvent::Question { kind, outcome } => meter.asked(kind, outcome),
             // A verdict is counted with its resource usage; the others do not belong to a call.

@@ -24,9 +24,9 @@ pub enum AuditEvent {
     /// A plugin's use of a capability was denied.
     Denial { capability: &'static str, target: String, reason: &'static str },
     /// A plugin sent an HTTP request.
-    Request { request: String, address: Option<String>, status: Option<u16>, bytes: u64 },
+    HttpRequest { request: String, address: Option<String>, status: Option<u16>, bytes: u64 },
     /// A secret was sent to a host.
-    Secret { name: String, host: String },
+    SecretUsed { name: String, host: String },
     /// A plugin called, or was refused to call, a tool of the agent.
     ReverseCall { tool: String, lane: &'static str, outcome: &'static str },
     /// The user or the model was asked a question.
@@ -82,8 +82,8 @@ impl AuditEvent {
             Self::Install { .. } => "install",
             Self::Grant { .. } => "grant",
             Self::Denial { .. } => "denial",
-            Self::Request { .. } => "request",
-            Self::Secret { .. } => "secret",
+            Self::HttpRequest { .. } => "http-request",
+            Self::SecretUsed { .. } => "secret-used",
             Self::ReverseCall { .. } => "reverse-call",
             Self::Question { .. } => "question",
             Self::Verdict { .. } => "verdict",
@@ -109,13 +109,13 @@ impl AuditEvent {
                 line.add("target", &*short(target))?;
                 line.add("reason", reason)
             }
-            Self::Request { request, address, status, bytes } => {
+            Self::HttpRequest { request, address, status, bytes } => {
                 line.add("request", &*short(request))?;
                 line.add_some("address", address.as_ref())?;
                 line.add_some("status", *status)?;
                 line.add("bytes", bytes)
             }
-            Self::Secret { name, host } => {
+            Self::SecretUsed { name, host } => {
                 line.add("name", &*short(name))?;
                 line.add("host", &*short(host))
             }

@@ -48,6 +48,14 @@ fn with_lines(file: &Path, change: impl FnOnce(&mut Vec<String>)) {
 }
 
 #[test]
+fn records_of_requests_and_secrets_have_their_own_kinds() {
+    let request = "GET https://api.example.com/".to_owned();
+    let sent = AuditEvent::HttpRequest { request, address: None, status: Some(200), bytes: 0 };
+    let used = AuditEvent::SecretUsed { name: "example".to_owned(), host: "api.example.com".to_owned() };
+    assert_eq!((sent.kind(), used.kind()), ("http-request", "secret-used"));
+}
+
+#[test]
 fn what_was_recorded_is_there_and_follows() {
     let (folder, file) = journal(3);
     let report = verify(folder.path(), None).unwrap();

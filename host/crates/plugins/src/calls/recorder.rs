@@ -108,7 +108,7 @@ impl CallRecorder {
                 ("portcullis.chunks", cost.chunks),
                 ("portcullis.response.size", cost.output),
                 ("portcullis.denials", self.call_audit.denials()),
-                ("portcullis.spans_left_out", self.call_audit.spans_left_out()),
+                ("portcullis.spans_dropped", self.call_audit.spans_dropped()),
             ];
             for (name, number) in counts {
                 span.set(name, number);

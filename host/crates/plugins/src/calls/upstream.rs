@@ -64,7 +64,7 @@ impl Runner {
             pausable_deadline: PausableDeadline::new(clock.clone()),
             caller_memory: 0,
             timeout: None,
-            answer_timeout: limits.answer,
+            answer_timeout: limits.answer_timeout,
             lane: LaneCell::default(),
             audit: recorder.call_audit().clone(),
             span: None,

@@ -1,5 +1,5 @@
 //! Deadlines that pause while a chain of calls waits for somebody outside the host, because how long a person thinks is
-//! not the guest's fault. Such waiting is bounded by `limits.answer`.
+//! not the guest's fault. Such waiting is bounded by `limits.answer-timeout`.
 
 use platform::clock::Clock;
 use platform::sync::Mutex;

@@ -116,7 +116,7 @@ impl AgentTools {
             pausable_deadline: caller.pausable_deadline.clone(),
             caller_memory: caller.caller_memory,
             timeout: options.timeout,
-            answer_timeout: self.scope.limits.answer,
+            answer_timeout: self.scope.limits.answer_timeout,
             lane: LaneCell::default(),
             audit: self.scope.authority.audit().clone(),
             span,

@@ -48,7 +48,7 @@ impl Client {
 
     /// How long an answer may take.
     pub(super) fn answer_timeout(&self) -> Duration {
-        self.scope.limits.answer
+        self.scope.limits.answer_timeout
     }
 
     pub fn abilities(&self) -> Abilities {

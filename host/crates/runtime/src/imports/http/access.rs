@@ -130,7 +130,7 @@ impl Http {
         if !private {
             return Err(self.deny(Denial::unencrypted_secret(name, host)));
         }
-        self.0.scope.authority.audit().record(AuditEvent::Secret { name: name.to_owned(), host: host.clone() });
+        self.0.scope.authority.audit().record(AuditEvent::SecretUsed { name: name.to_owned(), host: host.clone() });
         Ok(())
     }
 

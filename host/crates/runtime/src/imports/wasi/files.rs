@@ -61,7 +61,7 @@ impl Files {
         if let (Some(quota), true) = (&self.disk_quota, self.in_own.contains(&descriptor)) {
             return self.own.get_or_insert_with(|| QuotaUse::for_scratch(quota.clone(), authority.clone())).clone();
         }
-        let growth = self.scope.limits.growth.as_u64();
+        let growth = self.scope.limits.file_growth.as_u64();
         self.granted.get_or_insert_with(|| QuotaUse::for_granted(growth, authority.clone())).clone()
     }
 }
