@@ -4,6 +4,7 @@
 
 mod adapters;
 mod bench;
+mod built;
 mod checks;
 mod clients;
 mod command;
@@ -13,6 +14,7 @@ mod fuzz;
 mod hostile;
 mod node;
 mod python;
+mod recipe;
 mod repo;
 mod rmcp;
 mod server;
@@ -20,6 +22,7 @@ mod setup;
 mod stamp;
 mod wasm;
 mod wit;
+mod workspace_copy;
 
 use std::process::ExitCode;
 
@@ -49,6 +52,8 @@ enum Task {
     Test,
     /// Runs all attack tests and prints their results in one table.
     Hostile(hostile::Options),
+    /// Follows the recipe for a new import in a copy of the repository, for a toy, and tests the result.
+    Recipe,
     /// Compares what every real client sees when the same guest asks it questions.
     Clients,
     /// Runs the official MCP conformance suite against test components.
@@ -80,6 +85,7 @@ fn run(args: Args) -> Result<()> {
         Task::Demo { what } => demo::run(&repo, what),
         Task::Test => checks::run(&repo),
         Task::Hostile(options) => hostile::run(&repo, &options),
+        Task::Recipe => recipe::run(&repo),
         Task::Clients => clients::run(&repo),
         Task::Conformance(options) => conformance::run(&repo, &options),
         Task::Fuzz(options) => fuzz::run(&repo, &options),

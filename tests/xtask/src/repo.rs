@@ -29,6 +29,11 @@ impl Repo {
         Ok(Self { root, target, cargo_target })
     }
 
+    /// A copy of the repository, which shares the target folder of the workspace's binaries.
+    pub(crate) fn copied_to(&self, root: PathBuf) -> Self {
+        Self { target: root.join("target"), root, cargo_target: self.cargo_target.clone() }
+    }
+
     /// The WIT from which plugins in other languages get their bindings.
     pub(crate) fn wit(&self) -> PathBuf {
         self.root.join("wit/v0.1")

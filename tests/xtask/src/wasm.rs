@@ -10,7 +10,7 @@ use crate::command::{cargo, output, quiet, step};
 use crate::repo::Repo;
 use crate::stamp::copy_if_changed;
 
-const TARGET: &str = "wasm32-wasip2";
+pub(crate) const TARGET: &str = "wasm32-wasip2";
 
 /// Adds the compilation target unless the active compiler already has it.
 pub(crate) fn add_target(repo: &Repo) -> Result<()> {

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::env::current_exe;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+use crate::built::{Program, executables, of};
 use crate::checks::with_peers;
-use crate::command::{cargo, output, step};
+use crate::command::{cargo, step};
 use crate::repo::Repo;
 
 /// Where a test is found.
@@ -97,24 +98,6 @@ impl Programs {
     }
 }
 
-/// Runs cargo and returns the target's name, kind and file of every program that it built.
-pub(super) fn executables(build: &mut Command) -> Result<Vec<(String, String, PathBuf)>> {
-    let messages = output(build.arg("--message-format=json"))?;
-    let told = messages.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-    let made = told.filter_map(|message| {
-        let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
-        let target = &message["target"];
-        Some((text(&target["name"])?, text(&target["kind"][0])?, Path::new(message["executable"].as_str()?).to_owned()))
-    });
-    Ok(made.collect())
-}
-
-/// The only program of this kind and name.
-pub(super) fn of(built: &[(String, String, PathBuf)], name: &str, kind: &str) -> Result<PathBuf> {
-    let found = built.iter().find(|(its, of, _)| its == name && of == kind);
-    found.map(|(.., path)| path.clone()).with_context(|| format!("cargo made no program of the {kind} `{name}`"))
-}
-
 /// The folder of one of the host's crates.
 fn folder(name: &str) -> String {
     if name == "portcullis" { "host".to_owned() } else { format!("host/crates/{name}") }
@@ -122,7 +105,7 @@ fn folder(name: &str) -> String {
 
 /// The programs of a kind whose names begin with a prefix, by the rest of their names: the short names of the host's
 /// crates.
-pub(super) fn by_crate(built: &[(String, String, PathBuf)], prefix: &str, kind: &str) -> BTreeMap<String, PathBuf> {
+pub(super) fn by_crate(built: &[Program], prefix: &str, kind: &str) -> BTreeMap<String, PathBuf> {
     let ours = built.iter().filter(|(_, of, _)| of == kind).filter_map(|(name, _, path)| {
         let rest = name.strip_prefix(prefix)?.trim_start_matches(['-', '_']);
         Some((if rest.is_empty() { "portcullis" } else { rest }.to_owned(), path.clone()))

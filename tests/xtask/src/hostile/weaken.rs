@@ -6,17 +6,17 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
 use super::mutant::Mutant;
-use super::programs::{by_crate, executables, of};
+use super::programs::by_crate;
+use crate::built::{executables, of};
 use crate::command::{cargo, check};
 use crate::repo::Repo;
-use crate::stamp::copy_if_changed;
+use crate::workspace_copy::{copy_manifest, link, mirror, with_program};
 
 /// The environment variable that names the check to disable.
 pub(super) const SWITCH: &str = "PORTCULLIS_WEAKEN";
@@ -47,54 +47,20 @@ pub(super) struct Weakened {
 pub(super) fn build(repo: &Repo, mutants: &[&Mutant]) -> Result<Weakened> {
     let copy = repo.target.join("weaken/source");
     for part in ["host", "wit"] {
-        mirror(&repo.root.join(part), &copy.join(part), &|path, text| changed(&repo.root, mutants, path, text))?;
+        let change = |path: &Path, text| changed(&repo.root, mutants, path, text);
+        mirror(&repo.root.join(part), &copy.join(part), &[], &change)?;
     }
-    for file in ["Cargo.toml", "Cargo.lock"] {
-        copy_if_changed(&repo.root.join(file), &copy.join(file))?;
-    }
+    copy_manifest(&repo.root, &copy)?;
     // The other workspace members only have to be present: with them the dependencies have the same features as here,
     // and those already built are reused.
     for part in ["guest-sdk", "tests"] {
-        let link = copy.join(part);
-        if !link.is_symlink() {
-            symlink(repo.root.join(part), link)?;
-        }
+        link(&repo.root.join(part), &copy.join(part))?;
     }
     // The program comes with the tests of its crate; `--bin` would add a program of the same name that runs tests.
     let mut build = cargo();
     build.args(["test", "--quiet", "--workspace", "--test", "weakened*", "--no-run", "--target-dir"]);
     let built = executables(build.arg(repo.cargo_target()).current_dir(&copy))?;
     Ok(Weakened { host: of(&built, PROGRAM, "bin")?, unit: by_crate(&built, TESTS, "test") })
-}
-
-/// Copies a folder, changing its text. Files that need no change keep their modification times, and files that no
-/// longer exist are removed.
-fn mirror(from: &Path, to: &Path, change: &dyn Fn(&Path, String) -> Result<String>) -> Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(to)? {
-        let old = entry?.path();
-        if !from.join(old.file_name().context("a file has a name")?).exists() {
-            if old.is_dir() { fs::remove_dir_all(old)? } else { fs::remove_file(old)? }
-        }
-    }
-    for entry in fs::read_dir(from).with_context(|| format!("cannot read {}", from.display()))? {
-        let path = entry?.path();
-        let beside = to.join(path.file_name().context("a file has a name")?);
-        if path.is_dir() {
-            mirror(&path, &beside, change)?;
-            continue;
-        }
-        match String::from_utf8(fs::read(&path)?) {
-            Err(_) => drop(copy_if_changed(&path, &beside)?),
-            Ok(text) => {
-                let text = change(&path, text)?;
-                if fs::read_to_string(&beside).ok().as_deref() != Some(&text) {
-                    fs::write(&beside, text)?;
-                }
-            }
-        }
-    }
-    Ok(())
 }
 
 /// The text of a file in the copy.
@@ -113,9 +79,7 @@ pub(super) fn changed(root: &Path, mutants: &[&Mutant], path: &Path, mut text: S
         return Ok([ALLOWED, &text, SWITCHES].concat());
     }
     if name == "host/Cargo.toml" {
-        let bin = format!("[[bin]]\nname = \"{PROGRAM}\"\npath = \"src/main.rs\"\n\n[lints]");
-        text = text.replace("publish.workspace = true", "publish.workspace = true\nautobins = false");
-        text = text.replacen("[lints]", &bin, 1);
+        text = with_program(&text, PROGRAM);
     }
     if name.ends_with("Cargo.toml") {
         let folder = path.parent().and_then(Path::file_name).context("a manifest lies in a folder")?.to_string_lossy();

@@ -2,7 +2,7 @@
 
 use crate::catalog::Plugin;
 use platform::telemetry::printable;
-use policy::{Access, LineageError};
+use policy::{Access, Capability, LineageError};
 use runtime::engine::CallError;
 use runtime::imports::wasi::RefusedPath;
 use runtime::imports::{BudgetKind, CallImports, Exhaustion, GuestDenial, ToolError};
@@ -56,17 +56,13 @@ fn to_denial(plugin: &Plugin, imports: &CallImports, denial: &GuestDenial) -> Op
             let access = imports.refused_path.as_ref().map_or(Access::Read, |refused| refused.access);
             Some(CallError::Denied(plugin.authority.path_refused(&target, access)))
         }
-        "agent-tools" => plugin.authority.agent_tool(&target).err().map(CallError::Denied),
-        "client.form" => plugin.authority.form().err().map(CallError::Denied),
-        "client.url" => plugin.authority.url(&target).err().map(CallError::Denied),
-        "client.sample" => plugin.authority.sample().err().map(CallError::Denied),
-        "client.roots" => plugin.authority.roots().err().map(CallError::Denied),
-        "publish" => plugin.authority.publish().err().map(CallError::Denied),
-        "events" => plugin.authority.event(&target).err().map(CallError::Denied),
-        "connections" => plugin.authority.connection(&target).err().map(CallError::Denied),
         // Only the host knows which hop of a redirect or which secret it was.
         "http" | "secrets" => imports.refused_request.clone().map(CallError::Denied),
-        "state" => plugin.authority.state().err().map(CallError::Denied),
-        _ => None,
+        // A use without a target of its own has only a name.
+        key => {
+            let used = Capability::parse(&format!("{key} {target}")).or_else(|_| Capability::parse(key)).ok();
+            let denied = plugin.authority.decide(&used.filter(|used| used.key() == key)?).err();
+            denied.map(CallError::Denied)
+        }
     }
 }

@@ -40,7 +40,7 @@ fn propose_grant(requests: &Requests, capability: RequestedCapability) -> GrantP
         "client.sample" => ("client.sample = { calls = 4, tokens = 2000 }".to_owned(), None),
         "state" => ("state = {}".to_owned(), None),
         "scratch" => ("scratch = {}".to_owned(), None),
-        key @ ("client.form" | "client.roots" | "publish") => (format!("{key} = true"), None),
+        key if capability.detail.is_empty() => (format!("{key} = true"), None),
         // Lists of names and patterns: agent-tools, events, connections, env.
         key => (format!("{key} = [{value}]"), None),
     };

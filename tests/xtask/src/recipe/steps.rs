@@ -1,0 +1,187 @@
+//! The recipe for a new import, followed for a toy: `dice`, with one function `roll`.
+
+use super::step::Change::{After, Before, New};
+use super::step::{Step, steps};
+
+macro_rules! toy {
+    ($file:literal) => {
+        New(include_str!(concat!("../../recipe/", $file)))
+    };
+}
+
+pub(super) const STEPS: &[Step] = steps! {
+    "WIT" "wit/v0.1/events.wit" {
+        "wit/v0.1/dice.wit": toy!("dice.wit");
+    }
+    "WIT" "wit/v0.1/world.wit" {
+        "wit/v0.1/world.wit": After("    import events;\n", "    import dice;\n");
+    }
+    "WIT" "wit/README.md" {
+        "wit/README.md": Before("| `events` | notifications", "| `dice` | random numbers | `dice` |\n");
+        "wit/README.md": Before("| `events` | patterns", "| `dice` | `true` |\n");
+    }
+
+    "policy" "policy/grants" {
+        "host/crates/policy/src/grants.rs": After("Vec::is_empty\")]\n    pub events: Vec<ToolPattern>,\n",
+            "    #[serde(skip_serializing_if = \"std::ops::Not::not\")]\n    pub dice: bool,\n");
+        "host/crates/policy/src/grants.rs": After("    pub publish: bool,\n    pub events: Vec<ToolPattern>,\n", "    pub dice: bool,\n");
+    }
+    "policy" "policy/grant_check" {
+        "host/crates/policy/src/grant_check.rs": After("            events: _,\n", "            dice: _,\n");
+    }
+    "policy" "policy/grant_subset" {
+        "host/crates/policy/src/grant_subset.rs": After("            events,\n", "            dice,\n");
+        "host/crates/policy/src/grant_subset.rs": After("&& (!publish || other.publish)\n", "            && (!dice || other.dice)\n");
+    }
+    "policy" "policy/capability" {
+        "host/crates/policy/src/capability.rs": Before("    Events {\n", "    /// Roll dice.\n    Dice,\n");
+        "host/crates/policy/src/capability.rs": Before("            Capability::Events { .. } =>",
+            "            Capability::Dice => \"dice\",\n");
+        "host/crates/policy/src/capability.rs": Before("            Capability::Events { name }\n",
+            "            Capability::Dice => \"a die\",\n");
+    }
+    "policy" "policy/authority" {
+        "host/crates/policy/src/authority.rs": Before("            (\"events\", ",
+            "            (\"dice\", grants.dice && !requests.dice),\n");
+        "host/crates/policy/src/authority.rs": Before("    /// Whether an event of this name may be emitted.\n",
+            "    /// Whether dice may be rolled.\n    pub fn dice(&self) -> Result<(), Denial> {\n        \
+             self.both(self.granted.dice, self.requested.dice, || Capability::Dice)\n    }\n\n");
+    }
+    "policy" "policy/denial" {
+        "host/crates/policy/src/denial.rs": Before("            Capability::Events { name } =>",
+            "            Capability::Dice => (\"is not granted\", \"dice = true\".to_owned()),\n");
+    }
+    "policy" "policy/decision" {
+        "host/crates/policy/src/decision.rs": Before("events NAME, connections NAME", "dice, ");
+        "host/crates/policy/src/decision.rs": Before("            (\"events\", [name])", "            (\"dice\", []) => Self::Dice,\n");
+        "host/crates/policy/src/decision.rs": Before("            Capability::Events { name } => self.event(name)",
+            "            Capability::Dice => self.dice(),\n");
+        "host/crates/policy/src/decision.rs": After("            | Capability::Publish\n", "            | Capability::Dice\n");
+    }
+
+    "host types" "runtime/imports/events" {
+        "host/crates/runtime/src/imports/dice.rs": toy!("host_types.rs");
+        "host/crates/runtime/src/imports/mod.rs": Before("mod events;\n", "mod dice;\n");
+        "host/crates/runtime/src/imports/mod.rs": Before("pub use events::", "pub use dice::{Dice, DiceRoller, RollError};\n");
+    }
+    "host types" "runtime/imports/call_imports" {
+        "host/crates/runtime/src/imports/call_imports.rs": Before("use super::events::Events;\n", "use super::dice::Dice;\n");
+        "host/crates/runtime/src/imports/call_imports.rs": Before("    pub fn events(&self)",
+            "    pub fn dice(&self) -> Dice<'_> {\n        Dice::new(&self.scope, &*self.services.dice)\n    }\n\n");
+    }
+
+    "link" "runtime/abi/v0_1/events" {
+        "host/crates/runtime/src/abi/v0_1/dice.rs": toy!("link.rs");
+        "host/crates/runtime/src/abi/v0_1/mod.rs": Before("mod events;\n", "mod dice;\n");
+    }
+    "link" "runtime/abi/v0_1/linker" {
+        "host/crates/runtime/src/abi/v0_1/linker.rs": Before("events, http, ", "dice, ");
+        "host/crates/runtime/src/abi/v0_1/linker.rs": Before("        events::add_to_linker(",
+            "        dice::add_to_linker(&mut linker)?;\n");
+    }
+
+    "service" "services/lib" {
+        "host/crates/services/src/dice.rs": toy!("service.rs");
+        "host/crates/services/src/lib.rs": Before("pub mod egress;\n", "pub mod dice;\n");
+    }
+    "service" "runtime/imports/host_services" {
+        "host/crates/runtime/src/imports/host_services.rs": Before("use super::events::",
+            "use super::dice::{DiceRoller, RollError};\n");
+        "host/crates/runtime/src/imports/host_services.rs": Before("    pub events: Arc<dyn EventSink>,\n",
+            "    pub dice: Arc<dyn DiceRoller>,\n");
+        "host/crates/runtime/src/imports/host_services.rs": Before("            events: Arc::new(Nobody),\n",
+            "            dice: Arc::new(Nobody),\n");
+        "host/crates/runtime/src/imports/host_services.rs": Before("impl EventSink for Nobody {\n",
+            "impl DiceRoller for Nobody {\n    fn roll(&self, _sides: u32) -> Result<u32, RollError> {\n        \
+             Err(RollError::Invalid(\"there are no dice here\".into()))\n    }\n}\n\n");
+    }
+    "service" "host/src/host.rs" {
+        "host/src/host.rs": Before("            events: principal_store.clone(),\n",
+            "            dice: Arc::new(services::dice::SystemDice),\n");
+    }
+
+    "operator" "plugins/install/capabilities" {
+        "host/crates/plugins/src/install/capabilities.rs": Before("events, connections, http, ", "dice, ");
+        "host/crates/plugins/src/install/capabilities.rs": After("resources and prompts to the user and the model\"),\n",
+            "        (*dice, \"dice\", \"rolls dice\"),\n");
+        "host/crates/plugins/src/install/capabilities.rs": Before("    (&[\"portcullis:plugin/state@\"]",
+            "    (&[\"portcullis:plugin/dice@\"], \"dice, if you grant them\"),\n");
+    }
+    "operator" "plugins/install/compare" {
+        "host/crates/plugins/src/install/compare.rs": Before("        connections: _,\n", "        dice: _,\n");
+    }
+    "operator" "plugins/install/proposal" {
+        "host/crates/plugins/src/install/proposal.rs": Before("        events: added(", "        dice: new.dice && !old.dice,\n");
+    }
+    "operator" "host/src/cli/authority_lines.rs" {
+        "host/src/cli/authority_lines.rs": Before("events, connections, http, ", "dice, ");
+        "host/src/cli/authority_lines.rs": Before("    lines.extend(http.iter().map(|pattern|",
+            "    lines.extend(flag(\"dice\", *dice));\n");
+        "host/src/cli/authority_lines.rs": Before("        events,\n", "        dice,\n");
+        "host/src/cli/authority_lines.rs": Before("    lines.extend(http.iter().map(|HttpGrant",
+            "    lines.extend(flag(\"dice\", *dice));\n");
+    }
+    "operator" "host/src/cli/policy.rs" {
+        "host/src/cli/policy.rs": Before("events NAME, connections NAME", "dice, ");
+        "host/src/cli/policy.rs": Before("        | Capability::Events { .. }\n", "        | Capability::Dice\n");
+    }
+    "operator" "host/src/config/example.toml" {
+        "host/src/config/example.toml": Before("events = [\"policy.*\"]", "dice = true                        # roll dice\n");
+    }
+    "operator" "host/docs/grants.md" {
+        "host/docs/grants.md": Before("| HTTP requests |", "| dice | none | `grants.dice` |\n");
+    }
+
+    "SDK" "guest-sdk/rust/src/events.rs" {
+        "guest-sdk/rust/src/dice.rs": toy!("sdk.rs");
+        "guest-sdk/rust/src/lib.rs": Before("pub mod events;\n", "pub mod dice;\n");
+        "guest-sdk/rust/src/lib.rs": Before("[`events`], ", "[`dice`], ");
+    }
+    "SDK" "guest-sdk/rust/src/host_types" {
+        "guest-sdk/rust/src/host_types/dice.rs": toy!("sdk_types.rs");
+        "guest-sdk/rust/src/host_types/mod.rs": Before("pub(crate) mod events;\n", "pub(crate) mod dice;\n");
+    }
+    "SDK" "guest-sdk/rust/src/imports" {
+        "guest-sdk/rust/src/imports/wasm/rolling.rs": toy!("sdk_import.rs");
+        "guest-sdk/rust/src/imports/wasm/mod.rs": Before("mod sending;\n", "mod rolling;\n");
+        "guest-sdk/rust/src/imports/wasm/mod.rs": Before("pub(crate) use sending::", "pub(crate) use rolling::roll_die;\n");
+        "guest-sdk/rust/src/imports/native.rs": Before("    http::send_http,\n", "    dice::roll_die,\n");
+    }
+    "SDK" "guest-sdk/rust/src/testing" {
+        "guest-sdk/rust/src/testing/dice.rs": toy!("sdk_fake.rs");
+        "guest-sdk/rust/src/testing/mod.rs": Before("mod host;\n", "pub(crate) mod dice;\n");
+        "guest-sdk/rust/src/testing/scripted.rs": Before("`publish`, `events` or", "`dice`, ");
+    }
+    "SDK" "guest-sdk/rust/macros" {
+        "guest-sdk/rust/macros/src/manifest.rs": Before("    events: Vec<LitStr>,\n", "    dice: bool,\n");
+        "guest-sdk/rust/macros/src/manifest.rs": Before("            Some(\"events\") =>",
+            "            Some(\"dice\") => self.dice = true,\n");
+        "guest-sdk/rust/macros/src/manifest.rs": Before("events, connections, http, ", "dice, ");
+        "guest-sdk/rust/macros/src/manifest.rs": Before("(\"state\", self.state)", "(\"dice\", self.dice), ");
+        "guest-sdk/rust/macros/src/lib.rs": After("sample, roots), publish,", " dice,");
+    }
+    "SDK" "guest-sdk/rust/README.md" {
+        "guest-sdk/rust/README.md": Before("| `events` | put news", "| `dice` | roll dice | `dice` |\n");
+    }
+
+    "tests" "tests/suite/tests/imports.txt" {
+        "tests/suite/tests/imports.txt": Before("portcullis:plugin/events emit:", "portcullis:plugin/dice roll: error denied\n");
+    }
+    "tests" "tests/suite/tests/published.rs" {
+        "tests/suite/tests/dice.rs": toy!("suite_test.rs");
+        "tests/suite/tests/main.rs": Before("mod drain;\n", "mod dice;\n");
+    }
+    "tests" "tests/guests" {
+        "tests/guests/examples/dice.rs": toy!("guest.rs");
+        "tests/guests/Cargo.toml": Before("[[example]]\nname = \"echo\"\n",
+            "[[example]]\nname = \"dice\"\ncrate-type = [\"cdylib\"]\n\n");
+    }
+    "tests" "guest-sdk/rust/tests" {
+        "guest-sdk/rust/tests/dice.rs": toy!("sdk_test.rs");
+        "guest-sdk/rust/tests/ui/requests.stderr": Before("events, connections, http, ", "dice, ");
+    }
+    "tests" "host/src/fuzzing/targets.rs" {
+        "host/src/fuzzing/targets.rs": Before("            authority.event(&named).is_ok(),\n",
+            "            authority.dice().is_ok(),\n");
+    }
+};
