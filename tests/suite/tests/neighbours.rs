@@ -269,7 +269,9 @@ fn a_computing_neighbour_gets_its_share_beside_a_crowd() {
         // `host_times` divides by all processors, but a call without a crowd uses only one.
         let processors = u32::try_from(std::thread::available_parallelism().unwrap().get()).unwrap();
         let best = |rounds: &[Round], of: usize| rounds.iter().map(|round| p50(&round[of])).min().unwrap();
-        let is_good = |rounds: &[Round]| best(rounds, 1) <= best(rounds, 0) * processors * 2;
+        // Its share is half of all processors, of which it uses at most one: on one processor, it takes twice as long by right.
+        // Twice that is the bound.
+        let is_good = |rounds: &[Round]| best(rounds, 1) * processors.min(2) <= best(rounds, 0) * processors * 4;
         let (rounds, good) = rounds(&server, address, at, || host_times(&server, LONG_CALLS, || _ = long(n)), is_good);
         let [alone, beside] = [best(&rounds, 0) * processors, best(&rounds, 1)];
         told.push(format!("{} p50 {} -> {} ms in {} rounds", KINDS[at].name, ms(alone), ms(beside), rounds.len()));
