@@ -51,7 +51,7 @@ fn decide_in_order(
 
 #[tokio::test]
 async fn without_a_user_only_rules_allow_calls() {
-    let (approvals, mut events) = Approvals::new(options("[[tool]]\ntool = \"free.*\"\napproval = \"never\"", false));
+    let (approvals, mut events) = Approvals::new(options("[[tool]]\ntool = \"free.*\"\napproval = \"allow\"", false));
     assert_eq!(approvals.approve(&request("free.slots")).await, ReverseCallDecision::Allow);
     let ReverseCallDecision::Deny(reason) = approvals.approve(&request("other.tool")).await else {
         panic!("it was allowed")
@@ -277,7 +277,7 @@ async fn an_event_starts_a_call_only_with_approval() {
     let triggered = TriggeredReaction { event, action: ReactionAction::Notify };
     let (approvals, _told) = Approvals::new(options("", false));
     assert!(!approvals.may_react("hr", &triggered).await);
-    let (approvals, _told) = Approvals::new(options("[[reaction]]\nevent = \"policy.*\"\napproval = \"never\"", false));
+    let (approvals, _told) = Approvals::new(options("[[reaction]]\nevent = \"policy.*\"\napproval = \"allow\"", false));
     assert!(approvals.may_react("hr", &triggered).await);
     let (approvals, events) = Approvals::new(options("", true));
     decide_in_order(&approvals, events, vec![ApprovalDecision::Allow, ApprovalDecision::Deny("no".into())]);
