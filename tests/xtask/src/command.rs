@@ -10,7 +10,10 @@ use anyhow::{Context, Result, bail};
 
 /// The cargo that runs us, so that a chosen toolchain stays in use.
 pub(crate) fn cargo() -> Command {
-    Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")))
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
+    // Build scripts of dependencies look at it: with it, they would run again after every direct use of cargo.
+    cargo.env_remove("CARGO_MANIFEST_DIR");
+    cargo
 }
 
 /// Runs a command with our own output streams; fails when it fails.
