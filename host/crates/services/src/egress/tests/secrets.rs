@@ -34,7 +34,7 @@ async fn a_secret_reaches_the_host_and_is_masked_for_the_guest() {
     assert!(headers.contains("****") && body.contains("you said *****************, did you?"), "{headers} {body}");
     call.http.end();
     let recorded = network.recorded();
-    assert!(recorded.contains(r#"Secret { name: "key", host: "a.example" }"#) && !recorded.contains(SECRET));
+    assert!(recorded.contains(r#"SecretUsed { name: "key", host: "a.example" }"#) && !recorded.contains(SECRET));
 }
 
 #[tokio::test]
