@@ -6,7 +6,6 @@ mod steps;
 #[cfg(test)]
 mod table;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -76,11 +75,7 @@ fn write_copy(repo: &Repo, copy: &Repo) -> Result<()> {
     for part in LINKED {
         link(&repo.root.join(part), &copy.root.join(part))?;
     }
-    copy_manifest(&repo.root, &copy.root)?;
-    // Dependencies of guests are compiled once.
-    fs::create_dir_all(&copy.target)?;
-    fs::create_dir_all(repo.target.join("wasm"))?;
-    link(&repo.target.join("wasm"), &copy.target.join("wasm"))
+    copy_manifest(&repo.root, &copy.root, "toy")
 }
 
 /// The text of a file in the copy.

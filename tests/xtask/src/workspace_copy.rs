@@ -58,12 +58,24 @@ pub(crate) fn link(to: &Path, link: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Copies the workspace's own files.
-pub(crate) fn copy_manifest(from: &Path, to: &Path) -> Result<()> {
-    for file in ["Cargo.toml", "Cargo.lock"] {
-        copy_if_changed(&from.join(file), &to.join(file))?;
+/// Copies the workspace's own files. The copy's crates get a version of their own: without it cargo takes them for the
+/// real ones in the same target folder, and uses what was built of either for the other.
+pub(crate) fn copy_manifest(from: &Path, to: &Path, build: &str) -> Result<()> {
+    let manifest = fs::read_to_string(from.join("Cargo.toml")).context("cannot read the workspace's manifest")?;
+    let (before, after) = manifest.split_once("[workspace.package]\nversion = \"").context("it has a version")?;
+    let (version, after) = after.split_once('"').context("a version ends")?;
+    let named = format!("{before}[workspace.package]\nversion = \"{version}+{build}\"{after}");
+    write_if_changed(&to.join("Cargo.toml"), &named)?;
+    let lock = to.join("Cargo.lock");
+    // Cargo writes the version into it.
+    if !lock.exists() || newer(&from.join("Cargo.lock"), &lock)? {
+        fs::copy(from.join("Cargo.lock"), lock)?;
     }
     Ok(())
+}
+
+fn newer(one: &Path, other: &Path) -> Result<bool> {
+    Ok(fs::metadata(one)?.modified()? > fs::metadata(other)?.modified()?)
 }
 
 /// The host's manifest with another name for its program, so that the real program beside it is kept.

@@ -50,7 +50,7 @@ pub(super) fn build(repo: &Repo, mutants: &[&Mutant]) -> Result<Weakened> {
         let change = |path: &Path, text| changed(&repo.root, mutants, path, text);
         mirror(&repo.root.join(part), &copy.join(part), &[], &change)?;
     }
-    copy_manifest(&repo.root, &copy)?;
+    copy_manifest(&repo.root, &copy, TESTS)?;
     // The other workspace members only have to be present: with them the dependencies have the same features as here,
     // and those already built are reused.
     for part in ["guest-sdk", "tests"] {
