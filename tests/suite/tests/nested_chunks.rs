@@ -159,8 +159,9 @@ fn no_nested_chunks_arrive_after_a_cancel() {
         let id = client.begin_call("pass-on__run", json!({"path": "slow.run,between.run>slow.run", "n": 200}));
         while client.wait_for(Called::CHUNK)["params"]["_meta"][ORIGIN] != json!(["between.run", "slow.run"]) {}
         client.cancel(id);
+        // Chunks that were under way arrive until the server is idle; a tool still running would send more within 50 ms.
+        Watch::start(&client.server).until_idle(&client.server);
         client.check_alive();
-        // Chunks sent before the cancel arrive before that answer; a tool still running would send more within 50 ms.
         Watch::start(&client.server).until_idle(&client.server);
         let answered = client.run("echo", json!({}));
         assert!(answered.chunks().is_empty(), "{era:?}: {:?}", answered.0.notifications);
