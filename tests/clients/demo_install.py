@@ -86,7 +86,7 @@ def main():
     accept = Command("plugin accept files")
     accept.expect(r"Grant this\? \[y/N/edit\] ")
     accept.write("n")
-    accept.expect(r"Take it up\? \[y/N\] ")
+    accept.expect(r"Accept it\? \[y/N\] ")
     accept.write("y")
     accept.ended()
     asked = "http POST https://sync.example.com/"

@@ -51,3 +51,16 @@ fn a_person_is_shown_everything_and_asked_what_to_grant() {
     command.current_dir(home.path()).env("PORTCULLIS_CACHE", paths::cache());
     assert!(suite::cli::run(command).good().contains("all was as it should be"));
 }
+
+#[test]
+fn the_demo_of_an_installation_ends_as_it_should() {
+    let home = Home::new();
+    let mut command = Command::new(paths::python());
+    command
+        .arg("-B")
+        .arg(paths::client_script("demo_install.py"))
+        .arg(paths::binary())
+        .arg(paths::real_plugin("files"));
+    command.current_dir(home.path()).env("PORTCULLIS_CACHE", paths::cache()).env("PYTHONIOENCODING", "utf-8");
+    suite::cli::run(command).good();
+}
