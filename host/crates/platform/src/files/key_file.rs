@@ -1,5 +1,6 @@
 //! Files with keys, passwords and secrets, which only their owner should be able to read.
 
+use super::folder_of;
 use crate::random::random_bytes;
 use std::fs::{File, Metadata, Permissions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -53,8 +54,7 @@ fn wrong(path: &Path, what: &str) -> io::Error {
 
 fn create_key(path: &Path) -> io::Result<[u8; 32]> {
     let key = random_bytes::<32>()?;
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().permissions(Permissions::from_mode(0o600)).tempfile_in(folder)?;
+    let mut file = tempfile::Builder::new().permissions(Permissions::from_mode(0o600)).tempfile_in(folder_of(path))?;
     file.write_all(&key)?;
     file.as_file().sync_all()?;
     match file.persist_noclobber(path) {

@@ -4,6 +4,13 @@ mod folder;
 mod key_file;
 mod replace;
 
+use std::path::Path;
+
 pub use folder::create_private_folder;
 pub use key_file::{read_key_file, read_or_create_key};
 pub use replace::replace_file;
+
+/// The folder of a file; the current one for a name alone.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}

@@ -1,5 +1,6 @@
 //! Replaces files atomically: a crash at any moment leaves the old file or the new one.
 
+use super::folder_of;
 use std::fs::{File, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -7,7 +8,7 @@ use std::path::Path;
 
 /// Creates or replaces a file. The new one is written beside it and synced before it is renamed.
 pub fn replace_file(path: &Path, bytes: &[u8], permissions: Permissions) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = folder_of(path);
     let mut builder = tempfile::Builder::new();
     // A crash may leave it behind.
     builder.prefix(".portcullis-").permissions(Permissions::from_mode(0o600));

@@ -1,7 +1,7 @@
 //! Folders that the host uses: opened by a path once, checked and used through their descriptor.
 //!
-//! This is the one place that turns a path into a folder. What is below a folder is reached through it, by a relative
-//! path; links that lead out of it are refused. So nothing changes between a check and the use that it is for.
+//! Granted, scratch and installed folders are opened here and nowhere else. What is below a folder is reached through it,
+//! by a relative path; links that lead out of it are refused. So nothing changes between a check and its use.
 
 mod remove;
 mod size;
@@ -130,7 +130,7 @@ fn plain_folder() -> OpenOptions {
 }
 
 fn flags(flags: OFlags) -> i32 {
-    i32::try_from(flags.bits()).unwrap_or_default()
+    flags.bits().cast_signed()
 }
 
 fn is_a_link() -> io::Error {
