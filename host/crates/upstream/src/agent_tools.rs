@@ -7,7 +7,6 @@ use crate::server::Upstream;
 use async_trait::async_trait;
 use policy::{BudgetUsage, Origin};
 use runtime::imports::{AgentError, AgentResult, AgentTool, ReverseCall, Tool, ToolCaller, ToolResult};
-use serde_json::Value;
 
 /// Calls a server's tools for plugins and for clients of this host.
 #[derive(Clone)]
@@ -48,14 +47,10 @@ impl ToolCaller for UpstreamTools {
 }
 
 impl UpstreamTools {
-    async fn call_upstream(&self, reverse: ReverseCall) -> Result<AgentResult, AgentError> {
+    async fn call_upstream(&self, mut reverse: ReverseCall) -> Result<AgentResult, AgentError> {
         reverse.lane.take("upstream");
         let Some(tool) = self.local_name(&reverse.name) else { return Err(AgentError::UnknownTool(reverse.name)) };
-        let arguments = match serde_json::from_str(&reverse.arguments) {
-            Ok(Value::Object(arguments)) => arguments,
-            Ok(_) => return Err(AgentError::InvalidArguments("they are not a JSON object".into())),
-            Err(error) => return Err(AgentError::InvalidArguments(format!("they are not JSON: {error}"))),
-        };
+        let arguments = std::mem::take(&mut reverse.arguments).into_object().map_err(AgentError::InvalidArguments)?;
         let shared = &self.0.0;
         let left = reverse.budget.deadline.saturating_duration_since(shared.clock.now());
         let mut call = UpstreamCall::new(tool, arguments).with_task(reverse.parent.clone());

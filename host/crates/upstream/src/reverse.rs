@@ -11,7 +11,7 @@ use platform::text::truncate;
 use policy::{PluginId, Side};
 use rmcp::model::ContentBlock;
 use runtime::imports::{
-    AgentError, AgentResult, CallContext, LaneCell, NoSink, ReverseCall, Schema, ToolCaller, ToolResult,
+    AgentError, AgentResult, Arguments, CallContext, LaneCell, NoSink, ReverseCall, Schema, ToolCaller, ToolResult,
 };
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -58,19 +58,19 @@ async fn run(open: &Arc<OpenCall>, params: ReverseCallParams) -> Result<Value, A
     };
     let schema = Schema::compile(&found.tool.input_schema).map_err(|error| AgentError::Failed(error.to_string()))?;
     let checked = |arguments: &Map<String, Value>| {
-        let value = Value::Object(arguments.clone());
-        let text = value.to_string();
-        if text.len() > MAX_ARGUMENTS {
-            let reason = format!("they are {} bytes, more than {MAX_ARGUMENTS}", text.len());
+        let arguments = Arguments::from(arguments.clone());
+        let size = arguments.text().len();
+        if size > MAX_ARGUMENTS {
+            let reason = format!("they are {size} bytes, more than {MAX_ARGUMENTS}");
             return Err(AgentError::InvalidArguments(reason));
         }
-        schema.check(&value).map_err(AgentError::InvalidArguments).map(|()| text)
+        schema.check(arguments.value()).map_err(AgentError::InvalidArguments).map(|()| arguments)
     };
-    let mut text = checked(&params.arguments)?;
-    let lineage = scope.lineage.descend(params.name.as_str(), text.len() as u64)?;
+    let mut arguments = checked(&params.arguments)?;
+    let lineage = scope.lineage.descend(params.name.as_str(), arguments.text().len() as u64)?;
     let short = |text: String| printable(truncate(&text, MAX_PURPOSE)).into_owned();
     let plugin = params.plugin.map(short);
-    let mut request = ReverseCallRequest {
+    let request = ReverseCallRequest {
         requester: Requester { plugin: plugin.clone(), ..requester.clone() },
         name: params.name,
         arguments: params.arguments,
@@ -80,10 +80,9 @@ async fn run(open: &Arc<OpenCall>, params: ReverseCallParams) -> Result<Value, A
     let mut edited = None;
     match open.responder.approve(&request).await {
         ReverseCallDecision::Allow => {}
-        ReverseCallDecision::Edit(arguments) => {
-            text = checked(&arguments)?;
-            edited = Some(Value::Object(arguments.clone()));
-            request.arguments = arguments;
+        ReverseCallDecision::Edit(changed) => {
+            arguments = checked(&changed)?;
+            edited = Some(Value::Object(changed));
         }
         ReverseCallDecision::Deny(reason) => return Err(AgentError::Declined(reason)),
     }
@@ -98,7 +97,7 @@ async fn run(open: &Arc<OpenCall>, params: ReverseCallParams) -> Result<Value, A
     };
     let call = ReverseCall {
         name: request.name,
-        arguments: text,
+        arguments,
         purpose: request.purpose,
         plugin: PluginId { side: Side::Server, name: requester.server.as_str().into() },
         parent: requester.task.clone(),

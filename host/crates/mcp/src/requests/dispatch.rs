@@ -20,7 +20,7 @@ use protocol::questions;
 use rmcp::ErrorData;
 use rmcp::model::{InputRequiredResult, InputResponses};
 use rmcp::service::{RequestContext, RoleServer};
-use runtime::engine::{CallError, is_large, work_on};
+use runtime::engine::{CallError, is_large, work_in_pool_if_large};
 use runtime::imports::{ClientLink, NoClient};
 use std::sync::Arc;
 
@@ -120,7 +120,8 @@ async fn run(
     let finished = server.runner.run(target, request).await;
     check_capabilities(stateless, &finished)?;
     let bytes = finished.usage.output_bytes;
-    let result = work_on(bytes, || owner, move || call_result::to_result(finished, is_tool, meta)).await?;
+    let result =
+        work_in_pool_if_large(bytes, || owner, move || call_result::to_result(finished, is_tool, meta)).await?;
     Ok(CallOutput { result, bytes })
 }
 

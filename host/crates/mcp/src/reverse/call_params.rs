@@ -2,32 +2,29 @@
 
 use crate::client_tools::DeclaredTool;
 use platform::text::truncate_chars;
-use runtime::imports::{AgentError, ReverseCall};
+use runtime::imports::{AgentError, Arguments, ReverseCall};
 use serde_json::{Value, json};
 use std::time::Duration;
 
 /// Characters of a plugin's reason for a call that the client receives.
 const MAX_PURPOSE: usize = 1_000;
 
-/// Parses arguments and checks them against the tool's input schema.
-pub(super) fn parse_arguments(arguments: &str, tool: &DeclaredTool) -> Result<Value, AgentError> {
-    let arguments: Value = serde_json::from_str(arguments)
-        .map_err(|error| AgentError::InvalidArguments(format!("they are not JSON: {error}")))?;
-    if !arguments.is_object() {
+/// Checks arguments against the tool's input schema.
+pub(super) fn check_arguments(arguments: &Arguments, tool: &DeclaredTool) -> Result<(), AgentError> {
+    if !arguments.value().is_object() {
         return Err(AgentError::InvalidArguments("they are not a JSON object".into()));
     }
-    tool.check(&arguments).map_err(AgentError::InvalidArguments)?;
-    Ok(arguments)
+    tool.check(arguments.value()).map_err(AgentError::InvalidArguments)
 }
 
 /// The call as the extension describes it; `chain` is the name of its chain.
-pub(super) fn to_fields(call: &ReverseCall, arguments: Value, timeout: Duration, chain: &str) -> Value {
+pub(super) fn to_fields(call: &ReverseCall, timeout: Duration, chain: &str) -> Value {
     let caller = call.lineage.caller().map_or("", |caller| &**caller);
     let strip = |prefix: &str| caller.strip_prefix(prefix)?.strip_prefix('.').map(str::to_owned);
     let tool = strip(&call.plugin.table()).or_else(|| strip(&call.plugin.name));
     let mut fields = json!({
         "name": call.name,
-        "arguments": arguments,
+        "arguments": call.arguments.value(),
         "plugin": &*call.plugin.name,
         "tool": tool.unwrap_or_else(|| caller.to_owned()),
         "parent": call.parent,

@@ -127,11 +127,11 @@ impl LaneRouter {
             (Lane::CurrentRequest, false) => "request",
         });
         let Some(tool) = declaration.tool(&call.name) else { return Err(AgentError::UnknownTool(call.name)) };
-        let arguments = call_params::parse_arguments(&call.arguments, tool)?;
-        self.counter.count(&declaration, tool, call.arguments.len())?;
+        call_params::check_arguments(&call.arguments, tool)?;
+        self.counter.count(&declaration, tool, call.arguments.text().len())?;
         let left = call.lineage.remaining_wait()?.min(call.answer_timeout);
         let timeout = call.timeout.map_or(left, |timeout| timeout.min(left));
-        let fields = call_params::to_fields(&call, arguments, timeout, chain);
+        let fields = call_params::to_fields(&call, timeout, chain);
         let started = self.resources.clock.now();
         let mut outcome = None;
         let waiting = async {

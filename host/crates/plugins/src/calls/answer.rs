@@ -70,7 +70,7 @@ impl<A> FinishedCall<A> {
 
 impl FinishedCall {
     /// The call of a tool.
-    pub(super) fn of_tool(self) -> FinishedCall<Answer> {
+    pub(super) fn into_tool_call(self) -> FinishedCall<Answer> {
         let Self { result, usage, missing_abilities, missing_tools } = self;
         let result = result.and_then(|answer| match answer {
             CallAnswer::Tool(answer) => Ok(answer),

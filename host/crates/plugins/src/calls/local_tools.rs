@@ -1,7 +1,6 @@
 //! The lane `local`: agent-side tools that are components of this host, each under its own grants.
 
 use super::answer::Answer;
-use super::arguments::Arguments;
 use super::request::{CallParent, CallRequest, Inherited};
 use super::runner::Runner;
 use crate::catalog::{CurrentCatalog, Plugin};
@@ -53,11 +52,7 @@ impl ToolCaller for LocalTools {
         let Some((plugin, tool)) = catalog.agent_tool(&call.name) else {
             return unspent(AgentError::UnknownTool(call.name));
         };
-        let arguments = match Arguments::parse(&call.arguments) {
-            Ok(arguments) => arguments,
-            Err(reason) => return unspent(AgentError::InvalidArguments(reason)),
-        };
-        let ReverseCall { lineage, budget, pausable_deadline, caller_memory, .. } = call;
+        let ReverseCall { arguments, lineage, budget, pausable_deadline, caller_memory, .. } = call;
         let request = CallRequest {
             context: call.context,
             link: ClientLink {

@@ -3,7 +3,6 @@
 mod admission;
 mod answer;
 mod answer_check;
-mod arguments;
 mod guest_error;
 mod idle;
 mod local_tools;
@@ -20,7 +19,6 @@ mod upstream;
 mod waiting_client;
 
 pub use answer::{Answer, CallAnswer, CallUsage, FinishedCall, ResourceContents, StructuredContent};
-pub use arguments::Arguments;
 pub use local_tools::LocalTools;
 pub use no_tools::NoTools;
 pub use request::{BudgetSource, CallParent, CallRequest};

@@ -3,7 +3,6 @@
 use super::admission::{Admission, AdmittedCall};
 use super::answer::{Answer, CallAnswer, CallUsage, FinishedCall};
 use super::answer_check::AnswerCheck;
-use super::arguments::Arguments;
 use super::idle::IdleDetector;
 use super::payload_size::PayloadSize;
 use super::recorder::{CallRecorder, Observers, RecordedTarget, audit_scope};
@@ -20,8 +19,8 @@ use platform::clock::Clock;
 use platform::telemetry::{ProcessMetrics, Tracer, printable};
 use policy::{Budget, Lineage, PluginId, Principal, PrincipalLimits, Side};
 use runtime::abi::{GuestAnswer, GuestOutcome, SpentStore};
-use runtime::engine::{Allowance, CallCost, CallError, MAX_WAITING_INSTANCES, PausableDeadline, work_on};
-use runtime::imports::{CallAuthority, CallImports, CallScope, HostServices, ModelProvider};
+use runtime::engine::{Allowance, CallCost, CallError, MAX_WAITING_INSTANCES, PausableDeadline, work_in_pool_if_large};
+use runtime::imports::{Arguments, CallAuthority, CallImports, CallScope, HostServices, ModelProvider};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -128,7 +127,7 @@ impl Runner {
         arguments: Arguments,
         request: CallRequest,
     ) -> FinishedCall<Answer> {
-        self.run_plugin(plugin, PluginCall::Tool(tool, arguments), request).await.of_tool()
+        self.run_plugin(plugin, PluginCall::Tool(tool, arguments), request).await.into_tool_call()
     }
 
     async fn run_plugin(&self, plugin: Arc<Plugin>, call: PluginCall, request: CallRequest) -> FinishedCall {
@@ -277,7 +276,7 @@ impl Runner {
         };
         let bytes = result.as_ref().map_or(0, GuestAnswer::payload_bytes);
         let owner = (imports.scope.context.principal.clone(), plugin.id().clone());
-        work_on(bytes, || owner, move || finish(&plugin, &name, &imports, cost, check, result)).await
+        work_in_pool_if_large(bytes, || owner, move || finish(&plugin, &name, &imports, cost, check, result)).await
     }
 
     /// After a root call on an idle host: drops the store and creates the next instance in the background, so that neither

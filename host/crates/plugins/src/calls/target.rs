@@ -1,13 +1,13 @@
 //! What a call calls.
 
 use super::answer_check::AnswerCheck;
-use super::arguments::Arguments;
 use crate::catalog::{Plugin, UpstreamTool};
 use crate::offer::PluginTool;
 use policy::{Overflow, PluginId};
 use runtime::abi::GuestCall;
-use runtime::imports::CompletionQuery;
+use runtime::imports::{Arguments, CompletionQuery};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Something to call, with its arguments.
@@ -68,12 +68,14 @@ impl CallTarget {
     }
 
     /// The arguments as one value, the same for equal calls.
-    pub fn arguments(&self) -> Value {
+    pub fn arguments(&self) -> Cow<'_, Value> {
         match self {
-            Self::Plugin(_, PluginCall::Tool(_, arguments)) | Self::Upstream(_, arguments) => arguments.value().clone(),
-            Self::Plugin(_, PluginCall::Resource { uri }) => json!(uri),
-            Self::Plugin(_, PluginCall::Prompt { arguments, .. }) => json!(arguments),
-            Self::Plugin(_, PluginCall::Completion(query)) => json!([query.argument, query.value]),
+            Self::Plugin(_, PluginCall::Tool(_, arguments)) | Self::Upstream(_, arguments) => {
+                Cow::Borrowed(arguments.value())
+            }
+            Self::Plugin(_, PluginCall::Resource { uri }) => Cow::Owned(json!(uri)),
+            Self::Plugin(_, PluginCall::Prompt { arguments, .. }) => Cow::Owned(json!(arguments)),
+            Self::Plugin(_, PluginCall::Completion(query)) => Cow::Owned(json!([query.argument, query.value])),
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Calls of upstream tools for a client, through the same trait as reverse calls.
 
 use super::answer::{Answer, CallAnswer, CallUsage, FinishedCall, StructuredContent};
-use super::arguments::Arguments;
 use super::payload_size::PayloadSize;
 use super::recorder::{CallRecorder, Observers, RecordedTarget, audit_scope};
 use super::request::CallRequest;
@@ -9,9 +8,9 @@ use super::runner::Runner;
 use crate::catalog::UpstreamTool;
 use platform::telemetry::printable;
 use policy::{Budget, Limits, Lineage};
-use runtime::engine::{CallError, PausableDeadline, work_on};
+use runtime::engine::{CallError, PausableDeadline, work_in_pool_if_large};
 use runtime::imports::{
-    Abilities, AgentError, AgentResult, ClientLink, LaneCell, QuestionCounter, ReverseCall, ToolResult,
+    Abilities, AgentError, AgentResult, Arguments, ClientLink, LaneCell, QuestionCounter, ReverseCall, ToolResult,
 };
 use std::time::Duration;
 
@@ -50,7 +49,7 @@ impl Runner {
         let call = ReverseCall {
             lineage: Lineage::root(&*name, &limits),
             name,
-            arguments: arguments.into_text(),
+            arguments,
             purpose: None,
             plugin: upstream_tool.id.clone(),
             parent: context.id.to_string(),
@@ -73,7 +72,7 @@ impl Runner {
         let (result, spent) = upstream_tool.caller.call(call).await;
         let output_bytes = result.payload_bytes();
         let owner = || (principal, upstream_tool.id.clone());
-        let result = work_on(output_bytes, owner, move || to_answer(result)).await;
+        let result = work_in_pool_if_large(output_bytes, owner, move || to_answer(result)).await;
         if let Err(error) = &result {
             let tool = printable(&upstream_tool.tool.tool.name).into_owned();
             let (code, text) = (error.code(), error.to_string());

@@ -14,7 +14,7 @@ pub fn is_large(bytes: u64) -> bool {
 }
 
 /// Works on a value of so many bytes: in the compute pool if it is large, else on this thread.
-pub async fn work_on<T: Send + 'static>(
+pub async fn work_in_pool_if_large<T: Send + 'static>(
     bytes: u64,
     owner: impl FnOnce() -> TaskOwner,
     work: impl FnOnce() -> T + Send + 'static,
@@ -41,12 +41,12 @@ mod tests {
     #[tokio::test]
     async fn only_large_values_go_to_the_pool_and_a_panic_is_passed_on() {
         let owner = || ("ann".into(), PluginId { side: Side::Server, name: "p".into() });
-        assert!(!work_on(LARGE - 1, owner, is_compute_thread).await);
-        assert!(work_on(LARGE, owner, is_compute_thread).await);
-        let failing = work_on(LARGE, owner, || panic!("of the work"));
+        assert!(!work_in_pool_if_large(LARGE - 1, owner, is_compute_thread).await);
+        assert!(work_in_pool_if_large(LARGE, owner, is_compute_thread).await);
+        let failing = work_in_pool_if_large(LARGE, owner, || panic!("of the work"));
         assert!(std::panic::AssertUnwindSafe(failing).catch_unwind().await.is_err());
-        assert!(work_on(LARGE, owner, is_compute_thread).await, "the pool goes on");
-        let nested = async move { work_on(LARGE, owner, is_compute_thread).await };
+        assert!(work_in_pool_if_large(LARGE, owner, is_compute_thread).await, "the pool goes on");
+        let nested = async move { work_in_pool_if_large(LARGE, owner, is_compute_thread).await };
         assert!(run_in_pool(owner(), nested.boxed()).await);
     }
 }

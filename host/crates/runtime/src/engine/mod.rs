@@ -31,7 +31,7 @@ pub use compute_pool::{ComputePoll, TaskOwner, is_compute_thread, poll_compute, 
 pub use cpu_time::CpuTime;
 pub use error::{BusyResource, CallError, RateSubject};
 pub use fair_semaphore::{FairSemaphore, QueueFull, Slot, SlotLimits, SlotRequest};
-pub use large_work::{is_large, run_in_pool, work_on};
+pub use large_work::{is_large, run_in_pool, work_in_pool_if_large};
 pub use pausable_deadline::{PausableDeadline, PauseGuard};
 pub use placement::Placement;
 pub use profile::{Engines, MAX_INSTANCES, MAX_WAITING_INSTANCES, Profile};

@@ -6,6 +6,7 @@
 //! [`Egress`] other servers; [`Publisher`], [`EventSink`] and [`StateStore`] keep what outlives a call.
 
 mod agent_tools;
+mod arguments;
 mod call_authority;
 mod call_imports;
 mod call_scope;
@@ -36,6 +37,7 @@ pub mod wasi;
 pub use agent_tools::{
     AgentError, AgentResult, AgentTool, AgentTools, CallOptions, LaneCell, ReverseCall, ReverseCaller, ToolCaller,
 };
+pub use arguments::Arguments;
 pub use call_authority::CallAuthority;
 pub use call_imports::CallImports;
 pub use call_scope::CallScope;

@@ -70,11 +70,8 @@ impl StandInTool {
 
     /// The question's text. It marks which part comes from the plugin.
     pub(super) fn question(&self, call: &ReverseCall) -> Result<String, AgentError> {
-        let invalid = AgentError::InvalidArguments;
-        let arguments: Value =
-            serde_json::from_str(&call.arguments).map_err(|error| invalid(format!("they are not JSON: {error}")))?;
-        self.input.check(&arguments).map_err(invalid)?;
-        let shown = printable(&arguments.to_string()).into_owned();
+        self.input.check(call.arguments.value()).map_err(AgentError::InvalidArguments)?;
+        let shown = printable(call.arguments.text()).into_owned();
         if shown.len() > MAX_ARGUMENTS {
             let limit = MAX_ARGUMENTS as u64;
             return Err(AgentError::Exhausted(Exhaustion { budget: BudgetKind::Arguments, limit }));

@@ -1,5 +1,6 @@
 //! One call's access to the agent's tools. Authority and lineage are checked here, before anything leaves the call.
 
+use super::super::arguments::Arguments;
 use super::super::call_scope::CallScope;
 use super::super::call_sink::NoSink;
 use super::super::client::{ClientCalls, QuestionCounter};
@@ -81,6 +82,9 @@ impl AgentTools {
         self.allowed(self.scope.authority.flow(&self.scope.lineage.private_origins(), &Recipient::Origin(origin)))?;
         let lineage = self.scope.lineage.descend(&*name, arguments.len() as u64).map_err(AgentError::from);
         let lineage = lineage.inspect_err(|error| refused(error.name()))?;
+        let size = arguments.len() as u64;
+        let arguments = Arguments::parse(&arguments).map_err(AgentError::InvalidArguments);
+        let arguments = arguments.inspect_err(|error| refused(error.name()))?;
         let purpose = options.purpose.as_deref().map(printable).unwrap_or_default();
         tracing::debug!(plugin = %self.scope.authority.plugin(), chain = lineage.path(), %purpose, "reverse call");
         let mut budget = caller.budget;
@@ -94,7 +98,7 @@ impl AgentTools {
         if let Some(span) = &mut span {
             span.set("mcp.method.name", "tools/call");
             span.set("gen_ai.tool.name", &*name);
-            span.set("portcullis.request.size", arguments.len() as u64);
+            span.set("portcullis.request.size", size);
             context.traceparent = span.place().map(|place| place.traceparent());
         }
         let (purpose, agent, plugin) =

@@ -1,5 +1,6 @@
 //! One reverse call, and the trait that serves it.
 
+use super::super::arguments::Arguments;
 use super::super::call_sink::CallSink;
 use super::super::client::{ClientCalls, QuestionCounter};
 use super::super::types::{CallContext, Content, Tool};
@@ -57,8 +58,7 @@ pub struct CallOptions {
 pub struct ReverseCall {
     /// `<agent plugin>.<tool>`.
     pub name: String,
-    /// JSON text.
-    pub arguments: String,
+    pub arguments: Arguments,
     /// The guest's own text.
     pub purpose: Option<String>,
     pub plugin: policy::PluginId,

@@ -1,19 +1,27 @@
-//! The arguments of a tool call.
+//! The arguments of a tool call, parsed once for the whole way of the call.
 
 use serde_json::{Map, Value};
 
-/// A JSON object, as a value and as text. The text is always made from the value, so what a guest reads is what the host
-/// checked: no key occurs twice.
-#[derive(Debug, Clone)]
+/// Arguments as a value and as text. The text is always made from the value, so what a guest reads is what the host checked:
+/// no key occurs twice.
+#[derive(Debug, Clone, Default)]
 pub struct Arguments {
     value: Value,
     text: String,
 }
 
 impl Arguments {
-    /// From JSON text; the error is a sentence.
+    /// From JSON text of any kind; the error is a sentence.
     pub fn parse(text: &str) -> Result<Self, String> {
         serde_json::from_str::<Value>(text).map(Self::from).map_err(|error| format!("they are not JSON: {error}"))
+    }
+
+    /// The error is a sentence.
+    pub fn into_object(self) -> Result<Map<String, Value>, String> {
+        match self.value {
+            Value::Object(fields) => Ok(fields),
+            _ => Err("they are not a JSON object".into()),
+        }
     }
 
     pub fn value(&self) -> &Value {
@@ -24,7 +32,7 @@ impl Arguments {
         &self.text
     }
 
-    pub(super) fn into_text(self) -> String {
+    pub fn into_text(self) -> String {
         self.text
     }
 }
@@ -53,5 +61,7 @@ mod tests {
         assert_eq!(arguments.value()["path"], "/tmp");
         assert_eq!(arguments.text(), r#"{"path":"/tmp","n":1.5}"#);
         assert!(Arguments::parse("{").unwrap_err().starts_with("they are not JSON"));
+        assert_eq!(arguments.into_object().unwrap().len(), 2);
+        assert_eq!(Arguments::parse("[]").unwrap().into_object().unwrap_err(), "they are not a JSON object");
     }
 }
