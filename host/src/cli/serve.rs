@@ -12,6 +12,7 @@ use platform::confine::{self, ConfineSettings, Confinement};
 use platform::identity::Authenticator;
 use platform::storage::SessionStore;
 use policy::Principal;
+use runtime::engine::open_page_map;
 use services::connections::ConnectionBroker;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -35,6 +36,8 @@ pub(super) struct Serve {
 /// A server that is ready to start, and confined if configured.
 pub(super) struct Serving {
     config: Config,
+    /// Whether the kernel tells which pages a guest has written.
+    page_map: bool,
     confined: Option<Confinement>,
     /// The files that a confined server may use.
     needs: Option<ConfineSettings>,
@@ -47,16 +50,17 @@ impl Serve {
         config.http = self.http.or(config.http);
         config.confine &= !self.no_confine;
         let needs = config.confine.then(|| confinement_needs(&config, &self.file.config));
+        let page_map = open_page_map();
         let confined = needs.as_ref().map(confine::server).transpose();
         let confined = confined.context("start it with --no-confine, or set `confine = false` under [server]")?;
         let needs = needs.filter(|_| confined.is_some_and(|in_force| in_force.files.is_some()));
-        Ok(Serving { config, confined, needs })
+        Ok(Serving { config, page_map, confined, needs })
     }
 }
 
 impl Serving {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
-        let Self { config, confined, needs } = self;
+        let Self { config, page_map, confined, needs } = self;
         platform::telemetry::set_log_format(config.telemetry.log);
         match confined {
             Some(Confinement { files: None, syscalls: None }) => {
@@ -67,6 +71,9 @@ impl Serving {
         }
         if confined.is_some_and(|in_force| in_force.files.is_none()) && config.runs_upstream_programs() {
             tracing::warn!("files are not confined, since the programs of [upstream] would be confined, too");
+        }
+        if !page_map {
+            tracing::info!("the kernel cannot tell which pages a guest has written (Linux 6.7 can): calls take longer");
         }
         let (stop, force_stop) = stop_signals()?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);

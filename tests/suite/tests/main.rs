@@ -20,6 +20,7 @@ mod config_reload;
 mod confined;
 mod connections;
 mod demos;
+mod direct_calls;
 mod drain;
 mod egress;
 mod escapes;

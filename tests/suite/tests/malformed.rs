@@ -6,12 +6,18 @@ use suite::{Home, paths, plugin_from, portcullis};
 
 /// The time limit for refusals that need no compiler.
 const AT_ONCE: Duration = Duration::from_secs(1);
+/// On a busy machine some are slower. One that needs the compiler is slow every time.
+const TRIES: usize = 5;
 
 fn refused_by_check(home: &Home, bytes: &[u8], words: &str) {
     let file = home.write("candidate.wasm", bytes);
-    let ran = portcullis(home, &["check", &file.display().to_string()]);
-    assert!(ran.refused().contains(words), "{words:?} is not said of {} bytes: {}", bytes.len(), ran.stderr);
-    assert!(ran.took < AT_ONCE, "it took {:?} to refuse {} bytes", ran.took, bytes.len());
+    let took = (0..TRIES).map(|_| {
+        let ran = portcullis(home, &["check", &file.display().to_string()]);
+        assert!(ran.refused().contains(words), "{words:?} is not said of {} bytes: {}", bytes.len(), ran.stderr);
+        ran.took
+    });
+    let took: Vec<_> = took.take_while(|took| *took >= AT_ONCE).collect();
+    assert!(took.len() < TRIES, "it took {took:?} to refuse {} bytes", bytes.len());
 }
 
 #[test]

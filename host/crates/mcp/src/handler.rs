@@ -116,6 +116,11 @@ impl Server {
         Self { context: self.context.clone(), session: Arc::default() }
     }
 
+    /// What all its sessions share.
+    pub(crate) fn context(&self) -> &Arc<ServerContext> {
+        &self.context
+    }
+
     fn legacy_updates(&self, message: &Extensions, peer: &Peer<RoleServer>) -> &LegacyUpdates {
         let server = &self.context;
         self.session

@@ -1,7 +1,8 @@
 //! The MCP server: revisions 2026-07-28 and 2025-11-25, over stdio and Streamable HTTP.
 //!
 //! A module imports only those before it in this list: `request_context`, `client_tools` and `subscriptions`, `client`,
-//! `reverse`, `calls`, `listing`, `server_context`, `requests`, `handler`, `transport`.
+//! `reverse`, `calls`, `listing`, `server_context`, `requests`, `handler`,
+//! `direct_call`, `transport`.
 #![allow(
     deprecated,
     reason = "sampling, roots and logging are deprecated in the protocol, and clients still have them"
@@ -10,6 +11,7 @@
 mod calls;
 mod client;
 mod client_tools;
+mod direct_call;
 mod handler;
 mod listing;
 mod request_context;

@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 
 /// Bytes of a correlation id. Longer ones are refused, since they would be echoed in every notification.
-const MAX_CORRELATION: usize = 256;
+pub(crate) const MAX_CORRELATION: usize = 256;
 
 /// Whether each request stands for itself (2026-07-28 and later), so that a question has to end it.
 pub(crate) fn is_stateless(context: &RequestContext<RoleServer>) -> bool {

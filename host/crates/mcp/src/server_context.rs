@@ -1,7 +1,7 @@
 //! What all requests to a server share.
 
 use crate::calls::parked_calls::ParkedCalls;
-use crate::calls::steering::RunningCalls;
+use crate::calls::steering::{RunningCalls, STEER_CALL};
 use crate::listing::lists::CatalogLists;
 use crate::request_context;
 use crate::reverse::LaneResources;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// The name a server stamps on its results (`SERVER_INFO_META_KEY` of the protocol).
-const SERVER_INFO_META: &str = "io.modelcontextprotocol/serverInfo";
+pub(crate) const SERVER_INFO_META: &str = "io.modelcontextprotocol/serverInfo";
 
 pub(crate) struct ServerContext {
     pub(crate) catalog: Arc<CurrentCatalog>,
@@ -68,6 +68,11 @@ impl ServerContext {
 
     pub(crate) fn message_principal(&self, message: &Extensions) -> Principal {
         request_context::principal(message).unwrap_or(&self.principal).clone()
+    }
+
+    /// Whether a name is that of a tool of the server's own.
+    pub(crate) fn is_fallback_tool(&self, name: &str) -> bool {
+        self.fallback_tools && name == STEER_CALL
     }
 
     /// The lists of the current catalog, built once for each catalog.

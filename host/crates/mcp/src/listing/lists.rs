@@ -8,7 +8,9 @@ use protocol::content::{to_annotations, to_icons};
 use protocol::names::SOURCE_META;
 use rmcp::model::{JsonObject, MetaObject, Prompt, PromptArgument, Resource, ResourceTemplate, Tool, ToolAnnotations};
 use runtime::imports::{Prompt as OurPrompt, ResourceInfo, ResourceTemplate as OurTemplate};
-use serde_json::json;
+use serde_json::{Value, json};
+use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Each list is sorted by its key.
@@ -16,6 +18,8 @@ pub(crate) struct CatalogLists {
     /// What the lists were built from.
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) tools: Vec<Tool>,
+    /// The tools with arguments that are repeated in headers, by name.
+    header_tools: HashSet<Cow<'static, str>>,
     pub(crate) resources: Vec<Resource>,
     pub(crate) templates: Vec<ResourceTemplate>,
     pub(crate) prompts: Vec<Prompt>,
@@ -30,8 +34,11 @@ impl CatalogLists {
             tools.push(steering::tool());
         }
         tools.sort_by(|a, b| a.name.cmp(&b.name));
+        let header_tools =
+            tools.iter().filter(|tool| has_header(&tool.input_schema)).map(|tool| tool.name.clone()).collect();
         Self {
             tools,
+            header_tools,
             resources: catalog.resources().map(|(_, exposed)| resource(exposed.item())).collect(),
             templates: templates(&catalog),
             prompts: catalog.prompts().map(|(name, exposed)| prompt(name, exposed.item())).collect(),
@@ -39,11 +46,26 @@ impl CatalogLists {
         }
     }
 
+    /// Whether arguments of a tool are repeated in `Mcp-Param-*` headers.
+    pub(crate) fn reads_headers(&self, name: &str) -> bool {
+        self.header_tools.contains(name)
+    }
+
     /// Finds a tool by its exposed name.
     pub(crate) fn tool(&self, name: &str) -> Option<&Tool> {
         let at = self.tools.binary_search_by(|tool| tool.name.as_ref().cmp(name)).ok()?;
         self.tools.get(at)
     }
+}
+
+/// Whether a schema names a header anywhere.
+fn has_header(schema: &JsonObject) -> bool {
+    let of_value = |value: &Value| match value {
+        Value::Object(fields) => has_header(fields),
+        Value::Array(items) => items.iter().filter_map(Value::as_object).any(has_header),
+        _ => false,
+    };
+    schema.iter().any(|(key, value)| key == "x-mcp-header" || of_value(value))
 }
 
 fn tool(name: &str, plugin_tool: &PluginTool) -> Tool {

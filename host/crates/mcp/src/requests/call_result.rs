@@ -1,17 +1,21 @@
 //! A finished call as a result of the protocol, with what it cost and, if it failed, a typed error.
 
 use crate::calls::output::CallResult;
+use crate::server_context::SERVER_INFO_META;
 use plugins::calls::{Answer, CallAnswer, CallUsage, FinishedCall};
 use policy::LineageError;
 use protocol::content::{to_block, to_blocks, to_resource_contents, to_role};
-use protocol::names::{ERROR_META, USAGE_META};
+use protocol::names::{CALL_META, CORRELATION_META, ERROR_META, STREAM_META, USAGE_META};
+use protocol::questions;
 use rmcp::ErrorData;
 use rmcp::model::{
     CacheScope, CallToolResult, ContentBlock, GetPromptResult, MetaObject, PromptMessage, ReadResourceResult,
 };
 use runtime::engine::CallError;
 use runtime::imports::{EmbeddedResource, PromptResult};
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+use serde_json::{Value, json};
 use std::time::Duration;
 
 /// The result of the call's method. Only that of `tools/call` can say that the call failed.
@@ -32,6 +36,19 @@ pub(crate) fn to_result(finished: FinishedCall, is_tool: bool, meta: MetaObject)
         }
         Err(error) => return Err(to_error(&error, &usage)),
     })
+}
+
+/// Fails a request whose call needs a capability that the client did not declare on it.
+pub(crate) fn check_capabilities(stateless: bool, finished: &FinishedCall) -> Result<(), ErrorData> {
+    match &finished.result {
+        Err(CallError::Unsupported { .. })
+            if stateless && (finished.missing_abilities.any() || finished.missing_tools) =>
+        {
+            let required = questions::abilities_to_capabilities(finished.missing_abilities, finished.missing_tools);
+            Err(ErrorData::missing_required_client_capability(required))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A call returned the result of another method, which cannot happen: tokens are bound to their method.
@@ -78,22 +95,70 @@ pub(crate) fn to_error(error: &CallError, usage: &CallUsage) -> ErrorData {
     }
 }
 
+/// What a call cost, as `_meta` says it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Usage {
+    fuel: Option<u64>,
+    cpu_ms: f64,
+    wall_ms: f64,
+    peak_memory: u64,
+    chunks: u64,
+    output_bytes: u64,
+    calls: u32,
+    questions: u32,
+    model_tokens: u64,
+}
+
+impl Usage {
+    fn new(usage: &CallUsage) -> Self {
+        Self {
+            fuel: usage.spent.fuel,
+            cpu_ms: millis(usage.spent.cpu),
+            wall_ms: millis(usage.wall),
+            peak_memory: usage.peak_memory,
+            chunks: usage.chunks,
+            output_bytes: usage.output_bytes,
+            calls: usage.calls,
+            questions: usage.questions,
+            model_tokens: usage.model_tokens,
+        }
+    }
+}
+
+/// `_meta` of a call's result, for a result that is written at once.
+pub(crate) struct CallMeta<'a> {
+    pub(crate) server_info: &'a Value,
+    pub(crate) call: &'a str,
+    pub(crate) correlation: Option<&'a str>,
+    pub(crate) usage: &'a CallUsage,
+    pub(crate) error: Option<&'a CallError>,
+    /// The summary of its chunks.
+    pub(crate) stream: Option<Value>,
+}
+
+impl Serialize for CallMeta<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { server_info, call, correlation, usage, error, stream } = self;
+        let mut map = serializer.serialize_map(None)?;
+        if let Some(correlation) = correlation {
+            map.serialize_entry(CORRELATION_META, correlation)?;
+        }
+        map.serialize_entry(SERVER_INFO_META, server_info)?;
+        map.serialize_entry(CALL_META, call)?;
+        map.serialize_entry(USAGE_META, &Usage::new(usage))?;
+        if let Some(error) = error {
+            map.serialize_entry(ERROR_META, &error_to_json(error))?;
+        }
+        if let Some(stream) = stream {
+            map.serialize_entry(STREAM_META, stream)?;
+        }
+        map.end()
+    }
+}
+
 fn usage_to_json(usage: &CallUsage) -> Value {
-    let fields: [(&str, Value); 9] = [
-        ("fuel", usage.spent.fuel.into()),
-        ("cpuMs", millis(usage.spent.cpu).into()),
-        ("wallMs", millis(usage.wall).into()),
-        ("peakMemory", usage.peak_memory.into()),
-        ("chunks", usage.chunks.into()),
-        ("outputBytes", usage.output_bytes.into()),
-        ("calls", usage.calls.into()),
-        ("questions", usage.questions.into()),
-        ("modelTokens", usage.model_tokens.into()),
-    ];
-    // `json!` would grow the map step by step, on every call.
-    let mut map = Map::with_capacity(fields.len());
-    map.extend(fields.into_iter().map(|(name, value)| (name.to_owned(), value)));
-    Value::Object(map)
+    serde_json::to_value(Usage::new(usage)).unwrap_or_default()
 }
 
 fn millis(duration: Duration) -> f64 {

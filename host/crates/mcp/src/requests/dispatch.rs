@@ -1,7 +1,8 @@
 //! A request that calls something, which may take several rounds: it begins a call or resumes a parked one, and parks a
 //! call that asks something.
 
-use super::call_result;
+use super::call_result::{self, check_capabilities};
+use super::plain_call::PlainCall;
 use crate::calls::live::{ClientEnd, LiveCall, RoundEnd};
 use crate::calls::output::{CallOutcome, CallOutput, CallResult};
 use crate::calls::seal::RequestBinding;
@@ -14,14 +15,12 @@ use crate::client::view::RequestInput;
 use crate::client_tools::{ReverseParams, retry};
 use crate::request_context::{LargeAnswer, abilities, call_context, is_stateless};
 use crate::server_context::ServerContext;
-use plugins::calls::{CallRequest, CallTarget, FinishedCall};
+use plugins::calls::{CallRequest, CallTarget};
 use policy::Principal;
-use protocol::questions;
 use rmcp::ErrorData;
 use rmcp::model::{InputRequiredResult, InputResponses};
 use rmcp::service::{RequestContext, RoleServer};
-use runtime::engine::{CallError, is_large, work_in_pool_if_large};
-use runtime::imports::{ClientLink, NoClient};
+use runtime::engine::{is_large, work_in_pool_if_large};
 use std::sync::Arc;
 
 /// The answer to a request.
@@ -60,14 +59,6 @@ pub(crate) async fn dispatch(
     let abilities = abilities(context);
     let binding =
         |target: &CallTarget| RequestBinding::new(&principal, method, name, &target.arguments(), target.version());
-    let begin = |mut link: ClientLink, target: CallTarget| {
-        let (running, steering) = server.running_calls.register(&call, &called, target.reads_steering());
-        link.steering = steering;
-        let request = CallRequest { context: call.clone(), link, parent };
-        // Boxed, because an async block would hold what it awaits twice for as long as the call is parked.
-        Box::pin(run(server.clone(), running, target, request, stateless))
-    };
-    let record = || ChunkRecord::new(server.principal_store.clone(), &call, target.id().clone(), called.clone());
     let (response, bytes) = match token {
         Some((token, kind)) => {
             let binding = binding(&target);
@@ -81,21 +72,22 @@ pub(crate) async fn dispatch(
             && !abilities.any()
             && !NotificationFormat::from_context(context).is_read() =>
         {
-            let record = record();
-            let link = ClientLink {
-                sink: record.sink(),
-                client: NoClient::shared(),
-                agent: server.host_tools.clone(),
-                steering: None,
-                cancel: context.ct.clone(),
-            };
-            let output = begin(link, target).await?.with_chunk_summary(&record);
+            let plain = PlainCall { context: call, called, parent, cancel: context.ct.clone() };
+            let (running, request, record) = plain.begin(server, &target);
+            let output = Box::pin(run(server.clone(), running, target, request, stateless)).await?;
+            let output = output.with_chunk_summary(&record);
             (RoundResponse::Complete(output.result), output.bytes)
         }
         None => {
             let (binding, input) = (binding(&target), RequestInput::new(abilities, input_responses, reverse));
-            let (link, end) = ClientEnd::link(&server.lanes, &principal, stateless, target.overflow(), record(), input);
-            let live = LiveCall::new(begin(link, target), end);
+            let record = ChunkRecord::new(server.principal_store.clone(), &call, target.id().clone(), called.clone());
+            let overflow = target.overflow();
+            let (mut link, end) = ClientEnd::link(&server.lanes, &principal, stateless, overflow, record, input);
+            let (running, steering) = server.running_calls.register(&call, &called, target.reads_steering());
+            link.steering = steering;
+            let request = CallRequest { context: call, link, parent };
+            // Boxed, because an async block would hold what it awaits twice for as long as the call is parked.
+            let live = LiveCall::new(Box::pin(run(server.clone(), running, target, request, stateless)), end);
             serve_round(server, live, &principal, &binding, correlation.as_deref(), context).await?
         }
     };
@@ -123,19 +115,6 @@ async fn run(
     let result =
         work_in_pool_if_large(bytes, || owner, move || call_result::to_result(finished, is_tool, meta)).await?;
     Ok(CallOutput { result, bytes })
-}
-
-/// Fails a request whose call needs a capability that the client did not declare on it.
-fn check_capabilities(stateless: bool, finished: &FinishedCall) -> Result<(), ErrorData> {
-    match &finished.result {
-        Err(CallError::Unsupported { .. })
-            if stateless && (finished.missing_abilities.any() || finished.missing_tools) =>
-        {
-            let required = questions::abilities_to_capabilities(finished.missing_abilities, finished.missing_tools);
-            Err(ErrorData::missing_required_client_capability(required))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// The token of the call that a request resumes. `requestState` exists only in the stateless protocol.

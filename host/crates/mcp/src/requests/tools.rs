@@ -4,7 +4,6 @@ use super::call_result::unexpected_result;
 use super::dispatch::{RoundResponse, TargetRequest, dispatch};
 use super::steer;
 use crate::calls::output::CallResult;
-use crate::calls::steering::STEER_CALL;
 use crate::listing::page;
 use crate::server_context::ServerContext;
 use platform::telemetry::printable;
@@ -33,7 +32,7 @@ pub(crate) async fn call(
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     let arguments = request.arguments.unwrap_or_default();
-    if server.fallback_tools && request.name == STEER_CALL {
+    if server.is_fallback_tool(&request.name) {
         return Ok(CallToolResponse::Complete(steer::call_tool(server, &server.principal(&context), arguments)));
     }
     let request = TargetRequest {

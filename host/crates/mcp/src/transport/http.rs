@@ -10,7 +10,7 @@ use super::identity::with_authentication;
 use super::legacy::{LegacyOptions, LegacySessionManager};
 use super::lifecycle::{health, ready};
 use super::listener::LimitedListener;
-use super::mcp_endpoint::{McpEndpoint, McpService};
+use super::mcp_endpoint::{EndpointServer, McpEndpoint, McpService};
 use super::refusal::HttpRefusal;
 use super::shutdown::{DRAIN_TIMEOUT, FLUSH_TIMEOUT};
 use crate::handler::Server;
@@ -120,7 +120,7 @@ impl HttpServer {
         force_stop: CancellationToken,
     ) -> Result<(), HttpError> {
         let Self { endpoint, bound, legacy, close, mut serving } = self;
-        let McpEndpoint { lifecycle, max_body, service } = endpoint;
+        let McpEndpoint { lifecycle, max_body, server: slot } = endpoint;
         let end = CancellationToken::new();
         let sessions =
             LegacySessionManager::open(server.clone(), storage.clone(), clock, legacy, lifecycle.clone(), end.clone())
@@ -136,8 +136,10 @@ impl HttpServer {
             .with_cancellation_token(end.clone())
             // A call that sends nothing before its result is answered as plain JSON, any other as a stream.
             .with_json_response(true);
-        // `self` is consumed, so the service is set once.
-        let _ = service.set(McpService::new(move || Ok(server.with_new_session()), Arc::new(sessions), config));
+        let context = server.context().clone();
+        let service = McpService::new(move || Ok(server.with_new_session()), Arc::new(sessions), config);
+        // `self` is consumed, so the server is set once.
+        let _ = slot.set(EndpointServer { service, context, end: end.clone() });
         lifecycle.set_ready();
         tracing::info!("listening on http://{bound}/mcp");
         let to_result = |ended: Result<std::io::Result<()>, tokio::task::JoinError>| match ended {

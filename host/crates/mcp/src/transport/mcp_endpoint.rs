@@ -6,12 +6,16 @@ use super::legacy::LegacySessionManager;
 use super::lifecycle::Lifecycle;
 use super::refusal::HttpRefusal;
 use super::request_scope::with_principal;
+use super::response::json_response;
 use crate::client_tools::retry;
+use crate::direct_call::{DirectCall, DirectResponse};
 use crate::handler::Server;
 use crate::request_context::LargeAnswer;
+use crate::server_context::ServerContext;
 use axum::Router;
 use axum::body::{Body, HttpBody as _, to_bytes};
 use axum::extract::{Request, State};
+use axum::http::request::Parts;
 use axum::http::{Method, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
@@ -22,24 +26,33 @@ use policy::Principal;
 use protocol::names::REVERSE_LISTEN_METHOD;
 use rmcp::transport::streamable_http_server::StreamableHttpService;
 use std::sync::{Arc, OnceLock};
+use tokio_util::sync::CancellationToken;
 
 /// Requests that last until the client or the server ends them.
 const LONG_LIVED_METHODS: [&str; 2] = ["subscriptions/listen", REVERSE_LISTEN_METHOD];
 
 pub(super) type McpService = StreamableHttpService<Server, LegacySessionManager>;
 
-/// Clones share the lifecycle and the service.
+/// Whom requests are passed to.
+pub(super) struct EndpointServer {
+    pub(super) service: McpService,
+    pub(super) context: Arc<ServerContext>,
+    /// Cancelled when the server does not wait for running calls any longer.
+    pub(super) end: CancellationToken,
+}
+
+/// Clones share the lifecycle and the server.
 #[derive(Clone)]
 pub(super) struct McpEndpoint {
     pub(super) lifecycle: Lifecycle,
     pub(super) max_body: ByteSize,
     /// Set before the server becomes ready.
-    pub(super) service: Arc<OnceLock<McpService>>,
+    pub(super) server: Arc<OnceLock<EndpointServer>>,
 }
 
 impl McpEndpoint {
     pub(super) fn new(max_body: ByteSize) -> Self {
-        Self { lifecycle: Lifecycle::new(), max_body, service: Arc::default() }
+        Self { lifecycle: Lifecycle::new(), max_body, server: Arc::default() }
     }
 
     pub(super) fn router(self) -> Router {
@@ -70,6 +83,9 @@ impl McpEndpoint {
         let method = parts.headers.get("mcp-method");
         let is_long_lived = method.is_some_and(|method| LONG_LIVED_METHODS.iter().any(|it| method == it));
         let active = self.lifecycle.accept(|| !body::is_request(&text))?;
+        if let Some(response) = self.respond_directly(&parts, &text).await {
+            return Ok(response);
+        }
         let answer = LargeAnswer::default();
         parts.extensions.insert(answer.clone());
         let (media_type, sent) = (parts.headers.get(header::CONTENT_TYPE).cloned(), text.clone());
@@ -88,6 +104,14 @@ impl McpEndpoint {
             true => self.lifecycle.end_when_stopping(response),
             false => Lifecycle::hold_until_sent(active, response),
         })
+    }
+
+    /// Serves a request that needs nothing of rmcp. None if it is another one.
+    async fn respond_directly(&self, parts: &Parts, text: &[u8]) -> Option<Response> {
+        let EndpointServer { context, end, .. } = self.server.get()?;
+        let call = DirectCall::from_http(context, parts.extensions.get(), &parts.headers, text)?;
+        let DirectResponse { status, json } = call.run(context, end).await;
+        Some(json_response(status, json))
     }
 }
 
@@ -112,7 +136,7 @@ async fn rewrite_reverse_calls(response: Response) -> Response {
 }
 
 async fn serve_mcp(State(endpoint): State<McpEndpoint>, request: Request) -> Response {
-    let Some(service) = endpoint.service.get() else { return HttpRefusal::Starting.response() };
+    let Some(EndpointServer { service, .. }) = endpoint.server.get() else { return HttpRefusal::Starting.response() };
     let principal = request.extensions().get::<Principal>().cloned().unwrap_or_else(Principal::anonymous);
     let (response, refusal) = with_principal(principal, service.handle(request)).await;
     match refusal {

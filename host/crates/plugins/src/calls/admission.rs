@@ -1,5 +1,6 @@
 //! Admission of calls: the circuit breaker, rate limits, and slots among the running calls.
 
+use super::idle::CallNumber;
 use super::root_slot::RootSlot;
 use crate::catalog::Plugin;
 use crate::circuit_breaker::{self, BreakerOutcome, BreakerPermit, Circuit};
@@ -31,8 +32,8 @@ pub(super) struct AdmittedCall {
     /// Taken when the end is reported.
     permit: Option<BreakerPermit>,
     clock: Arc<dyn Clock>,
-    /// Only root calls have one.
-    pub(super) slot: Option<Arc<RootSlot>>,
+    /// Only of a root call.
+    pub(super) root: Option<(Arc<RootSlot>, CallNumber)>,
 }
 
 impl Admission {
@@ -92,7 +93,7 @@ impl Admission {
     /// Asks the circuit breaker for permission.
     pub(super) fn admit(&self, plugin: &Arc<Plugin>, circuit: Circuit) -> Result<AdmittedCall, CallError> {
         let permit = Some(plugin.traffic.breaker.acquire(&circuit, self.clock.now())?);
-        Ok(AdmittedCall { plugin: plugin.clone(), circuit, permit, clock: self.clock.clone(), slot: None })
+        Ok(AdmittedCall { plugin: plugin.clone(), circuit, permit, clock: self.clock.clone(), root: None })
     }
 }
 

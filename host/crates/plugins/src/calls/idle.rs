@@ -1,53 +1,40 @@
-//! Detects whether the host is idle. Deferred work, such as creating the next instance, is done only then: with a single
-//! caller it shortens the next call; with many it would take time from the others.
+//! Detects whether one root call follows the other. Then the next instance is created between them, which shortens the
+//! next call; beside other calls it would take time from them.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// While busy, check again after this many calls.
-const CHECK_INTERVAL: u64 = 16;
-
-/// Counts root calls to see whether others begin while one ends.
+/// Counts root calls, to see whether others begin while one runs.
 #[derive(Default)]
 pub(super) struct IdleDetector {
     started: AtomicU64,
-    is_busy: AtomicBool,
 }
+
+/// The number of a root call.
+#[derive(Clone, Copy)]
+pub(super) struct CallNumber(u64);
 
 impl IdleDetector {
     /// Counts a root call that begins.
-    pub(super) fn call_begins(&self) {
-        self.started.fetch_add(1, Ordering::Relaxed);
+    pub(super) fn call_begins(&self) -> CallNumber {
+        CallNumber(self.started.fetch_add(1, Ordering::Relaxed) + 1)
     }
 
-    /// Whether to call [`IdleDetector::is_still_idle`] after a call; while the host is busy, even that is too much work.
-    pub(super) fn should_check(&self) -> bool {
-        !self.is_busy.load(Ordering::Relaxed) || self.started.load(Ordering::Relaxed).is_multiple_of(CHECK_INTERVAL)
-    }
-
-    /// Lets all ready tasks run first; true when no call began meanwhile.
-    pub(super) async fn is_still_idle(&self) -> bool {
-        let started = self.started.load(Ordering::Relaxed);
-        tokio::task::yield_now().await;
-        let is_idle = started == self.started.load(Ordering::Relaxed);
-        self.is_busy.store(!is_idle, Ordering::Relaxed);
-        is_idle
+    /// Whether no other root call has begun since this one.
+    pub(super) fn is_last(&self, call: CallNumber) -> bool {
+        self.started.load(Ordering::Relaxed) == call.0
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
 
-    #[tokio::test]
-    async fn tells_many_callers_from_a_single_one() {
-        let idle = Arc::new(IdleDetector::default());
-        idle.call_begins();
-        assert!(idle.should_check() && idle.is_still_idle().await);
-        let other = idle.clone();
-        tokio::spawn(async move { other.call_begins() });
-        assert!(!idle.is_still_idle().await && !idle.should_check());
-        (2..CHECK_INTERVAL).for_each(|_| idle.call_begins());
-        assert!(idle.should_check() && idle.is_still_idle().await && idle.should_check());
+    #[test]
+    fn tells_many_callers_from_a_single_one() {
+        let idle = IdleDetector::default();
+        let first = idle.call_begins();
+        assert!(idle.is_last(first));
+        let second = idle.call_begins();
+        assert!(!idle.is_last(first) && idle.is_last(second));
     }
 }

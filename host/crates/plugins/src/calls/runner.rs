@@ -3,7 +3,7 @@
 use super::admission::{Admission, AdmittedCall};
 use super::answer::{Answer, CallAnswer, CallUsage, FinishedCall};
 use super::answer_check::AnswerCheck;
-use super::idle::IdleDetector;
+use super::idle::{CallNumber, IdleDetector};
 use super::payload_size::PayloadSize;
 use super::recorder::{CallRecorder, Observers, RecordedTarget, audit_scope};
 use super::request::{CallParent, CallRequest, Inherited};
@@ -145,7 +145,7 @@ impl Runner {
             Ok(started) => started,
             Err(error) => return recorder.refuse(error),
         };
-        let ((call, check), nested) = (call.into_parts(), admitted.slot.is_none());
+        let ((call, check), nested) = (call.into_parts(), admitted.root.is_none());
         let outcome = plugin.prepared.call(&name, call, imports, allowance, nested).await;
         let finished = self.end(plugin, name, admitted, outcome, check).await;
         recorder.finish(finished)
@@ -237,7 +237,7 @@ impl Runner {
             }
             Some(CallParent::Host(_)) | None => (Lineage::root(full_name, limits), None),
         };
-        self.idle.call_begins();
+        let number = self.idle.call_begins();
         let circuit = circuit(name, principal, &lineage);
         self.admission.check(plugin, &circuit, true)?;
         let slot_request = Admission::slot_request(plugin, principal);
@@ -249,7 +249,7 @@ impl Runner {
         let budget = left.map_or_else(|| Budget::root(limits, now), |left| left.nested(limits, now));
         let pausable_deadline = PausableDeadline::new(self.clock.clone());
         let slot = RootSlot::new(self.admission.slots.clone(), slot_request, acquired, budget_source);
-        admitted.slot = Some(slot.clone());
+        admitted.root = Some((slot.clone(), number));
         Ok((admitted, slot, Inherited { lineage, budget, pausable_deadline, caller_memory: 0 }))
     }
 
@@ -264,12 +264,12 @@ impl Runner {
     ) -> FinishedCall {
         let GuestOutcome { result, cost, imports, spent_store } = outcome;
         admitted.finish(&result);
-        if let Some(slot) = admitted.slot.take() {
+        if let Some((slot, number)) = admitted.root.take() {
             slot.release();
             if let Some(budget_source) = slot.budget_source() {
                 budget_source.settle(cost.spent, cost.wall);
             }
-            self.clean_up(&plugin, spent_store);
+            self.clean_up(&plugin, spent_store, number);
         }
         let Some(imports) = imports else {
             return FinishedCall::not_started(Err(result.err().unwrap_or(CallError::Internal)));
@@ -279,19 +279,15 @@ impl Runner {
         work_in_pool_if_large(bytes, || owner, move || finish(&plugin, &name, &imports, cost, check, result)).await
     }
 
-    /// After a root call on an idle host: drops the store and creates the next instance in the background, so that neither
-    /// this caller nor the next one waits for it.
-    fn clean_up(&self, plugin: &Arc<Plugin>, spent_store: SpentStore) {
-        if !self.idle.should_check() || !self.admission.slots.is_idle() {
-            return;
-        }
+    /// Drops the store of a root call and, if no other call came after it, creates the next instance. This thread does so
+    /// after it has sent the answer, so that neither this caller nor the next one waits for it.
+    fn clean_up(&self, plugin: &Arc<Plugin>, spent_store: SpentStore, call: CallNumber) {
         let (plugin, clock, idle, ready_permits) =
             (plugin.clone(), self.clock.clone(), self.idle.clone(), self.ready_permits.clone());
         tokio::spawn(async move {
-            let is_idle = idle.is_still_idle().await;
             drop(spent_store);
             // Before its call begins, an instance has no directories; it could ask for them while it is created.
-            if !is_idle || !plugin.authority.mounts().is_empty() || !plugin.prepared.wants_ready() {
+            if !idle.is_last(call) || !plugin.authority.mounts().is_empty() || !plugin.prepared.wants_ready() {
                 return;
             }
             if let Ok(permit) = ready_permits.try_acquire_owned() {

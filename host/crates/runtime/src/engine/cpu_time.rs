@@ -1,6 +1,7 @@
 //! CPU time of one call: what threads spend on it while they poll its future. A thread that is preempted meanwhile
 //! spends nothing.
 
+use super::epoch_ticker;
 use platform::clock::Clock;
 use std::future::Future;
 use std::pin::Pin;
@@ -81,7 +82,7 @@ impl CpuTime {
     }
 }
 
-/// A future whose polls are measured.
+/// A future that runs a guest, whose polls are measured.
 pub(super) struct MeasuredFuture<F> {
     cpu: CpuTime,
     future: F,
@@ -93,7 +94,9 @@ impl<F: Future + Unpin> Future for MeasuredFuture<F> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let began = self.cpu.thread_nanos();
         self.cpu.sums.poll_began.store(began, Ordering::Relaxed);
+        let running = epoch_ticker::guest_runs();
         let polled = Pin::new(&mut self.future).poll(cx);
+        drop(running);
         let spent = self.cpu.thread_nanos().saturating_sub(began);
         self.cpu.sums.total.fetch_add(spent, Ordering::Relaxed);
         polled

@@ -34,7 +34,7 @@ pub use fair_semaphore::{FairSemaphore, QueueFull, Slot, SlotLimits, SlotRequest
 pub use large_work::{is_large, run_in_pool, work_in_pool_if_large};
 pub use pausable_deadline::{PausableDeadline, PauseGuard};
 pub use placement::Placement;
-pub use profile::{Engines, MAX_INSTANCES, MAX_WAITING_INSTANCES, Profile};
+pub use profile::{Engines, MAX_INSTANCES, MAX_WAITING_INSTANCES, Profile, open_page_map};
 pub use store::{new_store, start_metering, supervise};
 pub use supervision::{Allowance, CallCost, Supervised, Supervision};
 pub use wasmtime::component::Component;

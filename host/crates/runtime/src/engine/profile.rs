@@ -83,6 +83,12 @@ impl Default for Engines {
     }
 }
 
+/// Lets the engines ask the kernel which pages a guest has written, so that a call gives back only those; false if it
+/// cannot tell (before Linux 6.7). Call it before the process is confined: then its own page map belongs to root.
+pub fn open_page_map() -> bool {
+    PoolingAllocationConfig::is_pagemap_scan_available()
+}
+
 fn start(profile: Profile) -> Result<StartedEngine, String> {
     let engine = Engine::new(&pooled(profile)).or_else(|pool_error| {
         // Machines with little address space (small containers, some ulimits) cannot reserve the pool.
@@ -125,8 +131,8 @@ fn base(profile: Profile) -> Config {
 }
 
 fn pooled(profile: Profile) -> Config {
-    // Keeping pages resident pays only where the kernel can tell which were written (Linux 6.7).
-    let scan = PoolingAllocationConfig::is_pagemap_scan_available();
+    // Keeping pages resident pays only where the kernel can tell which were written.
+    let scan = open_page_map();
     let mut pool = PoolingAllocationConfig::new();
     pool.total_component_instances(POOL_SIZE)
         .total_core_instances(4 * POOL_SIZE)
