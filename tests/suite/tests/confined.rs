@@ -56,6 +56,17 @@ fn confinement_can_be_disabled_and_is_logged() {
     Server::start(&config).wait_for_log("not confined, as configured");
 }
 
+/// Only the run of an ordinary user can fail: the page map of a confined process belongs to root.
+#[test]
+fn a_confined_server_knows_which_pages_a_guest_has_written() {
+    let cannot_tell = |arguments: &[&str]| {
+        let server = Server::spawn(Home::new(), &plugin("echo", ""), arguments, |_| {});
+        server.wait_for_log("ready");
+        server.log().contains("cannot tell which pages a guest has written")
+    };
+    assert_eq!(cannot_tell(&[]), cannot_tell(&["--no-confine"]));
+}
+
 /// Programs that the operator configures inherit the confinement; it only removes what no program needs.
 #[test]
 fn programs_of_the_operator_keep_their_files() {

@@ -285,9 +285,10 @@ impl Runner {
         let (plugin, clock, idle, ready_permits) =
             (plugin.clone(), self.clock.clone(), self.idle.clone(), self.ready_permits.clone());
         tokio::spawn(async move {
+            let is_last = idle.is_last(call);
             drop(spent_store);
             // Before its call begins, an instance has no directories; it could ask for them while it is created.
-            if !idle.is_last(call) || !plugin.authority.mounts().is_empty() || !plugin.prepared.wants_ready() {
+            if !is_last || !plugin.authority.mounts().is_empty() || !plugin.prepared.wants_ready() {
                 return;
             }
             if let Ok(permit) = ready_permits.try_acquire_owned() {
