@@ -80,7 +80,7 @@ impl DirectCall {
             let _registered = registered;
             runner.run(target, request).await
         }));
-        let mut running = AbandonedCall { call: Some(call), cancel };
+        let mut running = CancelOnDrop { call: Some(call), cancel };
         let finished = running.finish(end).await;
         let bytes = finished.as_ref().map_or(0, |finished| finished.usage.output_bytes);
         let server = server.clone();
@@ -94,13 +94,14 @@ impl DirectCall {
 
 type RunningCall = BoxFuture<'static, Result<FinishedCall, CallError>>;
 
-/// A call that is cancelled when its client goes away, and then ends by itself, so that it is recorded with its cost.
-struct AbandonedCall {
+/// A running call. When its client goes away, it is cancelled and ends in a task of its own, so that it is recorded with its
+/// cost.
+struct CancelOnDrop {
     call: Option<RunningCall>,
     cancel: CancellationToken,
 }
 
-impl AbandonedCall {
+impl CancelOnDrop {
     async fn finish(&mut self, end: &CancellationToken) -> Result<FinishedCall, CallError> {
         let Some(call) = &mut self.call else { return Err(CallError::Internal) };
         let finished = tokio::select! {
@@ -116,7 +117,7 @@ impl AbandonedCall {
     }
 }
 
-impl Drop for AbandonedCall {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         let Some(call) = self.call.take() else { return };
         self.cancel.cancel();

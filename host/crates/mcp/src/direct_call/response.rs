@@ -38,8 +38,10 @@ struct ToolResult<'a> {
     meta: CallMeta<'a>,
 }
 
-/// Room for the message around a short answer.
+/// Room for the message around an answer.
 const AROUND: usize = 768;
+/// Room for an answer at first. What a call has put out may have been chunks.
+const MAX_ROOM: u64 = 64 << 10;
 
 /// What an answer says besides the result.
 pub(super) struct About {
@@ -74,7 +76,7 @@ pub(super) fn write(finished: Result<FinishedCall, CallError>, about: &About, se
     };
     let structured_content = structured.map(|structured| structured.value);
     let result = ToolResult { result_type: "complete", content, structured_content, is_error, meta };
-    let mut json = Vec::with_capacity(AROUND + usize::try_from(usage.output_bytes).unwrap_or(0));
+    let mut json = Vec::with_capacity(AROUND + usize::try_from(usage.output_bytes.min(MAX_ROOM)).unwrap_or(0));
     match serde_json::to_writer(&mut json, &Message { jsonrpc: "2.0", id, result }) {
         Ok(()) => DirectResponse { status: StatusCode::OK, json },
         Err(error) => refuse(id, StatusCode::OK, ErrorData::internal_error(error.to_string(), None)),
