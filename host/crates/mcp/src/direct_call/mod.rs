@@ -1,5 +1,6 @@
 //! The short way of the commonest request: a `tools/call` of 2026-07-28 whose client reads nothing before the result and
-//! answers nothing. It is served where it arrives, without rmcp: parsed once, no task started, the answer written once.
+//! answers nothing. It is served where it arrives, without rmcp: parsed once, run on the task of its connection, the answer
+//! written once.
 //!
 //! A request with anything else in it goes the ordinary way, which also words every refusal. Both ways end in the same
 //! runner, which does not know which one it was.
@@ -42,17 +43,13 @@ impl DirectCall {
         if !headers::are_plain(headers) {
             return None;
         }
-        let message = message::parse(body)?;
-        if !headers::name_is(headers, message.params.name) || server.lists().reads_headers(message.params.name) {
-            return None;
-        }
-        Self::new(server, principal, message)
-    }
-
-    fn new(server: &ServerContext, principal: Option<&Principal>, message: message::Message<'_>) -> Option<Self> {
-        let message::Params { name, arguments, meta } = message.params;
-        let catalog = server.catalog.snapshot();
-        let is_other = server.is_fallback_tool(name)
+        let message::Message { id, params: message::Params { name, arguments, meta }, .. } = message::parse(body)?;
+        // One snapshot for all that is asked about the tool.
+        let lists = server.lists();
+        let catalog = &lists.catalog;
+        let is_other = !headers::name_is(headers, name)
+            || lists.reads_headers(name)
+            || server.is_fallback_tool(name)
             || catalog.upstream_tool(name).is_some()
             || meta.correlation.as_ref().is_some_and(|id| id.len() > MAX_CORRELATION);
         if is_other {
@@ -64,7 +61,7 @@ impl DirectCall {
         context.correlation_id = meta.correlation;
         context.traceparent = meta.traceparent;
         let target = CallTarget::Plugin(entry.plugin().clone(), call);
-        Some(Self { id: message.id, context, name: name.into(), target })
+        Some(Self { id, context, name: name.into(), target })
     }
 
     /// Runs the call and writes its answer. `end` is cancelled when the server does not wait any longer.
