@@ -5,10 +5,12 @@
 
 use serde_json::{Map, Value, json};
 use std::fs;
-use std::net::SocketAddr;
+use std::io::Write as _;
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
 use suite::client::modern_meta;
 use suite::http::{request, request_at};
-use suite::{Server, plugin};
+use suite::{PATIENCE, Server, eventually, plugin};
 
 const DIRECT: &str = "application/json, text/event-stream";
 const ORDINARY: &str = "application/json, text/event-stream, */*";
@@ -158,6 +160,35 @@ fn observed(mut server: Server) -> (Vec<Value>, Vec<String>) {
         record
     });
     (records.collect(), counts)
+}
+
+/// A record without a cost would let a client use the host for nothing by leaving.
+#[test]
+fn a_call_whose_client_leaves_is_cancelled_and_recorded_with_its_cost() {
+    for accept in [DIRECT, ORDINARY] {
+        let endless = "limits.fuel = 1_000_000_000_000_000\nlimits.deadline = \"1h\"";
+        let (mut server, address) = Server::start_http(&plugin("spin", endless));
+        let Sent { name, body } = sent("spin__run", json!({}));
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nAccept: {accept}\r\n\
+             MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {name}\r\n\
+             Content-Length: {}\r\n\r\n",
+            body.len()
+        );
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all((head + &body).as_bytes()).unwrap();
+        let before = server.cpu();
+        let computes = || (server.cpu() - before > Duration::from_millis(50)).then_some(());
+        eventually(PATIENCE, computes).expect("the guest computes");
+        drop(stream);
+        server.wait_for_log("cancelled");
+        server.terminate();
+        assert!(server.ended().success());
+        let journal = fs::read_to_string(server.home.path().join("state/audit/audit.jsonl")).unwrap();
+        let record: Value = serde_json::from_str(journal.lines().last().unwrap()).unwrap();
+        assert_eq!(record["outcome"], "cancelled", "{accept}: {record}");
+        assert!(record["fuel"].as_u64().unwrap() > 1_000_000, "{accept}: {record}");
+    }
 }
 
 #[test]
