@@ -55,7 +55,7 @@ impl Host {
         let audit = open_audit(config)?;
         let (tracer, span_exporter) = parts::start_tracer(config, clock.clone())?;
 
-        let loader = Arc::new(build_loader(config, clock.clone())?.with_metrics(metrics.clone()));
+        let loader = Arc::new(loading::build_serving_loader(config, clock.clone(), metrics.clone())?);
         let specs: Vec<PluginSpec> = config.plugins.iter().chain(&config.agent).cloned().collect();
         // The watch begins before the files are read, so that no change is missed.
         let watch = FileWatch::new(specs.iter().map(|spec| spec.source.clone()));

@@ -5,15 +5,16 @@ use super::{authority_lines, layout};
 use bytesize::ByteSize;
 use platform::telemetry::printable;
 use plugins::catalog::Plugin;
+use plugins::loading::ExaminedComponent;
 use plugins::offer::{Suspicion, find_suspicions};
 use plugins::package::{Claims, Digest, Inspection};
 use policy::Metering;
 use runtime::imports::{Offer, Prompt, ResourceInfo, ResourceTemplate, Tool};
 
-/// Prints a loaded plugin.
-pub(super) fn plugin(plugin: &Plugin) {
+/// Prints a loaded plugin and its component.
+pub(super) fn plugin(plugin: &Plugin, examined: &ExaminedComponent) {
     println!("[{}] {}", plugin.id().table(), plugin.spec.source.display());
-    component(&plugin.digest, Some(&plugin.definitions), &plugin.inspection);
+    component(&plugin.digest, Some(&plugin.definitions), &examined.inspection);
     println!("\ngrants (what is also requested takes effect)");
     lines(&authority_lines::effective_grant_lines(&plugin.spec.grants, plugin.authority.mounts()));
     for idle in plugin.authority.unrequested_grants() {
@@ -30,11 +31,7 @@ pub(super) fn plugin(plugin: &Plugin) {
         humantime::format_duration(limits.deadline),
         limits.output
     );
-    suspicious(&plugin.suspicions);
-    tools(plugin.tools.iter().map(|entry| &entry.tool));
-    resources(plugin.resources.iter());
-    templates(plugin.templates.iter().map(|entry| &entry.template));
-    prompts(plugin.prompts.iter());
+    offer(&examined.offer);
 }
 
 /// Prints everything that a component offers, and suspicious passages.

@@ -3,24 +3,47 @@
 use super::error::StartError;
 use crate::config::Config;
 use platform::clock::Clock;
+use platform::telemetry::Metrics;
 use plugins::calls::NoTools;
 use plugins::catalog::Plugin;
+use plugins::components::{ComponentLibrary, HostBuild};
 use plugins::loading::{LoadError, Loader};
+use plugins::package::FileStamp;
 use policy::PluginSpec;
 use runtime::engine::{CompileCache, CompileWorker, Compiler, Engines};
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::task::JoinSet;
 
-/// Builds a loader. Commands use it alone, to inspect components without serving them.
+/// Builds a loader for a command that inspects components without serving them.
 pub fn build_loader(config: &Config, clock: Arc<dyn Clock>) -> Result<Loader, StartError> {
+    build_serving_loader(config, clock, Arc::default())
+}
+
+/// Builds the loader of a host.
+pub(super) fn build_serving_loader(
+    config: &Config,
+    clock: Arc<dyn Clock>,
+    metrics: Arc<Metrics>,
+) -> Result<Loader, StartError> {
     let cache = CompileCache::open(&config.cache)?;
     let worker = CompileWorker::new(worker_program()?);
     let compiler = Compiler::new(Arc::new(Engines::new()), cache, worker);
-    let loader = Loader::new(compiler, clock, Arc::new(NoTools));
+    let loader = Loader::new(ComponentLibrary::new(compiler, clock, Arc::new(NoTools), host_build()?, metrics));
     loader.set_environment(config.host_environment());
     loader.set_withdrawn(config.load_withdrawn()?);
     Ok(loader)
+}
+
+/// The version, and the stamp of the program's file: each build checks components itself.
+fn host_build() -> Result<HostBuild, StartError> {
+    let FileStamp { size, modified, inode, .. } = FileStamp::read(&worker_program()?).ok_or_else(no_program)?;
+    Ok(HostBuild(format!("{} {size} {modified:?} {inode}", env!("CARGO_PKG_VERSION"))))
+}
+
+fn no_program() -> StartError {
+    StartError::Worker(io::Error::from(io::ErrorKind::NotFound))
 }
 
 /// The compile worker is the running binary itself, even if its file was replaced since it started.

@@ -4,6 +4,7 @@ use serde_json::json;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use suite::{Client, Era, Home, Server, plugin};
 
 /// Starts a server with this cache, calls the guest once, and returns the log.
@@ -21,9 +22,13 @@ fn session(cache: &Path) -> String {
 /// The only entry of a cache.
 fn entry(cache: &Path) -> PathBuf {
     let entries = fs::read_dir(cache).unwrap().map(|entry| entry.unwrap().path());
-    let entries: Vec<_> = entries.filter(|path| path.extension() == Some("bin".as_ref())).collect();
+    let entries: Vec<_> = entries.filter(|path| is_code(path)).collect();
     assert_eq!(entries.len(), 1, "{entries:?}");
     entries[0].clone()
+}
+
+fn is_code(path: &Path) -> bool {
+    path.extension() == Some("bin".as_ref())
 }
 
 #[test]
@@ -86,6 +91,75 @@ fn a_corrupted_entry_is_recompiled_and_never_loaded() {
         fs::write(&path, &good[..length]).unwrap();
         assert!(session(&cache).contains("compiling"), "cut to {length} bytes and nobody noticed");
     }
+}
+
+/// A server whose echo plugin is this file, and which reloads nothing by itself.
+fn serving(cache: &Path, component: &Path) -> Client {
+    let config = format!("[server]\nreload = false\n{}", suite::plugin_from("echo", component, ""));
+    let server = Server::spawn(Home::new(), &config, &[], |command| {
+        command.env("PORTCULLIS_CACHE", cache).env("PORTCULLIS_LOG", "info");
+    });
+    let mut client = Client::new(server, Era::Modern, false);
+    assert_eq!(client.tools().len(), 1);
+    client
+}
+
+#[test]
+fn code_that_is_gone_at_the_first_call_is_compiled_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cache, component) = (folder.path().join("cache"), folder.path().join("echo.wasm"));
+    fs::copy(suite::paths::guest("echo"), &component).unwrap();
+    drop(serving(&cache, &component));
+    let mut client = serving(&cache, &component);
+    fs::remove_file(entry(&cache)).unwrap();
+    assert!(client.run("echo", json!({"n": 4})).good().contains('4'));
+    assert!(client.server.end().success());
+    assert_eq!(client.server.log().matches("compiling").count(), 1, "{}", client.server.log());
+    assert!(entry(&cache).exists());
+}
+
+#[test]
+fn code_that_is_gone_is_not_replaced_by_other_code() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cache, component) = (folder.path().join("cache"), folder.path().join("echo.wasm"));
+    fs::copy(suite::paths::guest("echo"), &component).unwrap();
+    drop(serving(&cache, &component));
+    let mut client = serving(&cache, &component);
+    fs::remove_file(entry(&cache)).unwrap();
+    fs::copy(suite::paths::guest("panic"), &component).unwrap();
+    assert_eq!(client.run("echo", json!({"n": 4})).code(), "internal");
+    let log = client.server.wait_for_log("cannot be loaded");
+    assert!(log.contains("plugins.echo") && log.contains("echo.wasm is sha256:"), "{log}");
+    assert!(fs::read_dir(&cache).unwrap().flatten().all(|entry| !is_code(&entry.path())));
+    fs::copy(suite::paths::guest("echo"), &component).unwrap();
+    client.run("echo", json!({"n": 4})).good();
+}
+
+#[test]
+fn a_start_reads_no_component_that_is_as_it_was() {
+    const LARGE: u64 = 20 << 20;
+    let folder = tempfile::tempdir().unwrap();
+    let (cache, component) = (folder.path().join("cache"), folder.path().join("echo.wasm"));
+    let mut bytes = fs::read(suite::paths::guest("echo")).unwrap();
+    // A custom section of 20 MiB without a name: its length takes four bytes.
+    let length = LARGE + 1;
+    bytes.push(0);
+    bytes.extend((0..4).map(|at| (length >> (7 * at)) as u8 & 0x7f | if at < 3 { 0x80 } else { 0 }));
+    bytes.resize(bytes.len() + usize::try_from(length).unwrap(), 0);
+    fs::write(&component, &bytes).unwrap();
+    let read_by_start = || {
+        let client = serving(&cache, &component);
+        let io = fs::read_to_string(format!("/proc/{}/io", client.server.id())).unwrap();
+        let read = io.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap();
+        read.parse::<u64>().unwrap()
+    };
+    assert!(read_by_start() > LARGE, "an unknown file is read");
+    // While a file is new, its stamp proves nothing.
+    let settled = || (read_by_start() < LARGE / 4).then_some(());
+    suite::eventually(Duration::from_secs(60), settled).expect("no start leaves the file unread");
+    fs::write(&component, fs::read(suite::paths::guest("panic")).unwrap()).unwrap();
+    let mut client = serving(&cache, &component);
+    assert_eq!(client.run("echo", json!({"n": 4})).code(), "trap", "a changed file is noticed");
 }
 
 #[test]

@@ -7,6 +7,7 @@ pub mod clock;
 pub mod confine;
 pub mod files;
 pub mod folder;
+pub mod folder_events;
 pub mod identity;
 pub mod outbound;
 pub mod random;

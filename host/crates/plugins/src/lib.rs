@@ -3,6 +3,7 @@
 pub mod calls;
 pub mod catalog;
 mod circuit_breaker;
+pub mod components;
 pub mod install;
 pub mod loading;
 pub mod offer;

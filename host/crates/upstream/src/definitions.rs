@@ -70,15 +70,14 @@ impl KnownDefinitions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use runtime::imports::{Execution, Schema, Tool};
+    use runtime::imports::{Execution, Tool};
 
     fn tool(name: &str, description: &str) -> Arc<PluginTool> {
         let input_schema = r#"{"type":"object"}"#.to_owned();
-        let input = Schema::compile(&input_schema).unwrap();
         let (name, description, annotations) = (name.to_owned(), description.to_owned(), Default::default());
         let (title, output_schema, execution, icons) = (None, None, Execution::Inline, vec![]);
         let tool = Tool { name, title, description, input_schema, output_schema, annotations, execution, icons };
-        PluginTool::new(tool, input, None)
+        PluginTool::new(tool)
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(super) async fn call_tool(
     let server = shared.name();
     let tool = shared.tool(&call.tool)?;
     let arguments = Value::Object(call.arguments);
-    tool.input.check(&arguments).map_err(UpstreamError::InvalidArguments)?;
+    tool.check_arguments(&arguments).map_err(UpstreamError::InvalidArguments)?;
     let Value::Object(arguments) = arguments else { return Err(UpstreamError::Cancelled) };
     let limits = &shared.offer.limits;
     let now = shared.clock.now();

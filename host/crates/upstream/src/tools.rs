@@ -86,13 +86,9 @@ fn check_tool(tool: m::Tool) -> Result<Arc<PluginTool>, String> {
     let input = Schema::compile(&text).map_err(|error| format!("its input schema is refused: {error}"))?;
     check_object_texts(input.document()).map_err(|place| format!("its input schema is refused: {place}"))?;
     let output = tool.output_schema.map(|schema| serde_json::Value::Object((*schema).clone()).to_string());
-    // An output schema that cannot be compiled is dropped.
-    let compile = |text: String| {
-        let schema = Schema::compile(&text).ok()?;
-        check_object_texts(schema.document()).is_ok().then_some((schema, text))
-    };
-    let output = output.and_then(compile);
-    let (output, output_schema) = output.map_or((None, None), |(schema, text)| (Some(schema), Some(text)));
+    // An output schema that cannot be used is dropped.
+    let is_usable = |text: &String| Schema::compile(text).is_ok_and(|it| check_object_texts(it.document()).is_ok());
+    let output_schema = output.filter(is_usable);
     let tool = Tool {
         title,
         description,
@@ -108,7 +104,7 @@ fn check_tool(tool: m::Tool) -> Result<Arc<PluginTool>, String> {
         icons: Vec::new(),
         name,
     };
-    Ok(PluginTool::new(tool, input, output))
+    Ok(PluginTool::new(tool))
 }
 
 /// Shortens a text and normalises its line ends.
@@ -147,9 +143,9 @@ mod tests {
             assert!(tool(|tool| tool["title"] = hidden.into()).is_err(), "{hidden:?}");
             let schema = json!({ "type": "object", "properties": { "x": { "enum": [hidden] } } });
             assert!(tool(|tool| tool["inputSchema"] = schema.clone()).is_err(), "{hidden:?}");
-            assert!(tool(|tool| tool["outputSchema"] = schema).unwrap().output.is_none(), "{hidden:?}");
+            assert!(tool(|tool| tool["outputSchema"] = schema).unwrap().tool.output_schema.is_none(), "{hidden:?}");
         }
         let odd = tool(|tool| tool["outputSchema"] = json!({ "type": "object", "$ref": "http://x/" }));
-        assert!(odd.unwrap().output.is_none());
+        assert!(odd.unwrap().tool.output_schema.is_none());
     }
 }

@@ -44,7 +44,8 @@ impl Show {
                 println!("[{}] installed from {}", spec.id.table(), printable(&entry.reference));
                 installed(entry);
             }
-            show::plugin(&loader.load(spec).await?);
+            let (plugin, examined) = loader.load_examined(spec).await?;
+            show::plugin(&plugin, &examined);
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -70,10 +70,9 @@ fn has_header(schema: &JsonObject) -> bool {
 
 fn tool(name: &str, plugin_tool: &PluginTool) -> Tool {
     let described = &plugin_tool.tool;
-    let schema = Arc::new(plugin_tool.input.document().clone());
-    let mut tool = Tool::new(name.to_owned(), described.description.clone(), schema);
+    let mut tool = Tool::new(name.to_owned(), described.description.clone(), parse_schema(&described.input_schema));
     tool.title = described.title.clone();
-    tool.output_schema = plugin_tool.output.as_ref().map(|schema| Arc::new(schema.document().clone()));
+    tool.output_schema = described.output_schema.as_deref().map(parse_schema);
     let hints = &described.annotations;
     let known = [hints.read_only, hints.destructive, hints.idempotent, hints.open_world];
     tool.annotations = known.iter().any(Option::is_some).then(|| {
@@ -81,6 +80,11 @@ fn tool(name: &str, plugin_tool: &PluginTool) -> Tool {
     });
     tool.icons = to_icons(&described.icons);
     tool
+}
+
+/// A schema that was checked: it is an object.
+fn parse_schema(text: &str) -> Arc<JsonObject> {
+    serde_json::from_str(text).unwrap_or_default()
 }
 
 /// Names the upstream, which wrote the description.

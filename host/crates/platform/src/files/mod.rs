@@ -8,7 +8,7 @@ use std::path::Path;
 
 pub use folder::create_private_folder;
 pub use key_file::{read_key_file, read_or_create_key};
-pub use replace::replace_file;
+pub use replace::{replace_cached_file, replace_file};
 
 /// The folder of a file; the current one for a name alone.
 fn folder_of(path: &Path) -> &Path {

@@ -78,13 +78,12 @@ fn check_result(
             Some(StructuredContent { text, value })
         }
     };
-    match (&tool.output, &structured) {
-        (Some(schema), Some(structured)) if !result.is_error => {
-            schema
-                .check(&structured.value)
+    match &structured {
+        Some(structured) if !result.is_error => {
+            tool.check_result(&structured.value)
                 .map_err(|e| invalid(format!("it does not match the tool's output schema: {e}")))?;
         }
-        (Some(_), None) if !result.is_error => {
+        None if !result.is_error && tool.tool.output_schema.is_some() => {
             return Err(invalid("the tool has an output schema but gave no structured content".into()));
         }
         _ => {}

@@ -18,7 +18,7 @@ use platform::audit::Audit;
 use platform::clock::Clock;
 use platform::telemetry::{ProcessMetrics, Tracer, printable};
 use policy::{Budget, Lineage, PluginId, Principal, PrincipalLimits, Side};
-use runtime::abi::{GuestAnswer, GuestOutcome, SpentStore};
+use runtime::abi::{GuestAnswer, GuestOutcome, PreparedComponent, SpentStore};
 use runtime::engine::{Allowance, CallCost, CallError, MAX_WAITING_INSTANCES, PausableDeadline, work_in_pool_if_large};
 use runtime::imports::{Arguments, CallAuthority, CallImports, CallScope, HostServices, ModelProvider};
 use std::sync::Arc;
@@ -137,7 +137,7 @@ impl Runner {
         let name = call.name();
         let recorder = self.recorder(&plugin, &call, &request);
         if let PluginCall::Tool(tool, arguments) = &call
-            && let Err(reason) = tool.input.check(arguments.value())
+            && let Err(reason) = tool.check_arguments(arguments.value())
         {
             return recorder.refuse(CallError::InvalidArguments { reason });
         }
@@ -146,7 +146,14 @@ impl Runner {
             Err(error) => return recorder.refuse(error),
         };
         let ((call, check), nested) = (call.into_parts(), admitted.root.is_none());
-        let outcome = plugin.prepared.call(&name, call, imports, allowance, nested).await;
+        let outcome = match plugin.code.loaded() {
+            Some(code) => code.call(&name, call, imports, allowance, nested).await,
+            // Boxed, because only the first call takes this way.
+            None => match Box::pin(load_code(&plugin, &allowance.cancel)).await {
+                Ok(code) => code.call(&name, call, imports, allowance, nested).await,
+                Err(error) => GuestOutcome::not_started(error),
+            },
+        };
         let finished = self.end(plugin, name, admitted, outcome, check).await;
         recorder.finish(finished)
     }
@@ -288,7 +295,8 @@ impl Runner {
             let is_last = idle.is_last(call);
             drop(spent_store);
             // Before its call begins, an instance has no directories; it could ask for them while it is created.
-            if !is_last || !plugin.authority.mounts().is_empty() || !plugin.prepared.wants_ready() {
+            let Some(code) = plugin.code.loaded().filter(|code| code.wants_ready()) else { return };
+            if !is_last || !plugin.authority.mounts().is_empty() {
                 return;
             }
             if let Ok(permit) = ready_permits.try_acquire_owned() {
@@ -297,9 +305,20 @@ impl Runner {
                 let pausable_deadline = PausableDeadline::new(clock);
                 let cancel = CancellationToken::new();
                 let allowance = Allowance { limits, budget, cancel, pausable_deadline, caller_memory: 0 };
-                plugin.prepared.make_ready(&plugin.authority, allowance, permit).await;
+                code.make_ready(&plugin.authority, allowance, permit).await;
             }
         });
+    }
+}
+
+/// Loads the code of a plugin that was not called before.
+async fn load_code<'a>(plugin: &'a Plugin, cancel: &CancellationToken) -> Result<&'a PreparedComponent, CallError> {
+    tokio::select! {
+        biased;
+        loaded = plugin.code.load(&plugin.spec) => {
+            loaded.map_err(|error| CallError::internal(format!("{} cannot be loaded: {error}", plugin.id().table())))
+        }
+        () = cancel.cancelled() => Err(CallError::Cancelled),
     }
 }
 

@@ -30,7 +30,7 @@ impl Runner {
         let (name, text) = (upstream_tool.tool.name.clone(), Some(arguments.text()));
         let target = RecordedTarget { method: "execute_tool", name, arguments: text };
         let recorder = CallRecorder::new(self.audit(), scope, target, observers);
-        if let Err(reason) = upstream_tool.tool.input.check(arguments.value()) {
+        if let Err(reason) = upstream_tool.tool.check_arguments(arguments.value()) {
             return recorder.refuse(CallError::InvalidArguments { reason });
         }
         if self.audit().refuses_calls() {

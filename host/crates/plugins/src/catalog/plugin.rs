@@ -1,13 +1,13 @@
 //! A loaded plugin.
 
 use crate::circuit_breaker::CircuitBreaker;
-use crate::offer::{PluginTemplate, PluginTool, Suspicion};
-use crate::package::{Digest, Inspection};
+use crate::components::PluginCode;
+use crate::offer::{PluginTemplate, PluginTool};
+use crate::package::Digest;
 use platform::clock::Clock;
 use platform::sync::Mutex;
 use platform::telemetry::PluginMetrics;
 use policy::{Authority, PluginId, PluginSpec, TokenBucket};
-use runtime::abi::PreparedComponent;
 use runtime::imports::{DiskQuota, Prompt, ResourceInfo};
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,11 +19,10 @@ pub(crate) struct PluginTraffic {
     pub(crate) rate: Mutex<Option<TokenBucket>>,
 }
 
-/// A loaded plugin: ready to be called, never changed.
+/// A loaded plugin: it can be called, and never changes.
 pub struct Plugin {
     pub spec: PluginSpec,
     pub digest: Digest,
-    pub inspection: Inspection,
     pub authority: Arc<Authority>,
     /// Sorted by name.
     pub tools: Vec<Arc<PluginTool>>,
@@ -40,9 +39,7 @@ pub struct Plugin {
     /// Digest of everything it offers: the same for versions that describe themselves alike.
     pub definitions: Digest,
     pub metrics: Arc<PluginMetrics>,
-    /// Texts that may be meant to manipulate a model.
-    pub suspicions: Vec<Suspicion>,
-    pub(crate) prepared: PreparedComponent,
+    pub(crate) code: PluginCode,
     pub(crate) traffic: PluginTraffic,
     /// Quota of its scratch directory. While calls of an old and a new version run side by side, each version has its own
     /// quota; what they wrote together is measured when the next call begins.

@@ -1,61 +1,46 @@
 //! Which plugins can be loaded side by side, and what a new version announces.
 
 use super::{Catalog, CatalogError, CurrentCatalog, Plugin};
-use crate::offer::{self, CheckedOffer};
-use crate::package::{Digest, Inspection};
+use crate::components::PluginCode;
+use crate::offer::{self, CheckedOffer, definitions_digest};
+use crate::package::Digest;
 use platform::changes::{Change, ChangeNotifier};
 use policy::{Authority, Grants, Limits, PluginId, PluginSpec, Side};
-use runtime::abi::GuestLinker;
-use runtime::engine::{Component, Engines, Profile};
 use runtime::imports::Offer;
 use std::sync::Arc;
 
-/// An empty component: the tests make up what it offers.
-const EMPTY_COMPONENT: &[u8] = &[0, b'a', b's', b'm', 13, 0, 1, 0];
-
-struct Fixture(GuestLinker, Component);
-
-impl Fixture {
-    fn new() -> Self {
-        let engines = Engines::new();
-        let engine = engines.get(Profile::Fuel).unwrap();
-        Self(GuestLinker::new(engine).unwrap(), Component::new(engine, EMPTY_COMPONENT).unwrap())
-    }
-
-    /// A plugin. Versions differ in their `code`.
-    fn plugin(&self, name: &str, prefix: bool, code: &str, offer: Offer) -> Arc<Plugin> {
-        let id = PluginId { side: Side::Server, name: name.into() };
-        let CheckedOffer { tools, resources, templates, prompts, completes, definitions, suspicions } =
-            offer::check(offer).unwrap();
-        let metrics = Arc::new(platform::telemetry::Metrics::new());
-        Arc::new(Plugin {
-            metrics: Arc::new(metrics.for_plugin(&id.table(), [""])),
-            authority: Arc::new(Authority::none(id.clone())),
-            spec: PluginSpec {
-                id,
-                source: "x".into(),
-                digest: None,
-                definitions: None,
-                prefix,
-                private: false,
-                grants: Grants::default(),
-                limits: Arc::new(Limits::default()),
-            },
-            digest: Digest::sha256(code.as_bytes()),
-            inspection: Inspection::default(),
-            tools,
-            resources,
-            templates,
-            prompts,
-            completes,
-            reads_steering: false,
-            definitions,
-            suspicions,
-            prepared: self.0.prepare(&self.1).unwrap(),
-            traffic: Default::default(),
-            scratch_quota: None,
-        })
-    }
+/// A plugin. Versions differ in their `code`.
+fn plugin(name: &str, prefix: bool, code: &str, offer: Offer) -> Arc<Plugin> {
+    let id = PluginId { side: Side::Server, name: name.into() };
+    let definitions = definitions_digest(&offer);
+    let CheckedOffer { tools, resources, templates, prompts, completes, definitions } =
+        CheckedOffer::new(offer::check(offer).unwrap(), definitions).unwrap();
+    let metrics = Arc::new(platform::telemetry::Metrics::new());
+    Arc::new(Plugin {
+        metrics: Arc::new(metrics.for_plugin(&id.table(), [""])),
+        authority: Arc::new(Authority::none(id.clone())),
+        spec: PluginSpec {
+            id,
+            source: "x".into(),
+            digest: None,
+            definitions: None,
+            prefix,
+            private: false,
+            grants: Grants::default(),
+            limits: Arc::new(Limits::default()),
+        },
+        digest: Digest::sha256(code.as_bytes()),
+        tools,
+        resources,
+        templates,
+        prompts,
+        completes,
+        reads_steering: false,
+        definitions,
+        code: PluginCode::none(),
+        traffic: Default::default(),
+        scratch_quota: None,
+    })
 }
 
 fn offers(resources: &[&str], templates: &[&str], prompts: &[&str]) -> Offer {
@@ -70,9 +55,8 @@ fn offers(resources: &[&str], templates: &[&str], prompts: &[&str]) -> Offer {
 
 #[test]
 fn a_uri_belongs_to_one_plugin() {
-    let fixture = Fixture::new();
-    let a = |resources, templates| fixture.plugin("a", true, "", offers(resources, templates, &[]));
-    let b = |resources, templates| fixture.plugin("b", true, "", offers(resources, templates, &[]));
+    let a = |resources, templates| plugin("a", true, "", offers(resources, templates, &[]));
+    let b = |resources, templates| plugin("b", true, "", offers(resources, templates, &[]));
     let load_both = |a, b| Catalog::new(vec![a, b], vec![]).map(|_| ());
     assert_eq!(load_both(a(&["n:1"], &["n:{x}"]), b(&["m:1"], &["m:{x}", "n:x/{y}"])), Ok(()));
     for (a, b) in [
@@ -95,8 +79,7 @@ fn a_uri_belongs_to_one_plugin() {
 
 #[test]
 fn prompt_names_are_prefixed_and_must_be_unique() {
-    let fixture = Fixture::new();
-    let plugin = |name, prefix| fixture.plugin(name, prefix, "", offers(&[], &[], &["ask"]));
+    let plugin = |name, prefix| plugin(name, prefix, "", offers(&[], &[], &["ask"]));
     let catalog = Catalog::new(vec![plugin("a", true), plugin("b", true), plugin("c", false)], vec![]).unwrap();
     assert_eq!(catalog.prompts().map(|(name, _)| name).collect::<Vec<_>>(), ["a__ask", "ask", "b__ask"]);
     let error = Catalog::new(vec![plugin("a", false), plugin("b", false)], vec![]).map(|_| ()).unwrap_err();
@@ -106,9 +89,7 @@ fn prompt_names_are_prefixed_and_must_be_unique() {
 #[test]
 fn reserved_names_are_refused() {
     use crate::offer::testing::tool;
-    let fixture = Fixture::new();
-    let plugin =
-        |prefix| fixture.plugin("a", prefix, "", Offer { tools: vec![tool("steer_call")], ..Offer::default() });
+    let plugin = |prefix| plugin("a", prefix, "", Offer { tools: vec![tool("steer_call")], ..Offer::default() });
     let catalog = Catalog::with_reserved_names(vec![plugin(true)], vec![], &["steer_call"]).unwrap();
     for result in [
         catalog.with_newer_versions(&[plugin(false)]),
@@ -122,9 +103,8 @@ fn reserved_names_are_refused() {
 
 #[test]
 fn only_differences_are_announced() {
-    let fixture = Fixture::new();
     let version = |code: &str, resources: &[&str], prompts: &[&str]| {
-        fixture.plugin("a", true, code, offers(resources, &["t:{x}"], prompts))
+        plugin("a", true, code, offers(resources, &["t:{x}"], prompts))
     };
     let changes = ChangeNotifier::new();
     let first = Catalog::new(vec![version("1", &["n:1"], &["ask"])], vec![]).unwrap();
@@ -145,32 +125,30 @@ fn only_differences_are_announced() {
 
 #[test]
 fn lookalike_names_of_different_plugins_are_refused() {
-    let fixture = Fixture::new();
     let tools = |names: &[&str]| {
         let tools = names.iter().map(|name| crate::offer::testing::tool(name)).collect();
         Offer { tools, ..Offer::default() }
     };
-    let plugin = |name: &str, prefix, names: &[&str]| fixture.plugin(name, prefix, "", tools(names));
+    let named = |name: &str, prefix, names: &[&str]| plugin(name, prefix, "", tools(names));
     let load_both = |a, b| Catalog::new(vec![a, b], vec![]).map(|_| ());
     for lookalike in ["read_fi1e", "Read_File", "read-file", "READ_FILE", "read_fiIe"] {
         let error =
-            load_both(plugin("a", false, &["read_file"]), plugin("b", false, &[lookalike])).unwrap_err().to_string();
+            load_both(named("a", false, &["read_file"]), named("b", false, &[lookalike])).unwrap_err().to_string();
         assert!(
             ["plugins.a", "plugins.b", "`read_file`", lookalike].iter().all(|word| error.contains(word)),
             "{error}"
         );
-        assert_eq!(load_both(plugin("a", true, &["read_file"]), plugin("b", true, &[lookalike])), Ok(()));
+        assert_eq!(load_both(named("a", true, &["read_file"]), named("b", true, &[lookalike])), Ok(()));
     }
-    assert_eq!(load_both(plugin("a", false, &["get_1", "get_l"]), plugin("b", false, &["x"])), Ok(()), "its own");
-    let error = Catalog::new(vec![plugin("a", false, &["portcu11is_update"])], vec![]).map(|_| ()).unwrap_err();
+    assert_eq!(load_both(named("a", false, &["get_1", "get_l"]), named("b", false, &["x"])), Ok(()), "its own");
+    let error = Catalog::new(vec![named("a", false, &["portcu11is_update"])], vec![]).map(|_| ()).unwrap_err();
     assert!(matches!(error, CatalogError::Host { .. }));
     let reserved =
-        Catalog::with_reserved_names(vec![plugin("a", false, &["Steer-Call"])], vec![], &["steer_call"]).map(|_| ());
+        Catalog::with_reserved_names(vec![named("a", false, &["Steer-Call"])], vec![], &["steer_call"]).map(|_| ());
     assert!(matches!(reserved.unwrap_err(), CatalogError::Reserved { .. }));
     let mut noted = tools(&["note"]);
     noted.tools[0].description = "Run it and not read_file (or `note`).".into();
-    let catalog =
-        Catalog::new(vec![plugin("a", false, &["read_file"]), fixture.plugin("b", false, "", noted)], vec![]).unwrap();
+    let catalog = Catalog::new(vec![named("a", false, &["read_file"]), plugin("b", false, "", noted)], vec![]).unwrap();
     assert_eq!(
         catalog.cross_plugin_mentions(),
         ["[plugins.b] the description of `note` mentions `read_file`, a tool of [plugins.a]"]

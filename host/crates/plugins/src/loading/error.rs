@@ -1,12 +1,10 @@
 //! Why a plugin could not be loaded.
 
-use crate::offer::OfferError;
-use crate::package::{Digest, PackageError};
+use crate::components::ComponentError;
+use crate::package::Digest;
 use crate::scratch::ScratchError;
-use runtime::engine::{CallError, CompileError};
 use runtime::imports::wasi;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 #[derive(Debug, thiserror::Error)]
 #[error("[{table}] {kind}")]
@@ -19,19 +17,7 @@ pub struct LoadError {
 #[derive(Debug, thiserror::Error)]
 pub enum LoadErrorKind {
     #[error(transparent)]
-    Package(#[from] PackageError),
-    #[error(transparent)]
-    Compile(#[from] CompileError),
-    #[error("it needs an import that this host does not offer: {0}")]
-    MissingImport(String),
-    #[error("asking it what it offers failed: {0}")]
-    Describe(CallError),
-    #[error("asked twice what it offers, it says two things; what it offers must not depend on time or chance")]
-    UnstableOffer,
-    #[error("{0}")]
-    Shared(Arc<LoadErrorKind>),
-    #[error(transparent)]
-    Offer(#[from] OfferError),
+    Component(#[from] ComponentError),
     #[error(transparent)]
     Mount(#[from] wasi::MountError),
     #[error(transparent)]

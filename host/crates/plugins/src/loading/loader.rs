@@ -1,33 +1,22 @@
-//! Loads a plugin: reads its file, inspects, compiles and describes the component, and checks what it offers.
+//! Loads a plugin: opens its component and checks that it may be loaded as configured.
 
-use super::description::{CompileResult, Description};
 use super::error::{LoadError, LoadErrorKind};
-use super::single_flight::SingleFlight;
 use crate::catalog::{Plugin, PluginTraffic};
-use crate::offer;
+use crate::components::{ComponentError, ComponentLibrary, Description};
+use crate::offer::CheckedOffer;
 use crate::package::{self, Digest, Inspection, PackageError};
 use crate::scratch;
-use platform::clock::Clock;
 use platform::sync::RwLock;
-use platform::telemetry::{Metrics, printable};
+use platform::telemetry::printable;
 use policy::{Authority, HostEnvironment, Metering, PluginId, PluginSpec, Side, WithdrawnList};
-use runtime::abi::GuestLinker;
-use runtime::engine::{Compiler, Profile};
-use runtime::imports::{Offer, ToolCaller, wasi};
+use runtime::imports::{Offer, wasi};
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 pub struct Loader {
-    pub(super) compiler: Compiler,
-    pub(super) clock: Arc<dyn Clock>,
-    /// Answers reverse calls while a component is asked what it offers.
-    pub(super) agent_tools: Arc<dyn ToolCaller>,
+    library: Arc<ComponentLibrary>,
     environment: RwLock<Arc<HostEnvironment>>,
-    pub(super) fuel: OnceLock<GuestLinker>,
-    pub(super) ticks: OnceLock<GuestLinker>,
-    pub(super) metrics: Arc<Metrics>,
     withdrawn: RwLock<Arc<WithdrawnList>>,
-    pub(super) compilations: SingleFlight<(Digest, Profile), CompileResult>,
 }
 
 /// What a component is, without any configuration.
@@ -38,31 +27,13 @@ pub struct ExaminedComponent {
 }
 
 impl Loader {
-    /// `agent_tools` answers reverse calls while a component is asked what it offers.
-    pub fn new(compiler: Compiler, clock: Arc<dyn Clock>, agent_tools: Arc<dyn ToolCaller>) -> Self {
-        let (fuel, ticks) = (OnceLock::new(), OnceLock::new());
-        let (environment, withdrawn, metrics) = (RwLock::default(), RwLock::default(), Arc::default());
-        Self {
-            compiler,
-            clock,
-            agent_tools,
-            environment,
-            fuel,
-            ticks,
-            metrics,
-            withdrawn,
-            compilations: SingleFlight::default(),
-        }
+    pub fn new(library: ComponentLibrary) -> Self {
+        Self { library: Arc::new(library), environment: RwLock::default(), withdrawn: RwLock::default() }
     }
 
     /// Sets the values of grants that only name them, for plugins that are loaded from now on.
     pub fn set_environment(&self, environment: HostEnvironment) {
         *self.environment.write() = Arc::new(environment);
-    }
-
-    pub fn with_metrics(mut self, metrics: Arc<Metrics>) -> Self {
-        self.metrics = metrics;
-        self
     }
 
     /// Sets the components that are refused from now on. Loaded plugins stay.
@@ -72,7 +43,7 @@ impl Loader {
 
     /// Current instances of all components.
     pub fn instance_count(&self) -> u64 {
-        self.compiler.instances()
+        self.library.instances()
     }
 
     /// Refuses a component that was withdrawn.
@@ -89,35 +60,41 @@ impl Loader {
     }
 
     pub async fn load(&self, spec: PluginSpec) -> Result<Plugin, LoadError> {
+        self.load_examined(spec).await.map(|(plugin, _)| plugin)
+    }
+
+    /// Loads a plugin, and also returns what its component is.
+    pub async fn load_examined(&self, spec: PluginSpec) -> Result<(Plugin, ExaminedComponent), LoadError> {
         let table = spec.id.table();
-        self.try_load(spec).await.map_err(|kind| LoadError { table, kind })
+        let (plugin, description) = self.try_load(spec).await.map_err(|kind| LoadError { table, kind })?;
+        let Description { inspection, offer, .. } = Arc::unwrap_or_clone(description);
+        let examined = ExaminedComponent { digest: plugin.digest.clone(), inspection, offer };
+        Ok((plugin, examined))
     }
 
     /// Loads a plugin again from its file; none when the file is unchanged.
     pub async fn load_if_changed(&self, old: &Plugin) -> Result<Option<Plugin>, LoadError> {
-        let fail = |kind| LoadError { table: old.id().table(), kind };
-        let bytes = read_component(&old.spec).map_err(|error| fail(error.into()))?;
-        if Digest::sha256(&bytes) == old.digest {
+        let fail = |kind: ComponentError| LoadError { table: old.id().table(), kind: kind.into() };
+        let mut file = ComponentLibrary::open(&old.spec).map_err(|error| fail(error.into()))?;
+        if self.library.digest(&mut file, old.spec.limits.metering).map_err(fail)? == old.digest {
             return Ok(None);
         }
         self.load(old.spec.clone()).await.map(Some)
     }
 
-    async fn try_load(&self, spec: PluginSpec) -> Result<Plugin, LoadErrorKind> {
-        let bytes = read_component(&spec)?;
-        let digest = Digest::sha256(&bytes);
+    async fn try_load(&self, spec: PluginSpec) -> Result<(Plugin, Arc<Description>), LoadErrorKind> {
+        let mut file = ComponentLibrary::open(&spec).map_err(ComponentError::from)?;
+        let digest = self.library.digest(&mut file, spec.limits.metering)?;
         check_pinned(&spec, &digest)?;
         self.refuse_withdrawn(&digest)?;
-        let profile = spec.limits.metering;
-        let (prepared, description) = match self.cached(&digest, profile)? {
-            Some((component, description)) => (self.prepare(profile, &component)?, description),
-            None => self.prepare_uncached(&spec.source, &spec.id, &bytes, &digest, profile).await?,
-        };
-        let offered = offer::check(description.offer)?;
-        if let Some(agreed) = spec.definitions.as_ref().filter(|agreed| **agreed != offered.definitions) {
-            return Err(LoadErrorKind::DefinitionsChanged { found: offered.definitions, agreed: agreed.clone() });
+        let (description, code) = self.library.open_code(&spec, &mut file, &digest).await?;
+        let Description { inspection, offer, definitions, .. } = &*description;
+        if let Some(agreed) = spec.definitions.as_ref().filter(|agreed| *agreed != definitions) {
+            return Err(LoadErrorKind::DefinitionsChanged { found: definitions.clone(), agreed: agreed.clone() });
         }
-        let requests = description.inspection.manifest.as_ref().map(|m| m.requests.clone()).unwrap_or_default();
+        let offered = CheckedOffer::new(offer.clone(), definitions.clone()).map_err(ComponentError::from)?;
+        let reads_steering = inspection.reads_steering();
+        let requests = inspection.manifest.as_ref().map(|manifest| manifest.requests.clone()).unwrap_or_default();
         let environment = self.environment.read().clone();
         let authority =
             Arc::new(Authority::new(spec.id.clone(), &requests, &spec.grants).with_environment(&environment));
@@ -130,13 +107,12 @@ impl Loader {
         let scratch_quota = scratch::prepare(&authority)?;
         wasi::check_mounts(&authority)?;
         let tools = offered.tools.iter().map(|tool| &tool.tool.name);
-        let metrics = Arc::new(self.metrics.for_plugin(&spec.id.table(), tools));
-        Ok(Plugin {
+        let metrics = Arc::new(self.library.metrics.for_plugin(&spec.id.table(), tools));
+        let plugin = Plugin {
             metrics,
-            reads_steering: description.inspection.reads_steering(),
+            reads_steering,
             spec,
             digest,
-            inspection: description.inspection,
             authority,
             tools: offered.tools,
             resources: offered.resources,
@@ -144,11 +120,11 @@ impl Loader {
             prompts: offered.prompts,
             completes: offered.completes,
             definitions: offered.definitions,
-            suspicions: offered.suspicions,
-            prepared,
+            code,
             traffic: PluginTraffic::default(),
             scratch_quota,
-        })
+        };
+        Ok((plugin, description))
     }
 
     /// Inspects, compiles and describes a component without any configuration. `name` stands for it in errors.
@@ -157,35 +133,34 @@ impl Loader {
         let examined = async {
             let digest = Digest::sha256(bytes);
             self.refuse_withdrawn(&digest)?;
-            let description = match self.cached_description(&digest) {
+            let description = match self.library.cached_description(&digest) {
                 Some(description) => description,
-                None => self.prepare_uncached(name, &id, bytes, &digest, Metering::Fuel).await?.1,
+                None => {
+                    let described = self.library.describe(name, &id, bytes, &digest, Metering::Fuel);
+                    Arc::unwrap_or_clone(described.await?.1)
+                }
             };
             Ok(ExaminedComponent { digest, inspection: description.inspection, offer: description.offer })
         };
-        examined.await.map_err(|kind| LoadError { table: name.display().to_string(), kind })
+        examined.await.map_err(|kind: LoadErrorKind| LoadError { table: name.display().to_string(), kind })
     }
 
     /// Inspects a component without compiling it. Its offer is known only if an earlier run compiled it.
     pub fn inspect_only(&self, spec: &PluginSpec) -> Result<(Digest, Inspection, Option<Offer>), LoadError> {
         let inspect = || {
-            let bytes = read_component(spec)?;
-            let digest = Digest::sha256(&bytes);
+            let mut file = ComponentLibrary::open(spec).map_err(ComponentError::from)?;
+            let digest = Digest::sha256(file.bytes().map_err(ComponentError::from)?);
             check_pinned(spec, &digest)?;
             self.refuse_withdrawn(&digest)?;
-            if let Some(Description { inspection, offer }) = self.cached_description(&digest) {
+            if let Some(Description { inspection, offer, .. }) = self.library.cached_description(&digest) {
                 return Ok((digest, inspection, Some(offer)));
             }
-            let refused = |error| PackageError::Invalid { path: spec.source.clone(), error };
-            Ok((digest, package::inspect(&bytes).map_err(refused)?, None))
+            let refused = |error| ComponentError::from(PackageError::Invalid { path: spec.source.clone(), error });
+            let inspected = package::inspect(file.bytes().map_err(ComponentError::from)?);
+            Ok((digest, inspected.map_err(refused)?, None))
         };
-        inspect().map_err(|kind| LoadError { table: spec.id.table(), kind })
+        inspect().map_err(|kind: LoadErrorKind| LoadError { table: spec.id.table(), kind })
     }
-}
-
-/// Reads a plugin's file. An installed one must belong to this user alone.
-fn read_component(spec: &PluginSpec) -> Result<Vec<u8>, PackageError> {
-    if spec.is_installed() { package::read_stored(&spec.source) } else { package::read_file(&spec.source) }
 }
 
 /// Compares a component with the digest that the operator pinned.

@@ -1,11 +1,8 @@
 //! Loading plugins: from configuration to a [`Plugin`](crate::catalog::Plugin), and again when files change.
 
-mod describe;
-mod description;
 mod error;
 mod loader;
 mod reload;
-mod single_flight;
 mod watch;
 
 pub use error::{LoadError, LoadErrorKind};

@@ -1,38 +1,19 @@
-//! Watches files for changes. Polling also sees files replaced by renaming, retargeted links and network folders, which
-//! notifications of the kernel may miss, and costs a few system calls a second.
+//! Watches files for changes by polling, which also sees files replaced by renaming, retargeted links and network folders.
+//! As long as the kernel tells of no change in their folders, it polls seldom, and an idle host sleeps.
 
+use crate::package::FileStamp;
+use platform::folder_events::FolderEvents;
+use std::collections::HashSet;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Time between two polls. A change is reported once the file is the same in two polls, so that a file that is still being
-/// written is not read half.
+/// Time between two polls while something changes. A change is reported once the file is the same in two polls, so that a
+/// file that is still being written is not read half.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
-
-/// Metadata that differs between two versions of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct FileStamp {
-    device: u64,
-    inode: u64,
-    size: u64,
-    modified: (i64, i64),
-    changed: (i64, i64),
-}
-
-impl FileStamp {
-    /// Follows links; none when there is no file.
-    fn read(path: &Path) -> Option<Self> {
-        let metadata = fs::metadata(path).ok()?;
-        Some(Self {
-            device: metadata.dev(),
-            inode: metadata.ino(),
-            size: metadata.size(),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
-            changed: (metadata.ctime(), metadata.ctime_nsec()),
-        })
-    }
-}
+/// Time between two polls while the kernel tells of no change.
+const QUIET_INTERVAL: Duration = Duration::from_secs(5);
 
 /// A file, as it was last reported and last seen.
 #[derive(Debug, Clone)]
@@ -79,12 +60,26 @@ impl FileWatch {
 
     /// Waits for complete changes, and returns the files.
     pub async fn changed(&mut self) -> Vec<PathBuf> {
+        // Made anew each time, since links and the list of files may have changed.
+        let events = self.folder_events();
+        let mut is_quiet = false;
         loop {
-            tokio::time::sleep(POLL_INTERVAL).await;
+            match &events {
+                Some(events) if is_quiet => {
+                    let event = events.next();
+                    // An error means that the kernel tells nothing any more; then polling is all there is.
+                    let told = tokio::time::timeout(QUIET_INTERVAL, event).await;
+                    if told.is_ok() {
+                        tokio::time::sleep(POLL_INTERVAL).await;
+                    }
+                }
+                _ => tokio::time::sleep(POLL_INTERVAL).await,
+            }
             let paths: Vec<_> = self.0.iter().map(|watched| watched.path.clone()).collect();
             // A slow network folder must not block other tasks.
             let read_all = move || paths.iter().map(|path| FileStamp::read(path)).collect::<Vec<_>>();
             let Ok(stamps) = tokio::task::spawn_blocking(read_all).await else { continue };
+            is_quiet = self.0.iter().zip(&stamps).all(|(watched, now)| watched.seen == *now);
             let pairs = self.0.iter_mut().zip(stamps);
             let changed: Vec<_> =
                 pairs.filter_map(|(watched, now)| watched.poll(now).then(|| watched.path.clone())).collect();
@@ -92,6 +87,20 @@ impl FileWatch {
                 return changed;
             }
         }
+    }
+
+    /// Events of the folders of all files and of what they link to; none if the kernel cannot watch them all.
+    fn folder_events(&self) -> Option<FolderEvents> {
+        let folder = |path: &Path| path.parent().map(Path::to_owned);
+        let named = self.0.iter().filter_map(|watched| folder(&watched.path));
+        let targets = self.0.iter().filter_map(|watched| folder(&fs::canonicalize(&watched.path).ok()?));
+        let folders: HashSet<PathBuf> = named.chain(targets).filter(|folder| folder.is_dir()).collect();
+        let watch = || {
+            let events = FolderEvents::new()?;
+            folders.iter().try_for_each(|folder| events.watch(folder))?;
+            Ok::<_, io::Error>(events)
+        };
+        watch().inspect_err(|error| tracing::debug!(%error, "files are polled, the kernel does not watch them")).ok()
     }
 }
 

@@ -1,26 +1,38 @@
 //! What a plugin offers, after it was checked.
 
-use super::suspicion::Suspicion;
+use super::error::OfferError;
+use super::resources::parse_template;
 use super::uri_template::UriTemplate;
 use policy::Digest;
-use runtime::imports::{Prompt, ResourceInfo, ResourceTemplate, Schema, Tool};
+use runtime::imports::{LazySchema, Offer, Prompt, ResourceInfo, ResourceTemplate, Tool};
+use serde_json::Value;
 use std::sync::Arc;
 
-/// One of a plugin's tools, with its schemas compiled.
+/// One of a plugin's tools. Its schemas are compiled when they are first used.
 #[derive(Debug)]
 pub struct PluginTool {
     pub tool: Tool,
     /// `tool.name`, which the records of its calls share.
     pub name: Arc<str>,
-    /// Schema of the arguments.
-    pub input: Schema,
-    /// Schema of the structured result.
-    pub output: Option<Schema>,
+    input: LazySchema,
+    output: LazySchema,
 }
 
 impl PluginTool {
-    pub fn new(tool: Tool, input: Schema, output: Option<Schema>) -> Arc<Self> {
+    /// The schemas of `tool` were compiled before, and found to be valid.
+    pub fn new(tool: Tool) -> Arc<Self> {
+        let (input, output) = (LazySchema::default(), LazySchema::default());
         Arc::new(Self { name: tool.name.as_str().into(), tool, input, output })
+    }
+
+    /// Checks arguments against the input schema; the error is a sentence that says where and why they do not match.
+    pub fn check_arguments(&self, arguments: &Value) -> Result<(), String> {
+        self.input.check(&self.tool.input_schema, arguments)
+    }
+
+    /// Checks a structured result against the output schema, if there is one.
+    pub fn check_result(&self, result: &Value) -> Result<(), String> {
+        self.tool.output_schema.as_ref().map_or(Ok(()), |schema| self.output.check(schema, result))
     }
 }
 
@@ -40,5 +52,14 @@ pub(crate) struct CheckedOffer {
     pub(crate) prompts: Vec<Prompt>,
     pub(crate) completes: bool,
     pub(crate) definitions: Digest,
-    pub(crate) suspicions: Vec<Suspicion>,
+}
+
+impl CheckedOffer {
+    /// `offer` is as [`check`](super::check) returned it; `definitions` is its digest.
+    pub(crate) fn new(offer: Offer, definitions: Digest) -> Result<Self, OfferError> {
+        let Offer { tools, resources, templates, prompts, completes } = offer;
+        let tools = tools.into_iter().map(PluginTool::new).collect();
+        let templates = templates.into_iter().map(parse_template).collect::<Result<_, _>>()?;
+        Ok(Self { tools, resources, templates, prompts, completes, definitions })
+    }
 }

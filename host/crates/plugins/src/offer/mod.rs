@@ -17,7 +17,6 @@ mod uri;
 mod uri_template;
 
 pub(crate) use check::check;
-#[cfg(test)]
 pub(crate) use checked::CheckedOffer;
 pub use checked::{PluginTemplate, PluginTool};
 pub use definitions::definitions_digest;

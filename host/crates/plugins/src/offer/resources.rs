@@ -32,25 +32,36 @@ pub(super) fn check(resources: Vec<ResourceInfo>) -> Result<Vec<ResourceInfo>, O
     sort_unique("resources", resources, |resource| &resource.uri)
 }
 
-pub(super) fn check_templates(templates: Vec<ResourceTemplate>) -> Result<Vec<PluginTemplate>, OfferError> {
+pub(super) fn check_templates(templates: Vec<ResourceTemplate>) -> Result<Vec<ResourceTemplate>, OfferError> {
     let size = |template: &ResourceTemplate| {
         let optional = [&template.title, &template.description, &template.mime_type];
         template.uri_template.len() + template.name.len() + text::optional_size(&optional, &template.icons)
     };
     check_bounds("resource templates", &templates, MAX_TEMPLATES, size)?;
-    let compile = |template: ResourceTemplate| {
-        let check = TextCheck::new("resource template", &template.uri_template.escape_debug().to_string());
-        let pattern = UriTemplate::parse(&template.uri_template).map_err(|problem| check.refuse("URI", problem))?;
+    let templates = sort_unique("resource templates", templates, |template| &template.uri_template)?;
+    for template in &templates {
+        let check = text_check(template);
+        parse(template)?;
         check.label(&template.name)?;
         check.title(template.title.as_ref())?;
         check.description(template.description.as_ref())?;
         check.media_type(template.mime_type.as_ref())?;
         check.annotations(template.annotations.as_ref())?;
         check.icons(&template.icons)?;
-        Ok(PluginTemplate { template, pattern })
-    };
-    let templates = sort_unique("resource templates", templates, |template| &template.uri_template)?;
-    templates.into_iter().map(compile).collect()
+    }
+    Ok(templates)
+}
+
+pub(super) fn parse_template(template: ResourceTemplate) -> Result<PluginTemplate, OfferError> {
+    Ok(PluginTemplate { pattern: parse(&template)?, template })
+}
+
+fn parse(template: &ResourceTemplate) -> Result<UriTemplate, OfferError> {
+    UriTemplate::parse(&template.uri_template).map_err(|problem| text_check(template).refuse("URI", problem))
+}
+
+fn text_check(template: &ResourceTemplate) -> TextCheck {
+    TextCheck::new("resource template", &template.uri_template.escape_debug().to_string())
 }
 
 #[cfg(test)]
@@ -91,7 +102,7 @@ mod tests {
     #[test]
     fn templates_are_sorted_and_bad_ones_are_refused() {
         let sorted = check_templates(vec![template("n:b/{x}"), template("n:a/{x}")]).unwrap();
-        assert_eq!(sorted[0].template.uri_template, "n:a/{x}");
+        assert_eq!(sorted[0].uri_template, "n:a/{x}");
         assert!(check_templates(vec![template("n:{+x}")]).unwrap_err().to_string().contains("simple variable"));
         assert!(check_templates(vec![template("n:{x}"), template("n:{x}")]).unwrap_err().to_string().contains("two"));
     }

@@ -1,15 +1,13 @@
-//! Checks the tools of an offer, and compiles their schemas.
+//! Checks the tools of an offer and their schemas.
 
-use super::checked::PluginTool;
 use super::error::OfferError;
 use super::list::{check_bounds, sort_unique};
 use super::text::{self, TextCheck};
 use runtime::imports::{Schema, Tool};
-use std::sync::Arc;
 
 const MAX_TOOLS: usize = 256;
 
-pub(super) fn check(tools: Vec<Tool>) -> Result<Vec<Arc<PluginTool>>, OfferError> {
+pub(super) fn check(tools: Vec<Tool>) -> Result<Vec<Tool>, OfferError> {
     let size = |tool: &Tool| {
         let output = tool.output_schema.as_ref().map_or(0, String::len);
         tool.description.len() + tool.input_schema.len() + output + text::optional_size(&[], &tool.icons)
@@ -22,20 +20,20 @@ pub(super) fn check(tools: Vec<Tool>) -> Result<Vec<Arc<PluginTool>>, OfferError
         check.description(Some(&tool.description))?;
         check.icons(&tool.icons)?;
     }
-    sort_unique("tools", tools, |tool| &tool.name)?.into_iter().map(compile).collect()
+    let tools = sort_unique("tools", tools, |tool| &tool.name)?;
+    tools.iter().try_for_each(check_schemas)?;
+    Ok(tools)
 }
 
-fn compile(tool: Tool) -> Result<Arc<PluginTool>, OfferError> {
-    let schema = |which, text: &str| {
+fn check_schemas(tool: &Tool) -> Result<(), OfferError> {
+    let check = |which, text: &str| {
         let refused = |error| OfferError::InvalidSchema { tool: tool.name.clone(), which, error };
         let schema = Schema::compile(text).map_err(refused)?;
         let unsafe_text = |problem| OfferError::InvalidSchemaText { tool: tool.name.clone(), which, problem };
-        text::check_object_texts(schema.document()).map_err(unsafe_text)?;
-        Ok(schema)
+        text::check_object_texts(schema.document()).map_err(unsafe_text)
     };
-    let input = schema("input", &tool.input_schema)?;
-    let output = tool.output_schema.as_deref().map(|text| schema("output", text)).transpose()?;
-    Ok(PluginTool::new(tool, input, output))
+    check("input", &tool.input_schema)?;
+    tool.output_schema.as_deref().map_or(Ok(()), |text| check("output", text))
 }
 
 #[cfg(test)]
@@ -45,8 +43,7 @@ mod tests {
 
     #[test]
     fn tools_are_sorted_and_bad_ones_are_refused() {
-        let names: Vec<_> =
-            check(vec![tool("b"), tool("a")]).unwrap().into_iter().map(|t| t.name.to_string()).collect();
+        let names: Vec<_> = check(vec![tool("b"), tool("a")]).unwrap().into_iter().map(|tool| tool.name).collect();
         assert_eq!(names, ["a", "b"]);
         let broken = |change: fn(&mut Tool)| {
             let mut bad = tool("a");

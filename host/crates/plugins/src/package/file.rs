@@ -1,10 +1,12 @@
 //! Reads component files.
 
 use super::error::InspectError;
+use super::stamp::FileStamp;
 use platform::folder::Folder;
-use std::fs::File;
+use rustix::fs::OFlags;
+use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// The largest component. Bounds memory and compile time before anything is known about the bytes.
@@ -19,57 +21,111 @@ pub enum PackageError {
     Invalid { path: PathBuf, error: InspectError },
 }
 
+/// An open component file, read when its bytes are needed.
+pub struct ComponentFile {
+    file: File,
+    path: PathBuf,
+    stamp: FileStamp,
+    bytes: Option<Vec<u8>>,
+}
+
+impl ComponentFile {
+    /// Opens the component file that the operator names, wherever links lead.
+    pub fn open(path: &Path) -> Result<Self, PackageError> {
+        let mut options = OpenOptions::new();
+        // A named pipe must not block.
+        options.read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed());
+        Self::new(options.open(path).map_err(|source| PackageError::Read { path: path.to_owned(), source })?, path)
+    }
+
+    /// Opens a component of the store. Refuses links and files that another user can write.
+    pub fn open_stored(path: &Path) -> Result<Self, PackageError> {
+        let fail = |source| PackageError::Read { path: path.to_owned(), source };
+        let wrong = |why: &str| fail(io::Error::other(why));
+        let (Some(place), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(wrong("it names no file in a folder"));
+        };
+        let no_folder = || wrong("its folder must be a folder that only you can write to (chmod 700), and no link");
+        let folder = Folder::open_own(place).map_err(|error| match error.kind() {
+            ErrorKind::NotFound | ErrorKind::PermissionDenied => fail(error),
+            _ => no_folder(),
+        })?;
+        let folder_access = folder.access().map_err(fail)?;
+        if folder_access.mode & 0o022 != 0 {
+            return Err(no_folder());
+        }
+        let Some(file) = folder.open_file(Path::new(name)).map_err(fail)? else {
+            return Err(wrong("it must be a regular file, and no link; remove it and install the plugin again"));
+        };
+        let metadata = file.metadata().map_err(fail)?;
+        if metadata.mode() & 0o022 != 0 || metadata.uid() != folder_access.owner {
+            return Err(wrong("others can write to it; remove it and install the plugin again"));
+        }
+        Self::new(file, path)
+    }
+
+    fn new(file: File, path: &Path) -> Result<Self, PackageError> {
+        let fail = |source| PackageError::Read { path: path.to_owned(), source };
+        let metadata = file.metadata().map_err(fail)?;
+        if !metadata.is_file() {
+            return Err(fail(io::Error::other("it is not a regular file")));
+        }
+        if metadata.len() > MAX_COMPONENT {
+            return Err(too_large(path, metadata.len()));
+        }
+        let stamp = FileStamp::of(&metadata);
+        Ok(Self { file, path: path.to_owned(), stamp, bytes: None })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// As it was when the file was opened.
+    pub fn stamp(&self) -> FileStamp {
+        self.stamp
+    }
+
+    /// The stamp that its bytes still have after they were read; none if it changed meanwhile.
+    pub fn unchanged_stamp(&self) -> Option<FileStamp> {
+        let now = self.file.metadata().ok()?;
+        Some(self.stamp).filter(|stamp| *stamp == FileStamp::of(&now))
+    }
+
+    /// Its bytes, read once.
+    pub fn bytes(&mut self) -> Result<&[u8], PackageError> {
+        let bytes = match self.bytes.take() {
+            Some(bytes) => bytes,
+            None => self.read()?,
+        };
+        Ok(self.bytes.insert(bytes))
+    }
+
+    fn read(&self) -> Result<Vec<u8>, PackageError> {
+        let mut bytes = Vec::with_capacity(usize::try_from(self.stamp.size).unwrap_or(0));
+        // The file may grow while it is read.
+        let read = (&self.file).take(MAX_COMPONENT + 1).read_to_end(&mut bytes);
+        read.map_err(|source| PackageError::Read { path: self.path.clone(), source })?;
+        match bytes.len() as u64 {
+            size if size > MAX_COMPONENT => Err(too_large(&self.path, size)),
+            _ => Ok(bytes),
+        }
+    }
+}
+
 /// Reads a component from the store. Refuses links and files that another user can write.
 pub fn read_stored(path: &Path) -> Result<Vec<u8>, PackageError> {
-    let fail = |source| PackageError::Read { path: path.to_owned(), source };
-    let wrong = |why: &str| fail(io::Error::other(why));
-    let (Some(place), Some(name)) = (path.parent(), path.file_name()) else {
-        return Err(wrong("it names no file in a folder"));
-    };
-    let no_folder = || wrong("its folder must be a folder that only you can write to (chmod 700), and no link");
-    let folder = Folder::open_own(place).map_err(|error| match error.kind() {
-        ErrorKind::NotFound | ErrorKind::PermissionDenied => fail(error),
-        _ => no_folder(),
-    })?;
-    let folder_access = folder.access().map_err(fail)?;
-    if folder_access.mode & 0o022 != 0 {
-        return Err(no_folder());
-    }
-    let Some(file) = folder.open_file(Path::new(name)).map_err(fail)? else {
-        return Err(wrong("it must be a regular file, and no link; remove it and install the plugin again"));
-    };
-    let metadata = file.metadata().map_err(fail)?;
-    if metadata.mode() & 0o022 != 0 || metadata.uid() != folder_access.owner {
-        return Err(wrong("others can write to it; remove it and install the plugin again"));
-    }
-    read(file, path)
+    ComponentFile::open_stored(path)?.read()
 }
 
 /// Reads the component file that the operator names, wherever links lead. Refuses large ones before reading them.
 pub fn read_file(path: &Path) -> Result<Vec<u8>, PackageError> {
-    read(std::fs::File::open(path).map_err(|source| PackageError::Read { path: path.to_owned(), source })?, path)
+    ComponentFile::open(path)?.read()
 }
 
-fn read(file: File, path: &Path) -> Result<Vec<u8>, PackageError> {
-    let fail = |source| PackageError::Read { path: path.to_owned(), source };
-    let metadata = file.metadata().map_err(fail)?;
-    if !metadata.is_file() {
-        return Err(fail(io::Error::other("it is not a regular file")));
-    }
-    let too_large = |size| PackageError::Invalid {
-        path: path.to_owned(),
-        error: InspectError::TooLarge { size, limit: MAX_COMPONENT },
-    };
-    if metadata.len() > MAX_COMPONENT {
-        return Err(too_large(metadata.len()));
-    }
-    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
-    // The file may grow while it is read.
-    file.take(MAX_COMPONENT + 1).read_to_end(&mut bytes).map_err(fail)?;
-    if bytes.len() as u64 > MAX_COMPONENT {
-        return Err(too_large(bytes.len() as u64));
-    }
-    Ok(bytes)
+fn too_large(path: &Path, size: u64) -> PackageError {
+    let error = InspectError::TooLarge { size, limit: MAX_COMPONENT };
+    PackageError::Invalid { path: path.to_owned(), error }
 }
 
 #[cfg(test)]

@@ -8,11 +8,13 @@ mod file;
 mod inspect;
 mod manifest;
 mod scan;
+mod stamp;
 
 pub use api::{API_VERSION, TOOLS_INTERFACE};
 pub use claims::Claims;
 pub use error::InspectError;
-pub use file::{MAX_COMPONENT, PackageError, read_file, read_stored};
+pub use file::{ComponentFile, MAX_COMPONENT, PackageError, read_file, read_stored};
 pub use inspect::{Inspection, inspect};
 pub use manifest::Manifest;
 pub use policy::Digest;
+pub use stamp::FileStamp;

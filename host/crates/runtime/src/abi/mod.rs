@@ -6,4 +6,4 @@ mod guest_call;
 mod v0_1;
 
 pub use guest_call::{GuestAnswer, GuestCall};
-pub use v0_1::{GuestLinker, GuestOutcome, PreparedComponent, SpentStore};
+pub use v0_1::{GuestLinker, GuestOutcome, LinkedComponent, PreparedComponent, SpentStore};

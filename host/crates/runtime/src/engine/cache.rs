@@ -1,7 +1,8 @@
-//! The cache of compiled code on disk: written atomically, read as a whole, trusted only with our own MAC.
+//! The cache on disk: compiled code, and notes about components. Entries are written atomically, read as a whole, and
+//! trusted only with our own MAC.
 
 use hmac::{Hmac, KeyInit, Mac};
-use platform::files::{read_or_create_key, replace_file};
+use platform::files::{read_or_create_key, replace_cached_file};
 use sha2::Sha256;
 use std::fs;
 use std::io;
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// Length of the MAC before the payload.
 const MAC_BYTES: usize = 32;
 /// Format of the entries. It is covered by the MAC, so that entries of another format are never trusted.
-const FORMAT: &[u8] = b"portcullis compile cache 1\0";
+const FORMAT: &[u8] = b"portcullis compile cache 2\0";
 
 #[derive(Debug, thiserror::Error)]
 #[error(
@@ -23,23 +24,21 @@ pub struct CacheError {
 }
 
 /// Compiled code that our own compile worker produced.
-pub(super) struct TrustedCode(Vec<u8>);
+pub(super) struct TrustedCode {
+    bytes: Vec<u8>,
+    /// Where the code begins.
+    start: usize,
+}
 
 impl TrustedCode {
     /// `bytes` must come directly from the pipe of the compile worker.
     pub(super) fn from_worker(bytes: Vec<u8>) -> Self {
-        Self(bytes)
+        Self { bytes, start: 0 }
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
-        &self.0
+        self.bytes.get(self.start..).unwrap_or_default()
     }
-}
-
-/// One cached component, and what the host found out about it when it was compiled.
-pub(super) struct CacheEntry {
-    pub(super) code: TrustedCode,
-    pub(super) description: Vec<u8>,
 }
 
 pub struct CompileCache {
@@ -60,11 +59,15 @@ impl CompileCache {
         Ok(Self { folder: folder.to_owned(), key })
     }
 
-    fn path(&self, digest: &str, fingerprint: &str) -> PathBuf {
-        self.folder.join(format!("{}-{fingerprint}.bin", digest.replace(':', "-")))
+    fn code_path(&self, digest: &str, fingerprint: &str) -> PathBuf {
+        self.path(&format!("{digest}-{fingerprint}"), "bin")
     }
 
-    /// The MAC covers the file name too, so that an entry renamed to another component's name is not trusted.
+    fn path(&self, name: &str, kind: &str) -> PathBuf {
+        self.folder.join(format!("{}.{kind}", name.replace(|c: char| !c.is_ascii_alphanumeric(), "-")))
+    }
+
+    /// The MAC covers the file name too, so that an entry renamed to another one's name is not trusted.
     fn mac(&self, path: &Path, payload: &[u8]) -> Hmac<Sha256> {
         let mut mac =
             Hmac::<Sha256>::new_from_slice(&self.key).unwrap_or_else(|_| unreachable!("HMAC takes keys of any length"));
@@ -75,41 +78,56 @@ impl CompileCache {
         mac
     }
 
-    /// The entry of a component for an engine, if there is one and it is exactly what we wrote.
-    pub(super) fn get(&self, digest: &str, fingerprint: &str) -> Option<CacheEntry> {
-        let path = self.path(digest, fingerprint);
-        let mut bytes = match fs::read(&path) {
+    /// Whether there is code of a component for an engine. It may still be damaged.
+    pub(super) fn has_code(&self, digest: &str, fingerprint: &str) -> bool {
+        self.code_path(digest, fingerprint).is_file()
+    }
+
+    /// The code of a component for an engine, if there is any and it is exactly what we wrote.
+    pub(super) fn code(&self, digest: &str, fingerprint: &str) -> Option<TrustedCode> {
+        let bytes = self.read(&self.code_path(digest, fingerprint))?;
+        Some(TrustedCode { bytes, start: MAC_BYTES })
+    }
+
+    pub(super) fn put_code(&self, digest: &str, fingerprint: &str, code: &TrustedCode) -> io::Result<()> {
+        self.write(&self.code_path(digest, fingerprint), code.bytes())
+    }
+
+    /// What was noted under this name, if it is exactly what we wrote.
+    pub(super) fn note(&self, name: &str) -> Option<Vec<u8>> {
+        let mut bytes = self.read(&self.path(name, "note"))?;
+        bytes.drain(..MAC_BYTES);
+        Some(bytes)
+    }
+
+    pub(super) fn put_note(&self, name: &str, note: &[u8]) -> io::Result<()> {
+        self.write(&self.path(name, "note"), note)
+    }
+
+    /// An entry with its MAC, which is valid.
+    fn read(&self, path: &Path) -> Option<Vec<u8>> {
+        let bytes = match fs::read(path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
             Err(error) => {
-                tracing::warn!(path = %path.display(), %error, "cannot read a cache entry, compiling again");
+                tracing::warn!(path = %path.display(), %error, "cannot read a cache entry, making it again");
                 return None;
             }
         };
         let intact = bytes
             .split_at_checked(MAC_BYTES)
-            .is_some_and(|(tag, payload)| self.mac(&path, payload).verify_slice(tag).is_ok());
+            .is_some_and(|(tag, payload)| self.mac(path, payload).verify_slice(tag).is_ok());
         if !intact {
-            tracing::warn!(path = %path.display(), "a cache entry is not what this host wrote, compiling again");
-            return None;
+            tracing::warn!(path = %path.display(), "a cache entry is not what this host wrote, making it again");
         }
-        let length = bytes.get(MAC_BYTES..MAC_BYTES + 8).and_then(|b| b.try_into().ok()).map(u64::from_le_bytes)?;
-        let code_at = MAC_BYTES + 8 + usize::try_from(length).ok()?;
-        let description = bytes.get(MAC_BYTES + 8..code_at)?.to_vec();
-        bytes.drain(..code_at);
-        Some(CacheEntry { code: TrustedCode(bytes), description })
+        intact.then_some(bytes)
     }
 
-    /// Writes an entry. A crash at any moment leaves either the old entry or the new one.
-    pub(super) fn put(&self, digest: &str, fingerprint: &str, entry: &CacheEntry) -> io::Result<()> {
-        let path = self.path(digest, fingerprint);
-        let mut bytes = vec![0; MAC_BYTES];
-        bytes.extend((entry.description.len() as u64).to_le_bytes());
-        bytes.extend_from_slice(&entry.description);
-        bytes.extend_from_slice(entry.code.bytes());
-        let (tag, payload) = bytes.split_at_mut(MAC_BYTES);
-        tag.copy_from_slice(&self.mac(&path, payload).finalize().into_bytes());
-        replace_file(&path, &bytes, fs::Permissions::from_mode(0o600))
+    /// Writes an entry. A crash at any moment leaves the old entry, the new one, or one that is not trusted.
+    fn write(&self, path: &Path, payload: &[u8]) -> io::Result<()> {
+        let mut bytes = self.mac(path, payload).finalize().into_bytes().to_vec();
+        bytes.extend_from_slice(payload);
+        replace_cached_file(path, &bytes, fs::Permissions::from_mode(0o600))
     }
 }
 
@@ -117,35 +135,43 @@ impl CompileCache {
 mod tests {
     use super::*;
 
-    fn entry() -> CacheEntry {
-        CacheEntry { code: TrustedCode(vec![1, 2, 3]), description: b"{}".to_vec() }
-    }
-
     #[test]
     fn an_entry_is_trusted_only_if_unchanged() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("cache");
         let cache = CompileCache::open(&root).unwrap();
-        assert!(cache.get("sha256:aa", "f").is_none());
-        cache.put("sha256:aa", "f", &entry()).unwrap();
-        let path = cache.path("sha256:aa", "f");
-        let read = CompileCache::open(&root).unwrap().get("sha256:aa", "f").unwrap();
-        assert_eq!((read.code.bytes(), read.description.as_slice()), (&[1, 2, 3][..], &b"{}"[..]));
+        let code = |digest| cache.code(digest, "f");
+        assert!(code("sha256:aa").is_none() && !cache.has_code("sha256:aa", "f"));
+        cache.put_code("sha256:aa", "f", &TrustedCode::from_worker(vec![1, 2, 3])).unwrap();
+        assert!(cache.has_code("sha256:aa", "f") && !cache.has_code("sha256:aa", "g"));
+        let path = cache.code_path("sha256:aa", "f");
+        let read = CompileCache::open(&root).unwrap().code("sha256:aa", "f").unwrap();
+        assert_eq!(read.bytes(), [1, 2, 3]);
 
         let good = fs::read(&path).unwrap();
         for at in 0..good.len() {
             let mut bad = good.clone();
             bad[at] ^= 1;
             fs::write(&path, &bad).unwrap();
-            assert!(cache.get("sha256:aa", "f").is_none(), "byte {at}");
+            assert!(code("sha256:aa").is_none(), "byte {at}");
         }
         for length in 0..good.len() {
             fs::write(&path, &good[..length]).unwrap();
-            assert!(cache.get("sha256:aa", "f").is_none(), "cut to {length}");
+            assert!(code("sha256:aa").is_none(), "cut to {length}");
         }
         // A valid entry under another component's name.
-        fs::write(cache.path("sha256:bb", "f"), &good).unwrap();
-        assert!(cache.get("sha256:bb", "f").is_none());
+        fs::write(cache.code_path("sha256:bb", "f"), &good).unwrap();
+        assert!(code("sha256:bb").is_none());
+    }
+
+    #[test]
+    fn a_note_is_no_code() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = CompileCache::open(&folder.path().join("cache")).unwrap();
+        cache.put_note("sha256:aa-f", b"a note").unwrap();
+        assert_eq!(cache.note("sha256:aa-f").as_deref(), Some(&b"a note"[..]));
+        fs::copy(cache.path("sha256:aa-f", "note"), cache.code_path("sha256:aa", "f")).unwrap();
+        assert!(cache.code("sha256:aa", "f").is_none(), "the MAC covers the name");
     }
 
     #[test]

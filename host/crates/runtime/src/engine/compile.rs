@@ -1,7 +1,7 @@
 //! Compiles and loads components: from the cache if possible, otherwise in the compile worker.
 
 use super::artifact;
-use super::cache::{CacheEntry, CompileCache, TrustedCode};
+use super::cache::{CompileCache, TrustedCode};
 use super::profile::{Engines, Profile};
 use super::worker::CompileWorker;
 use std::sync::Arc;
@@ -22,13 +22,6 @@ pub struct Compiler {
     cache: CompileCache,
     worker: CompileWorker,
     workers: Semaphore,
-}
-
-/// A component from the cache.
-pub struct CachedComponent {
-    pub component: Component,
-    /// As given to [`CompiledComponent::save`].
-    pub description: Vec<u8>,
 }
 
 /// A component that was just compiled and is not in the cache yet.
@@ -53,13 +46,19 @@ impl Compiler {
         self.engines.instances()
     }
 
-    /// The component with this digest, if it is in the cache for this engine.
-    pub fn cached(&self, digest: &str, profile: Profile) -> Result<Option<CachedComponent>, CompileError> {
+    /// Whether the cache has code of the component with this digest for this engine. It may still be damaged.
+    pub fn has_code(&self, digest: &str, profile: Profile) -> Result<bool, CompileError> {
+        let fingerprint = self.engines.fingerprint(profile).map_err(CompileError)?;
+        Ok(self.cache.has_code(digest, fingerprint))
+    }
+
+    /// The component with this digest, if the cache has its code for this engine.
+    pub fn cached(&self, digest: &str, profile: Profile) -> Result<Option<Component>, CompileError> {
         let engine = self.engine(profile)?;
         let fingerprint = self.engines.fingerprint(profile).map_err(CompileError)?;
-        let Some(entry) = self.cache.get(digest, fingerprint) else { return Ok(None) };
-        match artifact::load(engine, &entry.code) {
-            Ok(component) => Ok(Some(CachedComponent { component, description: entry.description })),
+        let Some(code) = self.cache.code(digest, fingerprint) else { return Ok(None) };
+        match artifact::load(engine, &code) {
+            Ok(component) => Ok(Some(component)),
             Err(error) => {
                 tracing::warn!(digest, "cached code does not load, compiling again: {error:#}");
                 Ok(None)
@@ -67,10 +66,16 @@ impl Compiler {
         }
     }
 
-    /// The description that was saved with the component of this digest. Does not load its code.
-    pub fn cached_description(&self, digest: &str, profile: Profile) -> Option<Vec<u8>> {
-        let fingerprint = self.engines.fingerprint(profile).ok()?;
-        self.cache.get(digest, fingerprint).map(|entry| entry.description)
+    /// What [`save_note`](Self::save_note) saved under this name.
+    pub fn note(&self, name: &str) -> Option<Vec<u8>> {
+        self.cache.note(name)
+    }
+
+    /// Saves a small text beside the code. If that fails, the next start only takes longer.
+    pub fn save_note(&self, name: &str, note: &[u8]) {
+        if let Err(error) = self.cache.put_note(name, note) {
+            tracing::warn!(%error, "cannot write a note to the cache");
+        }
     }
 
     /// Compiles a component in the worker, without saving it.
@@ -85,10 +90,9 @@ impl Compiler {
 }
 
 impl CompiledComponent<'_> {
-    /// Saves the component in the cache, with a description. If that fails, the next start only takes longer.
-    pub fn save(self, digest: &str, description: Vec<u8>) {
-        let entry = CacheEntry { code: self.code, description };
-        if let Err(error) = self.compiler.cache.put(digest, &self.fingerprint, &entry) {
+    /// Saves the code in the cache. If that fails, the next start only takes longer.
+    pub fn save(self, digest: &str) {
+        if let Err(error) = self.compiler.cache.put_code(digest, &self.fingerprint, &self.code) {
             tracing::warn!(%error, "cannot write compiled code to the cache");
         }
     }

@@ -26,7 +26,7 @@ mod worker;
 
 pub use cache::{CacheError, CompileCache};
 pub use catch_panic::catch_panic;
-pub use compile::{CachedComponent, CompileError, CompiledComponent, Compiler};
+pub use compile::{CompileError, CompiledComponent, Compiler};
 pub use compute_pool::{ComputePoll, TaskOwner, is_compute_thread, poll_compute, shut_down_compute_pool};
 pub use cpu_time::CpuTime;
 pub use error::{BusyResource, CallError, RateSubject};

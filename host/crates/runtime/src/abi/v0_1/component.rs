@@ -17,13 +17,24 @@ use tokio::sync::OwnedSemaphorePermit;
 use wasmtime::component::{Instance, InstancePre};
 use wasmtime::{Engine, Store};
 
-/// A component whose imports are resolved, ready to be instantiated any number of times. Clones share its ready
-/// instance.
-#[derive(Clone)]
-pub struct PreparedComponent {
+/// A component whose imports are resolved. It belongs to no plugin: those with the same bytes share it.
+pub struct LinkedComponent {
     engine: Engine,
     instance_pre: InstancePre<Guest>,
-    exports: Arc<Exports>,
+    exports: Exports,
+}
+
+impl LinkedComponent {
+    pub(super) fn new(engine: Engine, instance_pre: InstancePre<Guest>) -> wasmtime::Result<Self> {
+        let exports = Exports::find(&instance_pre)?;
+        Ok(Self { engine, instance_pre, exports })
+    }
+}
+
+/// A plugin's component, ready to be instantiated any number of times. Clones share its ready instance.
+#[derive(Clone)]
+pub struct PreparedComponent {
+    linked: Arc<LinkedComponent>,
     ready: ReadyCache,
     placement: Placement,
 }
@@ -37,20 +48,26 @@ pub struct GuestOutcome<R> {
     pub spent_store: SpentStore,
 }
 
+impl<R> GuestOutcome<R> {
+    /// Of a call whose component could not be loaded.
+    pub fn not_started(error: CallError) -> Self {
+        Self { result: Err(error), cost: CallCost::default(), imports: None, spent_store: SpentStore(None) }
+    }
+}
+
 /// The Store of a call that has ended. Dropping it gives the instance back to the pool, which takes some microseconds.
 pub struct SpentStore(#[allow(dead_code, reason = "it is only ever dropped")] Option<Store<Guest>>);
 
 impl PreparedComponent {
-    pub(super) fn new(engine: Engine, instance_pre: InstancePre<Guest>) -> wasmtime::Result<Self> {
-        let exports = Arc::new(Exports::find(&instance_pre)?);
-        Ok(Self { engine, instance_pre, exports, ready: ReadyCache::default(), placement: Placement::default() })
+    pub fn new(linked: Arc<LinkedComponent>) -> Self {
+        Self { linked, ready: ReadyCache::default(), placement: Placement::default() }
     }
 
     /// Lists everything that the component offers, in one instance.
     pub async fn describe(&self, imports: Box<CallImports>, allowance: Allowance) -> GuestOutcome<Offer> {
-        let exports = self.exports.clone();
+        let linked = self.linked.clone();
         self.run(&"describe".into(), imports, allowance, false, move |store, instance, _| {
-            Box::pin(async move { exports.describe(store, &instance).await })
+            Box::pin(async move { linked.exports.describe(store, &instance).await })
         })
         .await
     }
@@ -65,9 +82,9 @@ impl PreparedComponent {
         allowance: Allowance,
         nested: bool,
     ) -> GuestOutcome<GuestAnswer> {
-        let exports = self.exports.clone();
+        let linked = self.linked.clone();
         self.run(name, imports, allowance, nested, move |store, instance, context| {
-            Box::pin(async move { call_export(&exports, call, store, &instance, &context).await })
+            Box::pin(async move { call_export(&linked.exports, call, store, &instance, &context).await })
         })
         .await
     }
@@ -98,13 +115,13 @@ impl PreparedComponent {
         store.data_mut().begin_call(name, allowance, imports);
         start_metering(&mut store, spent);
         let cpu = store.data_mut().supervision().cpu();
-        let instance_pre = self.instance_pre.clone();
+        let linked = self.linked.clone();
         let running = Box::pin(async move {
             let (result, cost) = supervise(&mut store, move |store| {
                 Box::pin(async move {
                     let instance = match ready {
                         Some(instance) => instance,
-                        None => instance_pre.instantiate_async(&mut *store).await?,
+                        None => linked.instance_pre.instantiate_async(&mut *store).await?,
                     };
                     call(store, instance, context).await
                 })
@@ -126,10 +143,10 @@ impl PreparedComponent {
     pub async fn make_ready(&self, authority: &Authority, allowance: Allowance, permit: OwnedSemaphorePermit) {
         let mut store = self.new_store(authority, allowance);
         let cpu = store.data_mut().supervision().cpu();
-        let instance_pre = self.instance_pre.clone();
+        let linked = self.linked.clone();
         let making = async move {
             let (instance, cost) = supervise(&mut store, move |store| {
-                Box::pin(async move { instance_pre.instantiate_async(store).await })
+                Box::pin(async move { linked.instance_pre.instantiate_async(store).await })
             })
             .await;
             (instance, cost, store)
@@ -154,7 +171,7 @@ impl PreparedComponent {
     }
 
     fn new_store(&self, authority: &Authority, allowance: Allowance) -> Store<Guest> {
-        new_store(&self.engine, Guest::new(authority, allowance))
+        new_store(&self.linked.engine, Guest::new(authority, allowance))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Links every import that a guest of this version may use.
 
 use super::super::guest::Guest;
-use super::component::PreparedComponent;
+use super::component::LinkedComponent;
 use super::{agent_tools, client, connections, events, http, log, meter, output, progress, publish, state, steering};
 use wasmtime::Engine;
 use wasmtime::component::{Component, Linker};
@@ -31,9 +31,9 @@ impl GuestLinker {
     }
 
     /// Resolves a component's imports. The error is a sentence that names an import which the host does not offer.
-    pub fn prepare(&self, component: &Component) -> Result<PreparedComponent, String> {
+    pub fn link(&self, component: &Component) -> Result<LinkedComponent, String> {
         let sentence = |error: wasmtime::Error| format!("{error:#}");
         let instance_pre = self.linker.instantiate_pre(component).map_err(sentence)?;
-        PreparedComponent::new(self.linker.engine().clone(), instance_pre).map_err(sentence)
+        LinkedComponent::new(self.linker.engine().clone(), instance_pre).map_err(sentence)
     }
 }

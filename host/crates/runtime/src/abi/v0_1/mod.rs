@@ -25,5 +25,5 @@ mod store;
 mod tools;
 mod types;
 
-pub use component::{GuestOutcome, PreparedComponent, SpentStore};
+pub use component::{GuestOutcome, LinkedComponent, PreparedComponent, SpentStore};
 pub use linker::GuestLinker;

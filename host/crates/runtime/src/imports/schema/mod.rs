@@ -1,12 +1,15 @@
-//! JSON Schemas of tools: compiled once per plugin, without remote references, and bounded in what they cost.
+//! JSON Schemas of tools: compiled once, without remote references, and bounded in what they cost.
 //!
 //! Neither the author of a schema nor the sender of a value is trusted, so both are bounded: `cost` bounds how many
 //! subschemas apply to one location of a value, `meter` how often locations are visited.
 
 mod cost;
+mod lazy;
 mod meter;
 #[cfg(test)]
 mod tests;
+
+pub use lazy::LazySchema;
 
 use cost::SchemaCost;
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};

@@ -1,0 +1,23 @@
+//! What is learned of a component by compiling it and asking it.
+
+use super::error::ComponentError;
+use super::library::HostBuild;
+use crate::package::{Digest, Inspection};
+use runtime::abi::LinkedComponent;
+use runtime::imports::Offer;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// What a component says of itself, checked; cached, so that a warm start runs no guest code and repeats no check.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Description {
+    /// The program that checked it. Another one may check other things, or offer other imports.
+    pub(super) checked_by: HostBuild,
+    pub(crate) inspection: Inspection,
+    pub(crate) offer: Offer,
+    /// Digest of the offer.
+    pub(crate) definitions: Digest,
+}
+
+/// A component and its description, shared by concurrent callers.
+pub(super) type CompileResult = Result<(Arc<LinkedComponent>, Arc<Description>), Arc<ComponentError>>;

@@ -1,0 +1,32 @@
+//! Why a component cannot be used.
+
+use crate::offer::OfferError;
+use crate::package::{Digest, PackageError};
+use runtime::engine::{CallError, CompileError};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ComponentError {
+    #[error(transparent)]
+    Package(#[from] PackageError),
+    #[error(transparent)]
+    Compile(#[from] CompileError),
+    #[error("it needs an import that this host does not offer: {0}")]
+    MissingImport(String),
+    #[error("asking it what it offers failed: {0}")]
+    Describe(CallError),
+    #[error("asked twice what it offers, it says two things; what it offers must not depend on time or chance")]
+    UnstableOffer,
+    #[error("{0}")]
+    Shared(Arc<ComponentError>),
+    #[error("the host is stopping")]
+    Stopped,
+    #[error(transparent)]
+    Offer(#[from] OfferError),
+    #[error(
+        "its compiled code is no longer in the cache, and {} is {found} instead of {wanted} now; reload the plugin",
+        path.display()
+    )]
+    Replaced { path: PathBuf, found: Digest, wanted: Digest },
+}
