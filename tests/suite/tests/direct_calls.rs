@@ -1,28 +1,69 @@
-//! A plain `tools/call` over HTTP is served directly, every other request through rmcp. Nobody can tell which way a request
-//! went: not its client, and not the operator.
+//! A `tools/call` over HTTP that is answered once is served directly, every other request through rmcp. Nobody can tell which
+//! way a request went: not its client, and not the operator.
 //!
 //! Each request goes to two servers. The second one gets it with an `Accept` header that only the ordinary way knows.
 
+mod conversation;
+mod requests;
+
+use conversation::conversations;
 use serde_json::{Map, Value, json};
 use std::fs;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 use suite::client::modern_meta;
 use suite::http::{request, request_at};
-use suite::{PATIENCE, Server, eventually, plugin};
+use suite::{Home, PATIENCE, Server, agent, agent_from, eventually, paths, plugin, plugin_from};
 
 const DIRECT: &str = "application/json, text/event-stream";
 const ORDINARY: &str = "application/json, text/event-stream, */*";
 const TOOL: &str = "echo__run";
-/// Differs between two equal calls: ids, times, and the hashes over them.
-const VOLATILE: [&str; 9] =
-    ["dev.portcullis/call", "cpuMs", "wallMs", "log", "call", "time", "cpuMicros", "wallMicros", "prev"];
+/// Differs between two equal calls: ids, times, and the hashes over them; and whether a log is finished when it is read.
+const VOLATILE: [&str; 12] = [
+    "dev.portcullis/call",
+    "parent",
+    "cpuMs",
+    "wallMs",
+    "log",
+    "call",
+    "time",
+    "cpuMicros",
+    "wallMicros",
+    "prev",
+    "requestState",
+    "final",
+];
+/// Of a client that can be asked something.
+const ASKABLE: &str = r#"{"elicitation":{}}"#;
+const GRANTS: &str = r#"grants.client = { form = true, url = ["example.com"], sample = { calls = 8, tokens = 1_000 }, roots = true }
+"#;
+/// So many calls are refused that the breaker would open at a moment that depends on the time.
+const NO_BREAKER: &str = "limits.breaker = { failures = 0 }\n";
 
 fn config() -> String {
-    let guests = ["echo", "ask", "chunk-kinds", "unreachable", "escape-dotdot", "header-param"];
-    let plugins = guests.map(|guest| plugin(guest, "")).concat();
-    plugins + &plugin("large", "limits.fuel = 10_000_000_000") + "[server]\nmetrics = \"127.0.0.1:0\"\n"
+    let guests = ["echo", "chunk-kinds", "log-flood", "unreachable", "escape-dotdot", "header-param"];
+    let asks = format!("{GRANTS}{NO_BREAKER}");
+    let calls = format!("grants.agent-tools = [\"*.*\"]\ngrants.client.form = true\n{NO_BREAKER}");
+    guests.map(|guest| plugin(guest, "")).concat()
+        + &plugin("large", "limits.fuel = 10_000_000_000")
+        + &plugin("ask", &asks)
+        + &plugin_from("mute", &paths::guest("ask"), NO_BREAKER)
+        + &plugin_from("dropping", &paths::guest("chunk-kinds"), "limits.overflow = \"drop-oldest\"")
+        + &["agent-calls", "relay", "pass-on"].map(|guest| plugin(guest, &calls)).concat()
+        + &agent("echo", "echo", "")
+        + &agent_from("asker", &paths::guest("ask"), &asks)
+        + &agent_from("kinds", &paths::guest("chunk-kinds"), "")
+        + "[stand-in]\ntools = \"stand-in.json\"\n\n[server]\nmetrics = \"127.0.0.1:0\"\n"
+}
+
+fn start() -> (Server, SocketAddr) {
+    let home = Home::new();
+    let hour = json!({"type": "object", "properties": {"hour": {"type": "integer"}}, "required": ["hour"]});
+    let free =
+        json!({"name": "calendar.free", "description": "", "inputSchema": {"type": "object"}, "outputSchema": hour});
+    home.write("stand-in.json", json!([free]).to_string());
+    Server::start_http_in(home, &config())
 }
 
 /// A request, as text and with its `Mcp-Name`.
@@ -32,82 +73,16 @@ struct Sent {
 }
 
 fn sent(name: &str, arguments: Value) -> Sent {
-    let params = json!({"name": name, "arguments": arguments, "_meta": modern_meta(false)});
+    sent_by(name, arguments, "{}")
+}
+
+/// Of a client that declares these capabilities, which may be damaged.
+fn sent_by(name: &str, arguments: Value, capabilities: &str) -> Sent {
+    let mut meta = modern_meta(false);
+    meta["io.modelcontextprotocol/clientCapabilities"] = json!("DECLARED");
+    let params = json!({"name": name, "arguments": arguments, "_meta": meta});
     let body = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params});
-    Sent { name: name.to_owned(), body: body.to_string() }
-}
-
-/// Calls with every kind of end.
-fn calls() -> Vec<Sent> {
-    vec![
-        sent(TOOL, json!({"path": "Ada"})),
-        sent(TOOL, json!({})),
-        sent(TOOL, json!({"path": 7})),
-        sent("nobody__knows", json!({})),
-        sent("ask__run", json!({"path": "form"})),
-        sent("chunk-kinds__run", json!({})),
-        sent("unreachable__run", json!({})),
-        sent("escape-dotdot__run", json!({"path": "x"})),
-        sent("header-param__run", json!({"other": "x"})),
-        sent("header-param__run", json!({"region": "x"})),
-        sent("large__run", json!({"path": "text"})),
-        sent("large__run", json!({"path": "structure"})),
-    ]
-}
-
-/// Requests with one change each: fields more, fewer, twice, of another type; and every short way to damage the text.
-fn changed() -> Vec<Sent> {
-    let plain = sent(TOOL, json!({"path": "Ada"}));
-    let with = |pointer: &str, key: &str, value: Value| {
-        let mut body: Value = serde_json::from_str(&plain.body).unwrap();
-        body.pointer_mut(pointer).unwrap()[key] = value;
-        Sent { name: TOOL.into(), body: body.to_string() }
-    };
-    let mut all = Vec::new();
-    let values = [json!(null), json!(0), json!(-1.5), json!("x"), json!([]), json!({}), json!({"a": [1]}), json!(true)];
-    let fields = [
-        ("", "id"),
-        ("", "jsonrpc"),
-        ("", "method"),
-        ("", "params"),
-        ("", "more"),
-        ("/params", "name"),
-        ("/params", "arguments"),
-        ("/params", "_meta"),
-        ("/params", "task"),
-        ("/params", "requestState"),
-        ("/params/_meta", "io.modelcontextprotocol/protocolVersion"),
-        ("/params/_meta", "io.modelcontextprotocol/clientInfo"),
-        ("/params/_meta", "io.modelcontextprotocol/clientCapabilities"),
-        ("/params/_meta", "dev.portcullis/correlationId"),
-        ("/params/_meta", "dev.portcullis/chain"),
-        ("/params/_meta", "traceparent"),
-        ("/params/_meta", "more"),
-    ];
-    for (pointer, key) in fields {
-        all.extend(values.iter().map(|value| with(pointer, key, value.clone())));
-    }
-    let capabilities =
-        [json!({"roots": {}}), json!({"elicitation": {}}), json!({"sampling": 1}), json!({"extensions": {}})];
-    let key = "io.modelcontextprotocol/clientCapabilities";
-    all.extend(capabilities.map(|value| with("/params/_meta", key, value)));
-    all.push(with("/params/_meta", "dev.portcullis/correlationId", json!("c".repeat(257))));
-    all.push(with("/params/_meta", "traceparent", json!("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")));
-    let text = |body: String| Sent { name: TOOL.into(), body };
-    for key in ["id", "method", "params", "name", "arguments", "_meta", "path"] {
-        let twice = plain.body.replacen(&format!("\"{key}\""), &format!("\"{key}\":\"x\",\"{key}\""), 1);
-        all.push(text(twice));
-    }
-    for at in 0..plain.body.len() {
-        let (before, after) = plain.body.split_at(at);
-        all.push(text(format!("{before}{}", &after[1..])));
-        for inserted in ["\"", "é"] {
-            all.push(text(format!("{before}{inserted}{after}")));
-        }
-    }
-    all.push(Sent { name: "=?base64?ZWNob19fcnVu?=".into(), body: plain.body.clone() });
-    all.push(Sent { name: "other".into(), body: plain.body });
-    all
+    Sent { name: name.to_owned(), body: body.to_string().replace("\"DECLARED\"", capabilities) }
 }
 
 /// Removes what may differ.
@@ -123,8 +98,16 @@ fn stable(value: &mut Value) {
     }
 }
 
-/// Status, type and body of the answer.
-fn answer(address: SocketAddr, accept: &str, sent: &Sent) -> (u16, Option<String>, Value) {
+/// The answer to a request.
+#[derive(Debug, PartialEq)]
+struct Exchange {
+    status: u16,
+    /// But for the date and the length, which depends on times in the body.
+    headers: Vec<(String, String)>,
+    body: Value,
+}
+
+fn exchange(address: SocketAddr, accept: &str, sent: &Sent) -> Exchange {
     let headers = [
         ("Accept", accept),
         ("MCP-Protocol-Version", "2026-07-28"),
@@ -132,15 +115,22 @@ fn answer(address: SocketAddr, accept: &str, sent: &Sent) -> (u16, Option<String
         ("Mcp-Name", &sent.name),
     ];
     let mut response = request(address, "POST", &headers, &sent.body);
-    let kind = response.header("content-type").map(str::to_owned);
+    let mut headers = response.headers().to_vec();
+    headers.retain(|(name, _)| name != "date" && name != "content-length");
+    headers.sort();
     let text = response.text();
-    let mut body = serde_json::from_str(&text).unwrap_or(Value::String(text));
-    stable(&mut body);
-    (response.status, kind, body)
+    let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
+    Exchange { status: response.status, headers, body }
+}
+
+fn answer(address: SocketAddr, accept: &str, sent: &Sent) -> Exchange {
+    let mut answer = exchange(address, accept, sent);
+    stable(&mut answer.body);
+    answer
 }
 
 /// What the operator sees: the audit records, and all metrics that count something.
-fn observed(mut server: Server) -> (Vec<Value>, Vec<String>) {
+fn observed(mut server: Server) -> (Vec<String>, Vec<String>) {
     let line = server.wait_for_log("metrics on http://");
     let metrics: SocketAddr =
         line.split("http://").nth(1).and_then(|rest| rest.split("/metrics").next()).unwrap().parse().unwrap();
@@ -156,60 +146,109 @@ fn observed(mut server: Server) -> (Vec<Value>, Vec<String>) {
     let records = journal.lines().map(|line| {
         let mut record: Value = serde_json::from_str(line).unwrap();
         stable(&mut record);
-        record.as_object_mut().unwrap().remove("hash");
-        record
+        let fields = record.as_object_mut().unwrap();
+        fields.retain(|name, _| name != "hash" && name != "seq");
+        record.to_string()
     });
-    (records.collect(), counts)
+    // Calls that are still parked end in any order.
+    let mut records: Vec<_> = records.collect();
+    records.sort();
+    (records, counts)
 }
 
 /// A record without a cost would let a client use the host for nothing by leaving.
 #[test]
 fn a_call_whose_client_leaves_is_cancelled_and_recorded_with_its_cost() {
-    for accept in [DIRECT, ORDINARY] {
-        let endless = "limits.fuel = 1_000_000_000_000_000\nlimits.deadline = \"1h\"";
-        let (mut server, address) = Server::start_http(&plugin("spin", endless));
-        let Sent { name, body } = sent("spin__run", json!({}));
-        let head = format!(
-            "POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nAccept: {accept}\r\n\
-             MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {name}\r\n\
-             Content-Length: {}\r\n\r\n",
-            body.len()
-        );
-        let mut stream = TcpStream::connect(address).unwrap();
-        stream.write_all((head + &body).as_bytes()).unwrap();
-        let before = server.cpu();
-        let computes = || (server.cpu() - before > Duration::from_millis(50)).then_some(());
-        eventually(PATIENCE, computes).expect("the guest computes");
+    for (accept, declared) in [(DIRECT, "{}"), (DIRECT, ASKABLE), (ORDINARY, "{}"), (ORDINARY, ASKABLE)] {
+        let (mut server, stream) = spinning(accept, declared);
         drop(stream);
         server.wait_for_log("cancelled");
         server.terminate();
         assert!(server.ended().success());
-        let journal = fs::read_to_string(server.home.path().join("state/audit/audit.jsonl")).unwrap();
-        let record: Value = serde_json::from_str(journal.lines().last().unwrap()).unwrap();
-        assert_eq!(record["outcome"], "cancelled", "{accept}: {record}");
-        assert!(record["fuel"].as_u64().unwrap() > 1_000_000, "{accept}: {record}");
+        assert_cancelled_with_cost(&server, accept, declared);
     }
+}
+
+/// Its client still waits for the answer.
+#[test]
+fn a_call_that_is_cut_off_when_the_server_stops_is_recorded_with_its_cost() {
+    for declared in ["{}", ASKABLE] {
+        let (mut server, mut stream) = spinning(DIRECT, declared);
+        server.terminate();
+        server.wait_for_log("stopping");
+        // The second signal ends the wait for running calls.
+        server.terminate();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.contains(r#""code":"cancelled""#), "{declared}: {answer}");
+        server.ended();
+        assert_cancelled_with_cost(&server, DIRECT, declared);
+    }
+}
+
+/// A server that runs a call of this client, and the client's connection.
+fn spinning(accept: &str, declared: &str) -> (Server, TcpStream) {
+    let endless = "limits.fuel = 1_000_000_000_000_000\nlimits.deadline = \"1h\"";
+    let (server, address) = Server::start_http(&plugin("spin", endless));
+    let Sent { name, body } = sent_by("spin__run", json!({}), declared);
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nAccept: {accept}\r\n\
+         MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {name}\r\n\
+         Content-Length: {}\r\nConnection: close\r\n\r\n",
+        body.len()
+    );
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all((head + &body).as_bytes()).unwrap();
+    let before = server.cpu();
+    let computes = || (server.cpu() - before > Duration::from_millis(50)).then_some(());
+    eventually(PATIENCE, computes).expect("the guest computes");
+    (server, stream)
+}
+
+fn assert_cancelled_with_cost(server: &Server, accept: &str, declared: &str) {
+    let journal = fs::read_to_string(server.home.path().join("state/audit/audit.jsonl")).unwrap();
+    let record: Value = serde_json::from_str(journal.lines().last().unwrap()).unwrap();
+    assert_eq!(record["outcome"], "cancelled", "{accept} {declared}: {record}");
+    assert!(record["fuel"].as_u64().unwrap() > 1_000_000, "{accept} {declared}: {record}");
+}
+
+fn assert_same_observed(direct: Server, ordinary: Server) -> usize {
+    let (one, other) = (observed(direct), observed(ordinary));
+    let mut differences = one.0.iter().zip(&other.0).filter(|(one, other)| one != other);
+    assert_eq!((differences.next(), one.0.len()), (None, other.0.len()), "audit records");
+    assert_eq!(one.1, other.1, "metrics");
+    assert!(one.1.len() > 5, "{} counts", one.1.len());
+    one.0.len()
 }
 
 #[test]
 fn nobody_can_tell_which_way_a_call_went() {
-    let [(direct, near), (ordinary, far)] = [(); 2].map(|()| Server::start_http(&config()));
-    let (mut calls, changed) = (calls(), changed());
-    calls.extend(changed);
-    let mut served = 0;
+    let [(direct, near), (ordinary, far)] = [(); 2].map(|()| start());
+    let calls: Vec<_> = [requests::calls(), requests::changed(), requests::declared()].into_iter().flatten().collect();
+    let (mut served, mut asked) = (0, 0);
     for sent in &calls {
         let (one, other) = (answer(near, DIRECT, sent), answer(far, ORDINARY, sent));
         assert_eq!(one, other, "{} {}", sent.name, sent.body);
-        served += usize::from(one.2["result"]["isError"] == json!(false));
+        served += usize::from(one.body["result"]["isError"] == json!(false));
+        asked += usize::from(one.body["result"]["resultType"] == json!("input_required"));
     }
-    assert!(served > 100, "{served} of {} requests were good", calls.len());
-    let (one, other) = (observed(direct), observed(ordinary));
-    assert_eq!(one.0, other.0, "audit records");
-    assert_eq!(one.1, other.1, "metrics");
-    assert!(
-        one.0.len() > served && one.1.len() > calls.len().min(5),
-        "{} records, {} counts",
-        one.0.len(),
-        one.1.len()
-    );
+    assert!(served > 150 && asked > 30, "{served} of {} requests were good, {asked} asked", calls.len());
+    assert!(assert_same_observed(direct, ordinary) > served);
+}
+
+/// Any way may begin a call, and any other resume it.
+#[test]
+fn nobody_can_tell_which_ways_a_conversation_went() {
+    let [(direct, near), (ordinary, far)] = [(); 2].map(|()| start());
+    let mut rounds = 0;
+    for conversation in &conversations() {
+        for ways in [[DIRECT, DIRECT], [DIRECT, ORDINARY], [ORDINARY, DIRECT]] {
+            let (one, other) = (conversation.hold(near, ways), conversation.hold(far, [ORDINARY; 2]));
+            assert_eq!(one, other, "{ways:?} {}", conversation.first.body);
+            rounds += one.len();
+        }
+    }
+    assert!(rounds > 1_000, "{rounds} rounds");
+    assert!(assert_same_observed(direct, ordinary) > rounds / 2);
 }

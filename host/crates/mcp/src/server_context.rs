@@ -14,7 +14,7 @@ use policy::Principal;
 use protocol::names::{CALL_META, CORRELATION_META};
 use rmcp::model::{Extensions, MetaObject, ServerConfig};
 use rmcp::service::{RequestContext, RoleServer};
-use runtime::imports::{CallContext, ToolCaller};
+use runtime::imports::ToolCaller;
 use serde_json::{Map, Value};
 use services::principal_store::PrincipalStore;
 use std::sync::Arc;
@@ -56,9 +56,9 @@ impl ServerContext {
     }
 
     /// `_meta` of a call's result.
-    pub(crate) fn call_meta(&self, call: &CallContext) -> MetaObject {
-        let mut meta = self.meta(call.correlation_id.as_deref());
-        meta.insert(CALL_META.to_owned(), Value::from(&*call.id));
+    pub(crate) fn call_meta(&self, call: &str, correlation: Option<&str>) -> MetaObject {
+        let mut meta = self.meta(correlation);
+        meta.insert(CALL_META.to_owned(), call.into());
         meta
     }
 

@@ -1,21 +1,70 @@
 //! Questions to clients of 2025-11-25: requests of the server on the stream of the request they belong to.
 
-use super::wait_permits::WaitPermit;
+use super::wait_permits::{WaitPermit, WaitPermits};
 use crate::client::pending::{PendingQuestions, PendingRequest};
 use crate::reverse::request;
-use futures::future::join_all;
+use futures::StreamExt as _;
+use futures::future::{BoxFuture, join_all};
+use futures::stream::FuturesUnordered;
 use platform::random::random_text;
+use policy::Principal;
 use protocol::questions;
 use rmcp::model::{ClientResult, ElicitRequestParams, ErrorCode, InputRequest, ServerRequest};
 use rmcp::service::{Peer, PeerRequestOptions, RoleServer, ServiceError};
 use runtime::imports::{CheckedQuestion, ClientError, ClientReply};
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use tokio_util::sync::CancellationToken;
+
+/// What a call has asked on the stream of its request.
+pub(super) struct StreamQuestions<'a> {
+    peer: Peer<RoleServer>,
+    correlation: Option<&'a str>,
+    permits: &'a Arc<WaitPermits>,
+    principal: &'a Principal,
+    /// A call needs one permit, however many requests it waits for.
+    permit: Weak<WaitPermit>,
+    over: CancellationToken,
+    asked: FuturesUnordered<BoxFuture<'a, ()>>,
+}
+
+impl<'a> StreamQuestions<'a> {
+    pub(super) fn new(
+        peer: Peer<RoleServer>,
+        correlation: Option<&'a str>,
+        permits: &'a Arc<WaitPermits>,
+        principal: &'a Principal,
+    ) -> Self {
+        let (over, asked) = (CancellationToken::new(), FuturesUnordered::new());
+        Self { peer, correlation, permits, principal, permit: Weak::new(), over, asked }
+    }
+
+    pub(super) fn ask(&mut self, request: PendingRequest) {
+        match self.permit.upgrade().map_or_else(|| self.permits.acquire(self.principal).map(Arc::new), Ok) {
+            Ok(held) => {
+                self.permit = Arc::downgrade(&held);
+                let asking = ask(self.peer.clone(), request, self.correlation, self.over.clone(), held);
+                self.asked.push(Box::pin(asking));
+            }
+            Err(limit) => request.refuse_over_limit(limit),
+        }
+    }
+
+    /// Waits for one of them to end. None if there is none.
+    pub(super) async fn next(&mut self) -> Option<()> {
+        self.asked.next().await
+    }
+
+    /// Withdraws what a call that is over still waits for.
+    pub(super) async fn withdraw(mut self) {
+        self.over.cancel();
+        while self.asked.next().await.is_some() {}
+    }
+}
 
 /// Asks the client and passes its answer on. Questions that are not answered in time, or before the call is `over`, are
 /// withdrawn, so that no client keeps showing them.
-pub(crate) async fn ask(
+async fn ask(
     peer: Peer<RoleServer>,
     ask: PendingRequest,
     correlation: Option<&str>,

@@ -1,35 +1,33 @@
 //! A call in progress, which may outlive the request that began it. In 2026-07-28 a question ends the request: the call
 //! is parked, and a later request resumes it. In 2025-11-25 the question is sent on the stream of the request.
 
-use super::legacy_questions;
-use super::output::CallOutcome;
+use super::legacy_questions::StreamQuestions;
 use super::wait_permits::WaitPermits;
 use crate::client::asker::QueuedClient;
 use crate::client::chunk_record::ChunkRecord;
+use crate::client::notification_sender::NotificationSender;
 use crate::client::pending::{PendingRequest, PendingRequests};
-use crate::client::stream::{EventQueue, EventStream, NotificationSender};
+use crate::client::served_request::ServedRequest;
+use crate::client::stream::{EventQueue, EventStream};
 use crate::client::view::{RequestInput, RequestView};
-use crate::request_context::is_stateless;
 use crate::reverse::{LaneResources, LaneRouter};
-use futures::StreamExt;
 use futures::future::BoxFuture;
-use futures::stream::FuturesUnordered;
+use plugins::calls::FinishedCall;
 use policy::{Overflow, Principal};
 use protocol::names::CALL_META;
 use rmcp::model::MetaObject;
-use rmcp::service::{RequestContext, RoleServer};
 use runtime::engine::{ComputePoll, poll_compute};
 use runtime::imports::ClientLink;
 use serde_json::Value;
 use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) struct LiveCall {
-    call: BoxFuture<'static, CallOutcome>,
+    call: BoxFuture<'static, FinishedCall>,
     end: ClientEnd,
     /// What earlier rounds left to be asked first.
     unasked: Vec<PendingRequest>,
@@ -67,8 +65,10 @@ impl ClientEnd {
 }
 
 /// How a round ended.
+#[allow(clippy::large_enum_variant, reason = "most rounds end a call, which a box would cost an allocation")]
 pub(crate) enum RoundEnd {
-    Done(CallOutcome),
+    /// The record is complete.
+    Done(FinishedCall, ChunkRecord),
     Waiting(Box<LiveCall>, PendingRequests),
 }
 
@@ -77,7 +77,7 @@ pub(crate) enum RoundEnd {
 const NESTED_GRACE: Duration = Duration::from_millis(100);
 
 impl LiveCall {
-    pub(crate) fn new(call: BoxFuture<'static, CallOutcome>, end: ClientEnd) -> Self {
+    pub(crate) fn new(call: BoxFuture<'static, FinishedCall>, end: ClientEnd) -> Self {
         Self { call, end, unasked: Vec::new() }
     }
 
@@ -94,21 +94,21 @@ impl LiveCall {
         self
     }
 
-    /// Runs the call under a request until it is done or, in a stateless protocol, asks something.
+    /// Runs the call under a request until it is done or asks something that ends the request.
     pub(crate) async fn serve(
         self,
         permits: &Arc<WaitPermits>,
         principal: &Principal,
         correlation: Option<&str>,
-        context: &RequestContext<RoleServer>,
+        request: ServedRequest,
     ) -> RoundEnd {
         let LiveCall { mut call, end: ClientEnd { mut stream, view, cancel }, unasked } = self;
         let park = |call, stream, view, cancel, pending| {
             RoundEnd::Waiting(Box::new(LiveCall::new(call, ClientEnd { stream, view, cancel })), pending)
         };
-        let stateless = is_stateless(context);
+        let ServedRequest { notifications, questions, cancel: gone } = request;
         let record = stream.record();
-        let sender = NotificationSender::new(context, &record);
+        let sender = NotificationSender::new(notifications, record.call_id());
         let mut early_outcome = None;
         if !unasked.is_empty() {
             match collect_requests(&mut call, &mut stream, &sender, &view, unasked).await {
@@ -117,9 +117,7 @@ impl LiveCall {
                 Err(outcome) => early_outcome = Some(outcome),
             }
         }
-        let mut asked = FuturesUnordered::<BoxFuture<'_, ()>>::new();
-        let mut permit = Weak::new();
-        let over = CancellationToken::new();
+        let mut asked = questions.map(|peer| StreamQuestions::new(peer, correlation, permits, principal));
         let mut forwarding = Some(stream.forward(sender.clone()));
         let outcome = loop {
             if let Some(outcome) = early_outcome.take() {
@@ -131,13 +129,14 @@ impl LiveCall {
                     None => std::future::pending().await,
                 }
             };
+            let answered = async { asked.as_mut()?.next().await };
             tokio::select! {
                 biased;
                 outcome = &mut call => break outcome,
                 (mut stream, event) = forward => {
                     forwarding = None;
-                    match event {
-                        Some(ask) if stateless => {
+                    match (event, &mut asked) {
+                        (Some(ask), None) => {
                             let asks = vec![ask];
                             match collect_requests(&mut call, &mut stream, &sender, &view, asks).await {
                                 Ok(None) => forwarding = Some(stream.forward(sender.clone())),
@@ -149,47 +148,39 @@ impl LiveCall {
                                 }
                             }
                         }
-                        Some(ask) => {
-                            // A call needs one permit, however many requests it waits for.
-                            match permit.upgrade().map_or_else(|| permits.acquire(principal).map(Arc::new), Ok) {
-                                Ok(held) => {
-                                    permit = Arc::downgrade(&held);
-                                    let (peer, over) = (context.peer.clone(), over.clone());
-                                    asked.push(Box::pin(legacy_questions::ask(peer, ask, correlation, over, held)));
-                                }
-                                Err(limit) => ask.refuse_over_limit(limit),
-                            }
+                        (Some(ask), Some(asked)) => {
+                            asked.ask(ask);
                             forwarding = Some(stream.forward(sender.clone()));
                         }
                         // The client is gone; the call ends by itself.
-                        None => {}
+                        (None, _) => {}
                     }
                 }
-                Some(()) = asked.next() => {}
-                () = context.ct.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),
+                Some(()) = answered => {}
+                () = gone.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),
             }
         };
-        // Withdraws what a cancelled call still waits for.
-        over.cancel();
-        while asked.next().await.is_some() {}
+        if let Some(asked) = asked {
+            asked.withdraw().await;
+        }
         // Dropping the call closes the queue; its last events are sent before the result.
         drop(call);
         if let Some(forwarding) = forwarding {
-            context.ct.run_until_cancelled(forwarding).await;
+            gone.run_until_cancelled(forwarding).await;
         }
-        RoundEnd::Done(outcome.map(|output| output.with_chunk_summary(&record)))
+        RoundEnd::Done(outcome, record)
     }
 }
 
 /// Collects everything that a call waits for at this moment, so that one round asks for all of it. Events emitted
 /// before are sent. None if the call waits for nothing any more; the error is the outcome of a call that ended.
 async fn collect_requests(
-    call: &mut BoxFuture<'static, CallOutcome>,
+    call: &mut BoxFuture<'static, FinishedCall>,
     stream: &mut EventStream,
     sender: &NotificationSender,
     view: &RequestView,
     mut asks: Vec<PendingRequest>,
-) -> Result<Option<PendingRequests>, CallOutcome> {
+) -> Result<Option<PendingRequests>, FinishedCall> {
     let mut grace = pin!(tokio::time::sleep(NESTED_GRACE));
     while view.is_working(count_questions(&asks)) {
         let event = tokio::select! {
@@ -226,7 +217,7 @@ async fn collect_requests(
 }
 
 /// Runs a call until it only waits, so that everything it asks at once is in the queue, or until it ends.
-async fn run_until_waiting(call: &mut BoxFuture<'static, CallOutcome>) -> Option<CallOutcome> {
+async fn run_until_waiting(call: &mut BoxFuture<'static, FinishedCall>) -> Option<FinishedCall> {
     poll_fn(|cx| {
         loop {
             match forget_waker(call) {
@@ -248,7 +239,7 @@ async fn run_until_waiting(call: &mut BoxFuture<'static, CallOutcome>) -> Option
 /// Polls a waiting call with a waker that does nothing. Its timers and channels hold the waker of the task of the
 /// request that ends now, and would keep that task's memory while the call is parked. The request that resumes the call
 /// polls it again.
-fn forget_waker(call: &mut BoxFuture<'static, CallOutcome>) -> ComputePoll<CallOutcome> {
+fn forget_waker(call: &mut BoxFuture<'static, FinishedCall>) -> ComputePoll<FinishedCall> {
     poll_compute(call, &mut Context::from_waker(Waker::noop()))
 }
 

@@ -1,8 +1,7 @@
 //! Calls in progress: served round by round, parked between rounds, steered.
 
-pub(crate) mod legacy_questions;
+mod legacy_questions;
 pub(crate) mod live;
-pub(crate) mod output;
 pub(crate) mod parked_calls;
 pub(crate) mod parking_store;
 pub(crate) mod seal;

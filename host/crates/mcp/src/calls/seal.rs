@@ -31,9 +31,10 @@ pub(crate) struct RequestBinding(Vec<u8>);
 impl RequestBinding {
     pub(crate) fn new(principal: &Principal, method: &str, target: &str, arguments: &Value, plugin: &str) -> Self {
         let arguments = digest(arguments);
-        let mut bound = Vec::new();
-        for part in [principal.as_str().as_bytes(), method.as_bytes(), target.as_bytes(), &arguments, plugin.as_bytes()]
-        {
+        let parts =
+            [principal.as_str().as_bytes(), method.as_bytes(), target.as_bytes(), &arguments, plugin.as_bytes()];
+        let mut bound = Vec::with_capacity(parts.iter().map(|part| size_of::<u64>() + part.len()).sum());
+        for part in parts {
             bound.extend((part.len() as u64).to_le_bytes());
             bound.extend(part);
         }

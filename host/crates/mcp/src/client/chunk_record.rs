@@ -8,6 +8,7 @@ use data_encoding::HEXLOWER;
 use platform::sync::Mutex;
 use policy::{PluginId, Principal};
 use protocol::content::to_blocks;
+use runtime::engine::TaskOwner;
 use runtime::imports::{
     CallContext, CallSink, Chunk, Content, ContentData, OutputError, ProgressReport, Provenance, ResourceBody,
 };
@@ -64,6 +65,15 @@ impl ChunkRecord {
 
     pub(crate) fn call_id(&self) -> &Arc<str> {
         &self.0.call
+    }
+
+    pub(crate) fn correlation(&self) -> Option<&str> {
+        self.0.correlation.as_deref()
+    }
+
+    /// On whose behalf the call runs, and whose it is.
+    pub(crate) fn owner(&self) -> TaskOwner {
+        (self.0.owner.clone(), self.0.plugin.clone())
     }
 
     pub(crate) fn count_sent(&self, seq: u64, content: &[Content]) {

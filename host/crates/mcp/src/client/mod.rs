@@ -3,7 +3,9 @@
 pub(crate) mod asker;
 pub(crate) mod chunk_record;
 pub(crate) mod format;
+pub(crate) mod notification_sender;
 pub(crate) mod pending;
+pub(crate) mod served_request;
 pub(crate) mod session;
 pub(crate) mod stream;
 pub(crate) mod view;

@@ -7,13 +7,13 @@
 
 use super::chunk_record::ChunkRecord;
 use super::format::{LastProgress, NotificationFormat};
+use super::notification_sender::NotificationSender;
 use super::pending::PendingRequest;
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use platform::sync::Mutex;
 use policy::Overflow;
-use rmcp::model::{GetExtensions as _, RequestId, ServerNotification};
-use rmcp::service::{OriginatingRequestId, Peer, RequestContext, RoleServer, ServiceError};
+use rmcp::model::ServerNotification;
 use runtime::imports::{CallSink, Chunk, LogLevel, OutputError, ProgressReport};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -56,15 +56,18 @@ impl ChunkRing {
 /// The guest's side of the queue.
 pub(crate) struct EventQueue {
     to: mpsc::Sender<CallEvent>,
-    overflow: Overflow,
-    ring: ChunkRing,
+    /// Has the chunks of a call that may lose some.
+    ring: Option<ChunkRing>,
 }
 
 impl EventQueue {
     pub(crate) fn new(overflow: Overflow, record: ChunkRecord) -> (Self, EventStream) {
         let (to, from) = mpsc::channel(QUEUE_CHUNKS);
-        let ring = ChunkRing::default();
-        (Self { to, overflow, ring: ring.clone() }, EventStream { from, ring, record, last_progress: None })
+        let ring = match overflow {
+            Overflow::Block => None,
+            Overflow::DropOldest => Some(ChunkRing::default()),
+        };
+        (Self { to, ring: ring.clone() }, EventStream { from, ring, record, last_progress: None })
     }
 
     pub(crate) fn sender(&self) -> mpsc::Sender<CallEvent> {
@@ -76,13 +79,13 @@ impl EventQueue {
 impl CallSink for EventQueue {
     async fn chunk(&self, seq: u64, chunk: Chunk) -> Result<(), OutputError> {
         let chunk = Box::new(chunk);
-        match self.overflow {
-            Overflow::Block => self.to.send(CallEvent::Chunk(seq, chunk)).await.map_err(|_| OutputError::Closed),
-            Overflow::DropOldest => {
+        match &self.ring {
+            None => self.to.send(CallEvent::Chunk(seq, chunk)).await.map_err(|_| OutputError::Closed),
+            Some(ring) => {
                 // Both sides run in one task: without this the wire's side would run only at the guest's next epoch
                 // tick.
                 tokio::task::yield_now().await;
-                self.ring.push(seq, chunk);
+                ring.push(seq, chunk);
                 // The ring is read before every event, so a full queue needs no event for it.
                 match self.to.try_send(CallEvent::Ring) {
                     Err(mpsc::error::TrySendError::Closed(_)) => Err(OutputError::Closed),
@@ -103,35 +106,10 @@ impl CallSink for EventQueue {
     }
 }
 
-/// Sends the notifications of one request in the format that its client reads.
-#[derive(Clone)]
-pub(crate) struct NotificationSender(Arc<NotificationTarget>);
-
-struct NotificationTarget {
-    format: NotificationFormat,
-    peer: Peer<RoleServer>,
-    request: RequestId,
-}
-
-impl NotificationSender {
-    pub(crate) fn new(context: &RequestContext<RoleServer>, record: &ChunkRecord) -> Self {
-        let format = NotificationFormat::from_context(context).with_call_id(record.call_id());
-        let (peer, request) = (context.peer.clone(), context.id.clone());
-        Self(Arc::new(NotificationTarget { format, peer, request }))
-    }
-
-    async fn send(&self, mut notification: ServerNotification) -> Result<(), ServiceError> {
-        // Legacy sessions have a stream for each request and one for everything else; rmcp marks only requests by
-        // itself.
-        notification.extensions_mut().insert(OriginatingRequestId(self.0.request.clone()));
-        self.0.peer.send_notification(notification).await
-    }
-}
-
 /// The wire's side of the queue.
 pub(crate) struct EventStream {
     from: mpsc::Receiver<CallEvent>,
-    ring: ChunkRing,
+    ring: Option<ChunkRing>,
     record: ChunkRecord,
     last_progress: LastProgress,
 }
@@ -149,7 +127,7 @@ impl EventStream {
                     CallEvent::Request(ask) => return (self, Some(*ask)),
                     event => event,
                 };
-                let Some(notification) = self.notification(event, &sender.0.format) else { continue };
+                let Some(notification) = self.notification(event, sender.format()) else { continue };
                 if sender.send(notification).await.is_err() {
                     // The client is gone: the guest's next chunk fails.
                     self.from.close();
@@ -158,7 +136,7 @@ impl EventStream {
                 // Other tasks run after each event, however many there are.
                 tokio::task::yield_now().await;
             }
-            if let Some(end) = sender.0.format.end(self.record.emitted()) {
+            if let Some(end) = sender.format().and_then(|format| format.end(self.record.emitted())) {
                 // A client that misses it finds the same in the result.
                 let _ = sender.send(end).await;
             }
@@ -169,7 +147,7 @@ impl EventStream {
     /// Sends what is in the queue now and collects what is asked; returns whether there was anything.
     pub(crate) async fn drain(&mut self, sender: &NotificationSender, asks: &mut Vec<PendingRequest>) -> bool {
         let mut found = false;
-        while let Some(event) = self.ring.pop().or_else(|| self.from.try_recv().ok()) {
+        while let Some(event) = self.ring_chunk().or_else(|| self.from.try_recv().ok()) {
             found = true;
             self.send_or_collect(event, sender, asks).await;
         }
@@ -186,7 +164,7 @@ impl EventStream {
         match event {
             CallEvent::Request(ask) => asks.push(*ask),
             event => {
-                if let Some(notification) = self.notification(event, &sender.0.format) {
+                if let Some(notification) = self.notification(event, sender.format()) {
                     // A failure shows again when the next event is sent.
                     let _ = sender.send(notification).await;
                 }
@@ -194,26 +172,32 @@ impl EventStream {
         }
     }
 
+    /// The oldest chunk in the ring.
+    fn ring_chunk(&self) -> Option<CallEvent> {
+        self.ring.as_ref()?.pop()
+    }
+
     pub(crate) async fn next(&mut self) -> Option<CallEvent> {
-        match self.ring.pop() {
+        match self.ring_chunk() {
             Some(chunk) => Some(chunk),
             None => self.from.recv().await,
         }
     }
 
-    fn notification(&mut self, event: CallEvent, format: &NotificationFormat) -> Option<ServerNotification> {
-        match event {
-            CallEvent::Chunk(seq, chunk) if format.accepts_chunks() => {
+    /// None if the client does not read the event. Chunks that it does not read are logged.
+    fn notification(&mut self, event: CallEvent, format: Option<&NotificationFormat>) -> Option<ServerNotification> {
+        match (event, format) {
+            (CallEvent::Chunk(seq, chunk), Some(format)) if format.accepts_chunks() => {
                 self.record.count_sent(seq, &chunk.content);
                 format.chunk(seq, *chunk, &mut self.last_progress)
             }
-            CallEvent::Chunk(seq, chunk) => {
+            (CallEvent::Chunk(seq, chunk), _) => {
                 self.record.log_chunk(seq, *chunk);
                 None
             }
-            CallEvent::Progress(report) => format.progress(*report, &mut self.last_progress),
-            CallEvent::Log(level, message) => format.log(level, message),
-            CallEvent::Ring | CallEvent::Request(_) => None,
+            (CallEvent::Progress(report), Some(format)) => format.progress(*report, &mut self.last_progress),
+            (CallEvent::Log(level, message), Some(format)) => format.log(level, message),
+            (CallEvent::Progress(_) | CallEvent::Log(..) | CallEvent::Ring | CallEvent::Request(_), _) => None,
         }
     }
 }

@@ -41,6 +41,11 @@ impl RequestInput {
         let outcomes = reverse.retry.map(|retry| retry.outcomes).unwrap_or_default();
         Self { abilities, answers: answers.unwrap_or_default(), declaration: reverse.declaration, outcomes }
     }
+
+    /// Whether its client answers no question and runs no tool.
+    pub(crate) fn can_answer_nothing(&self) -> bool {
+        self.declaration.is_none() && !self.abilities.any()
+    }
 }
 
 impl RequestView {

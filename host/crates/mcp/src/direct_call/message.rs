@@ -1,9 +1,12 @@
 //! The body of a request that is served directly, borrowed from its text.
 
-use rmcp::model::{ProtocolVersion, RequestId};
+use super::unread::Unread;
+use protocol::questions;
+use rmcp::model::{ClientCapabilities, InputResponses, ProtocolVersion, RequestId};
+use runtime::imports::Abilities;
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value};
 use std::fmt;
 use std::marker::PhantomData;
@@ -19,10 +22,14 @@ pub(super) struct Message<'a> {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Params<'a> {
     pub(super) name: &'a str,
     pub(super) arguments: Option<Map<String, Value>>,
+    /// The parked call that the request resumes.
+    pub(super) request_state: Option<String>,
+    /// Answers to what the last round asked.
+    pub(super) input_responses: Option<InputResponses>,
     #[serde(rename = "_meta", borrow, deserialize_with = "object")]
     pub(super) meta: Meta<'a>,
 }
@@ -32,21 +39,36 @@ pub(super) struct Params<'a> {
 pub(super) struct Meta<'a> {
     #[serde(rename = "io.modelcontextprotocol/protocolVersion")]
     version: &'a str,
-    /// Nobody reads it.
     #[serde(rename = "io.modelcontextprotocol/clientInfo")]
-    _client_info: Option<IgnoredAny>,
-    #[serde(rename = "io.modelcontextprotocol/clientCapabilities", deserialize_with = "object")]
-    _capabilities: NoCapabilities,
+    _client_info: Option<Unread>,
+    #[serde(rename = "io.modelcontextprotocol/clientCapabilities")]
+    capabilities: Map<String, Value>,
     #[serde(rename = "dev.portcullis/correlationId", default, deserialize_with = "text")]
     pub(super) correlation: Option<String>,
     #[serde(default, deserialize_with = "text")]
     pub(super) traceparent: Option<String>,
 }
 
-/// An empty object.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NoCapabilities {}
+/// How the names of this host's own extensions begin. They change how a request is answered.
+const OWN_EXTENSIONS: &str = "dev.portcullis/";
+
+impl Meta<'_> {
+    /// What the client can be asked, read as rmcp reads it. None if the ordinary way has to see the declaration.
+    pub(super) fn abilities(&self) -> Option<Abilities> {
+        let Self { capabilities, .. } = self;
+        if capabilities.is_empty() {
+            return Some(Abilities::default());
+        }
+        let declares_own = ["extensions", "experimental"]
+            .into_iter()
+            .filter_map(|field| capabilities.get(field)?.as_object())
+            .any(|declared| declared.keys().any(|name| name.starts_with(OWN_EXTENSIONS)));
+        if declares_own {
+            return None;
+        }
+        ClientCapabilities::deserialize(capabilities).ok().as_ref().map(questions::abilities_from_capabilities)
+    }
+}
 
 /// None if the message is anything but a plain `tools/call` of 2026-07-28. Unknown fields and repeated ones make it
 /// something else.
@@ -108,23 +130,25 @@ mod tests {
             add(r#","io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"}"#),
             add(r#","traceparent":"00-a-b-01","dev.portcullis/correlationId":"c\u0031""#),
         ] {
-            assert!(parse(message("", "", &meta).as_bytes()).is_some(), "{meta}");
+            let parsed = message("", r#","requestState":"s","inputResponses":{"k":7}"#, &meta);
+            let Params { request_state, input_responses, .. } = parse(parsed.as_bytes()).expect(&meta).params;
+            assert_eq!((request_state.as_deref(), input_responses.unwrap()["k"].as_u64()), (Some("s"), Some(7)));
         }
         let others = [
             message(r#","extra":1"#, "", META),
             message(r#","id":8"#, "", META),
             message("", r#","name":"c""#, META),
-            message("", r#","requestState":"s""#, META),
-            message("", r#","inputResponses":{}"#, META),
+            message("", r#","requestState":1"#, META),
+            message("", r#","inputResponses":[]"#, META),
             message("", r#","arguments":[]"#, META),
             message("", "", "[]"),
             message("", "", r#"["2026-07-28",null,{}]"#),
             message("", "", "{}"),
             message("", "", &META.replace("2026", "2025")),
-            message("", "", &META.replace("{}}", r#"{"elicitation":{}}}"#)),
             message("", "", &META.replace("{}}", "[]}")),
             message("", "", &META.replace("{}}", "null}")),
             message("", "", &add(r#","progressToken":1"#)),
+            message("", "", &add(r#","io.modelcontextprotocol/clientInfo":{"name":"\ud800"}"#)),
             message("", "", &add(r#","traceparent":1"#)),
             message("", "", &add(r#","dev.portcullis/correlationId":null"#)),
             message("", "", &add(r#","io.modelcontextprotocol/logLevel":"info""#)),
@@ -139,6 +163,40 @@ mod tests {
         ];
         for other in others {
             assert!(parse(other.as_bytes()).is_none(), "{other}");
+        }
+    }
+
+    #[test]
+    fn capabilities_are_read_as_rmcp_reads_them() {
+        let abilities = |declared: &str| {
+            let text = message("", "", &META.replace("{}}", &format!("{declared}}}")));
+            parse(text.as_bytes()).and_then(|message| message.params.meta.abilities())
+        };
+        let (none, form) = (Abilities::default(), Abilities { form: true, ..Abilities::default() });
+        let all = Abilities { form: true, url: true, sample: true, sample_tools: true, roots: true };
+        for (declared, read) in [
+            ("{}", none),
+            (r#"{"elicitation":null,"tasks":{"list":{}},"extensions":{"io.modelcontextprotocol/ui":{}}}"#, none),
+            (r#"{"elicitation":{}}"#, form),
+            (r#"{"elicitation":{"url":{}}}"#, Abilities { url: true, ..none }),
+            (r#"{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}},"roots":{"listChanged":true}}"#, all),
+            (r#"{"elicitation":7,"elicitation":{}}"#, form),
+            (r#"{"experimental":{"a":{"b":[1]}},"elicitation":{"form":{"schemaValidation":true,"more":1}}}"#, form),
+        ] {
+            assert_eq!(abilities(declared), Some(read), "{declared}");
+        }
+        for other in [
+            "[]",
+            "null",
+            r#"{"elicitation":true}"#,
+            r#"{"elicitation":{},"elicitation":7}"#,
+            r#"{"sampling":{"tools":[]}}"#,
+            r#"{"roots":{"listChanged":1}}"#,
+            r#"{"experimental":{"a":1}}"#,
+            r#"{"extensions":{"dev.portcullis/partial-results":{}}}"#,
+            r#"{"experimental":{"dev.portcullis/client-tools":{"allowServerCalls":true}}}"#,
+        ] {
+            assert_eq!(abilities(other), None, "{other}");
         }
     }
 }

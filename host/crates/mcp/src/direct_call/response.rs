@@ -1,16 +1,15 @@
 //! The answer of a request that is served directly, written once.
 
 use crate::client::chunk_record::ChunkRecord;
-use crate::requests::call_result::{CallMeta, check_capabilities};
+use crate::requests::call_result::CallMeta;
 use axum::http::StatusCode;
 use plugins::calls::{CallAnswer, FinishedCall};
 use protocol::content::to_blocks;
 use rmcp::ErrorData;
-use rmcp::model::{ContentBlock, JsonRpcError, RequestId};
+use rmcp::model::{ContentBlock, ErrorCode, JsonRpcError, RequestId};
 use runtime::engine::CallError;
 use serde::Serialize;
 use serde_json::Value;
-use std::sync::Arc;
 
 /// A JSON-RPC message.
 pub(crate) struct DirectResponse {
@@ -19,10 +18,10 @@ pub(crate) struct DirectResponse {
 }
 
 #[derive(Serialize)]
-struct Message<'a> {
+struct Message<'a, R> {
     jsonrpc: &'static str,
     id: &'a RequestId,
-    result: ToolResult<'a>,
+    result: &'a R,
 }
 
 /// As `rmcp::model::CallToolResult`.
@@ -43,47 +42,51 @@ const AROUND: usize = 768;
 /// Room for an answer at first. What a call has put out may have been chunks.
 const MAX_ROOM: u64 = 64 << 10;
 
-/// What an answer says besides the result.
-pub(super) struct About {
-    pub(super) id: RequestId,
-    pub(super) call: Arc<str>,
-    pub(super) correlation: Option<String>,
-    pub(super) record: ChunkRecord,
-}
-
-pub(super) fn write(finished: Result<FinishedCall, CallError>, about: &About, server_info: &Value) -> DirectResponse {
-    let About { id, call, correlation, record } = about;
-    let failed = |error: CallError| refuse(id, StatusCode::OK, ErrorData::internal_error(error.to_string(), None));
-    let FinishedCall { result, usage, .. } =
-        match finished.map(|finished| (check_capabilities(true, &finished), finished)) {
-            Ok((Ok(()), finished)) => finished,
-            Ok((Err(error), _)) => return refuse(id, StatusCode::BAD_REQUEST, error),
-            Err(error) => return failed(error),
-        };
+/// The answer of a call that has finished.
+pub(super) fn write_result(
+    id: &RequestId,
+    finished: FinishedCall,
+    record: &ChunkRecord,
+    server_info: &Value,
+) -> DirectResponse {
+    let FinishedCall { result, usage, .. } = finished;
     let (content, structured, is_error, error) = match result {
         Ok(CallAnswer::Tool(answer)) => (to_blocks(answer.content), answer.structured, answer.is_error, None),
         // A tool answers as a tool.
-        Ok(_) => return failed(CallError::Internal),
+        Ok(_) => return refuse(id, ErrorData::internal_error(CallError::Internal.to_string(), None)),
         Err(error) => (vec![ContentBlock::text(error.to_string())], None, true, Some(error)),
     };
     let meta = CallMeta {
         server_info,
-        call,
-        correlation: correlation.as_deref(),
+        call: record.call_id(),
+        correlation: record.correlation(),
         usage: &usage,
         error: error.as_ref(),
         stream: record.summary(),
     };
     let structured_content = structured.map(|structured| structured.value);
     let result = ToolResult { result_type: "complete", content, structured_content, is_error, meta };
-    let mut json = Vec::with_capacity(AROUND + usize::try_from(usage.output_bytes.min(MAX_ROOM)).unwrap_or(0));
+    write_with_room(id, &result, usage.output_bytes)
+}
+
+pub(super) fn write(id: &RequestId, result: &impl Serialize) -> DirectResponse {
+    write_with_room(id, result, 0)
+}
+
+fn write_with_room(id: &RequestId, result: &impl Serialize, bytes: u64) -> DirectResponse {
+    let mut json = Vec::with_capacity(AROUND + usize::try_from(bytes.min(MAX_ROOM)).unwrap_or(0));
     match serde_json::to_writer(&mut json, &Message { jsonrpc: "2.0", id, result }) {
         Ok(()) => DirectResponse { status: StatusCode::OK, json },
-        Err(error) => refuse(id, StatusCode::OK, ErrorData::internal_error(error.to_string(), None)),
+        Err(error) => refuse(id, ErrorData::internal_error(error.to_string(), None)),
     }
 }
 
-fn refuse(id: &RequestId, status: StatusCode, error: ErrorData) -> DirectResponse {
+/// The status is that of rmcp's HTTP service.
+pub(super) fn refuse(id: &RequestId, error: ErrorData) -> DirectResponse {
+    let status = match error.code {
+        ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY => StatusCode::BAD_REQUEST,
+        _ => StatusCode::OK,
+    };
     let json = serde_json::to_vec(&JsonRpcError::new(Some(id.clone()), error)).unwrap_or_default();
     DirectResponse { status, json }
 }

@@ -1,6 +1,5 @@
 //! A finished call as a result of the protocol, with what it cost and, if it failed, a typed error.
 
-use crate::calls::output::CallResult;
 use crate::server_context::SERVER_INFO_META;
 use plugins::calls::{Answer, CallAnswer, CallUsage, FinishedCall};
 use policy::LineageError;
@@ -18,10 +17,27 @@ use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// The result of the call's method. Only that of `tools/call` can say that the call failed.
-pub(crate) fn to_result(finished: FinishedCall, is_tool: bool, meta: MetaObject) -> Result<CallResult, ErrorData> {
+/// The result of a request that may take several rounds.
+pub(crate) enum CallResult {
+    Tool(CallToolResult),
+    Prompt(GetPromptResult),
+    /// None if there is no such resource.
+    Resource(Option<ReadResourceResult>),
+}
+
+/// The result of the call's method. Only that of `tools/call` can say that the call failed, and sums up its `chunks`.
+pub(crate) fn to_result(
+    finished: FinishedCall,
+    is_tool: bool,
+    meta: MetaObject,
+    chunks: Option<Value>,
+) -> Result<CallResult, ErrorData> {
     let FinishedCall { result, usage, .. } = finished;
     let mut meta = with_usage(&usage, meta);
+    if is_tool {
+        let error = result.as_ref().err().map(|error| (ERROR_META.to_owned(), error_to_json(error)));
+        meta.0.extend(error.into_iter().chain(chunks.map(|chunks| (STREAM_META.to_owned(), chunks))));
+    }
     Ok(match result {
         Ok(CallAnswer::Tool(answer)) => CallResult::Tool(to_tool_result(answer, meta)),
         Ok(CallAnswer::Resource(contents)) => CallResult::Resource(contents.map(|it| to_resource_result(it, meta))),
@@ -29,7 +45,6 @@ pub(crate) fn to_result(finished: FinishedCall, is_tool: bool, meta: MetaObject)
         // `completion` makes the results of its calls.
         Ok(CallAnswer::Completion(_)) => return unexpected_result(),
         Err(error) if is_tool => {
-            meta.insert(ERROR_META.to_owned(), error_to_json(&error));
             let mut result = CallToolResult::error(vec![ContentBlock::text(error.to_string())]);
             result.meta = Some(meta);
             CallResult::Tool(result)

@@ -1,8 +1,7 @@
 //! `resources/list`, `resources/templates/list`, `resources/read`.
 
-use super::call_result::unexpected_result;
+use super::call_result::{CallResult, unexpected_result};
 use super::dispatch::{RoundResponse, TargetRequest, dispatch};
-use crate::calls::output::CallResult;
 use crate::listing::{page, published};
 use crate::server_context::ServerContext;
 use platform::telemetry::printable;

@@ -1,9 +1,8 @@
 //! `tools/list` and `tools/call`.
 
-use super::call_result::unexpected_result;
+use super::call_result::{CallResult, unexpected_result};
 use super::dispatch::{RoundResponse, TargetRequest, dispatch};
 use super::steer;
-use crate::calls::output::CallResult;
 use crate::listing::page;
 use crate::server_context::ServerContext;
 use platform::telemetry::printable;

@@ -1,0 +1,37 @@
+//! The request that a call is served under: how its client is reached before the result.
+
+use super::format::NotificationFormat;
+use super::notification_sender::NotificationTarget;
+use crate::request_context::is_stateless;
+use rmcp::service::{Peer, RequestContext, RoleServer};
+use tokio_util::sync::CancellationToken;
+
+pub(crate) struct ServedRequest {
+    /// Where events are sent; none if the client reads nothing before the result.
+    pub(crate) notifications: Option<NotificationTarget>,
+    /// Where questions are sent; none if a question ends the request.
+    pub(crate) questions: Option<Peer<RoleServer>>,
+    /// Cancelled when nobody wants the result any more.
+    pub(crate) cancel: CancellationToken,
+}
+
+impl ServedRequest {
+    pub(crate) fn from_context(context: &RequestContext<RoleServer>) -> Self {
+        let format = Some(NotificationFormat::from_context(context)).filter(NotificationFormat::is_read);
+        Self {
+            notifications: format.map(|format| NotificationTarget::new(format, context)),
+            questions: (!is_stateless(context)).then(|| context.peer.clone()),
+            cancel: context.ct.clone(),
+        }
+    }
+
+    /// A request that is answered with the end of its round, and with nothing before.
+    pub(crate) fn answered_once(cancel: CancellationToken) -> Self {
+        Self { notifications: None, questions: None, cancel }
+    }
+
+    /// Whether the request stands for itself.
+    pub(crate) fn is_stateless(&self) -> bool {
+        self.questions.is_none()
+    }
+}

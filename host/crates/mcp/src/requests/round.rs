@@ -1,0 +1,134 @@
+//! One round of a call: a request begins the call or resumes a parked one, and serves it until it is done or asks something.
+//! How the request arrived is unknown here.
+
+use super::call_result::check_capabilities;
+use crate::calls::live::{ClientEnd, LiveCall, RoundEnd};
+use crate::calls::seal::RequestBinding;
+use crate::calls::steering::RunningCallGuard;
+use crate::client::chunk_record::ChunkRecord;
+use crate::client::pending::{ResumeToken, RoundRequests};
+use crate::client::served_request::ServedRequest;
+use crate::client::view::RequestInput;
+use crate::client_tools::retry;
+use crate::server_context::ServerContext;
+use futures::future::BoxFuture;
+use plugins::calls::{CallParent, CallRequest, CallTarget, FinishedCall, Runner};
+use policy::Principal;
+use rmcp::ErrorData;
+use rmcp::model::InputRequiredResult;
+use runtime::imports::{CallContext, ClientLink, NoClient};
+use std::sync::Arc;
+
+/// What a request says of a call.
+pub(crate) struct RoundRequest<'a> {
+    pub(crate) method: &'static str,
+    /// The name or URI that is called.
+    pub(crate) name: &'a str,
+    pub(crate) target: CallTarget,
+    pub(crate) context: CallContext,
+    pub(crate) parent: Option<CallParent>,
+    /// The parked call that it resumes.
+    pub(crate) resumes: Option<(String, ResumeToken)>,
+    pub(crate) input: RequestInput,
+    pub(crate) served: ServedRequest,
+}
+
+/// How a round ended.
+#[allow(clippy::large_enum_variant, reason = "most rounds end a call, which a box would cost an allocation")]
+pub(crate) enum RoundOutcome {
+    Finished(FinishedCall, ChunkRecord),
+    /// The call is parked.
+    InputRequired(InputRequiredResult),
+}
+
+/// A round that has begun.
+pub(crate) type RunningRound = BoxFuture<'static, Result<RoundOutcome, ErrorData>>;
+
+/// Takes the parked call, or begins one. The error is a sentence for the client; nothing has changed then.
+pub(crate) fn begin(server: &Arc<ServerContext>, request: RoundRequest<'_>) -> Result<RunningRound, &'static str> {
+    let RoundRequest { method, name, target, context, parent, resumes, input, served } = request;
+    let binding = || RequestBinding::new(&context.principal, method, name, &target.arguments(), target.version());
+    if let Some((token, kind)) = resumes {
+        let binding = binding();
+        let (live, pending) = server.parked_calls.take(&token, kind, &binding)?;
+        let CallContext { principal, correlation_id, .. } = context;
+        let round = LiveRound { principal, correlation_id, binding, served };
+        return Ok(Box::pin(round.serve(server.clone(), live.resume(pending, input))));
+    }
+    let called = Arc::<str>::from(name);
+    let (running, steering) = server.running_calls.register(&context, &called, target.reads_steering());
+    let record = |called| ChunkRecord::new(server.principal_store.clone(), &context, target.id().clone(), called);
+    if input.can_answer_nothing() && served.notifications.is_none() {
+        let (record, stateless) = (record(called), served.is_stateless());
+        let link = ClientLink {
+            sink: record.sink(),
+            client: NoClient::shared(),
+            agent: server.host_tools.clone(),
+            steering,
+            cancel: served.cancel,
+        };
+        let call = run(server.runner.clone(), running, target, CallRequest { context, link, parent });
+        return Ok(Box::pin(async move { finished(call.await, record, stateless) }));
+    }
+    let (overflow, binding, record) = (target.overflow(), binding(), record(called));
+    let round = LiveRound {
+        principal: context.principal.clone(),
+        correlation_id: context.correlation_id.clone(),
+        binding,
+        served,
+    };
+    let stateless = round.served.is_stateless();
+    let (mut link, end) = ClientEnd::link(&server.lanes, &context.principal, stateless, overflow, record, input);
+    link.steering = steering;
+    // Boxed, because an async block would hold what it awaits twice for as long as the call is parked.
+    let call = Box::pin(run(server.runner.clone(), running, target, CallRequest { context, link, parent }));
+    Ok(Box::pin(round.serve(server.clone(), LiveCall::new(call, end))))
+}
+
+/// The call itself, which may span several requests. It owns everything it needs.
+async fn run(
+    runner: Arc<Runner>,
+    _running: RunningCallGuard,
+    target: CallTarget,
+    request: CallRequest,
+) -> FinishedCall {
+    runner.run(target, request).await
+}
+
+fn finished(call: FinishedCall, record: ChunkRecord, stateless: bool) -> Result<RoundOutcome, ErrorData> {
+    check_capabilities(stateless, &call)?;
+    Ok(RoundOutcome::Finished(call, record))
+}
+
+/// A round of a call that may ask something.
+struct LiveRound {
+    principal: Principal,
+    correlation_id: Option<String>,
+    binding: RequestBinding,
+    served: ServedRequest,
+}
+
+impl LiveRound {
+    async fn serve(self, server: Arc<ServerContext>, live: LiveCall) -> Result<RoundOutcome, ErrorData> {
+        let Self { principal, correlation_id, binding, served } = self;
+        let (correlation, stateless) = (correlation_id.as_deref(), served.is_stateless());
+        match live.serve(server.parked_calls.wait_permits(), &principal, correlation, served).await {
+            RoundEnd::Done(call, record) => finished(call, record, stateless),
+            RoundEnd::Waiting(live, pending) => {
+                debug_assert!(stateless);
+                let requests = pending.to_round_requests(correlation)?;
+                let meta = live.extend_meta(server.meta(correlation));
+                let token = server.parked_calls.park(*live, pending, &principal, &binding).map_err(|error| {
+                    tracing::error!(%error, "cannot park a call");
+                    ErrorData::internal_error("the host cannot park the call; its log has the details", None)
+                })?;
+                Ok(RoundOutcome::InputRequired(match requests {
+                    RoundRequests::Questions(requests) => {
+                        InputRequiredResult::new(Some(requests), Some(token)).with_meta(meta)
+                    }
+                    RoundRequests::ReverseCalls(calls) => retry::input_required(calls, token, meta)?,
+                }))
+            }
+        }
+    }
+}
