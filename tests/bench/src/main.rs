@@ -5,12 +5,14 @@
 mod client;
 mod contender;
 mod lab;
+mod markdown;
 mod measure;
 mod plugins;
 mod procfs;
 mod report;
 mod scenario;
 mod server;
+mod svg;
 mod table;
 
 use std::fs;
@@ -20,7 +22,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::Parser;
 
-use lab::Lab;
+use lab::{Effort, Lab};
 use report::Report;
 
 /// Measures Portcullis beside a native MCP server with the same tools.
@@ -38,12 +40,25 @@ struct Arguments {
     /// Fewer and shorter rounds: about a quarter of the time, more noise.
     #[arg(long)]
     quick: bool,
-    /// Measures only the scenarios whose name contains this: echo, start, memory, chunks, compute, parked, reverse.
-    #[arg(long, value_name = "NAME")]
-    only: Option<String>,
+    /// Measures only the scenarios whose names contain one of these, separated by commas: echo, load, and so on; a wrong
+    /// name prints all of them.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    only: Vec<String>,
+    /// The ordinary user who also runs a server, if the benchmark runs as root; by default `nobody`.
+    #[arg(long = "as", value_name = "USER")]
+    user: Option<String>,
+    /// The numbers of plugins to start with, such as `1,50`.
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
+    counts: Vec<usize>,
     /// Also writes the figures to this file.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Also replaces the table in this Markdown file, between the comments `bench:begin` and `bench:end`.
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Also draws pictures into this folder.
+    #[arg(long, value_name = "FOLDER")]
+    svg: Option<PathBuf>,
 }
 
 // One thread, so that the other cores are free for the servers.
@@ -64,16 +79,23 @@ async fn run(arguments: Arguments) -> Result<ExitCode> {
         None => std::env::current_exe()?.with_file_name("native-echo"),
     };
     let debug = arguments.portcullis.components().any(|part| part.as_os_str() == "debug");
-    let lab = Lab::new(arguments.portcullis, native, arguments.plugins, arguments.quick)?;
+    let effort = Effort::new(arguments.quick, arguments.counts);
+    let lab = Lab::new(arguments.portcullis, native, arguments.plugins, effort, arguments.user)?;
     let mut report = Report::new(arguments.quick);
     if debug {
         report.notes.push("this is a debug build of portcullis: compare with nothing".into());
     }
-    scenario::run_all(&lab, &mut report, arguments.only.as_deref().unwrap_or_default()).await?;
+    scenario::run_all(&lab, &mut report, &arguments.only).await?;
     table::print(&report)?;
     if let Some(path) = arguments.json {
         let json = serde_json::to_string_pretty(&report)? + "\n";
         fs::write(&path, json).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    if let Some(path) = arguments.markdown {
+        markdown::update(&report, &path)?;
+    }
+    if let Some(path) = arguments.svg {
+        svg::write_all(&report, &path)?;
     }
     Ok(if report.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -1,4 +1,4 @@
-//! Fair comparison: the contenders take turns in each round, and each figure is the median of its rounds.
+//! Fair comparison: the contenders take turns in each round, so that other load on the machine affects all of them.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use tokio::time::timeout;
 
 use crate::contender::Contender;
-use crate::report::{Figures, Report};
+use crate::report::{Report, Samples};
 
 /// Far longer than any single measurement takes; only a server that hangs reaches it.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -45,8 +45,8 @@ impl<S> Race<S> {
         warm_up: usize,
         rounds: usize,
         mut measure: impl AsyncFnMut(Contender, &mut S) -> Result<[f64; N]>,
-    ) -> [Figures; N] {
-        let mut samples: [[Vec<f64>; Contender::ALL.len()]; N] = std::array::from_fn(|_| Default::default());
+    ) -> [Samples; N] {
+        let mut samples: [Samples; N] = std::array::from_fn(|_| Default::default());
         for round in 0..warm_up + rounds {
             for (contender, mut state) in std::mem::take(&mut self.lanes) {
                 match patiently(measure(contender, &mut state)).await {
@@ -65,7 +65,7 @@ impl<S> Race<S> {
                 }
             }
         }
-        samples.map(|samples| samples.map(|mut samples| percentile(&mut samples, 50.0)))
+        samples
     }
 }
 

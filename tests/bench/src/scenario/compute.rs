@@ -29,7 +29,7 @@ struct Lane {
 pub(super) async fn run(lab: &Lab, report: &mut Report) {
     for (tool, n, what, expected) in WORK {
         let mut agreed = expected.map(String::from);
-        let mut race = Race::line_up(format!("{SECTION}: {what}"), &Contender::ALL, report, async |contender| {
+        let mut race = Race::line_up(format!("{SECTION}: {what}"), &Contender::COMPARED, report, async |contender| {
             let mut server = lab.start(contender, Set::Bench, Transport::Stdio).await?;
             let client = server.connect().await?;
             Ok(Lane { server, client, call: Template::call(contender.tool(tool), json!({"n": n})) })
@@ -44,7 +44,7 @@ pub(super) async fn run(lab: &Lab, report: &mut Report) {
                 Ok([elapsed])
             })
             .await;
-        report.row(SECTION, what, Unit::Milliseconds, figures, None);
+        report.row(SECTION, what, Unit::Milliseconds, figures, None).compared();
     }
 }
 

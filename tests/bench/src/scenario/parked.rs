@@ -1,12 +1,13 @@
 //! Calls that wait for their clients' answers: the memory that each holds, and how long it takes to resume.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
+use super::SETTLE;
 use crate::client::{Client, Template};
 use crate::contender::Contender;
 use crate::lab::Lab;
@@ -18,9 +19,6 @@ use crate::server::{Server, Transport};
 
 /// The default limit on waiting calls.
 const CALLS: usize = 1_000;
-
-/// Long enough for the work that a server does after it has answered.
-const SETTLE: Duration = Duration::from_millis(500);
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
