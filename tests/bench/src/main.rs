@@ -7,6 +7,7 @@ mod contender;
 mod lab;
 mod markdown;
 mod measure;
+mod percentile;
 mod plugins;
 mod procfs;
 mod report;
@@ -53,7 +54,8 @@ struct Arguments {
     /// Also writes the figures to this file.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Also replaces the table in this Markdown file, between the comments `bench:begin` and `bench:end`.
+    /// Also replaces the table in this Markdown file, between the comments `bench:begin` and `bench:end`. It shows the
+    /// pictures, too, if they are in a folder beside the file.
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
     /// Also draws pictures into this folder.
@@ -91,11 +93,12 @@ async fn run(arguments: Arguments) -> Result<ExitCode> {
         let json = serde_json::to_string_pretty(&report)? + "\n";
         fs::write(&path, json).with_context(|| format!("cannot write {}", path.display()))?;
     }
+    let pictures = match arguments.svg {
+        Some(folder) => svg::write_all(&report, &folder)?,
+        None => Vec::new(),
+    };
     if let Some(path) = arguments.markdown {
-        markdown::update(&report, &path)?;
-    }
-    if let Some(path) = arguments.svg {
-        svg::write_all(&report, &path)?;
+        markdown::update(&report, &pictures, &path)?;
     }
     Ok(if report.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

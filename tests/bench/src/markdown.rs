@@ -8,15 +8,18 @@ use anyhow::{Context, Result};
 
 use crate::contender::Contender;
 use crate::report::{Report, Row, Unit};
+use crate::svg::Picture;
 use crate::table::{amount, times, wanted};
 
 const BEGIN: &str = "<!-- bench:begin -->";
 const END: &str = "<!-- bench:end -->";
 
 /// Replaces what is between the comments of the file.
-pub(crate) fn update(report: &Report, file: &Path) -> Result<()> {
+pub(crate) fn update(report: &Report, pictures: &[Picture], file: &Path) -> Result<()> {
     let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-    let text = replaced(&text, &table(report))
+    let beside = file.parent().unwrap_or(Path::new(""));
+    let new = format!("{}{}", table(report), links(pictures, beside));
+    let text = replaced(&text, &new)
         .with_context(|| format!("{} has no line `{BEGIN}` with a line `{END}` after it", file.display()))?;
     fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
 }
@@ -25,6 +28,15 @@ fn replaced(text: &str, table: &str) -> Option<String> {
     let (before, rest) = text.split_once(BEGIN)?;
     let (_, after) = rest.split_once(END)?;
     Some(format!("{before}{BEGIN}\n{table}{END}{after}"))
+}
+
+/// The pictures that lie below the folder of the file.
+fn links(pictures: &[Picture], beside: &Path) -> String {
+    let links = pictures.iter().filter_map(|picture| {
+        let path = picture.file.strip_prefix(beside).ok().filter(|path| path.is_relative())?;
+        Some(format!("\n![{}]({})\n", picture.says, path.display()))
+    });
+    links.collect()
 }
 
 /// One line per row that is not a detail. Portcullis' default meter stands for Portcullis.
@@ -70,6 +82,13 @@ mod tests {
         assert_eq!(replaced(&new.unwrap_or_default(), "old\n"), Some(text));
         assert_eq!(replaced(&format!("{END} {BEGIN}"), "new"), None);
         assert_eq!(replaced("nothing", "new"), None);
+    }
+
+    #[test]
+    fn pictures_are_named_by_their_way_from_the_file() {
+        let picture = |file: &str| Picture { says: "Load", file: file.into() };
+        let pictures = [picture("docs/pictures/load.svg"), picture("/elsewhere/load.svg")];
+        assert_eq!(links(&pictures, Path::new("docs")), "\n![Load](pictures/load.svg)\n");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::contender::Contender;
-use crate::measure::percentile;
+use crate::percentile::percentile;
 use crate::procfs;
 
 /// Something for each contender, in the order of [`Contender::ALL`].

@@ -6,12 +6,13 @@ use anyhow::{Context, Result, ensure};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::SETTLE;
 use super::lane::connections;
+use super::settle::SETTLE;
 use crate::client::{HttpClient, Template};
 use crate::contender::Contender;
 use crate::lab::Lab;
-use crate::measure::{Race, percentile};
+use crate::measure::Race;
+use crate::percentile::percentile;
 use crate::plugins::Set;
 use crate::procfs;
 use crate::report::{Report, Samples, Series, Target, Unit};

@@ -45,11 +45,11 @@ pub(super) async fn measure(lab: &Lab, report: &mut Report, name: &str, race: &m
     let micros = Unit::Microseconds;
     report.row(name, "one at a time, p50", micros, p50, Some(Target::RatioAtMost(1.5))).compared();
     report.row(name, "  p99", micros, p99, None).detail();
-    report.row(name, "  CPU time per call, server", micros, cpu, None).compared();
+    report.row(name, "one at a time, CPU per call", micros, cpu, None).compared();
     report
         .row(name, &format!("{IN_FLIGHT} in flight"), Unit::PerSecond, rate, Some(Target::RatioAtLeast(0.8)))
         .compared();
-    report.row(name, "  CPU time per call, server", micros, crowd_cpu, None).compared();
+    report.row(name, &format!("{IN_FLIGHT} in flight, CPU per call"), micros, crowd_cpu, None).compared();
 }
 
 /// Who takes part. rmcp reads a socket pair through tokio's thread pool even when tuned, so there the native server is

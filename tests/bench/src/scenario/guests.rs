@@ -15,6 +15,9 @@ const SECTION: &str = "echo by the plugin's language, over stdio";
 const CONTENDERS: [Contender; 2] = [Contender::Fuel, Contender::Ticks];
 
 pub(super) async fn run(lab: &Lab, report: &mut Report) {
+    let effort = &lab.effort;
+    // The second meter doubles the time to compile, which is most of this.
+    let contenders = if effort.quick { &CONTENDERS[..1] } else { &CONTENDERS };
     let mut rust: Option<[Samples; 2]> = None;
     for language in Language::ALL {
         let name = format!("{language:?}");
@@ -23,18 +26,21 @@ pub(super) async fn run(lab: &Lab, report: &mut Report) {
             continue;
         }
         // It takes minutes to compile a component that carries a whole interpreter.
-        for contender in CONTENDERS {
+        for &contender in contenders {
             if let Err(error) = lab.compile(contender, Set::Guest(language)).await {
                 report.fail(&format!("{SECTION}, compiling {name}"), contender, &error);
             }
         }
-        let mut race = Race::line_up(format!("{SECTION}: {name}"), &CONTENDERS, report, async |contender| {
+        let mut race = Race::line_up(format!("{SECTION}: {name}"), contenders, report, async |contender| {
             EchoLane::new(lab.start(contender, Set::Guest(language), Transport::Stdio).await?, contender).await
         })
         .await;
         // An interpreter takes longer for each call.
-        let effort = &lab.effort;
-        let share = if language == Language::Rust { 1 } else { 4 };
+        let share = match language {
+            Language::Rust => 1,
+            Language::JavaScript => 4,
+            Language::Python => 16,
+        };
         let [p50, _, _] =
             race.run(report, 1, effort.rounds, async |_, lane| lane.sequential(effort.sequential / share).await).await;
         let [rate, _] = race

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use crate::client::{Client, HttpClient, Template, crowd};
 use crate::contender::Contender;
-use crate::measure::percentile;
+use crate::percentile::percentile;
 use crate::server::Server;
 
 /// Requests in flight; over HTTP each has its own connection.

@@ -28,9 +28,10 @@ pub(super) async fn run(lab: &Lab, report: &mut Report) {
         // One at a time is slow, and fewer calls tell as much.
         let count = lab.effort.crowd / if in_flight == 1 { 8 } else { 2 };
         let [rate, cpu] = race.run(report, 1, rounds, async |_, lane| lane.together(in_flight, count).await).await;
-        let what = format!("{in_flight} in flight");
-        report.row(SECTION, &what, Unit::PerSecond, rate, None).detail().at(Series::RateByLoad, in_flight);
-        let what = "  server's CPU time per call";
-        report.row(SECTION, what, Unit::Microseconds, cpu, None).detail().at(Series::CpuByLoad, in_flight);
+        report
+            .row(SECTION, &format!("{in_flight} in flight"), Unit::PerSecond, rate, None)
+            .detail()
+            .at(Series::RateByLoad, in_flight);
+        report.row(SECTION, "  CPU per call", Unit::Microseconds, cpu, None).detail().at(Series::CpuByLoad, in_flight);
     }
 }

@@ -3,8 +3,8 @@
 use anyhow::{Context, Result};
 use tokio::time::sleep;
 
-use super::SETTLE;
 use super::lane::{IN_FLIGHT, connections};
+use super::settle::SETTLE;
 use crate::client::{Template, crowd};
 use crate::contender::Contender;
 use crate::lab::Lab;

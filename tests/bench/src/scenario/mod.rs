@@ -11,12 +11,11 @@ mod memory;
 mod parked;
 mod reverse;
 mod sessions;
+mod settle;
 mod slow_reader;
 mod start;
 mod user;
 mod wakeups;
-
-use std::time::Duration;
 
 use anyhow::{Result, ensure};
 
@@ -39,9 +38,6 @@ const NAMES: [&str; 14] = [
     "parked",
     "reverse",
 ];
-
-/// Long enough for the work that a server does after it started to listen or has answered.
-const SETTLE: Duration = Duration::from_millis(500);
 
 /// Runs the scenarios whose names contain one of `only`; all if there is none.
 pub(crate) async fn run_all(lab: &Lab, report: &mut Report, only: &[String]) -> Result<()> {

@@ -7,7 +7,8 @@ use anyhow::{Context, Result};
 use crate::client::{Template, visit};
 use crate::contender::Contender;
 use crate::lab::Lab;
-use crate::measure::{Race, percentile};
+use crate::measure::Race;
+use crate::percentile::percentile;
 use crate::plugins::Set;
 use crate::report::{Report, Unit};
 use crate::server::{Server, Transport};
@@ -32,8 +33,8 @@ pub(super) async fn run(lab: &Lab, report: &mut Report) {
             visits(lane, count).await.map_err(|error| lane.server.explain(&error))
         })
         .await;
-    report.row(SECTION, "whole visit, six requests, p50", Unit::Microseconds, p50, None).compared();
-    report.row(SECTION, "  CPU time per visit, server", Unit::Microseconds, cpu, None).compared();
+    report.row(SECTION, "visit of six requests, p50", Unit::Microseconds, p50, None).compared();
+    report.row(SECTION, "visit of six requests, CPU", Unit::Microseconds, cpu, None).compared();
 }
 
 async fn visits(lane: &mut Lane, count: usize) -> Result<[f64; 2]> {

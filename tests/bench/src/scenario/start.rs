@@ -42,7 +42,7 @@ pub(super) async fn run(lab: &Lab, report: &mut Report) {
         let what = if plugins == 1 { "1 plugin".to_owned() } else { format!("{plugins} plugins") };
         report.row(SECTION, &format!("{what}, warm cache"), unit, start, target).at(Series::StartByPlugins, plugins);
         if plugins == MANY {
-            report.row(SECTION, "  first call of the last plugin", unit, first_call, None);
+            report.row(SECTION, &format!("  first call of the {plugins}th plugin"), unit, first_call, None);
         }
     }
     for (plugins, rounds) in [(1, rounds.min(3)), (MANY, 1)] {

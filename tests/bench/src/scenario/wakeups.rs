@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use tokio::time::sleep;
 
-use super::SETTLE;
+use super::settle::SETTLE;
 use crate::client::Template;
 use crate::contender::Contender;
 use crate::lab::Lab;
@@ -21,7 +21,7 @@ const SECTION: &str = "wake-ups of an idle server";
 const QUIET: Duration = Duration::from_secs(5);
 
 pub(super) async fn run(lab: &Lab, report: &mut Report) {
-    let rounds = if lab.effort.quick { 1 } else { 3 };
+    let rounds = if lab.effort.quick { 1 } else { 2 };
     for transport in Transport::USUAL {
         let name = format!("{SECTION}, over {}", transport.name());
         let mut race = Race::line_up(name, &Contender::COMPARED, report, async |contender| {

@@ -6,7 +6,7 @@ mod lines;
 mod scale;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
@@ -16,14 +16,21 @@ use bars::Line;
 use canvas::{Canvas, Paint};
 use lines::{Curve, Panel};
 
+/// A picture that was written.
+pub(crate) struct Picture {
+    pub(crate) says: &'static str,
+    pub(crate) file: PathBuf,
+}
+
 /// Writes a picture of each kind for which the report has figures.
-pub(crate) fn write_all(report: &Report, folder: &Path) -> Result<()> {
+pub(crate) fn write_all(report: &Report, folder: &Path) -> Result<Vec<Picture>> {
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let in_flight = "calls in flight";
     let pictures = [
-        ("ratios", ratios(report)),
+        ("ratios", "Cost of a call beside the native server", ratios(report)),
         (
             "load",
+            "Calls per second and CPU time, by calls in flight",
             side_by_side(&[
                 panel(report, Series::RateByLoad, "Calls per second", in_flight),
                 panel(report, Series::CpuByLoad, "Server's CPU time per call, µs", in_flight),
@@ -31,20 +38,27 @@ pub(crate) fn write_all(report: &Report, folder: &Path) -> Result<()> {
         ),
         (
             "plugins",
+            "Start and memory, by plugins",
             side_by_side(&[
                 panel(report, Series::StartByPlugins, "Start, compiled before, ms", "plugins"),
                 panel(report, Series::MemoryByPlugins, "Memory when idle, MiB", "plugins"),
             ]),
         ),
-        ("connections", side_by_side(&[panel(report, Series::MemoryByConnections, "Memory, MiB", "open connections")])),
+        (
+            "connections",
+            "Memory, by open connections",
+            side_by_side(&[panel(report, Series::MemoryByConnections, "Memory, MiB", "open connections")]),
+        ),
     ];
-    for (name, picture) in pictures {
+    let mut written = Vec::new();
+    for (name, says, picture) in pictures {
         if let Some(picture) = picture {
-            let path = folder.join(format!("{name}.svg"));
-            fs::write(&path, picture).with_context(|| format!("cannot write {}", path.display()))?;
+            let file = folder.join(format!("{name}.svg"));
+            fs::write(&file, picture).with_context(|| format!("cannot write {}", file.display()))?;
+            written.push(Picture { says, file });
         }
     }
-    Ok(())
+    Ok(written)
 }
 
 /// What a call costs beside the native server. Of calls per second, the reciprocal is the cost.
