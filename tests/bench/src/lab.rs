@@ -62,14 +62,14 @@ impl Effort {
 
 impl Lab {
     pub(crate) fn new(
-        portcullis: PathBuf,
-        native: PathBuf,
-        built: PathBuf,
+        portcullis: &Path,
+        native: &Path,
+        built: &Path,
         effort: Effort,
         user: Option<String>,
     ) -> Result<Self> {
-        let file = |path: PathBuf, advice: &str| {
-            fs::canonicalize(&path).with_context(|| format!("there is no {}; {advice}", path.display()))
+        let file = |path: &Path, advice: &str| {
+            fs::canonicalize(path).with_context(|| format!("there is no {}; {advice}", path.display()))
         };
         let portcullis = file(portcullis, "`cargo build --release` makes it")?;
         let native = file(native, "`cargo build --release -p bench` makes it")?;
@@ -97,7 +97,8 @@ impl Lab {
 
     /// Starts a server once, so that everything it needs has been compiled. Nothing is measured, so this may take long.
     pub(crate) async fn compile(&self, contender: Contender, set: Set) -> Result<()> {
-        const AT_MOST: Duration = Duration::from_secs(600);
+        const AT_MOST: Duration = Duration::from_secs(1_200);
+        eprintln!("compiling {set:?} for {contender}, unless that was done");
         let mut server = self.start(contender, set, Transport::Stdio).await?;
         let mut client = server.connect().await?;
         let answer = timeout(AT_MOST, client.ask(&Template::list_tools())).await;

@@ -1,6 +1,6 @@
 //! Measured figures and their targets.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::contender::Contender;
 use crate::percentile::percentile;
@@ -16,7 +16,7 @@ pub(crate) type Samples = Columns<Vec<f64>>;
 pub(crate) type Figures = Columns<Option<f64>>;
 
 /// All results of one run.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Report {
     pub(crate) cores: usize,
     /// Load average before the run; above zero, something else was running.
@@ -30,7 +30,7 @@ pub(crate) struct Report {
 }
 
 /// One line of the table.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Row {
     pub(crate) section: String,
     pub(crate) what: String,
@@ -49,13 +49,13 @@ pub(crate) struct Row {
 }
 
 /// A row that belongs to a series of rows, which differ in one quantity.
-#[derive(Serialize, Clone, Copy)]
+#[derive(Serialize, Deserialize, Clone, Copy)]
 pub(crate) struct Point {
     pub(crate) series: Series,
     pub(crate) at: usize,
 }
 
-#[derive(Serialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Series {
     /// Costs beside the native server, which have no order.
@@ -72,7 +72,7 @@ pub(crate) enum Series {
     MemoryByConnections,
 }
 
-#[derive(Serialize, Clone, Copy, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Unit {
     Microseconds,
@@ -90,7 +90,7 @@ pub(crate) enum Unit {
 }
 
 /// The target of a row.
-#[derive(Serialize, Clone, Copy)]
+#[derive(Serialize, Deserialize, Clone, Copy)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Target {
     /// At most this many times the native figure.

@@ -84,6 +84,7 @@ pub(crate) fn wanted(target: Target, unit: Unit) -> String {
 /// A figure with three or four significant digits and its unit.
 pub(crate) fn amount(figure: f64, unit: Unit) -> String {
     match unit {
+        Unit::Microseconds if figure >= 10_000.0 => format!("{} ms", number(figure / 1000.0)),
         Unit::Microseconds => format!("{} µs", number(figure)),
         Unit::Milliseconds if figure >= 1000.0 => format!("{} s", number(figure / 1000.0)),
         Unit::Milliseconds => format!("{} ms", number(figure)),

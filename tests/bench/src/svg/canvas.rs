@@ -40,11 +40,13 @@ text { fill: currentColor }
 .axis { stroke: currentColor; stroke-opacity: .6 }
 .target { stroke: currentColor; stroke-width: 2; stroke-dasharray: 3 2 }
 .curve { fill: none; stroke-width: 2.5; stroke-linejoin: round }
-.ours { --paint: #1f6feb } .native { --paint: #57606a } .floor { --paint: #9a6700 } .missed { --paint: #cf222e }
-.curve, .dot, .bar { stroke: var(--paint) } .dot, .bar { fill: var(--paint) }
+.ours { fill: #1f6feb; stroke: #1f6feb } .native { fill: #6e7781; stroke: #6e7781 }
+.floor { fill: #bf8700; stroke: #bf8700 } .missed { fill: #cf222e; stroke: #cf222e }
+polyline.curve { fill: none }
 @media (prefers-color-scheme: dark) {
   svg { color: #e6edf3 }
-  .ours { --paint: #58a6ff } .native { --paint: #9ea7b3 } .floor { --paint: #e3b341 } .missed { --paint: #ff7b72 }
+  .ours { fill: #58a6ff; stroke: #58a6ff } .native { fill: #9ea7b3; stroke: #9ea7b3 }
+  .floor { fill: #e3b341; stroke: #e3b341 } .missed { fill: #ff7b72; stroke: #ff7b72 }
 }
 ";
 
@@ -65,9 +67,7 @@ impl Canvas {
 
     pub(super) fn bar(&mut self, paint: Paint, [x, y]: [f64; 2], [width, height]: [f64; 2]) {
         let class = paint.class();
-        self.add(&format!(
-            r#"<rect class="bar {class}" x="{x:.1}" y="{y:.1}" width="{width:.1}" height="{height:.1}"/>"#
-        ));
+        self.add(&format!(r#"<rect class="{class}" x="{x:.1}" y="{y:.1}" width="{width:.1}" height="{height:.1}"/>"#));
     }
 
     /// A line through all points, with a dot at each.
@@ -75,9 +75,12 @@ impl Canvas {
         let class = paint.class();
         let path: Vec<String> = points.iter().map(|[x, y]| format!("{x:.1},{y:.1}")).collect();
         self.add(&format!(r#"<polyline class="curve {class}" points="{}"/>"#, path.join(" ")));
-        for [x, y] in points {
-            self.add(&format!(r#"<circle class="dot {class}" cx="{x:.1}" cy="{y:.1}" r="3"/>"#));
-        }
+        points.iter().for_each(|&point| self.dot(paint, point));
+    }
+
+    pub(super) fn dot(&mut self, paint: Paint, [x, y]: [f64; 2]) {
+        let class = paint.class();
+        self.add(&format!(r#"<circle class="{class}" cx="{x:.1}" cy="{y:.1}" r="3.5"/>"#));
     }
 
     pub(super) fn text(&mut self, class: &str, anchor: Anchor, [x, y]: [f64; 2], text: &str) {

@@ -13,21 +13,21 @@ pub(super) struct Panel {
 }
 
 pub(super) struct Curve {
-    pub(super) name: String,
+    pub(super) name: &'static str,
     pub(super) paint: Paint,
     /// In the order of their first coordinate.
     pub(super) points: Vec<[f64; 2]>,
 }
 
-/// The room of a panel, without its title and the words at its axes.
-const PLOT: [f64; 2] = [300.0, 190.0];
+/// The room of a panel, without its title, its legend and the words at its axes.
+const PLOT: [f64; 2] = [330.0, 190.0];
 const LEFT: f64 = 56.0;
-const TOP: f64 = 46.0;
+const TOP: f64 = 66.0;
 const BOTTOM: f64 = 44.0;
-/// For the names at the ends of the lines.
-const RIGHT: f64 = 88.0;
-/// Names are at least this far apart.
-const NAME: f64 = 15.0;
+const RIGHT: f64 = 24.0;
+
+/// The width of a letter in the legend, about.
+const LETTER: f64 = 7.2;
 
 pub(super) const WIDTH: f64 = LEFT + PLOT[0] + RIGHT;
 pub(super) const HEIGHT: f64 = TOP + PLOT[1] + BOTTOM;
@@ -44,7 +44,7 @@ pub(super) fn draw(canvas: &mut Canvas, panel: &Panel, x: f64) {
         Scale::linear(points().map(|point| point[0]).fold(0.0, f64::max))
     };
     let at = |[px, py]: [f64; 2]| [left + PLOT[0] * across.place(px), bottom - PLOT[1] * upward.place(py)];
-    canvas.text("title", Anchor::Start, [x + 8.0, 24.0], &panel.title);
+    canvas.text("title", Anchor::Start, [x + 8.0, 22.0], &panel.title);
     for tick in upward.ticks() {
         let y = bottom - PLOT[1] * upward.place(tick);
         canvas.line(if tick == 0.0 { "axis" } else { "grid" }, [left, y], [left + PLOT[0], y]);
@@ -56,41 +56,12 @@ pub(super) fn draw(canvas: &mut Canvas, panel: &Panel, x: f64) {
         canvas.text("soft", Anchor::Middle, [x, bottom + 18.0], &short(tick));
     }
     canvas.text("soft", Anchor::Middle, [left + PLOT[0] / 2.0, bottom + 36.0], panel.across);
-    let mut names: Vec<(f64, &Curve)> = Vec::new();
-    for curve in panel.curves.iter().filter(|curve| !curve.points.is_empty()) {
+    let mut legend = left;
+    for curve in &panel.curves {
         let points: Vec<[f64; 2]> = curve.points.iter().copied().map(at).collect();
         canvas.curve(curve.paint, &points);
-        names.push((points[points.len() - 1][1], curve));
-    }
-    names.sort_by(|one, other| one.0.total_cmp(&other.0));
-    for (y, (_, curve)) in apart(&names.iter().map(|(y, _)| *y).collect::<Vec<_>>(), bottom).into_iter().zip(&names) {
-        let end = curve.points.last().map_or(left, |&point| at(point)[0]);
-        canvas.text("name", Anchor::Start, [end + 9.0, y + 4.0], &curve.name);
-    }
-}
-
-/// Moves rising places apart until no two names overlap; none goes below `lowest`.
-fn apart(places: &[f64], lowest: f64) -> Vec<f64> {
-    let mut moved = places.to_vec();
-    for at in 1..moved.len() {
-        moved[at] = moved[at].max(moved[at - 1] + NAME);
-    }
-    let mut limit = lowest;
-    for place in moved.iter_mut().rev() {
-        *place = place.min(limit);
-        limit = *place - NAME;
-    }
-    moved
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_keep_their_distance() {
-        assert_eq!(apart(&[10.0, 12.0, 100.0], 200.0), [10.0, 25.0, 100.0]);
-        assert_eq!(apart(&[190.0, 195.0], 200.0), [185.0, 200.0]);
-        assert_eq!(apart(&[], 200.0), Vec::<f64>::new());
+        canvas.dot(curve.paint, [legend + 4.0, 41.0]);
+        canvas.text("soft", Anchor::Start, [legend + 13.0, 45.0], curve.name);
+        legend += 30.0 + LETTER * curve.name.len() as f64;
     }
 }

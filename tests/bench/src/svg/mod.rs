@@ -80,7 +80,8 @@ fn ratios(report: &Report) -> Option<String> {
         let name = row.what.trim_start().to_owned();
         lines.push(Line::Bar { name, times: cost(ratio), limit, is_met: row.met(column) != Some(false) });
     }
-    let caption = "To the right of 1: costs more. Calls per second count as time per call. Dashes: target.";
+    let caption =
+        "To the right of 1: costs more. Calls per second count as time per call. Dashes: target. Red: missed.";
     (!lines.is_empty()).then(|| bars::draw(&lines, "Cost of a call beside the native rmcp server", caption))
 }
 
@@ -95,7 +96,7 @@ fn panel(report: &Report, series: Series, title: &str, across: &'static str) -> 
         let figures = points(report, series).filter_map(|row| Some((row.point?.at, row.figures[contender as usize]?)));
         let points: Vec<[f64; 2]> = figures.map(|(at, figure)| [at as f64, figure]).collect();
         if points.len() > 1 {
-            curves.push(Curve { name: name.into(), paint, points });
+            curves.push(Curve { name, paint, points });
         }
     }
     let doubling = matches!(series, Series::RateByLoad | Series::CpuByLoad);
