@@ -1,4 +1,4 @@
-//! Fair comparison: the contenders take turns in each round, and each figure is the median of its rounds.
+//! Fair comparison: the contenders take turns in each round, so that other load on the machine affects all of them.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use tokio::time::timeout;
 
 use crate::contender::Contender;
-use crate::report::{Figures, Report};
+use crate::report::{Report, Samples};
 
 /// Far longer than any single measurement takes; only a server that hangs reaches it.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -45,8 +45,8 @@ impl<S> Race<S> {
         warm_up: usize,
         rounds: usize,
         mut measure: impl AsyncFnMut(Contender, &mut S) -> Result<[f64; N]>,
-    ) -> [Figures; N] {
-        let mut samples: [[Vec<f64>; Contender::ALL.len()]; N] = std::array::from_fn(|_| Default::default());
+    ) -> [Samples; N] {
+        let mut samples: [Samples; N] = std::array::from_fn(|_| Default::default());
         for round in 0..warm_up + rounds {
             for (contender, mut state) in std::mem::take(&mut self.lanes) {
                 match patiently(measure(contender, &mut state)).await {
@@ -65,7 +65,7 @@ impl<S> Race<S> {
                 }
             }
         }
-        samples.map(|samples| samples.map(|mut samples| percentile(&mut samples, 50.0)))
+        samples
     }
 }
 
@@ -73,27 +73,5 @@ async fn patiently<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     match timeout(PATIENCE, work).await {
         Ok(result) => result,
         Err(_) => bail!("no end after {} s", PATIENCE.as_secs()),
-    }
-}
-
-/// The sample below which `percent` of all lie, by nearest rank; none if there are no samples.
-pub(crate) fn percentile(samples: &mut [f64], percent: f64) -> Option<f64> {
-    samples.sort_by(f64::total_cmp);
-    let rank = (percent / 100.0 * samples.len() as f64).ceil() as usize;
-    samples.get(rank.max(1) - 1).copied()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::percentile;
-
-    #[test]
-    fn percentiles_are_samples() {
-        let mut samples: Vec<f64> = (1..=200).rev().map(f64::from).collect();
-        assert_eq!(percentile(&mut samples, 50.0), Some(100.0));
-        assert_eq!(percentile(&mut samples, 99.0), Some(198.0));
-        assert_eq!(percentile(&mut [3.0, 1.0, 2.0], 50.0), Some(2.0));
-        assert_eq!(percentile(&mut [7.0], 99.0), Some(7.0));
-        assert_eq!(percentile(&mut [], 50.0), None);
     }
 }

@@ -8,9 +8,6 @@ use toml::{Table, Value, toml};
 
 use crate::contender::Contender;
 
-/// The number of plugins in the larger start.
-pub(crate) const MANY: usize = 50;
-
 /// The plugins in a server's configuration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Set {
@@ -22,6 +19,28 @@ pub(crate) enum Set {
     Copies(usize),
     /// The planner, which calls a calendar back.
     Planner(Calendar),
+    /// A plugin with an echo, in this language.
+    Guest(Language),
+}
+
+/// The language that a plugin with an echo is written in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Language {
+    Rust,
+    JavaScript,
+    Python,
+}
+
+impl Language {
+    pub(crate) const ALL: [Self; 3] = [Self::Rust, Self::JavaScript, Self::Python];
+
+    pub(crate) fn component(self, built: &Path) -> PathBuf {
+        built.join(match self {
+            Self::Rust => "bench.wasm",
+            Self::JavaScript => "bench-javascript.wasm",
+            Self::Python => "bench-python.wasm",
+        })
+    }
 }
 
 /// Where the planner's calendar is.
@@ -35,14 +54,20 @@ pub(crate) enum Calendar {
     Nowhere,
 }
 
-/// Writes `MANY` copies of a component that behave the same and differ in their bytes.
-pub(crate) fn copy_apart(component: &Path, folder: &Path) -> Result<()> {
+/// Writes those of the first `count` copies of a component that are missing. They behave the same and differ in their
+/// bytes.
+pub(crate) fn copy_apart(component: &Path, folder: &Path, count: usize) -> Result<()> {
+    let missing = (0..count).map(|number| (number, folder.join(format!("{}.wasm", copy_name(number)))));
+    let mut missing = missing.filter(|(_, path)| !path.exists()).peekable();
+    if missing.peek().is_none() {
+        return Ok(());
+    }
     let bytes = fs::read(component)
         .with_context(|| format!("cannot read {}; `cargo xtask bench` builds it first", component.display()))?;
-    for number in 0..MANY {
+    for (number, path) in missing {
         let mut copy = bytes.clone();
         copy.extend(custom_section("bench:copy", format!("{number:02}").as_bytes()));
-        fs::write(folder.join(format!("{}.wasm", copy_name(number))), copy)?;
+        fs::write(&path, copy).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())
 }
@@ -73,8 +98,9 @@ pub(crate) fn configuration(contender: Contender, set: Set, built: &Path, copies
     let mut plugins = Table::new();
     let mut file = Table::new();
     match set {
-        Set::Bench | Set::Asking(_) => {
-            let mut entry = entry(built.join("bench.wasm"));
+        Set::Bench | Set::Asking(_) | Set::Guest(_) => {
+            let language = if let Set::Guest(language) = set { language } else { Language::Rust };
+            let mut entry = entry(language.component(built));
             entry.insert("limits".into(), Value::Table(generous_limits(contender)));
             if let Set::Asking(calls) = set {
                 entry.insert("grants".into(), toml! { client.form = true }.into());
@@ -136,7 +162,7 @@ fn generous_limits(contender: Contender) -> Table {
         limits.insert("metering".into(), Value::String(metering.into()));
     }
     match contender {
-        Contender::Native => {}
+        Contender::Native | Contender::Ordinary | Contender::Floor => {}
         Contender::Fuel => drop(limits.insert("fuel".into(), Value::Integer(100_000_000_000))),
         Contender::Ticks => drop(limits.insert("cpu".into(), Value::String("60s".into()))),
     }
@@ -145,7 +171,20 @@ fn generous_limits(contender: Contender) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use super::custom_section;
+    use super::*;
+
+    #[test]
+    fn only_missing_copies_are_written() {
+        let folder = tempfile::tempdir().map(tempfile::TempDir::keep).unwrap_or_default();
+        let original = folder.join("original");
+        let names = || fs::read_dir(&folder).map_or(0, Iterator::count);
+        assert!(fs::write(&original, "bytes").is_ok() && copy_apart(&original, &folder, 2).is_ok());
+        assert_eq!(names(), 3);
+        let first = folder.join("copy-00.wasm");
+        assert!(fs::write(&first, "kept").is_ok() && copy_apart(&original, &folder, 3).is_ok());
+        assert_eq!((names(), fs::read(&first).ok()), (4, Some(b"kept".to_vec())));
+        assert!(fs::remove_dir_all(&folder).is_ok());
+    }
 
     #[test]
     fn a_section_counts_its_name_and_data() {

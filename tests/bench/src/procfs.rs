@@ -1,21 +1,75 @@
 //! Process statistics from the kernel: memory, CPU time, load.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use nix::time::{ClockId, clock_getcpuclockid, clock_gettime};
+use nix::unistd::Pid;
+use tokio::time::sleep;
 
-/// Resident memory in MiB: now, and the highest so far.
-pub(crate) fn memory(pid: u32) -> Result<[f64; 2]> {
+/// Memory in MiB.
+#[derive(Clone, Copy)]
+pub(crate) struct Memory {
+    /// Resident: what the kernel holds in memory for the process.
+    pub(crate) rss: f64,
+    /// The same, with pages that several processes share divided among them.
+    pub(crate) pss: f64,
+}
+
+pub(crate) fn memory(pid: u32) -> Result<Memory> {
+    let path = format!("/proc/{pid}/smaps_rollup");
+    let text = read(&path)?;
+    Ok(Memory { rss: kibibytes(&path, &text, "Rss:")? / 1024.0, pss: kibibytes(&path, &text, "Pss:")? / 1024.0 })
+}
+
+/// The most memory in MiB that was resident at any time.
+pub(crate) fn peak(pid: u32) -> Result<f64> {
     let path = format!("/proc/{pid}/status");
-    let status = fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
-    let field = |name: &str| -> Result<f64> {
-        let line =
-            status.lines().find_map(|line| line.strip_prefix(name)).with_context(|| format!("{path}: no {name}"))?;
-        let kibibytes: f64 = line.trim().trim_end_matches(" kB").parse()?;
-        Ok(kibibytes / 1024.0)
-    };
-    Ok([field("VmRSS:")?, field("VmHWM:")?])
+    Ok(kibibytes(&path, &read(&path)?, "VmHWM:")? / 1024.0)
+}
+
+fn read(path: &str) -> Result<String> {
+    fs::read_to_string(path).with_context(|| format!("cannot read {path}"))
+}
+
+fn kibibytes(path: &str, text: &str, name: &str) -> Result<f64> {
+    let field = field(text, name).with_context(|| format!("{path}: no {name}"))?;
+    Ok(field.trim_end_matches(" kB").parse()?)
+}
+
+/// The rest of the line that starts with `name`.
+fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| line.strip_prefix(name)).map(str::trim)
+}
+
+/// How often each thread has given up its processor of its own accord, that is, has gone to sleep.
+pub(crate) struct Sleeps(BTreeMap<OsString, u64>);
+
+impl Sleeps {
+    pub(crate) fn of(pid: u32) -> Result<Self> {
+        let folder = format!("/proc/{pid}/task");
+        let mut threads = BTreeMap::new();
+        for thread in fs::read_dir(&folder).with_context(|| format!("cannot read {folder}"))? {
+            let thread = thread?;
+            // A thread that ends meanwhile does not count.
+            let Ok(status) = fs::read_to_string(thread.path().join("status")) else { continue };
+            let switches = field(&status, "voluntary_ctxt_switches:").and_then(|field| field.parse().ok());
+            threads.insert(thread.file_name(), switches.context("the kernel does not count context switches")?);
+        }
+        Ok(Self(threads))
+    }
+
+    /// How often threads slept since `earlier`. Each time, something had woken them up.
+    pub(crate) fn since(&self, earlier: &Self) -> u64 {
+        let each = self
+            .0
+            .iter()
+            .map(|(thread, switches)| switches.saturating_sub(earlier.0.get(thread).copied().unwrap_or(0)));
+        each.sum()
+    }
 }
 
 /// Resident memory of a host in KiB, by what it is for.
@@ -33,7 +87,7 @@ const STACK: u64 = 2048;
 
 pub(crate) fn resident(pid: u32) -> Result<Resident> {
     let path = format!("/proc/{pid}/smaps");
-    let maps = fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
+    let maps = read(&path)?;
     parse_resident(&maps).with_context(|| format!("{path} is not as expected"))
 }
 
@@ -68,10 +122,34 @@ fn parse_resident(maps: &str) -> Option<Resident> {
     Some(found)
 }
 
-/// CPU time of this program's only busy thread. Zero if the kernel has no scheduler statistics.
+/// CPU time of a process so far. Its clock has the scheduler's own figures, in nanoseconds and with those of ended
+/// threads, while `/proc` has either of that.
+pub(crate) fn cpu_time(pid: u32) -> Result<Duration> {
+    let clock =
+        clock_getcpuclockid(Pid::from_raw(pid.try_into()?)).context("the server has no clock of its CPU time")?;
+    Ok(clock_gettime(clock)?.into())
+}
+
+/// Waits until a process uses no CPU time, so that it waits for somebody else.
+pub(crate) async fn stands_still(pid: u32) -> Result<()> {
+    const LOOK: Duration = Duration::from_millis(1);
+    const ALMOST_NONE: Duration = Duration::from_micros(20);
+    let mut before = cpu_time(pid)?;
+    // A server that never stands still is measured all the same.
+    for _ in 0..100 {
+        sleep(LOOK).await;
+        let now = cpu_time(pid)?;
+        if now.saturating_sub(before) < ALMOST_NONE {
+            break;
+        }
+        before = now;
+    }
+    Ok(())
+}
+
+/// CPU time of this program so far.
 pub(crate) fn own_cpu_time() -> Duration {
-    let text = fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
-    Duration::from_nanos(text.split(' ').next().and_then(|field| field.parse().ok()).unwrap_or(0))
+    clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }
 
 /// The load average of the last minute.
@@ -81,7 +159,34 @@ pub(crate) fn load() -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::parse_resident;
+    use super::*;
+
+    #[test]
+    fn fields_are_found_by_their_whole_names() {
+        let text = "Rss:                1872 kB\nPss_Dirty:           116 kB\nPss:                 451 kB\n";
+        assert_eq!(kibibytes("", text, "Pss:").ok(), Some(451.0));
+        assert_eq!(kibibytes("", text, "Rss:").ok(), Some(1872.0));
+        assert!(kibibytes("", text, "Swap:").is_err());
+        let status = "nonvoluntary_ctxt_switches:\t7\nvoluntary_ctxt_switches:\t12\n";
+        assert_eq!(field(status, "voluntary_ctxt_switches:"), Some("12"));
+    }
+
+    #[test]
+    fn ended_and_new_threads_are_no_reason_for_a_wrong_sum() {
+        let sleeps = |threads: &[(&str, u64)]| Sleeps(threads.iter().map(|(id, n)| (id.into(), *n)).collect());
+        let (before, after) = (sleeps(&[("1", 10), ("2", 500)]), sleeps(&[("1", 14), ("3", 2)]));
+        assert_eq!(after.since(&before), 6);
+    }
+
+    #[test]
+    fn this_process_has_used_memory_and_time() {
+        let own = std::process::id();
+        let memory = memory(own).unwrap_or(Memory { rss: 0.0, pss: 0.0 });
+        assert!(memory.rss > 0.0 && memory.pss > 0.0 && memory.pss <= memory.rss);
+        assert!(peak(own).is_ok_and(|peak| peak > 0.0));
+        assert!(cpu_time(own).is_ok_and(|time| time > Duration::ZERO && time <= own_cpu_time()));
+        assert!(Sleeps::of(own).is_ok_and(|sleeps| !sleeps.0.is_empty()));
+    }
 
     #[test]
     fn memory_is_told_apart_by_its_neighbours_and_its_size() {

@@ -2,17 +2,20 @@
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::net::UnixStream;
 use tokio::process::{Child, ChildStderr, Command};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use crate::client::{Client, HttpClient, StdioClient};
+use crate::procfs;
 
 /// Lines of a server's log that an error message quotes.
 const QUOTED_LINES: usize = 8;
@@ -20,16 +23,21 @@ const QUOTED_LINES: usize = 8;
 /// The transport to a server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Transport {
+    /// stdin and stdout are pipes, as most clients make them.
     Stdio,
+    /// stdin and stdout are socket pairs, as Node makes them.
+    Sockets,
     Http,
 }
 
 impl Transport {
-    pub(crate) const ALL: [Self; 2] = [Self::Stdio, Self::Http];
+    pub(crate) const ALL: [Self; 3] = [Self::Stdio, Self::Sockets, Self::Http];
+    pub(crate) const USUAL: [Self; 2] = [Self::Stdio, Self::Http];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Stdio => "stdio",
+            Self::Sockets => "stdio, socket pairs",
             Self::Http => "HTTP",
         }
     }
@@ -38,6 +46,8 @@ impl Transport {
 /// A running server; killed when dropped.
 pub(crate) struct Server {
     child: Child,
+    /// Our ends of its stdin and stdout, if those are sockets.
+    sockets: Option<[UnixStream; 2]>,
     /// Set over HTTP, once the server listens.
     address: Option<SocketAddr>,
     log: Log,
@@ -50,10 +60,17 @@ struct Log(Arc<Mutex<VecDeque<String>>>);
 impl Server {
     /// Starts the process; over HTTP, waits until it listens.
     pub(crate) async fn start(mut command: Command, transport: Transport) -> Result<Self> {
-        let pipe = || {
-            if transport == Transport::Stdio { Stdio::piped() } else { Stdio::null() }
+        let mut sockets = None;
+        match transport {
+            Transport::Stdio => command.stdin(Stdio::piped()).stdout(Stdio::piped()),
+            Transport::Http => command.stdin(Stdio::null()).stdout(Stdio::null()),
+            Transport::Sockets => {
+                let ([to, stdin], [from, stdout]) = (pair()?, pair()?);
+                sockets = Some([ours(to)?, ours(from)?]);
+                command.stdin(OwnedFd::from(stdin)).stdout(OwnedFd::from(stdout))
+            }
         };
-        command.stdin(pipe()).stdout(pipe()).stderr(Stdio::piped()).kill_on_drop(true);
+        command.stderr(Stdio::piped()).kill_on_drop(true);
         let program = command.as_std().get_program().to_owned();
         let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
         let log = Log::default();
@@ -61,7 +78,7 @@ impl Server {
         if let Some(stderr) = child.stderr.take() {
             tokio::spawn(log.clone().follow(stderr, found));
         }
-        let mut server = Self { child, address: None, log };
+        let mut server = Self { child, sockets, address: None, log };
         if transport == Transport::Http {
             match timeout(Duration::from_secs(60), address).await {
                 Ok(Ok(address)) => server.address = Some(address),
@@ -76,6 +93,9 @@ impl Server {
         if self.address.is_some() {
             return Ok(Client::Http(self.connect_http().await?));
         }
+        if let Some([to, from]) = self.sockets.take() {
+            return Ok(Client::Stdio(StdioClient::new(to, from)));
+        }
         let input = self.child.stdin.take().context("the server's stdin is taken")?;
         let output = self.child.stdout.take().context("the server's stdout is taken")?;
         Ok(Client::Stdio(StdioClient::new(input, output)))
@@ -83,7 +103,17 @@ impl Server {
 
     /// One more HTTP connection.
     pub(crate) async fn connect_http(&self) -> Result<HttpClient> {
-        HttpClient::connect(self.address.context("the server does not speak HTTP")?).await
+        HttpClient::connect(self.address()?).await
+    }
+
+    /// CPU time of the process so far.
+    pub(crate) fn cpu_time(&self) -> Result<Duration> {
+        procfs::cpu_time(self.pid()?)
+    }
+
+    /// Where the server listens.
+    pub(crate) fn address(&self) -> Result<SocketAddr> {
+        self.address.context("the server does not speak HTTP")
     }
 
     pub(crate) fn pid(&self) -> Result<u32> {
@@ -129,6 +159,17 @@ impl Log {
         let lines: Vec<&str> = kept.iter().map(String::as_str).collect();
         format!("; its log ends with:\n    {}", lines.join("\n    "))
     }
+}
+
+/// A socket pair, which blocks as a new process expects it.
+fn pair() -> Result<[std::os::unix::net::UnixStream; 2]> {
+    let (one, other) = std::os::unix::net::UnixStream::pair().context("cannot make a socket pair")?;
+    Ok([one, other])
+}
+
+fn ours(socket: std::os::unix::net::UnixStream) -> Result<UnixStream> {
+    socket.set_nonblocking(true)?;
+    Ok(UnixStream::from_std(socket)?)
 }
 
 fn listening_address(line: &str) -> Option<SocketAddr> {

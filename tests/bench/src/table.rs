@@ -13,7 +13,7 @@ const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Red.on_default();
 
 /// Widths of the columns: the measured quantity, a figure, its ratio with the mark.
-const WHAT: usize = 31;
+const WHAT: usize = 36;
 const FIGURE: usize = 12;
 const RATIO: usize = 9;
 
@@ -29,9 +29,10 @@ fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     writeln!(out, "{BOLD}Portcullis beside native rmcp{BOLD:#} {DIM}({} cores{load}{kind}){DIM:#}", report.cores)?;
     writeln!(out)?;
     write!(out, "{:WHAT$}", "")?;
-    for (contender, column) in Contender::ALL.iter().zip(&report.columns) {
-        let width = if *contender == Contender::Native { FIGURE } else { FIGURE + RATIO };
-        write!(out, "{column:>width$}")?;
+    let shown = report.shown();
+    for &contender in &shown {
+        let width = if contender == Contender::Native { FIGURE } else { FIGURE + RATIO };
+        write!(out, "{:>width$}", contender.to_string())?;
     }
     writeln!(out, "   target")?;
     let mut section = "";
@@ -40,7 +41,7 @@ fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
             section = &row.section;
             writeln!(out, "{BOLD}{section}{BOLD:#}")?;
         }
-        write_row(out, row)?;
+        write_row(out, row, &shown)?;
     }
     for (heading, style, lines) in [("Notes", DIM, &report.notes), ("Failed", BAD, &report.failures)] {
         if !lines.is_empty() {
@@ -51,13 +52,14 @@ fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     Ok(())
 }
 
-fn write_row(out: &mut impl Write, row: &Row) -> io::Result<()> {
+fn write_row(out: &mut impl Write, row: &Row, shown: &[Contender]) -> io::Result<()> {
     write!(out, "  {:width$}", row.what, width = WHAT - 2)?;
-    for (column, contender) in Contender::ALL.iter().enumerate() {
+    for &contender in shown {
+        let column = contender as usize;
         let figure = row.figures[column].map_or_else(|| "-".to_owned(), |figure| amount(figure, row.unit));
         write!(out, "{figure:>FIGURE$}")?;
-        if *contender != Contender::Native {
-            let ratio = row.ratio(column).map(times).unwrap_or_default();
+        if contender != Contender::Native {
+            let ratio = row.ratios[column].map(times).unwrap_or_default();
             let (mark, style) = match row.met(column) {
                 Some(true) => ("✓", GOOD),
                 Some(false) => ("✗", BAD),
@@ -70,28 +72,32 @@ fn write_row(out: &mut impl Write, row: &Row) -> io::Result<()> {
     writeln!(out, "   {DIM}{target}{DIM:#}")
 }
 
-fn wanted(target: Target, unit: Unit) -> String {
+pub(crate) fn wanted(target: Target, unit: Unit) -> String {
     match target {
         Target::RatioAtMost(ratio) => format!("≤ {ratio}x"),
         Target::RatioAtLeast(ratio) => format!("≥ {ratio}x"),
         Target::AtMost(figure) => format!("≤ {}", amount(figure, unit)),
+        Target::AtLeast(figure) => format!("≥ {}", amount(figure, unit)),
     }
 }
 
 /// A figure with three or four significant digits and its unit.
-fn amount(figure: f64, unit: Unit) -> String {
+pub(crate) fn amount(figure: f64, unit: Unit) -> String {
     match unit {
+        Unit::Microseconds if figure >= 10_000.0 => format!("{} ms", number(figure / 1000.0)),
         Unit::Microseconds => format!("{} µs", number(figure)),
+        Unit::Milliseconds if figure >= 1000.0 => format!("{} s", number(figure / 1000.0)),
         Unit::Milliseconds => format!("{} ms", number(figure)),
         Unit::PerSecond if figure >= 1000.0 => format!("{} k/s", number(figure / 1000.0)),
-        Unit::PerSecond => format!("{} /s", number(figure)),
+        Unit::PerSecond | Unit::WakeUps => format!("{} /s", number(figure)),
+        Unit::Number => format!("{figure:.0}"),
         Unit::Mebibytes => format!("{} MiB", number(figure)),
         Unit::Kibibytes => format!("{} KiB", number(figure)),
         Unit::Times => times(figure),
     }
 }
 
-fn times(ratio: f64) -> String {
+pub(crate) fn times(ratio: f64) -> String {
     format!("{}x", number(ratio))
 }
 
@@ -111,9 +117,10 @@ mod tests {
     #[test]
     fn a_row_shows_figures_ratios_and_marks() {
         let mut report = Report::new(true);
-        let figures = [Some(100.0), Some(160.0), Some(149.0)];
-        report.row("echo", "p50", Unit::Microseconds, figures, Some(Target::RatioAtMost(1.5)));
-        report.row("memory", "idle", Unit::Mebibytes, [Some(5.0), Some(39.96), None], Some(Target::AtMost(40.0)));
+        let samples = [vec![100.0], vec![], vec![], vec![160.0], vec![149.0]];
+        report.row("echo", "p50", Unit::Microseconds, samples, Some(Target::RatioAtMost(1.5)));
+        let samples = [vec![5.0], vec![], vec![], vec![39.96], vec![]];
+        report.row("memory", "idle", Unit::Mebibytes, samples, Some(Target::AtMost(40.0)));
         let mut bytes = Vec::new();
         let text = write(&mut anstream::StripStream::new(&mut bytes), &report)
             .map(|()| String::from_utf8_lossy(&bytes).into_owned())

@@ -12,6 +12,14 @@ use crate::{setup, wasm};
 /// Builds and starts the benchmark, and passes `args` to it.
 pub(crate) fn run(repo: &Repo, args: &[String]) -> Result<()> {
     setup::for_bench(repo)?;
+    // The benchmark leaves out a plugin that is missing, and says so.
+    for (language, built) in
+        [("JavaScript", setup::javascript_for_bench(repo)), ("Python", setup::python_for_bench(repo))]
+    {
+        if let Err(error) = built {
+            eprintln!("  without the plugin in {language}: {error:#}");
+        }
+    }
     step("building the host and the benchmark in release", || {
         check(
             cargo().args(["build", "--release", "--quiet", "-p", "portcullis", "-p", "bench"]).current_dir(&repo.root),

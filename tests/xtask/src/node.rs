@@ -36,21 +36,27 @@ pub(crate) fn install(from: &Path, to: &Path, what: &str) -> Result<()> {
 
 /// Builds `target/plugins/hello-javascript.wasm`.
 pub(crate) fn plugin(repo: &Repo) -> Result<()> {
-    let component = repo.plugins().join("hello-javascript.wasm");
-    let folder = repo.root.join("plugins/hello-javascript");
-    let [source, world, manifest] = ["hello.js", "world.wit", "manifest.json"].map(|name| folder.join(name));
+    component(repo, "plugins/hello-javascript", "hello", "hello-javascript")
+}
+
+/// Builds `target/plugins/<to>.wasm` from the script and the world of this name in a folder.
+pub(crate) fn component(repo: &Repo, folder: &str, name: &str, to: &str) -> Result<()> {
+    let component = repo.plugins().join(format!("{to}.wasm"));
+    let from = repo.root.join(folder);
+    let script = format!("{name}.js");
+    let [source, world, manifest] = [&script, "world.wit", "manifest.json"].map(|name| from.join(name));
     let wasi = wit::wasi(repo)?;
     let lock = repo.clients().join("package-lock.json");
     let inputs = [source.clone(), world.clone(), manifest.clone(), repo.wit(), wasi.clone(), lock];
-    let work = repo.target.join("hello-javascript");
+    let work = repo.target.join(to);
     unless_fresh(&work.join("stamp"), &inputs, &component, || {
-        step("building plugins/hello-javascript", || {
-            let (bound, script) = (work.join("wit"), work.join("hello.js"));
+        step(&format!("building {folder}"), || {
+            let (bound, script) = (work.join("wit"), work.join(&script));
             wit::gather(repo, &world, &wasi, &bound, strange)?;
             fs::write(&script, strange(fs::read_to_string(&source)?))?;
-            let built = work.join("hello-javascript.wasm");
+            let built = work.join("built.wasm");
             let mut build = Command::new(repo.node_modules().join(".bin/componentize-qjs"));
-            build.arg("--wit").arg(&bound).args(["--world", "hello", "--js"]).arg(&script);
+            build.arg("--wit").arg(&bound).args(["--world", name, "--js"]).arg(&script);
             // --sync: the interfaces are sync-typed, and the host runs without the component model's async part.
             quiet(build.args(["--sync", "--opt-size", "--output"]).arg(&built))?;
             familiar(&built)?;

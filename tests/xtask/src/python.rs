@@ -32,22 +32,28 @@ pub(crate) fn packages(repo: &Repo) -> Result<()> {
 
 /// Builds `target/plugins/hello-python.wasm`.
 pub(crate) fn plugin(repo: &Repo) -> Result<()> {
-    let component = repo.plugins().join("hello-python.wasm");
-    let folder = repo.root.join("plugins/hello-python");
-    let [source, world, manifest] = ["hello.py", "world.wit", "manifest.json"].map(|name| folder.join(name));
+    component(repo, "plugins/hello-python", "hello", "hello-python")
+}
+
+/// Builds `target/plugins/<to>.wasm` from the script and the world of this name in a folder.
+pub(crate) fn component(repo: &Repo, folder: &str, name: &str, to: &str) -> Result<()> {
+    let component = repo.plugins().join(format!("{to}.wasm"));
+    let from = repo.root.join(folder);
+    let script = format!("{name}.py");
+    let [source, world, manifest] = [&script, "world.wit", "manifest.json"].map(|name| from.join(name));
     let wasi = wit::wasi(repo)?;
     let requirements = repo.clients().join("requirements.txt");
     let inputs = [source.clone(), world.clone(), manifest.clone(), repo.wit(), wasi.clone(), requirements];
-    let work = repo.target.join("hello-python");
+    let work = repo.target.join(to);
     unless_fresh(&work.join("stamp"), &inputs, &component, || {
-        step("building plugins/hello-python", || {
+        step(&format!("building {folder}"), || {
             // From a copy: Python writes its bytecode beside the source that it loads.
-            copy_if_changed(&source, &work.join("hello.py"))?;
-            let (bound, built) = (work.join("wit"), work.join("hello-python.wasm"));
+            copy_if_changed(&source, &work.join(&script))?;
+            let (bound, built) = (work.join("wit"), work.join("built.wasm"));
             wit::gather(repo, &world, &wasi, &bound, |text| text)?;
             let mut build = Command::new(repo.target.join("venv/bin/componentize-py"));
-            build.arg("--quiet").arg("--wit-path").arg(&bound).args(["--world", "hello", "componentize"]);
-            quiet(build.arg("--python-path").arg(&work).args(["hello", "--output"]).arg(&built))?;
+            build.arg("--quiet").arg("--wit-path").arg(&bound).args(["--world", name, "componentize"]);
+            quiet(build.arg("--python-path").arg(&work).args([name, "--output"]).arg(&built))?;
             wit::with_manifest(&built, &manifest, &component)?;
             Ok(fs::remove_file(built)?)
         })

@@ -50,6 +50,18 @@ pub(crate) fn for_bench(repo: &Repo) -> Result<()> {
     wasm::bench_guest(repo)
 }
 
+/// Builds the measured plugin in JavaScript.
+pub(crate) fn javascript_for_bench(repo: &Repo) -> Result<()> {
+    node::packages(repo)?;
+    node::component(repo, "tests/bench/guest-js", "echo", "bench-javascript")
+}
+
+/// Builds the measured plugin in Python.
+pub(crate) fn python_for_bench(repo: &Repo) -> Result<()> {
+    python::packages(repo)?;
+    python::component(repo, "tests/bench/guest-python", "echo", "bench-python")
+}
+
 fn rust_plugins(repo: &Repo) -> Result<()> {
     wasm::add_target(repo)?;
     wasm::plugins(repo)

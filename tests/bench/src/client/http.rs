@@ -10,7 +10,7 @@ use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderValue};
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 use super::message::{Answer, Template, is_notification};
 use super::sse::Events;
@@ -25,6 +25,17 @@ pub(crate) struct HttpClient {
 impl HttpClient {
     pub(crate) async fn connect(address: SocketAddr) -> Result<Self> {
         let stream = TcpStream::connect(address).await.with_context(|| format!("cannot connect to {address}"))?;
+        Self::on(stream, address).await
+    }
+
+    /// A client for which the kernel keeps only about this many bytes that it has not read.
+    pub(crate) async fn connect_with_window(address: SocketAddr, bytes: u32) -> Result<Self> {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+        socket.set_recv_buffer_size(bytes)?;
+        Self::on(socket.connect(address).await?, address).await
+    }
+
+    async fn on(stream: TcpStream, address: SocketAddr) -> Result<Self> {
         stream.set_nodelay(true)?;
         let (sender, connection) = handshake(TokioIo::new(stream)).await?;
         // A broken connection is reported by the request that uses it.
@@ -35,6 +46,17 @@ impl HttpClient {
     pub(super) async fn exchange(
         &mut self,
         template: &Template,
+        on_notification: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<Answer> {
+        self.exchange_slowly(template, usize::MAX, async || Ok(()), on_notification).await
+    }
+
+    /// The same, but pauses after every `piece` bytes of a stream.
+    pub(super) async fn exchange_slowly(
+        &mut self,
+        template: &Template,
+        piece: usize,
+        mut pause: impl AsyncFnMut() -> Result<()>,
         mut on_notification: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<Answer> {
         let number = self.next;
@@ -44,6 +66,7 @@ impl HttpClient {
         if is_event_stream(&response) {
             let mut events = Events::default();
             let mut body = response.into_body();
+            let mut unpaused = 0;
             while let Some(frame) = body.frame().await {
                 let Ok(data) = frame.context("the event stream broke off")?.into_data() else {
                     continue;
@@ -55,12 +78,24 @@ impl HttpClient {
                     answer = Some(template.check(number, message)?);
                     anyhow::Ok(())
                 })?;
+                unpaused += data.len();
+                if unpaused >= piece {
+                    unpaused = 0;
+                    pause().await?;
+                }
             }
         } else {
             let body = response.into_body().collect().await.context("the answer broke off")?.to_bytes();
             answer = Some(template.check(number, &body)?);
         }
         answer.with_context(|| format!("the stream of request {number} ended without an answer"))
+    }
+
+    /// The bytes of the answer to the request numbered 0, which must be right.
+    pub(crate) async fn bytes(&mut self, template: &Template) -> Result<Bytes> {
+        let body = self.send(template, 0).await?.into_body().collect().await?.to_bytes();
+        template.check(0, &body)?;
+        Ok(body)
     }
 
     /// Sends `total` requests, each after the answer to the previous one.

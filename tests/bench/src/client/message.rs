@@ -26,6 +26,8 @@ enum Reads {
     Text,
     /// The same, and it must contain the request's number.
     Echo,
+    /// The same, and it must be that of request 0.
+    Constant,
     /// The whole result, of any form.
     Whole,
 }
@@ -70,10 +72,26 @@ impl Template {
         Self { reads: Reads::Whole, ..Self::new("tools/list", json!({}), json!({})) }
     }
 
+    /// The page of the list after this one.
+    pub(crate) fn more_tools(cursor: &str) -> Self {
+        Self { reads: Reads::Whole, ..Self::new("tools/list", json!({"cursor": cursor}), json!({})) }
+    }
+
     /// An echo whose text contains the request's number, so that a swapped answer is noticed.
     pub(crate) fn echo(tool: String) -> Self {
         let arguments = json!({"text": format!("request {NUMBER}: the quick brown fox jumps over the lazy dog")});
         Self { reads: Reads::Echo, ..Self::call(tool, arguments) }
+    }
+
+    /// The same for a client of 2025-11-25, whose session knows what other requests say of themselves.
+    pub(crate) fn legacy_echo(tool: &str) -> Self {
+        let arguments = json!({"text": format!("request {NUMBER}: the quick brown fox jumps over the lazy dog")});
+        Self { reads: Reads::Echo, ..Self::bare("tools/call", &json!({"name": tool, "arguments": arguments})) }
+    }
+
+    /// The same request to a server that always gives the answer to request 0.
+    pub(crate) fn with_constant_answer(self) -> Self {
+        Self { reads: Reads::Constant, ..self }
     }
 
     pub(crate) fn call(tool: String, arguments: Value) -> Self {
@@ -95,12 +113,16 @@ impl Template {
     }
 
     fn new(method: &'static str, mut params: Value, capabilities: Value) -> Self {
-        let tool = params["name"].as_str().map(String::from);
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientInfo": {"name": "portcullis-bench", "version": env!("CARGO_PKG_VERSION")},
             "io.modelcontextprotocol/clientCapabilities": capabilities,
         });
+        Self::bare(method, &params)
+    }
+
+    fn bare(method: &'static str, params: &Value) -> Self {
+        let tool = params["name"].as_str().map(String::from);
         let body = json!({"jsonrpc": "2.0", "id": NUMBER, "method": method, "params": params}).to_string();
         // The id is a number on the wire, so its quotes are removed.
         let body = body.replace(&format!("\"{NUMBER}\""), NUMBER);
@@ -121,7 +143,8 @@ impl Template {
     /// Reads the answer to the request numbered `number`, or says why it is wrong.
     pub(crate) fn check(&self, number: u64, message: &[u8]) -> Result<Answer> {
         let (id, answer) = self.read(message)?;
-        ensure!(id == number, "the answer to request {number} carries the id {id}");
+        let expected = if self.reads == Reads::Constant { 0 } else { number };
+        ensure!(id == expected, "the answer to request {number} carries the id {id}");
         Ok(answer)
     }
 
@@ -136,7 +159,7 @@ impl Template {
             bail!("expected one piece of content, got {}", result.content.len());
         };
         ensure!(!result.is_error, "the tool failed: {}", content.text);
-        if self.reads == Reads::Echo {
+        if matches!(self.reads, Reads::Echo | Reads::Constant) {
             ensure!(says(&content.text, id), "request {id} got a wrong echo: {}", content.text);
         }
         Ok((id, Answer { text: content.text.clone().into_owned() }))
@@ -195,6 +218,13 @@ mod tests {
         assert_eq!(body["params"]["name"], "bench__echo");
         assert_eq!(body["params"]["arguments"]["text"], said(7));
         assert_eq!(body["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
+    }
+
+    #[test]
+    fn a_constant_answer_is_that_of_the_first_request() {
+        let constant = echo().with_constant_answer();
+        assert!(constant.check(7, &answer(0, &said(0), false)).is_ok());
+        assert!(constant.check(7, &answer(7, &said(7), false)).is_err());
     }
 
     #[test]

@@ -5,11 +5,13 @@ mod http;
 mod message;
 mod sse;
 mod stdio;
+mod visit;
 
 pub(crate) use agent::{Agent, Lane};
 pub(crate) use http::{HttpClient, crowd};
 pub(crate) use message::{Answer, Template, Tool};
 pub(crate) use stdio::StdioClient;
+pub(crate) use visit::visit;
 
 use anyhow::Result;
 
@@ -29,6 +31,20 @@ impl Client {
         match self {
             Self::Stdio(client) => client.exchange(template, on_notification).await,
             Self::Http(client) => client.exchange(template, on_notification).await,
+        }
+    }
+
+    /// The same, but pauses after every `piece` bytes.
+    pub(crate) async fn exchange_slowly(
+        &mut self,
+        template: &Template,
+        piece: usize,
+        pause: impl AsyncFnMut() -> Result<()>,
+        on_notification: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<Answer> {
+        match self {
+            Self::Stdio(client) => client.exchange_slowly(template, piece, pause, on_notification).await,
+            Self::Http(client) => client.exchange_slowly(template, piece, pause, on_notification).await,
         }
     }
 

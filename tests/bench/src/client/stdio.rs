@@ -1,38 +1,55 @@
-//! NDJSON over a child's pipes: one request per line, any number in flight.
+//! NDJSON over a child's pipes or sockets: one request per line, any number in flight.
 
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use tokio::process::{ChildStdin, ChildStdout};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 
 use super::message::{Answer, Template, is_notification};
 
 /// A client at the other end of a server's stdin and stdout.
 pub(crate) struct StdioClient {
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
+    input: Box<dyn AsyncWrite + Unpin>,
+    output: BufReader<Box<dyn AsyncRead + Unpin>>,
     next: u64,
     outgoing: Vec<u8>,
     line: Vec<u8>,
 }
 
 impl StdioClient {
-    pub(crate) fn new(input: ChildStdin, output: ChildStdout) -> Self {
+    pub(crate) fn new(input: impl AsyncWrite + Unpin + 'static, output: impl AsyncRead + Unpin + 'static) -> Self {
+        let output: Box<dyn AsyncRead + Unpin> = Box::new(output);
         let output = BufReader::with_capacity(64 << 10, output);
-        Self { input, output, next: 0, outgoing: Vec::new(), line: Vec::new() }
+        Self { input: Box::new(input), output, next: 0, outgoing: Vec::new(), line: Vec::new() }
     }
 
     pub(super) async fn exchange(
         &mut self,
         template: &Template,
+        on_notification: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<Answer> {
+        self.exchange_slowly(template, usize::MAX, async || Ok(()), on_notification).await
+    }
+
+    /// The same, but pauses after every `piece` bytes.
+    pub(super) async fn exchange_slowly(
+        &mut self,
+        template: &Template,
+        piece: usize,
+        mut pause: impl AsyncFnMut() -> Result<()>,
         mut on_notification: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<Answer> {
         let number = self.queue(template);
         self.flush().await?;
+        let mut unpaused = 0;
         loop {
             self.read_line().await?;
+            unpaused += self.line.len();
+            if unpaused >= piece {
+                unpaused = 0;
+                pause().await?;
+            }
             if !is_notification(&self.line)? {
                 return template.check(number, &self.line);
             }

@@ -44,51 +44,69 @@ struct Content {
 
 pub(super) async fn run(lab: &Lab, report: &mut Report) {
     let count = lab.effort.chunks;
-    for transport in Transport::ALL {
+    for transport in Transport::USUAL {
         let name = format!("chunks of {BYTES} bytes, one call");
-        let mut race =
-            Race::line_up(format!("{name}, over {}", transport.name()), &Contender::ALL, report, async |contender| {
+        let mut race = Race::line_up(
+            format!("{name}, over {}", transport.name()),
+            &Contender::COMPARED,
+            report,
+            async |contender| {
                 let mut server = lab.start(contender, Set::Bench, transport).await?;
                 let client = server.connect().await?;
                 let arguments = json!({"n": count, "bytes": BYTES});
                 Ok(Lane { server, client, call: Template::streaming_call(contender.tool("chunks"), arguments) })
-            })
-            .await;
+            },
+        )
+        .await;
         let [rate] = race
             .run(report, 1, lab.effort.rounds, async |_, lane| {
                 stream(lane, count).await.map_err(|error| lane.server.explain(&error))
             })
             .await;
-        report.row(&name, &format!("over {}", transport.name()), Unit::PerSecond, rate, None);
+        report.row(&name, &format!("over {}", transport.name()), Unit::PerSecond, rate, None).compared();
     }
 }
 
 /// Measures chunks per second; every chunk must arrive, in order and complete.
 async fn stream(lane: &mut Lane, count: u64) -> Result<[f64; 1]> {
-    let mut seen = 0;
+    let mut chunks = Chunks::new(BYTES);
     let begin = Instant::now();
-    let answer = lane
-        .client
-        .exchange(&lane.call, |message| {
-            let notification: Notification = serde_json::from_slice(message)
-                .with_context(|| format!("not a chunk: {}", String::from_utf8_lossy(message)))?;
-            ensure!(
-                notification.method == "notifications/dev.portcullis/partial_result",
-                "got {}",
-                notification.method
-            );
-            ensure!(notification.params.seq == seen, "chunk {} came instead of {seen}", notification.params.seq);
-            if notification.params.is_end {
-                return Ok(());
-            }
-            let bytes: usize = notification.params.content.iter().map(|content| content.text.len()).sum();
-            ensure!(bytes as u64 == BYTES, "chunk {seen} has {bytes} bytes instead of {BYTES}");
-            seen += 1;
-            Ok(())
-        })
-        .await?;
+    let answer = lane.client.exchange(&lane.call, |message| chunks.take(message)).await?;
     let elapsed = begin.elapsed().as_secs_f64();
-    ensure!(answer.text == count.to_string(), "the tool says it sent {} chunks instead of {count}", answer.text);
-    ensure!(seen == count, "{seen} chunks arrived instead of {count}");
+    chunks.check(count, &answer.text)?;
     Ok([count as f64 / elapsed])
+}
+
+/// The chunks of one call that have arrived.
+pub(super) struct Chunks {
+    seen: u64,
+    bytes: u64,
+}
+
+impl Chunks {
+    pub(super) fn new(bytes: u64) -> Self {
+        Self { seen: 0, bytes }
+    }
+
+    /// Takes the next message, which must be the next chunk or the end.
+    pub(super) fn take(&mut self, message: &[u8]) -> Result<()> {
+        let Notification { method, params } = serde_json::from_slice(message)
+            .with_context(|| format!("not a chunk: {}", String::from_utf8_lossy(message)))?;
+        ensure!(method == "notifications/dev.portcullis/partial_result", "got {method}");
+        ensure!(params.seq == self.seen, "chunk {} came instead of {}", params.seq, self.seen);
+        if params.is_end {
+            return Ok(());
+        }
+        let bytes: usize = params.content.iter().map(|content| content.text.len()).sum();
+        ensure!(bytes as u64 == self.bytes, "chunk {} has {bytes} bytes instead of {}", self.seen, self.bytes);
+        self.seen += 1;
+        Ok(())
+    }
+
+    /// All chunks must have arrived, and `said` is what the tool says.
+    pub(super) fn check(&self, count: u64, said: &str) -> Result<()> {
+        ensure!(said == count.to_string(), "the tool says it sent {said} chunks instead of {count}");
+        ensure!(self.seen == count, "{} chunks arrived instead of {count}", self.seen);
+        Ok(())
+    }
 }

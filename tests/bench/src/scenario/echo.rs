@@ -1,91 +1,84 @@
-//! The cheapest possible tool: one caller at a time, then 32 requests in flight.
+//! The cheapest possible tool over each transport: one caller at a time, then 32 requests in flight. Two yardsticks run
+//! beside it: an ordinary rmcp server over stdio, and over HTTP a server that does nothing.
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
-use crate::client::{Client, HttpClient, Template, crowd};
+use super::lane::{EchoLane, IN_FLIGHT};
+use crate::client::Client;
 use crate::contender::Contender;
 use crate::lab::Lab;
-use crate::measure::{Race, percentile};
+use crate::measure::Race;
 use crate::plugins::Set;
 use crate::procfs;
 use crate::report::{Report, Target, Unit};
-use crate::server::{Server, Transport};
-
-/// Requests in flight; over HTTP each has its own connection.
-pub(super) const IN_FLIGHT: usize = 32;
-
-struct Lane {
-    server: Server,
-    client: Client,
-    /// The connections for many requests in flight, over HTTP.
-    crowd: Vec<HttpClient>,
-    echo: Template,
-}
+use crate::server::Transport;
 
 pub(super) async fn run(lab: &Lab, report: &mut Report) {
     for transport in Transport::ALL {
-        let name = format!("echo over {}", transport.name());
-        let mut race =
-            Race::line_up(&name, &Contender::ALL, report, async |contender| prepare(lab, contender, transport).await)
-                .await;
-        let effort = lab.effort;
-        let [p50, p99] = race
-            .run(report, 1, effort.rounds, async |_, lane| {
-                sequential(lane, effort.sequential).await.map_err(|error| lane.server.explain(&error))
-            })
-            .await;
-        let (mut requests, clock, cpu) = (0, Instant::now(), procfs::own_cpu_time());
-        let [rate] = race
-            .run(report, 1, effort.rounds, async |_, lane| {
-                requests += effort.crowd;
-                together(lane, effort.crowd).await.map_err(|error| lane.server.explain(&error))
-            })
-            .await;
-        note_own_cost(report, &name, requests, clock.elapsed(), procfs::own_cpu_time() - cpu);
-        report.row(&name, "one at a time, p50", Unit::Microseconds, p50, Some(Target::RatioAtMost(1.5)));
-        report.row(&name, "one at a time, p99", Unit::Microseconds, p99, None);
-        let what = format!("{IN_FLIGHT} in flight");
-        report.row(&name, &what, Unit::PerSecond, rate, Some(Target::RatioAtLeast(0.8)));
+        contest(lab, report, transport).await;
     }
 }
 
-async fn prepare(lab: &Lab, contender: Contender, transport: Transport) -> Result<Lane> {
-    let mut server = lab.start(contender, Set::Bench, transport).await?;
-    let client = server.connect().await?;
-    let crowd = if transport == Transport::Http { connections(&server).await? } else { Vec::new() };
-    Ok(Lane { server, client, crowd, echo: Template::echo(contender.tool("echo")) })
+async fn contest(lab: &Lab, report: &mut Report, transport: Transport) {
+    let name = format!("echo over {}", transport.name());
+    let contenders = contenders(transport);
+    let mut race =
+        Race::line_up(&name, &contenders, report, async |contender| prepare(lab, contender, transport).await).await;
+    measure(lab, report, &name, &mut race).await;
 }
 
-/// As many connections as there are requests in flight.
-pub(super) async fn connections(server: &Server) -> Result<Vec<HttpClient>> {
-    let mut connections = Vec::with_capacity(IN_FLIGHT);
-    for _ in 0..IN_FLIGHT {
-        connections.push(server.connect_http().await?);
-    }
-    Ok(connections)
+/// The contest of servers that are ready, and its rows.
+pub(super) async fn measure(lab: &Lab, report: &mut Report, name: &str, race: &mut Race<EchoLane>) {
+    let effort = &lab.effort;
+    let [p50, p99, cpu] =
+        race.run(report, 1, effort.rounds, async |_, lane| lane.sequential(effort.sequential).await).await;
+    let (mut requests, clock, own) = (0, Instant::now(), procfs::own_cpu_time());
+    let [rate, crowd_cpu] = race
+        .run(report, 1, effort.rounds, async |_, lane| {
+            requests += effort.crowd;
+            lane.together(IN_FLIGHT, effort.crowd).await
+        })
+        .await;
+    note_own_cost(report, name, requests, clock.elapsed(), procfs::own_cpu_time().saturating_sub(own));
+    let micros = Unit::Microseconds;
+    report.row(name, "one at a time, p50", micros, p50, Some(Target::RatioAtMost(1.5))).compared();
+    report.row(name, "  p99", micros, p99, None).detail();
+    report.row(name, "one at a time, CPU per call", micros, cpu, None).compared();
+    report
+        .row(name, &format!("{IN_FLIGHT} in flight"), Unit::PerSecond, rate, Some(Target::RatioAtLeast(0.8)))
+        .compared();
+    report.row(name, &format!("{IN_FLIGHT} in flight, CPU per call"), micros, crowd_cpu, None).compared();
 }
 
-/// p50 and p99 in microseconds.
-async fn sequential(lane: &mut Lane, count: usize) -> Result<[f64; 2]> {
-    let mut samples = Vec::with_capacity(count);
-    for _ in 0..count {
-        let begin = Instant::now();
-        lane.client.ask(&lane.echo).await?;
-        samples.push(begin.elapsed().as_secs_f64() * 1e6);
-    }
-    let percent = |samples: &mut [f64], percent| percentile(samples, percent).context("no samples");
-    Ok([percent(&mut samples, 50.0)?, percent(&mut samples, 99.0)?])
-}
-
-/// Requests per second.
-async fn together(lane: &mut Lane, count: usize) -> Result<[f64; 1]> {
-    let rate = match &mut lane.client {
-        Client::Stdio(client) => client.pipeline(&lane.echo, IN_FLIGHT, count).await?,
-        Client::Http(_) => crowd(&mut lane.crowd, &lane.echo, count).await?,
+/// Who takes part. rmcp reads a socket pair through tokio's thread pool even when tuned, so there the native server is
+/// an ordinary one, too.
+fn contenders(transport: Transport) -> Vec<Contender> {
+    let others = |contender: &Contender| match contender {
+        Contender::Ordinary => transport == Transport::Stdio,
+        Contender::Floor => transport == Transport::Http,
+        _ => true,
     };
-    Ok([rate])
+    Contender::ALL.into_iter().filter(others).collect()
+}
+
+async fn prepare(lab: &Lab, contender: Contender, transport: Transport) -> Result<EchoLane> {
+    if contender == Contender::Floor {
+        give_answer(lab).await?;
+    }
+    let server = lab.start(contender, Set::Bench, transport).await?;
+    EchoLane::new(server, contender).await
+}
+
+/// Gives the bare server the bytes of Portcullis' own answer.
+pub(super) async fn give_answer(lab: &Lab) -> Result<()> {
+    let server = lab.start(Contender::Fuel, Set::Bench, Transport::Http).await?;
+    let mut lane = EchoLane::new(server, Contender::Fuel).await?;
+    if let Client::Http(client) = &mut lane.client {
+        lab.set_constant(&client.bytes(&lane.echo).await?)?;
+    }
+    lane.server.stop().await
 }
 
 /// A client that uses a whole core measures itself.

@@ -2,49 +2,69 @@
 
 mod chunks;
 mod compute;
+mod connections;
 mod echo;
+mod guests;
+mod lane;
+mod load;
 mod memory;
 mod parked;
 mod reverse;
+mod sessions;
+mod settle;
+mod slow_reader;
 mod start;
+mod user;
+mod wakeups;
 
 use anyhow::{Result, ensure};
 
 use crate::lab::Lab;
 use crate::report::Report;
 
-/// Runs the scenarios whose name contains `only`.
-pub(crate) async fn run_all(lab: &Lab, report: &mut Report, only: &str) -> Result<()> {
-    let wanted = |name: &str| name.contains(only);
-    let mut any = false;
-    if wanted("echo") {
-        echo::run(lab, report).await;
-        any = true;
+const NAMES: [&str; 14] = [
+    "echo",
+    "user",
+    "load",
+    "sessions",
+    "guests",
+    "start",
+    "memory",
+    "connections",
+    "wakeups",
+    "chunks",
+    "slow-reader",
+    "compute",
+    "parked",
+    "reverse",
+];
+
+/// Runs the scenarios whose names contain one of `only`; all if there is none.
+pub(crate) async fn run_all(lab: &Lab, report: &mut Report, only: &[String]) -> Result<()> {
+    let known = |part: &String| NAMES.iter().any(|name| name.contains(part.as_str()));
+    for part in only {
+        ensure!(known(part), "there is no scenario `{part}`; there are {}", NAMES.join(", "));
     }
-    if wanted("start") {
-        start::run(lab, report).await;
-        any = true;
+    for name in NAMES {
+        if !only.is_empty() && !only.iter().any(|part| name.contains(part.as_str())) {
+            continue;
+        }
+        match name {
+            "echo" => echo::run(lab, report).await,
+            "user" => user::run(lab, report).await,
+            "load" => load::run(lab, report).await,
+            "sessions" => sessions::run(lab, report).await,
+            "guests" => guests::run(lab, report).await,
+            "start" => start::run(lab, report).await,
+            "memory" => memory::run(lab, report).await,
+            "connections" => connections::run(lab, report).await,
+            "wakeups" => wakeups::run(lab, report).await,
+            "chunks" => chunks::run(lab, report).await,
+            "slow-reader" => slow_reader::run(lab, report).await,
+            "compute" => compute::run(lab, report).await,
+            "parked" => parked::run(lab, report).await,
+            _ => reverse::run(lab, report).await,
+        }
     }
-    if wanted("memory") {
-        memory::run(lab, report).await;
-        any = true;
-    }
-    if wanted("chunks") {
-        chunks::run(lab, report).await;
-        any = true;
-    }
-    if wanted("compute") {
-        compute::run(lab, report).await;
-        any = true;
-    }
-    if wanted("parked") {
-        parked::run(lab, report).await;
-        any = true;
-    }
-    if wanted("reverse") {
-        reverse::run(lab, report).await;
-        any = true;
-    }
-    ensure!(any, "there is no scenario `{only}`; there are echo, start, memory, chunks, compute, parked and reverse");
     Ok(())
 }

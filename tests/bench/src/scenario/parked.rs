@@ -1,16 +1,18 @@
 //! Calls that wait for their clients' answers: the memory that each holds, and how long it takes to resume.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
+use super::settle::SETTLE;
 use crate::client::{Client, Template};
 use crate::contender::Contender;
 use crate::lab::Lab;
-use crate::measure::{Race, percentile};
+use crate::measure::Race;
+use crate::percentile::percentile;
 use crate::plugins::Set;
 use crate::procfs::{self, Resident};
 use crate::report::{Report, Target, Unit};
@@ -18,9 +20,6 @@ use crate::server::{Server, Transport};
 
 /// The default limit on waiting calls.
 const CALLS: usize = 1_000;
-
-/// Long enough for the work that a server does after it has answered.
-const SETTLE: Duration = Duration::from_millis(500);
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -47,15 +46,15 @@ pub(super) async fn run(lab: &Lab, report: &mut Report) {
     let [guest, stack, rest, beyond, p50, p99, idle, parked, after] =
         race.run(report, 0, rounds, async |contender, ()| park(lab, contender).await).await;
     let each = Unit::Kibibytes;
-    report.row(&section, "each: the guest's memory", each, guest, None);
+    report.row(&section, "each: the guest's memory", each, guest, None).detail();
     report.row(&section, "each: beyond it", each, beyond, Some(Target::AtMost(64.0)));
-    report.row(&section, "  of that, the stack", each, stack, None);
-    report.row(&section, "  of that, all else", each, rest, None);
+    report.row(&section, "  of that, the stack", each, stack, None).detail();
+    report.row(&section, "  of that, all else", each, rest, None).detail();
     report.row(&section, "going on, p50", Unit::Microseconds, p50, None);
-    report.row(&section, "going on, p99", Unit::Microseconds, p99, None);
-    report.row(&section, "resident before", Unit::Mebibytes, idle, None);
-    report.row(&section, "resident with all parked", Unit::Mebibytes, parked, None);
-    report.row(&section, "resident after all are done", Unit::Mebibytes, after, None);
+    report.row(&section, "going on, p99", Unit::Microseconds, p99, None).detail();
+    report.row(&section, "resident before", Unit::Mebibytes, idle, None).detail();
+    report.row(&section, "resident with all parked", Unit::Mebibytes, parked, None).detail();
+    report.row(&section, "resident after all are done", Unit::Mebibytes, after, None).detail();
 }
 
 async fn park(lab: &Lab, contender: Contender) -> Result<[f64; 9]> {

@@ -9,9 +9,10 @@ use serde_json::json;
 use crate::client::{Agent, Client, Lane, Template};
 use crate::contender::Contender;
 use crate::lab::Lab;
-use crate::measure::{Race, percentile};
+use crate::measure::Race;
+use crate::percentile::percentile;
 use crate::plugins::{Calendar, Set};
-use crate::report::{Figures, Report, Target, Unit};
+use crate::report::{Report, Target, Unit, divided};
 use crate::server::{Server, Transport};
 
 /// Reverse calls inside one call.
@@ -42,7 +43,7 @@ pub(super) async fn run(lab: &Lab, report: &mut Report) {
             side_by_side(lane, samples).await.map_err(|error| lane.server.explain(&error))
         })
         .await;
-    let ratio = divided(local, direct);
+    let ratio = divided(&local, &direct);
     report.row(&section, "a direct call, p50", Unit::Microseconds, direct, None);
     report.row(&section, "each by `local`, p50", Unit::Microseconds, local, None);
     report.row(&section, "  of a direct call", Unit::Times, ratio, Some(Target::AtMost(1.5)));
@@ -104,12 +105,4 @@ async fn through(lane: &mut Wire, samples: usize) -> Result<[f64; 1]> {
         ensure!(served == CALLS, "{served} calls came back instead of {CALLS}");
     }
     Ok([percentile(&mut each, 50.0).context("no samples")?])
-}
-
-fn divided(figures: Figures, by: Figures) -> Figures {
-    let mut divided = figures;
-    for (figure, by) in divided.iter_mut().zip(by) {
-        *figure = figure.zip(by).map(|(figure, by)| figure / by);
-    }
-    divided
 }

@@ -6,51 +6,64 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-use crate::client::{Template, Tool};
+use crate::client::{Client, Template, Tool};
 use crate::contender::Contender;
 use crate::lab::Lab;
 use crate::measure::Race;
-use crate::plugins::{MANY, Set, copy_name};
-use crate::report::{Figures, Report, Target, Unit};
+use crate::plugins::{Set, copy_name};
+use crate::report::{Report, Samples, Series, Target, Unit};
 use crate::server::{Server, Transport};
 
 const SECTION: &str = "start to first tools/list";
 
+/// The meter does not affect the start; the native server's one start is the baseline for all rows.
+const CONTENDERS: [Contender; 2] = [Contender::Native, Contender::Fuel];
+
+/// The number of plugins that has a target; one of them is then called for the first time.
+const MANY: usize = 50;
+
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Listing {
     tools: Vec<Tool>,
+    next_cursor: Option<String>,
 }
 
 pub(super) async fn run(lab: &Lab, report: &mut Report) {
-    let rounds = lab.effort.rounds;
-    // Cold first: it does not use the run's cache.
-    let cold_one = race(lab, report, 1, true, rounds.min(3)).await;
-    let cold_many = race(lab, report, MANY, true, 1).await;
-    let one = race(lab, report, 1, false, rounds).await;
-    let many = race(lab, report, MANY, false, rounds).await;
-    let unit = Unit::Milliseconds;
-    report.row(SECTION, "1 plugin, warm cache", unit, one, None);
-    report.row(SECTION, &format!("{MANY} plugins, warm cache"), unit, many, Some(Target::AtMost(50.0)));
-    report.row(SECTION, "1 plugin, cold cache", unit, cold_one, None);
-    report.row(SECTION, &format!("{MANY} plugins, cold cache"), unit, cold_many, None);
+    let (rounds, unit) = (lab.effort.rounds, Unit::Milliseconds);
+    for &plugins in &lab.effort.plugins {
+        if let Err(error) = lab.compile(Contender::Fuel, Set::Copies(plugins)).await {
+            report.fail(&format!("{SECTION}, {plugins} plugins, compiling them"), Contender::Fuel, &error);
+            continue;
+        }
+        let rounds = if plugins < 500 { rounds } else { rounds.min(3) };
+        let [start, first_call] = race(lab, report, plugins, false, rounds).await;
+        let target = (plugins == MANY).then_some(Target::AtMost(50.0));
+        let what = if plugins == 1 { "1 plugin".to_owned() } else { format!("{plugins} plugins") };
+        report.row(SECTION, &format!("{what}, warm cache"), unit, start, target).at(Series::StartByPlugins, plugins);
+        if plugins == MANY {
+            report.row(SECTION, &format!("  first call of the {plugins}th plugin"), unit, first_call, None);
+        }
+    }
+    for (plugins, rounds) in [(1, rounds.min(3)), (MANY, 1)] {
+        if lab.effort.plugins.contains(&plugins) {
+            let [start, _] = race(lab, report, plugins, true, rounds).await;
+            let what = if plugins == 1 { "1 plugin".to_owned() } else { format!("{plugins} plugins") };
+            report.row(SECTION, &format!("{what}, cold cache"), unit, start, None);
+        }
+    }
 }
 
-async fn race(lab: &Lab, report: &mut Report, plugins: usize, cold: bool, rounds: usize) -> Figures {
-    // The meter does not affect the start; the native server's one start is the baseline for all rows.
-    let contenders = [Contender::Native, Contender::Fuel];
+async fn race(lab: &Lab, report: &mut Report, plugins: usize, cold: bool, rounds: usize) -> [Samples; 2] {
     let cache = if cold { "cold" } else { "warm" };
     let name = format!("{SECTION}, plugins: {plugins}, {cache} cache");
-    let mut race = Race::line_up(name, &contenders, report, async |_| Ok(())).await;
+    let mut race = Race::line_up(name, &CONTENDERS, report, async |_| Ok(())).await;
     let warm_up = usize::from(!cold);
-    let [figures] = race
-        .run(report, warm_up, rounds, async |contender, ()| Ok([start(lab, contender, plugins, cold).await?]))
-        .await;
-    figures
+    race.run(report, warm_up, rounds, async |contender, ()| start(lab, contender, plugins, cold).await).await
 }
 
-/// Milliseconds from before the process is spawned to the verified answer.
-async fn start(lab: &Lab, contender: Contender, plugins: usize, cold: bool) -> Result<f64> {
-    let request = Template::list_tools();
+/// Milliseconds from before the process is spawned to the answer, and then of the first call of the last plugin.
+async fn start(lab: &Lab, contender: Contender, plugins: usize, cold: bool) -> Result<[f64; 2]> {
     let set = Set::Copies(plugins);
     let transport = Transport::Stdio;
     let command =
@@ -58,23 +71,36 @@ async fn start(lab: &Lab, contender: Contender, plugins: usize, cold: bool) -> R
     let begin = Instant::now();
     let mut server = Server::start(command, transport).await?;
     let mut client = server.connect().await?;
-    let answer = client.ask(&request).await.map_err(|error| server.explain(&error))?;
+    let answer = client.ask(&Template::list_tools()).await.map_err(|error| server.explain(&error))?;
     let elapsed = begin.elapsed().as_secs_f64() * 1e3;
-    if contender != Contender::Native {
-        check(&answer.text, plugins)?;
+    let last = copy_name(plugins - 1);
+    let tool = if contender.is_ours() { format!("{last}__echo") } else { "echo".into() };
+    let echo = Template::echo(tool);
+    let begin = Instant::now();
+    client.ask(&echo).await.map_err(|error| server.explain(&error))?;
+    let first_call = begin.elapsed().as_secs_f64() * 1e3;
+    if contender.is_ours() {
+        check(&mut client, answer.text, plugins).await?;
     }
     drop(client);
     server.stop().await?;
-    Ok(elapsed)
+    Ok([elapsed, first_call])
 }
 
 /// Every plugin must list a tool: a start that defers loading plugins does not count.
-fn check(listing: &str, plugins: usize) -> Result<()> {
-    let listing: Listing = serde_json::from_str(listing).context("not a list of tools")?;
-    let shown: BTreeSet<&str> = listing.tools.iter().filter_map(|tool| Some(tool.name.split_once("__")?.0)).collect();
+async fn check(client: &mut Client, first: String, plugins: usize) -> Result<()> {
+    let mut shown = BTreeSet::new();
+    let mut page = first;
+    loop {
+        let listing: Listing = serde_json::from_str(&page).context("not a list of tools")?;
+        let names = listing.tools.iter().filter_map(|tool| Some(tool.name.split_once("__")?.0.to_owned()));
+        shown.extend(names);
+        let Some(cursor) = listing.next_cursor else { break };
+        page = client.ask(&Template::more_tools(&cursor)).await?.text;
+    }
     for number in 0..plugins {
         let name = copy_name(number);
-        ensure!(shown.contains(&*name), "tools/list shows no tool of {name}, and {} plugins in all", shown.len());
+        ensure!(shown.contains(&name), "tools/list shows no tool of {name}, and {} plugins in all", shown.len());
     }
     Ok(())
 }
