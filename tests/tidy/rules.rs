@@ -72,7 +72,7 @@ pub(crate) const MODULES: &[(&str, &str)] = &[
     ("plugins/offer", ""),
     ("plugins/package", ""),
     ("plugins/components", "offer package"),
-    ("plugins/catalog", "circuit_breaker components offer package"),
+    ("plugins/catalog", "circuit_breaker components offer"),
     ("plugins/scratch", ""),
     ("plugins/calls", "catalog circuit_breaker offer scratch"),
     ("plugins/loading", "catalog components offer package scratch"),

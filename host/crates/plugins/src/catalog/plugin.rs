@@ -3,11 +3,10 @@
 use crate::circuit_breaker::CircuitBreaker;
 use crate::components::PluginCode;
 use crate::offer::{PluginTemplate, PluginTool};
-use crate::package::Digest;
 use platform::clock::Clock;
 use platform::sync::Mutex;
 use platform::telemetry::PluginMetrics;
-use policy::{Authority, PluginId, PluginSpec, TokenBucket};
+use policy::{Authority, Digest, PluginId, PluginSpec, TokenBucket};
 use runtime::imports::{DiskQuota, Prompt, ResourceInfo};
 use std::sync::Arc;
 use std::time::Duration;

@@ -3,9 +3,8 @@
 use super::{Catalog, CatalogError, CurrentCatalog, Plugin};
 use crate::components::PluginCode;
 use crate::offer::{self, CheckedOffer, definitions_digest};
-use crate::package::Digest;
 use platform::changes::{Change, ChangeNotifier};
-use policy::{Authority, Grants, Limits, PluginId, PluginSpec, Side};
+use policy::{Authority, Digest, Grants, Limits, PluginId, PluginSpec, Side};
 use runtime::imports::Offer;
 use std::sync::Arc;
 

@@ -17,7 +17,7 @@ pub struct PluginCode {
 }
 
 impl PluginCode {
-    pub(super) fn new(library: &Arc<ComponentLibrary>, digest: Digest, profile: Profile) -> Self {
+    pub(crate) fn new(library: &Arc<ComponentLibrary>, digest: Digest, profile: Profile) -> Self {
         Self { library: Arc::downgrade(library), digest, profile, prepared: OnceCell::new() }
     }
 

@@ -1,12 +1,15 @@
 //! What is learned of a component by compiling it and asking it.
 
 use super::error::ComponentError;
-use super::library::HostBuild;
 use crate::package::{Digest, Inspection};
 use runtime::abi::LinkedComponent;
 use runtime::imports::Offer;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+
+/// Identifies the running program: its version, and the stamp of its file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostBuild(pub String);
 
 /// What a component says of itself, checked; cached, so that a warm start runs no guest code and repeats no check.
 #[derive(Clone, Serialize, Deserialize)]

@@ -1,7 +1,6 @@
 //! All components that plugins use: by digest, each linked once.
 
-use super::code::PluginCode;
-use super::description::{CompileResult, Description};
+use super::description::{CompileResult, Description, HostBuild};
 use super::error::ComponentError;
 use super::file_index;
 use super::single_flight::SingleFlight;
@@ -13,13 +12,8 @@ use policy::{Metering, PluginSpec};
 use runtime::abi::{GuestLinker, LinkedComponent};
 use runtime::engine::{Compiler, Component, Profile};
 use runtime::imports::ToolCaller;
-use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, Weak};
-
-/// Identifies the running program: its version, and the stamp of its file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HostBuild(pub String);
 
 pub struct ComponentLibrary {
     pub(super) compiler: Compiler,
@@ -68,24 +62,18 @@ impl ComponentLibrary {
         Ok(file_index::hash(&self.compiler, self.clock.as_ref(), file)?)
     }
 
-    /// The description of a component, and its code for one plugin. Compiles it if the cache does not have it.
-    pub(crate) async fn open_code(
-        self: &Arc<Self>,
+    /// The description of a plugin's component, which is compiled if the cache does not have its code.
+    pub(crate) async fn description(
+        &self,
         spec: &PluginSpec,
         file: &mut ComponentFile,
         digest: &Digest,
-    ) -> Result<(Arc<Description>, PluginCode), ComponentError> {
+    ) -> Result<Arc<Description>, ComponentError> {
         let profile = spec.limits.metering;
-        let description = match self.checked_description(digest, profile)? {
-            Some(description) => Arc::new(description),
-            None => {
-                let described = self.describe(&spec.source, &spec.id, file.bytes()?, digest, profile);
-                let (linked, description) = described.await?;
-                self.keep(digest, profile, &linked);
-                description
-            }
-        };
-        Ok((description, PluginCode::new(self, digest.clone(), profile)))
+        if let Some(description) = self.checked_description(digest, profile)? {
+            return Ok(Arc::new(description));
+        }
+        Ok(self.describe(&spec.source, &spec.id, file.bytes()?, digest, profile).await?.1)
     }
 
     /// A component that is linked already, or whose code is in the cache; or else it is compiled again.

@@ -11,5 +11,6 @@ mod single_flight;
 
 pub use code::PluginCode;
 pub(crate) use description::Description;
+pub use description::HostBuild;
 pub use error::ComponentError;
-pub use library::{ComponentLibrary, HostBuild};
+pub use library::ComponentLibrary;

@@ -2,7 +2,7 @@
 
 use super::error::{LoadError, LoadErrorKind};
 use crate::catalog::{Plugin, PluginTraffic};
-use crate::components::{ComponentError, ComponentLibrary, Description};
+use crate::components::{ComponentError, ComponentLibrary, Description, PluginCode};
 use crate::offer::CheckedOffer;
 use crate::package::{self, Digest, Inspection, PackageError};
 use crate::scratch;
@@ -87,7 +87,8 @@ impl Loader {
         let digest = self.library.digest(&mut file, spec.limits.metering)?;
         check_pinned(&spec, &digest)?;
         self.refuse_withdrawn(&digest)?;
-        let (description, code) = self.library.open_code(&spec, &mut file, &digest).await?;
+        let description = self.library.description(&spec, &mut file, &digest).await?;
+        let code = PluginCode::new(&self.library, digest.clone(), spec.limits.metering);
         let Description { inspection, offer, definitions, .. } = &*description;
         if let Some(agreed) = spec.definitions.as_ref().filter(|agreed| *agreed != definitions) {
             return Err(LoadErrorKind::DefinitionsChanged { found: definitions.clone(), agreed: agreed.clone() });

@@ -1,7 +1,7 @@
 //! What a plugin offers, after it was checked.
 
 use super::error::OfferError;
-use super::resources::parse_template;
+use super::resources;
 use super::uri_template::UriTemplate;
 use policy::Digest;
 use runtime::imports::{LazySchema, Offer, Prompt, ResourceInfo, ResourceTemplate, Tool};
@@ -59,7 +59,8 @@ impl CheckedOffer {
     pub(crate) fn new(offer: Offer, definitions: Digest) -> Result<Self, OfferError> {
         let Offer { tools, resources, templates, prompts, completes } = offer;
         let tools = tools.into_iter().map(PluginTool::new).collect();
-        let templates = templates.into_iter().map(parse_template).collect::<Result<_, _>>()?;
+        let parse = |template| Ok(PluginTemplate { pattern: resources::parse(&template)?, template });
+        let templates = templates.into_iter().map(parse).collect::<Result<_, _>>()?;
         Ok(Self { tools, resources, templates, prompts, completes, definitions })
     }
 }

@@ -1,6 +1,5 @@
 //! Checks the resources and resource templates of an offer.
 
-use super::checked::PluginTemplate;
 use super::error::OfferError;
 use super::list::{check_bounds, sort_unique};
 use super::text::{self, TextCheck};
@@ -52,11 +51,7 @@ pub(super) fn check_templates(templates: Vec<ResourceTemplate>) -> Result<Vec<Re
     Ok(templates)
 }
 
-pub(super) fn parse_template(template: ResourceTemplate) -> Result<PluginTemplate, OfferError> {
-    Ok(PluginTemplate { pattern: parse(&template)?, template })
-}
-
-fn parse(template: &ResourceTemplate) -> Result<UriTemplate, OfferError> {
+pub(super) fn parse(template: &ResourceTemplate) -> Result<UriTemplate, OfferError> {
     UriTemplate::parse(&template.uri_template).map_err(|problem| text_check(template).refuse("URI", problem))
 }
 

@@ -73,7 +73,7 @@ impl ComponentFile {
         if metadata.len() > MAX_COMPONENT {
             return Err(too_large(path, metadata.len()));
         }
-        let stamp = FileStamp::of(&metadata);
+        let stamp = FileStamp::from_metadata(&metadata);
         Ok(Self { file, path: path.to_owned(), stamp, bytes: None })
     }
 
@@ -89,7 +89,7 @@ impl ComponentFile {
     /// The stamp that its bytes still have after they were read; none if it changed meanwhile.
     pub fn unchanged_stamp(&self) -> Option<FileStamp> {
         let now = self.file.metadata().ok()?;
-        Some(self.stamp).filter(|stamp| *stamp == FileStamp::of(&now))
+        Some(self.stamp).filter(|stamp| *stamp == FileStamp::from_metadata(&now))
     }
 
     /// Its bytes, read once.

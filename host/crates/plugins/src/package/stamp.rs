@@ -23,10 +23,10 @@ pub struct FileStamp {
 impl FileStamp {
     /// Follows links; none when there is no file.
     pub fn read(path: &Path) -> Option<Self> {
-        fs::metadata(path).ok().as_ref().map(Self::of)
+        fs::metadata(path).ok().as_ref().map(Self::from_metadata)
     }
 
-    pub fn of(metadata: &Metadata) -> Self {
+    pub fn from_metadata(metadata: &Metadata) -> Self {
         Self {
             device: metadata.dev(),
             inode: metadata.ino(),
