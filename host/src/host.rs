@@ -60,6 +60,7 @@ impl Host {
         // The watch begins before the files are read, so that no change is missed.
         let watch = FileWatch::new(specs.iter().map(|spec| spec.source.clone()));
         let plugins = loading::load_all(loader.clone(), specs).await?;
+        loader.warm_up(&plugins);
 
         let principal_store = Arc::new(PrincipalStore::new(clock.clone(), changes.clone()));
         let nothing = HostServices::none();

@@ -20,6 +20,8 @@ pub enum ComponentError {
     UnstableOffer,
     #[error("{0}")]
     Shared(Arc<ComponentError>),
+    #[error("{0}")]
+    NoEngine(String),
     #[error("the host is stopping")]
     Stopped,
     #[error(transparent)]

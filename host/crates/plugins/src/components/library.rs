@@ -15,6 +15,9 @@ use runtime::imports::ToolCaller;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, Weak};
 
+/// The linker of one profile, or why there is none.
+type LinkerCell = OnceLock<Result<GuestLinker, String>>;
+
 pub struct ComponentLibrary {
     pub(super) compiler: Compiler,
     pub(super) clock: Arc<dyn Clock>,
@@ -22,8 +25,8 @@ pub struct ComponentLibrary {
     pub(super) agent_tools: Arc<dyn ToolCaller>,
     pub(super) build: HostBuild,
     pub(crate) metrics: Arc<Metrics>,
-    pub(super) fuel: OnceLock<GuestLinker>,
-    pub(super) ticks: OnceLock<GuestLinker>,
+    fuel: LinkerCell,
+    ticks: LinkerCell,
     pub(super) compilations: SingleFlight<(Digest, Profile), CompileResult>,
     /// What is loaded now.
     linked: Mutex<HashMap<(Digest, Profile), Weak<LinkedComponent>>>,
@@ -129,18 +132,25 @@ impl ComponentLibrary {
     }
 
     pub(super) fn link(&self, profile: Profile, component: &Component) -> Result<LinkedComponent, ComponentError> {
+        let linker = self.linker(profile)?;
+        linker.link(component).map_err(ComponentError::MissingImport)
+    }
+
+    /// Makes the engine and the linker of a profile, which takes some milliseconds, so that the first call finds them made.
+    pub(crate) fn warm_up(&self, profile: Profile) {
+        // The first call reports the error.
+        let _ = self.linker(profile);
+    }
+
+    fn linker(&self, profile: Profile) -> Result<&GuestLinker, ComponentError> {
         let cell = match profile {
             Metering::Fuel => &self.fuel,
             Metering::Ticks => &self.ticks,
         };
-        let linker = match cell.get() {
-            Some(linker) => linker,
-            None => {
-                let linker = GuestLinker::new(self.compiler.engine(profile)?)
-                    .map_err(|error| ComponentError::MissingImport(format!("{error:#}")))?;
-                cell.get_or_init(|| linker)
-            }
+        let make = || {
+            let engine = self.compiler.engine(profile).map_err(|error| error.to_string())?;
+            GuestLinker::new(engine).map_err(|error| format!("{error:#}"))
         };
-        linker.link(component).map_err(ComponentError::MissingImport)
+        cell.get_or_init(make).as_ref().map_err(|error| ComponentError::NoEngine(error.clone()))
     }
 }

@@ -10,6 +10,7 @@ use platform::sync::RwLock;
 use platform::telemetry::printable;
 use policy::{Authority, HostEnvironment, Metering, PluginId, PluginSpec, Side, WithdrawnList};
 use runtime::imports::{Offer, wasi};
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -44,6 +45,15 @@ impl Loader {
     /// Current instances of all components.
     pub fn instance_count(&self) -> u64 {
         self.library.instances()
+    }
+
+    /// Makes what the first call of a plugin needs, on another thread.
+    pub fn warm_up(&self, plugins: &[Arc<Plugin>]) {
+        let profiles: HashSet<_> = plugins.iter().map(|plugin| plugin.spec.limits.metering).collect();
+        for profile in profiles {
+            let library = self.library.clone();
+            tokio::task::spawn_blocking(move || library.warm_up(profile));
+        }
     }
 
     /// Refuses a component that was withdrawn.

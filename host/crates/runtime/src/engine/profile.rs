@@ -33,53 +33,47 @@ const KEEP_RESIDENT: usize = 128 << 10;
 /// What a component is compiled for. Code of one profile does not load in the engine of another.
 pub type Profile = Metering;
 
-/// The engines, each created when the first plugin needs it.
+/// The engines, each created when the first plugin is called.
+#[derive(Default)]
 pub struct Engines {
-    fuel: OnceLock<Result<StartedEngine, String>>,
-    ticks: OnceLock<Result<StartedEngine, String>>,
+    fuel: EngineCell,
+    ticks: EngineCell,
 }
 
-struct StartedEngine {
-    engine: Engine,
-    fingerprint: String,
+#[derive(Default)]
+struct EngineCell {
+    engine: OnceLock<Result<Engine, String>>,
+    fingerprint: OnceLock<Result<String, String>>,
 }
 
 impl Engines {
     pub fn new() -> Self {
-        Self { fuel: OnceLock::new(), ticks: OnceLock::new() }
+        Self::default()
     }
 
+    /// Reserving the pool takes some milliseconds.
     pub fn get(&self, profile: Profile) -> Result<&Engine, String> {
-        self.get_or_start(profile).map(|started| &started.engine)
+        self.cell(profile).engine.get_or_init(|| start(profile)).as_ref().map_err(Clone::clone)
     }
 
     /// Live instances, including those that are ready for a call.
     pub fn instances(&self) -> u64 {
-        let started = [&self.fuel, &self.ticks].into_iter().filter_map(|engine| engine.get()?.as_ref().ok());
-        started
-            .filter_map(|started| started.engine.pooling_allocator_metrics())
-            .map(|pool| pool.component_instances())
-            .sum()
+        let started = [&self.fuel, &self.ticks].into_iter().filter_map(|cell| cell.engine.get()?.as_ref().ok());
+        started.filter_map(Engine::pooling_allocator_metrics).map(|pool| pool.component_instances()).sum()
     }
 
     /// Identifies what compiled code depends on besides the component: wasmtime's version, target and settings. In
-    /// hexadecimal.
+    /// hexadecimal. Needs no pool: code is the same with and without.
     pub fn fingerprint(&self, profile: Profile) -> Result<&str, String> {
-        self.get_or_start(profile).map(|started| started.fingerprint.as_str())
+        let make = || compile_only(profile).map(|engine| fingerprint(&engine)).map_err(|error| no_engine(&error));
+        self.cell(profile).fingerprint.get_or_init(make).as_deref().map_err(Clone::clone)
     }
 
-    fn get_or_start(&self, profile: Profile) -> Result<&StartedEngine, String> {
-        let cell = match profile {
+    fn cell(&self, profile: Profile) -> &EngineCell {
+        match profile {
             Metering::Fuel => &self.fuel,
             Metering::Ticks => &self.ticks,
-        };
-        cell.get_or_init(|| start(profile)).as_ref().map_err(Clone::clone)
-    }
-}
-
-impl Default for Engines {
-    fn default() -> Self {
-        Self::new()
+        }
     }
 }
 
@@ -89,15 +83,18 @@ pub fn open_page_map() -> bool {
     PoolingAllocationConfig::is_pagemap_scan_available()
 }
 
-fn start(profile: Profile) -> Result<StartedEngine, String> {
+fn no_engine(error: &wasmtime::Error) -> String {
+    format!("no WebAssembly engine on this machine: {error:#}")
+}
+
+fn start(profile: Profile) -> Result<Engine, String> {
     let engine = Engine::new(&pooled(profile)).or_else(|pool_error| {
         // Machines with little address space (small containers, some ulimits) cannot reserve the pool.
         tracing::warn!(%pool_error, "cannot reserve the instance pool: allocating on demand, so calls take longer");
-        Engine::new(&base(profile)).map_err(|error| format!("no WebAssembly engine on this machine: {error:#}"))
+        Engine::new(&base(profile)).map_err(|error| no_engine(&error))
     })?;
-    let fingerprint = fingerprint(&engine);
     epoch_ticker::start(&engine).map_err(|error| format!("the epoch ticker did not start: {error}"))?;
-    Ok(StartedEngine { engine, fingerprint })
+    Ok(engine)
 }
 
 /// The engine of the compile worker: same code, no pool.
@@ -181,6 +178,6 @@ mod tests {
         let fuel = engines.fingerprint(Metering::Fuel).unwrap();
         assert_ne!(fuel, engines.fingerprint(Metering::Ticks).unwrap());
         // The worker compiles without a pool; its code must still be for the server's engine.
-        assert_eq!(fuel, fingerprint(&compile_only(Metering::Fuel).unwrap()));
+        assert_eq!(fuel, fingerprint(engines.get(Metering::Fuel).unwrap()));
     }
 }
