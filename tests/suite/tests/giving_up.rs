@@ -147,10 +147,13 @@ fn abandoned_calls_do_not_leak_memory() {
         client.check_alive();
         let round = |client: &mut Client| {
             let ids: Vec<_> = (0..64).map(|_| client.begin_call("ask__run", json!({"path": "confirm"}))).collect();
+            if era == Era::Legacy {
+                // The calls ask in any order, and one that has not asked has nothing to withdraw.
+                ids.iter().for_each(|_| drop(client.wait_for("elicitation/create")));
+            }
             for id in ids {
                 match era {
                     Era::Legacy => {
-                        client.wait_for("elicitation/create");
                         client.cancel(id);
                         client.wait_for("notifications/cancelled");
                     }
