@@ -27,7 +27,7 @@ pub enum ComponentError {
     #[error(transparent)]
     Offer(#[from] OfferError),
     #[error(
-        "its compiled code is no longer in the cache, and {} is {found} instead of {wanted} now; reload the plugin",
+        "its compiled code is not in the cache, and {} is {found} now instead of {wanted}; load the plugin again",
         path.display()
     )]
     Replaced { path: PathBuf, found: Digest, wanted: Digest },

@@ -48,6 +48,11 @@ impl ComponentLibrary {
         digest: &Digest,
         profile: Profile,
     ) -> Result<(Arc<LinkedComponent>, Arc<Description>), ComponentError> {
+        // The file may have changed since its digest was known. Nothing is kept under the digest of other bytes.
+        let found = Digest::sha256(bytes);
+        if found != *digest {
+            return Err(ComponentError::Replaced { path: source.to_owned(), found, wanted: digest.clone() });
+        }
         let inspection =
             package::inspect(bytes).map_err(|error| PackageError::Invalid { path: source.to_owned(), error })?;
         let key = (digest.clone(), profile);

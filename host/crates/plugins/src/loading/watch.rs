@@ -60,8 +60,10 @@ impl FileWatch {
 
     /// Waits for complete changes, and returns the files.
     pub async fn changed(&mut self) -> Vec<PathBuf> {
-        // Made anew each time, since links and the list of files may have changed.
-        let events = self.folder_events();
+        // Made anew each time, since links and the list of files may have changed. A slow network folder must not block other
+        // tasks, here and below.
+        let paths = self.paths();
+        let events = tokio::task::spawn_blocking(move || folder_events(&paths)).await.ok().flatten();
         let mut is_quiet = false;
         loop {
             match &events {
@@ -75,8 +77,7 @@ impl FileWatch {
                 }
                 _ => tokio::time::sleep(POLL_INTERVAL).await,
             }
-            let paths: Vec<_> = self.0.iter().map(|watched| watched.path.clone()).collect();
-            // A slow network folder must not block other tasks.
+            let paths = self.paths();
             let read_all = move || paths.iter().map(|path| FileStamp::read(path)).collect::<Vec<_>>();
             let Ok(stamps) = tokio::task::spawn_blocking(read_all).await else { continue };
             is_quiet = self.0.iter().zip(&stamps).all(|(watched, now)| watched.seen == *now);
@@ -89,19 +90,23 @@ impl FileWatch {
         }
     }
 
-    /// Events of the folders of all files and of what they link to; none if the kernel cannot watch them all.
-    fn folder_events(&self) -> Option<FolderEvents> {
-        let folder = |path: &Path| path.parent().map(Path::to_owned);
-        let named = self.0.iter().filter_map(|watched| folder(&watched.path));
-        let targets = self.0.iter().filter_map(|watched| folder(&fs::canonicalize(&watched.path).ok()?));
-        let folders: HashSet<PathBuf> = named.chain(targets).filter(|folder| folder.is_dir()).collect();
-        let watch = || {
-            let events = FolderEvents::new()?;
-            folders.iter().try_for_each(|folder| events.watch(folder))?;
-            Ok::<_, io::Error>(events)
-        };
-        watch().inspect_err(|error| tracing::debug!(%error, "files are polled, the kernel does not watch them")).ok()
+    fn paths(&self) -> Vec<PathBuf> {
+        self.0.iter().map(|watched| watched.path.clone()).collect()
     }
+}
+
+/// Events of the folders of files and of what they link to; none if the kernel cannot watch them all. Blocks.
+fn folder_events(files: &[PathBuf]) -> Option<FolderEvents> {
+    let folder = |path: &Path| path.parent().map(Path::to_owned);
+    let named = files.iter().filter_map(|path| folder(path));
+    let targets = files.iter().filter_map(|path| folder(&fs::canonicalize(path).ok()?));
+    let folders: HashSet<PathBuf> = named.chain(targets).filter(|folder| folder.is_dir()).collect();
+    let watch = || {
+        let events = FolderEvents::new()?;
+        folders.iter().try_for_each(|folder| events.watch(folder))?;
+        Ok::<_, io::Error>(events)
+    };
+    watch().inspect_err(|error| tracing::debug!(%error, "files are polled, the kernel does not watch them")).ok()
 }
 
 #[cfg(test)]
