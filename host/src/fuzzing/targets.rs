@@ -4,6 +4,7 @@
 //! A target returns a description of the outcome. An input with a new outcome is kept and mutated further.
 
 use crate::config::Config;
+use mcp::read_both_ways;
 use plugins::install::Reference;
 use plugins::package::{self, Manifest};
 use policy::{Authority, Grants, HttpPattern, HttpTarget, PluginId, Requests, Side};
@@ -21,6 +22,7 @@ pub(super) const TARGETS: &[Target] = &[
     ("reference", reference),
     ("config", config),
     ("arguments", arguments),
+    ("direct-call", direct_call),
 ];
 
 /// A component before it is compiled.
@@ -143,4 +145,9 @@ fn arguments(data: &[u8]) -> String {
     let errors = schema.check(&value).err().unwrap_or_default();
     assert!(errors.len() < 4 << 10, "{} bytes of errors", errors.len());
     errors
+}
+
+/// The body of a `tools/call`. What goes the short way is read as the ordinary way reads it.
+fn direct_call(data: &[u8]) -> String {
+    read_both_ways(data).unwrap().unwrap_or_default()
 }

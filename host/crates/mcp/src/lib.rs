@@ -23,5 +23,6 @@ pub mod transport;
 
 pub use calls::parked_calls::ParkedCalls;
 pub use calls::steering::STEER_CALL;
+pub use direct_call::read_both_ways;
 pub use handler::{Server, ServerParts};
 pub use reverse::StandInTools;

@@ -4,6 +4,7 @@
 //! A request with anything else in it goes the ordinary way, which also words every refusal. Both ways meet in
 //! `requests/round`, which does not know which one it was.
 
+mod both_readings;
 mod cancel_on_drop;
 mod headers;
 mod message;
@@ -28,6 +29,7 @@ use runtime::imports::CallContext;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
+pub use both_readings::read_both_ways;
 pub(crate) use response::DirectResponse;
 
 /// A request that is served directly. Its call has begun.
