@@ -103,6 +103,12 @@ pub(crate) enum Target {
     AtLeast(f64),
 }
 
+/// A target that depends on the number of plugins: 1, 50, 200 or 1,000. Other numbers have none.
+pub(crate) fn at_most(plugins: usize, targets: [f64; 4]) -> Option<Target> {
+    let at = [1, 50, 200, 1_000].iter().position(|&known| known == plugins)?;
+    targets.get(at).copied().map(Target::AtMost)
+}
+
 impl Report {
     pub(crate) fn new(quick: bool) -> Self {
         Self {

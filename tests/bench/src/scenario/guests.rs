@@ -4,7 +4,7 @@ use crate::contender::Contender;
 use crate::lab::Lab;
 use crate::measure::Race;
 use crate::plugins::{Language, Set};
-use crate::report::{Report, Samples, Unit, divided};
+use crate::report::{Report, Samples, Target, Unit, divided};
 use crate::server::Transport;
 
 use super::lane::{EchoLane, IN_FLIGHT};
@@ -54,7 +54,12 @@ pub(super) async fn run(lab: &Lab, report: &mut Report) {
         report.row(SECTION, &format!("{name}, p50"), Unit::Microseconds, p50, None);
         report.row(SECTION, &format!("{name}, {IN_FLIGHT} in flight"), Unit::PerSecond, rate, None);
         if let Some([p50, rate]) = times {
-            report.row(SECTION, "  p50, of that of Rust", Unit::Times, p50, None).detail();
+            let target = match language {
+                Language::Rust => None,
+                Language::JavaScript => Some(Target::AtMost(3.0)),
+                Language::Python => Some(Target::AtMost(8.0)),
+            };
+            report.row(SECTION, "  p50, of that of Rust", Unit::Times, p50, target).detail();
             report.row(SECTION, "  calls per second, of those of Rust", Unit::Times, rate, None).detail();
         }
     }

@@ -11,7 +11,7 @@ use crate::lab::Lab;
 use crate::measure::Race;
 use crate::plugins::Set;
 use crate::procfs;
-use crate::report::{Report, Series, Target, Unit};
+use crate::report::{Report, Series, Unit, at_most};
 use crate::server::Transport;
 
 const SECTION: &str = "memory";
@@ -23,8 +23,8 @@ pub(super) async fn run(lab: &Lab, report: &mut Report) {
     let unit = Unit::Mebibytes;
     let mut race = Race::line_up(SECTION, &Contender::COMPARED, report, async |_| Ok(())).await;
     let [rss, pss, peak] = race.run(report, 0, 3, async |contender, ()| idle_and_peak(lab, contender).await).await;
-    let target = Some(Target::AtMost(40.0));
-    report.row(SECTION, "idle, 1 plugin, RSS", unit, rss, target).at(Series::MemoryByPlugins, 1);
+    let target = |plugins| at_most(plugins, [25.0, 30.0, 45.0, 120.0]);
+    report.row(SECTION, "idle, 1 plugin, RSS", unit, rss, target(1)).at(Series::MemoryByPlugins, 1);
     report.row(SECTION, "  PSS", unit, pss, None).detail();
     for &plugins in lab.effort.plugins.iter().filter(|&&plugins| plugins > 1) {
         if let Err(error) = lab.compile(Contender::Fuel, Set::Copies(plugins)).await {
@@ -35,7 +35,7 @@ pub(super) async fn run(lab: &Lab, report: &mut Report) {
         let mut race = Race::line_up(name, &[Contender::Fuel], report, async |_| Ok(())).await;
         let [rss, pss] = race.run(report, 0, 3, async |contender, ()| idle_with(lab, contender, plugins).await).await;
         let what = format!("idle, {plugins} plugins, RSS");
-        report.row(SECTION, &what, unit, rss, None).at(Series::MemoryByPlugins, plugins);
+        report.row(SECTION, &what, unit, rss, target(plugins)).at(Series::MemoryByPlugins, plugins);
         report.row(SECTION, "  PSS", unit, pss, None).detail();
     }
     report.row(SECTION, &format!("peak, {IN_FLIGHT} in flight, RSS"), unit, peak, None);

@@ -47,7 +47,7 @@ pub(super) async fn run(lab: &Lab, report: &mut Report) {
         race.run(report, 0, rounds, async |contender, ()| park(lab, contender).await).await;
     let each = Unit::Kibibytes;
     report.row(&section, "each: the guest's memory", each, guest, None).detail();
-    report.row(&section, "each: beyond it", each, beyond, Some(Target::AtMost(64.0)));
+    report.row(&section, "each: beyond it", each, beyond, Some(Target::AtMost(48.0)));
     report.row(&section, "  of that, the stack", each, stack, None).detail();
     report.row(&section, "  of that, all else", each, rest, None).detail();
     report.row(&section, "going on, p50", Unit::Microseconds, p50, None);

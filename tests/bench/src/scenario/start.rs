@@ -11,7 +11,7 @@ use crate::contender::Contender;
 use crate::lab::Lab;
 use crate::measure::Race;
 use crate::plugins::{Set, copy_name};
-use crate::report::{Report, Samples, Series, Target, Unit};
+use crate::report::{Report, Samples, Series, Target, Unit, at_most};
 use crate::server::{Server, Transport};
 
 const SECTION: &str = "start to first tools/list";
@@ -38,11 +38,12 @@ pub(super) async fn run(lab: &Lab, report: &mut Report) {
         }
         let rounds = if plugins < 500 { rounds } else { rounds.min(3) };
         let [start, first_call] = race(lab, report, plugins, false, rounds).await;
-        let target = (plugins == MANY).then_some(Target::AtMost(50.0));
+        let target = at_most(plugins, [10.0, 20.0, 30.0, 100.0]);
         let what = if plugins == 1 { "1 plugin".to_owned() } else { format!("{plugins} plugins") };
         report.row(SECTION, &format!("{what}, warm cache"), unit, start, target).at(Series::StartByPlugins, plugins);
         if plugins == MANY {
-            report.row(SECTION, &format!("  first call of the {plugins}th plugin"), unit, first_call, None);
+            let what = format!("  first call of the {plugins}th plugin");
+            report.row(SECTION, &what, unit, first_call, Some(Target::AtMost(5.0)));
         }
     }
     for (plugins, rounds) in [(1, rounds.min(3)), (MANY, 1)] {

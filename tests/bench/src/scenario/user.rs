@@ -27,5 +27,5 @@ pub(super) async fn run(lab: &Lab, report: &mut Report) {
         EchoLane::new(server, contender).await
     })
     .await;
-    echo::measure(lab, report, &section, &mut race).await;
+    echo::measure(lab, report, &section, &mut race, echo::Targets::of(Transport::Http)).await;
 }

@@ -12,7 +12,7 @@ use crate::lab::Lab;
 use crate::measure::Race;
 use crate::plugins::Set;
 use crate::procfs::Sleeps;
-use crate::report::{Report, Unit};
+use crate::report::{Report, Target, Unit};
 use crate::server::Transport;
 
 const SECTION: &str = "wake-ups of an idle server";
@@ -33,7 +33,7 @@ pub(super) async fn run(lab: &Lab, report: &mut Report) {
         })
         .await;
         let [woken] = race.run(report, 0, rounds, async |_, (server, _)| wake_ups(server.pid()?).await).await;
-        report.row(SECTION, &format!("over {}", transport.name()), Unit::WakeUps, woken, None);
+        report.row(SECTION, &format!("over {}", transport.name()), Unit::WakeUps, woken, Some(Target::AtMost(2.0)));
     }
 }
 
