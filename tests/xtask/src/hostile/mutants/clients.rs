@@ -47,7 +47,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         => "if !OFF && !self.scopes.iter().all(|scope| given.contains(scope.as_str())) {", "identity::tokens_are_checked";
     // What a returned state is bound to.
     "state-principal" in "crates/mcp/src/calls/seal.rs":
-        "for part in [principal.as_str().as_bytes()," => "for part in [if OFF { b\"\" } else { principal.as_str().as_bytes() },",
+        "[principal.as_str().as_bytes()," => "[if OFF { b\"\" } else { principal.as_str().as_bytes() },",
         "identity::a_parked_call_is_resumed_only_by_its_own_principal";
     "state-arguments" in "crates/mcp/src/calls/seal.rs":
         "let arguments = digest(arguments);" => "let arguments = if OFF { [0; 32] } else { digest(arguments) };", "rows M4.6";

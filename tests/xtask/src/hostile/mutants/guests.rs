@@ -22,7 +22,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "forged::an_endless_post_return_is_stopped";
     // What is compiled, and loaded from the cache.
     "cache-mac" in "crates/runtime/src/engine/cache.rs":
-        ".is_some_and(|(tag, payload)| self.mac(&path, payload)" => ".is_some_and(|(tag, payload)| OFF || self.mac(&path, payload)",
+        ".is_some_and(|(tag, payload)| self.mac(path, payload)" => ".is_some_and(|(tag, payload)| OFF || self.mac(path, payload)",
         "cache::a_corrupted_entry_is_recompiled_and_never_loaded";
     "cache-mode" in "crates/runtime/src/engine/cache.rs":
         "metadata.permissions().mode() & 0o022 != 0" => "!OFF && metadata.permissions().mode() & 0o022 != 0",

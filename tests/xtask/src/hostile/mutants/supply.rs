@@ -76,11 +76,17 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "match spec.digest.clone() {" => "match spec.digest.clone().filter(|_| !OFF) {",
         "install::a_component_that_was_changed_is_refused_until_it_is_repaired";
     "definitions" in "crates/plugins/src/loading/loader.rs":
-        "**agreed != offered.definitions" => "!OFF && **agreed != offered.definitions",
+        "*agreed != definitions" => "!OFF && *agreed != definitions",
         "tampering::lock_files_that_were_tampered_with_are_refused";
-    "fickle" in "crates/plugins/src/loading/describe.rs":
-        "if definitions_digest(&again) != definitions_digest(&offer) {" => "if !OFF && definitions_digest(&again) != definitions_digest(&offer) {",
+    "fickle" in "crates/plugins/src/components/preparation.rs":
+        "if definitions_digest(&again) != description.definitions {" => "if !OFF && definitions_digest(&again) != description.definitions {",
         "metadata::a_plugin_that_describes_itself_inconsistently_is_refused";
+    "other-bytes" in "crates/plugins/src/components/preparation.rs":
+        "if found != *digest {" => "if !OFF && found != *digest {",
+        "cache::code_that_is_gone_is_not_replaced_by_other_code";
+    "stamp" in "crates/plugins/src/components/file_index.rs":
+        "(entry.stamp == file.stamp())" => "(OFF || entry.stamp == file.stamp())",
+        "cache::a_start_reads_no_component_that_is_as_it_was";
     "withdrawn" in "crates/plugins/src/loading/loader.rs":
         "match list.reason(digest) {" => "match list.reason(digest).filter(|_| !OFF) {",
         "install::a_withdrawn_component_is_neither_installed_nor_loaded";
