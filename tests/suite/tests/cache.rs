@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use suite::{Client, Era, Home, Server, plugin};
+use tempfile::TempDir;
 
 /// Starts a server with this cache, calls the guest once, and returns the log.
 fn session(cache: &Path) -> String {
@@ -93,25 +94,33 @@ fn a_corrupted_entry_is_recompiled_and_never_loaded() {
     }
 }
 
-/// A server whose echo plugin is this file, and which reloads nothing by itself.
-fn serving(cache: &Path, component: &Path) -> Client {
-    let config = format!("[server]\nreload = false\n{}", suite::plugin_from("echo", component, ""));
+/// A server whose echo plugin is this file, and which reloads nothing by itself. An ordinary user could not read the kernel's
+/// account of a confined one.
+fn serving(cache: &Path, component: &Path, settings: &str) -> Client {
+    let server = "[server]\nreload = false\nconfine = false\n";
+    let config = server.to_owned() + &suite::plugin_from("echo", component, settings);
     let server = Server::spawn(Home::new(), &config, &[], |command| {
         command.env("PORTCULLIS_CACHE", cache).env("PORTCULLIS_LOG", "info");
     });
     let mut client = Client::new(server, Era::Modern, false);
-    assert_eq!(client.tools().len(), 1);
+    assert!(!client.tools().is_empty());
     client
+}
+
+/// A server that knows the component, whose code is gone from the cache; with the folders of the cache and the component.
+fn serving_without_code(source: &Path, settings: &str) -> (Client, TempDir, PathBuf, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let (cache, component) = (folder.path().join("cache"), folder.path().join("echo.wasm"));
+    fs::copy(source, &component).unwrap();
+    drop(serving(&cache, &component, settings));
+    let client = serving(&cache, &component, settings);
+    fs::remove_file(entry(&cache)).unwrap();
+    (client, folder, cache, component)
 }
 
 #[test]
 fn code_that_is_gone_at_the_first_call_is_compiled_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let (cache, component) = (folder.path().join("cache"), folder.path().join("echo.wasm"));
-    fs::copy(suite::paths::guest("echo"), &component).unwrap();
-    drop(serving(&cache, &component));
-    let mut client = serving(&cache, &component);
-    fs::remove_file(entry(&cache)).unwrap();
+    let (mut client, _folder, cache, _) = serving_without_code(&suite::paths::guest("echo"), "");
     assert!(client.run("echo", json!({"n": 4})).good().contains('4'));
     assert!(client.server.end().success());
     assert_eq!(client.server.log().matches("compiling").count(), 1, "{}", client.server.log());
@@ -120,12 +129,7 @@ fn code_that_is_gone_at_the_first_call_is_compiled_again() {
 
 #[test]
 fn code_that_is_gone_is_not_replaced_by_other_code() {
-    let folder = tempfile::tempdir().unwrap();
-    let (cache, component) = (folder.path().join("cache"), folder.path().join("echo.wasm"));
-    fs::copy(suite::paths::guest("echo"), &component).unwrap();
-    drop(serving(&cache, &component));
-    let mut client = serving(&cache, &component);
-    fs::remove_file(entry(&cache)).unwrap();
+    let (mut client, _folder, cache, component) = serving_without_code(&suite::paths::guest("echo"), "");
     fs::copy(suite::paths::guest("panic"), &component).unwrap();
     assert_eq!(client.run("echo", json!({"n": 4})).code(), "internal");
     let log = client.server.wait_for_log("cannot be loaded");
@@ -133,6 +137,24 @@ fn code_that_is_gone_is_not_replaced_by_other_code() {
     assert!(fs::read_dir(&cache).unwrap().flatten().all(|entry| !is_code(&entry.path())));
     fs::copy(suite::paths::guest("echo"), &component).unwrap();
     client.run("echo", json!({"n": 4})).good();
+}
+
+#[test]
+fn a_call_that_waits_for_its_code_keeps_its_deadline() {
+    let slow = suite::paths::real_plugin("hello-javascript");
+    let (mut client, _folder, cache, _) = serving_without_code(
+        &slow,
+        "limits.deadline = \"200ms\"\nlimits.memory = \"128 MiB\"\nlimits.fuel = 10_000_000_000\n",
+    );
+    let has_code = || fs::read_dir(&cache).unwrap().flatten().any(|entry| is_code(&entry.path()));
+    let greet = json!({"name": "Ada"});
+    assert_eq!(client.call("echo__greet", greet.clone()).code(), "deadline-exceeded");
+    assert!(!has_code(), "the call waited until its code was compiled");
+    // Nobody calls now, and the code is compiled to the end.
+    suite::eventually(suite::PATIENCE, || has_code().then_some(())).expect("nobody compiles it");
+    assert_eq!(client.server.log().matches("compiling").count(), 1, "{}", client.server.log());
+    let greeted = || (!client.call("echo__greet", greet.clone()).is_error()).then_some(());
+    suite::eventually(suite::PATIENCE, greeted).expect("it is never called");
 }
 
 #[test]
@@ -148,7 +170,7 @@ fn a_start_reads_no_component_that_is_as_it_was() {
     bytes.resize(bytes.len() + usize::try_from(length).unwrap(), 0);
     fs::write(&component, &bytes).unwrap();
     let read_by_start = || {
-        let client = serving(&cache, &component);
+        let client = serving(&cache, &component, "");
         let io = fs::read_to_string(format!("/proc/{}/io", client.server.id())).unwrap();
         let read = io.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap();
         read.parse::<u64>().unwrap()
@@ -158,7 +180,7 @@ fn a_start_reads_no_component_that_is_as_it_was() {
     let settled = || (read_by_start() < LARGE / 4).then_some(());
     suite::eventually(Duration::from_secs(60), settled).expect("no start leaves the file unread");
     fs::write(&component, fs::read(suite::paths::guest("panic")).unwrap()).unwrap();
-    let mut client = serving(&cache, &component);
+    let mut client = serving(&cache, &component, "");
     assert_eq!(client.run("echo", json!({"n": 4})).code(), "trap", "a changed file is noticed");
 }
 

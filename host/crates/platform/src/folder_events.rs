@@ -9,6 +9,9 @@ use std::path::Path;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
+/// Reads of one look. A program that changes files as fast as they are read must not hold this thread.
+const MAX_READS: usize = 64;
+
 pub struct FolderEvents(AsyncFd<OwnedFd>);
 
 impl FolderEvents {
@@ -36,14 +39,16 @@ impl FolderEvents {
     pub async fn next(&self) -> io::Result<()> {
         let mut ready = self.0.readable().await?;
         let mut buffer = [0; 4096];
-        loop {
+        for _ in 0..MAX_READS {
             match rustix::io::read(self.0.get_ref(), &mut buffer) {
                 Ok(_) => {}
-                Err(Errno::AGAIN) => break,
+                Err(Errno::AGAIN) => {
+                    ready.clear_ready();
+                    break;
+                }
                 Err(error) => return Err(error.into()),
             }
         }
-        ready.clear_ready();
         Ok(())
     }
 }

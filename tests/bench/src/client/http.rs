@@ -43,15 +43,7 @@ impl HttpClient {
         Ok(Self { sender, host: HeaderValue::try_from(address.to_string())?, next: 0 })
     }
 
-    pub(super) async fn exchange(
-        &mut self,
-        template: &Template,
-        on_notification: impl FnMut(&[u8]) -> Result<()>,
-    ) -> Result<Answer> {
-        self.exchange_slowly(template, usize::MAX, async || Ok(()), on_notification).await
-    }
-
-    /// The same, but pauses after every `piece` bytes of a stream.
+    /// Pauses after every `piece` bytes of a stream.
     pub(super) async fn exchange_slowly(
         &mut self,
         template: &Template,
@@ -101,7 +93,13 @@ impl HttpClient {
     /// Sends `total` requests, each after the answer to the previous one.
     pub(crate) async fn repeat(&mut self, template: &Template, total: usize) -> Result<()> {
         for _ in 0..total {
-            self.exchange(template, |_| bail!("an unexpected message came before the answer")).await?;
+            self.exchange_slowly(
+                template,
+                usize::MAX,
+                async || Ok(()),
+                |_| bail!("an unexpected message came before the answer"),
+            )
+            .await?;
         }
         Ok(())
     }

@@ -24,15 +24,7 @@ impl StdioClient {
         Self { input: Box::new(input), output, next: 0, outgoing: Vec::new(), line: Vec::new() }
     }
 
-    pub(super) async fn exchange(
-        &mut self,
-        template: &Template,
-        on_notification: impl FnMut(&[u8]) -> Result<()>,
-    ) -> Result<Answer> {
-        self.exchange_slowly(template, usize::MAX, async || Ok(()), on_notification).await
-    }
-
-    /// The same, but pauses after every `piece` bytes.
+    /// Pauses after every `piece` bytes of output.
     pub(super) async fn exchange_slowly(
         &mut self,
         template: &Template,

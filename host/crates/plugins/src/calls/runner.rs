@@ -149,7 +149,7 @@ impl Runner {
         let outcome = match plugin.code.loaded() {
             Some(code) => code.call(&name, call, imports, allowance, nested).await,
             // Boxed, because only the first call takes this way.
-            None => match Box::pin(load_code(&plugin, &allowance.cancel)).await {
+            None => match Box::pin(load_code(&plugin, &allowance)).await {
                 Ok(code) => code.call(&name, call, imports, allowance, nested).await,
                 Err(error) => GuestOutcome::not_started(error),
             },
@@ -312,13 +312,16 @@ impl Runner {
 }
 
 /// Loads the code of a plugin that was not called before.
-async fn load_code<'a>(plugin: &'a Plugin, cancel: &CancellationToken) -> Result<&'a PreparedComponent, CallError> {
+async fn load_code<'a>(plugin: &'a Plugin, allowance: &Allowance) -> Result<&'a PreparedComponent, CallError> {
     tokio::select! {
         biased;
         loaded = plugin.code.load(&plugin.spec) => {
-            loaded.map_err(|error| CallError::internal(format!("{} cannot be loaded: {error}", plugin.id().table())))
+            let failed = |error| CallError::internal(format!("{} cannot be loaded: {error}", plugin.id().table()));
+            loaded.map_err(failed)?;
+            plugin.code.loaded().ok_or(CallError::Internal)
         }
-        () = cancel.cancelled() => Err(CallError::Cancelled),
+        () = allowance.cancel.cancelled() => Err(CallError::Cancelled),
+        error = allowance.deadline_exceeded() => Err(error),
     }
 }
 

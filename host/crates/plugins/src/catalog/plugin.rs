@@ -38,7 +38,7 @@ pub struct Plugin {
     /// Digest of everything it offers: the same for versions that describe themselves alike.
     pub definitions: Digest,
     pub metrics: Arc<PluginMetrics>,
-    pub(crate) code: PluginCode,
+    pub(crate) code: Arc<PluginCode>,
     pub(crate) traffic: PluginTraffic,
     /// Quota of its scratch directory. While calls of an old and a new version run side by side, each version has its own
     /// quota; what they wrote together is measured when the next call begins.

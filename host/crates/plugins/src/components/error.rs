@@ -27,7 +27,8 @@ pub enum ComponentError {
     #[error(transparent)]
     Offer(#[from] OfferError),
     #[error(
-        "its compiled code is not in the cache, and {} is {found} now instead of {wanted}; load the plugin again",
+        "{} is {found} now instead of {wanted}, and the code of the latter is not in the cache; a server with `reload` takes up \
+         the new file by itself, another one must be started again",
         path.display()
     )]
     Replaced { path: PathBuf, found: Digest, wanted: Digest },

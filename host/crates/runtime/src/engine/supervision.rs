@@ -1,6 +1,7 @@
 //! What the engine knows about the call that a Store serves: its allowance, and what it has used.
 
 use super::cpu_time::CpuTime;
+use super::error::CallError;
 use super::limiter::Limiter;
 use super::pausable_deadline::PausableDeadline;
 use policy::{Budget, BudgetUsage, Limits};
@@ -21,6 +22,14 @@ pub struct Allowance {
     pub pausable_deadline: PausableDeadline,
     /// Memory held by the callers of this call, in bytes.
     pub caller_memory: u64,
+}
+
+impl Allowance {
+    /// Waits for the deadline of a call whose guest does not run yet.
+    pub async fn deadline_exceeded(&self) -> CallError {
+        self.pausable_deadline.expired(self.budget, self.pausable_deadline.paused_time()).await;
+        CallError::DeadlineExceeded { limit: self.budget.time }
+    }
 }
 
 #[derive(Debug, Clone, Copy, Default)]

@@ -1,5 +1,5 @@
-//! A schema that is compiled when it is first used. Most tools of a host are never called, and a compiled schema takes some
-//! ten times the memory of its text.
+//! A schema that is compiled when it is first used: most tools of a host are never called, and compiling takes time and
+//! memory.
 
 use super::{Schema, SchemaError};
 use serde_json::Value;
