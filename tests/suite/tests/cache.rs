@@ -4,6 +4,7 @@ use serde_json::json;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 use suite::{Client, Era, Home, Server, plugin};
 use tempfile::TempDir;
@@ -68,7 +69,7 @@ fn a_cache_writable_by_others_is_refused() {
     fs::set_permissions(&cache, fs::Permissions::from_mode(0o777)).unwrap();
     let home = Home::new();
     let file = home.write("portcullis.toml", plugin("echo", ""));
-    let mut command = std::process::Command::new(suite::paths::binary());
+    let mut command = Command::new(suite::paths::binary());
     command.args(["serve", "--config"]).arg(file).env("PORTCULLIS_CACHE", &cache);
     let ran = suite::cli::run(command);
     assert!(ran.refused().contains("cache"), "{}", ran.stderr);
@@ -137,6 +138,34 @@ fn code_that_is_gone_is_not_replaced_by_other_code() {
     assert!(fs::read_dir(&cache).unwrap().flatten().all(|entry| !is_code(&entry.path())));
     fs::copy(suite::paths::guest("echo"), &component).unwrap();
     client.run("echo", json!({"n": 4})).good();
+}
+
+#[test]
+fn another_build_of_the_host_checks_again_and_compiles_nothing() {
+    let (folder, home) = (tempfile::tempdir().unwrap(), Home::new());
+    let cache = folder.path().join("cache");
+    let config = home.write("portcullis.toml", plugin("echo", ""));
+    let call = |program: &Path| {
+        let mut command = Command::new(program);
+        command.args(["call", "--config"]).arg(&config).args(["echo", "run", r#"{"n":4}"#]);
+        let ran = {
+            command.env("PORTCULLIS_CACHE", &cache).env("PORTCULLIS_LOG", "info");
+            suite::cli::run(command)
+        };
+        assert!(ran.good().contains('4'), "{ran:?}");
+        let notes = fs::read_dir(&cache).unwrap().map(|entry| entry.unwrap().path());
+        let description = notes
+            .filter(|path| path.extension() == Some("note".as_ref()))
+            .find(|path| path.file_name().unwrap().to_string_lossy().starts_with("sha256-"));
+        (ran.stderr.contains("compiling"), fs::read(description.unwrap()).unwrap())
+    };
+    let other = folder.path().join("portcullis");
+    fs::copy(suite::paths::binary(), &other).unwrap();
+    let (compiled, first) = call(&suite::paths::binary());
+    assert!(compiled && call(&suite::paths::binary()) == (false, first.clone()));
+    let (compiled, second) = call(&other);
+    assert!(!compiled && first != second, "what another program found out was believed");
+    assert_eq!(call(&other), (false, second));
 }
 
 #[test]

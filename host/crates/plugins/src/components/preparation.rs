@@ -21,7 +21,7 @@ impl ComponentLibrary {
     }
 
     /// The description of a component whose code is in the cache. What another program found out is checked again.
-    pub(super) fn checked_description(
+    pub(crate) fn checked_description(
         &self,
         digest: &Digest,
         profile: Profile,

@@ -144,7 +144,7 @@ impl Loader {
         let examined = async {
             let digest = Digest::sha256(bytes);
             self.refuse_withdrawn(&digest)?;
-            let description = match self.library.cached_description(&digest) {
+            let description = match self.library.checked_description(&digest, Metering::Fuel)? {
                 Some(description) => description,
                 None => {
                     let described = self.library.describe(name, &id, bytes, &digest, Metering::Fuel);

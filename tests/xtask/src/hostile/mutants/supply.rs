@@ -84,6 +84,12 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "other-bytes" in "crates/plugins/src/components/preparation.rs":
         "if found != *digest {" => "if !OFF && found != *digest {",
         "cache::code_that_is_gone_is_not_replaced_by_other_code";
+    "host-build" in "crates/plugins/src/components/preparation.rs":
+        "if description.checked_by == self.build {" => "if OFF || description.checked_by == self.build {",
+        "cache::another_build_of_the_host_checks_again_and_compiles_nothing";
+    "code-deadline" in "crates/plugins/src/calls/runner.rs":
+        "error = allowance.deadline_exceeded() => Err(error)," => "error = allowance.deadline_exceeded(), if !OFF => Err(error),",
+        "cache::a_call_that_waits_for_its_code_keeps_its_deadline";
     "stamp" in "crates/plugins/src/components/file_index.rs":
         "(entry.stamp == file.stamp())" => "(OFF || entry.stamp == file.stamp())",
         "cache::a_start_reads_no_component_that_is_as_it_was";
