@@ -122,6 +122,13 @@ impl Server {
         }
     }
 
+    /// Closes its stdin and waits for its end. The messages that it has sent until then.
+    pub fn rest(&mut self) -> Vec<Value> {
+        assert!(self.end().success(), "{}", self.log());
+        let message = |line: Line| line.message.unwrap_or_else(|line| panic!("no JSON-RPC message: {line}"));
+        self.lines.iter().map(message).collect()
+    }
+
     /// Its log so far.
     pub fn log(&self) -> String {
         self.log.lock().unwrap_or_else(PoisonError::into_inner).join("\n")

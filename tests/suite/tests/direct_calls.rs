@@ -1,10 +1,11 @@
-//! A `tools/call` over HTTP that is answered once is served directly, every other request through rmcp. Nobody can tell which
-//! way a request went: not its client, and not the operator.
+//! A `tools/call` that is answered once is served directly, every other request through rmcp. Nobody can tell which way a request
+//! went: not its client, and not the operator.
 //!
-//! Each request goes to two servers. The second one gets it with an `Accept` header that only the ordinary way knows.
+//! Over HTTP, each request goes to two servers. The second one gets it with an `Accept` header that only the ordinary way knows.
 
 mod conversation;
 mod requests;
+mod stdio;
 
 use conversation::conversations;
 use serde_json::{Map, Value, json};
@@ -57,13 +58,17 @@ fn config() -> String {
         + "[stand-in]\ntools = \"stand-in.json\"\n\n[server]\nmetrics = \"127.0.0.1:0\"\n"
 }
 
-fn start() -> (Server, SocketAddr) {
+fn home() -> Home {
     let home = Home::new();
     let hour = json!({"type": "object", "properties": {"hour": {"type": "integer"}}, "required": ["hour"]});
     let free =
         json!({"name": "calendar.free", "description": "", "inputSchema": {"type": "object"}, "outputSchema": hour});
     home.write("stand-in.json", json!([free]).to_string());
-    Server::start_http_in(home, &config())
+    home
+}
+
+fn start() -> (Server, SocketAddr) {
+    Server::start_http_in(home(), &config())
 }
 
 /// A request, as text and with its `Mcp-Name`.
@@ -142,9 +147,12 @@ fn observed(mut server: Server) -> (Vec<String>, Vec<String>) {
     counts.sort();
     server.terminate();
     assert!(server.ended().success());
-    let journal = fs::read_to_string(server.home.path().join("state/audit/audit.jsonl")).unwrap();
-    let records = journal.lines().map(|line| {
-        let mut record: Value = serde_json::from_str(line).unwrap();
+    (records(&server), counts)
+}
+
+/// All audit records, in any order.
+fn records(server: &Server) -> Vec<String> {
+    let records = journal(server).into_iter().map(|mut record| {
         stable(&mut record);
         let fields = record.as_object_mut().unwrap();
         fields.retain(|name, _| name != "hash" && name != "seq");
@@ -153,7 +161,12 @@ fn observed(mut server: Server) -> (Vec<String>, Vec<String>) {
     // Calls that are still parked end in any order.
     let mut records: Vec<_> = records.collect();
     records.sort();
-    (records, counts)
+    records
+}
+
+fn journal(server: &Server) -> Vec<Value> {
+    let journal = fs::read_to_string(server.home.path().join("state/audit/audit.jsonl")).unwrap();
+    journal.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// A record without a cost would let a client use the host for nothing by leaving.
@@ -207,8 +220,7 @@ fn spinning(accept: &str, declared: &str) -> (Server, TcpStream) {
 }
 
 fn assert_cancelled_with_cost(server: &Server, accept: &str, declared: &str) {
-    let journal = fs::read_to_string(server.home.path().join("state/audit/audit.jsonl")).unwrap();
-    let record: Value = serde_json::from_str(journal.lines().last().unwrap()).unwrap();
+    let record = journal(server).pop().unwrap();
     assert_eq!(record["outcome"], "cancelled", "{accept} {declared}: {record}");
     assert!(record["fuel"].as_u64().unwrap() > 1_000_000, "{accept} {declared}: {record}");
 }

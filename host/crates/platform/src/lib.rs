@@ -12,6 +12,7 @@ pub mod identity;
 pub mod outbound;
 pub mod random;
 pub mod secrets;
+pub mod standard_streams;
 pub mod storage;
 pub mod sync;
 pub mod telemetry;

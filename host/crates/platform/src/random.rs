@@ -1,9 +1,12 @@
-//! Random bytes from the operating system, fit for keys.
+//! Random bytes from the operating system, fit for keys; and ids.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use data_encoding::HEXLOWER;
+use rand::rngs::StdRng;
+use rand::{Rng as _, SeedableRng as _};
 use rustix::rand::{GetRandomFlags, getrandom};
+use std::cell::RefCell;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,10 +26,21 @@ pub fn random_text<const N: usize>() -> io::Result<String> {
     random_bytes::<N>().map(|bytes| URL_SAFE_NO_PAD.encode(bytes))
 }
 
+thread_local! {
+    /// Ids are drawn from it, because a system call for each of them would take longer. None if the system has no randomness.
+    static GENERATOR: RefCell<Option<StdRng>> = RefCell::new(random_bytes().ok().map(StdRng::from_seed));
+}
+
 /// An id that this process uses once, never 0. It is random, but must not be relied on as a secret: without randomness it
 /// is a count.
 pub fn unique_id() -> u128 {
-    to_id(random_bytes())
+    let draw = |generator: &mut StdRng| {
+        let mut bytes = [0; 16];
+        generator.fill_bytes(&mut bytes);
+        bytes
+    };
+    // There is no generator any more while a thread ends.
+    to_id(GENERATOR.try_with(|generator| generator.borrow_mut().as_mut().map(draw)).ok().flatten())
 }
 
 /// A [`unique_id`] as 32 hexadecimal digits.
@@ -36,9 +50,9 @@ pub fn hex_id() -> Arc<str> {
     String::from_utf8_lossy(&digits).into()
 }
 
-fn to_id(random: io::Result<[u8; 16]>) -> u128 {
+fn to_id(random: Option<[u8; 16]>) -> u128 {
     static COUNT: AtomicU64 = AtomicU64::new(1);
-    random.map_or_else(|_| COUNT.fetch_add(1, Ordering::Relaxed).into(), u128::from_le_bytes).max(1)
+    random.map_or_else(|| COUNT.fetch_add(1, Ordering::Relaxed).into(), u128::from_le_bytes).max(1)
 }
 
 #[cfg(test)]
@@ -53,10 +67,11 @@ mod tests {
 
     #[test]
     fn ids_differ_without_randomness_too() {
-        let failed = || to_id(Err(io::ErrorKind::Unsupported.into()));
+        let failed = || to_id(None);
         assert_ne!(failed(), failed());
         assert_ne!(unique_id(), unique_id());
-        assert_eq!(to_id(Ok([0; 16])), 1);
+        assert_ne!(unique_id(), std::thread::spawn(unique_id).join().unwrap(), "of another thread");
+        assert_eq!(to_id(Some([0; 16])), 1);
         assert!(hex_id().len() == 32 && hex_id() != hex_id());
     }
 }

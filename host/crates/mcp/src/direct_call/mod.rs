@@ -15,11 +15,13 @@ use crate::client::pending::ResumeToken;
 use crate::client::served_request::ServedRequest;
 use crate::client::view::RequestInput;
 use crate::client_tools::{ReverseParams, retry};
+use crate::listing::lists::CatalogLists;
 use crate::request_context::MAX_CORRELATION;
 use crate::requests::round::{self, RoundOutcome, RoundRequest, RunningRound};
 use crate::server_context::ServerContext;
 use axum::http::HeaderMap;
 use cancel_on_drop::CancelOnDrop;
+use message::{Message, Params};
 use plugins::calls::{CallTarget, PluginCall};
 use policy::Principal;
 use rmcp::ErrorData;
@@ -50,25 +52,48 @@ impl DirectCall {
         if !headers::are_plain(headers) {
             return None;
         }
-        let message::Message { id, params, .. } = message::parse(body)?;
-        let message::Params { name, arguments, request_state, input_responses, meta } = params;
+        let message = message::parse(body)?;
+        let (lists, name) = (server.lists(), message.params.name);
+        if !headers::name_is(headers, name) || lists.reads_headers(name) {
+            return None;
+        }
+        Self::begin(server, &lists, principal.unwrap_or(&server.principal), message, body)
+    }
+
+    /// A request that is one line of a stream, if its id may be used. None if it has to go the ordinary way; nothing has begun
+    /// then.
+    pub(crate) fn from_line(
+        server: &Arc<ServerContext>,
+        line: &[u8],
+        may_use: impl FnOnce(&RequestId) -> bool,
+    ) -> Option<Self> {
+        let message = message::parse(line).filter(|message| may_use(&message.id))?;
+        Self::begin(server, &server.lists(), &server.principal, message, line)
+    }
+
+    /// `lists` is one snapshot for all that is asked about the tool.
+    fn begin(
+        server: &Arc<ServerContext>,
+        lists: &CatalogLists,
+        principal: &Principal,
+        message: Message<'_>,
+        text: &[u8],
+    ) -> Option<Self> {
+        let Message { id, params, .. } = message;
+        let Params { name, arguments, request_state, input_responses, meta } = params;
         let abilities = meta.abilities()?;
-        // One snapshot for all that is asked about the tool.
-        let lists = server.lists();
         let catalog = &lists.catalog;
-        let is_other = !headers::name_is(headers, name)
-            || lists.reads_headers(name)
-            || server.is_fallback_tool(name)
+        let is_other = server.is_fallback_tool(name)
             || catalog.upstream_tool(name).is_some()
             || meta.correlation.as_ref().is_some_and(|id| id.len() > MAX_CORRELATION)
             // The call may go on to ask for reverse calls, which the transport would write in another form.
-            || request_state.is_some() && retry::names_extension(body);
+            || request_state.is_some() && retry::names_extension(text);
         if is_other {
             return None;
         }
         let entry = catalog.tool(name)?;
         let call = PluginCall::Tool(entry.tool().clone(), arguments.unwrap_or_default().into());
-        let mut context = CallContext::new(principal.unwrap_or(&server.principal).clone());
+        let mut context = CallContext::new(principal.clone());
         context.correlation_id = meta.correlation;
         context.traceparent = meta.traceparent;
         let cancel = CancellationToken::new();
@@ -84,6 +109,10 @@ impl DirectCall {
         };
         let round = round::begin(server, request).ok()?;
         Some(Self { id, round, cancel })
+    }
+
+    pub(crate) fn id(&self) -> &RequestId {
+        &self.id
     }
 
     /// Runs the call and writes its answer. `end` is cancelled when the server does not wait any longer.

@@ -3,7 +3,7 @@
 use crate::client::chunk_record::ChunkRecord;
 use crate::requests::call_result::CallMeta;
 use axum::http::StatusCode;
-use plugins::calls::{CallAnswer, FinishedCall};
+use plugins::calls::{CallAnswer, CleanUp, FinishedCall};
 use protocol::content::to_blocks;
 use rmcp::ErrorData;
 use rmcp::model::{ContentBlock, ErrorCode, JsonRpcError, RequestId};
@@ -15,6 +15,8 @@ use serde_json::Value;
 pub(crate) struct DirectResponse {
     pub(crate) status: StatusCode,
     pub(crate) json: Vec<u8>,
+    /// What is left to do after it is sent.
+    pub(crate) clean_up: Option<CleanUp>,
 }
 
 #[derive(Serialize)]
@@ -49,7 +51,7 @@ pub(super) fn write_result(
     record: &ChunkRecord,
     server_info: &Value,
 ) -> DirectResponse {
-    let FinishedCall { result, usage, .. } = finished;
+    let FinishedCall { result, usage, clean_up, .. } = finished;
     let (content, structured, is_error, error) = match result {
         Ok(CallAnswer::Tool(answer)) => (to_blocks(answer.content), answer.structured, answer.is_error, None),
         // A tool answers as a tool.
@@ -66,7 +68,7 @@ pub(super) fn write_result(
     };
     let structured_content = structured.map(|structured| structured.value);
     let result = ToolResult { result_type: "complete", content, structured_content, is_error, meta };
-    write_with_room(id, &result, usage.output_bytes)
+    DirectResponse { clean_up, ..write_with_room(id, &result, usage.output_bytes) }
 }
 
 pub(super) fn write(id: &RequestId, result: &impl Serialize) -> DirectResponse {
@@ -76,7 +78,7 @@ pub(super) fn write(id: &RequestId, result: &impl Serialize) -> DirectResponse {
 fn write_with_room(id: &RequestId, result: &impl Serialize, bytes: u64) -> DirectResponse {
     let mut json = Vec::with_capacity(AROUND + usize::try_from(bytes.min(MAX_ROOM)).unwrap_or(0));
     match serde_json::to_writer(&mut json, &Message { jsonrpc: "2.0", id, result }) {
-        Ok(()) => DirectResponse { status: StatusCode::OK, json },
+        Ok(()) => DirectResponse { status: StatusCode::OK, json, clean_up: None },
         Err(error) => refuse(id, ErrorData::internal_error(error.to_string(), None)),
     }
 }
@@ -88,5 +90,5 @@ pub(super) fn refuse(id: &RequestId, error: ErrorData) -> DirectResponse {
         _ => StatusCode::OK,
     };
     let json = serde_json::to_vec(&JsonRpcError::new(Some(id.clone()), error)).unwrap_or_default();
-    DirectResponse { status, json }
+    DirectResponse { status, json, clean_up: None }
 }

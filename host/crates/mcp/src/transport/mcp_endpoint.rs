@@ -110,7 +110,7 @@ impl McpEndpoint {
     async fn respond_directly(&self, parts: &Parts, text: &[u8]) -> Option<Response> {
         let EndpointServer { context, end, .. } = self.server.get()?;
         let call = DirectCall::from_http(context, parts.extensions.get(), &parts.headers, text)?;
-        let DirectResponse { status, json } = call.run(context, end).await;
+        let DirectResponse { status, json, .. } = call.run(context, end).await;
         Some(json_response(status, json))
     }
 }

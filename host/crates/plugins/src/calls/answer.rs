@@ -1,5 +1,6 @@
 //! The answer of a call, and what the call used.
 
+use super::clean_up::CleanUp;
 use policy::BudgetUsage;
 use runtime::engine::CallError;
 use runtime::imports::{Abilities, Completion, Content, EmbeddedResource, PromptResult};
@@ -60,23 +61,29 @@ pub struct FinishedCall<A = CallAnswer> {
     pub missing_abilities: Abilities,
     /// Whether it needed to call tools of a client that declared none.
     pub missing_tools: bool,
+    /// What is left to do after the answer is sent.
+    pub clean_up: Option<CleanUp>,
 }
 
 impl<A> FinishedCall<A> {
+    pub(super) fn new(result: Result<A, CallError>, usage: CallUsage) -> Self {
+        Self { result, usage, missing_abilities: Abilities::default(), missing_tools: false, clean_up: None }
+    }
+
     pub(super) fn not_started(result: Result<A, CallError>) -> Self {
-        Self { result, usage: CallUsage::default(), missing_abilities: Abilities::default(), missing_tools: false }
+        Self::new(result, CallUsage::default())
     }
 }
 
 impl FinishedCall {
     /// The call of a tool.
     pub(super) fn into_tool_call(self) -> FinishedCall<Answer> {
-        let Self { result, usage, missing_abilities, missing_tools } = self;
+        let Self { result, usage, missing_abilities, missing_tools, clean_up } = self;
         let result = result.and_then(|answer| match answer {
             CallAnswer::Tool(answer) => Ok(answer),
             // A tool answers as a tool.
             CallAnswer::Resource(_) | CallAnswer::Prompt(_) | CallAnswer::Completion(_) => Err(CallError::Internal),
         });
-        FinishedCall { result, usage, missing_abilities, missing_tools }
+        FinishedCall { result, usage, missing_abilities, missing_tools, clean_up }
     }
 }

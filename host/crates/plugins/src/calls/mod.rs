@@ -3,6 +3,7 @@
 mod admission;
 mod answer;
 mod answer_check;
+mod clean_up;
 mod guest_error;
 mod idle;
 mod local_tools;
@@ -19,6 +20,7 @@ mod upstream;
 mod waiting_client;
 
 pub use answer::{Answer, CallAnswer, CallUsage, FinishedCall, ResourceContents, StructuredContent};
+pub use clean_up::CleanUp;
 pub use local_tools::LocalTools;
 pub use no_tools::NoTools;
 pub use request::{BudgetSource, CallParent, CallRequest};

@@ -3,7 +3,7 @@
 use super::admission::{Admission, AdmittedCall};
 use super::answer::{Answer, CallAnswer, CallUsage, FinishedCall};
 use super::answer_check::AnswerCheck;
-use super::idle::{CallNumber, IdleDetector};
+use super::clean_up::{CleanUp, InstanceMaker};
 use super::payload_size::PayloadSize;
 use super::recorder::{CallRecorder, Observers, RecordedTarget, audit_scope};
 use super::request::{CallParent, CallRequest, Inherited};
@@ -18,22 +18,20 @@ use platform::audit::Audit;
 use platform::clock::Clock;
 use platform::telemetry::{ProcessMetrics, Tracer, printable};
 use policy::{Budget, Lineage, PluginId, Principal, PrincipalLimits, Side};
-use runtime::abi::{GuestAnswer, GuestOutcome, PreparedComponent, SpentStore};
-use runtime::engine::{Allowance, CallCost, CallError, MAX_WAITING_INSTANCES, PausableDeadline, work_in_pool_if_large};
+use runtime::abi::{GuestAnswer, GuestOutcome, PreparedComponent};
+use runtime::engine::{
+    Allowance, CallCost, CallError, MAX_WAITING_INSTANCES, PausableDeadline, is_large, work_in_pool_if_large,
+};
 use runtime::imports::{Arguments, CallAuthority, CallImports, CallScope, HostServices, ModelProvider};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-/// Instances created ahead of their calls, over all plugins. Bounds the memory of an idle host.
-const READY_INSTANCES: usize = 16;
-
 pub struct Runner {
     clock: Arc<dyn Clock>,
     admission: Admission,
     wait_permits: Arc<Semaphore>,
-    ready_permits: Arc<Semaphore>,
-    idle: Arc<IdleDetector>,
+    instance_maker: Arc<InstanceMaker>,
     services: Arc<HostServices>,
     model: Option<Arc<dyn ModelProvider>>,
     audit: Audit,
@@ -51,10 +49,9 @@ impl Runner {
     pub fn new(clock: Arc<dyn Clock>, services: HostServices) -> Self {
         Self {
             admission: Admission::new(clock.clone(), PrincipalLimits::default()),
+            instance_maker: Arc::new(InstanceMaker::new(clock.clone())),
             clock,
             wait_permits: Arc::new(Semaphore::new(MAX_WAITING_INSTANCES as usize)),
-            ready_permits: Arc::new(Semaphore::new(READY_INSTANCES)),
-            idle: Arc::default(),
             services: Arc::new(services),
             model: None,
             audit: Audit::none(),
@@ -89,12 +86,11 @@ impl Runner {
 
     /// Sets the metrics of current calls and instances.
     pub fn update_levels(&self, levels: &ProcessMetrics) {
-        let in_use = |total: usize, permits: &Semaphore| {
-            i64::try_from(total.saturating_sub(permits.available_permits())).unwrap_or(i64::MAX)
-        };
+        let count = |instances: usize| i64::try_from(instances).unwrap_or(i64::MAX);
+        let waiting = (MAX_WAITING_INSTANCES as usize).saturating_sub(self.wait_permits.available_permits());
         levels.root_calls.set(self.admission.slots.in_use().into());
-        levels.waiting_calls.set(in_use(MAX_WAITING_INSTANCES as usize, &self.wait_permits));
-        levels.ready_instances.set(in_use(READY_INSTANCES, &self.ready_permits));
+        levels.waiting_calls.set(count(waiting));
+        levels.ready_instances.set(count(self.instance_maker.ready()));
     }
 
     pub fn audit(&self) -> &Audit {
@@ -244,7 +240,7 @@ impl Runner {
             }
             Some(CallParent::Host(_)) | None => (Lineage::root(full_name, limits), None),
         };
-        let number = self.idle.call_begins();
+        let number = self.instance_maker.call_begins();
         let circuit = circuit(name, principal, &lineage);
         self.admission.check(plugin, &circuit, true)?;
         let slot_request = Admission::slot_request(plugin, principal);
@@ -271,43 +267,22 @@ impl Runner {
     ) -> FinishedCall {
         let GuestOutcome { result, cost, imports, spent_store } = outcome;
         admitted.finish(&result);
-        if let Some((slot, number)) = admitted.root.take() {
+        let clean_up = admitted.root.take().map(|(slot, number)| {
             slot.release();
             if let Some(budget_source) = slot.budget_source() {
                 budget_source.settle(cost.spent, cost.wall);
             }
-            self.clean_up(&plugin, spent_store, number);
-        }
+            CleanUp::new(self.instance_maker.clone(), plugin.clone(), spent_store, number)
+        });
         let Some(imports) = imports else {
             return FinishedCall::not_started(Err(result.err().unwrap_or(CallError::Internal)));
         };
         let bytes = result.as_ref().map_or(0, GuestAnswer::payload_bytes);
+        // Work on a large answer takes longer than cleaning up.
+        let clean_up = clean_up.filter(|_| !is_large(bytes));
         let owner = (imports.scope.context.principal.clone(), plugin.id().clone());
-        work_in_pool_if_large(bytes, || owner, move || finish(&plugin, &name, &imports, cost, check, result)).await
-    }
-
-    /// Drops the store of a root call and, if no other call came after it, creates the next instance. This thread does so
-    /// after it has sent the answer, so that neither this caller nor the next one waits for it.
-    fn clean_up(&self, plugin: &Arc<Plugin>, spent_store: SpentStore, call: CallNumber) {
-        let (plugin, clock, idle, ready_permits) =
-            (plugin.clone(), self.clock.clone(), self.idle.clone(), self.ready_permits.clone());
-        tokio::spawn(async move {
-            let is_last = idle.is_last(call);
-            drop(spent_store);
-            // Before its call begins, an instance has no directories; it could ask for them while it is created.
-            let Some(code) = plugin.code.loaded().filter(|code| code.wants_ready()) else { return };
-            if !is_last || !plugin.authority.mounts().is_empty() {
-                return;
-            }
-            if let Ok(permit) = ready_permits.try_acquire_owned() {
-                let limits = plugin.spec.limits.clone();
-                let budget = Budget::root(&limits, clock.now());
-                let pausable_deadline = PausableDeadline::new(clock);
-                let cancel = CancellationToken::new();
-                let allowance = Allowance { limits, budget, cancel, pausable_deadline, caller_memory: 0 };
-                code.make_ready(&plugin.authority, allowance, permit).await;
-            }
-        });
+        let finish = move || finish(&plugin, &name, &imports, cost, check, result);
+        FinishedCall { clean_up, ..work_in_pool_if_large(bytes, || owner, finish).await }
     }
 }
 
@@ -351,7 +326,7 @@ fn finish(
         tracing::warn!(plugin = %plugin.id(), %tool, call, code, "{}", printable(&text));
     }
     let (missing_abilities, missing_tools) = (imports.missing_abilities(), imports.agent_tools.lacked());
-    FinishedCall { result, usage, missing_abilities, missing_tools }
+    FinishedCall { result, usage, missing_abilities, missing_tools, clean_up: None }
 }
 
 /// The circuit that a call's failure counts against.

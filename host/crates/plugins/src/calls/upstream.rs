@@ -10,7 +10,7 @@ use platform::telemetry::printable;
 use policy::{Budget, Limits, Lineage};
 use runtime::engine::{CallError, PausableDeadline, work_in_pool_if_large};
 use runtime::imports::{
-    Abilities, AgentError, AgentResult, Arguments, ClientLink, LaneCell, QuestionCounter, ReverseCall, ToolResult,
+    AgentError, AgentResult, Arguments, ClientLink, LaneCell, QuestionCounter, ReverseCall, ToolResult,
 };
 use std::time::Duration;
 
@@ -87,8 +87,7 @@ impl Runner {
             ..CallUsage::default()
         };
         let result = result.map(CallAnswer::Tool);
-        let finished = FinishedCall { result, usage, missing_abilities: Abilities::default(), missing_tools: false };
-        recorder.finish(finished)
+        recorder.finish(FinishedCall::new(result, usage))
     }
 }
 

@@ -1,0 +1,205 @@
+//! A client over stdin and stdout. Calls that are answered once are served where they are read; rmcp gets everything else.
+
+use super::lines::{Line, LineDecoder, MAX_LINE};
+use super::outgoing::Outgoing;
+use super::running::{DirectId, RunningRequests};
+use super::shutdown::Shutdown;
+use crate::client_tools::retry;
+use crate::direct_call::{DirectCall, DirectResponse};
+use crate::server_context::ServerContext;
+use crate::transport::shutdown::FLUSH_TIMEOUT;
+use bytes::BytesMut;
+use futures::StreamExt as _;
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
+use platform::standard_streams::{Input, Output};
+use plugins::calls::CleanUp;
+use rmcp::ErrorData;
+use rmcp::model::{ClientJsonRpcMessage, RequestId, ServerJsonRpcMessage};
+use rmcp::service::RoleServer;
+use rmcp::transport::Transport;
+use rmcp::transport::async_rw::{JsonRpcMessageCodec, JsonRpcMessageCodecError};
+use serde_json::error::Category;
+use std::io;
+use std::sync::Arc;
+use tokio::task::coop;
+use tokio_util::codec::{Decoder as _, FramedRead};
+
+/// Bytes of a read. More than a pipe's usual page, so that a crowd of requests arrives at once.
+const READ: usize = 16 << 10;
+
+pub(super) struct Connection {
+    server: Arc<ServerContext>,
+    lines: FramedRead<Input, LineDecoder>,
+    outgoing: Arc<Outgoing>,
+    running: RunningRequests,
+    /// Those that are served directly.
+    calls: FuturesUnordered<BoxFuture<'static, (DirectId, DirectResponse)>>,
+    /// Of the last of them, until its answer is sent.
+    clean_up: Option<CleanUp>,
+    input_has_ended: bool,
+    shutdown: Shutdown,
+}
+
+impl Connection {
+    pub(super) fn new(server: Arc<ServerContext>, input: Input, output: Output, shutdown: Shutdown) -> Self {
+        Self {
+            server,
+            lines: FramedRead::with_capacity(input, LineDecoder::default(), READ),
+            outgoing: Arc::new(Outgoing::new(output)),
+            running: RunningRequests::default(),
+            calls: FuturesUnordered::new(),
+            clean_up: None,
+            input_has_ended: false,
+            shutdown,
+        }
+    }
+
+    /// The message for rmcp, if the line is one.
+    fn take(&mut self, line: Option<io::Result<Line>>) -> Option<ClientJsonRpcMessage> {
+        let line = match line {
+            Some(Ok(Line::Text(line))) => line,
+            Some(Ok(Line::TooLong)) => {
+                let text = format!("the message is longer than {MAX_LINE} bytes");
+                self.refuse(ErrorData::invalid_request(text, None), None);
+                return None;
+            }
+            ended => {
+                if let Some(Err(error)) = ended {
+                    tracing::error!(%error, "stdin cannot be read");
+                }
+                self.input_has_ended = true;
+                self.shutdown.input_has_ended();
+                return None;
+            }
+        };
+        if !self.shutdown.has_begun() {
+            let is_free = |id: &RequestId| self.running.may_be_direct(id);
+            if let Some(call) = DirectCall::from_line(&self.server, &line, is_free) {
+                self.start(call);
+                return None;
+            }
+        }
+        let message = self.parse(line)?;
+        match message {
+            ClientJsonRpcMessage::Request(request) if self.shutdown.has_begun() => {
+                self.refuse(ErrorData::internal_error("the server is stopping", None), Some(request.id));
+                None
+            }
+            // During shutdown, a response or a cancel helps running requests to end.
+            message => {
+                self.running.track(&message);
+                Some(message)
+            }
+        }
+    }
+
+    /// As rmcp does it over other streams: what is not JSON is ignored, because an error without an id may be answered
+    /// with another one, without end.
+    fn parse(&mut self, mut line: BytesMut) -> Option<ClientJsonRpcMessage> {
+        let mut codec = JsonRpcMessageCodec::<ClientJsonRpcMessage>::default();
+        let error = match codec.decode_eof(&mut line) {
+            Ok(message) => return message,
+            Err(error) => error,
+        };
+        match &error {
+            JsonRpcMessageCodecError::Serde(invalid) if matches!(invalid.classify(), Category::Data) => {
+                self.refuse(ErrorData::invalid_request("Invalid request", None), None);
+            }
+            _ => tracing::debug!(%error, "a line is ignored"),
+        }
+        None
+    }
+
+    /// The next request of rmcp that shutdown ends. Ends all others when its time is over.
+    fn next_cancel(&mut self) -> Option<ClientJsonRpcMessage> {
+        let is_over = self.shutdown.is_over();
+        if is_over {
+            self.running.end_direct();
+        }
+        // At the end of the input, rmcp itself waits for its requests.
+        if self.input_has_ended { None } else { self.running.next_cancel(is_over) }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.calls.is_empty() && (self.input_has_ended || self.running.is_empty())
+    }
+
+    fn refuse(&self, error: ErrorData, id: Option<RequestId>) {
+        match serde_json::to_vec(&ServerJsonRpcMessage::error(error, id)) {
+            Ok(text) => self.outgoing.push(&text),
+            Err(error) => tracing::error!(%error, "a refusal cannot be written"),
+        }
+    }
+
+    fn start(&mut self, call: DirectCall) {
+        if let Some(clean_up) = self.clean_up.take() {
+            clean_up.before_next_call();
+        }
+        let (id, end) = self.running.add_direct(call.id().clone());
+        let server = self.server.clone();
+        self.calls.push(Box::pin(async move { (id, call.run(&server, &end).await) }));
+    }
+
+    fn answer(&mut self, (id, response): (DirectId, DirectResponse)) {
+        if self.running.remove_direct(id) {
+            self.outgoing.push(&response.json);
+        }
+        let previous = std::mem::replace(&mut self.clean_up, response.clean_up);
+        if let Some(previous) = previous {
+            previous.before_next_call();
+        }
+    }
+}
+
+impl Transport<RoleServer> for Connection {
+    type Error = io::Error;
+
+    fn send(&mut self, mut message: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        self.running.track_sent(&message);
+        let outgoing = self.outgoing.clone();
+        async move {
+            retry::rewrite_message(&mut message);
+            outgoing.push(&serde_json::to_vec(&message)?);
+            outgoing.flush().await
+        }
+    }
+
+    /// May be dropped at any moment and called again.
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        loop {
+            if self.shutdown.has_begun() {
+                match self.next_cancel() {
+                    Some(cancel) => return Some(cancel),
+                    None if self.has_ended() => {
+                        // A client that does not read must not delay the end.
+                        let _ = tokio::time::timeout(FLUSH_TIMEOUT, self.outgoing.flush()).await;
+                        return None;
+                    }
+                    None => {}
+                }
+            }
+            if self.outgoing.is_empty() {
+                self.clean_up = None;
+            }
+            let reads = !self.outgoing.is_full() && !self.input_has_ended;
+            // First what has ended, then what begins. When neither goes on, all answers are written at once.
+            tokio::select! {
+                biased;
+                () = self.shutdown.changed() => {}
+                Some(ended) = self.calls.next() => self.answer(ended),
+                line = self.lines.next(), if reads => {
+                    if let Some(message) = self.take(line) {
+                        return Some(message);
+                    }
+                }
+                flushed = self.outgoing.flush(), if !self.outgoing.is_empty() => flushed.ok()?,
+            }
+            coop::consume_budget().await;
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

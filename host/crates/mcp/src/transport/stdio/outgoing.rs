@@ -1,0 +1,141 @@
+//! Lines on their way to stdout. Whoever needs one of them written writes all that wait, in one go.
+
+use platform::standard_streams::Output;
+use platform::sync::Mutex;
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::io::AsyncWriteExt as _;
+
+/// Waiting bytes from which no further input is read. A client that sends requests and reads no answers must not fill the
+/// memory.
+const MAX_WAITING: usize = 16 << 20;
+/// A larger buffer is given back after use.
+const KEPT: usize = 256 << 10;
+
+pub(super) struct Outgoing {
+    waiting: Mutex<Vec<u8>>,
+    /// Bytes that are not written yet.
+    unwritten: AtomicUsize,
+    writer: tokio::sync::Mutex<Writer>,
+}
+
+/// Keeps what it has begun to write, because whoever waits for it may give up at any moment.
+struct Writer {
+    output: Output,
+    lines: Vec<u8>,
+    written: usize,
+}
+
+impl Outgoing {
+    pub(super) fn new(output: Output) -> Self {
+        let writer = Writer { output, lines: Vec::new(), written: 0 };
+        Self { waiting: Mutex::default(), unwritten: AtomicUsize::new(0), writer: tokio::sync::Mutex::new(writer) }
+    }
+
+    /// Adds a line, whose end is not in `text`.
+    pub(super) fn push(&self, text: &[u8]) {
+        let mut waiting = self.waiting.lock();
+        waiting.extend_from_slice(text);
+        waiting.push(b'\n');
+        self.unwritten.fetch_add(text.len() + 1, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.unwritten.load(Ordering::Relaxed) == 0
+    }
+
+    /// Whether the client has to read before anything else is read from it.
+    pub(super) fn is_full(&self) -> bool {
+        self.unwritten.load(Ordering::Relaxed) > MAX_WAITING
+    }
+
+    /// Writes what waits now. Nothing is lost if the future is dropped.
+    pub(super) async fn flush(&self) -> io::Result<()> {
+        let mut writer = self.writer.lock().await;
+        writer.write(&self.unwritten).await?;
+        std::mem::swap(&mut *self.waiting.lock(), &mut writer.lines);
+        writer.write(&self.unwritten).await?;
+        writer.output.flush().await
+    }
+}
+
+impl Writer {
+    async fn write(&mut self, unwritten: &AtomicUsize) -> io::Result<()> {
+        while let Some(rest) = self.lines.get(self.written..).filter(|rest| !rest.is_empty()) {
+            let written = self.output.write(rest).await?;
+            if written == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            self.written += written;
+            unwritten.fetch_sub(written, Ordering::Relaxed);
+        }
+        self.written = 0;
+        self.lines.clear();
+        if self.lines.capacity() > KEPT {
+            self.lines = Vec::new();
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::time::Duration;
+    use tokio::io::AsyncReadExt as _;
+
+    #[tokio::test]
+    async fn lines_stay_whole_whoever_writes_them_and_whoever_gives_up() {
+        // Some lines fit, and no line does so twice.
+        let (near, mut far) = tokio::io::duplex(700);
+        let outgoing = Arc::new(Outgoing::new(Box::new(near)));
+        let senders = (0..20u8).map(|sender| {
+            let outgoing = outgoing.clone();
+            tokio::spawn(async move {
+                for _ in 0..20 {
+                    outgoing.push(&[b'a' + sender; 499]);
+                    // Every second one gives up at once.
+                    match sender % 2 {
+                        0 => outgoing.flush().await.unwrap(),
+                        _ => drop(tokio::time::timeout(Duration::ZERO, outgoing.flush()).await),
+                    }
+                }
+            })
+        });
+        let senders: Vec<_> = senders.collect();
+        let mut received = vec![0; 20 * 20 * 500];
+        let flushing = tokio::spawn({
+            let outgoing = outgoing.clone();
+            async move {
+                for sender in senders {
+                    sender.await.unwrap();
+                }
+                outgoing.flush().await.unwrap();
+            }
+        });
+        far.read_exact(&mut received).await.unwrap();
+        flushing.await.unwrap();
+        assert!(outgoing.is_empty());
+        for line in received.chunks(500) {
+            assert!(line[..499].iter().all(|byte| *byte == line[0]) && line[499] == b'\n');
+        }
+        drop((outgoing, far));
+    }
+
+    #[tokio::test]
+    async fn it_is_full_until_the_client_reads() {
+        let (near, mut far) = tokio::io::duplex(64);
+        let outgoing = Arc::new(Outgoing::new(Box::new(near)));
+        outgoing.push(&vec![b'x'; MAX_WAITING]);
+        assert!(outgoing.is_full() && !outgoing.is_empty());
+        let flushing = tokio::spawn({
+            let outgoing = outgoing.clone();
+            async move { outgoing.flush().await }
+        });
+        far.read_exact(&mut [0; 64]).await.unwrap();
+        far.read_exact(&mut vec![0; MAX_WAITING - 63]).await.unwrap();
+        flushing.await.unwrap().unwrap();
+        assert!(outgoing.is_empty() && !outgoing.is_full());
+    }
+}

@@ -1,0 +1,133 @@
+//! The requests of a client that are not answered yet, and how the client speaks.
+
+use rmcp::model::{
+    CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification, ClientRequest,
+    GetMeta as _, ProtocolVersion, RequestId, ServerJsonRpcMessage,
+};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use tokio_util::sync::CancellationToken;
+
+#[derive(Default)]
+pub(super) struct RunningRequests {
+    /// Those that rmcp serves, and whether shutdown waits for them: it does not wait for a subscription.
+    ordinary: HashMap<RequestId, bool>,
+    /// Those that are served directly.
+    direct: HashMap<RequestId, DirectRequest>,
+    style: Style,
+    last_serial: u64,
+}
+
+struct DirectRequest {
+    serial: u64,
+    /// Cancelled to end it.
+    end: CancellationToken,
+}
+
+/// A request that is served directly. The serial number tells it from a later one with the same id.
+pub(super) struct DirectId {
+    id: RequestId,
+    serial: u64,
+}
+
+/// How a client speaks, as its first request decides. rmcp knows it from then on.
+#[derive(Default, PartialEq)]
+enum Style {
+    #[default]
+    Unknown,
+    /// Each request stands for itself (2026-07-28).
+    Stateless,
+    /// A session that was initialized.
+    Session,
+}
+
+impl RunningRequests {
+    /// Whether a request with this id may be served directly.
+    pub(super) fn may_be_direct(&self, id: &RequestId) -> bool {
+        self.style == Style::Stateless && !self.direct.contains_key(id) && !self.ordinary.contains_key(id)
+    }
+
+    /// Adds a request that is served directly. The token ends it.
+    pub(super) fn add_direct(&mut self, id: RequestId) -> (DirectId, CancellationToken) {
+        self.last_serial += 1;
+        let (serial, end) = (self.last_serial, CancellationToken::new());
+        self.direct.insert(id.clone(), DirectRequest { serial, end: end.clone() });
+        (DirectId { id, serial }, end)
+    }
+
+    /// Removes a request that was served directly. Whether its client still wants the answer.
+    pub(super) fn remove_direct(&mut self, DirectId { id, serial }: DirectId) -> bool {
+        match self.direct.entry(id) {
+            Entry::Occupied(entry) if entry.get().serial == serial => {
+                entry.remove();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Updates the requests with a message that rmcp is about to get.
+    pub(super) fn track(&mut self, message: &ClientJsonRpcMessage) {
+        match message {
+            ClientJsonRpcMessage::Request(message) => {
+                self.style.update(&message.request);
+                let awaited = !matches!(message.request, ClientRequest::SubscriptionsListenRequest(_));
+                self.ordinary.insert(message.id.clone(), awaited);
+            }
+            ClientJsonRpcMessage::Notification(message) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &message.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    self.ordinary.remove(id);
+                    self.direct.remove(id).inspect(|direct| direct.end.cancel());
+                }
+            }
+            ClientJsonRpcMessage::Response(_) | ClientJsonRpcMessage::Error(_) => {}
+        }
+    }
+
+    /// Updates the requests with a message that rmcp sends.
+    pub(super) fn track_sent(&mut self, message: &ServerJsonRpcMessage) {
+        match message {
+            ServerJsonRpcMessage::Response(response) => drop(self.ordinary.remove(&response.id)),
+            ServerJsonRpcMessage::Error(error) => drop(error.id.as_ref().map(|id| self.ordinary.remove(id))),
+            ServerJsonRpcMessage::Request(_) | ServerJsonRpcMessage::Notification(_) => {}
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.ordinary.is_empty() && self.direct.is_empty()
+    }
+
+    /// Ends all requests that are served directly. They are still answered.
+    pub(super) fn end_direct(&self) {
+        self.direct.values().for_each(|direct| direct.end.cancel());
+    }
+
+    /// Removes a request of rmcp that shutdown does not wait for, and makes its cancel notification.
+    pub(super) fn next_cancel(&mut self, cancel_all: bool) -> Option<ClientJsonRpcMessage> {
+        let id = self.ordinary.iter().find(|(_, awaited)| cancel_all || !**awaited).map(|(id, _)| id.clone())?;
+        self.ordinary.remove(&id);
+        let reason = Some("the server is stopping".to_owned());
+        let cancel = CancelledNotification::new(CancelledNotificationParam::new(Some(id), reason));
+        Some(ClientJsonRpcMessage::notification(ClientNotification::CancelledNotification(cancel)))
+    }
+}
+
+impl Style {
+    /// As rmcp decides it.
+    fn update(&mut self, request: &ClientRequest) {
+        match request {
+            ClientRequest::InitializeRequest(_) => *self = Self::Session,
+            ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => {}
+            request if *self == Self::Unknown => {
+                let (meta, version) = (request.get_meta(), ProtocolVersion::V_2026_07_28);
+                if meta.protocol_version().as_ref() == Some(&version) && meta.missing_required_keys(&version).is_empty()
+                {
+                    *self = Self::Stateless;
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! This process's stdin and stdout, for asynchronous use. Pipes and sockets are read and written directly, anything else by
+//! tokio's threads.
+//!
+//! Other processes may share what stdin and stdout refer to, and none of them expects it to become non-blocking. So a pipe is
+//! opened a second time, and a socket is told with each operation not to wait.
+
+use rustix::fs::{FileType, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use tokio::io::unix::AsyncFd;
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
+
+pub type Input = Box<dyn AsyncRead + Send + Unpin>;
+pub type Output = Box<dyn AsyncWrite + Send + Unpin>;
+
+/// To be called in a tokio runtime.
+pub fn stdin() -> Input {
+    match DirectStream::open(&io::stdin(), OFlags::RDONLY, Interest::READABLE) {
+        Some(direct) => Box::new(direct),
+        None => Box::new(tokio::io::stdin()),
+    }
+}
+
+/// To be called in a tokio runtime.
+pub fn stdout() -> Output {
+    match DirectStream::open(&io::stdout(), OFlags::WRONLY, Interest::WRITABLE) {
+        Some(direct) => Box::new(direct),
+        None => Box::new(tokio::io::stdout()),
+    }
+}
+
+#[derive(Clone, Copy)]
+enum StreamKind {
+    Pipe,
+    Socket,
+}
+
+/// A pipe or a socket.
+struct DirectStream {
+    kind: StreamKind,
+    stream: AsyncFd<OwnedFd>,
+}
+
+impl DirectStream {
+    /// None if it is neither, or cannot be used without a thread.
+    fn open(stream: &(impl AsFd + AsRawFd), access: OFlags, interest: Interest) -> Option<Self> {
+        let (kind, own) = match FileType::from_raw_mode(rustix::fs::fstat(stream).ok()?.st_mode) {
+            FileType::Fifo => {
+                let name = format!("/proc/self/fd/{}", stream.as_raw_fd());
+                let flags = access | OFlags::NONBLOCK | OFlags::CLOEXEC;
+                (StreamKind::Pipe, rustix::fs::open(name, flags, Mode::empty()).ok()?)
+            }
+            FileType::Socket => (StreamKind::Socket, stream.as_fd().try_clone_to_owned().ok()?),
+            _ => return None,
+        };
+        #[allow(deprecated, reason = "sound for an `OwnedFd`; its successor is an unsafe function")]
+        let stream = AsyncFd::with_interest(own, interest).ok()?;
+        Some(Self { kind, stream })
+    }
+
+    fn try_read(&self, buffer: &mut [u8]) -> Result<usize, Errno> {
+        match self.kind {
+            StreamKind::Pipe => rustix::io::read(&self.stream, buffer),
+            StreamKind::Socket => rustix::net::recv(&self.stream, buffer, RecvFlags::DONTWAIT).map(|(_, read)| read),
+        }
+    }
+
+    fn try_write(&self, bytes: &[u8]) -> Result<usize, Errno> {
+        match self.kind {
+            StreamKind::Pipe => rustix::io::write(&self.stream, bytes),
+            StreamKind::Socket => rustix::net::send(&self.stream, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL),
+        }
+    }
+}
+
+impl AsyncRead for DirectStream {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let room = buffer.initialize_unfilled();
+        loop {
+            let mut ready = ready!(self.stream.poll_read_ready(cx))?;
+            match self.try_read(room) {
+                Ok(read) => {
+                    // There is no more for now. At the end, nothing is read, and it stays ready.
+                    if read > 0 && read < room.len() {
+                        ready.clear_ready();
+                    }
+                    buffer.advance(read);
+                    return Poll::Ready(Ok(()));
+                }
+                Err(Errno::AGAIN) => ready.clear_ready(),
+                Err(Errno::INTR) => {}
+                Err(error) => return Poll::Ready(Err(error.into())),
+            }
+        }
+    }
+}
+
+impl AsyncWrite for DirectStream {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        loop {
+            let mut ready = ready!(self.stream.poll_write_ready(cx))?;
+            match self.try_write(bytes) {
+                Ok(written) => return Poll::Ready(Ok(written)),
+                Err(Errno::AGAIN) => ready.clear_ready(),
+                Err(Errno::INTR) => {}
+                Err(error) => return Poll::Ready(Err(error.into())),
+            }
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+    use std::os::unix::net::UnixStream;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    fn is_blocking(stream: &impl AsFd) -> bool {
+        !rustix::fs::fcntl_getfl(stream).unwrap().contains(OFlags::NONBLOCK)
+    }
+
+    /// More than a pipe or a socket holds, so that both ends have to wait.
+    async fn carries_a_megabyte(near: impl AsFd + AsRawFd, far: impl AsFd + AsRawFd) {
+        let mut output = DirectStream::open(&near, OFlags::WRONLY, Interest::WRITABLE).expect("direct");
+        let mut input = DirectStream::open(&far, OFlags::RDONLY, Interest::READABLE).expect("direct");
+        let sent: Vec<u8> = (0..1 << 20).map(|at: u32| at.to_le_bytes()[1]).collect();
+        let expected = sent.clone();
+        let writing = tokio::spawn(async move { output.write_all(&sent).await });
+        let mut received = vec![0; expected.len()];
+        input.read_exact(&mut received).await.unwrap();
+        writing.await.unwrap().unwrap();
+        assert!(received == expected);
+        assert!(is_blocking(&near) && is_blocking(&far), "others who share it still wait");
+        drop((near, far));
+    }
+
+    #[tokio::test]
+    async fn pipes_and_sockets_are_used_directly_and_stay_blocking() {
+        let (reader, writer) = io::pipe().unwrap();
+        carries_a_megabyte(writer, reader).await;
+        let (near, far) = UnixStream::pair().unwrap();
+        carries_a_megabyte(near, far).await;
+    }
+
+    #[tokio::test]
+    async fn the_end_is_seen() {
+        let (far, near) = UnixStream::pair().unwrap();
+        let mut input = DirectStream::open(&near, OFlags::RDONLY, Interest::READABLE).unwrap();
+        drop(far);
+        assert_eq!(input.read(&mut [0; 8]).await.unwrap(), 0);
+        let mut output = DirectStream::open(&near, OFlags::WRONLY, Interest::WRITABLE).unwrap();
+        assert_eq!(output.write(b"x").await.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+    }
+
+    #[tokio::test]
+    async fn a_file_is_left_to_a_thread() {
+        let file = File::open("/dev/null").unwrap();
+        assert!(DirectStream::open(&file, OFlags::RDONLY, Interest::READABLE).is_none());
+    }
+}
