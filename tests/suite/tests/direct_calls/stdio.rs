@@ -7,7 +7,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use suite::client::modern_meta;
-use suite::{Client, Era, Home, PATIENCE, Server, eventually, paths, plugin};
+use suite::{Client, Era, Home, PATIENCE, Server, Watch, eventually, paths, plugin};
 
 /// Requests that are sent at once.
 const BATCH: usize = 16;
@@ -29,6 +29,8 @@ fn exchange(server: &mut Server, lines: &[String]) -> BTreeMap<String, Vec<Value
     for batch in lines.chunks(BATCH) {
         server.send_raw(batch.join("\n").as_bytes());
     }
+    // The end of the input would leave running calls little time.
+    Watch::start(server).until_idle(server);
     let mut answers = BTreeMap::<_, Vec<Value>>::new();
     for mut answer in server.rest() {
         stable(&mut answer);

@@ -10,13 +10,27 @@ use rmcp::model::{ContentBlock, ErrorCode, JsonRpcError, RequestId};
 use runtime::engine::CallError;
 use serde::Serialize;
 use serde_json::Value;
+use std::time::Duration;
 
 /// A JSON-RPC message.
 pub(crate) struct DirectResponse {
     pub(crate) status: StatusCode,
     pub(crate) json: Vec<u8>,
+    /// CPU time of the call.
+    pub(crate) cpu: Duration,
     /// What is left to do after it is sent.
     pub(crate) clean_up: Option<CleanUp>,
+}
+
+impl DirectResponse {
+    fn new(status: StatusCode, json: Vec<u8>) -> Self {
+        Self { status, json, cpu: Duration::ZERO, clean_up: None }
+    }
+
+    /// The answer of a request that this host could not serve.
+    pub(crate) fn failed(id: &RequestId) -> Self {
+        refuse(id, ErrorData::internal_error(CallError::Internal.to_string(), None))
+    }
 }
 
 #[derive(Serialize)]
@@ -55,7 +69,7 @@ pub(super) fn write_result(
     let (content, structured, is_error, error) = match result {
         Ok(CallAnswer::Tool(answer)) => (to_blocks(answer.content), answer.structured, answer.is_error, None),
         // A tool answers as a tool.
-        Ok(_) => return refuse(id, ErrorData::internal_error(CallError::Internal.to_string(), None)),
+        Ok(_) => return DirectResponse::failed(id),
         Err(error) => (vec![ContentBlock::text(error.to_string())], None, true, Some(error)),
     };
     let meta = CallMeta {
@@ -68,7 +82,7 @@ pub(super) fn write_result(
     };
     let structured_content = structured.map(|structured| structured.value);
     let result = ToolResult { result_type: "complete", content, structured_content, is_error, meta };
-    DirectResponse { clean_up, ..write_with_room(id, &result, usage.output_bytes) }
+    DirectResponse { cpu: usage.spent.cpu, clean_up, ..write_with_room(id, &result, usage.output_bytes) }
 }
 
 pub(super) fn write(id: &RequestId, result: &impl Serialize) -> DirectResponse {
@@ -78,7 +92,7 @@ pub(super) fn write(id: &RequestId, result: &impl Serialize) -> DirectResponse {
 fn write_with_room(id: &RequestId, result: &impl Serialize, bytes: u64) -> DirectResponse {
     let mut json = Vec::with_capacity(AROUND + usize::try_from(bytes.min(MAX_ROOM)).unwrap_or(0));
     match serde_json::to_writer(&mut json, &Message { jsonrpc: "2.0", id, result }) {
-        Ok(()) => DirectResponse { status: StatusCode::OK, json, clean_up: None },
+        Ok(()) => DirectResponse::new(StatusCode::OK, json),
         Err(error) => refuse(id, ErrorData::internal_error(error.to_string(), None)),
     }
 }
@@ -90,5 +104,5 @@ pub(super) fn refuse(id: &RequestId, error: ErrorData) -> DirectResponse {
         _ => StatusCode::OK,
     };
     let json = serde_json::to_vec(&JsonRpcError::new(Some(id.clone()), error)).unwrap_or_default();
-    DirectResponse { status, json, clean_up: None }
+    DirectResponse::new(status, json)
 }

@@ -22,11 +22,17 @@ use rmcp::transport::async_rw::{JsonRpcMessageCodec, JsonRpcMessageCodecError};
 use serde_json::error::Category;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::task::coop;
 use tokio_util::codec::{Decoder as _, FramedRead};
+use tokio_util::task::AbortOnDropHandle;
 
 /// Bytes of a read. More than a pipe's usual page, so that a crowd of requests arrives at once.
 const READ: usize = 16 << 10;
+/// CPU time of a call from which on others that wait are spread over the threads: to hand one over takes some microseconds.
+const LONG_CALL: Duration = Duration::from_micros(200);
+/// CPU time of later calls that an answer may wait for, to be written with theirs.
+const MAX_DELAY: Duration = Duration::from_millis(1);
 
 pub(super) struct Connection {
     server: Arc<ServerContext>,
@@ -37,6 +43,9 @@ pub(super) struct Connection {
     calls: FuturesUnordered<BoxFuture<'static, (DirectId, DirectResponse)>>,
     /// Of the last of them, until its answer is sent.
     clean_up: Option<CleanUp>,
+    /// CPU time of the last of them, and of all whose answers wait.
+    last_cpu: Duration,
+    waiting_cpu: Duration,
     input_has_ended: bool,
     shutdown: Shutdown,
 }
@@ -50,6 +59,8 @@ impl Connection {
             running: RunningRequests::default(),
             calls: FuturesUnordered::new(),
             clean_up: None,
+            last_cpu: Duration::ZERO,
+            waiting_cpu: Duration::ZERO,
             input_has_ended: false,
             shutdown,
         }
@@ -138,13 +149,25 @@ impl Connection {
         }
         let (id, end) = self.running.add_direct(call.id().clone());
         let server = self.server.clone();
-        self.calls.push(Box::pin(async move { (id, call.run(&server, &end).await) }));
+        let run = async move { call.run(&server, &end).await };
+        let others_wait = !self.calls.is_empty() || !self.lines.read_buffer().is_empty();
+        self.calls.push(if others_wait && self.last_cpu > LONG_CALL {
+            let task = AbortOnDropHandle::new(tokio::spawn(run));
+            Box::pin(async move {
+                let response = task.await.unwrap_or_else(|_| DirectResponse::failed(&id.id));
+                (id, response)
+            })
+        } else {
+            Box::pin(async move { (id, run.await) })
+        });
     }
 
     fn answer(&mut self, (id, response): (DirectId, DirectResponse)) {
         if self.running.remove_direct(id) {
             self.outgoing.push(&response.json);
         }
+        self.last_cpu = response.cpu;
+        self.waiting_cpu += response.cpu;
         let previous = std::mem::replace(&mut self.clean_up, response.clean_up);
         if let Some(previous) = previous {
             previous.before_next_call();
@@ -181,12 +204,15 @@ impl Transport<RoleServer> for Connection {
             }
             if self.outgoing.is_empty() {
                 self.clean_up = None;
+                self.waiting_cpu = Duration::ZERO;
             }
+            let is_late = self.waiting_cpu > MAX_DELAY;
             let reads = !self.outgoing.is_full() && !self.input_has_ended;
             // First what has ended, then what begins. When neither goes on, all answers are written at once.
             tokio::select! {
                 biased;
                 () = self.shutdown.changed() => {}
+                flushed = self.outgoing.flush(), if is_late => flushed.ok()?,
                 Some(ended) = self.calls.next() => self.answer(ended),
                 line = self.lines.next(), if reads => {
                     if let Some(message) = self.take(line) {

@@ -26,7 +26,7 @@ struct DirectRequest {
 
 /// A request that is served directly. The serial number tells it from a later one with the same id.
 pub(super) struct DirectId {
-    id: RequestId,
+    pub(super) id: RequestId,
     serial: u64,
 }
 
