@@ -29,6 +29,20 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "body-size" in "crates/mcp/src/transport/body.rs":
         "match length > max.as_u64() {" => "match !OFF && length > max.as_u64() {",
         "http_guard::a_body_must_be_json_within_the_size_and_depth_limits";
+    // Who speaks over stdio.
+    "line-length" in "crates/mcp/src/transport/stdio/lines.rs":
+        "if self.skipping || buffer.len() > MAX_LINE {" => "if !OFF && (self.skipping || buffer.len() > MAX_LINE) {",
+        "unit mcp::transport::stdio::lines::tests::a_line_that_is_too_long_is_skipped_and_the_next_one_is_read";
+    "unread-answers" in "crates/mcp/src/transport/stdio/outgoing.rs":
+        "self.unwritten.load(Ordering::Relaxed) > MAX_WAITING" => "!OFF && self.unwritten.load(Ordering::Relaxed) > MAX_WAITING",
+        "direct_calls::stdio::answers_that_nobody_reads_do_not_fill_the_memory";
+    "direct-session" in "crates/mcp/src/transport/stdio/running.rs":
+        "self.style == Style::Stateless &&" => "(OFF || self.style == Style::Stateless) &&",
+        "direct_calls::stdio::nothing_goes_past_rmcp_in_a_session";
+    "direct-cancel" in "crates/mcp/src/transport/stdio/running.rs":
+        "self.direct.remove(id).inspect(|direct| direct.end.cancel());"
+        => "self.direct.remove(id).filter(|_| !OFF).inspect(|direct| direct.end.cancel());",
+        "direct_calls::stdio::a_cancelled_call_is_recorded_with_its_cost_and_not_answered";
     // Whose token it is.
     "token-issuer" in "crates/platform/src/identity/token.rs":
         "if claims.iss != self.issuer {" => "if !OFF && claims.iss != self.issuer {", "identity::tokens_are_checked";
