@@ -146,10 +146,11 @@ pub(crate) const ONLY_CRATES: &[(&[&str], &[&str], &str)] = &[
     (&["axum"], &["mcp"], "one crate serves HTTP"),
     (&["rusqlite"], &["platform"], "one crate knows how things are stored"),
     (
-        &["reqwest", "rustls", "hyper", "hyper-util", "tokio-rustls", "rustls-platform-verifier"],
+        &["reqwest", "rustls", "tokio-rustls", "rustls-platform-verifier"],
         &["platform"],
         "one crate sends HTTP requests",
     ),
+    (&["hyper", "hyper-util"], &["platform", "mcp"], "one crate sends HTTP requests, and one serves them"),
     (&["clap", "anyhow", "rustyline", "indicatif"], &["portcullis"], "errors below the command line are typed"),
 ];
 
@@ -186,9 +187,22 @@ pub(crate) const ONLY: &[Only] = &[
     Only { words: &["bindgen"], places: &["runtime/abi/"], why: "generated types stay behind one wall" },
     Only { words: &["rusqlite"], places: &["platform/storage/"], why: "one place knows how things are stored" },
     Only {
-        words: &["reqwest", "rustls", "hyper", "tokio_rustls", "rustls_platform_verifier", "lookup_host"],
+        words: &[
+            "reqwest",
+            "rustls",
+            "hyper::client",
+            "hyper_util::client",
+            "tokio_rustls",
+            "rustls_platform_verifier",
+            "lookup_host",
+        ],
         places: &["platform/outbound/"],
         why: "one place decides how other servers are asked",
+    },
+    Only {
+        words: &["hyper"],
+        places: &["platform/outbound/", "mcp/transport/connections.rs"],
+        why: "one place asks other servers, and one serves clients",
     },
     Only { words: &["print!", "println!"], places: &["portcullis/cli/"], why: "stdout is the MCP wire" },
     Only {

@@ -5,6 +5,7 @@
 //! sessions of legacy clients.
 
 use super::account_pages;
+use super::connections::serve_connections;
 use super::guard::{HttpGuard, HttpGuardError, check_host_and_origin};
 use super::identity::with_authentication;
 use super::legacy::{LegacyOptions, LegacySessionManager};
@@ -26,7 +27,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinError, JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 /// How often an idle stream sends a comment, so that no proxy closes it.
@@ -55,7 +56,7 @@ pub enum HttpError {
     #[error(transparent)]
     Storage(#[from] StorageError),
     #[error("serving HTTP failed: {0}")]
-    Serve(std::io::Error),
+    Serve(JoinError),
 }
 
 /// A server that listens. It is healthy at once, and ready from [`HttpServer::serve`] on.
@@ -64,7 +65,7 @@ pub struct HttpServer {
     bound: SocketAddr,
     legacy: LegacyOptions,
     close: CancellationToken,
-    serving: JoinHandle<std::io::Result<()>>,
+    serving: JoinHandle<()>,
 }
 
 impl HttpServer {
@@ -103,9 +104,7 @@ impl HttpServer {
         let router = with_authentication(router.fallback(async || HttpRefusal::Path.response()), authenticator)
             .layer(from_fn_with_state(guard, check_host_and_origin));
         let close = CancellationToken::new();
-        let closing = close.clone().cancelled_owned();
-        let serving = axum::serve(LimitedListener::new(listener), router).with_graceful_shutdown(closing);
-        let serving = tokio::spawn(serving.into_future());
+        let serving = tokio::spawn(serve_connections(LimitedListener::new(listener), router, close.clone()));
         Ok(Self { endpoint, bound, legacy, close, serving })
     }
 
@@ -142,10 +141,7 @@ impl HttpServer {
         let _ = slot.set(EndpointServer { service, context, end: end.clone() });
         lifecycle.set_ready();
         tracing::info!("listening on http://{bound}/mcp");
-        let to_result = |ended: Result<std::io::Result<()>, tokio::task::JoinError>| match ended {
-            Ok(result) => result.map_err(HttpError::Serve),
-            Err(error) => Err(HttpError::Serve(std::io::Error::other(error))),
-        };
+        let to_result = |ended: Result<(), JoinError>| ended.map_err(HttpError::Serve);
         tokio::select! {
             ended = &mut serving => return to_result(ended),
             () = stop.cancelled() => {}

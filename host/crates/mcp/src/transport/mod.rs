@@ -2,6 +2,7 @@
 
 mod account_pages;
 mod body;
+mod connections;
 mod guard;
 mod http;
 mod identity;
@@ -13,6 +14,7 @@ mod mcp_endpoint;
 mod metrics;
 mod nesting;
 mod refusal;
+mod repoll;
 mod request_scope;
 mod response;
 mod shutdown;
