@@ -19,16 +19,16 @@ pub type Output = Box<dyn AsyncWrite + Send + Unpin>;
 
 /// To be called in a tokio runtime.
 pub fn stdin() -> Input {
-    match DirectStream::open(&io::stdin(), OFlags::RDONLY, Interest::READABLE) {
-        Some(direct) => Box::new(direct),
+    match NonBlockingStream::open(&io::stdin(), OFlags::RDONLY, Interest::READABLE) {
+        Some(stream) => Box::new(stream),
         None => Box::new(tokio::io::stdin()),
     }
 }
 
 /// To be called in a tokio runtime.
 pub fn stdout() -> Output {
-    match DirectStream::open(&io::stdout(), OFlags::WRONLY, Interest::WRITABLE) {
-        Some(direct) => Box::new(direct),
+    match NonBlockingStream::open(&io::stdout(), OFlags::WRONLY, Interest::WRITABLE) {
+        Some(stream) => Box::new(stream),
         None => Box::new(tokio::io::stdout()),
     }
 }
@@ -39,13 +39,13 @@ enum StreamKind {
     Socket,
 }
 
-/// A pipe or a socket.
-struct DirectStream {
+/// A pipe or a socket, whose operations never wait.
+struct NonBlockingStream {
     kind: StreamKind,
     stream: AsyncFd<OwnedFd>,
 }
 
-impl DirectStream {
+impl NonBlockingStream {
     /// None if it is neither, or cannot be used without a thread.
     fn open(stream: &(impl AsFd + AsRawFd), access: OFlags, interest: Interest) -> Option<Self> {
         let (kind, own) = match FileType::from_raw_mode(rustix::fs::fstat(stream).ok()?.st_mode) {
@@ -77,7 +77,7 @@ impl DirectStream {
     }
 }
 
-impl AsyncRead for DirectStream {
+impl AsyncRead for NonBlockingStream {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let room = buffer.initialize_unfilled();
         loop {
@@ -99,7 +99,7 @@ impl AsyncRead for DirectStream {
     }
 }
 
-impl AsyncWrite for DirectStream {
+impl AsyncWrite for NonBlockingStream {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         loop {
             let mut ready = ready!(self.stream.poll_write_ready(cx))?;
@@ -134,8 +134,8 @@ mod tests {
 
     /// More than a pipe or a socket holds, so that both ends have to wait.
     async fn carries_a_megabyte(near: impl AsFd + AsRawFd, far: impl AsFd + AsRawFd) {
-        let mut output = DirectStream::open(&near, OFlags::WRONLY, Interest::WRITABLE).expect("direct");
-        let mut input = DirectStream::open(&far, OFlags::RDONLY, Interest::READABLE).expect("direct");
+        let mut output = NonBlockingStream::open(&near, OFlags::WRONLY, Interest::WRITABLE).expect("direct");
+        let mut input = NonBlockingStream::open(&far, OFlags::RDONLY, Interest::READABLE).expect("direct");
         let sent: Vec<u8> = (0..1 << 20).map(|at: u32| at.to_le_bytes()[1]).collect();
         let expected = sent.clone();
         let writing = tokio::spawn(async move { output.write_all(&sent).await });
@@ -158,16 +158,16 @@ mod tests {
     #[tokio::test]
     async fn the_end_is_seen() {
         let (far, near) = UnixStream::pair().unwrap();
-        let mut input = DirectStream::open(&near, OFlags::RDONLY, Interest::READABLE).unwrap();
+        let mut input = NonBlockingStream::open(&near, OFlags::RDONLY, Interest::READABLE).unwrap();
         drop(far);
         assert_eq!(input.read(&mut [0; 8]).await.unwrap(), 0);
-        let mut output = DirectStream::open(&near, OFlags::WRONLY, Interest::WRITABLE).unwrap();
+        let mut output = NonBlockingStream::open(&near, OFlags::WRONLY, Interest::WRITABLE).unwrap();
         assert_eq!(output.write(b"x").await.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
     }
 
     #[tokio::test]
     async fn a_file_is_left_to_a_thread() {
         let file = File::open("/dev/null").unwrap();
-        assert!(DirectStream::open(&file, OFlags::RDONLY, Interest::READABLE).is_none());
+        assert!(NonBlockingStream::open(&file, OFlags::RDONLY, Interest::READABLE).is_none());
     }
 }

@@ -5,8 +5,8 @@
 //! sessions of legacy clients.
 
 use super::account_pages;
-use super::connections::serve_connections;
 use super::guard::{HttpGuard, HttpGuardError, check_host_and_origin};
+use super::http_connections::serve_connections;
 use super::identity::with_authentication;
 use super::legacy::{LegacyOptions, LegacySessionManager};
 use super::lifecycle::{health, ready};

@@ -2,9 +2,10 @@
 
 mod account_pages;
 mod body;
-mod connections;
+
 mod guard;
 mod http;
+mod http_connections;
 mod identity;
 mod large_answer;
 mod legacy;

@@ -22,7 +22,7 @@ pub(super) struct InstanceMaker {
     permits: Arc<Semaphore>,
 }
 
-/// Whoever is about to make another call says so; if it is only dropped, this thread does it after what it does now.
+/// The work that one call leaves. Dropping it makes it a task, which this thread gets to after what it does now.
 pub struct CleanUp(Option<Work>);
 
 struct Work {
@@ -66,7 +66,7 @@ impl CleanUp {
 
 impl Drop for CleanUp {
     fn drop(&mut self) {
-        // Without a runtime, the process is ending, or the thread has better things to do.
+        // Without a runtime, on a thread of the compute pool or when the process ends, only the Store is dropped.
         if let Some(work) = self.0.take()
             && let Ok(runtime) = Handle::try_current()
         {

@@ -27,7 +27,7 @@ use tokio::task::coop;
 use tokio_util::codec::{Decoder as _, FramedRead};
 use tokio_util::task::AbortOnDropHandle;
 
-/// Bytes of a read. More than a pipe's usual page, so that a crowd of requests arrives at once.
+/// Bytes of a read, so that many short requests arrive at once.
 const READ: usize = 16 << 10;
 /// CPU time of a call from which on others that wait are spread over the threads: to hand one over takes some microseconds.
 const LONG_CALL: Duration = Duration::from_micros(200);
@@ -71,7 +71,7 @@ impl Connection {
         let line = match line {
             Some(Ok(Line::Text(line))) => line,
             Some(Ok(Line::TooLong)) => {
-                let text = format!("the message is longer than {MAX_LINE} bytes");
+                let text = format!("the message is longer than {} MiB, the limit over stdio", MAX_LINE >> 20);
                 self.refuse(ErrorData::invalid_request(text, None), None);
                 return None;
             }

@@ -5,8 +5,7 @@ use memchr::memchr;
 use std::io;
 use tokio_util::codec::Decoder;
 
-/// Bytes of a line, without its end. A client that never ends a line must not fill the memory. It is rmcp's limit on an event
-/// over HTTP, too.
+/// Bytes of a line, without its end. A client that never ends a line must not fill the memory. rmcp's own limit is the same.
 pub(super) const MAX_LINE: usize = 16 << 20;
 
 pub(super) enum Line {
