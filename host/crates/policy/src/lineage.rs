@@ -72,13 +72,34 @@ struct Tree {
 #[derive(Debug)]
 struct Chain {
     name: Arc<str>,
-    caller: Option<Arc<Chain>>,
+    above: Above,
+}
+
+/// What is above a call: its caller, or for a root call what its tree shares.
+#[derive(Debug)]
+enum Above {
+    Caller(Arc<Chain>),
+    Tree(Tree),
 }
 
 impl Chain {
+    fn caller(&self) -> Option<&Self> {
+        match &self.above {
+            Above::Caller(caller) => Some(caller),
+            Above::Tree(_) => None,
+        }
+    }
+
     /// The names from this call up to the root.
     fn names(&self) -> impl Iterator<Item = &Arc<str>> {
-        std::iter::successors(Some(self), |chain| chain.caller.as_deref()).map(|chain| &chain.name)
+        std::iter::successors(Some(self), |chain| chain.caller()).map(|chain| &chain.name)
+    }
+
+    fn tree(&self) -> &Tree {
+        match &self.above {
+            Above::Caller(caller) => caller.tree(),
+            Above::Tree(tree) => tree,
+        }
     }
 }
 
@@ -88,7 +109,6 @@ pub struct Lineage {
     chain: Arc<Chain>,
     depth_limit: u32,
     parallel: u32,
-    tree: Arc<Tree>,
 }
 
 impl Lineage {
@@ -103,8 +123,8 @@ impl Lineage {
             waiting: SharedCounter::new(millis(limits.reverse_call_wait)),
             private_origins: Mutex::default(),
         };
-        let chain = Arc::new(Chain { name: tool.into(), caller: None });
-        Self { chain, depth_limit: limits.depth, parallel: limits.parallel, tree: Arc::new(tree) }
+        let chain = Arc::new(Chain { name: tool.into(), above: Above::Tree(tree) });
+        Self { chain, depth_limit: limits.depth, parallel: limits.parallel }
     }
 
     /// Extends the chain by a call and counts it. Fails for cycles, and at the limits of depth, calls and argument bytes.
@@ -116,14 +136,18 @@ impl Lineage {
         if self.depth() >= self.depth_limit {
             return Err(LineageError::Depth(self.depth_limit));
         }
-        let Tree { calls, calls_limit, .. } = &*self.tree;
+        let Tree { calls, calls_limit, .. } = self.tree();
         let counted = calls.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| (n < *calls_limit).then_some(n + 1));
         if counted.is_err() {
             return Err(LineageError::Calls(*calls_limit));
         }
-        self.tree.arguments.take(arguments).map_err(LineageError::Arguments)?;
-        let chain = Arc::new(Chain { name: tool, caller: Some(self.chain.clone()) });
+        self.tree().arguments.take(arguments).map_err(LineageError::Arguments)?;
+        let chain = Arc::new(Chain { name: tool, above: Above::Caller(self.chain.clone()) });
         Ok(Self { chain, ..self.clone() })
+    }
+
+    fn tree(&self) -> &Tree {
+        self.chain.tree()
     }
 
     /// Applies the limits of the called plugin; they can only tighten.
@@ -135,36 +159,36 @@ impl Lineage {
 
     /// Counts a result's bytes, before the guest sees it.
     pub fn count_result(&self, result: u64) -> Result<(), LineageError> {
-        self.tree.results.take(result).map_err(LineageError::Results)
+        self.tree().results.take(result).map_err(LineageError::Results)
     }
 
     /// How long this request may still wait for the client's tools.
     pub fn remaining_wait(&self) -> Result<Duration, LineageError> {
-        match self.tree.waiting.left() {
-            0 => Err(LineageError::Waiting(self.tree.waiting.limit)),
+        match self.tree().waiting.left() {
+            0 => Err(LineageError::Waiting(self.tree().waiting.limit)),
             left => Ok(Duration::from_millis(left)),
         }
     }
 
     /// Counts time that was spent waiting for the client's tools.
     pub fn count_wait(&self, time: Duration) {
-        self.tree.waiting.take_up_to(millis(time));
+        self.tree().waiting.take_up_to(millis(time));
     }
 
     /// Counts a request to another server; `false` when the whole tree has sent `limit` of them.
     pub fn count_request(&self, limit: u32) -> bool {
         let one_more = |sent: u32| (sent < limit).then_some(sent + 1);
-        self.tree.requests.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
+        self.tree().requests.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
     }
 
     /// Records that the chain has seen a private result of this origin.
     pub fn mark_private(&self, origin: Origin) {
-        self.tree.private_origins.lock().unwrap_or_else(PoisonError::into_inner).insert(origin);
+        self.tree().private_origins.lock().unwrap_or_else(PoisonError::into_inner).insert(origin);
     }
 
     /// The origins whose private results the chain has seen.
     pub fn private_origins(&self) -> PrivateOrigins {
-        self.tree.private_origins.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.tree().private_origins.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The name of this call.
@@ -174,7 +198,7 @@ impl Lineage {
 
     /// The name of the calling tool; `None` for a root call.
     pub fn caller(&self) -> Option<&Arc<str>> {
-        self.chain.caller.as_ref().map(|caller| &caller.name)
+        self.chain.caller().map(|caller| &caller.name)
     }
 
     /// How many reverse calls one call may make at the same time.
@@ -189,7 +213,7 @@ impl Lineage {
 
     /// Reverse calls made so far in the whole tree.
     pub fn calls(&self) -> u32 {
-        self.tree.calls.load(Ordering::Relaxed)
+        self.tree().calls.load(Ordering::Relaxed)
     }
 
     /// The chain as text, root first.

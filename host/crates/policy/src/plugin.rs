@@ -45,6 +45,15 @@ impl PluginId {
         format!("{}.{}", self.side.table(), self.name)
     }
 
+    /// The name of one of its functions in a chain of calls. That of an agent tool is the name by which plugins call it, so
+    /// that cycles are found.
+    pub fn full_name(&self, function: &str) -> String {
+        match self.side {
+            Side::Server => [self.side.table(), ".", &self.name, ".", function].concat(),
+            Side::Agent => [&self.name, ".", function].concat(),
+        }
+    }
+
     /// How an operator names it on the command line: `files`, or `agent.notes` on the agent's side.
     pub fn cli_name(&self) -> String {
         match self.side {

@@ -77,7 +77,7 @@ mod tests {
         let (name, description, annotations) = (name.to_owned(), description.to_owned(), Default::default());
         let (title, output_schema, execution, icons) = (None, None, Execution::Inline, vec![]);
         let tool = Tool { name, title, description, input_schema, output_schema, annotations, execution, icons };
-        PluginTool::new(tool)
+        PluginTool::new(tool, "server.tool".into())
     }
 
     #[test]

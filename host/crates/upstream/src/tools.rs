@@ -35,7 +35,7 @@ pub(super) async fn list_tools(server: &str, peer: &Peer<RoleClient>) -> Result<
             let listed = peer.list_tools(Some(page)).await.map_err(|error| failed(single_line(&error.to_string())))?;
             for tool in listed.tools {
                 let name = single_line(&tool.name);
-                match check_tool(tool) {
+                match check_tool(server, tool) {
                     Ok(tool) => {
                         bytes += tool.tool.description.len() + tool.tool.input_schema.len();
                         if tools.len() >= MAX_TOOLS || bytes > MAX_BYTES {
@@ -69,7 +69,7 @@ pub(super) async fn list_tools(server: &str, peer: &Peer<RoleClient>) -> Result<
     }
 }
 
-fn check_tool(tool: m::Tool) -> Result<Arc<PluginTool>, String> {
+fn check_tool(server: &str, tool: m::Tool) -> Result<Arc<PluginTool>, String> {
     let name = tool.name.into_owned();
     if name.is_empty() || name.len() > MAX_NAME || name.chars().any(|c| c.is_whitespace() || is_unsafe(c)) {
         return Err(format!("its name is not 1 to {MAX_NAME} visible characters"));
@@ -104,7 +104,8 @@ fn check_tool(tool: m::Tool) -> Result<Arc<PluginTool>, String> {
         icons: Vec::new(),
         name,
     };
-    Ok(PluginTool::new(tool))
+    let full_name = format!("{server}.{}", tool.name);
+    Ok(PluginTool::new(tool, full_name))
 }
 
 /// Shortens a text and normalises its line ends.
@@ -120,7 +121,7 @@ mod tests {
     fn tool(change: impl FnOnce(&mut serde_json::Value)) -> Result<Arc<PluginTool>, String> {
         let mut tool = json!({ "name": "read", "description": "Reads.", "inputSchema": { "type": "object" } });
         change(&mut tool);
-        check_tool(serde_json::from_value(tool).unwrap())
+        check_tool("server", serde_json::from_value(tool).unwrap())
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::scratch;
 use platform::audit::Audit;
 use platform::clock::Clock;
 use platform::telemetry::{ProcessMetrics, Tracer, printable};
-use policy::{Budget, Lineage, PluginId, Principal, PrincipalLimits, Side};
+use policy::{Budget, Lineage, Principal, PrincipalLimits};
 use runtime::abi::{GuestAnswer, GuestOutcome, PreparedComponent};
 use runtime::engine::{
     Allowance, CallCost, CallError, MAX_WAITING_INSTANCES, PausableDeadline, is_large, work_in_pool_if_large,
@@ -137,7 +137,7 @@ impl Runner {
         {
             return recorder.refuse(CallError::InvalidArguments { reason });
         }
-        let StartedCall { admitted, imports, allowance } = match self.start(&plugin, &name, request, &recorder).await {
+        let StartedCall { admitted, imports, allowance } = match self.start(&plugin, &call, request, &recorder).await {
             Ok(started) => started,
             Err(error) => return recorder.refuse(error),
         };
@@ -169,7 +169,7 @@ impl Runner {
     async fn start(
         &self,
         plugin: &Arc<Plugin>,
-        name: &Arc<str>,
+        call: &PluginCall,
         request: CallRequest,
         recorder: &CallRecorder,
     ) -> Result<StartedCall, CallError> {
@@ -182,9 +182,11 @@ impl Runner {
             context.traceparent = Some(traceparent);
         }
         let (admitted, inherited) = match parent {
-            Some(CallParent::Host(inherited)) => self.admit_nested(plugin, name, &context.principal, inherited)?,
+            Some(CallParent::Host(inherited)) => {
+                self.admit_nested(plugin, &call.name(), &context.principal, inherited)?
+            }
             parent => {
-                let admitted = self.admit_root(plugin, name, &context.principal, parent, &link.cancel).await;
+                let admitted = self.admit_root(plugin, call, &context.principal, parent, &link.cancel).await;
                 let (admitted, slot, inherited) = admitted?;
                 link.client = Arc::new(WaitingClient {
                     client: link.client,
@@ -226,13 +228,13 @@ impl Runner {
     async fn admit_root(
         &self,
         plugin: &Arc<Plugin>,
-        name: &Arc<str>,
+        call: &PluginCall,
         principal: &Principal,
         parent: Option<CallParent>,
         cancel: &CancellationToken,
     ) -> Result<(AdmittedCall, Arc<RootSlot>, Inherited), CallError> {
         let limits = &plugin.spec.limits;
-        let full_name = lineage_name(plugin.id(), name);
+        let (name, full_name) = (call.name(), call.full_name(plugin.id()));
         let (lineage, budget_source) = match parent {
             Some(CallParent::External { lineage, budget_source }) => {
                 let lineage = lineage.descend(full_name, 0).map_err(CallError::Lineage)?;
@@ -241,7 +243,7 @@ impl Runner {
             Some(CallParent::Host(_)) | None => (Lineage::root(full_name, limits), None),
         };
         let number = self.instance_maker.call_begins();
-        let circuit = circuit(name, principal, &lineage);
+        let circuit = circuit(&name, principal, &lineage);
         self.admission.check(plugin, &circuit, true)?;
         let slot_request = Admission::slot_request(plugin, principal);
         let acquired = self.admission.acquire_slot(&slot_request, limits.deadline, cancel).await?;
@@ -332,12 +334,4 @@ fn finish(
 /// The circuit that a call's failure counts against.
 fn circuit(target: &Arc<str>, principal: &Principal, lineage: &Lineage) -> Circuit {
     Circuit { target: target.clone(), principal: principal.clone(), caller: lineage.caller().cloned() }
-}
-
-/// A call's name in its lineage. That of an agent tool is the name by which plugins call it, so that cycles are found.
-fn lineage_name(plugin: &PluginId, tool: &str) -> String {
-    match plugin.side {
-        Side::Server => [plugin.side.table(), ".", &plugin.name, ".", tool].concat(),
-        Side::Agent => [&plugin.name, ".", tool].concat(),
-    }
 }

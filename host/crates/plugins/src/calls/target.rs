@@ -91,6 +91,14 @@ impl PluginCall {
         }
     }
 
+    /// What its chain of calls calls it.
+    pub(super) fn full_name(&self, plugin: &PluginId) -> Arc<str> {
+        match self {
+            Self::Tool(tool, _) => tool.full_name.clone(),
+            Self::Resource { .. } | Self::Prompt { .. } | Self::Completion(_) => plugin.full_name(&self.name()).into(),
+        }
+    }
+
     /// The method of the protocol, for traces.
     pub(super) fn method(&self) -> &'static str {
         match self {

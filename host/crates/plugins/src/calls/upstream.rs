@@ -45,10 +45,10 @@ impl Runner {
         if let Some(traceparent) = recorder.traceparent() {
             context.traceparent = Some(traceparent);
         }
-        let (name, questions) = (upstream_tool.full_name(), QuestionCounter::new(limits.questions));
+        let (name, questions) = (upstream_tool.tool.full_name.clone(), QuestionCounter::new(limits.questions));
         let call = ReverseCall {
-            lineage: Lineage::root(&*name, &limits),
-            name,
+            lineage: Lineage::root(name.clone(), &limits),
+            name: name.to_string(),
             arguments,
             purpose: None,
             plugin: upstream_tool.id.clone(),

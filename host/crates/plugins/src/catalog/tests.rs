@@ -13,7 +13,7 @@ fn plugin(name: &str, prefix: bool, code: &str, offer: Offer) -> Arc<Plugin> {
     let id = PluginId { side: Side::Server, name: name.into() };
     let definitions = definitions_digest(&offer);
     let CheckedOffer { tools, resources, templates, prompts, completes, definitions } =
-        CheckedOffer::new(offer::check(offer).unwrap(), definitions).unwrap();
+        CheckedOffer::new(&id, offer::check(offer).unwrap(), definitions).unwrap();
     let metrics = Arc::new(platform::telemetry::Metrics::new());
     Arc::new(Plugin {
         metrics: Arc::new(metrics.for_plugin(&id.table(), [""])),

@@ -18,11 +18,6 @@ impl UpstreamTool {
         Self { id: PluginId { side: Side::Server, name: server.into() }, tool, caller }
     }
 
-    /// The name by which plugins call it.
-    pub fn full_name(&self) -> String {
-        format!("{}.{}", self.id.name, self.tool.tool.name)
-    }
-
     /// The name by which clients call it: characters that MCP does not allow in names are replaced.
     pub fn exposed_name(&self) -> String {
         let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' };

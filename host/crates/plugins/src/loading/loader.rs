@@ -103,7 +103,7 @@ impl Loader {
         if let Some(agreed) = spec.definitions.as_ref().filter(|agreed| *agreed != definitions) {
             return Err(LoadErrorKind::DefinitionsChanged { found: definitions.clone(), agreed: agreed.clone() });
         }
-        let offered = CheckedOffer::new(offer.clone(), definitions.clone()).map_err(ComponentError::from)?;
+        let offered = CheckedOffer::new(&spec.id, offer.clone(), definitions.clone()).map_err(ComponentError::from)?;
         let reads_steering = inspection.reads_steering();
         let requests = inspection.manifest.as_ref().map(|manifest| manifest.requests.clone()).unwrap_or_default();
         let environment = self.environment.read().clone();

@@ -3,7 +3,7 @@
 use super::error::OfferError;
 use super::resources;
 use super::uri_template::UriTemplate;
-use policy::Digest;
+use policy::{Digest, PluginId};
 use runtime::imports::{LazySchema, Offer, Prompt, ResourceInfo, ResourceTemplate, Tool};
 use serde_json::Value;
 use std::sync::Arc;
@@ -14,15 +14,17 @@ pub struct PluginTool {
     pub tool: Tool,
     /// `tool.name`, which the records of its calls share.
     pub name: Arc<str>,
+    /// The name by which plugins call it, or that a chain of calls has for it.
+    pub full_name: Arc<str>,
     input: LazySchema,
     output: LazySchema,
 }
 
 impl PluginTool {
     /// The schemas of `tool` were compiled before, and found to be valid.
-    pub fn new(tool: Tool) -> Arc<Self> {
+    pub fn new(tool: Tool, full_name: String) -> Arc<Self> {
         let (input, output) = (LazySchema::default(), LazySchema::default());
-        Arc::new(Self { name: tool.name.as_str().into(), tool, input, output })
+        Arc::new(Self { name: tool.name.as_str().into(), full_name: full_name.into(), tool, input, output })
     }
 
     /// Checks arguments against the input schema; the error is a sentence that says where and why they do not match.
@@ -56,9 +58,13 @@ pub(crate) struct CheckedOffer {
 
 impl CheckedOffer {
     /// `offer` is as [`check`](super::check) returned it; `definitions` is its digest.
-    pub(crate) fn new(offer: Offer, definitions: Digest) -> Result<Self, OfferError> {
+    pub(crate) fn new(plugin: &PluginId, offer: Offer, definitions: Digest) -> Result<Self, OfferError> {
         let Offer { tools, resources, templates, prompts, completes } = offer;
-        let tools = tools.into_iter().map(PluginTool::new).collect();
+        let tool = |tool: Tool| {
+            let full_name = plugin.full_name(&tool.name);
+            PluginTool::new(tool, full_name)
+        };
+        let tools = tools.into_iter().map(tool).collect();
         let parse = |template| Ok(PluginTemplate { pattern: resources::parse(&template)?, template });
         let templates = templates.into_iter().map(parse).collect::<Result<_, _>>()?;
         Ok(Self { tools, resources, templates, prompts, completes, definitions })
