@@ -16,13 +16,14 @@ use platform::audit::Audit;
 use platform::changes::ChangeNotifier;
 use platform::clock::{Clock, SystemClock};
 use platform::confine::ConfineSettings;
+use platform::file_descriptors;
 use platform::outbound::SpanExporter;
 use platform::telemetry::{Metrics, Tracer, raise_to};
 use plugins::calls::{LocalTools, Runner, ToolCallerChain};
 use plugins::catalog::{Catalog, CurrentCatalog, Plugin};
 use plugins::loading::{FileWatch, Loader, Reloader};
 use policy::PluginSpec;
-use runtime::imports::{HostServices, ToolCaller};
+use runtime::imports::{HostServices, OpenFiles, ToolCaller};
 use services::connections::ConnectionBroker;
 use services::principal_store::PrincipalStore;
 use std::sync::Arc;
@@ -73,6 +74,7 @@ impl Host {
                 Some(broker) => broker,
                 None => nothing.connections,
             },
+            open_files: OpenFiles::new(file_descriptors::shares().guest_files),
         };
         let model = parts::open_model(config, clock.clone(), &plugins)?;
         let catalog = build_catalog(config, plugins, &changes)?;

@@ -9,6 +9,7 @@ use mcp::transport::{HttpOptions, HttpServer, LegacyOptions, serve_account_pages
 use mcp::{ParkedCalls, Server, ServerParts, StandInTools};
 use platform::clock::{Clock, SystemClock};
 use platform::confine::{self, ConfineSettings, Confinement};
+use platform::file_descriptors;
 use platform::identity::Authenticator;
 use platform::storage::SessionStore;
 use policy::Principal;
@@ -47,6 +48,7 @@ impl Serve {
     /// Loads the configuration and gives up all rights that it does not need.
     pub(super) fn confined(self) -> anyhow::Result<Serving> {
         let mut config = Config::load(&self.file.config)?;
+        file_descriptors::raise_limit();
         config.http = self.http.or(config.http);
         config.confine &= !self.no_confine;
         let needs = config.confine.then(|| confinement_needs(&config, &self.file.config));

@@ -17,6 +17,9 @@ const BACK: u32 = 2048;
 const SEEN: u32 = 32;
 /// The address of zeros, for arguments that are too many to be passed separately.
 const ZEROS: u32 = 65536;
+/// Where a flooding component has its large text, and the length of that. Results go below it.
+const LARGE: u32 = 1 << 20;
+const RESULTS: u32 = 1 << 18;
 const NAMES: ManglingAndAbi = ManglingAndAbi::Legacy(LiftLowerAbi::Sync);
 
 /// How a guest without grants gets a handle: resource, interface, function.
@@ -110,20 +113,7 @@ impl Universe {
 
     /// The component that calls the function and logs `mark` and the result.
     pub fn component(&self, import: &Import, mark: &str) -> Vec<u8> {
-        let mut writer = Writer { universe: self, imports: String::new(), before: String::new(), made: Vec::new() };
-        let call = match &import.function {
-            Target::Function(function) => writer.call("$target", &import.key, function),
-            Target::Drop(resource) => {
-                let what = WasmImport::ResourceIntrinsic {
-                    interface: Some(&import.key),
-                    resource: *resource,
-                    intrinsic: ResourceIntrinsic::ImportedDrop,
-                };
-                writer.import("$target", what, &[WasmType::I32], &[]);
-                format!("(call $target {})", writer.handle(*resource))
-            }
-        };
-        let Writer { imports, before, .. } = writer;
+        let (call, Writer { imports, before, .. }) = self.target_call(import, false);
         let (start, length) = (3072 + mark.len(), mark.len() as u32 + 2 * SEEN);
         let text = |(at, (_, text)): (usize, &(&str, &str))| {
             format!("(data (i32.const {}) \"{}\")", text_at(at), text.replace('"', "\\\""))
@@ -149,6 +139,43 @@ impl Universe {
         let log = r#"(import "portcullis:plugin/log@0.1.0" "write" (func $say (param i32 i32 i32)))"#;
         let text = forge::framed(&behaviour).replacen("(module", &format!("(module {log} {imports}"), 1);
         forge::encode(&text, &self.wit, self.world)
+    }
+
+    /// A component that calls the function so many times with the largest texts it takes and with new handles, and drops
+    /// none of them.
+    pub fn flood(&self, import: &Import, rounds: u32) -> Vec<u8> {
+        let (call, Writer { imports, before, .. }) = self.target_call(import, true);
+        let behaviour = format!(
+            r#"(memory (export "memory") 48)
+            (func $run (local $round i32)
+              (memory.fill (i32.const {LARGE}) (i32.const 97) (i32.const {LARGE}))
+              (loop $again
+                (global.set $free (i32.const {RESULTS}))
+                {before} {call}
+                (local.set $round (i32.add (local.get $round) (i32.const 1)))
+                (br_if $again (i32.lt_u (local.get $round) (i32.const {rounds})))))"#
+        );
+        let text = forge::framed(&behaviour).replacen("(module", &format!("(module {imports}"), 1);
+        forge::encode(&text, &self.wit, self.world)
+    }
+
+    /// The code of the call, and what it needs.
+    fn target_call(&self, import: &Import, large: bool) -> (String, Writer<'_>) {
+        let (imports, before, made) = Default::default();
+        let mut writer = Writer { universe: self, large, imports, before, made };
+        let call = match &import.function {
+            Target::Function(function) => writer.call("$target", &import.key, function),
+            Target::Drop(resource) => {
+                let what = WasmImport::ResourceIntrinsic {
+                    interface: Some(&import.key),
+                    resource: *resource,
+                    intrinsic: ResourceIntrinsic::ImportedDrop,
+                };
+                writer.import("$target", what, &[WasmType::I32], &[]);
+                format!("(call $target {})", writer.handle(*resource))
+            }
+        };
+        (call, writer)
     }
 
     /// Describes the result: `back` is what the component logged after its mark.
@@ -208,6 +235,8 @@ fn wasi() -> PathBuf {
 /// Writes the module of one component.
 struct Writer<'a> {
     universe: &'a Universe,
+    /// Whether texts and numbers are as large as they may be.
+    large: bool,
     imports: String,
     /// Code that creates handles before the call.
     before: String,
@@ -247,7 +276,7 @@ impl Writer<'_> {
 
     /// The flattened argument of that name: a value that would have an effect if the call were allowed.
     fn argument(&mut self, name: &str, ty: &Type) -> Vec<String> {
-        let text = TEXTS.iter().position(|(of, _)| *of == name).filter(|_| matches!(ty, Type::String));
+        let text = TEXTS.iter().position(|(of, _)| *of == name).filter(|_| matches!(ty, Type::String) && !self.large);
         match text {
             Some(at) => vec![format!("(i32.const {})", text_at(at)), format!("(i32.const {})", TEXTS[at].1.len())],
             None => self.arguments(ty),
@@ -261,10 +290,19 @@ impl Writer<'_> {
             Type::Id(id) => wit.types[*id].name.as_deref().unwrap_or_default(),
             _ => "",
         };
-        let some_text = || vec!["(i32.const 256)".to_owned(), "(i32.const 3)".to_owned()];
+        let (at, length, number) = if self.large { (LARGE, LARGE, 1 << 20) } else { (256, 3, 8) };
+        let some_text = || vec![format!("(i32.const {at})"), format!("(i32.const {length})")];
         match (ty, self.universe.kind(ty)) {
             (Type::String, _) => some_text(),
-            (Type::U64, _) => vec!["(i64.const 8)".into()],
+            (Type::U64, _) => vec![format!("(i64.const {number})")],
+            (_, Some(TypeDefKind::Option(inner))) if self.large => {
+                let inner = *inner;
+                [vec!["(i32.const 1)".to_owned()], self.arguments(&inner)].concat()
+            }
+            // The last case of these is any other word.
+            (_, Some(TypeDefKind::Variant(cases))) if self.large && matches!(name, "method" | "scheme") => {
+                [vec![format!("(i32.const {})", cases.cases.len() - 1)], some_text()].concat()
+            }
             (Type::Char, _) => vec!["(i32.const 65)".into()],
             (_, Some(TypeDefKind::List(Type::U8))) => some_text(),
             // One element, of zeros.

@@ -166,6 +166,29 @@ impl Server {
         pages * 4096
     }
 
+    /// The most resident memory since [`Server::forget_peak`], in bytes.
+    pub fn peak_memory(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("/proc of the server");
+        let peak =
+            status.lines().find_map(|line| line.strip_prefix("VmHWM:")).and_then(|rest| rest.split_whitespace().next());
+        peak.and_then(|kib| kib.parse::<u64>().ok()).expect("VmHWM in status") * 1024
+    }
+
+    /// Starts [`Server::peak_memory`] anew.
+    pub fn forget_peak(&self) {
+        fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5").expect("clear_refs of the server");
+    }
+
+    /// The number of its open descriptors.
+    pub fn descriptors(&self) -> usize {
+        fs::read_dir(format!("/proc/{}/fd", self.child.id())).expect("/proc of the server").count()
+    }
+
+    /// The number of its threads.
+    pub fn threads(&self) -> usize {
+        fs::read_dir(format!("/proc/{}/task", self.child.id())).expect("/proc of the server").count()
+    }
+
     /// CPU time used by all its threads.
     pub fn cpu(&self) -> Duration {
         self.cpu_of(|_| true)

@@ -33,7 +33,7 @@ fn cases() -> Vec<Case> {
         case("recursion", "", none(), "stack-overflow", &[]),
         case("eat-memory", "", none(), "memory-exceeded", &[("limit", 64 * MIB)]),
         case("eat-memory-slowly", "limits.memory = \"32 MiB\"", none(), "memory-exceeded", &[("limit", 32 * MIB)]),
-        case("handles", "", none(), "handles-exceeded", &[("limit", 4096)]),
+        case("handles", "", none(), "handles-exceeded", &[("limit", 256)]),
         case("giant-result", "limits.memory = \"200 MiB\"", none(), "hostcall-exceeded", &[("limit", 8 * MIB)]),
         case(
             "result-over-output",
@@ -149,19 +149,10 @@ fn memory_is_available_up_to_the_last_page_of_the_limit() {
 
 #[test]
 fn handles_are_available_up_to_the_limit() {
-    let mut client = Client::of(&plugin("handles", "limits.handles = 50_000"));
-    client.run("handles", json!({"n": 49_000})).good();
-    let called = client.run("handles", json!({"n": 51_000}));
-    assert_eq!((called.code(), called.number("limit")), ("handles-exceeded", 50_000));
-}
-
-#[test]
-fn open_files_count_as_handles() {
-    let grant = r#"grants.filesystem = [{ host = "work", guest = "/work", access = "read" }]"#;
-    let mut client = Client::of(&(plugin("open-files", grant) + &plugin("echo", "")));
-    let called = client.run("open-files", json!({}));
-    assert_eq!(called.code(), "handles-exceeded", "{}", called.result());
-    client.check_alive();
+    let mut client = Client::of(&plugin("handles", "limits.handles = 3_000"));
+    client.run("handles", json!({"n": 2_900})).good();
+    let called = client.run("handles", json!({"n": 3_100}));
+    assert_eq!((called.code(), called.number("limit")), ("handles-exceeded", 3_000));
 }
 
 #[test]

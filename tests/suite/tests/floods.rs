@@ -56,6 +56,23 @@ fn log_lines_above_the_limit_are_counted_and_dropped() {
 }
 
 #[test]
+fn refusals_are_logged_so_often_and_then_counted() {
+    let mut client = Client::of(&(plugin("refused-flood", "limits.fuel = 200_000_000") + &plugin("echo", "")));
+    for (length, most) in [(64 << 10, 6 << 20), (8, 1 << 20)] {
+        let before = client.server.log().len();
+        let called = client.run("refused-flood", json!({"n": length}));
+        assert!(called.is_error() && called.text() != "allowed", "{}", called.result());
+        client.server.wait_for_log("further refusals of this call were counted");
+        let written = client.server.log().len() - before;
+        assert!(written < most, "{written} bytes of log for names of {length} bytes");
+    }
+    let journal = std::fs::read_dir(client.server.home.path().join("state/audit")).unwrap().flatten();
+    let bytes: u64 = journal.map(|file| file.metadata().unwrap().len()).sum();
+    assert!(bytes < 2 << 20, "{bytes} bytes of audit");
+    client.check_alive();
+}
+
+#[test]
 fn a_log_flood_consumes_guest_fuel_and_no_host_memory() {
     let mut client = Client::of(&(plugin("log-flood", "limits.fuel = 100_000_000") + &plugin("echo", "")));
     client.check_alive();

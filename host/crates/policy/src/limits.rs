@@ -76,11 +76,14 @@ pub struct Limits {
     /// By how much a call may grow files in granted directories; a new entry counts as 4 KiB. Bounds a guest that fills the
     /// operator's disk.
     pub file_growth: ByteSize,
+    /// Files and directories that a call may have open. Bounds the descriptors that others need.
+    pub open_files: u32,
     /// Log bytes. Bounds a guest that fills the operator's disk.
     pub log: ByteSize,
     /// Log lines. As `log`, for empty lines.
     pub log_lines: u64,
-    /// Handles that a component may hold. Bounds the host's handle tables.
+    /// Handles that a component may hold. Bounds what the host holds behind them: up to 128 KiB for a request's headers or
+    /// a stream's buffer.
     pub handles: u64,
     /// Table elements of all instances. Bounds host memory that linear memory does not count.
     pub table_elements: u64,
@@ -117,9 +120,10 @@ impl Default for Limits {
             questions: 32,
             answer_timeout: Duration::from_secs(600),
             file_growth: ByteSize::mib(256),
+            open_files: 64,
             log: ByteSize::kib(256),
             log_lines: 1_000,
-            handles: 4_096,
+            handles: 256,
             table_elements: 100_000,
             hostcall: ByteSize::mib(8),
             concurrent: 96,
@@ -158,9 +162,10 @@ impl Limits {
         check_range("limits.questions", self.questions, 0..=10_000)?;
         time("limits.answer-timeout", self.answer_timeout, Duration::from_secs(86_400))?;
         check_range("limits.file-growth", self.file_growth, ByteSize::b(0)..=ByteSize::gib(64))?;
+        check_range("limits.open-files", self.open_files, 0..=1_024)?;
         check_range("limits.log", self.log, ByteSize::b(0)..=ByteSize::mib(64))?;
         check_range("limits.log-lines", self.log_lines, 0..=1_000_000)?;
-        check_range("limits.handles", self.handles, 16..=100_000)?;
+        check_range("limits.handles", self.handles, 16..=4_096)?;
         check_range("limits.table-elements", self.table_elements, 0..=Self::TABLE_ELEMENTS_CEILING)?;
         check_range("limits.hostcall", self.hostcall, ByteSize::kib(4)..=ByteSize::mib(128))?;
         check_range("limits.concurrent", self.concurrent, 1..=Self::CONCURRENT_CEILING)?;

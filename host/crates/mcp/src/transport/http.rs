@@ -10,7 +10,6 @@ use super::http_connections::serve_connections;
 use super::identity::with_authentication;
 use super::legacy::{LegacyOptions, LegacySessionManager};
 use super::lifecycle::{health, ready};
-use super::listener::LimitedListener;
 use super::mcp_endpoint::{EndpointServer, McpEndpoint, McpService};
 use super::refusal::HttpRefusal;
 use super::shutdown::{DRAIN_TIMEOUT, FLUSH_TIMEOUT};
@@ -19,6 +18,7 @@ use axum::middleware::from_fn_with_state;
 use axum::routing::get;
 use bytesize::ByteSize;
 use platform::clock::Clock;
+use platform::file_descriptors;
 use platform::identity::Authenticator;
 use platform::storage::{SessionStore, StorageError};
 use rmcp::transport::streamable_http_server::StreamableHttpServerConfig;
@@ -103,8 +103,8 @@ impl HttpServer {
         }
         let router = with_authentication(router.fallback(async || HttpRefusal::Path.response()), authenticator)
             .layer(from_fn_with_state(guard, check_host_and_origin));
-        let close = CancellationToken::new();
-        let serving = tokio::spawn(serve_connections(LimitedListener::new(listener), router, close.clone()));
+        let (connections, close) = (file_descriptors::shares().connections, CancellationToken::new());
+        let serving = tokio::spawn(serve_connections(listener, router, connections, close.clone()));
         Ok(Self { endpoint, bound, legacy, close, serving })
     }
 

@@ -1,42 +1,124 @@
 //! Serves HTTP on each connection of a listener, until all are asked to close.
 
-use super::listener::{LimitedConnection, LimitedListener};
+use super::connection_table::{Connection, ConnectionTable, Phase, Place};
 use super::repoll::Repoll;
 use axum::Router;
-use axum::serve::Listener as _;
+use axum::body::Body;
+use axum::http::Request;
+use axum::response::Response;
+use futures::StreamExt as _;
+use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
+use platform::clock::SystemClock;
+use rustix::net::sockopt;
+use std::convert::Infallible;
 use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Ends when `close` is cancelled and all requests are answered.
-pub(super) async fn serve_connections(mut listener: LimitedListener, router: Router, close: CancellationToken) {
-    let open = TaskTracker::new();
+/// How long the head of the first request may take to come.
+const FIRST_HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a client may leave sent data unread, and how long a silent one is not asked whether it is still there.
+const PEER_TIMEOUT: Duration = Duration::from_secs(60);
+/// Bytes of a request's head, and of a response that wait to be sent. Bounds what one connection holds.
+const MAX_BUFFER: usize = 64 << 10;
+/// How long to wait when the system has no more descriptors.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
+
+/// Ends when `close` is cancelled and all requests are answered. `limit`: connections at the same time.
+pub(super) async fn serve_connections(listener: TcpListener, router: Router, limit: usize, close: CancellationToken) {
+    let (open, table) = (TaskTracker::new(), ConnectionTable::new(limit, Arc::new(SystemClock)));
     loop {
-        let (connection, _) = tokio::select! {
-            accepted = listener.accept() => accepted,
+        let accepted = tokio::select! {
+            accepted = accept(&listener, &table) => accepted,
             () = close.cancelled() => break,
         };
-        open.spawn(serve_connection(connection, router.clone(), close.clone()));
+        match accepted {
+            Ok((stream, place)) => {
+                open.spawn(serve_connection(stream, place, router.clone(), close.clone()));
+            }
+            Err(error) => {
+                tracing::debug!(%error, "cannot accept a connection");
+                tokio::time::sleep(ACCEPT_AGAIN).await;
+            }
+        }
     }
     drop(listener);
     open.close();
     open.wait().await;
 }
 
-async fn serve_connection(connection: LimitedConnection, router: Router, close: CancellationToken) {
-    let service = TowerToHyperService::new(router);
-    let mut connection = pin!(http1::Builder::new().serve_connection(TokioIo::new(connection), service));
+async fn accept(listener: &TcpListener, table: &Arc<ConnectionTable>) -> std::io::Result<(TcpStream, Place)> {
+    let (stream, _) = listener.accept().await?;
+    if let Err(error) = set_options(&stream) {
+        tracing::debug!(%error, "cannot set an option of a connection");
+    }
+    Ok((stream, table.place().await))
+}
+
+fn set_options(stream: &TcpStream) -> std::io::Result<()> {
+    // Without it small responses wait for the client's delayed acknowledgement, some 40 ms.
+    stream.set_nodelay(true)?;
+    // The kernel ends connections whose client reads nothing, or is gone.
+    sockopt::set_tcp_user_timeout(stream, u32::try_from(PEER_TIMEOUT.as_millis()).unwrap_or(u32::MAX))?;
+    sockopt::set_tcp_keepidle(stream, PEER_TIMEOUT)?;
+    Ok(sockopt::set_socket_keepalive(stream, true)?)
+}
+
+async fn serve_connection(stream: TcpStream, place: Place, router: Router, close: CancellationToken) {
+    let (connection, router) = (&place.connection, TowerToHyperService::new(router));
+    let service = service_fn(|request| serve_request(request, &router, connection.clone()));
+    let mut builder = http1::Builder::new();
+    let mut serving = pin!(builder.max_buf_size(MAX_BUFFER).serve_connection(TokioIo::new(stream), service));
+    let mut first_head = pin!(tokio::time::sleep(FIRST_HEAD_TIMEOUT));
     let ended = tokio::select! {
-        ended = Repoll::new(connection.as_mut()) => ended,
+        biased;
+        ended = Repoll::new(serving.as_mut()) => ended,
+        () = &mut first_head, if connection.phase() == Phase::New => return,
+        () = connection.evicted() => return,
         () = close.cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
+            serving.as_mut().graceful_shutdown();
+            serving.await
         }
     };
     if let Err(error) = ended {
         tracing::trace!(%error, "a connection ended");
+    }
+}
+
+async fn serve_request(
+    mut request: Request<Incoming>,
+    router: &TowerToHyperService<Router>,
+    connection: Arc<Connection>,
+) -> Result<Response, Infallible> {
+    connection.enter(if request.body().is_end_stream() { Phase::Serving } else { Phase::Body });
+    request.extensions_mut().insert(connection.clone());
+    let response = router.call(request).await?;
+    if response.body().size_hint().exact().is_some() {
+        connection.enter(Phase::Idle);
+        return Ok(response);
+    }
+    // A stream is served until it ends.
+    connection.enter(Phase::Serving);
+    let idle_at_end = IdleAtEnd(connection);
+    Ok(response.map(|body| {
+        Body::from_stream(body.into_data_stream().map(move |part| {
+            let _sending = &idle_at_end;
+            part
+        }))
+    }))
+}
+
+struct IdleAtEnd(Arc<Connection>);
+
+impl Drop for IdleAtEnd {
+    fn drop(&mut self) {
+        self.0.enter(Phase::Idle);
     }
 }

@@ -1,6 +1,7 @@
 //! `/mcp`: limits on the request, the lifecycle of the server, then rmcp's HTTP service.
 
 use super::body;
+use super::connection_table::{Connection, Phase};
 use super::large_answer::{serialize, serialize_body};
 use super::legacy::LegacySessionManager;
 use super::lifecycle::Lifecycle;
@@ -80,6 +81,9 @@ impl McpEndpoint {
         }
         let (mut parts, whole) = request.into_parts();
         let text = body::read(whole, self.max_body).await?;
+        if let Some(connection) = parts.extensions.get::<Arc<Connection>>() {
+            connection.enter(Phase::Serving);
+        }
         let method = parts.headers.get("mcp-method");
         let is_long_lived = method.is_some_and(|method| LONG_LIVED_METHODS.iter().any(|it| method == it));
         let active = self.lifecycle.accept(|| !body::is_request(&text))?;

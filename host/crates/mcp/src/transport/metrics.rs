@@ -2,7 +2,7 @@
 
 use super::guard::{HttpGuard, check_host_and_origin};
 use super::http::HttpError;
-use super::listener::LimitedListener;
+use super::http_connections::serve_connections;
 use super::refusal::HttpRefusal;
 use axum::Router;
 use axum::extract::State;
@@ -17,6 +17,9 @@ use tokio_util::sync::CancellationToken;
 
 /// The text format of OpenMetrics, which Prometheus prefers.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Connections of collectors, apart from those of clients: a crowd of clients does not hide what the server does.
+const MAX_CONNECTIONS: usize = 32;
 
 /// Serves metrics until `stop` is cancelled. Requests must name one of `hosts`, or the address itself.
 pub async fn serve_metrics(
@@ -36,12 +39,7 @@ pub async fn serve_metrics(
         .fallback(async || HttpRefusal::Path.response())
         .layer(from_fn_with_state(guard, check_host_and_origin));
     tracing::info!("metrics on http://{bound}/metrics");
-    let serving = axum::serve(LimitedListener::new(listener), router).with_graceful_shutdown(stop.cancelled_owned());
-    tokio::spawn(async move {
-        if let Err(error) = serving.await {
-            tracing::error!(%error, "metrics are not served any more");
-        }
-    });
+    tokio::spawn(serve_connections(listener, router, MAX_CONNECTIONS, stop));
     Ok(())
 }
 

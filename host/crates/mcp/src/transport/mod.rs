@@ -2,6 +2,7 @@
 
 mod account_pages;
 mod body;
+mod connection_table;
 
 mod guard;
 mod http;
@@ -10,7 +11,6 @@ mod identity;
 mod large_answer;
 mod legacy;
 mod lifecycle;
-mod listener;
 mod mcp_endpoint;
 mod metrics;
 mod nesting;

@@ -8,9 +8,9 @@ use policy::{Digest, PluginId, Principal};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Denials of one call that get their own records; further ones are counted in its verdict. Bounds what a plugin writes
-/// to the disk by repeating a denied use.
-const MAX_DENIALS: u64 = 256;
+/// Refusals of one call that get their own records and log lines; further ones are counted. Bounds what a plugin writes to
+/// the disk by repeating what it may not do.
+const MAX_REFUSALS: u64 = 256;
 /// Spans of one call; further ones are counted in the call's own span. Bounds what a plugin sends to the collector, where
 /// it could crowd out the spans of others.
 const MAX_SPANS: u64 = 256;
@@ -44,6 +44,7 @@ struct Inner {
     audit: Audit,
     scope: AuditScope,
     denials: AtomicU64,
+    refusals: AtomicU64,
     spans: AtomicU64,
     observed: CallTelemetry,
 }
@@ -55,7 +56,8 @@ impl CallAudit {
 
     /// With metrics and tracing.
     pub fn observed(audit: Audit, scope: AuditScope, observed: CallTelemetry) -> Self {
-        Self(Some(Arc::new(Inner { audit, scope, denials: AtomicU64::new(0), spans: AtomicU64::new(0), observed })))
+        let (denials, refusals, spans) = Default::default();
+        Self(Some(Arc::new(Inner { audit, scope, denials, refusals, spans, observed })))
     }
 
     /// Starts a child of the call's span; `None` if the call is not traced or has too many spans. It ends when dropped.
@@ -80,15 +82,19 @@ impl CallAudit {
         self.0.as_deref().map_or(0, |inner| inner.denials.load(Ordering::Relaxed))
     }
 
-    pub fn record(&self, event: AuditEvent) {
-        let Some(inner) = self.0.as_deref() else { return };
+    /// Records an event. Returns false for a refusal after so many of them that it is only counted; it is not to be logged
+    /// either.
+    pub fn record(&self, event: AuditEvent) -> bool {
+        let Some(inner) = self.0.as_deref() else { return true };
         inner.count(&event);
-        if let AuditEvent::Denial { .. } = event
-            && inner.denials.fetch_add(1, Ordering::Relaxed) >= MAX_DENIALS
-        {
-            return;
+        if matches!(event, AuditEvent::Denial { .. }) {
+            inner.denials.fetch_add(1, Ordering::Relaxed);
         }
-        inner.keep(event);
+        let is_kept = !event.is_refusal() || inner.refusals.fetch_add(1, Ordering::Relaxed) < MAX_REFUSALS;
+        if is_kept {
+            inner.keep(event);
+        }
+        is_kept
     }
 
     /// Records how the call ended.
@@ -101,6 +107,11 @@ impl CallAudit {
     ) {
         if let Some(inner) = self.0.as_deref() {
             let (denials, tool) = (self.denials(), tool.clone());
+            let left_out = inner.refusals.load(Ordering::Relaxed).saturating_sub(MAX_REFUSALS);
+            if left_out > 0 {
+                let (plugin, call) = (&inner.scope.plugin, &*inner.scope.call);
+                tracing::warn!(%plugin, call, left_out, "further refusals of this call were counted, but not logged");
+            }
             inner.keep(AuditEvent::Verdict { tool, outcome, arguments, denials, cost });
         }
     }

@@ -15,6 +15,9 @@ const MAX_TEXT: usize = 1 << 10;
 /// Longest arguments that are recorded in full, in bytes; of longer ones only the beginning.
 const MAX_ARGUMENTS: usize = 64 << 10;
 
+/// The lane of a reverse call that was refused before it took one.
+pub const NO_LANE: &str = "none";
+
 #[derive(Debug, Clone, PartialEq)]
 pub enum AuditEvent {
     /// A plugin was installed, updated, staged, accepted, enabled, disabled or removed, as `what` says.
@@ -76,6 +79,21 @@ impl RecordedArguments {
 }
 
 impl AuditEvent {
+    /// Whether a plugin tried what it may not do. It may do so as often as it likes: no budget counts it.
+    pub(super) fn is_refusal(&self) -> bool {
+        match self {
+            Self::Denial { .. } => true,
+            Self::ReverseCall { lane, .. } => *lane == NO_LANE,
+            Self::Install { .. }
+            | Self::Grant { .. }
+            | Self::HttpRequest { .. }
+            | Self::SecretUsed { .. }
+            | Self::Question { .. }
+            | Self::Verdict { .. }
+            | Self::Journal(_) => false,
+        }
+    }
+
     /// The value of the record's field `event`.
     pub fn kind(&self) -> &'static str {
         match self {

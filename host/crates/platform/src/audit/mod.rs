@@ -21,7 +21,7 @@ mod verify;
 mod writer;
 
 pub use call_audit::{AuditScope, CallAudit, CallTelemetry};
-pub use event::{AuditEvent, JournalEvent, RecordedArguments};
+pub use event::{AuditEvent, JournalEvent, NO_LANE, RecordedArguments};
 pub use journal::{Audit, Journal};
 pub use line::{Hash, Head};
 pub use reader::{EntryFilter, JournalEntry, JournalFollower, for_each_entry, last_entries};

@@ -1,6 +1,7 @@
 //! Logging to stderr, as text or as JSON with one object per line.
 
 use super::characters::printable;
+use crate::text::{truncate, truncate_with};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::fmt;
@@ -13,6 +14,10 @@ use tracing_subscriber::fmt::format::{Format, FormatEvent, FormatFields, Full, W
 use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 use tracing_subscriber::fmt::{FmtContext, FormattedFields};
 use tracing_subscriber::registry::LookupSpan;
+
+/// Longest line as text, and longest field as JSON, in bytes. Guests and clients choose some texts; this bounds what each
+/// line of theirs takes of the operator's disk.
+const MAX_LINE: usize = 16 << 10;
 
 /// How log lines are written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -37,8 +42,7 @@ pub fn init(filter: &str) -> Result<(), String> {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
-        .event_format(Chosen::default())
+        .event_format(Chosen(Format::default().with_ansi(std::io::stderr().is_terminal())))
         .try_init()
         .map_err(|error| error.to_string())?;
     // The default hook does not escape the message.
@@ -51,7 +55,6 @@ pub fn init(filter: &str) -> Result<(), String> {
 }
 
 /// Formats lines as configured.
-#[derive(Default)]
 struct Chosen(Format<Full>);
 
 impl<S, N> FormatEvent<S, N> for Chosen
@@ -61,7 +64,12 @@ where
 {
     fn format_event(&self, context: &FmtContext<'_, S, N>, mut to: Writer<'_>, event: &Event<'_>) -> fmt::Result {
         if CHOSEN.get() != Some(&LogFormat::Json) {
-            return self.0.format_event(context, to, event);
+            let mut line = String::new();
+            self.0.format_event(context, Writer::new(&mut line), event)?;
+            return match truncate(&line, MAX_LINE) {
+                whole if whole.len() == line.len() => to.write_str(whole),
+                beginning => writeln!(to, "{beginning}... ({} bytes left out)", line.len() - beginning.len()),
+            };
         }
         let mut time = String::new();
         SystemTime.format_time(&mut Writer::new(&mut time))?;
@@ -88,7 +96,7 @@ struct Fields<'a>(&'a mut Map<String, Value>);
 
 impl Visit for Fields<'_> {
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.0.insert(field.name().to_owned(), value.into());
+        self.0.insert(field.name().to_owned(), truncate_with(value, MAX_LINE, "...").into());
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
@@ -108,6 +116,6 @@ impl Visit for Fields<'_> {
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        self.0.insert(field.name().to_owned(), format!("{value:?}").into());
+        self.0.insert(field.name().to_owned(), truncate_with(&format!("{value:?}"), MAX_LINE, "...").into());
     }
 }

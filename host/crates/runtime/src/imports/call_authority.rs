@@ -37,8 +37,9 @@ impl CallAuthority {
 
     /// Logs and records a denial that reaches the guest in another way.
     pub fn record_denial(&self, denial: &Denial) {
-        tracing::warn!(plugin = %self.authority.plugin(), "{}", printable(&denial.to_string()));
-        self.audit.record(AuditEvent::from(denial));
+        if self.audit.record(AuditEvent::from(denial)) {
+            tracing::warn!(plugin = %self.authority.plugin(), "{}", printable(&denial.to_string()));
+        }
     }
 }
 

@@ -46,7 +46,7 @@ impl CallImports {
         Self {
             agent_tools: AgentTools::new(scope.clone(), link.agent.clone()),
             progress: Progress::new(link.sink.clone()),
-            files: Files::new(scope.clone(), disk_quota),
+            files: Files::new(scope.clone(), disk_quota, services.open_files.clone()),
             output: None,
             accounts: None,
             client: None,

@@ -7,6 +7,7 @@ use super::provenance::Provenance;
 use super::publish::{PublishError, PublishedPrompt, Publisher, ResourceAttributes};
 use super::state::{NoState, StateStore};
 use super::types::{BudgetKind, Exhaustion, ResourceBody};
+use super::wasi::OpenFiles;
 use policy::Principal;
 use std::sync::Arc;
 
@@ -19,6 +20,8 @@ pub struct HostServices {
     pub egress: Arc<dyn Egress>,
     /// The accounts that users have connected.
     pub connections: Arc<dyn Connections>,
+    /// What guests may have open together.
+    pub open_files: Arc<OpenFiles>,
 }
 
 impl HostServices {
@@ -30,6 +33,7 @@ impl HostServices {
             state: Arc::new(NoState),
             egress: Arc::new(NoEgress),
             connections: Arc::new(NoConnections),
+            open_files: OpenFiles::new(0),
         }
     }
 }

@@ -39,8 +39,11 @@ async fn call_all(
     mut store: Store<'_>,
     calls: Vec<w::AgentCall>,
 ) -> wasmtime::Result<Vec<Result<w::AgentResult, w::AgentError>>> {
-    let arguments: u64 = calls.iter().map(|call| call.arguments.len() as u64).sum();
-    charge_with_bytes(&mut store, price::REVERSE_CALL.saturating_mul(calls.len() as u64), arguments)?;
+    let size = |call: &w::AgentCall| {
+        call.name.len() + call.arguments.len() + call.options.purpose.as_ref().map_or(0, String::len)
+    };
+    let bytes = calls.iter().map(|call| size(call) as u64).sum();
+    charge_with_bytes(&mut store, price::REVERSE_CALL.saturating_mul(calls.len() as u64), bytes)?;
     let fuel = store.get_fuel().ok();
     let guest = store.data_mut();
     let budget = guest.supervision().remaining_budget(fuel).split(calls.len());

@@ -95,7 +95,9 @@ async fn ask(
     mut store: Store<'_>,
     questions: Vec<(Option<String>, h::Question)>,
 ) -> wasmtime::Result<Result<Vec<h::ClientAnswer>, h::ClientError>> {
-    let bytes: u64 = questions.iter().map(|(_, question)| question.size()).sum();
+    let size =
+        |(key, question): &(Option<String>, h::Question)| key.as_ref().map_or(0, String::len) as u64 + question.size();
+    let bytes = questions.iter().map(size).sum();
     charge_with_bytes(&mut store, price::QUESTION.saturating_mul(questions.len() as u64), bytes)?;
     let guest = store.data_mut();
     let memory = guest.supervision().memory_held();

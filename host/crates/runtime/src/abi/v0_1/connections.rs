@@ -21,7 +21,7 @@ pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> 
     connections.func_wrap_async("send", |mut store: Store<'_>, (name, request): (String, w::Request)| {
         Box::new(async move {
             let request = request_from_guest(request);
-            charge_with_bytes(&mut store, price::OUTBOUND, request.size())?;
+            charge_with_bytes(&mut store, price::OUTBOUND, name.len() as u64 + request.size())?;
             let imports = store.data_mut().imports()?;
             let mut span = ImportSpan::start(imports.scope.audit(), "connections.send")
                 .outward()

@@ -13,7 +13,7 @@ use super::reverse_call::{AgentResult, AgentTool, CallOptions, ReverseCall, Tool
 use crate::engine::PausableDeadline;
 use futures::StreamExt;
 use futures::stream;
-use platform::audit::AuditEvent;
+use platform::audit::{AuditEvent, NO_LANE};
 use platform::telemetry::printable;
 use policy::{Budget, BudgetUsage, Denial, Recipient};
 use std::sync::Arc;
@@ -70,7 +70,7 @@ impl AgentTools {
     ) -> Result<ReverseCall, AgentError> {
         let refused = |outcome: &'static str| {
             let tool = name.clone();
-            self.scope.authority.audit().record(AuditEvent::ReverseCall { tool, lane: "none", outcome });
+            self.scope.authority.audit().record(AuditEvent::ReverseCall { tool, lane: NO_LANE, outcome });
         };
         self.allowed(self.scope.authority.agent_tool(&name))?;
         let origin = self.caller.find(&name).inspect_err(|error| {

@@ -4,6 +4,7 @@
 use super::super::call_scope::CallScope;
 use super::access::{Egress, Http, HttpBody, HttpRequest, HttpTimeouts};
 use super::error::HttpError;
+use super::request_parts::limit_parts;
 use http::HeaderName;
 use http::header::{
     CONNECTION, EXPECT, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
@@ -43,7 +44,8 @@ pub fn is_forbidden_header(name: &HeaderName) -> bool {
 
 /// Links `wasi:http`.
 pub fn add_to_linker<T: WasiHttpView + 'static>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
-    add_only_http_to_linker_async(linker)
+    add_only_http_to_linker_async(linker)?;
+    limit_parts(linker)
 }
 
 /// Sends the requests of an instance; before its call has begun they are denied.

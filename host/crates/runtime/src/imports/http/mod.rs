@@ -4,6 +4,7 @@ mod access;
 mod error;
 mod exchange;
 mod hooks;
+mod request_parts;
 
 pub use access::{Egress, Http, HttpBody, HttpRequest, HttpTimeouts, NoEgress};
 pub use error::HttpError;

@@ -5,6 +5,7 @@ use super::super::call_scope::CallScope;
 use super::super::import_span::ImportSpan;
 use super::disk_quota::{DiskQuota, QuotaUse};
 use super::mounts::{MountError, open_mounts};
+use super::open_files::{OpenFiles, Reservation, count};
 use crate::engine::CallError;
 use policy::Access;
 use std::collections::HashSet;
@@ -30,13 +31,37 @@ pub struct Files {
     granted: Option<Arc<QuotaUse>>,
     /// Descriptors in the plugin's own directory. Updated when a number is reused.
     in_own: HashSet<u32>,
+    reservation: Reservation,
+    /// Whether the log says that it may open no more files.
+    has_warned: bool,
 }
 
 impl Files {
     /// Opens the call's directories. `disk_quota` is that of the plugin's own one.
-    pub fn new(scope: Arc<CallScope>, disk_quota: Option<Arc<DiskQuota>>) -> Self {
+    pub fn new(scope: Arc<CallScope>, disk_quota: Option<Arc<DiskQuota>>, open_files: Arc<OpenFiles>) -> Self {
         let mounts = open_mounts(&scope.authority);
-        Self { scope, mounts, disk_quota, own: None, granted: None, in_own: HashSet::new() }
+        let reservation = Reservation::new(open_files, scope.context.principal.clone());
+        Self {
+            scope,
+            mounts,
+            disk_quota,
+            own: None,
+            granted: None,
+            in_own: HashSet::new(),
+            reservation,
+            has_warned: false,
+        }
+    }
+
+    /// Whether another file may be opened beside `open` of this call.
+    pub(super) fn may_open_another(&mut self, open: usize) -> bool {
+        let limit = self.scope.limits.open_files;
+        let may = self.reservation.covers_another(open, limit);
+        if !may && !std::mem::replace(&mut self.has_warned, true) {
+            let plugin = self.scope.authority.plugin();
+            tracing::warn!(%plugin, open, limit, "a file was not opened: limits.open-files was reached, or guests have too many open together");
+        }
+        may
     }
 
     /// The call's directories and their paths in the guest.
@@ -72,4 +97,10 @@ pub trait WasiHost: WasiView + 'static {
     /// The running call's files, and the guest path of the plugin's own directory; an error before the call has begun.
     fn files(&mut self) -> wasmtime::Result<(&mut Files, Option<String>)>;
     fn start_span(&mut self, name: &'static str) -> wasmtime::Result<ImportSpan>;
+
+    /// Whether the running call may open another file.
+    fn may_open_file(&mut self) -> wasmtime::Result<bool> {
+        let open = count(self.ctx().table);
+        Ok(self.files()?.0.may_open_another(open))
+    }
 }

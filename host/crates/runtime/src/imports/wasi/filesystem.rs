@@ -1,24 +1,23 @@
-//! `wasi:filesystem` with what the standard implementation lacks: refused paths are recorded, and files grow only within a
-//! quota. Only functions that create or lengthen something are replaced.
+//! `wasi:filesystem` with what the standard implementation lacks: refused paths are recorded, files grow only within a
+//! quota, and only so many are open. Only functions that open, create or lengthen something are replaced.
 
 use super::super::import_span::ImportSpan;
+use super::blocking::{FilesystemFuture, blocking};
 use super::disk_quota::QuotaUse;
 use super::files::{RefusedPath, WasiHost};
 use super::quota_stream::QuotaStream;
+use super::read_directory;
 use policy::Access;
-use std::future::Future;
-use std::io;
 use std::sync::Arc;
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, Resource};
 use wasmtime_wasi::filesystem::WasiFilesystemView;
 use wasmtime_wasi::p2::bindings::filesystem::types::{
-    Descriptor, DescriptorFlags, ErrorCode, HostDescriptor, OpenFlags, PathFlags,
+    Descriptor, DescriptorFlags, DescriptorType, ErrorCode, HostDescriptor, OpenFlags, PathFlags,
 };
 use wasmtime_wasi::p2::{DynOutputStream, FsError, FsResult};
 
 type Caller<'a, T> = StoreContextMut<'a, T>;
-type FilesystemFuture<'a, R> = Box<dyn Future<Output = wasmtime::Result<(Result<R, ErrorCode>,)>> + Send + 'a>;
 
 /// Links WASI 0.2, with the functions below in place of the standard's.
 pub fn add_to_linker<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
@@ -39,6 +38,7 @@ pub fn add_to_linker<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Result<()
     types.func_wrap("[method]descriptor.append-via-stream", |store: Caller<'_, T>, (file,): (Resource<_>,)| {
         stream(store, &file, None)
     })?;
+    read_directory::add_to_linker(&mut types)?;
     linker.allow_shadowing(false);
     Ok(())
 }
@@ -70,14 +70,21 @@ fn open_at<'a, T: WasiHost>(
         let writes = flags.intersects(DescriptorFlags::WRITE | DescriptorFlags::MUTATE_DIRECTORY)
             || open_flags.intersects(OpenFlags::CREATE | OpenFlags::TRUNCATE);
         let parent = directory.rep();
-        let again = || Resource::<Descriptor>::new_borrow(parent);
-        if open_flags.contains(OpenFlags::CREATE) {
-            let there = data.filesystem().stat_at(again(), PathFlags::SYMLINK_FOLLOW, path.clone()).await;
-            if there.is_err()
-                && let Err(full) = data.files()?.0.quota_of(parent).add_entry()
-            {
-                return finish_with(span, Err(full.into()));
+        if !data.may_open_file()? {
+            return finish_with(span, Err(ErrorCode::Quota.into()));
+        }
+        let again = Resource::<Descriptor>::new_borrow(parent);
+        match data.filesystem().stat_at(again, path_flags, path.clone()).await {
+            Ok(found) if waits_when_opened(found.type_) => {
+                return finish_with(span, Err(ErrorCode::Unsupported.into()));
             }
+            Ok(_) => {}
+            Err(_) if open_flags.contains(OpenFlags::CREATE) => {
+                if let Err(full) = data.files()?.0.quota_of(parent).add_entry() {
+                    return finish_with(span, Err(full.into()));
+                }
+            }
+            Err(_) => {}
         }
         let opened = data.filesystem().open_at(directory, path_flags, path.clone(), open_flags, flags).await;
         let opened = to_guest(opened)?;
@@ -96,6 +103,19 @@ fn open_at<'a, T: WasiHost>(
         finish(span, &opened);
         Ok((opened,))
     })
+}
+
+/// Opening a FIFO waits for its other end, and some devices wait too. Nothing could end that wait, which takes a thread.
+/// wasmtime-wasi says `unknown` of a FIFO.
+fn waits_when_opened(kind: DescriptorType) -> bool {
+    match kind {
+        DescriptorType::RegularFile | DescriptorType::Directory | DescriptorType::SymbolicLink => false,
+        DescriptorType::Fifo
+        | DescriptorType::CharacterDevice
+        | DescriptorType::BlockDevice
+        | DescriptorType::Socket
+        | DescriptorType::Unknown => true,
+    }
 }
 
 fn create_directory_at<T: WasiHost>(
@@ -191,12 +211,6 @@ fn writable<T: WasiHost>(data: &mut T, descriptor: &Resource<Descriptor>) -> was
     };
     let (files, _) = data.files()?;
     Ok(Ok((file, files.quota_of(descriptor.rep()))))
-}
-
-/// Runs file operations off the threads of guests. A started operation finishes even if nobody waits for it.
-async fn blocking<R: Send + 'static>(work: impl FnOnce() -> io::Result<R> + Send + 'static) -> Result<R, ErrorCode> {
-    let done = tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(io::Error::other(error)));
-    done.map_err(ErrorCode::from)
 }
 
 /// Converts errors for the guest; other errors trap.

@@ -1,13 +1,17 @@
 //! WASI 0.2 as a guest gets it: nothing but what was granted. No arguments, stdin or network; clocks and randomness; the
 //! granted directories and variables; stdout and stderr go to the log.
 
+mod blocking;
 mod clocks;
 mod context;
+mod directory_stream;
 mod disk_quota;
 mod files;
 mod filesystem;
 mod mounts;
+mod open_files;
 mod quota_stream;
+mod read_directory;
 mod stdio;
 
 pub use context::new_context;
@@ -15,3 +19,4 @@ pub use disk_quota::{DiskQuota, ENTRY_SIZE, QuotaUse};
 pub use files::{Files, RefusedPath, WasiHost};
 pub use filesystem::add_to_linker;
 pub use mounts::{MountError, check_mounts};
+pub use open_files::OpenFiles;

@@ -1,0 +1,193 @@
+//! All open connections of a listener, and what each is doing. When there are as many as may be, the one that is least
+//! missed is closed for the next client: those who send nothing, or little, must not keep others out.
+
+use platform::clock::Clock;
+use platform::sync::Mutex;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+/// For so long, a connection has the time to send what it means to send: it is closed after all that are older.
+const GRACE: Duration = Duration::from_secs(1);
+/// How often a full table is looked at again for a connection that can be closed.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// What a connection is doing. The first are closed first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Phase {
+    /// No request has come yet.
+    New,
+    /// The last response is written, or its client does not read it.
+    Idle,
+    /// The body of a request is being received.
+    Body,
+    /// A request is being served. Such a connection is never closed for another one.
+    Serving,
+}
+
+pub(super) struct ConnectionTable {
+    limit: usize,
+    clock: Arc<dyn Clock>,
+    entries: Mutex<Entries>,
+    /// A connection has ended.
+    ended: Notify,
+}
+
+#[derive(Default)]
+struct Entries {
+    next: u64,
+    open: HashMap<u64, Arc<Connection>>,
+}
+
+/// The state of one connection.
+pub(super) struct Connection {
+    clock: Arc<dyn Clock>,
+    /// The phase, and when it began.
+    phase: Mutex<(Phase, Instant)>,
+    evicted: CancellationToken,
+}
+
+/// A connection's place in the table; dropping it gives the place back.
+pub(super) struct Place {
+    table: Arc<ConnectionTable>,
+    number: u64,
+    pub(super) connection: Arc<Connection>,
+}
+
+impl ConnectionTable {
+    pub(super) fn new(limit: usize, clock: Arc<dyn Clock>) -> Arc<Self> {
+        Arc::new(Self { limit, clock, entries: Mutex::default(), ended: Notify::new() })
+    }
+
+    /// Waits for a place, and closes another connection for it if there is none.
+    pub(super) async fn place(self: &Arc<Self>) -> Place {
+        loop {
+            let ended = self.ended.notified();
+            if let Some(place) = self.try_place() {
+                return place;
+            }
+            self.evict();
+            // A connection that becomes idle tells nobody.
+            let _ = tokio::time::timeout(LOOK_AGAIN, ended).await;
+        }
+    }
+
+    fn try_place(self: &Arc<Self>) -> Option<Place> {
+        let mut entries = self.entries.lock();
+        if entries.open.len() >= self.limit {
+            return None;
+        }
+        let number = entries.next;
+        entries.next += 1;
+        let connection = Arc::new(Connection::new(self.clock.clone()));
+        entries.open.insert(number, connection.clone());
+        Some(Place { table: self.clone(), number, connection })
+    }
+
+    /// Closes the connection that has been in the least important phase for the longest.
+    fn evict(&self) {
+        let now = self.clock.now();
+        let entries = self.entries.lock();
+        let candidates = entries.open.values().filter(|it| !it.evicted.is_cancelled()).filter_map(|it| {
+            let (phase, since) = *it.phase.lock();
+            let is_young = now.saturating_duration_since(since) < GRACE;
+            (phase != Phase::Serving).then_some(((is_young, phase, since), it))
+        });
+        if let Some((_, connection)) = candidates.min_by_key(|(key, _)| *key) {
+            connection.evicted.cancel();
+        }
+    }
+}
+
+impl Connection {
+    fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { phase: Mutex::new((Phase::New, clock.now())), clock, evicted: CancellationToken::new() }
+    }
+
+    pub(super) fn enter(&self, phase: Phase) {
+        *self.phase.lock() = (phase, self.clock.now());
+    }
+
+    pub(super) fn phase(&self) -> Phase {
+        self.phase.lock().0
+    }
+
+    /// Resolves when the connection is to be closed for another one.
+    pub(super) async fn evicted(&self) {
+        self.evicted.cancelled().await;
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.table.entries.lock().open.remove(&self.number);
+        self.table.ended.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::FutureExt as _;
+    use platform::clock::SystemClock;
+
+    fn table(limit: usize) -> Arc<ConnectionTable> {
+        ConnectionTable::new(limit, Arc::new(SystemClock))
+    }
+
+    fn is_evicted(place: &Place) -> bool {
+        place.connection.evicted().now_or_never().is_some()
+    }
+
+    #[tokio::test]
+    async fn the_least_missed_is_closed_for_the_next() {
+        let table = table(3);
+        let (serving, body, idle) = (table.place().await, table.place().await, table.place().await);
+        for (place, phase) in [(&serving, Phase::Serving), (&body, Phase::Body), (&idle, Phase::Idle)] {
+            place.connection.enter(phase);
+            assert_eq!(place.connection.phase(), phase);
+        }
+        let mut next = Box::pin(table.place());
+        assert!(next.as_mut().now_or_never().is_none());
+        assert!(is_evicted(&idle) && !is_evicted(&body) && !is_evicted(&serving));
+        drop(idle);
+        let new = next.await;
+        assert!(!is_evicted(&body), "one was enough");
+        let mut next = Box::pin(table.place());
+        assert!(next.as_mut().now_or_never().is_none() && is_evicted(&new), "what has sent nothing goes first");
+        drop(new);
+        let served = next.await;
+        served.connection.enter(Phase::Serving);
+        let mut next = Box::pin(table.place());
+        assert!(next.as_mut().now_or_never().is_none() && is_evicted(&body));
+        drop(body);
+        next.await.connection.enter(Phase::Serving);
+        assert!(table.place().now_or_never().is_some(), "a place that nobody took is free again");
+    }
+
+    #[tokio::test]
+    async fn a_client_that_just_came_is_not_closed_for_slow_senders() {
+        let table = table(2);
+        let slow = table.place().await;
+        let long_ago = SystemClock.now().checked_sub(2 * GRACE).unwrap();
+        *slow.connection.phase.lock() = (Phase::Body, long_ago);
+        let new = table.place().await;
+        assert!(Box::pin(table.place()).as_mut().now_or_never().is_none());
+        assert!(is_evicted(&slow) && !is_evicted(&new));
+    }
+
+    #[tokio::test]
+    async fn nobody_who_is_served_is_closed() {
+        let table = table(1);
+        let first = table.place().await;
+        first.connection.enter(Phase::Serving);
+        let mut next = Box::pin(table.place());
+        assert!(tokio::time::timeout(3 * LOOK_AGAIN, &mut next).await.is_err() && !is_evicted(&first));
+        first.connection.enter(Phase::Idle);
+        assert!(tokio::time::timeout(2 * LOOK_AGAIN, &mut next).await.is_err() && is_evicted(&first));
+        drop(first);
+        next.await;
+    }
+}

@@ -1,0 +1,80 @@
+//! What the host holds for a guest: every import is called again and again with the largest inputs it takes, and nothing is
+//! given back. Memory, descriptors and threads of the host stay within the call's budget and a constant.
+
+use serde_json::json;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+use suite::importer::Universe;
+use suite::{Client, Home, plugin_from, portcullis};
+
+/// What a call may take: `limits.memory`, and as much again of the host's.
+const MEMORY: u64 = 128 << 20;
+/// `limits.open-files`, and some for what the host does meanwhile.
+const DESCRIPTORS: usize = 64 + 32;
+/// tokio's own pool for blocking work grows by a few.
+const THREADS: usize = 16;
+/// Calls of each import. Each could keep a megabyte.
+const ROUNDS: u32 = 1_024;
+
+#[test]
+fn no_import_makes_the_host_hold_more_than_the_call_may() {
+    let (universe, home) = (Universe::new(9), Home::new());
+    let imports = universe.imports();
+    let files: Vec<String> = (0..imports.len())
+        .map(|at| home.write(&format!("{at}.wasm"), universe.flood(&imports[at], ROUNDS)).display().to_string())
+        .collect();
+    let arguments: Vec<&str> = ["check"].into_iter().chain(files.iter().map(String::as_str)).collect();
+    let checked = portcullis(&home, &arguments);
+    let offered: Vec<usize> =
+        (0..imports.len()).filter(|at| checked.stdout.contains(&format!("/{at}.wasm is a plugin"))).collect();
+    assert!(offered.len() > 100, "{}", checked.stderr);
+    // Nothing is denied for want of a grant before it has held what it could.
+    let settings = "limits.deadline = \"3s\"\nlimits.breaker.failures = 0";
+    let config: String =
+        offered.iter().map(|at| plugin_from(&format!("p{at}"), files[*at].as_ref(), settings)).collect();
+    let mut client = Client::of_server(suite::Server::start_in(home, &config));
+    let (mut wrong, mut most) = (Vec::new(), (0, 0, 0));
+    for at in &offered {
+        let (memory, descriptors, threads) =
+            (client.server.memory(), client.server.descriptors(), client.server.threads());
+        client.server.forget_peak();
+        let (done, peak) = (AtomicBool::new(false), [AtomicUsize::new(0), AtomicUsize::new(0)]);
+        let process = client.server.id();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    for (peak, folder) in peak.iter().zip(["fd", "task"]) {
+                        let count = std::fs::read_dir(format!("/proc/{process}/{folder}")).map_or(0, Iterator::count);
+                        peak.fetch_max(count, Ordering::Relaxed);
+                    }
+                    std::thread::park_timeout(Duration::from_millis(2));
+                }
+            });
+            client.call(&format!("p{at}__run"), json!({}));
+            done.store(true, Ordering::Relaxed);
+        });
+        let grown = (
+            client.server.peak_memory().saturating_sub(memory),
+            peak[0].load(Ordering::Relaxed).saturating_sub(descriptors),
+            peak[1].load(Ordering::Relaxed).saturating_sub(threads),
+        );
+        most = (most.0.max(grown.0), most.1.max(grown.1), most.2.max(grown.2));
+        if grown.0 > MEMORY || grown.1 > DESCRIPTORS || grown.2 > THREADS {
+            wrong.push(format!(
+                "{}: {} MiB, {} descriptors, {} threads",
+                imports[*at].name,
+                grown.0 >> 20,
+                grown.1,
+                grown.2
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "the host held too much for:\n{}", wrong.join("\n"));
+    println!(
+        "hostile: resource audit: {} imports, at most {} MiB, {} descriptors and {} threads held",
+        offered.len(),
+        most.0 >> 20,
+        most.1,
+        most.2
+    );
+}
