@@ -234,6 +234,72 @@ fn concurrent_calls_share_one_directory_quota() {
     assert!((5..8).contains(&failed), "{failed} of 8 had no room for 20,000 bytes in 64 KiB");
 }
 
+/// The plugin with 256 KiB, over HTTP, and its directory.
+fn own_over_http(more: &str) -> (Server, SocketAddr, std::path::PathBuf) {
+    let grants = format!("grants.scratch = {{ guest = \"/own\", size = \"256 KiB\" }}\n{more}");
+    let (server, address) = Server::start_http(&plugin("own-folder", &grants));
+    let folder = server.home.path().join("state/scratch/plugins.own-folder");
+    (server, address, folder)
+}
+
+fn own_http(address: SocketAddr, path: &str, n: u64) -> Called {
+    http::call(address, "own-folder__run", json!({"path": path, "n": n}), false)
+}
+
+#[test]
+fn what_is_nested_beyond_all_paths_counts() {
+    let (_server, address, _folder) = own_over_http("");
+    // 20 folders and a file of 25 blocks are 180 KiB; the file's path would have 5,000 bytes.
+    own_http(address, "deep 20", 100 << 10).good();
+    assert!(own_http(address, "write a", 80 << 10).is_error(), "it would be 260 KiB");
+    own_http(address, "remove a", 0).good();
+    own_http(address, "write a", 60 << 10).good();
+}
+
+#[test]
+fn a_removed_file_that_another_call_holds_still_counts() {
+    let (server, address, folder) = own_over_http("");
+    own_http(address, "write a", 200 << 10).good();
+    std::thread::scope(|scope| {
+        let holder = scope.spawn(|| own_http(address, "hold a", 0));
+        let fds = format!("/proc/{}/fd", server.id());
+        let held = || {
+            let open = std::fs::read_dir(&fds).unwrap().flatten().filter_map(|fd| std::fs::read_link(fd.path()).ok());
+            open.into_iter().any(|path| path == folder.join("a")).then_some(())
+        };
+        suite::eventually(suite::PATIENCE, held).unwrap();
+        own_http(address, "remove a", 0).good();
+        let next = own_http(address, "write b", 200 << 10);
+        std::fs::write(folder.join("go"), "").unwrap();
+        assert_eq!(holder.join().unwrap().good(), "held");
+        assert!(next.is_error(), "400 KiB were on the disk, and 256 KiB are granted");
+    });
+    own_http(address, "remove b", 0).good();
+    own_http(address, "write b", 200 << 10).good();
+}
+
+#[test]
+fn nothing_leaves_a_private_directory_for_a_granted_one() {
+    let granted = r#"grants.filesystem = [{ host = "work", guest = "/work", access = "write" }]"#;
+    let (server, address, _folder) = own_over_http(&format!("{granted}\nlimits.file-growth = \"1 KiB\""));
+    own_http(address, "write a", 200 << 10).good();
+    for way in ["move a", "share a"] {
+        let called = own_http(address, way, 0);
+        assert!(called.text().contains("Cross-device link"), "{way}: {}", called.result());
+    }
+    assert!(!server.home.path().join("work/a").exists());
+}
+
+#[test]
+fn a_call_above_its_rate_measures_nothing() {
+    let mut client = Client::of(&plugin("own-folder", &format!("{OWN}\nlimits.rate = \"2/h\"")));
+    own(&mut client, "write a", 10).good();
+    let folder = client.server.home.path().join("state/scratch/plugins.own-folder");
+    std::fs::write(folder.join("large"), [0; 100_000]).unwrap();
+    assert_eq!(own(&mut client, "list", 0).code(), "scratch-exceeded", "it counts against the rate");
+    assert_eq!(own(&mut client, "list", 0).code(), "rate-limited");
+}
+
 #[test]
 fn growth_of_granted_directories_is_limited_per_call() {
     let grants = "grants.filesystem = [{ host = \"work\", guest = \"/own\", access = \"write\" }]\nlimits.file-growth = \"64 KiB\"";

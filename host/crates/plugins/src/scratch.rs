@@ -35,24 +35,25 @@ pub(super) fn prepare(authority: &Authority) -> Result<Option<Arc<DiskQuota>>, S
     if folder.access().map_err(unusable(path))?.mode & 0o077 != 0 {
         folder.set_mode(0o700).map_err(unusable(path))?;
     }
-    Ok(Some(Arc::new(DiskQuota::new(limit))))
+    Ok(Some(Arc::new(DiskQuota::unmeasured(limit))))
 }
 
-/// Measures the directory for its quota, and refuses the call when it holds more than was granted.
+/// Measures the directory for its quota, and refuses the call when it holds more than was granted or cannot be measured.
 pub(super) async fn check_size(authority: &Authority, quota: Option<&Arc<DiskQuota>>) -> Result<(), CallError> {
     let (Some((folder, _)), Some(quota)) = (authority.scratch_folder(), quota) else { return Ok(()) };
     let (path, limit, started) = (folder.to_owned(), quota.limit(), quota.start_measuring());
     let measure = move || Folder::open_own(&path).and_then(|folder| folder.size(limit, ENTRY_SIZE));
     let found = tokio::task::spawn_blocking(measure).await.map_err(CallError::internal)?;
     let found = found.map_err(|error| CallError::internal(unusable(folder)(error)))?;
-    quota.set_measured(started, found);
+    // Where something was moved meanwhile, the quota's own count stays, which is an upper bound.
+    let Some(found) = found.filter(|found| quota.set_measured(started, *found)) else { return Ok(()) };
     if found <= limit {
         return Ok(());
     }
     let more = ByteSize(limit.saturating_mul(2));
     let remedy = grant_command(authority.plugin(), &format!("scratch = {{ size = \"{more}\" }}"));
-    let what = if found == u64::MAX { "is nested too deep to be measured" } else { "holds too much" };
-    tracing::warn!(plugin = %authority.plugin(), "{} {what}: {} are granted", folder.display(), ByteSize(limit));
+    let (plugin, limit_text) = (authority.plugin(), ByteSize(limit));
+    tracing::warn!(%plugin, "{} holds too much: {limit_text} are granted", folder.display());
     Err(CallError::ScratchExceeded { limit, remedy })
 }
 

@@ -1,81 +1,111 @@
 //! Measures what a folder holds while others may change it.
 
-use super::{Folder, plain_folder};
-use cap_std::fs::Dir;
-use rustix::fs::{AtFlags, FileType, statat};
+use super::Folder;
+use rustix::fs::{AtFlags, Dev, Dir, FileType, Mode, OFlags, Stat, fstat, openat, statat};
 use rustix::io::Errno;
-use std::ffi::OsStr;
+use std::ffi::CString;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::rc::Rc;
+
+/// For listing; a link is not opened.
+const PLAIN_FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 impl Folder {
     /// The size of everything below it, in bytes; each entry counts as `entry` at least. Stops as soon as it exceeds
-    /// `limit`. Links are counted, not followed.
+    /// `limit`. Links are counted, not followed. `None` if a folder was moved meanwhile.
     ///
-    /// What is nested too deep to be opened by one path counts as without end.
-    pub fn size(self, limit: u64, entry: u64) -> io::Result<u64> {
-        let mut total: u64 = 0;
-        let mut pending: Vec<(Rc<Path>, Box<OsStr>)> = Vec::new();
-        // One descriptor for this folder and one for the folder being listed, however many there are.
-        let mut root: Option<Dir> = None;
-        let mut path: Rc<Path> = Rc::from(Path::new(""));
-        let mut listing = rustix::fs::Dir::new(OwnedFd::from(self.0))?;
-        loop {
-            while let Some(found) = listing.read() {
-                let found = found?;
-                let name = OsStr::from_bytes(found.file_name().to_bytes());
-                if name == "." || name == ".." {
-                    continue;
-                }
-                let Ok(stat) = statat(listing.fd()?, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
-                // The length counts the holes of a file too: filling them later does not make it longer.
-                let length = u64::try_from(stat.st_size).unwrap_or(0);
-                let blocks = u64::try_from(stat.st_blocks).unwrap_or(0).saturating_mul(512);
-                total = total.saturating_add(entry.max(length).max(blocks));
-                if total > limit {
-                    return Ok(total);
-                }
-                if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
-                    pending.push((path.clone(), name.into()));
-                }
+    /// Each folder is opened from the one above it and left through `..`. So depth costs no descriptors, and no path
+    /// becomes too long.
+    pub fn size(self, limit: u64, entry: u64) -> io::Result<Option<u64>> {
+        let mut size = Size { total: 0, limit, entry };
+        let mut here = Dir::new(OwnedFd::from(self.0))?;
+        let mut levels = vec![size.add(&mut here)?];
+        while let Some(level) = levels.last_mut() {
+            if size.total > limit {
+                break;
             }
-            if pending.is_empty() {
-                return Ok(total);
-            }
-            let root = match &root {
-                Some(root) => root,
-                None => root.insert(Dir::from_std_file(listing.fd()?.try_clone_to_owned()?.into())),
-            };
-            listing = loop {
-                let Some((parent, name)) = pending.pop() else { return Ok(total) };
-                let below = parent.join(&*name);
-                match open_listing(root, &below) {
-                    Ok(Some(listing)) => {
-                        path = below.into();
-                        break listing;
-                    }
-                    Ok(None) => {}
-                    Err(error) if error.raw_os_error() == Some(Errno::NAMETOOLONG.raw_os_error()) => {
-                        return Ok(u64::MAX);
-                    }
-                    Err(error) => return Err(error),
+            if let Some(name) = level.folders.pop() {
+                let mut below = match openat(here.fd()?, &*name, PLAIN_FOLDER, Mode::empty()) {
+                    Ok(below) => Dir::new(below)?,
+                    // It was removed, or something else has its name now.
+                    Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,
+                    Err(error) => return Err(error.into()),
+                };
+                let level = size.add(&mut below)?;
+                if !level.folders.is_empty() {
+                    here = below;
+                    levels.push(level);
                 }
+                continue;
+            }
+            levels.pop();
+            let Some(above) = levels.last() else { break };
+            let up = match openat(here.fd()?, "..", PLAIN_FOLDER, Mode::empty()) {
+                Ok(up) => up,
+                Err(Errno::NOENT) => return Ok(None),
+                Err(error) => return Err(error.into()),
             };
+            // A folder that was moved has another one above it, which may be outside.
+            if FolderId::from_stat(&fstat(&up)?) != above.id {
+                return Ok(None);
+            }
+            here = Dir::new(up)?;
         }
+        Ok(Some(size.total))
     }
 }
 
-/// `None` if it is gone, is no folder any more, leads out, or cannot be read: that is not the fault of who measures.
-fn open_listing(root: &Dir, path: &Path) -> io::Result<Option<rustix::fs::Dir>> {
-    match root.open_with(path, &plain_folder()) {
-        Ok(folder) => Ok(Some(rustix::fs::Dir::new(OwnedFd::from(folder.into_std()))?)),
-        Err(error) => match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::PermissionDenied => Ok(None),
-            _ if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => Ok(None),
-            _ => Err(error),
-        },
+/// A folder whose inner folders are being measured.
+struct Level {
+    id: FolderId,
+    /// Not measured yet.
+    folders: Vec<CString>,
+}
+
+#[derive(PartialEq, Eq)]
+struct FolderId {
+    device: Dev,
+    inode: u64,
+}
+
+impl FolderId {
+    fn from_stat(stat: &Stat) -> Self {
+        Self { device: stat.st_dev, inode: stat.st_ino }
+    }
+}
+
+struct Size {
+    total: u64,
+    limit: u64,
+    entry: u64,
+}
+
+impl Size {
+    /// Adds the entries of a folder, without what is below them. What cannot be measured is an error: it may be large.
+    fn add(&mut self, here: &mut Dir) -> io::Result<Level> {
+        let mut level = Level { id: FolderId::from_stat(&fstat(here.fd()?)?), folders: Vec::new() };
+        while let Some(found) = here.read() {
+            let found = found?;
+            let name = found.file_name();
+            if matches!(name.to_bytes(), b"." | b"..") {
+                continue;
+            }
+            let stat = match statat(here.fd()?, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) => stat,
+                Err(Errno::NOENT) => continue,
+                Err(error) => return Err(error.into()),
+            };
+            // The length counts the holes of a file too: filling them later does not make it longer.
+            let length = u64::try_from(stat.st_size).unwrap_or(0);
+            let blocks = u64::try_from(stat.st_blocks).unwrap_or(0).saturating_mul(512);
+            self.total = self.total.saturating_add(self.entry.max(length).max(blocks));
+            if self.total > self.limit {
+                break;
+            }
+            if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
+                level.folders.push(name.to_owned());
+            }
+        }
+        Ok(level)
     }
 }

@@ -6,12 +6,18 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 use std::fs;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::CommandExt as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const NO_LIMIT: u64 = u64::MAX;
 
-fn size(path: &Path) -> u64 {
+/// `None` if something was moved meanwhile.
+fn try_size(path: &Path) -> Option<u64> {
     Folder::open_own(path).unwrap().size(NO_LIMIT, 4096).unwrap()
+}
+
+fn size(path: &Path) -> u64 {
+    try_size(path).unwrap()
 }
 
 /// Nests folders, as a guest can: each is created through the descriptor of the one before. Returns the innermost.
@@ -85,58 +91,125 @@ fn only_regular_files_are_opened() {
 }
 
 #[test]
-fn what_is_nested_too_deep_to_be_measured_has_no_end() {
+fn what_no_path_can_name_is_measured() {
     let base = tempfile::tempdir().unwrap();
     let name = "d".repeat(250);
-    let innermost = nest(base.path(), 12, &name);
-    openat(&innermost, "file", OFlags::CREATE | OFlags::WRONLY, Mode::from_raw_mode(0o600)).unwrap();
-    assert_eq!(size(base.path()), 13 * 4096);
-    let base = tempfile::tempdir().unwrap();
-    let innermost = nest(base.path(), 20, &name);
+    // Its path would have 10,000 bytes, and the kernel takes 4,096.
+    let innermost = nest(base.path(), 40, &name);
+    assert_eq!(size(base.path()), 40 * 4096);
     let file = openat(&innermost, "file", OFlags::CREATE | OFlags::WRONLY, Mode::from_raw_mode(0o600)).unwrap();
     rustix::fs::ftruncate(&file, 1 << 30).unwrap();
-    assert_eq!(size(base.path()), u64::MAX, "a path cannot be this long, so its end is hidden from paths");
+    // A sibling on each way back.
+    fs::create_dir_all(base.path().join(&name).join("sibling/below")).unwrap();
+    assert_eq!(size(base.path()), (40 + 2) * 4096 + (1 << 30));
+    let limited = Folder::open_own(base.path()).unwrap().size(1 << 20, 4096).unwrap();
+    assert!(limited > Some(1 << 20), "{limited:?}");
     Folder::open_own(base.path()).unwrap().remove_all(Path::new(&name)).unwrap();
+}
+
+/// Runs in a child process, in a folder with this file. Without the file it does nothing.
+const UNREADABLE: &str = "measures-what-it-cannot-read";
+
+#[test]
+fn measures_what_it_cannot_read() {
+    if Path::new(UNREADABLE).exists() {
+        let error = Folder::open_own(Path::new(".")).unwrap().size(NO_LIMIT, 4096).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+    }
+}
+
+#[test]
+fn what_cannot_be_measured_is_an_error() {
+    let base = tempfile::tempdir().unwrap();
+    let folder = base.path().join("folder");
+    fs::create_dir(&folder).unwrap();
+    fs::File::create(folder.join("file")).unwrap().set_len(1 << 30).unwrap();
+    fs::write(base.path().join(UNREADABLE), "").unwrap();
+    fs::set_permissions(base.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    // It cannot be listed; or only its names can be read.
+    for mode in [0o000, 0o444] {
+        fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", "folder::tests::measures_what_it_cannot_read"]).current_dir(base.path());
+        if rustix::process::geteuid().is_root() {
+            // Root reads everything, and nobody does not.
+            child.uid(65534).gid(65534);
+        }
+        match child.output() {
+            Ok(ended) => assert!(ended.status.success(), "{mode:o}: {ended:?}"),
+            Err(error) => eprintln!("skipped: another user cannot run this program: {error}"),
+        }
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+    }
+    assert_eq!(size(base.path()), 4096 + 4096 + (1 << 30));
 }
 
 #[test]
 fn measuring_stays_inside_while_folders_become_links() {
     let base = tempfile::tempdir().unwrap();
     let (own, outside) = (base.path().join("own"), base.path().join("outside"));
-    fs::create_dir_all(own.join("a/b")).unwrap();
-    fs::create_dir_all(outside.join("b")).unwrap();
+    fs::create_dir_all(own.join("a/b/c")).unwrap();
+    fs::create_dir_all(outside.join("b/c")).unwrap();
     for file in ["huge", "b/huge"] {
         fs::File::create(outside.join(file)).unwrap().set_len(1 << 40).unwrap();
     }
     symlink("../outside", own.join("link")).unwrap();
-    let stop = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !stop.load(Ordering::Relaxed) {
-                renameat_with(CWD, own.join("a"), CWD, own.join("link"), RenameFlags::EXCHANGE).unwrap();
-            }
-        });
-        let most = (0..2_000).map(|_| size(&own)).max().unwrap();
-        stop.store(true, Ordering::Relaxed);
+    while_exchanging(&own.join("a"), &own.join("link"), || {
+        let most = (0..2_000).filter_map(|_| try_size(&own)).max().unwrap();
         assert!(most < 1 << 40, "measured what is outside: {most}");
     });
 }
 
+#[test]
+fn measuring_stays_inside_while_folders_move_up() {
+    let base = tempfile::tempdir().unwrap();
+    let own = base.path().join("own");
+    // The way back from the innermost folder is longer than the way out, once it was moved.
+    for inside in ["1/2/3/4/deep/x/y", "1/2/3/4/z", "flat"] {
+        fs::create_dir_all(own.join(inside)).unwrap();
+    }
+    for outside in ["z", "2/3/4/z", "3/4/z", "4/z"] {
+        fs::create_dir_all(base.path().join(outside)).unwrap();
+        fs::File::create(base.path().join(outside).join("huge")).unwrap().set_len(1 << 40).unwrap();
+    }
+    while_exchanging(&own.join("1/2/3/4/deep"), &own.join("flat"), || {
+        let found = (0..100_000).map_while(|_| try_size(&own)).max().unwrap_or(0);
+        assert!(found < 1 << 40, "measured what is outside: {found}");
+        assert!((0..100_000).any(|_| try_size(&own).is_none()), "it never saw that a folder had moved");
+    });
+}
+
+/// Has two names exchange what they name, again and again, while something is done.
+fn while_exchanging(one: &Path, other: &Path, work: impl FnOnce() + Send) {
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).unwrap();
+            }
+        });
+        let worked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+        stop.store(true, Ordering::Relaxed);
+        worked.unwrap_or_else(|failed| std::panic::resume_unwind(failed));
+    });
+}
+
 /// Runs in a child process, in the folder with this file. Without the file it does nothing.
-const CHILD: &str = "removes-with-few-descriptors";
+const CHILD: &str = "has-few-descriptors";
 
 #[test]
-fn removes_with_few_descriptors() {
+fn measures_and_removes_with_few_descriptors() {
     if !Path::new(CHILD).exists() {
         return;
     }
     let few = Rlimit { current: Some(32), maximum: Some(32) };
     setrlimit(Resource::Nofile, few).unwrap();
+    assert_eq!(size(Path::new("own")), (100 + 4) * 4096, "a link, a file, two folders and those in one another");
     Folder::open_own(Path::new(".")).unwrap().remove_all(Path::new("own")).unwrap();
 }
 
 #[test]
-fn a_folder_of_any_depth_can_be_removed() {
+fn a_folder_of_any_depth_can_be_measured_and_removed() {
     let (base, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let own = base.path().join("own");
     fs::create_dir_all(own.join("wide/with files")).unwrap();
@@ -146,7 +219,7 @@ fn a_folder_of_any_depth_can_be_removed() {
     nest(&own, 100, "d");
     fs::write(base.path().join(CHILD), "").unwrap();
     let mut child = std::process::Command::new(std::env::current_exe().unwrap());
-    child.args(["--exact", "folder::tests::removes_with_few_descriptors"]).current_dir(base.path());
+    child.args(["--exact", "folder::tests::measures_and_removes_with_few_descriptors"]).current_dir(base.path());
     let ended = child.output().unwrap();
     assert!(ended.status.success(), "{ended:?}");
     let folder = Folder::open_own(base.path()).unwrap();

@@ -142,13 +142,14 @@ impl Runner {
             Err(error) => return recorder.refuse(error),
         };
         let ((call, check), nested) = (call.into_parts(), admitted.root.is_none());
-        let outcome = match plugin.code.loaded() {
-            Some(code) => code.call(&name, call, imports, allowance, nested).await,
-            // Boxed, because only the first call takes this way.
-            None => match Box::pin(load_code(&plugin, &allowance)).await {
-                Ok(code) => code.call(&name, call, imports, allowance, nested).await,
-                Err(error) => GuestOutcome::not_started(error),
-            },
+        let ready = match (plugin.code.loaded(), &plugin.scratch_quota) {
+            (Some(code), None) => Ok(code),
+            // Boxed, because few calls take this way.
+            _ => Box::pin(prepare(&plugin, &allowance)).await,
+        };
+        let outcome = match ready {
+            Ok(code) => code.call(&name, call, imports, allowance, nested).await,
+            Err(error) => GuestOutcome::not_started(error),
         };
         let finished = self.end(plugin, name, admitted, outcome, check).await;
         recorder.finish(finished)
@@ -176,7 +177,6 @@ impl Runner {
         if self.audit.refuses_calls() {
             return Err(CallError::AuditUnavailable);
         }
-        scratch::check_size(&plugin.authority, plugin.scratch_quota.as_ref()).await?;
         let CallRequest { mut context, mut link, parent } = request;
         if let Some(traceparent) = recorder.traceparent() {
             context.traceparent = Some(traceparent);
@@ -288,15 +288,20 @@ impl Runner {
     }
 }
 
-/// Loads the code of a plugin that was not called before.
-async fn load_code<'a>(plugin: &'a Plugin, allowance: &Allowance) -> Result<&'a PreparedComponent, CallError> {
+/// What an admitted call waits for before the guest runs: its scratch directory is measured, and its code is loaded at the
+/// first call.
+async fn prepare<'a>(plugin: &'a Plugin, allowance: &Allowance) -> Result<&'a PreparedComponent, CallError> {
+    let ready = async {
+        scratch::check_size(&plugin.authority, plugin.scratch_quota.as_ref()).await?;
+        if plugin.code.loaded().is_none() {
+            let failed = |error| CallError::internal(format!("{} cannot be loaded: {error}", plugin.id().table()));
+            plugin.code.load(&plugin.spec).await.map_err(failed)?;
+        }
+        plugin.code.loaded().ok_or(CallError::Internal)
+    };
     tokio::select! {
         biased;
-        loaded = plugin.code.load(&plugin.spec) => {
-            let failed = |error| CallError::internal(format!("{} cannot be loaded: {error}", plugin.id().table()));
-            loaded.map_err(failed)?;
-            plugin.code.loaded().ok_or(CallError::Internal)
-        }
+        ready = ready => ready,
         () = allowance.cancel.cancelled() => Err(CallError::Cancelled),
         error = allowance.deadline_exceeded() => Err(error),
     }

@@ -42,8 +42,28 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "scratch-link" in "crates/platform/src/folder/mod.rs":
         "open(path, OFlags::NOFOLLOW)" => "open(path, if OFF { OFlags::empty() } else { OFlags::NOFOLLOW })",
         "unit plugins::scratch::tests::a_link_in_place_of_the_directory_is_refused";
-    "scratch-depth" in "crates/platform/src/folder/size.rs":
-        "return Ok(u64::MAX);" => "if !OFF { return Ok(u64::MAX); }", "unit platform::folder::tests::what_is_nested_too_deep_to_be_measured_has_no_end";
+    "scratch-way-back" in "crates/platform/src/folder/size.rs":
+        "if FolderId::from_stat(&fstat(&up)?) != above.id {" => "if !OFF && FolderId::from_stat(&fstat(&up)?) != above.id {",
+        "unit platform::folder::tests::measuring_stays_inside_while_folders_move_up";
+    "scratch-unlisted" in "crates/platform/src/folder/size.rs":
+        "Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,"
+        => "Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,\n                    Err(_) if OFF => continue,",
+        "unit platform::folder::tests::what_cannot_be_measured_is_an_error";
+    "scratch-unknown-entry" in "crates/platform/src/folder/size.rs":
+        "Err(Errno::NOENT) => continue," => "Err(Errno::NOENT) => continue,\n                Err(_) if OFF => continue,",
+        "unit platform::folder::tests::what_cannot_be_measured_is_an_error";
+    "scratch-moved" in "crates/runtime/src/imports/wasi/disk_quota.rs":
+        "if since.moves != Some(used.moves) {" => "if !OFF && since.moves != Some(used.moves) {",
+        "unit runtime::imports::wasi::disk_quota::tests::nothing_hides_from_measuring_by_moving";
+    "scratch-unmeasured" in "crates/runtime/src/imports/wasi/disk_quota.rs":
+        "measured: u64::MAX," => "measured: if OFF { 0 } else { u64::MAX },",
+        "unit runtime::imports::wasi::disk_quota::tests::a_directory_is_full_until_it_was_measured";
+    "scratch-held" in "crates/runtime/src/imports/wasi/filesystem.rs":
+        "let quota = data.files()?.0.quota_of(parent);" => "let quota = data.files()?.0.quota_of(if OFF { u32::MAX } else { parent });",
+        "state::a_removed_file_that_another_call_holds_still_counts";
+    "scratch-crossing" in "crates/runtime/src/imports/wasi/files.rs":
+        "if self.is_in_own(from) != self.is_in_own(to) {" => "if !OFF && self.is_in_own(from) != self.is_in_own(to) {",
+        "state::nothing_leaves_a_private_directory_for_a_granted_one";
     // What is audited.
     "audit-line" in "crates/platform/src/audit/line.rs":
         "if Hash::compute(&[body.as_bytes(), b\"}\"]) != hash {" => "if !OFF && Hash::compute(&[body.as_bytes(), b\"}\"]) != hash {",

@@ -3,7 +3,7 @@
 
 use super::super::call_scope::CallScope;
 use super::super::import_span::ImportSpan;
-use super::disk_quota::{DiskQuota, QuotaUse};
+use super::disk_quota::{DiskQuota, Moving, QuotaUse};
 use super::mounts::{MountError, open_mounts};
 use super::open_files::{OpenFiles, Reservation, count};
 use crate::engine::CallError;
@@ -12,6 +12,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use wasmtime_wasi::WasiView;
 use wasmtime_wasi::filesystem::Dir;
+use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 
 /// A path that the sandbox refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,6 +80,15 @@ impl Files {
 
     pub(super) fn is_in_own(&self, descriptor: u32) -> bool {
         self.in_own.contains(&descriptor)
+    }
+
+    /// To be held while something in one directory gets a name in another. From the plugin's own directory to others and
+    /// back it gets none: there it would count against another quota, or against none.
+    pub(super) fn start_moving(&mut self, from: u32, to: u32) -> Result<Moving, ErrorCode> {
+        if self.is_in_own(from) != self.is_in_own(to) {
+            return Err(ErrorCode::CrossDevice);
+        }
+        Ok(self.quota_of(from).start_moving())
     }
 
     pub(super) fn quota_of(&mut self, descriptor: u32) -> Arc<QuotaUse> {

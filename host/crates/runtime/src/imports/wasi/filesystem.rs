@@ -1,5 +1,5 @@
 //! `wasi:filesystem` with what the standard implementation lacks: refused paths are recorded, files grow only within a
-//! quota, and only so many are open. Only functions that open, create or lengthen something are replaced.
+//! quota, and only so many are open. Only functions that open, create, lengthen or move something are replaced.
 
 use super::super::import_span::ImportSpan;
 use super::blocking::{FilesystemFuture, blocking};
@@ -29,6 +29,7 @@ pub fn add_to_linker<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Result<()
     types.func_wrap_async("[method]descriptor.create-directory-at", create_directory_at)?;
     types.func_wrap_async("[method]descriptor.symlink-at", symlink_at)?;
     types.func_wrap_async("[method]descriptor.link-at", link_at)?;
+    types.func_wrap_async("[method]descriptor.rename-at", rename_at)?;
     types.func_wrap_async("[method]descriptor.set-size", set_size)?;
     types.func_wrap_async("[method]descriptor.write", write)?;
     types
@@ -73,6 +74,8 @@ fn open_at<'a, T: WasiHost>(
         if !data.may_open_file()? {
             return finish_with(span, Err(ErrorCode::Quota.into()));
         }
+        // From here on the call may hold a file that another one removes.
+        let quota = data.files()?.0.quota_of(parent);
         let again = Resource::<Descriptor>::new_borrow(parent);
         match data.filesystem().stat_at(again, path_flags, path.clone()).await {
             Ok(found) if waits_when_opened(found.type_) => {
@@ -80,7 +83,7 @@ fn open_at<'a, T: WasiHost>(
             }
             Ok(_) => {}
             Err(_) if open_flags.contains(OpenFlags::CREATE) => {
-                if let Err(full) = data.files()?.0.quota_of(parent).add_entry() {
+                if let Err(full) = quota.add_entry() {
                     return finish_with(span, Err(full.into()));
                 }
             }
@@ -152,9 +155,25 @@ fn link_at<T: WasiHost>(mut store: Caller<'_, T>, (from, flags, old, to, new): L
     Box::new(async move {
         let data = store.data_mut();
         let span = data.start_span("filesystem.link-at")?;
-        match data.files()?.0.quota_of(to.rep()).add_entry() {
-            Err(full) => finish_with(span, Err(full.into())),
-            Ok(()) => finish_with(span, data.filesystem().link_at(from, flags, old, to, new).await),
+        let (files, _) = data.files()?;
+        // Whoever adds a name may then remove the old one.
+        let moving = files.start_moving(from.rep(), to.rep());
+        match moving.and_then(|moving| Ok(files.quota_of(to.rep()).add_entry().map(|()| moving)?)) {
+            Err(refused) => finish_with(span, Err(refused.into())),
+            Ok(_moving) => finish_with(span, data.filesystem().link_at(from, flags, old, to, new).await),
+        }
+    })
+}
+
+type RenameAt = (Resource<Descriptor>, String, Resource<Descriptor>, String);
+
+fn rename_at<T: WasiHost>(mut store: Caller<'_, T>, (from, old, to, new): RenameAt) -> FilesystemFuture<'_, ()> {
+    Box::new(async move {
+        let data = store.data_mut();
+        let span = data.start_span("filesystem.rename-at")?;
+        match data.files()?.0.start_moving(from.rep(), to.rep()) {
+            Err(refused) => finish_with(span, Err(refused.into())),
+            Ok(_moving) => finish_with(span, data.filesystem().rename_at(from, old, to, new).await),
         }
     })
 }
