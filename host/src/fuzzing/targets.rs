@@ -7,7 +7,7 @@ use crate::config::Config;
 use mcp::read_both_ways;
 use plugins::install::Reference;
 use plugins::package::{self, Manifest};
-use policy::{Authority, Grants, HttpPattern, HttpTarget, PluginId, Requests, Side};
+use policy::{Authority, Grants, HttpPattern, HttpTarget, PluginId, RequestPath, Requests, Side};
 use runtime::imports::Schema;
 use serde_json::Value;
 use std::path::Path;
@@ -105,7 +105,7 @@ fn http_target(text: &str) -> HttpTarget {
         secure: scheme == "https",
         host: without_controls(host),
         port: if scheme == "https" { 443 } else { 80 },
-        path: without_controls(path),
+        path: RequestPath::new(without_controls(path)),
     }
 }
 

@@ -40,6 +40,7 @@ fn of_v4(address: Ipv4Addr) -> AddressClass {
         (10, ..) | (172, 16..=31, _) | (192, 168, _) => AddressClass::Private("a private network"),
         (100, 64..=127, _) if address.octets() != [100, 100, 100, 200] => AddressClass::Private("a carrier's network"),
         (100, 100, 100) => AddressClass::Forbidden("a metadata service"),
+        (168, 63, 129) if address.octets() == [168, 63, 129, 16] => AddressClass::Forbidden("a metadata service"),
         (0, ..) => AddressClass::Forbidden("this network"),
         (169, 254, _) => AddressClass::Forbidden("link-local, where metadata services are"),
         (192, 0, 0) | (192, 0, 2) | (198, 51, 100) | (203, 0, 113) | (192, 88, 99) => {
@@ -58,8 +59,11 @@ fn of_v6(address: Ipv6Addr) -> AddressClass {
     match a {
         _ if address == Ipv6Addr::LOCALHOST => AddressClass::Private("this machine"),
         _ if address == Ipv6Addr::UNSPECIFIED => AddressClass::Forbidden("no address"),
-        // The metadata service of AWS is in private space.
-        0xfd00 if b == 0x0ec2 => AddressClass::Forbidden("a metadata service"),
+        // In private space: the metadata services of AWS, Oracle, Scaleway, Linode, Alibaba and Google.
+        0xfd00 if matches!(b, 0x0ec2 | 0x00c1 | 0x0042 | 0xa9fe | 0x0100) => {
+            AddressClass::Forbidden("a metadata service")
+        }
+        0xfd20 if b == 0x00ce => AddressClass::Forbidden("a metadata service"),
         0xfc00..=0xfdff => AddressClass::Private("a private network"),
         0xfe80..=0xfebf => AddressClass::Forbidden("link-local"),
         0xfec0..=0xfeff => AddressClass::Forbidden("site-local, which is no more"),
@@ -101,9 +105,16 @@ mod tests {
 
     #[test]
     fn public_addresses_are_public() {
-        for public in
-            ["1.1.1.1", "93.184.216.34", "172.32.0.1", "100.128.0.1", "2606:4700::1111", "2a00::1", "::ffff:1.1.1.1"]
-        {
+        for public in [
+            "1.1.1.1",
+            "93.184.216.34",
+            "168.63.129.17",
+            "172.32.0.1",
+            "100.128.0.1",
+            "2606:4700::1111",
+            "2a00::1",
+            "::ffff:1.1.1.1",
+        ] {
             assert_eq!(reach(public), AddressClass::Public, "{public}");
         }
     }
@@ -132,6 +143,8 @@ mod tests {
             "0.1.2.3",
             "169.254.169.254",
             "100.100.100.200",
+            "168.63.129.16",
+            "::ffff:168.63.129.16",
             "192.0.0.192",
             "198.18.0.1",
             "224.0.0.1",
@@ -142,6 +155,11 @@ mod tests {
             "fec0::1",
             "ff02::1",
             "fd00:ec2::254",
+            "fd20:ce::254",
+            "fd00:c1::a9fe:a9fe",
+            "fd00:42::42",
+            "fd00:a9fe:a9fe::1",
+            "fd00:100::100:200",
             "::ffff:169.254.169.254",
             "::7f00:1",
             "::ffff:0:7f00:1",

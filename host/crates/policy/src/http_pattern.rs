@@ -3,8 +3,8 @@
 //! One grammar for what a manifest requests, what an operator grants and what `policy test` asks about:
 //! `[METHOD[,METHOD...] ]SCHEME://HOST[:PORT][/PATH]`.
 
-use super::HostPattern;
 use super::http_target::{HttpTarget, METHODS};
+use super::{HostPattern, RequestPath};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -20,7 +20,7 @@ pub struct HttpPattern {
     secure: bool,
     host: HttpHost,
     port: u16,
-    path: String,
+    path: RequestPath,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,20 +61,19 @@ impl HttpPattern {
             _ => return Err(fail("the scheme is neither `https` nor `http`")),
         };
         let (authority, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
-        if path.contains(['?', '#', '%', '*', '\\']) || path.chars().any(|c| !('!'..='~').contains(&c)) {
+        let path = RequestPath::new(path);
+        if path.as_str().contains(['?', '#', '%', '*', '\\']) {
             return Err(fail("a path is a plain prefix, without `?`, `#`, `%`, `*` and `\\`"));
         }
-        if path.split('/').any(|part| part == "." || part == "..") {
-            return Err(fail("a path has no `.` and `..`"));
-        }
+        path.check().map_err(|why| fail(&format!("the path {why}")))?;
         let (host, port) = split_port(authority).map_err(|reason| fail(&reason))?;
         let port = port.unwrap_or(if secure { 443 } else { 80 });
         let host = HttpHost::new(host).map_err(|reason| fail(&reason))?;
         let bits = |path: &str| path.len() <= 4 && path[1..].bytes().all(|byte| byte.is_ascii_digit());
-        if matches!(host, HttpHost::Address(_)) && path.len() > 1 && bits(path) {
+        if matches!(host, HttpHost::Address(_)) && path.as_str().len() > 1 && bits(path.as_str()) {
             return Err(fail("networks are not supported: name each address"));
         }
-        Ok(Self { text: text.to_owned(), methods, secure, host, port, path: path.to_owned() })
+        Ok(Self { text: text.to_owned(), methods, secure, host, port, path })
     }
 
     pub fn as_str(&self) -> &str {
@@ -82,40 +81,22 @@ impl HttpPattern {
     }
 
     /// Whether it covers this request. A path that ends in `/` covers everything below it; any other covers itself and
-    /// everything below it.
+    /// everything below it. What servers could read as another path is covered by the root path only.
     pub fn covers(&self, target: &HttpTarget) -> bool {
-        let below = match self.path.strip_suffix('/') {
-            Some(folder) => target.path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')),
-            None => {
-                let rest = target.path.strip_prefix(&self.path);
-                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            }
-        };
-        // A server may decode these to `/` and `.`, so an ambiguous path is covered by the root path only.
-        let lower = target.path.to_ascii_lowercase();
-        let plain = !["%2f", "%5c", "%2e"].iter().any(|hidden| lower.contains(hidden)) && !lower.contains('\\');
         self.methods.contains(&target.method.as_str())
             && self.secure == target.secure
             && self.port == target.port
             && self.host.covers(&target.host)
-            && below
-            && (plain || self.path == "/")
+            && target.path.is_below(self.path.as_str())
     }
 
     /// Whether the other pattern covers everything that this one covers. May say no when it cannot tell.
     pub fn is_within(&self, other: &Self) -> bool {
-        let below = match other.path.strip_suffix('/') {
-            Some(folder) => self.path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')),
-            None => {
-                let rest = self.path.strip_prefix(&other.path);
-                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            }
-        };
         self.methods.iter().all(|method| other.methods.contains(method))
             && self.secure == other.secure
             && self.port == other.port
             && self.host.is_within(&other.host)
-            && below
+            && self.path.is_below(other.path.as_str())
     }
 
     /// The host to name in a grant of a secret: of an https pattern with a host name, else `None`.
@@ -230,7 +211,7 @@ mod tests {
     use super::*;
 
     fn target(method: &str, secure: bool, host: &str, port: u16, path: &str) -> HttpTarget {
-        HttpTarget { method: method.into(), secure, host: host.into(), port, path: path.into() }
+        HttpTarget { method: method.into(), secure, host: host.into(), port, path: RequestPath::new(path) }
     }
 
     fn get(path: &str) -> HttpTarget {
@@ -290,7 +271,7 @@ mod tests {
     fn hidden_separators_fit_no_narrow_path() {
         let narrow = HttpPattern::new("https://api.example.com/v1/").unwrap();
         let wide = HttpPattern::new("https://api.example.com").unwrap();
-        for path in ["/v1/%2e%2e/admin", "/v1/..%2fadmin", "/v1/%5cadmin"] {
+        for path in ["/v1/%2e%2e/admin", "/v1/%252e%252e/admin", "/v1/..;/admin", "/v1/..%2fadmin", "/v1/..%5cadmin"] {
             assert!(!narrow.covers(&get(path)) && wide.covers(&get(path)), "{path}");
         }
     }
@@ -321,6 +302,7 @@ mod tests {
             "https://a.com/x?y=1",
             "https://a.com/*",
             "https://a.com/a/../b",
+            "https://a.com/a/..;/b",
             "https://a.com/%2e",
             "TRACE https://a.com",
             "get https://a.com",

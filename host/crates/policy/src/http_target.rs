@@ -3,6 +3,7 @@
 //! If two parts of a program parse a URL differently, a request can reach a host that was never allowed. So there is one
 //! parser, and URLs that other parsers may read differently are refused.
 
+use super::RequestPath;
 use std::fmt;
 use url::{Host, Url};
 
@@ -19,8 +20,8 @@ pub struct HttpTarget {
     /// In lower case, after IDNA; addresses as URLs write them.
     pub host: String,
     pub port: u16,
-    /// Absolute, without query; dot segments resolved.
-    pub path: String,
+    /// Dot segments are resolved.
+    pub path: RequestPath,
 }
 
 /// Why a method and URL are refused.
@@ -82,7 +83,7 @@ impl HttpTarget {
             Some(Host::Domain(_)) | None => return Err(HttpUrlError::Host),
         };
         let port = url.port_or_known_default().filter(|port| *port > 0).ok_or(HttpUrlError::Port)?;
-        let target = Self { method: method.to_owned(), secure, host, port, path: url.path().to_owned() };
+        let target = Self { method: method.to_owned(), secure, host, port, path: RequestPath::new(url.path()) };
         Ok((target, url))
     }
 
@@ -99,7 +100,7 @@ impl HttpTarget {
             return Err("a user or password has no place in a URL".into());
         }
         let port = parsed.port_or_known_default().unwrap_or(if secure { 443 } else { 80 });
-        let (host, path) = (host.to_owned(), parsed.path().to_owned());
+        let (host, path) = (host.to_owned(), RequestPath::new(parsed.path()));
         Ok(Self { method: method.to_ascii_uppercase(), secure, host, port, path })
     }
 }

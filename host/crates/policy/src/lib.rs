@@ -30,6 +30,7 @@ mod plugin;
 mod principal;
 mod range;
 mod rate;
+mod request_path;
 mod tool_pattern;
 mod withdrawn_list;
 
@@ -55,5 +56,6 @@ pub use plugin::{PluginId, PluginSpec, Side};
 pub use principal::Principal;
 pub use range::RangeError;
 pub use rate::{Rate, RateError, TokenBucket};
+pub use request_path::{RequestPath, RequestPathError};
 pub use tool_pattern::{ToolPattern, ToolPatternError};
 pub use withdrawn_list::WithdrawnList;

@@ -4,6 +4,7 @@
 
 use platform::outbound::header::{HeaderMap, HeaderName, HeaderValue};
 use platform::outbound::{Method, OutboundResponse};
+use policy::RequestPath;
 use runtime::imports::{ConnectionRequest, ConnectionResponse};
 use url::Url;
 
@@ -15,8 +16,6 @@ const MAX_PATH: usize = 8 << 10;
 /// Number of headers, and their total size in bytes.
 const MAX_HEADERS: usize = 64;
 const MAX_HEADER_BYTES: usize = 16 << 10;
-/// How often a path may be percent-encoded repeatedly.
-const MAX_DECODINGS: usize = 4;
 
 /// Headers that only the connection or the host sets. Includes `accept-encoding` and ranges: compressed or partial
 /// responses cannot be searched for the credential.
@@ -85,77 +84,27 @@ fn join(base: &Url, path: &str) -> Result<Url, String> {
     if path.len() > MAX_PATH {
         return refuse("is too long");
     }
-    if path.bytes().any(|c| !c.is_ascii_graphic() || matches!(c, b'\\' | b'#' | b'"' | b'<' | b'>' | b'^' | b'`')) {
-        return refuse("has characters that must be percent-encoded, or a fragment");
-    }
     let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
     let path = path.strip_prefix('/').unwrap_or(path);
-    let mut pieces: Vec<&str> = path.split('/').collect();
     // One trailing slash is allowed.
-    if pieces.len() > 1 && pieces.last() == Some(&"") {
-        pieces.pop();
-    }
-    if path.starts_with('/') || (!path.is_empty() && pieces.contains(&"")) {
+    let names = path.strip_suffix('/').unwrap_or(path);
+    if path.starts_with('/') || (!names.is_empty() && names.split('/').any(str::is_empty)) {
         return refuse("has an empty piece: `//` means another host to some");
     }
-    for piece in pieces {
-        check_segment(piece).map_err(|why| format!("the path {why}"))?;
+    let folder = format!("{}/", base.path().trim_end_matches('/'));
+    let path = RequestPath::new(format!("{folder}{path}"));
+    path.check().map_err(|why| format!("the path {why}"))?;
+    if query.is_some_and(|query| query.bytes().any(|c| !c.is_ascii_graphic() || c == b'#')) {
+        return refuse("has a query with characters that must be percent-encoded, or a fragment");
     }
     let mut url = base.clone();
-    let root = base.path().trim_end_matches('/');
-    url.set_path(&format!("{root}/{path}"));
+    url.set_path(path.as_str());
     url.set_query(query);
     let inside = url.origin() == base.origin()
         && url.username().is_empty()
         && url.password().is_none()
-        && url.path().strip_prefix(root).is_some_and(|rest| rest.starts_with('/'));
+        && RequestPath::new(url.path()).is_below(&folder);
     if inside { Ok(url) } else { refuse("leads out of the connection's base address") }
-}
-
-/// Checks that a path segment is a plain name, however often it is decoded.
-fn check_segment(piece: &str) -> Result<(), &'static str> {
-    let mut text = piece.as_bytes().to_vec();
-    for _ in 0..MAX_DECODINGS {
-        for part in text.split(|c| matches!(c, b'/' | b'\\')) {
-            // Some servers strip what follows a semicolon first.
-            let name = part.split(|c| *c == b';').next().unwrap_or_default();
-            if name == b"." || name == b".." {
-                return Err("has a `.` or `..` in it");
-            }
-        }
-        if text.iter().any(u8::is_ascii_control) {
-            return Err("has a control character in it");
-        }
-        if !text.contains(&b'%') {
-            return Ok(());
-        }
-        match decoded(&text) {
-            Some(more) => text = more,
-            // A malformed escape is an error in the segment itself; in decoded text it is a plain percent sign.
-            None if text == piece.as_bytes() => return Err("has a malformed percent-encoding"),
-            None => return Ok(()),
-        }
-    }
-    Err("is percent-encoded too many times")
-}
-
-fn decoded(text: &[u8]) -> Option<Vec<u8>> {
-    let mut plain = Vec::with_capacity(text.len());
-    let mut at = 0;
-    while let Some(&byte) = text.get(at) {
-        if byte == b'%' {
-            let digits = std::str::from_utf8(text.get(at + 1..at + 3)?).ok()?;
-            if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-                return None;
-            }
-            plain.push(u8::from_str_radix(digits, 16).ok()?);
-            at += 3;
-        } else {
-            plain.push(byte);
-            at += 1;
-        }
-    }
-    Some(plain)
 }
 
 fn headers(given: &[(String, String)]) -> Result<HeaderMap, String> {

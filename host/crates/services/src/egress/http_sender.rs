@@ -82,21 +82,24 @@ impl HttpSender {
             Ok(vec![call_permit, plugin_permit])
         });
         let mut permits: Vec<OwnedSemaphorePermit> = permits.await?;
+        // Those that any hop has sent. Whoever got one may tell it to the next hop.
+        let mut secrets = Vec::new();
         let mut followed = 0;
         loop {
             let has_no_body = hop.body.is_end_stream();
             let (origin, original_headers) = (hop.url.clone(), hop.headers.clone());
             let (method, same_origin) = (hop.target.method.clone(), hop.same_origin);
-            let sent = deadline.limit(self.send_hop(hop, grant, deadline, timeouts, call)).await?;
+            let sent = deadline.limit(self.send_hop(hop, grant, deadline, timeouts, call, &mut secrets)).await?;
+            let mask = SecretMask::new(&secrets);
             let allowed = grant.redirects.min(MAX_REDIRECTS);
             let next = if followed < allowed {
-                redirect::next(&sent.response, &method, &origin, has_no_body)
+                redirect::next(&sent.response, &method, &origin, has_no_body, mask.as_ref())
             } else {
                 RedirectAction::None
             };
             match next {
                 RedirectAction::None => {
-                    return sent.finish(grant, deadline, timeouts, std::mem::take(&mut permits), call);
+                    return sent.finish(grant, deadline, timeouts, std::mem::take(&mut permits), call, mask);
                 }
                 RedirectAction::Follow { method, url, keeps_body } => {
                     let (target, url) = HttpTarget::parse_request(&method, &url).map_err(HttpError::Request)?;
@@ -111,7 +114,7 @@ impl HttpSender {
         }
     }
 
-    /// Sends one request to one server.
+    /// Sends one request to one server, and adds the secrets in it to those that were sent.
     async fn send_hop(
         &self,
         hop: Hop,
@@ -119,6 +122,7 @@ impl HttpSender {
         deadline: RequestDeadline,
         timeouts: HttpTimeouts,
         call: &Http,
+        sent_secrets: &mut Vec<Arc<Secret>>,
     ) -> Result<HopResponse, HttpError> {
         let Hop { target, url, headers, body, same_origin } = hop;
         let record = call.start_exchange(&target);
@@ -133,11 +137,12 @@ impl HttpSender {
                 .cloned()
                 .ok_or_else(|| HttpError::Failed(format!("there is no secret `{name}`; it would be [secrets.{name}]")))
         })?;
+        sent_secrets.extend(secrets);
         let promised = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
         if promised.is_some_and(|length| length > grant.body.as_u64()) {
             return Err(HttpError::RequestTooLarge(grant.body.as_u64()));
         }
-        let request = self.build_request(&target, &url, headers, &secrets)?;
+        let request = self.build_request(&target, &url, headers, sent_secrets)?;
         let (body, body_failure) = RequestBody::new(body, grant.body.as_u64(), call.clone(), target.host.clone())?;
         let destination = ExchangeTarget {
             name: target.secure.then_some(target.host.as_str()),
@@ -160,7 +165,7 @@ impl HttpSender {
         if response.status() == http::StatusCode::SWITCHING_PROTOCOLS {
             return Err(HttpError::Protocol("the server switched to another protocol".into()));
         }
-        Ok(HopResponse { response, secrets, record })
+        Ok(HopResponse { response, record })
     }
 
     /// The addresses of a host. One address that the grant does not include refuses them all: an honest name has no
@@ -223,7 +228,6 @@ impl Egress for HttpSender {
 /// A response that has begun.
 struct HopResponse {
     response: Response<ResponseBody>,
-    secrets: Vec<Arc<Secret>>,
     record: Arc<HttpExchange>,
 }
 
@@ -235,14 +239,14 @@ impl HopResponse {
         timeouts: HttpTimeouts,
         permits: Vec<OwnedSemaphorePermit>,
         call: &Http,
+        mask: Option<SecretMask>,
     ) -> Result<Response<HttpBody>, HttpError> {
-        let Self { response, secrets, record } = self;
+        let Self { response, record } = self;
         let (mut parts, streamed) = response.into_parts();
         let limit = grant.body.as_u64();
         if streamed.promised().is_some_and(|length| length > limit) {
             return Err(HttpError::AnswerTooLarge(limit));
         }
-        let mask = SecretMask::new(&secrets);
         if let Some(mask) = &mask {
             headers::searchable(&parts.headers)?;
             mask.headers(&mut parts.headers);

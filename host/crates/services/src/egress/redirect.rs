@@ -1,5 +1,6 @@
 //! Which redirects are followed, and with which method.
 
+use super::secret_mask::SecretMask;
 use http::header::LOCATION;
 use http::{Response, StatusCode};
 use url::Url;
@@ -12,11 +13,21 @@ pub(super) enum RedirectAction {
 }
 
 /// Decides about a response to `method` from `origin`. Not followed: redirects that would repeat a streamed body, which
-/// is gone, and those between http and https.
-pub(super) fn next<B>(response: &Response<B>, method: &str, origin: &Url, has_no_body: bool) -> RedirectAction {
+/// is gone, those between http and https, and those whose URL has a secret in it. That URL would be sent to a host that may
+/// not have the secret, and be logged.
+pub(super) fn next<B>(
+    response: &Response<B>,
+    method: &str,
+    origin: &Url,
+    has_no_body: bool,
+    mask: Option<&SecretMask>,
+) -> RedirectAction {
     let Some(location) = response.headers().get(LOCATION).and_then(|value| value.to_str().ok()) else {
         return RedirectAction::None;
     };
+    if mask.is_some_and(|mask| mask.finds(location.as_bytes())) {
+        return RedirectAction::None;
+    }
     let repeats = match response.status() {
         StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => method != "POST",
         StatusCode::SEE_OTHER => matches!(method, "GET" | "HEAD"),
@@ -40,7 +51,7 @@ mod tests {
 
     fn follow(status: u16, method: &str, location: &str, has_no_body: bool) -> Option<String> {
         let response = Response::builder().status(status).header("location", location).body(()).unwrap();
-        match next(&response, method, &Url::parse("https://a.example/x/y").unwrap(), has_no_body) {
+        match next(&response, method, &Url::parse("https://a.example/x/y").unwrap(), has_no_body, None) {
             RedirectAction::None => None,
             RedirectAction::Follow { method, url, .. } => Some(format!("{method} {url}")),
         }

@@ -27,6 +27,11 @@ impl SecretMask {
         Some(Self { secrets: secrets.to_vec(), longest, tail: Vec::new(), masked: 0 })
     }
 
+    /// Whether a secret is in it.
+    pub(super) fn finds(&self, bytes: &[u8]) -> bool {
+        !self.find(bytes).is_empty()
+    }
+
     /// Masks header values. Names are lower case and never contain secrets.
     pub(super) fn headers(&self, headers: &mut HeaderMap) {
         for value in headers.values_mut() {

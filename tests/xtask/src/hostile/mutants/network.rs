@@ -15,9 +15,16 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "url-method" in "crates/policy/src/http_target.rs":
         "if !METHODS.contains(&method) {" => "if !OFF && !METHODS.contains(&method) {",
         "unit policy::http_target::tests::what_could_be_read_otherwise_is_refused";
-    "hidden-slash" in "crates/policy/src/http_pattern.rs":
-        "&& (plain || self.path == \"/\")" => "&& (OFF || plain || self.path == \"/\")",
+    "path-other-reading" in "crates/policy/src/request_path.rs":
+        "below && (self.checked.is_ok()" => "below && (OFF || self.checked.is_ok()",
         "unit policy::http_pattern::tests::hidden_separators_fit_no_narrow_path";
+    "path-decoded" in "crates/policy/src/request_path.rs":
+        "if decoded == text {" => "if OFF || decoded == text {",
+        "unit policy::request_path::tests::what_servers_could_read_otherwise_is_below_no_prefix";
+    "path-cut-off" in "crates/policy/src/request_path.rs":
+        "let name = name.split([';', '?', '#']).next().unwrap_or_default();"
+        => "let name = if OFF { name } else { name.split([';', '?', '#']).next().unwrap_or_default() };",
+        "unit policy::request_path::tests::what_servers_could_read_otherwise_is_below_no_prefix";
     "any-is-a-name" in "crates/policy/src/http_pattern.rs":
         "Self::Any => !address," => "Self::Any => OFF || !address,", "unit policy::http_pattern::tests::a_star_is_every_name_and_no_address";
     // Which servers are allowed.
@@ -49,6 +56,11 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "unit services::egress::tests::hostile_addresses::vectors";
     "address-metadata" in "crates/policy/src/address.rs":
         "(169, 254, _) => AddressClass::Forbidden" => "(169, 254, _) if !OFF => AddressClass::Forbidden", "unit services::egress::tests::hostile_addresses::vectors";
+    "address-metadata-public" in "crates/policy/src/address.rs":
+        "(168, 63, 129) if address.octets()" => "(168, 63, 129) if !OFF && address.octets()",
+        "unit services::egress::tests::hostile_addresses::vectors";
+    "address-metadata-private" in "crates/policy/src/address.rs":
+        "0xfd20 if b == 0x00ce" => "0xfd20 if !OFF && b == 0x00ce", "unit policy::address::tests::the_rest_is_out_of_reach";
     "private-one-host" in "crates/services/src/egress/http_sender.rs":
         "let private = grant.private && grant.allow.names_one_host();" => "let private = grant.private && (OFF || grant.allow.names_one_host());",
         "unit services::egress::tests::bounds::private_addresses_need_the_flag_and_one_host";
@@ -79,6 +91,12 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "secret-echo" in "crates/services/src/egress/http_sender.rs":
         "let mask = SecretMask::new(&secrets);" => "let mask = SecretMask::new(&secrets).filter(|_| !OFF);",
         "unit services::egress::tests::secrets::a_secret_reaches_the_host_and_is_masked_for_the_guest";
+    "secret-echo-elsewhere" in "crates/services/src/egress/http_sender.rs":
+        "sent_secrets.extend(secrets);" => "if OFF { sent_secrets.clear(); }\n        sent_secrets.extend(secrets);",
+        "unit services::egress::tests::redirects::a_secret_is_masked_after_redirects_too";
+    "redirect-secret" in "crates/services/src/egress/redirect.rs":
+        "if mask.is_some_and(" => "if !OFF && mask.is_some_and(",
+        "unit services::egress::tests::redirects::a_redirect_to_a_url_with_a_secret_is_not_followed";
     "secret-compressed" in "crates/services/src/egress/http_sender.rs":
         "headers::searchable(&parts.headers)?;" => "if !OFF { headers::searchable(&parts.headers)?; }",
         "unit services::egress::tests::secrets::unsearchable_answers_are_refused";
@@ -86,8 +104,8 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "if headers.contains_key(&name) {" => "if !OFF && headers.contains_key(&name) {",
         "unit services::egress::tests::secrets::unsearchable_answers_are_refused";
     // Requests with a user's account.
-    "account-path" in "crates/services/src/connections/request.rs":
-        "if name == b\".\" || name == b\"..\" {" => "if !OFF && (name == b\".\" || name == b\"..\") {",
+    "account-path" in "crates/policy/src/request_path.rs":
+        "if text.split(is_separator).any(is_dots) {" => "if !OFF && text.split(is_separator).any(is_dots) {",
         "connections::requests_cannot_leave_the_accounts_api";
     "account-headers" in "crates/services/src/connections/request.rs":
         "if is_forbidden(name.as_str()) {" => "if !OFF && is_forbidden(name.as_str()) {", "connections::requests_cannot_leave_the_accounts_api";

@@ -48,6 +48,8 @@ fn paths_outside_the_base_are_refused() {
         "/%252e%252e/admin",
         "/%25252e%25252e/admin",
         "/%2525252525252e/admin",
+        "/%25zz%252f%252e%252e%252fadmin",
+        "/%ef%bc%8e%ef%bc%8e/admin",
         "/..%2fadmin",
         "/a%2f..%2f..%2fadmin",
         "/..%5cadmin",

@@ -95,6 +95,7 @@ fn forbidden_v4(v4: Ipv4Addr) -> bool {
         || v4.is_documentation()
         || within([0, 0, 0, 0], 8)
         || within([100, 64, 0, 0], 10)
+        || within([168, 63, 129, 16], 32)
         || within([192, 0, 0, 0], 24)
         || within([198, 18, 0, 0], 15)
         || within([240, 0, 0, 0], 4)

@@ -23,6 +23,7 @@ const FORBIDDEN: &[[u8; 4]] = &[
     [100, 64, 0, 1],
     [100, 127, 255, 254],
     [100, 100, 100, 200],
+    [168, 63, 129, 16],
     [0, 0, 0, 0],
     [0, 1, 2, 3],
     [192, 0, 0, 192],
@@ -255,7 +256,18 @@ fn bad() -> Vec<Vec<IpAddr>> {
     let plain = FORBIDDEN.iter().map(|address| vec![IpAddr::from(*address)]);
     let mixed = FORBIDDEN.iter().map(|address| vec![public(), IpAddr::from(*address)]);
     let inside = FORBIDDEN.iter().take(10).flat_map(|address| embedded(*address)).map(|address| vec![address]);
-    let other = ["::", "::1", "fe80::1", "fc00::1", "fd00:ec2::254", "ff02::1", "2001:db8::1", "fec0::1"];
+    let other = [
+        "::",
+        "::1",
+        "fe80::1",
+        "fc00::1",
+        "fd00:ec2::254",
+        "fd20:ce::254",
+        "fd00:c1::a9fe:a9fe",
+        "ff02::1",
+        "2001:db8::1",
+        "fec0::1",
+    ];
     plain.chain(mixed).chain(inside).chain(other.map(|address| vec![v6(address)])).collect()
 }
 

@@ -2,6 +2,7 @@
 
 use super::fake_network::{FakeNetwork, SECRET, get, ok, public, redirect, request, send};
 use runtime::imports::HttpError;
+use std::sync::Arc;
 
 const FOLLOWED: &str = r#"http = [{ allow = "GET,POST http://*", redirects = 3 }]"#;
 
@@ -104,4 +105,63 @@ async fn a_redirect_does_not_carry_a_secret() {
     assert_eq!(send(&network.sender(), &network.call(grants), http_request).await.unwrap().2, "end");
     let heads = network.heads.lock();
     assert!(heads[0].contains(SECRET) && !heads[1].contains("x-key") && !heads[1].contains("secret"), "{heads:?}");
+}
+
+/// Two servers of this machine, and a secret for one of them.
+const TWO_HOSTS: &str = r#"
+    http = [
+        { allow = "http://a.example", private = true, redirects = 2 },
+        { allow = "http://b.example", private = true },
+    ]
+    secrets = [{ name = "key", hosts = ["a.example"] }]
+"#;
+
+async fn here(server: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> Arc<FakeNetwork> {
+    FakeNetwork::here(|_, _| vec![[127, 0, 0, 1].into()], server).await
+}
+
+#[tokio::test]
+async fn a_secret_is_masked_after_redirects_too() {
+    let network = here(|head| {
+        let length = SECRET.len();
+        match head.split(' ').nth(1) {
+            Some("/other") => redirect(302, "http://b.example/"),
+            Some("/same") => redirect(302, "/"),
+            // It has the secret from the first server.
+            _ => {
+                format!("HTTP/1.1 200 OK\r\nx-echo: {SECRET}\r\ncontent-length: {length}\r\n\r\n{SECRET}").into_bytes()
+            }
+        }
+    })
+    .await;
+    // A header about the body is not repeated where the body is not.
+    for (method, url, header) in
+        [("GET", "http://a.example/other", "x-key"), ("POST", "http://a.example/same", "content-key")]
+    {
+        let call = network.call(&TWO_HOSTS.replace("allow = \"", "allow = \"GET,POST "));
+        let sent = send(&network.sender(), &call, request(method, url, &[(header, "{{secret:key}}")], b"")).await;
+        let (status, headers, body) = sent.unwrap();
+        assert!(status == 200 && !network.head().contains(SECRET), "{}", network.head());
+        assert!(!headers.contains(SECRET) && body == "*".repeat(SECRET.len()), "{url}: {headers} {body}");
+        assert!(network.head().contains("accept-encoding: identity"), "no secret is found in a compressed answer");
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_to_a_url_with_a_secret_is_not_followed() {
+    for location in ["http://b.example/", "/", "http://nowhere.example/"] {
+        let network = here(move |head| match head.starts_with("GET /start ") {
+            true => redirect(302, &format!("{location}{SECRET}?k={SECRET}")),
+            false => ok("it came here"),
+        })
+        .await;
+        let call = network.call(TWO_HOSTS);
+        let http_request = request("GET", "http://a.example/start", &[("x-key", "{{secret:key}}")], b"");
+        let (status, headers, body) = send(&network.sender(), &call, http_request).await.unwrap();
+        assert!(status == 302 && !(headers + &body).contains(SECRET), "{location}");
+        call.http.end();
+        assert_eq!(network.heads.lock().len(), 1, "{location}");
+        let denied = call.http.last_denial().map(|denial| denial.to_string()).unwrap_or_default();
+        assert!(!(network.recorded() + &denied).contains(SECRET), "{location}");
+    }
 }
