@@ -272,6 +272,9 @@ fn a_removed_file_that_another_call_holds_still_counts() {
         let next = own_http(address, "write b", 200 << 10);
         std::fs::write(folder.join("go"), "").unwrap();
         assert_eq!(holder.join().unwrap().good(), "held");
+        // What is held and removed, and what has a name.
+        let named = std::fs::metadata(folder.join("b")).map_or(0, |file| file.len() >> 10);
+        eprintln!("hostile: scratch: {} KiB on the disk, 256 KiB granted", 200 + named);
         assert!(next.is_error(), "400 KiB were on the disk, and 256 KiB are granted");
     });
     own_http(address, "remove b", 0).good();

@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn what_servers_could_read_otherwise_is_below_no_prefix() {
-        for path in [
+        let paths = [
             "/v1/../admin",
             "/v1/./a",
             "/v1/..",
@@ -197,10 +197,12 @@ mod tests {
             "/v1/ä",
             "/v1/a?b",
             "/v1/a#b",
-        ] {
+        ];
+        for path in paths {
             let path = RequestPath::new(path);
             assert!(path.check().is_err(), "{path}");
             assert!(!path.is_below("/v1/") && !path.is_below("/v1") && path.is_below("/"), "{path}");
         }
+        eprintln!("hostile: paths: {} that could be read otherwise, 0 below a prefix", paths.len());
     }
 }

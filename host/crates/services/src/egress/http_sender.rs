@@ -248,8 +248,8 @@ impl HopResponse {
             return Err(HttpError::AnswerTooLarge(limit));
         }
         if let Some(mask) = &mask {
-            headers::searchable(&parts.headers)?;
             mask.headers(&mut parts.headers);
+            headers::searchable(&parts.headers)?;
         }
         let answer = GuardedResponse::new(
             streamed,

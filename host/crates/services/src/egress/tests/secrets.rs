@@ -77,6 +77,9 @@ async fn unsearchable_answers_are_refused() {
     let sender = network.sender();
     let sent = send(&sender, &network.call(GRANTS), bearer("http://a.example/")).await;
     assert_eq!(sent, Err(HttpError::Compressed("gzip".into())));
+    let odd = here(|_| format!("HTTP/1.1 200 OK\r\ncontent-encoding: {SECRET}\r\n\r\n").into_bytes()).await;
+    let sent = send(&odd.sender(), &odd.call(GRANTS), bearer("http://a.example/")).await;
+    assert_eq!(sent, Err(HttpError::Compressed("*".repeat(SECRET.len()))), "errors name it");
     let headers = [("range", "bytes=0-3"), ("x-key", "{{secret:key}}")];
     let sent = send(&sender, &network.call(GRANTS), request("GET", "http://a.example/", &headers, b"")).await;
     assert!(matches!(sent, Err(HttpError::Header(name, _)) if name == "range"));
