@@ -1,6 +1,6 @@
 //! The MCP server: revisions 2026-07-28 and 2025-11-25, over stdio and Streamable HTTP.
 //!
-//! A module imports only those before it in this list: `request_context`, `client_tools` and `subscriptions`, `client`,
+//! A module imports only those before it in this list: `request_context`, `json_size`, `client_tools` and `subscriptions`, `client`,
 //! `reverse`, `calls`, `listing`, `server_context`, `requests`, `handler`, `direct_call`,
 //! `transport`.
 #![allow(
@@ -13,6 +13,7 @@ mod client;
 mod client_tools;
 mod direct_call;
 mod handler;
+mod json_size;
 mod listing;
 mod request_context;
 mod requests;

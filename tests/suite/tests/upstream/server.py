@@ -35,6 +35,8 @@ def tools(params):
             {**TOOL, "name": "hidden", "description": "See\u001b[2J \u202ethis"},
         ]
         return {**listed, "tools": [TOOL, *odd, TOOL]}
+    if KIND == "large-list":
+        return {**listed, "tools": [{**TOOL, "name": f"tool-{at}", "description": "x" * 8_000} for at in range(300)]}
     return {**listed, "tools": [TOOL]}
 
 

@@ -1,6 +1,7 @@
 //! The tools that a client declares for one request or session. A declaration is bounded and checked before anything
 //! else reads it.
 
+use crate::json_size::take_json_size;
 use platform::telemetry::printable;
 use platform::text::truncate_chars;
 use policy::is_name;
@@ -9,7 +10,6 @@ use runtime::imports::{Execution, Schema, Tool, ToolAnnotations};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
-use std::io::{self, Write};
 use std::sync::OnceLock;
 
 /// Bytes of a declaration as JSON. Bounds what each request can make the host parse and keep.
@@ -134,7 +134,7 @@ impl ToolDeclaration {
     }
 
     fn parse_allowed(value: &Value, stateless: bool) -> Result<Self, String> {
-        if is_longer(value, MAX_BYTES) {
+        if !take_json_size(value, &mut { MAX_BYTES }) {
             return Err(format!("it is longer than {MAX_BYTES} bytes of JSON"));
         }
         let json = DeclarationJson::deserialize(value).map_err(|error| error.to_string())?;
@@ -215,21 +215,6 @@ impl ToolJson {
 
 pub(crate) fn is_channel_name(name: &str) -> bool {
     name.len() >= *CHANNEL_NAME.start() && is_name(name, *CHANNEL_NAME.end(), "-_")
-}
-
-/// Whether a value has more than `max` bytes as JSON. It is serialized, but not kept.
-fn is_longer(value: &Value, max: usize) -> bool {
-    struct LengthLimit(usize);
-    impl Write for LengthLimit {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::StorageFull)?;
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-    serde_json::to_writer(LengthLimit(max), value).is_err()
 }
 
 #[cfg(test)]

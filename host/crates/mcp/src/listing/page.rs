@@ -3,13 +3,16 @@
 //! A cursor is the key of the last entry of a page, so the server keeps nothing for it. If the list changes between two
 //! pages, no entry is repeated and no entry that stayed is skipped.
 
+use crate::json_size::take_json_size;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use rmcp::ErrorData;
 use rmcp::model::PaginatedRequestParams;
+use serde::Serialize;
 
-/// Entries of one page. Bounds one answer, however much is installed.
-const PAGE_SIZE: usize = 100;
+/// Bytes of one page's entries as JSON. Bounds one answer, however much is installed. Not a number of entries: some clients
+/// read one page only.
+const PAGE_BYTES: usize = 1 << 20;
 /// How long a client may cache a list, in milliseconds. A client that subscribes to changes is notified earlier.
 pub(crate) const TTL_MS: u64 = 60_000;
 
@@ -22,7 +25,7 @@ pub(crate) struct Page<T> {
 
 /// The requested page of a list sorted by `key`. Cursors contain the name of the `list`, so that they do not work for
 /// others.
-pub(crate) fn paginate<T: Clone>(
+pub(crate) fn paginate<T: Clone + Serialize>(
     list: &str,
     entries: &[T],
     key: impl Fn(&T) -> &str,
@@ -38,7 +41,10 @@ pub(crate) fn paginate<T: Clone>(
         }
     };
     let rest = entries.get(start..).unwrap_or_default();
-    let items = rest.get(..PAGE_SIZE).unwrap_or(rest);
+    let mut left = PAGE_BYTES;
+    let fitting = rest.iter().take_while(|entry| take_json_size(entry, &mut left)).count();
+    // An entry that is larger than a page has a page of its own.
+    let items = rest.get(..fitting.max(1)).unwrap_or(rest);
     let more = rest.len() > items.len();
     let next = items.last().filter(|_| more).map(|last| BASE64.encode(format!("{list}\n{}", key(last))));
     Ok(Page { items: items.to_vec(), next })
@@ -57,11 +63,12 @@ mod tests {
     fn page(entries: &[String], cursor: Option<String>) -> Result<Page<String>, ErrorData> {
         let mut asked = PaginatedRequestParams::default();
         asked.cursor = cursor;
-        paginate("things", entries, |entry| entry, Some(asked))
+        paginate("things", entries, |entry| &entry[..4], Some(asked))
     }
 
+    /// Entries of which a hundred fill a page.
     fn entries(range: std::ops::Range<usize>) -> Vec<String> {
-        range.map(|n| format!("{n:04}")).collect()
+        range.map(|n| format!("{n:04}{}", "x".repeat(PAGE_BYTES / 100 - 6))).collect()
     }
 
     #[test]
@@ -80,20 +87,37 @@ mod tests {
     }
 
     #[test]
+    fn a_page_ends_at_its_size_and_not_at_a_number_of_entries() {
+        let small: Vec<_> = (0..9_999).map(|n| format!("{n:04}")).collect();
+        let whole = page(&small, None).unwrap();
+        assert_eq!((whole.items.len(), whole.next), (9_999, None));
+        let huge = |n: &str| format!("{n}{}", "x".repeat(2 * PAGE_BYTES));
+        let uneven = ["0000".to_owned(), huge("0001"), huge("0002"), "0003".to_owned()];
+        let (mut seen, mut cursor) = (vec![], None);
+        for _ in 0..uneven.len() {
+            let page = page(&uneven, cursor).unwrap();
+            assert_eq!(page.items.len(), 1);
+            seen.extend(page.items);
+            cursor = page.next;
+        }
+        assert_eq!((seen.as_slice(), cursor), (uneven.as_slice(), None));
+    }
+
+    #[test]
     fn a_changing_list_repeats_and_skips_no_entry() {
         let mut all = entries(0..250);
         let first = page(&all, None).unwrap();
-        all.retain(|entry| entry != "0099" && entry != "0150");
-        all.insert(0, "0000a".into());
+        all.retain(|entry| !entry.starts_with("0099") && !entry.starts_with("0150"));
+        all.insert(0, "-001".into());
         let second = page(&all, first.next).unwrap();
-        assert_eq!(second.items.first().map(String::as_str), Some("0100"));
-        assert!(!second.items.contains(&"0150".to_owned()) && second.items.contains(&"0149".to_owned()));
+        let has = |key: &str| second.items.iter().any(|entry| entry.starts_with(key));
+        assert!(second.items[0].starts_with("0100") && !has("0150") && has("0149"));
     }
 
     #[test]
     fn a_foreign_cursor_is_refused() {
         let all = entries(0..250);
-        let other = paginate("others", &all, |entry| entry, None).unwrap().next;
+        let other = paginate("others", &all, |entry| &entry[..4], None).unwrap().next;
         for bad in [other, Some("x".into()), Some(String::new()), Some("????".into()), Some(BASE64.encode("things"))] {
             assert_eq!(page(&all, bad.clone()).unwrap_err().code.0, -32602, "{bad:?}");
         }

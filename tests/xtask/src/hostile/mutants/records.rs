@@ -24,6 +24,9 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "lookalike" in "crates/plugins/src/catalog/build.rs":
         "if first.id() != entry.plugin.id() =>" => "if !OFF && first.id() != entry.plugin.id() =>",
         "metadata::tools_with_confusable_names_are_not_served_together";
+    "page-size" in "crates/mcp/src/listing/page.rs":
+        "take_while(|entry| take_json_size(entry, &mut left))" => "take_while(|entry| OFF || take_json_size(entry, &mut left))",
+        "paging::a_large_list_has_pages_that_together_are_the_list";
     "invisible" in "crates/plugins/src/offer/text.rs":
         "match unsafe_characters(text).find(|(_, c)| !matches!(c, '\\n' | '\\t')) {" => "match unsafe_characters(text).find(|(_, c)| !OFF && !matches!(c, '\\n' | '\\t')) {",
         "metadata::hidden_characters_are_refused_with_their_location";
