@@ -6,7 +6,7 @@ use bytesize::ByteSize;
 use platform::telemetry::printable;
 use plugins::catalog::Plugin;
 use plugins::loading::ExaminedComponent;
-use plugins::offer::{Suspicion, find_suspicions};
+use plugins::offer::{Suspicion, find_suspicions, find_unportable};
 use plugins::package::{Claims, Digest, Inspection};
 use policy::Metering;
 use runtime::imports::{Offer, Prompt, ResourceInfo, ResourceTemplate, Tool};
@@ -37,6 +37,10 @@ pub(super) fn plugin(plugin: &Plugin, examined: &ExaminedComponent) {
 /// Prints everything that a component offers, and suspicious passages.
 pub(super) fn offer(offer: &Offer) {
     suspicious(&find_suspicions(offer));
+    let unportable = offer.tools.iter().flat_map(find_unportable).collect::<Vec<_>>();
+    section("what some clients cannot read (they may lose all tools for it)", unportable.iter(), |part| {
+        println!("! {}", printable(part));
+    });
     offered_items(offer);
 }
 

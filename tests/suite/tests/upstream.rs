@@ -289,6 +289,16 @@ fn a_tool_list_is_limited_and_invalid_tools_are_left_out() {
 }
 
 #[test]
+fn schemas_of_a_server_are_shown_in_words_that_all_clients_know() {
+    let mut client = until_found(Client::of(&misbehaving("odd-schemas", "")));
+    let schemas: Vec<_> = client.tools().iter().map(|tool| tool["inputSchema"].clone()).collect();
+    let itself = json!({"type": "object", "properties": {"a": {"$ref": "#"}}});
+    let open = json!({"type": "object", "properties": {"a": {}}});
+    assert_eq!(schemas, [itself, open, json!({"type": "object", "properties": {}})]);
+    client.server.wait_for_log("schema of tool `itself` refers to itself");
+}
+
+#[test]
 fn a_form_that_asks_for_a_secret_never_reaches_the_client() {
     let mut client =
         Client::able(Server::start(&misbehaving("secret", "")), Era::Modern, false, json!({"elicitation": {}}));

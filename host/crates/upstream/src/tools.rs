@@ -4,10 +4,11 @@ use crate::error::UpstreamError;
 use crate::text::single_line;
 use platform::telemetry::is_unsafe;
 use platform::text::truncate;
-use plugins::offer::{PluginTool, check_object_texts, check_text};
+use plugins::offer::{PluginTool, check_object_texts, check_text, find_unportable};
 use rmcp::model as m;
 use rmcp::service::{Peer, RoleClient};
 use runtime::imports::{Execution, Schema, Tool, ToolAnnotations};
+use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,6 +44,9 @@ pub(super) async fn list_tools(server: &str, peer: &Peer<RoleClient>) -> Result<
                             return Ok(tools);
                         }
                         if names.insert(tool.tool.name.clone()) {
+                            for part in find_unportable(&tool.tool) {
+                                tracing::warn!(server, "some clients may lose all tools: {}", single_line(&part));
+                            }
                             tools.push(tool);
                         }
                     }
@@ -81,11 +85,15 @@ fn check_tool(server: &str, tool: m::Tool) -> Result<Arc<PluginTool>, String> {
         check_text(text).map_err(|problem| format!("its title or description {problem}"))?;
     }
     let mut schema = (*tool.input_schema).clone();
-    schema.entry("type").or_insert_with(|| "object".into());
-    let text = serde_json::Value::Object(schema).to_string();
+    let is_object = |kind: &Value| kind.as_array().is_some_and(|kinds| kinds.iter().any(|kind| kind == "object"));
+    if schema.get("type").is_none_or(is_object) {
+        // Arguments are always an object, so nothing is lost.
+        schema.insert("type".into(), "object".into());
+    }
+    let text = Value::Object(schema).to_string();
     let input = Schema::compile(&text).map_err(|error| format!("its input schema is refused: {error}"))?;
     check_object_texts(input.document()).map_err(|place| format!("its input schema is refused: {place}"))?;
-    let output = tool.output_schema.map(|schema| serde_json::Value::Object((*schema).clone()).to_string());
+    let output = tool.output_schema.map(|schema| Value::Object((*schema).clone()).to_string());
     // An output schema that cannot be used is dropped.
     let is_usable = |text: &String| Schema::compile(text).is_ok_and(|it| check_object_texts(it.document()).is_ok());
     let output_schema = output.filter(is_usable);
@@ -118,7 +126,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn tool(change: impl FnOnce(&mut serde_json::Value)) -> Result<Arc<PluginTool>, String> {
+    fn tool(change: impl FnOnce(&mut Value)) -> Result<Arc<PluginTool>, String> {
         let mut tool = json!({ "name": "read", "description": "Reads.", "inputSchema": { "type": "object" } });
         change(&mut tool);
         check_tool("server", serde_json::from_value(tool).unwrap())
@@ -132,6 +140,17 @@ mod tests {
         assert!(tool(|tool| tool["name"] = "x".repeat(200).into()).is_err());
         assert!(tool(|tool| tool["inputSchema"] = json!({ "type": "object", "$ref": "file:///etc/passwd" })).is_err());
         assert!(tool(|tool| tool["inputSchema"] = json!({ "type": "object", "x": "y".repeat(70_000) })).is_err());
+    }
+
+    #[test]
+    fn what_cannot_be_anything_but_an_object_may_be_called_otherwise() {
+        for kind in [json!({}), json!({ "type": ["object"] }), json!({ "type": ["null", "object"] })] {
+            let read = tool(|tool| tool["inputSchema"] = kind).unwrap();
+            assert_eq!(read.tool.input_schema, r#"{"type":"object"}"#);
+        }
+        for kind in [json!({ "type": "string" }), json!({ "type": ["null", "array"] }), json!({ "type": 7 })] {
+            assert!(tool(|tool| tool["inputSchema"] = kind.clone()).is_err(), "{kind}");
+        }
     }
 
     #[test]

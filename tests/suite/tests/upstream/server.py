@@ -37,6 +37,11 @@ def tools(params):
         return {**listed, "tools": [TOOL, *odd, TOOL]}
     if KIND == "large-list":
         return {**listed, "tools": [{**TOOL, "name": f"tool-{at}", "description": "x" * 8_000} for at in range(300)]}
+    if KIND == "odd-schemas":
+        none = [{**TOOL, "name": "open", "inputSchema": {"properties": {"a": True}}}]
+        twice = [{**TOOL, "name": "twice", "inputSchema": {"type": ["object", "null"]}}]
+        itself = {"type": "object", "properties": {"a": {"$ref": "#"}}}
+        return {**listed, "tools": none + twice + [{**TOOL, "name": "itself", "inputSchema": itself}]}
     return {**listed, "tools": [TOOL]}
 
 

@@ -7,7 +7,7 @@ use plugins::offer::PluginTool;
 use protocol::content::{to_annotations, to_icons};
 use protocol::names::SOURCE_META;
 use rmcp::model::{JsonObject, MetaObject, Prompt, PromptArgument, Resource, ResourceTemplate, Tool, ToolAnnotations};
-use runtime::imports::{Prompt as OurPrompt, ResourceInfo, ResourceTemplate as OurTemplate};
+use runtime::imports::{Prompt as OurPrompt, ResourceInfo, ResourceTemplate as OurTemplate, to_portable};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -82,9 +82,9 @@ fn tool(name: &str, plugin_tool: &PluginTool) -> Tool {
     tool
 }
 
-/// A schema that was checked: it is an object.
+/// A schema that was checked: it is an object. Clients are shown it in words that all of them know.
 fn parse_schema(text: &str) -> Arc<JsonObject> {
-    serde_json::from_str(text).unwrap_or_default()
+    Arc::new(to_portable(serde_json::from_str(text).unwrap_or_default()))
 }
 
 /// Names the upstream, which wrote the description.

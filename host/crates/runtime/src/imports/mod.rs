@@ -67,7 +67,7 @@ pub use prompts::{Prompt, PromptArgument, PromptMessage, PromptResult};
 pub use provenance::Provenance;
 pub use publish::{Publish, PublishError, PublishedPrompt, Publisher, ResourceAttributes};
 pub use resources::{ReadError, ResourceInfo, ResourceTemplate};
-pub use schema::{LazySchema, Schema, SchemaError};
+pub use schema::{LazySchema, Schema, SchemaError, to_portable, unportable_parts};
 pub use state::{ExpectedVersion, PluginState, StateEntry, StateError, StateOwner, StateStore};
 pub use steering::{MAX_MESSAGE as MAX_STEERING_MESSAGE, Steering, SteeringError};
 pub use types::{

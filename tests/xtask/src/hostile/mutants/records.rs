@@ -24,6 +24,11 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "lookalike" in "crates/plugins/src/catalog/build.rs":
         "if first.id() != entry.plugin.id() =>" => "if !OFF && first.id() != entry.plugin.id() =>",
         "metadata::tools_with_confusable_names_are_not_served_together";
+    "boolean-schemas" in "crates/runtime/src/imports/schema/portable.rs":
+        "Value::Bool(true) => *schema = json!({})," => "Value::Bool(true) if !OFF => *schema = json!({}),",
+        "metadata::schemas_are_shown_in_words_that_all_clients_know";
+    "recursive-schemas" in "crates/runtime/src/imports/schema/portable.rs":
+        "if is_recursive {" => "if !OFF && is_recursive {", "metadata::schemas_are_shown_in_words_that_all_clients_know";
     "page-size" in "crates/mcp/src/listing/page.rs":
         "take_while(|entry| take_json_size(entry, &mut left))" => "take_while(|entry| OFF || take_json_size(entry, &mut left))",
         "paging::a_large_list_has_pages_that_together_are_the_list";

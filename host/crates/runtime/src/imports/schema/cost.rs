@@ -4,6 +4,7 @@
 //! one twice are 2^40 evaluations for the value `{}`. This module counts them with references followed, each subschema
 //! once. Keywords such as `properties` descend into the value; `meter` counts those while a value is checked.
 
+use super::references::References;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 
@@ -50,8 +51,7 @@ pub(super) struct SchemaCost {
 
 /// The cost of a schema; the error is a sentence that says why it is refused.
 pub(super) fn compute_cost(root: &Value) -> Result<SchemaCost, String> {
-    let mut walk = CostWalk { root, anchors: HashMap::new(), known: HashMap::new(), pending: vec![root] };
-    walk.collect_anchors(root);
+    let mut walk = CostWalk { references: References::new(root), known: HashMap::new(), pending: vec![root] };
     let (mut cost, mut unevaluated, mut names) = (SchemaCost::default(), 0u64, false);
     let mut seen = std::collections::HashSet::new();
     while let Some(schema) = walk.pending.pop() {
@@ -94,28 +94,13 @@ struct SubschemaCost {
 }
 
 struct CostWalk<'a> {
-    root: &'a Value,
-    anchors: HashMap<&'a str, Vec<&'a Value>>,
+    references: References<'a>,
     /// By address; `None` while it is being computed.
     known: HashMap<*const Value, Option<SubschemaCost>>,
     pending: Vec<&'a Value>,
 }
 
 impl<'a> CostWalk<'a> {
-    /// Collects anchors. Plain data that looks like an anchor is collected too, which only raises the cost.
-    fn collect_anchors(&mut self, value: &'a Value) {
-        match value {
-            Value::Array(items) => items.iter().for_each(|item| self.collect_anchors(item)),
-            Value::Object(items) => {
-                for name in ["$anchor", "$dynamicAnchor"].iter().filter_map(|key| items.get(*key)?.as_str()) {
-                    self.anchors.entry(name).or_default().push(value);
-                }
-                items.values().for_each(|item| self.collect_anchors(item));
-            }
-            _ => {}
-        }
-    }
-
     fn cost_of(&mut self, schema: &'a Value, depth: usize) -> Result<SubschemaCost, String> {
         let Value::Object(keywords) = schema else { return Ok(SubschemaCost { at_location: 1, chain: 1 }) };
         let address = std::ptr::from_ref(schema);
@@ -130,13 +115,9 @@ impl<'a> CostWalk<'a> {
         self.known.insert(address, None);
         let (mut sum, mut chain) = (0u64, 0);
         let mut parts: Vec<&Value> = in_place(keywords).collect();
-        for key in ["$ref", "$dynamicRef", "$recursiveRef"] {
-            if let Some(target) = keywords.get(key).and_then(Value::as_str) {
-                let targets = self.targets(target)?;
-                self.pending.extend(targets.iter().copied());
-                parts.extend(targets);
-            }
-        }
+        let referred = self.references.referred_by(schema)?;
+        self.pending.extend(referred.iter().copied());
+        parts.extend(referred);
         for part in parts {
             let cost = self.cost_of(part, depth + 1)?;
             sum = sum.saturating_add(cost.at_location);
@@ -153,15 +134,6 @@ impl<'a> CostWalk<'a> {
         self.known.insert(address, Some(cost));
         Ok(cost)
     }
-
-    fn targets(&self, reference: &str) -> Result<Vec<&'a Value>, String> {
-        let missing = || format!("it refers to {reference:?}, which is not in it");
-        let fragment = percent_decoded(reference.strip_prefix('#').ok_or_else(missing)?).ok_or_else(missing)?;
-        if fragment.is_empty() || fragment.starts_with('/') {
-            return self.root.pointer(&fragment).map(|target| vec![target]).ok_or_else(missing);
-        }
-        self.anchors.get(fragment.as_str()).cloned().ok_or_else(missing)
-    }
 }
 
 fn is_unevaluated(keywords: &Map<String, Value>) -> bool {
@@ -169,7 +141,7 @@ fn is_unevaluated(keywords: &Map<String, Value>) -> bool {
 }
 
 /// Subschemas at the same location, without references.
-fn in_place(keywords: &Map<String, Value>) -> impl Iterator<Item = &Value> {
+pub(super) fn in_place(keywords: &Map<String, Value>) -> impl Iterator<Item = &Value> {
     let alone = IN_PLACE.iter().filter_map(|key| keywords.get(*key));
     let lists = IN_PLACE_LISTS.iter().filter_map(|key| keywords.get(*key)?.as_array()).flatten();
     let maps = IN_PLACE_MAPS.iter().filter_map(|key| keywords.get(*key)?.as_object()).flat_map(Map::values);
@@ -177,21 +149,10 @@ fn in_place(keywords: &Map<String, Value>) -> impl Iterator<Item = &Value> {
 }
 
 /// Applicators to children of the location.
-fn to_children(keywords: &Map<String, Value>) -> impl Iterator<Item = &Value> {
+pub(super) fn to_children(keywords: &Map<String, Value>) -> impl Iterator<Item = &Value> {
     let alone = TO_CHILDREN.iter().filter_map(|key| keywords.get(*key)).flat_map(|item| match item {
         Value::Array(items) => items.as_slice(),
         other => std::slice::from_ref(other),
     });
     alone.chain(TO_CHILDREN_MAPS.iter().filter_map(|key| keywords.get(*key)?.as_object()).flat_map(Map::values))
-}
-
-/// Percent-decodes a fragment; `None` when an escape is malformed.
-fn percent_decoded(fragment: &str) -> Option<String> {
-    let mut parts = fragment.split('%');
-    let mut bytes = parts.next()?.as_bytes().to_vec();
-    for part in parts {
-        bytes.push(u8::from_str_radix(part.get(..2)?, 16).ok()?);
-        bytes.extend(part.bytes().skip(2));
-    }
-    String::from_utf8(bytes).ok()
 }

@@ -6,10 +6,13 @@
 mod cost;
 mod lazy;
 mod meter;
+mod portable;
+mod references;
 #[cfg(test)]
 mod tests;
 
 pub use lazy::LazySchema;
+pub use portable::{to_portable, unportable_parts};
 
 use cost::SchemaCost;
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
