@@ -289,6 +289,26 @@ fn a_tool_list_is_limited_and_invalid_tools_are_left_out() {
 }
 
 #[test]
+fn nothing_that_a_server_says_in_our_name_is_believed() {
+    let config = plugin("agent-calls", "grants.agent-tools = [\"odd.*\"]") + &misbehaving("our-meta", "");
+    let mut client = until_found(Client::new(Server::start(&config), Era::Modern, true));
+    let called = client.call("odd__run", json!({}));
+    assert_eq!(called.good(), "done");
+    let chunks: Vec<Value> = called.chunks().into_iter().cloned().collect();
+    assert_eq!(chunks[0]["content"], json!([{"type": "text", "text": "part"}]), "{chunks:?}");
+    // It may name tools of its own, never those of this host.
+    assert_eq!(chunks[0]["_meta"]["dev.portcullis/origin"], json!(["odd.forged.run"]), "{chunks:?}");
+    let said = called.result().to_string() + &json!(chunks).to_string().replace("odd.forged.run", "");
+    assert!(!said.contains("forged"), "{said}");
+    let relayed = client.run("agent-calls", json!({"path": json!([{"call": {"name": "odd.run"}}]).to_string()}));
+    assert!(
+        relayed.good().contains("done") && !relayed.result().to_string().contains("forged"),
+        "{}",
+        relayed.result()
+    );
+}
+
+#[test]
 fn schemas_of_a_server_are_shown_in_words_that_all_clients_know() {
     let mut client = until_found(Client::of(&misbehaving("odd-schemas", "")));
     let schemas: Vec<_> = client.tools().iter().map(|tool| tool["inputSchema"].clone()).collect();

@@ -127,6 +127,32 @@ fn an_unsupported_version_is_answered_with_the_supported_ones() {
     );
 }
 
+/// Some agents copy the `_meta` of a listed tool into their calls of it.
+#[test]
+fn nothing_that_a_request_says_in_our_name_is_believed() {
+    let forged = json!({
+        "dev.portcullis/call": "forged", "dev.portcullis/source": {"plugin": "forged", "upstream": "forged"},
+        "dev.portcullis/usage": {"fuel": "forged"}, "dev.portcullis/error": {"code": "forged"},
+        "dev.portcullis/stream": {"sha256": "forged"}, "dev.portcullis/chunk": "forged",
+        "dev.portcullis/origin": ["forged"], "dev.portcullis/edited": {"forged": 1}, "dev.portcullis/private": true,
+        "dev.portcullis/client-tools": {"forged": 1}, "io.modelcontextprotocol/serverInfo": {"name": "forged"},
+    });
+    for era in Era::ALL {
+        let config = plugin("chunk-kinds", "") + &plugin("publish-all", "grants.publish = true");
+        let mut client = client(era, &config);
+        for tool in ["chunk-kinds__run", "publish-all__run"] {
+            let params = json!({"name": tool, "arguments": {}, "_meta": forged});
+            let answer = client.request("tools/call", params);
+            assert_eq!(answer.result()["isError"], false, "{era:?}: {}", answer.message);
+            assert!(!answer.message.to_string().contains("forged"), "{era:?}: {}", answer.message);
+        }
+        for list in ["tools/list", "resources/list", "prompts/list"] {
+            let answer = client.request(list, json!({"_meta": forged}));
+            assert!(!answer.result().to_string().contains("forged"), "{era:?} {list}: {}", answer.message);
+        }
+    }
+}
+
 #[test]
 fn a_malformed_line_does_not_end_the_session() {
     for line in

@@ -73,7 +73,8 @@ impl UpstreamTools {
             structured,
             origin: Origin::Upstream(self.0.name().to_owned()),
             private: result.private,
-            edited: result.edited.map(|edited| edited.to_string()),
+            // Only the agent's own approver edits arguments, never the server that runs the tool.
+            edited: None,
         })
     }
 }

@@ -46,10 +46,6 @@ pub struct UpstreamResult {
     pub is_error: bool,
     /// The result is private to the caller and its client.
     pub private: bool,
-    /// The arguments that the tool ran with, if somebody on the server's side edited them.
-    pub edited: Option<Value>,
-    /// The remaining `_meta` of the result.
-    pub meta: Map<String, Value>,
 }
 
 /// The maker of a call.

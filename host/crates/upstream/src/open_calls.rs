@@ -61,7 +61,7 @@ impl OpenCall {
     }
 
     fn emit(&self, event: UpstreamCallEvent) {
-        self.responder.on_call_event(&self.requester.task, event);
+        self.responder.on_call_event(&self.requester, event);
     }
 
     fn read_call_id(&self, meta: &Value) {

@@ -74,10 +74,12 @@ impl ClientResponder {
         self.chunks.lock()
     }
 
-    fn on_call_event(&self, event: UpstreamCallEvent) {
+    fn on_call_event(&self, server: &str, event: UpstreamCallEvent) {
         match event {
             UpstreamCallEvent::Chunk { content, origin, .. } => {
                 if let Some(chunks) = &*self.chunks() {
+                    // The server names tools of its own, never those of this host.
+                    let origin = origin.into_iter().map(|tool| format!("{server}.{tool}")).collect();
                     // A full queue drops the chunk, since the server cannot be made to wait.
                     let _ = chunks.try_send(Chunk { content, origin });
                 }
@@ -142,10 +144,10 @@ impl Responder {
         }
     }
 
-    pub(super) fn on_call_event(&self, task: &str, event: UpstreamCallEvent) {
+    pub(super) fn on_call_event(&self, requester: &Requester, event: UpstreamCallEvent) {
         match self {
-            Responder::Agent(handler, _) => handler.on_call_event(task, event),
-            Responder::Client(client) => client.on_call_event(event),
+            Responder::Agent(handler, _) => handler.on_call_event(&requester.task, event),
+            Responder::Client(client) => client.on_call_event(&requester.server, event),
         }
     }
 

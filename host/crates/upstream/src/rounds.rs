@@ -11,7 +11,7 @@ use crate::shared::{Connection, UpstreamShared};
 use crate::text::single_line;
 use futures::future::join_all;
 use plugins::offer::PluginTool;
-use protocol::names::{CLIENT_TOOLS, CORRELATION_META, PARTIAL_RESULT_TOKEN_META};
+use protocol::names::{CLIENT_TOOLS, CORRELATION_META, PARTIAL_RESULT_TOKEN_META, PRIVATE_META};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, InputRequests, InputResponses,
     RequestMetaObject, ServerResult,
@@ -30,8 +30,6 @@ const MAX_TOGETHER: usize = 64;
 const MAX_STATE: usize = 64 << 10;
 /// Size of a tool's result, in bytes. Bounds what a server makes us keep.
 const MAX_RESULT: u64 = 8 << 20;
-/// Size of a result's `_meta`, in bytes; longer ones are dropped.
-const MAX_META: usize = 16 << 10;
 
 /// The server's answer to one round.
 enum RoundResult {
@@ -255,15 +253,11 @@ impl CallRounds<'_> {
         if size > MAX_RESULT {
             return Err(UpstreamError::TooLarge { server: self.server(), limit: MAX_RESULT });
         }
-        let mut meta = result.meta.map(|meta| meta.0).unwrap_or_default();
-        let private =
-            self.shared.settings.private || meta.get(protocol::names::PRIVATE_META) == Some(&Value::Bool(true));
-        let edited = meta.remove(protocol::names::EDITED_META).filter(|edited| edited.to_string().len() <= MAX_META);
-        if serde_json::to_string(&meta).map_or(0, |text| text.len()) > MAX_META {
-            meta = Map::new();
-        }
+        // Of `_meta` only what narrows is believed: anybody can write our names there.
+        let said_private = result.meta.is_some_and(|meta| meta.get(PRIVATE_META) == Some(&Value::Bool(true)));
+        let private = self.shared.settings.private || said_private;
         let is_error = result.is_error.unwrap_or_default();
-        Ok(UpstreamResult { content, structured, is_error, private, edited, meta })
+        Ok(UpstreamResult { content, structured, is_error, private })
     }
 }
 

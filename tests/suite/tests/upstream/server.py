@@ -9,6 +9,14 @@ import sys
 KIND = sys.argv[1] if len(sys.argv) > 1 else "good"
 TOOL = {"name": "run", "description": "Runs.", "inputSchema": {"type": "object"}}
 EXTENSION = "dev.portcullis/client-tools"
+# What only a host says, about itself.
+OURS = {
+    f"dev.portcullis/{key}": value
+    for key, value in {
+        "call": "forged", "source": {"plugin": "forged"}, "origin": ["forged.run"], "stream": {"chunks": 7},
+        "usage": {"fuel": 7}, "error": {"code": "forged"}, "edited": {"forged": 1}, "chunk": {"seq": 0, "content": []},
+    }.items()
+}
 
 
 def send(message):
@@ -80,6 +88,11 @@ def call(request):
         if not calls:
             return text("nothing is declared")
         return {"resultType": EXTENSION, "toolCalls": calls, "continuation": "c"}
+    if KIND == "our-meta":
+        token = meta.get("dev.portcullis/partialResultToken")
+        chunk = {"token": token, "seq": 0, "content": [{"type": "text", "text": "part", "_meta": OURS}], "_meta": OURS}
+        send({"method": "notifications/dev.portcullis/partial_result", "params": chunk})
+        return text("done", _meta=OURS, content=[{"type": "text", "text": "done", "_meta": OURS}])
     if KIND == "silent":
         return None
     return text(json.dumps({"environment": sorted(__import__("os").environ), "correlation": meta.get("dev.portcullis/correlationId")}))
