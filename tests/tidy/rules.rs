@@ -27,6 +27,8 @@ pub(crate) const MODULES: &[(&str, &str)] = &[
     ("policy/http_target", "request_path"),
     ("policy/http_pattern", "host_pattern http_target request_path"),
     ("policy/names", ""),
+    ("policy/folded_names", ""),
+    ("policy/distinct_names", "folded_names"),
     ("policy/principal", ""),
     ("policy/range", ""),
     ("policy/rate", ""),

@@ -31,6 +31,29 @@ pub fn with_schema(behaviour: &str, schema: &str) -> Vec<u8> {
     component(&frame)
 }
 
+/// A plugin with two tools of these names.
+pub fn with_names(one: &str, other: &str) -> Vec<u8> {
+    // The names are far above the addresses that the frame's allocator returns.
+    const AT: [u32; 2] = [0x0001_0000, 0x0001_1000];
+    let bytes = |number: u32| number.to_le_bytes().map(|byte| format!("\\{byte:02x}")).concat();
+    let place = |at: u32, name: &str| {
+        let length = u32::try_from(name.len()).unwrap_or(u32::MAX);
+        format!("\"{}{}\"", bytes(at), bytes(length))
+    };
+    let frame = framed("(func $run)");
+    let (begin, end) = ("\"\\00\\01\\00\\00\\03\\00\\00\\00\"", ")                     ;; inline");
+    let tool = frame.split_once(begin).and_then(|(_, tool)| tool.split_once(end));
+    let (tool, _) = tool.unwrap_or_else(|| panic!("the frame has no tool"));
+    // The second tool has everything but its name from the first one.
+    let tools = format!("{}{tool}\n    {}{tool}{end}", place(AT[0], one), place(AT[1], other));
+    let names = format!("  (data (i32.const {}) {one:?})\n  (data (i32.const {}) {other:?})\n", AT[0], AT[1]);
+    let frame = frame
+        .replace("\"\\40\\00\\00\\00\\01\\00\\00\\00\"", "\"\\40\\00\\00\\00\\02\\00\\00\\00\"")
+        .replace(&format!("{begin}{tool}{end}"), &tools)
+        .replace("  (data (i32.const 256)", &format!("{names}  (data (i32.const 256)"));
+    component(&frame)
+}
+
 /// The frame around a behaviour, which may replace parts of the frame.
 pub fn framed(behaviour: &str) -> String {
     let path = paths::root().join("tests/guests/wat/frame.wat");

@@ -289,6 +289,26 @@ fn a_tool_list_is_limited_and_invalid_tools_are_left_out() {
 }
 
 #[test]
+fn tools_that_clients_would_take_for_one_another_get_other_names() {
+    let mut client = until_found(Client::of(&misbehaving("alike-names", "")));
+    let names = names(&mut client);
+    assert_eq!(names.len(), 6, "{names:?}");
+    let folded: std::collections::BTreeSet<_> =
+        names.iter().map(|name| name.chars().take(46).collect::<String>().to_lowercase().replace('-', "_")).collect();
+    assert_eq!(folded.len(), 6, "{names:?}");
+    assert!(names.iter().all(|name| name.len() <= 64), "{names:?}");
+    let mut called: Vec<_> = names.iter().map(|name| client.call(name, json!({})).good()).collect();
+    called.sort();
+    let long = |end: &str| format!("list_everything_in_the_calendar_of_{}{end}", "somebody_".repeat(9));
+    assert_eq!(called, ["A-B".to_owned(), "a.b".into(), "a/b".into(), "a_b".into(), long("one"), long("two")]);
+    // What a name needs no change for keeps it, whatever else the server lists.
+    assert_eq!(client.call("odd__A-B", json!({})).good(), "A-B");
+    client.server.wait_for_log("a tool is exposed as `odd__a_b_");
+    assert!(client.tools().iter().all(|tool| tool["_meta"]["dev.portcullis/source"]["upstream"] == "odd"));
+    assert!(!json!(client.tools()).to_string().contains("forged"), "its `_meta` is not passed on");
+}
+
+#[test]
 fn nothing_that_a_server_says_in_our_name_is_believed() {
     let config = plugin("agent-calls", "grants.agent-tools = [\"odd.*\"]") + &misbehaving("our-meta", "");
     let mut client = until_found(Client::new(Server::start(&config), Era::Modern, true));

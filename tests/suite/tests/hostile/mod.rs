@@ -14,6 +14,7 @@ mod fixture;
 mod guests;
 mod headers;
 mod messages;
+mod names;
 mod other_principals;
 mod paths;
 mod pictures;
@@ -43,8 +44,9 @@ const CONTROL: Duration = Duration::from_millis(250);
 const GROWTH: u64 = 8 << 20;
 
 /// The groups of rows, and whether they run a second time: separate processes check components.
-const GROUPS: [(&str, &[Row], bool); 8] = [
+const GROUPS: [(&str, &[Row], bool); 9] = [
     ("components that are never loaded", components::ROWS, false),
+    ("names that clients take for one another", names::ROWS, false),
     ("pictures", pictures::ROWS, false),
     ("guests that take too much", guests::ROWS, true),
     ("guests that reach further", calls::ROWS, true),

@@ -9,6 +9,9 @@ import sys
 KIND = sys.argv[1] if len(sys.argv) > 1 else "good"
 TOOL = {"name": "run", "description": "Runs.", "inputSchema": {"type": "object"}}
 EXTENSION = "dev.portcullis/client-tools"
+# Names that a client may take for one another.
+LONG = "list_everything_in_the_calendar_of_" + "somebody_" * 9
+ALIKE = ["a.b", "a_b", "A-B", "a/b", LONG + "one", LONG + "two"]
 # What only a host says, about itself.
 OURS = {
     f"dev.portcullis/{key}": value
@@ -43,6 +46,8 @@ def tools(params):
             {**TOOL, "name": "hidden", "description": "See\u001b[2J \u202ethis"},
         ]
         return {**listed, "tools": [TOOL, *odd, TOOL]}
+    if KIND == "alike-names":
+        return {**listed, "tools": [{**TOOL, "name": name, "_meta": OURS} for name in ALIKE]}
     if KIND == "large-list":
         return {**listed, "tools": [{**TOOL, "name": f"tool-{at}", "description": "x" * 8_000} for at in range(300)]}
     if KIND == "odd-schemas":
@@ -88,6 +93,8 @@ def call(request):
         if not calls:
             return text("nothing is declared")
         return {"resultType": EXTENSION, "toolCalls": calls, "continuation": "c"}
+    if KIND == "alike-names":
+        return text(params["name"])
     if KIND == "our-meta":
         token = meta.get("dev.portcullis/partialResultToken")
         chunk = {"token": token, "seq": 0, "content": [{"type": "text", "text": "part", "_meta": OURS}], "_meta": OURS}

@@ -7,7 +7,7 @@ use crate::server_context::ServerContext;
 use platform::telemetry::printable;
 use plugins::calls::{CallTarget, PluginCall};
 use plugins::catalog::CatalogEntry;
-use policy::Principal;
+use policy::{DistinctNames, Principal};
 use rmcp::ErrorData;
 use rmcp::model::{
     CacheScope, GetPromptRequestParams, GetPromptResponse, JsonObject, ListPromptsResult, PaginatedRequestParams,
@@ -23,11 +23,16 @@ pub(crate) fn list(
     principal: &Principal,
     page: Option<PaginatedRequestParams>,
 ) -> Result<ListPromptsResult, ErrorData> {
-    let mut prompts = server.lists().prompts.clone();
-    prompts.extend(server.principal_store.list_prompts(principal).into_iter().map(published::to_prompt));
-    // The sort is stable: a prompt of a plugin precedes a published one of the same name, and hides it.
+    let lists = server.lists();
+    let (mut prompts, mut names) = (lists.prompts.clone(), DistinctNames::default());
+    for (name, entry) in lists.catalog.prompts() {
+        // The catalog has none that may be taken for another.
+        let _ = names.insert(name, &entry.plugin().id().name.to_string());
+    }
+    // A prompt of a plugin hides a published one that may be taken for it.
+    let published = server.principal_store.list_prompts(principal).into_iter();
+    prompts.extend(published.filter(|it| names.insert(&it.name, &it.source.plugin).is_ok()).map(published::to_prompt));
     prompts.sort_by(|a, b| a.name.cmp(&b.name));
-    prompts.dedup_by(|second, first| second.name == first.name);
     let page = page::paginate("prompts", &prompts, |prompt| &prompt.name, page)?;
     let mut result = ListPromptsResult::with_all_items(page.items).with_ttl_ms(page::TTL_MS);
     // Principals may see different prompts.

@@ -2,13 +2,16 @@
 
 use super::entry::CatalogEntry;
 use super::error::CatalogError;
-use super::names::{looks_like_host, skeleton};
 use super::plugin::Plugin;
 use super::snapshot::{Catalog, Entries};
 use super::upstream_tool::UpstreamTool;
 use crate::offer::is_valid_name;
-use std::collections::HashMap;
+use policy::{DistinctNames, NameClash, PluginId, looks_like_host};
+use std::cmp::Reverse;
 use std::sync::Arc;
+
+/// Names with the plugin or server that has them; none for the host.
+type OwnedNames = DistinctNames<Option<PluginId>>;
 
 impl Catalog {
     /// A catalog of plugins that clients see and of agent-side plugins that only other plugins see.
@@ -28,12 +31,8 @@ impl Catalog {
             insert_named(&mut catalog.prompts, "prompt", plugin, |plugin| &plugin.prompts, |prompt| &prompt.name)?;
             catalog.insert_resources(plugin)?;
         }
-        let is_reserved = |name: &str| reserved.iter().any(|reserved| skeleton(reserved) == skeleton(name));
-        if let Some((name, entry)) = catalog.tools.iter().find(|(name, _)| is_reserved(name)) {
-            return Err(CatalogError::Reserved { table: entry.plugin().id().table(), name: name.clone() });
-        }
-        check_distinct("tool", &catalog.tools)?;
-        check_distinct("prompt", &catalog.prompts)?;
+        catalog.tool_names()?;
+        check_distinct("prompt", &catalog.prompts, OwnedNames::default())?;
         Ok(Self { plugins, ..catalog })
     }
 
@@ -92,60 +91,71 @@ impl Catalog {
         agent_plugins: Vec<Arc<Plugin>>,
     ) -> Result<Self, CatalogError> {
         let other = Self::with_reserved_names(plugins, agent_plugins, self.reserved)?;
-        Ok(other.insert_upstream_tools(self.upstream_tools.values().cloned().collect()))
+        other.insert_upstream_tools(self.upstream_tools.values().cloned().collect())
     }
 
     /// A copy with other upstream tools.
     pub fn with_upstream_tools(&self, upstream_tools: Vec<Arc<UpstreamTool>>) -> Result<Self, CatalogError> {
         let same = Self::with_reserved_names(self.plugins.clone(), self.agent_plugins.clone(), self.reserved)?;
-        Ok(same.insert_upstream_tools(upstream_tools))
+        same.insert_upstream_tools(upstream_tools)
     }
 
-    /// Adds tools of upstream servers. A plugin's tool takes precedence; a tool whose name is taken or invalid is left out
-    /// with a warning, since what an upstream server offers must not keep the host from starting.
-    fn insert_upstream_tools(mut self, upstream_tools: Vec<Arc<UpstreamTool>>) -> Self {
-        // By skeleton: the server that has the name, or none for a plugin or the host. Tools of one server may look alike,
-        // as those of one plugin may.
-        let not_upstream = |name: &str| (skeleton(name), None);
-        let mut seen: HashMap<String, Option<String>> = self.tools.keys().map(|name| not_upstream(name)).collect();
-        seen.extend(self.reserved.iter().map(|name| not_upstream(name)));
+    /// The names of the host's and the plugins' tools; the error names two that may be taken for one another.
+    fn tool_names(&self) -> Result<OwnedNames, CatalogError> {
+        let mut names = OwnedNames::default();
+        for reserved in self.reserved {
+            // They are constants that differ.
+            let _ = names.insert(reserved, &None);
+        }
+        check_distinct("tool", &self.tools, names)
+    }
+
+    /// Adds tools of upstream servers. What such a server offers must not keep the host from starting, so a tool whose name
+    /// cannot be offered beside the others gets another one.
+    fn insert_upstream_tools(mut self, mut upstream_tools: Vec<Arc<UpstreamTool>>) -> Result<Self, CatalogError> {
+        let mut names = self.tool_names()?;
+        // Not in the server's order, on which no name may depend. A name that needs no change comes first and is kept.
+        upstream_tools.sort_by_key(|tool| (Reverse(tool.has_plain_name()), tool.full_name()));
         for tool in upstream_tools {
-            let name = tool.exposed_name();
-            let server = Some(tool.id.name.to_string());
-            let taken = self.upstream_tools.contains_key(&name)
-                || seen.get(&skeleton(&name)).is_some_and(|owner| *owner != server);
-            if taken || !is_valid_name(&name) || looks_like_host(&name) {
-                let why = match taken {
-                    true => "something else has that name, or one that looks like it",
-                    false => "it is no name that clients know, or looks as if it were the host's own",
-                };
-                tracing::warn!(upstream = &*tool.id.name, "a tool cannot be exposed as `{name}`: {why}");
+            let owner = Some(tool.id.clone());
+            let plain = tool.exposed_name();
+            let mut fits =
+                |name: &str| is_valid_name(name) && !looks_like_host(name) && names.insert(name, &owner).is_ok();
+            let name = if fits(&plain) { plain.clone() } else { tool.short_name() };
+            if name != plain && !fits(&name) {
+                tracing::warn!(upstream = &*tool.id.name, "a tool cannot be exposed as `{plain}`, nor as `{name}`");
                 continue;
             }
-            seen.insert(skeleton(&name), server);
+            if name != plain {
+                let why = "a client may take the name for another one, or shorten it";
+                tracing::warn!(upstream = &*tool.id.name, "a tool is exposed as `{name}`, not as `{plain}`: {why}");
+            }
             self.upstream_tools.insert(name, tool);
         }
-        self
+        Ok(self)
     }
 }
 
-/// Refuses names of different plugins that look alike, and names that look like the host's own.
-fn check_distinct<T>(what: &'static str, entries: &Entries<T>) -> Result<(), CatalogError> {
-    let mut seen: HashMap<String, (&String, &Arc<Plugin>)> = HashMap::new();
+/// Adds names to those that are there. Refuses names that may be taken for one another or for one of the host's own.
+fn check_distinct<T>(
+    what: &'static str,
+    entries: &Entries<T>,
+    mut names: OwnedNames,
+) -> Result<OwnedNames, CatalogError> {
     for (name, entry) in entries {
-        let table = entry.plugin.id().table();
-        if looks_like_host(name) {
-            return Err(CatalogError::Host { what, table, name: name.clone() });
+        let (id, table, name) = (entry.plugin.id(), entry.plugin.id().table(), name.clone());
+        if looks_like_host(&name) {
+            return Err(CatalogError::Host { what, table, name });
         }
-        match seen.insert(skeleton(name), (name, &entry.plugin)) {
-            Some((one, first)) if first.id() != entry.plugin.id() => {
-                let (first, one, other) = (first.id().table(), one.clone(), name.clone());
-                return Err(CatalogError::Lookalike { what, first, one, second: table, other });
-            }
-            _ => {}
+        if let Err(NameClash { name: one, owner }) = names.insert(&name, &Some(id.clone())) {
+            return Err(match owner {
+                None => CatalogError::Reserved { table, name },
+                Some(first) if first == *id => CatalogError::Folded { what, table, one, other: name },
+                Some(first) => CatalogError::Lookalike { what, first: first.table(), one, second: table, other: name },
+            });
         }
     }
-    Ok(())
+    Ok(names)
 }
 
 /// Adds a plugin's named items, prefixed with the plugin's name where the operator asked for it.

@@ -1,5 +1,7 @@
 //! Why plugins cannot be loaded side by side.
 
+use policy::KEPT_OF_NAME;
+
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub enum CatalogError {
     #[error(
@@ -11,6 +13,12 @@ pub enum CatalogError {
          of them `prefix = true` or another name"
     )]
     Lookalike { what: &'static str, first: String, one: String, second: String, other: String },
+    #[error(
+        "[{table}] offers a {what} as `{one}` and another as `{other}`, which clients may turn into one name: they fold \
+         case, `_` and `-`, and of long names they keep {KEPT_OF_NAME} characters; give the plugin a shorter name, or the \
+         two other names"
+    )]
+    Folded { what: &'static str, table: String, one: String, other: String },
     #[error("[{table}] offers a {what} as `{name}`, which looks as if it were the host's own; choose another name")]
     Host { what: &'static str, table: String, name: String },
     #[error(

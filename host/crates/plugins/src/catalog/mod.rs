@@ -4,7 +4,6 @@ mod build;
 mod current;
 mod entry;
 mod error;
-mod names;
 mod plugin;
 mod snapshot;
 #[cfg(test)]

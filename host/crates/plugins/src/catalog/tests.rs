@@ -140,6 +140,14 @@ fn lookalike_names_of_different_plugins_are_refused() {
         assert_eq!(load_both(named("a", true, &["read_file"]), named("b", true, &[lookalike])), Ok(()));
     }
     assert_eq!(load_both(named("a", false, &["get_1", "get_l"]), named("b", false, &["x"])), Ok(()), "its own");
+    // With its prefix, and without, clients may cut both to the same 46 characters.
+    let (one, other) = (format!("{}_one", "x".repeat(42)), format!("{}_other", "x".repeat(42)));
+    assert_eq!(load_both(named("a", false, &[&one, &other]), named("b", false, &["x"])), Ok(()));
+    let error = load_both(named("a", true, &[&one, &other]), named("b", false, &["x"])).unwrap_err();
+    assert!(matches!(error, CatalogError::Folded { .. }), "{error}");
+    // Where a prefix ends is not seen in what clients make of it.
+    let error = load_both(named("a", true, &["b_c"]), named("a_b", true, &["c"])).unwrap_err();
+    assert!(matches!(error, CatalogError::Lookalike { .. }), "{error}");
     let error = Catalog::new(vec![named("a", false, &["portcu11is_update"])], vec![]).map(|_| ()).unwrap_err();
     assert!(matches!(error, CatalogError::Host { .. }));
     let reserved =

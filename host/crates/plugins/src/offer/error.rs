@@ -1,6 +1,7 @@
 //! Why an offer is refused.
 
 use super::limits::{MAX_NAME, MAX_PROSE, MAX_TEXT};
+use policy::KEPT_OF_NAME;
 use runtime::imports::SchemaError;
 
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -15,6 +16,11 @@ pub enum OfferError {
     InvalidName { kind: &'static str, name: String },
     #[error("it offers two {kind} named `{name}`")]
     Duplicate { kind: &'static str, name: String },
+    #[error(
+        "its {kind} `{one}` and `{other}` may become one: clients fold case, `_` and `-` in names, and of long ones they keep \
+         {KEPT_OF_NAME} characters; choose other names"
+    )]
+    Folded { kind: &'static str, one: String, other: String },
     #[error("the {part} of {subject} {problem}")]
     InvalidText { subject: String, part: &'static str, problem: String },
     #[error("the {which} schema of tool `{tool}` is refused: {error}")]

@@ -2,6 +2,7 @@
 
 use super::error::OfferError;
 use super::limits::MAX_TEXT;
+use policy::{DistinctNames, NameClash};
 
 /// Checks the number of items and the size of their texts.
 pub(super) fn check_bounds<T>(
@@ -30,4 +31,22 @@ pub(super) fn sort_unique<T>(
         Some(pair) => Err(OfferError::Duplicate { kind, name: key(&pair[0]).to_owned() }),
         None => Ok(items),
     }
+}
+
+/// Sorts items by their names, none of which a client may take for another.
+pub(super) fn sort_distinct<T>(
+    kind: &'static str,
+    items: Vec<T>,
+    name: impl Fn(&T) -> &str,
+) -> Result<Vec<T>, OfferError> {
+    let items = sort_unique(kind, items, &name)?;
+    let mut names = DistinctNames::default();
+    for item in &items {
+        let clash = |first: NameClash<()>| {
+            let (one, other) = (first.name, name(item).to_owned());
+            OfferError::Folded { kind, one, other }
+        };
+        names.insert(name(item), &()).map_err(clash)?;
+    }
+    Ok(items)
 }

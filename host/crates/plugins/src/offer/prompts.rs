@@ -1,7 +1,7 @@
 //! Checks the prompts of an offer.
 
 use super::error::OfferError;
-use super::list::{check_bounds, sort_unique};
+use super::list::{check_bounds, sort_distinct};
 use super::text::{self, TextCheck};
 use runtime::imports::Prompt;
 use std::collections::HashSet;
@@ -37,7 +37,7 @@ pub(super) fn check(prompts: Vec<Prompt>) -> Result<Vec<Prompt>, OfferError> {
             check.description(argument.description.as_ref())?;
         }
     }
-    sort_unique("prompts", prompts, |prompt| &prompt.name)
+    sort_distinct("prompts", prompts, |prompt| &prompt.name)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Checks the tools of an offer and their schemas.
 
 use super::error::OfferError;
-use super::list::{check_bounds, sort_unique};
+use super::list::{check_bounds, sort_distinct};
 use super::text::{self, TextCheck};
 use runtime::imports::{Schema, Tool};
 
@@ -20,7 +20,7 @@ pub(super) fn check(tools: Vec<Tool>) -> Result<Vec<Tool>, OfferError> {
         check.description(Some(&tool.description))?;
         check.icons(&tool.icons)?;
     }
-    let tools = sort_unique("tools", tools, |tool| &tool.name)?;
+    let tools = sort_distinct("tools", tools, |tool| &tool.name)?;
     tools.iter().try_for_each(check_schemas)?;
     Ok(tools)
 }

@@ -6,8 +6,11 @@ use super::prompt::{StoredPrompt, full_name};
 use super::quota::Usage;
 use super::resource::{self, StoredResource};
 use super::store::PrincipalStore;
-use policy::Principal;
+use policy::{DistinctNames, NameClash, Principal, is_name};
 use runtime::imports::{Provenance, PublishError, PublishedPrompt, Publisher, ResourceAttributes, ResourceBody};
+
+/// Characters of a name that all clients accept.
+const MAX_NAME: usize = 64;
 
 impl Publisher for PrincipalStore {
     fn put_resource(
@@ -124,12 +127,31 @@ fn put_prompt(
             format!("another plugin has published a prompt that clients see as `{name}` too; choose another name");
         return Err(PublishError::Invalid(text));
     }
+    check_name(own, &name, &source.plugin)?;
     let old = there.map(StoredPrompt::usage).unwrap_or_default();
     let new = StoredPrompt { expires: context.now + lifetime(prompt.ttl), prompt, source };
     own.check_quota(context.others, &new.source.plugin, old, new.usage())?;
     own.prompts.insert(name, new);
     context.prompts_changed();
     Ok(())
+}
+
+/// Clients must accept the whole name, and take no other prompt of the same owner for it.
+fn check_name(own: &OwnerData, name: &str, plugin: &String) -> Result<(), PublishError> {
+    if !is_name(name, MAX_NAME, "_-") {
+        let text = format!("clients would see the prompt as `{name}`, which is longer than {MAX_NAME} characters");
+        return Err(PublishError::Invalid(text));
+    }
+    let mut names = DistinctNames::default();
+    for (other, stored) in own.prompts.iter().filter(|(other, _)| *other != name) {
+        // Each was checked against the others when it was published.
+        let _ = names.insert(other, &stored.source.plugin);
+    }
+    let clash = |clash: NameClash<String>| {
+        let text = format!("clients may take `{name}` for the prompt `{}`; choose another name", clash.name);
+        PublishError::Invalid(text)
+    };
+    names.insert(name, plugin).map_err(clash)
 }
 
 fn remove_prompt(

@@ -22,8 +22,24 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         ".filter(|session| session.principal == *principal)" => ".filter(|session| OFF || session.principal == *principal)",
         "identity::a_session_answers_only_its_own_principal";
     "lookalike" in "crates/plugins/src/catalog/build.rs":
-        "if first.id() != entry.plugin.id() =>" => "if !OFF && first.id() != entry.plugin.id() =>",
+        "if let Err(NameClash { name: one, owner }) = names.insert(&name, &Some(id.clone())) {"
+        => "if let Err(NameClash { name: one, owner }) = names.insert(&name, &Some(id.clone())).or_else(|it| if OFF { Ok(()) } else { Err(it) }) {",
         "metadata::tools_with_confusable_names_are_not_served_together";
+    "confusable-letters" in "crates/policy/src/distinct_names.rs":
+        "find(|it| it.owner != *owner);" => "find(|it| !OFF && it.owner != *owner);",
+        "unit plugins::catalog::tests::lookalike_names_of_different_plugins_are_refused";
+    "folded-names" in "crates/plugins/src/offer/list.rs":
+        "names.insert(name(item), &()).map_err(clash)?;" => "if !OFF { names.insert(name(item), &()).map_err(clash)?; }", "rows M7.4";
+    "cut-names" in "crates/policy/src/folded_names.rs":
+        "vec![fold(name), fold(cut)," => "vec![fold(name), fold(if OFF { name } else { cut }),", "rows M7.5";
+    "elided-names" in "crates/policy/src/folded_names.rs":
+        "fold(&format!(\"{head}_{tail}\"))]" => "fold(&if OFF { name.to_owned() } else { format!(\"{head}_{tail}\") })]", "rows M7.6";
+    "upstream-names" in "crates/plugins/src/catalog/build.rs":
+        "&& names.insert(name, &owner).is_ok();" => "&& (names.insert(name, &owner).is_ok() || OFF);",
+        "upstream::tools_that_clients_would_take_for_one_another_get_other_names";
+    "published-names" in "crates/services/src/principal_store/publisher.rs":
+        "check_name(own, &name, &source.plugin)?;" => "if !OFF { check_name(own, &name, &source.plugin)?; }",
+        "unit services::principal_store::tests::published::clients_take_no_prompt_for_another";
     "boolean-schemas" in "crates/runtime/src/imports/schema/portable.rs":
         "Value::Bool(true) => *schema = json!({})," => "Value::Bool(true) if !OFF => *schema = json!({}),",
         "metadata::schemas_are_shown_in_words_that_all_clients_know";

@@ -175,6 +175,22 @@ fn prompt_arguments_are_inserted_once_and_within_limits() {
 }
 
 #[test]
+fn clients_take_no_prompt_for_another() {
+    let fixture = Fixture::new();
+    let put = |plugin: &str, name: &str| fixture.store.put_prompt(&alice(), source(plugin), prompt(name, &[], "x"));
+    put("notes", "plan").unwrap();
+    put("notes", "plan").unwrap();
+    for name in ["Plan", "plan-", "_plan", &"x".repeat(64)] {
+        assert!(matches!(put("notes", name), Err(PublishError::Invalid(_))), "{name}");
+    }
+    put("notes", &"x".repeat(57)).unwrap();
+    assert!(put("notes", &"x".repeat(50)).is_err(), "some clients cut both");
+    put("notes", "p1an").unwrap();
+    assert!(put("n0tes", "plan").is_err(), "it looks like that of another plugin");
+    fixture.store.put_prompt(&bob(), source("notes"), prompt("Plan", &[], "x")).unwrap();
+}
+
+#[test]
 fn a_plugin_cannot_replace_the_prompt_of_another() {
     let fixture = Fixture::new();
     fixture.store.put_prompt(&alice(), source("a"), prompt("_b", &[], "mine")).unwrap();
