@@ -4,6 +4,7 @@ use crate::reload::{edition, replace};
 use serde_json::json;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use suite::minisign::Minisign;
 use suite::{Client, Era, Home, Ran, Server, eventually, paths, portcullis};
 
 pub(crate) const CONFIG: &str = "[server]\nstate = \"state\"\n";
@@ -22,12 +23,28 @@ pub(crate) fn publish(home: &Home, bytes: &[u8]) {
     replace(&home.path().join("edition.wasm"), bytes);
 }
 
+/// Publishes these bytes as this version of the plugin, signed by key 1.
+fn publish_signed(home: &Home, bytes: Vec<u8>, version: &str) {
+    let bytes = match version {
+        "0.1.0" => bytes,
+        other => rewritten(bytes, r#""version":"0.1.0""#, &format!("\"version\":{other:?}")),
+    };
+    publish(home, &bytes);
+    home.write("edition.wasm.minisig", Minisign::key(1).sign(&bytes, "x"));
+}
+
 pub(crate) fn plugin(home: &Home, arguments: &[&str]) -> Ran {
     portcullis(home, &[&["plugin"], arguments].concat())
 }
 
 pub(crate) fn install(home: &Home) {
     plugin(home, &["install", "./edition.wasm", "--yes", "--yes-grant", GRANT]).good();
+}
+
+/// Looks for another version, and accepts it.
+pub(crate) fn update(home: &Home) {
+    plugin(home, &["update", "edition"]).good();
+    plugin(home, &["accept", "edition", "--yes"]).good();
 }
 
 /// The paths of the stored components.
@@ -124,19 +141,22 @@ fn commands_that_cannot_be_applied_report_why() {
 #[test]
 fn updates_are_applied_or_staged_for_approval() {
     let home = home();
+    let key = Minisign::key(1).public();
+    home.write("portcullis.toml", format!("{CONFIG}[sources.\"*\"]\nkeys = [\"{key}\"]\n"));
+    publish_signed(&home, edition("AAAA"), "0.1.0");
     install(&home);
     assert!(plugin(&home, &["update"]).good().contains("up to date"));
     // Only the code changes.
-    publish(&home, &edition("BAAA"));
+    publish_signed(&home, edition("BAAA"), "0.1.1");
     assert!(plugin(&home, &["outdated"]).good().contains("plugins.edition"));
     assert!(plugin(&home, &["update"]).good().contains("is updated"));
     assert_eq!(called(&home).good().trim(), "edition=B");
     // Fewer requests.
-    publish(&home, &rewritten(edition("CAAA"), r#""filesystem":"read""#, ""));
+    publish_signed(&home, rewritten(edition("CAAA"), r#""filesystem":"read""#, ""), "0.1.2");
     assert!(plugin(&home, &["update"]).good().contains("- filesystem read"));
     assert_eq!(called(&home).good().trim(), "edition=C");
     // The description changes.
-    publish(&home, &edition("DBAA"));
+    publish_signed(&home, edition("DBAA"), "0.1.3");
     let ran = plugin(&home, &["update", "edition"]);
     let said = ran.good();
     for words in [
@@ -154,19 +174,41 @@ fn updates_are_applied_or_staged_for_approval() {
     assert_eq!(called(&home).good().trim(), "edition=C");
     plugin(&home, &["update", "--discard", "edition"]).good();
     assert!(plugin(&home, &["accept", "edition", "--yes"]).refused().contains("nothing waits"));
-    plugin(&home, &["update"]).good();
-    plugin(&home, &["accept", "edition", "--yes"]).good();
+    update(&home);
     assert_eq!(called(&home).good().trim(), "edition=D");
     // A new request.
-    publish(&home, &rewritten(edition("EBAA"), r#""filesystem":"read""#, r#""state":true"#));
+    publish_signed(&home, rewritten(edition("EBAA"), r#""filesystem":"read""#, r#""state":true"#), "0.1.4");
     assert!(plugin(&home, &["update"]).good().contains("! + state: keeps values from call to call"));
     assert_eq!(called(&home).good().trim(), "edition=D");
     // A lower version.
-    publish(&home, &rewritten(edition("FBAA"), r#""version":"0.1.0""#, r#""version":"0.0.9""#));
+    publish_signed(&home, edition("FBAA"), "0.0.9");
     let lower = plugin(&home, &["update"]);
     assert!(lower.refused().contains("--allow-downgrade"), "{}", lower.stderr);
     assert!(plugin(&home, &["update", "--allow-downgrade"]).good().contains("is staged until you accept it"));
     assert_eq!(called(&home).good().trim(), "edition=D");
+    // Other bytes under the same version, also if they are signed.
+    publish_signed(&home, edition("GBAA"), "0.1.3");
+    let same = plugin(&home, &["update"]);
+    assert!(same.good().contains("(other bytes under the same version)"), "{}", same.stdout);
+    assert_eq!(called(&home).good().trim(), "edition=D");
+}
+
+/// Whoever can write where a plugin comes from must not choose what runs.
+#[test]
+fn without_a_signer_all_other_bytes_wait() {
+    let home = home();
+    install(&home);
+    let higher = rewritten(edition("CAAA"), r#""version":"0.1.0""#, r#""version":"0.1.1""#);
+    for bytes in [edition("BAAA"), higher] {
+        publish(&home, &bytes);
+        let ran = plugin(&home, &["update"]);
+        for words in ["is staged until you accept it", "! signed by nobody, as before"] {
+            assert!(ran.good().contains(words), "{words} is not said: {}", ran.stdout);
+        }
+        assert_eq!(called(&home).good().trim(), "edition=A");
+    }
+    plugin(&home, &["accept", "edition", "--yes"]).good();
+    assert_eq!(called(&home).good().trim(), "edition=C");
 }
 
 #[test]
@@ -210,7 +252,7 @@ fn a_running_server_loads_newly_installed_plugins() {
     client.server.wait_for_log("plugins: plugins.edition");
     assert_eq!(client.run("edition", json!({})).good(), "edition=A");
     publish(&client.server.home, &edition("BAAA"));
-    plugin(&client.server.home, &["update"]).good();
+    update(&client.server.home);
     eventually(suite::PATIENCE, || (client.run("edition", json!({})).good() == "edition=B").then_some(())).unwrap();
     // A stored component that was modified on disk is not loaded, and the running version stays.
     replace(&kept(&client.server.home).remove(0), &edition("CAAA"));

@@ -1,6 +1,6 @@
 //! Rollback to the previous version, with only grants that it had then and that are still given.
 
-use crate::install::{CONFIG, home, install, kept, lock, plugin, publish};
+use crate::install::{CONFIG, home, install, kept, lock, plugin, publish, update};
 use crate::reload::{edition, replace};
 use serde_json::json;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ fn updated(home: &Home) -> (PathBuf, PathBuf) {
     install(home);
     let first = kept(home).remove(0);
     publish(home, &edition("BAAA"));
-    plugin(home, &["update"]).good();
+    update(home);
     let second = kept(home).into_iter().find(|path| *path != first).unwrap();
     (first, second)
 }
@@ -71,7 +71,7 @@ fn a_restored_version_gets_only_grants_it_had_and_still_has() {
     let home = home();
     plugin(&home, &["install", "./edition.wasm", "--yes"]).good();
     publish(&home, &edition("BAAA"));
-    plugin(&home, &["update"]).good();
+    update(&home);
     portcullis(&home, &["grant", "edition", READ]).good();
     let back = plugin(&home, &["rollback", "edition"]);
     assert!(back.good().contains("no longer granted"), "{}", back.stdout);

@@ -1,7 +1,8 @@
 //! Compares an approved version with a new one, and decides whether the difference needs consent.
 //!
-//! An update is installed without consent only if it cannot do more than the approved version: no additional requests or
-//! imports, the same signer, and the same definitions of tools, resources and prompts.
+//! An update is installed without consent only if somebody whom the operator named vouches that it follows the approved
+//! version, and it cannot do more: the same signer, a higher version, no additional requests or imports, and the same
+//! definitions of tools, resources and prompts.
 
 use super::capabilities::{RequestedCapability, requested_capabilities};
 use super::lockfile::PluginVersion;
@@ -81,13 +82,21 @@ fn version(old: &PluginVersion, new: &PluginVersion) -> VersionChange {
         None => " (these cannot be compared)",
     };
     let line = format!("version {} -> {}{note}, {} -> {} bytes", shown(old), shown(new), old.size, new.size);
-    VersionChange { line, needs_consent: matches!(order, None | Some(Ordering::Less)) }
+    // Whoever serves the plugin can serve older bytes under the same version, which its signer has replaced.
+    VersionChange { line, needs_consent: order != Some(Ordering::Greater) }
 }
 
+/// Without a signer, whoever serves the plugin decides what its bytes are.
 fn signer(old: &PluginVersion, new: &PluginVersion) -> Option<VersionChange> {
-    let shown = |version: &PluginVersion| version.signer.clone().unwrap_or_else(|| "nobody".to_owned());
-    (old.signer != new.signer)
-        .then(|| VersionChange { line: format!("signed by {} -> {}", shown(old), shown(new)), needs_consent: true })
+    let line = match (&old.signer, &new.signer) {
+        (Some(old), Some(new)) if old == new => return None,
+        (None, None) => "signed by nobody, as before: only its source vouches for the new bytes".to_owned(),
+        (old, new) => {
+            let [old, new] = [old, new].map(|signer| signer.as_deref().unwrap_or("nobody"));
+            format!("signed by {old} -> {new}")
+        }
+    };
+    Some(VersionChange { line, needs_consent: true })
 }
 
 /// Differences of the claims that operators look at. Claims are unverified, so they never need consent.

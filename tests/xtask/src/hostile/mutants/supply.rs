@@ -59,6 +59,12 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "update-signer" in "crates/plugins/src/install/compare.rs":
         "changes.extend(signer(old, new));" => "if !OFF { changes.extend(signer(old, new)); }",
         "unit plugins::install::compare::tests::updates_are_installed_staged_or_refused";
+    "update-unsigned" in "crates/plugins/src/install/compare.rs":
+        "(None, None) => \"signed by" => "(None, None) if OFF => return None,\n        (None, None) => \"signed by",
+        "install::without_a_signer_all_other_bytes_wait";
+    "update-version" in "crates/plugins/src/install/compare.rs":
+        "needs_consent: order != Some(Ordering::Greater) }" => "needs_consent: !OFF && order != Some(Ordering::Greater) }",
+        "install::updates_are_applied_or_staged_for_approval";
     "update-imports" in "crates/plugins/src/install/compare.rs":
         "changes.extend(imports(&old.imports, &new.imports));" => "if !OFF { changes.extend(imports(&old.imports, &new.imports)); }",
         "unit plugins::install::compare::tests::updates_are_installed_staged_or_refused";

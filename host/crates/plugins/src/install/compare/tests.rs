@@ -65,7 +65,7 @@ fn updates_are_installed_staged_or_refused() {
     let more = |line: &str| with(&format!("{BASE}\n{line}"));
     let table: Vec<(&str, UpdateVerdict, &str)> = vec![
         ("only the bytes", upgraded(|_| {}), "install"),
-        ("the same version, other bytes", upgraded(|new| new.version = Some("1.2.0".into())), "install"),
+        ("the same version, other bytes", upgraded(|new| new.version = Some("1.2.0".into())), "stage"),
         ("nothing is asked for any more", with(""), "install"),
         ("a path below", replaced("/v1/", "/v1/users/"), "install"),
         ("a method less", replaced("GET,POST ", "GET "), "install"),
@@ -96,6 +96,20 @@ fn updates_are_installed_staged_or_refused() {
         ("values to keep", more("state = true"), "stage"),
         ("files to keep", more("scratch = true"), "stage"),
         ("to publish", more("publish = true"), "stage"),
+        (
+            "unsigned as before",
+            judge_update(
+                None,
+                &PluginVersion { signer: None, ..version() },
+                &PluginVersion {
+                    version: Some("1.3.0".into()),
+                    digest: Digest::sha256(b"two"),
+                    signer: None,
+                    ..version()
+                },
+            ),
+            "stage",
+        ),
         ("another key", upgraded(|new| new.signer = Some("minisign:cd".into())), "stage"),
         ("no signer any more", upgraded(|new| new.signer = None), "stage"),
         ("a changed description", upgraded(|new| new.definitions = Digest::sha256(b"other")), "stage"),
@@ -116,11 +130,14 @@ fn updates_are_installed_staged_or_refused() {
 }
 
 #[test]
-fn an_unsigned_version_may_follow_an_unsigned_one() {
-    let unsigned = |version: PluginVersion| PluginVersion { signer: None, ..version };
-    let (old, new) = (unsigned(version()), PluginVersion { digest: Digest::sha256(b"two"), ..unsigned(version()) });
-    assert_eq!(kind(&judge_update(None, &old, &new)), "install");
-    assert_eq!(kind(&judge_update(None, &old, &PluginVersion { signer: Some("minisign:ab".into()), ..new })), "stage");
+fn without_a_signer_all_other_bytes_wait() {
+    let unsigned = |number: &str| PluginVersion { version: Some(number.into()), signer: None, ..version() };
+    for number in ["1.2.0", "1.3.0"] {
+        let new = PluginVersion { digest: Digest::sha256(b"two"), ..unsigned(number) };
+        assert_eq!(kind(&judge_update(Some("1.2.0"), &unsigned("1.2.0"), &new)), "stage", "{number}");
+        let signed = PluginVersion { signer: Some("minisign:ab".into()), ..new };
+        assert_eq!(kind(&judge_update(Some("1.2.0"), &unsigned("1.2.0"), &signed)), "stage", "{number}");
+    }
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn candidate(bytes: &[u8], version: &str, requests: &str) -> Candidate {
         digest: digest.clone(),
         size: bytes.len() as u64,
         resolved: "file:/a.wasm".into(),
-        signer: None,
+        signer: Some("minisign:ab".into()),
         fetched: UNIX_EPOCH,
         definitions: Digest::sha256(b"definitions"),
         imports: vec![],
