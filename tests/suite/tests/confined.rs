@@ -75,7 +75,7 @@ fn programs_of_the_operator_keep_their_files() {
     let script = format!("cat {}/secret.txt > {}; sleep 60", home.outside().display(), seen.display());
     let config = format!("[upstream.other]\ncommand = [\"/bin/sh\", \"-c\", {script:?}]\ntimeout = \"1s\"\n");
     let server = Server::start_in(home, &config);
-    server.wait_for_log("confined: no landlock, seccomp 24 syscalls");
+    server.wait_for_log("confined: no landlock, seccomp 26 syscalls");
     server.wait_for_log("files are not confined, since the programs of [upstream] would be confined, too");
     assert!(eventually(suite::PATIENCE, || fs::read(&seen).ok().filter(|bytes| !bytes.is_empty())).is_some());
 }

@@ -30,6 +30,48 @@ const HERE: u64 = sys::AT_FDCWD as u64;
 /// Name, number and arguments of a system call; optionally the index of a pointer argument and the bytes it points to.
 type Attempt = (&'static str, c_long, Vec<u64>, Option<(usize, Vec<u8>)>);
 
+/// The bits above an argument of 32 bits. The kernel ignores them, so a filter has to.
+const ABOVE: u64 = 1 << 32;
+/// The bit that marks calls of the x32 interface.
+const X32: c_long = 0x4000_0000;
+
+/// Sockets of families, types and protocols that lead elsewhere than a server serves or sends to.
+fn foreign_sockets() -> Vec<Attempt> {
+    let socket = |name, family: i32, kind: i32, protocol: i32| -> Attempt {
+        (name, sys::SYS_socket, vec![family as u64, kind as u64, protocol as u64], None)
+    };
+    vec![
+        socket("a local socket", sys::AF_UNIX, sys::SOCK_STREAM | sys::SOCK_CLOEXEC, 0),
+        ("a local socket by other bits", sys::SYS_socket, vec![sys::AF_UNIX as u64 | ABOVE, 1 | ABOVE, 0], None),
+        ("a local socket of x32", X32 | sys::SYS_socket, vec![sys::AF_UNIX as u64, 1, 0], None),
+        (
+            "a pair that sends anywhere",
+            sys::SYS_socketpair,
+            vec![sys::AF_UNIX as u64, sys::SOCK_DGRAM as u64, 0, 0],
+            None,
+        ),
+        socket("the kernel's cryptography", sys::AF_ALG, sys::SOCK_SEQPACKET, 0),
+        socket("the virtual machine's host", sys::AF_VSOCK, sys::SOCK_STREAM, 0),
+        socket("the kernel's tables", sys::AF_NETLINK, sys::SOCK_RAW, sys::NETLINK_ROUTE),
+        socket("packets", sys::AF_PACKET, sys::SOCK_RAW, 0),
+        socket("raw addresses", sys::AF_INET, sys::SOCK_RAW, sys::IPPROTO_ICMP),
+        socket("echo requests", sys::AF_INET, sys::SOCK_DGRAM, sys::IPPROTO_ICMP),
+        socket("another transport", sys::AF_INET6, sys::SOCK_STREAM, sys::IPPROTO_MPTCP),
+    ]
+}
+
+/// Requests to the terminal and to other devices.
+fn foreign_requests() -> Vec<Attempt> {
+    let request =
+        |name, call: c_long, request: u64| -> Attempt { (name, call, vec![0, request, 0], Some((2, path("x")))) };
+    vec![
+        request("TIOCSTI", sys::SYS_ioctl, sys::TIOCSTI),
+        request("TIOCSTI by other bits", sys::SYS_ioctl, sys::TIOCSTI | ABOVE),
+        request("TIOCSTI of x32", X32 | 514, sys::TIOCSTI),
+        request("TIOCLINUX", sys::SYS_ioctl, sys::TIOCLINUX),
+    ]
+}
+
 fn make(process: &mut Hijacked, (_, number, arguments, text): &Attempt) -> Outcome {
     let mut arguments = arguments.clone();
     if let Some((at, text)) = text {
@@ -117,7 +159,7 @@ fn a_hijacked_server_can_do_little() {
     };
     let me = u64::from(std::process::id());
     let own = client.server.home.path().join("portcullis.toml").display().to_string();
-    let attempts: Vec<Attempt> = vec![
+    let mut attempts: Vec<Attempt> = vec![
         ("read a file", sys::SYS_openat, vec![HERE, 0, 0], Some((1, at("secret.txt")))),
         ("read a home", sys::SYS_openat, vec![HERE, 0, sys::O_DIRECTORY as u64], Some((1, path("/home")))),
         ("write a file", sys::SYS_openat, vec![HERE, 0, sys::O_WRONLY as u64], Some((1, at("secret.txt")))),
@@ -144,14 +186,36 @@ fn a_hijacked_server_can_do_little() {
         ("init_module", sys::SYS_init_module, vec![0, 0, 0], None),
         ("kexec_load", sys::SYS_kexec_load, vec![0, 0, 0, 0], None),
         ("personality", sys::SYS_personality, vec![0], None),
+        ("listen without an address", sys::SYS_listen, vec![0, 1], None),
+        ("take a terminal", sys::SYS_ioctl, vec![0, sys::TIOCSCTTY, 1], None),
     ];
+    attempts.extend(foreign_sockets());
+    attempts.extend(foreign_requests());
+    let mut done = vec![];
     for attempt in &attempts {
         let outcome = make(&mut server, attempt);
         let refused = matches!(outcome, Outcome::Refused(Errno::EPERM | Errno::EACCES));
         // ENOSYS for clone3 makes the C library fall back to clone.
         let absent = attempt.0 == "clone3" && outcome == Outcome::Refused(Errno::ENOSYS);
-        assert!(refused || absent, "{}: {outcome:?}", attempt.0);
+        if !refused && !absent {
+            done.push((attempt.0, outcome));
+        }
     }
+    assert!(done.is_empty(), "not refused: {done:?}");
+    // Of all families and types, only those that a server uses are left.
+    let (inet, inet6) = (sys::AF_INET as u64, sys::AF_INET6 as u64);
+    let mut left = vec![];
+    for (family, kind) in (0..64).flat_map(|family| (0..16).map(move |kind| (family, kind))) {
+        match server.call(sys::SYS_socket, &[family, kind, 0]) {
+            Outcome::Refused(Errno::EPERM) => {}
+            Outcome::Done(socket) => {
+                assert_eq!(server.call(sys::SYS_close, &[socket]), Outcome::Done(0));
+                left.push((family, kind));
+            }
+            other => panic!("family {family}, type {kind}: {other:?}"),
+        }
+    }
+    assert_eq!(left, [(inet, 1), (inet, 2), (inet6, 1), (inet6, 2)]);
     // Listening on another port takes two system calls.
     let socket = server.call(sys::SYS_socket, &[sys::AF_INET as u64, sys::SOCK_STREAM as u64, 0]);
     let Outcome::Done(socket) = socket else { panic!("{socket:?}") };
@@ -164,4 +228,19 @@ fn a_hijacked_server_can_do_little() {
     let left: Vec<_> = fs::read_dir(outside.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();
     assert_eq!((left, fs::read(secret).unwrap()), (vec!["secret.txt".into()], b"secret".to_vec()));
     println!("hostile: hijacked server: {0} of {0} system calls refused", attempts.len() + 1);
+}
+
+/// Landlock is off there, so only what no program needs is refused.
+#[test]
+fn a_hijacked_server_with_programs_cannot_type_at_a_terminal() {
+    let config = plugin("echo", "") + "[upstream.other]\ncommand = [\"/bin/sleep\", \"60\"]\ntimeout = \"1s\"\n";
+    let client = Client::of(&config);
+    client.server.wait_for_log("ready");
+    let Some(mut server) = Hijacked::take(client.server.id()) else { return };
+    for attempt in foreign_requests() {
+        assert_eq!(make(&mut server, &attempt), Outcome::Refused(Errno::EPERM), "{}", attempt.0);
+    }
+    let mut socket = |family: i32| server.call(sys::SYS_socket, &[family as u64, sys::SOCK_SEQPACKET as u64, 0]);
+    assert_eq!(socket(sys::AF_ALG), Outcome::Refused(Errno::EPERM));
+    assert!(matches!(socket(sys::AF_UNIX), Outcome::Done(_)), "a program may use local services");
 }

@@ -2,6 +2,8 @@
 //! calls by seccomp, files by Landlock. Only on Linux; other systems report that nothing is in force.
 
 #[cfg(target_os = "linux")]
+mod arguments;
+#[cfg(target_os = "linux")]
 mod landlock_rules;
 mod process;
 #[cfg(target_os = "linux")]

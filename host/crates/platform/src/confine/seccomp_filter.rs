@@ -1,8 +1,9 @@
 //! Seccomp: which system calls a process can make.
 
+use super::arguments;
 use super::settings::ConfineSettings;
 use super::status::ConfineError;
-use super::syscalls::{COMPILING, KEY_RING, MACHINE, NAME_SPACES, ONLY_HERE, OTHERS};
+use super::syscalls::{COMPILING, KEY_RING, MACHINE, ONLY_HERE, OTHERS};
 use libc::c_long;
 use seccompiler::{
     BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
@@ -22,19 +23,24 @@ pub(super) fn refuse(needs: &ConfineSettings) -> Result<Option<usize>, ConfineEr
         if !needs.keyring {
             refused.extend_from_slice(KEY_RING);
         }
+        // A socket without an address would listen on any free port, which no rule of Landlock refuses.
+        if needs.listen.is_empty() {
+            refused.push(libc::SYS_listen);
+        }
     }
     let mut rules: Rules = refused.iter().flat_map(|call| numbers(*call)).map(|number| (number, vec![])).collect();
     let mut number = refused.len();
+    for (call, refused) in arguments::refused(needs).map_err(wrong)? {
+        rules.extend(numbers(call).map(|number| (number, refused.clone())));
+        number += 1;
+    }
     if !needs.programs {
-        let flag = |flag: &libc::c_int| rule(0, SeccompCmpOp::MaskedEq(*flag as u64), *flag as u64);
-        let spaces = NAME_SPACES.iter().map(flag).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
-        rules.extend(numbers(libc::SYS_clone).map(|number| (number, spaces.clone())));
         // The flags of `clone3` are in memory, where no filter sees them. Callers that get `ENOSYS` fall back to `clone`.
         let hidden = numbers(libc::SYS_clone3).map(|number| (number, vec![])).collect();
         if !apply(hidden, SeccompAction::Allow, SeccompAction::Errno(libc::ENOSYS as u32))? {
             return Ok(None);
         }
-        number += 2;
+        number += 1;
     }
     let applied = apply(rules, SeccompAction::Allow, SeccompAction::Errno(libc::EPERM as u32))?;
     Ok(applied.then_some(number))
@@ -69,6 +75,7 @@ const X32: c_long = 0x4000_0000;
 fn numbers(call: c_long) -> impl Iterator<Item = i64> {
     // Some have another number in x32.
     let own = match call {
+        libc::SYS_ioctl => 514,
         libc::SYS_ptrace => 521,
         libc::SYS_kexec_load => 528,
         libc::SYS_vmsplice => 532,

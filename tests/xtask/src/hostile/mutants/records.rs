@@ -108,6 +108,24 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "let applied = apply(rules, SeccompAction::Allow, SeccompAction::Errno(libc::EPERM as u32))?;"
         => "let rules = if OFF { numbers(libc::SYS_acct).map(|number| (number, vec![])).collect() } else { rules };\n    let applied = apply(rules, SeccompAction::Allow, SeccompAction::Errno(libc::EPERM as u32))?;",
         "hijacked::a_hijacked_server_can_do_little";
+    "socket-families" in "crates/platform/src/confine/arguments.rs":
+        "socket.extend([other_than(0, FAMILIES)?, other_than(2, PROTOCOLS)?]);" => "if !OFF { socket.extend([other_than(0, FAMILIES)?, other_than(2, PROTOCOLS)?]); }",
+        "hijacked::a_hijacked_server_can_do_little";
+    "socket-types" in "crates/platform/src/confine/arguments.rs":
+        "let mut socket = types_other_than(TYPES)?;" => "let mut socket = if OFF { vec![] } else { types_other_than(TYPES)? };",
+        "hijacked::a_hijacked_server_can_do_little";
+    "socket-pairs" in "crates/platform/src/confine/arguments.rs":
+        "let mut pair = types_other_than(&[SOCK_STREAM])?;" => "let mut pair = if OFF { vec![] } else { types_other_than(&[SOCK_STREAM])? };",
+        "hijacked::a_hijacked_server_can_do_little";
+    "device-requests" in "crates/platform/src/confine/arguments.rs":
+        "(SYS_ioctl, vec![other_than(1, REQUESTS)?])," => "(if OFF { libc::SYS_acct } else { SYS_ioctl }, vec![other_than(1, REQUESTS)?]),",
+        "hijacked::a_hijacked_server_can_do_little";
+    "typing" in "crates/platform/src/confine/arguments.rs":
+        "(SYS_ioctl, TYPING.iter()" => "(if OFF { libc::SYS_acct } else { SYS_ioctl }, TYPING.iter()",
+        "hijacked::a_hijacked_server_with_programs_cannot_type_at_a_terminal";
+    "listening" in "crates/platform/src/confine/seccomp_filter.rs":
+        "if needs.listen.is_empty() {" => "if !OFF && needs.listen.is_empty() {",
+        "hijacked::a_hijacked_server_can_do_little";
     "files" in "crates/platform/src/confine/landlock_rules.rs":
         ".add_rules(path_beneath_rules(&needs.write, write))?;"
         => ".add_rules(path_beneath_rules(&needs.write, write))?\n            .add_rules(path_beneath_rules(if OFF { vec![\"/\"] } else { vec![] }, write))?;",
