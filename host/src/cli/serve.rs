@@ -51,6 +51,7 @@ impl Serve {
         file_descriptors::raise_limit();
         config.http = self.http.or(config.http);
         config.confine &= !self.no_confine;
+        config.http.map_or(Ok(()), |address| config.auth.check_address(address)).map_err(anyhow::Error::msg)?;
         let needs = config.confine.then(|| confinement_needs(&config, &self.file.config));
         let page_map = open_page_map();
         let confined = needs.as_ref().map(confine::server).transpose();

@@ -48,6 +48,21 @@ fn challenge(response: &Response) -> &str {
     response.header("www-authenticate").unwrap_or_default()
 }
 
+/// What stands on all addresses of a machine must not be open to its whole network by oversight.
+#[test]
+fn other_machines_are_served_only_with_authentication_or_if_the_operator_insists() {
+    for open in ["0.0.0.0:0", "[::]:0"] {
+        let home = Home::new();
+        let file = home.write("portcullis.toml", plugin("echo", "")).display().to_string();
+        let ran = portcullis(&home, &["serve", "--config", &file, "--http", open]);
+        assert!(ran.refused().contains("everybody there could call every tool"), "{}", ran.stderr);
+        let file = home.write("portcullis.toml", format!("[server]\nhttp = \"{open}\"\n")).display().to_string();
+        assert!(portcullis(&home, &["serve", "--config", &file]).refused().contains("anonymous = true"));
+    }
+    let insists = "[server.auth]\nanonymous = true\n";
+    Server::spawn(Home::new(), insists, &["--http", "0.0.0.0:0"], |_| {}).wait_for_log("listening on http://");
+}
+
 #[test]
 fn only_valid_api_keys_are_accepted() {
     let (server, address, keys) = start(&["alice", "bob"], None);

@@ -115,7 +115,7 @@ impl Catalog {
     fn insert_upstream_tools(mut self, mut upstream_tools: Vec<Arc<UpstreamTool>>) -> Result<Self, CatalogError> {
         let mut names = self.tool_names()?;
         // Not in the server's order, on which no name may depend. A name that needs no change comes first and is kept.
-        upstream_tools.sort_by_key(|tool| (Reverse(tool.has_plain_name()), tool.full_name()));
+        upstream_tools.sort_by_key(|tool| (Reverse(tool.has_plain_name()), tool.tool.full_name.clone()));
         for tool in upstream_tools {
             let owner = Some(tool.id.clone());
             let plain = tool.exposed_name();

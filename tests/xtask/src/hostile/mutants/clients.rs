@@ -3,6 +3,9 @@
 use super::{Mutant, mutants};
 
 pub(super) const CHECKS: &[Mutant] = mutants! {
+    "other-machines" in "crates/platform/src/identity/settings.rs":
+        "if self.authenticates() || self.anonymous ||" => "if OFF || self.authenticates() || self.anonymous ||",
+        "unit platform::identity::settings::tests::other_machines_are_served_only_if_somebody_checks_who_calls";
     // Who may connect.
     "host" in "crates/mcp/src/transport/guard.rs":
         "if authority.as_str().contains('@') || !self.knows_host(authority) {"
