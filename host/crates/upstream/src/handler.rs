@@ -1,6 +1,7 @@
 //! The agent's side of a connection: approves reverse calls, answers questions and receives events.
 
 use async_trait::async_trait;
+use policy::Origin;
 use runtime::imports::{Abilities, CheckedQuestion, ClientReply, Content, ProgressReport};
 use serde_json::{Map, Value};
 
@@ -15,7 +16,7 @@ pub struct Requester {
     pub task: String,
 }
 
-/// A reverse call that needs approval. Everything in it comes from the server, except `read_only`.
+/// A reverse call that needs approval. Everything in it comes from the server, except `read_only` and `origin`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReverseCallRequest {
     pub requester: Requester,
@@ -26,6 +27,8 @@ pub struct ReverseCallRequest {
     pub purpose: Option<String>,
     /// Whether the tool's annotations say that it changes nothing.
     pub read_only: bool,
+    /// Whose tool it is, and so whose word `read_only` is.
+    pub origin: Origin,
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -70,12 +70,14 @@ async fn run(open: &Arc<OpenCall>, params: ReverseCallParams) -> Result<Value, A
     let lineage = scope.lineage.descend(params.name.as_str(), arguments.text().len() as u64)?;
     let short = |text: String| printable(truncate(&text, MAX_PURPOSE)).into_owned();
     let plugin = params.plugin.map(short);
+    let origin = scope.agent.find(&params.name)?;
     let request = ReverseCallRequest {
         requester: Requester { plugin: plugin.clone(), ..requester.clone() },
         name: params.name,
         arguments: params.arguments,
         purpose: params.purpose.map(short),
         read_only: found.tool.annotations.read_only == Some(true),
+        origin,
     };
     let mut edited = None;
     match open.responder.approve(&request).await {

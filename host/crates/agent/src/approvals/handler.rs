@@ -65,7 +65,7 @@ impl Approvals {
     /// Decides and returns the source of the decision.
     async fn decide_reverse_call(&self, request: &ReverseCallRequest) -> (ReverseCallDecision, String) {
         let Requester { server, task, .. } = &request.requester;
-        let RuleMatch { rule, source } = self.rules.tool(server, &request.name, request.read_only);
+        let RuleMatch { rule, source } = self.rules.tool(server, &request.name, request.read_only, &request.origin);
         match rule {
             ApprovalRule::Allow => return (ReverseCallDecision::Allow, source),
             ApprovalRule::Deny(reason) => return (ReverseCallDecision::Deny(reason), source),

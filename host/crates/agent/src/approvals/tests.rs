@@ -4,6 +4,7 @@ use super::*;
 use crate::memory::UnfinishedCall;
 use crate::reactions::{InboxEvent, ReactionAction};
 use async_trait::async_trait;
+use policy::Origin;
 use runtime::imports::{
     AgentTool, CheckedQuestion, ClientReply, Consent, Execution, FormSchema, ModelAnswer, ModelError, Role,
     SampleAnswer, SampleContent, SampleMessage, SampleRequest, TokenUsage, Tool, ToolAnnotations,
@@ -28,7 +29,8 @@ fn object(value: Value) -> Map<String, Value> {
 
 fn request(tool: &str) -> ReverseCallRequest {
     let arguments = object(json!({"day": "monday"}));
-    ReverseCallRequest { requester: requester(), name: tool.into(), arguments, purpose: None, read_only: false }
+    let origin = Origin::Component("free".into());
+    ReverseCallRequest { requester: requester(), name: tool.into(), arguments, purpose: None, read_only: false, origin }
 }
 
 /// Decides pending requests in this order.

@@ -5,6 +5,7 @@ use super::rule::{
     SamplingReview, ToolRule,
 };
 use crate::transcript::ChunkPolicy;
+use policy::Origin;
 use std::path::PathBuf;
 
 /// The rules of one file, in its order.
@@ -25,14 +26,18 @@ pub struct Rules {
 const DEFAULT: &str = "the default, as no rule matches";
 
 impl Rules {
-    /// Decides about a reverse call of `tool` by a server. `read_only` is the tool's own claim.
-    pub fn tool(&self, server: &str, tool: &str, read_only: bool) -> RuleMatch<ApprovalRule> {
-        self.approval(&self.tools, server, tool, read_only)
+    /// Decides about a reverse call of `tool` by a server. `read_only` is what the tool's origin says of it.
+    pub fn tool(&self, server: &str, tool: &str, read_only: bool, origin: &Origin) -> RuleMatch<ApprovalRule> {
+        let is_own = match origin {
+            Origin::Component(_) => true,
+            Origin::Client | Origin::Upstream(_) | Origin::Model | Origin::User => false,
+        };
+        self.approval(&self.tools, server, tool, |trust_hints| read_only && (is_own || trust_hints))
     }
 
     /// Decides about a call that an event of a server would start.
     pub fn reaction(&self, server: &str, event: &str) -> RuleMatch<ApprovalRule> {
-        self.approval(&self.reactions, server, event, false)
+        self.approval(&self.reactions, server, event, |_| false)
     }
 
     fn approval(
@@ -40,13 +45,13 @@ impl Rules {
         rules: &[LocatedRule<ToolRule>],
         server: &str,
         name: &str,
-        read_only: bool,
+        changes_nothing: impl Fn(bool) -> bool,
     ) -> RuleMatch<ApprovalRule> {
         let found = rules.iter().find(|located| located.rule.server.covers(server) && located.rule.name.covers(name));
         self.matched(found.map(|located| located.line), || match found.map(|located| &located.rule.approval) {
             Some(ApprovalPolicy::Allow) => ApprovalRule::Allow,
-            Some(ApprovalPolicy::Auto) if read_only => ApprovalRule::Allow,
-            Some(ApprovalPolicy::Auto | ApprovalPolicy::Ask) | None => ApprovalRule::Ask,
+            Some(ApprovalPolicy::Auto { trust_hints }) if changes_nothing(*trust_hints) => ApprovalRule::Allow,
+            Some(ApprovalPolicy::Auto { .. } | ApprovalPolicy::Ask) | None => ApprovalRule::Ask,
             Some(ApprovalPolicy::OncePerTask) => ApprovalRule::OncePerTask,
             Some(ApprovalPolicy::Deny(reason)) => ApprovalRule::Deny(reason.clone()),
         })

@@ -46,6 +46,8 @@ struct ToolTable {
     tool: Option<Glob>,
     approval: ApprovalKeyword,
     reason: Option<String>,
+    #[serde(default)]
+    trust_hints: bool,
 }
 
 #[derive(Deserialize)]
@@ -151,12 +153,16 @@ impl Rules {
         Ok(Self {
             file: file.to_owned(),
             tools: parser.rules(tables.tool, |table| {
-                let approval = approval_policy(table.approval, table.reason)?;
+                let approval = match approval_policy(table.approval, table.reason)? {
+                    ApprovalPolicy::Auto { .. } => ApprovalPolicy::Auto { trust_hints: table.trust_hints },
+                    _ if table.trust_hints => return Err("`trust-hints` goes with approval = \"auto\" only".into()),
+                    other => other,
+                };
                 Ok(ToolRule { server: any_if_absent(table.server)?, name: any_if_absent(table.tool)?, approval })
             })?,
             reactions: parser.rules(tables.reaction, |table| {
                 let approval = approval_policy(table.approval, table.reason)?;
-                if matches!(approval, ApprovalPolicy::Auto | ApprovalPolicy::OncePerTask) {
+                if matches!(approval, ApprovalPolicy::Auto { .. } | ApprovalPolicy::OncePerTask) {
                     return Err("approval of a reaction is \"allow\", \"ask\" or \"deny\"".into());
                 }
                 Ok(ToolRule { server: any_if_absent(table.server)?, name: any_if_absent(table.event)?, approval })
@@ -220,7 +226,7 @@ fn approval_policy(keyword: ApprovalKeyword, reason: Option<String>) -> Result<A
         ApprovalKeyword::Allow => ApprovalPolicy::Allow,
         ApprovalKeyword::Ask => ApprovalPolicy::Ask,
         ApprovalKeyword::OncePerTask => ApprovalPolicy::OncePerTask,
-        ApprovalKeyword::Auto => ApprovalPolicy::Auto,
+        ApprovalKeyword::Auto => ApprovalPolicy::Auto { trust_hints: false },
         ApprovalKeyword::Deny => {
             ApprovalPolicy::Deny(reason.unwrap_or_else(|| "the user's rules do not allow it".into()))
         }

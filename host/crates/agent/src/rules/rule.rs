@@ -81,7 +81,10 @@ pub(super) enum ApprovalPolicy {
     Allow,
     Ask,
     OncePerTask,
-    Auto,
+    /// Tools that change nothing are allowed. Other servers say so of their own tools, which counts only if `trust_hints`.
+    Auto {
+        trust_hints: bool,
+    },
     Deny(String),
 }
 

@@ -2,11 +2,16 @@
 
 use super::*;
 use crate::transcript::ChunkPolicy;
+use policy::Origin;
 use serde_json::Value;
 use std::path::Path;
 
 fn rules(text: &str) -> Rules {
     Rules::parse(text, "rules.toml", Path::new("/home")).unwrap()
+}
+
+fn own() -> Origin {
+    Origin::Component("calendar".into())
 }
 
 fn refused(text: &str) -> String {
@@ -17,7 +22,7 @@ fn refused(text: &str) -> String {
 fn without_a_rule_the_user_is_asked() {
     let none = Rules::default();
     for read_only in [false, true] {
-        assert_eq!(none.tool("demo", "notes.add", read_only).rule, ApprovalRule::Ask);
+        assert_eq!(none.tool("demo", "notes.add", read_only, &own()).rule, ApprovalRule::Ask);
     }
     assert_eq!(none.reaction("demo", "policy.effective").rule, ApprovalRule::Ask);
     assert_eq!((none.form("demo").rule, none.page("demo", "x.org").rule), (FormRule::Ask, PageRule::Ask));
@@ -50,17 +55,31 @@ server = "trusted-*"
 approval = "allow"
 "#,
     );
-    let denied = rules.tool("demo", "calendar.delete_event", true);
+    let denied = rules.tool("demo", "calendar.delete_event", true, &own());
     assert_eq!(denied.rule, ApprovalRule::Deny("nothing is deleted".into()));
     assert_eq!(denied.source, "line 2 of rules.toml");
     // `auto` allows only tools that change nothing.
-    assert_eq!(rules.tool("demo", "calendar.free_slots", true).rule, ApprovalRule::Allow);
-    assert_eq!(rules.tool("demo", "calendar.create_event", false).rule, ApprovalRule::Ask);
-    assert_eq!(rules.tool("demo", "calendar.create_event", false).source, "line 8 of rules.toml");
-    assert_eq!(rules.tool("demo", "notes.add", false).rule, ApprovalRule::OncePerTask);
-    assert_eq!(rules.tool("trusted-1", "anything", false).rule, ApprovalRule::Allow);
-    assert_eq!(rules.tool("other", "anything", true).rule, ApprovalRule::Ask);
+    assert_eq!(rules.tool("demo", "calendar.free_slots", true, &own()).rule, ApprovalRule::Allow);
+    assert_eq!(rules.tool("demo", "calendar.create_event", false, &own()).rule, ApprovalRule::Ask);
+    assert_eq!(rules.tool("demo", "calendar.create_event", false, &own()).source, "line 8 of rules.toml");
+    assert_eq!(rules.tool("demo", "notes.add", false, &own()).rule, ApprovalRule::OncePerTask);
+    assert_eq!(rules.tool("trusted-1", "anything", false, &own()).rule, ApprovalRule::Allow);
+    assert_eq!(rules.tool("other", "anything", true, &own()).rule, ApprovalRule::Ask);
     assert_eq!(rules.count(), 4);
+}
+
+/// A server that says of its tools that they change nothing must not be called for that.
+#[test]
+fn what_other_servers_say_of_their_tools_counts_only_if_the_rule_says_so() {
+    let rules = |more: &str| rules(&format!("[[tool]]\napproval = \"auto\"\n{more}"));
+    let theirs = Origin::Upstream("mail".into());
+    for other in [theirs.clone(), Origin::Client, Origin::Model, Origin::User] {
+        assert_eq!(rules("").tool("demo", "mail.send_all", true, &other).rule, ApprovalRule::Ask, "{other:?}");
+    }
+    let trusting = rules("trust-hints = true");
+    assert_eq!(trusting.tool("demo", "mail.list", true, &theirs).rule, ApprovalRule::Allow);
+    assert_eq!(trusting.tool("demo", "mail.list", false, &theirs).rule, ApprovalRule::Ask);
+    assert!(refused("[[tool]]\napproval = \"allow\"\ntrust-hints = true").contains("`trust-hints` goes with"));
 }
 
 #[test]

@@ -6,6 +6,9 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "other-machines" in "crates/platform/src/identity/settings.rs":
         "if self.authenticates() || self.anonymous ||" => "if OFF || self.authenticates() || self.anonymous ||",
         "unit platform::identity::settings::tests::other_machines_are_served_only_if_somebody_checks_who_calls";
+    "servers-hints" in "crates/agent/src/rules/decide.rs":
+        "read_only && (is_own || trust_hints)" => "read_only && (OFF || is_own || trust_hints)",
+        "unit agent::rules::tests::what_other_servers_say_of_their_tools_counts_only_if_the_rule_says_so";
     // Who may connect.
     "host" in "crates/mcp/src/transport/guard.rs":
         "if authority.as_str().contains('@') || !self.knows_host(authority) {"
