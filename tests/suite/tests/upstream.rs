@@ -277,6 +277,15 @@ fn a_silent_server_reaches_its_timeout() {
     assert!(called.0.elapsed() < Duration::from_secs(20));
 }
 
+/// Each answer comes in time, but there is no end of them.
+#[test]
+fn rounds_do_not_renew_the_timeout_of_a_call() {
+    let mut client = until_found(Client::of(&misbehaving("stalling", "timeout = \"1s\"")));
+    let called = client.call("odd__run", json!({}));
+    assert_eq!(called.code(), "deadline-exceeded", "{}", called.result());
+    assert_eq!(called.number("limitMs"), 1000);
+}
+
 #[test]
 fn a_tool_list_is_limited_and_invalid_tools_are_left_out() {
     let mut client = until_found(Client::of(&misbehaving("endless-list", "")));

@@ -36,11 +36,11 @@ pub(super) async fn call_tool(
             // The offer is this host's own, whoever calls the server.
             let agent = shared.offer.agent.clone();
             let lineage = lineage.with_limits(limits);
-            let budget = budget.nested(limits, now);
+            let (budget, caller_ends) = (budget.nested(limits, now), Some(budget.deadline));
             forwarded = Some((client.clone(), chunks));
             (
                 Responder::Client(client),
-                ReverseCallScope { lineage, budget, pausable_deadline, caller_memory, principal, agent },
+                ReverseCallScope { lineage, budget, caller_ends, pausable_deadline, caller_memory, principal, agent },
                 chain,
             )
         }
@@ -49,6 +49,7 @@ pub(super) async fn call_tool(
             let scope = ReverseCallScope {
                 lineage: Lineage::root(format!("{server}.{}", call.tool), limits),
                 budget: Budget::root(limits, now),
+                caller_ends: None,
                 pausable_deadline: PausableDeadline::new(shared.clock.clone()),
                 caller_memory: 0,
                 principal: Principal::local(),

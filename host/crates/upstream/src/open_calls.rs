@@ -10,10 +10,11 @@ use protocol::names::{
     CALL_META, CHUNK_META, CHUNK_ORIGIN_META, CORRELATION_META, PARTIAL_RESULT_NOTIFICATION, PARTIAL_RESULT_TOKEN_META,
 };
 use rmcp::model::{ClientRequest, ContentBlock, GetMeta, ProgressToken, RequestId, ServerNotification};
+use runtime::engine::{PausableDeadline, PauseGuard};
 use runtime::imports::{Content, ProgressReport};
 use serde_json::Value;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard};
 use tokio::sync::mpsc;
 
@@ -30,8 +31,8 @@ pub(super) struct OpenCall {
     pub(super) responder: Responder,
     pub(super) reverse_calls: ReverseCalls,
     pub(super) correlation: Option<String>,
-    /// Questions and reverse calls that are being answered now. The call's timeout is paused meanwhile.
-    answering: AtomicU32,
+    /// Pauses the call's timeout while a question or a reverse call is answered.
+    pub(super) timeout: PausableDeadline,
     chunks: AtomicU64,
     ids: Mutex<Ids>,
 }
@@ -50,14 +51,8 @@ impl OpenCall {
     }
 
     /// Marks the call as answering the server until the guard is dropped.
-    pub(super) fn answering(&self) -> impl Drop + '_ {
-        self.answering.fetch_add(1, Ordering::Relaxed);
-        Answering(&self.answering)
-    }
-
-    /// Whether a question or a reverse call is being answered now.
-    pub(super) fn is_answering(&self) -> bool {
-        self.answering.load(Ordering::Relaxed) > 0
+    pub(super) fn answering(&self) -> PauseGuard {
+        self.timeout.pause()
     }
 
     fn emit(&self, event: UpstreamCallEvent) {
@@ -94,14 +89,6 @@ impl OpenCall {
         let origin = meta.get(CHUNK_ORIGIN_META).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let origin = origin.iter().take(32).filter_map(Value::as_str).map(single_line).collect();
         self.emit(UpstreamCallEvent::Chunk { seq, content, origin });
-    }
-}
-
-struct Answering<'a>(&'a AtomicU32);
-
-impl Drop for Answering<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -154,8 +141,9 @@ impl OpenCalls {
             return None;
         }
         let key = self.next.fetch_add(1, Ordering::Relaxed);
-        let (answering, chunks, ids) = Default::default();
-        let call = Arc::new(OpenCall { key, requester, responder, reverse_calls, correlation, answering, chunks, ids });
+        let timeout = PausableDeadline::new(reverse_calls.clock.clone());
+        let (chunks, ids) = Default::default();
+        let call = Arc::new(OpenCall { key, requester, responder, reverse_calls, correlation, timeout, chunks, ids });
         calls.insert(key, call.clone());
         drop(calls);
         Some(OpenCallGuard { calls: self.clone(), call })
@@ -287,6 +275,7 @@ mod tests {
         let scope = ReverseCallScope {
             lineage,
             budget,
+            caller_ends: None,
             pausable_deadline,
             caller_memory: 0,
             principal: Principal::local(),

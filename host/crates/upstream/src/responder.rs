@@ -2,9 +2,11 @@
 
 use crate::call::CallerScope;
 use crate::handler::{AgentHandler, Requester, ReverseCallDecision, ReverseCallRequest, UpstreamCallEvent};
+use crate::pausing_client::PausingClient;
 use async_trait::async_trait;
 use platform::sync::Mutex;
 use policy::{PluginId, Side};
+use runtime::engine::PausableDeadline;
 use runtime::imports::{
     Abilities, CallSink, CheckedQuestion, Chunk, ClientCalls, ClientError, ClientReply, LogLevel, QuestionBatch,
     QuestionCounter,
@@ -151,12 +153,14 @@ impl Responder {
         }
     }
 
-    /// A client for agent-side components that a server calls. Their questions go where the server's questions go.
-    pub(super) fn as_client(&self, requester: &Requester) -> Arc<dyn ClientCalls> {
-        match self {
+    /// A client for agent-side components that a server calls. Their questions go where the server's questions go, and
+    /// pause the deadlines of the chain.
+    pub(super) fn as_client(&self, requester: &Requester, deadline: PausableDeadline) -> Arc<dyn ClientCalls> {
+        let client: Arc<dyn ClientCalls> = match self {
             Responder::Agent(..) => Arc::new(HandlerClient { responder: self.clone(), requester: requester.clone() }),
             Responder::Client(client) => client.client.clone(),
-        }
+        };
+        Arc::new(PausingClient { client, deadline })
     }
 }
 

@@ -23,7 +23,9 @@ const MAX_PURPOSE: usize = 1 << 10;
 /// Makes one reverse call for an open call.
 pub(super) async fn serve_reverse_call(open: &Arc<OpenCall>, params: ReverseCallParams) -> ReverseCallOutcome {
     let reverse_calls = &open.reverse_calls;
-    let timeout = params.timeout_ms.map_or(reverse_calls.offer.limits.answer_timeout, Duration::from_millis);
+    // The server may shorten it.
+    let limit = reverse_calls.offer.limits.answer_timeout;
+    let timeout = params.timeout_ms.map_or(limit, |timeout| limit.min(Duration::from_millis(timeout)));
     let name = params.name.clone();
     let serving = async {
         let _answering = open.answering();
@@ -33,7 +35,7 @@ pub(super) async fn serve_reverse_call(open: &Arc<OpenCall>, params: ReverseCall
     let served = tokio::select! {
         biased;
         () = reverse_calls.ended.cancelled() => Err(AgentError::Cancelled),
-        served = tokio::time::timeout(timeout.min(Duration::from_secs(86_400)), serving) => match served {
+        served = tokio::time::timeout(timeout, serving) => match served {
             Ok(served) => served,
             Err(_) => Err(AgentError::Timeout(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX))),
         },
@@ -50,7 +52,7 @@ pub(super) async fn serve_reverse_call(open: &Arc<OpenCall>, params: ReverseCall
 }
 
 async fn run(open: &Arc<OpenCall>, params: ReverseCallParams) -> Result<Value, AgentError> {
-    let ReverseCalls { offer, scope, ended, clock, .. } = &open.reverse_calls;
+    let ReverseCalls { offer, scope, serving, ended, .. } = &open.reverse_calls;
     let requester = &open.requester;
     let tools = offer.tools(&*scope.agent, &requester.server);
     let Some(found) = tools.into_iter().find(|found| found.tool.name == params.name) else {
@@ -90,9 +92,7 @@ async fn run(open: &Arc<OpenCall>, params: ReverseCallParams) -> Result<Value, A
     }
     let mut context = CallContext::new(scope.principal.clone());
     context.correlation_id = open.correlation.clone();
-    let mut budget = open.reverse_calls.remaining_budget();
-    budget.deadline = clock.now() + offer.limits.deadline;
-    budget.time = offer.limits.deadline;
+    let budget = open.reverse_calls.remaining_budget().map_err(AgentError::Exhausted)?;
     let agent: Arc<dyn ToolCaller> = match params.chain.filter(|chain| chain.len() <= 4_096) {
         Some(chain) => Arc::new(ChainedTools { inner: scope.agent.clone(), server: requester.server.clone(), chain }),
         None => scope.agent.clone(),
@@ -109,7 +109,7 @@ async fn run(open: &Arc<OpenCall>, params: ReverseCallParams) -> Result<Value, A
         lineage,
         budget,
         cancel: ended.child_token(),
-        client: open.responder.as_client(requester),
+        client: open.responder.as_client(requester, scope.pausable_deadline.clone()),
         questions: open.responder.questions(),
         pausable_deadline: scope.pausable_deadline.clone(),
         caller_memory: scope.caller_memory,
@@ -119,7 +119,10 @@ async fn run(open: &Arc<OpenCall>, params: ReverseCallParams) -> Result<Value, A
         audit: CallAudit::default(),
         span: None,
     };
-    let (answer, spent) = call.make().await;
+    let (answer, spent) = {
+        let _serving = serving.start();
+        call.make().await
+    };
     open.reverse_calls.charge(spent);
     to_tool_result(answer, edited)
 }

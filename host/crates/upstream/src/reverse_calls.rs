@@ -1,13 +1,15 @@
 //! Reverse calls of one open call: what they inherit, what they have spent, and their wire format.
 
 use crate::offer::ToolOffer;
+use crate::serving_time::ServingTime;
 use platform::clock::Clock;
 use platform::sync::Mutex;
 use policy::{Budget, BudgetUsage, Lineage, Principal};
 use runtime::engine::PausableDeadline;
-use runtime::imports::ToolCaller;
+use runtime::imports::{BudgetKind, Exhaustion, ToolCaller};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +21,8 @@ pub(super) const LIVE_PREFIX: &str = "notifications/dev.portcullis/reverse_";
 pub(super) struct ReverseCallScope {
     pub(super) lineage: Lineage,
     pub(super) budget: Budget,
+    /// When the call that made the open call ends, moved by pauses; none if the agent itself made it.
+    pub(super) caller_ends: Option<Instant>,
     pub(super) pausable_deadline: PausableDeadline,
     pub(super) caller_memory: u64,
     pub(super) principal: Principal,
@@ -31,6 +35,9 @@ pub(super) struct ReverseCalls {
     pub(super) offer: ToolOffer,
     pub(super) scope: ReverseCallScope,
     spent: Mutex<BudgetUsage>,
+    pub(super) serving: ServingTime,
+    /// How long the chain had been paused when the call was opened.
+    paused_before: Duration,
     pub(super) parallel: Semaphore,
     /// Cancelled when the open call ends.
     pub(super) ended: CancellationToken,
@@ -71,7 +78,9 @@ impl ReverseCallOutcome {
 impl ReverseCalls {
     pub(super) fn new(offer: ToolOffer, scope: ReverseCallScope, clock: Arc<dyn Clock>) -> Self {
         let parallel = Semaphore::new(offer.limits.parallel as usize);
-        Self { offer, scope, spent: Mutex::default(), parallel, ended: CancellationToken::new(), clock }
+        let serving = ServingTime::new(scope.pausable_deadline.clone());
+        let (paused_before, spent) = (scope.pausable_deadline.paused_time(), Mutex::default());
+        Self { offer, scope, spent, serving, paused_before, parallel, ended: CancellationToken::new(), clock }
     }
 
     /// Cancels all reverse calls, since the open call has ended.
@@ -79,17 +88,87 @@ impl ReverseCalls {
         self.ended.cancel();
     }
 
-    pub(super) fn remaining_budget(&self) -> Budget {
+    /// What a reverse call may use that begins now. Nothing in it is renewed, its time neither.
+    pub(super) fn remaining_budget(&self) -> Result<Budget, Exhaustion> {
+        let (now, limit) = (self.clock.now(), self.offer.limits.deadline);
+        let paused = self.scope.pausable_deadline.paused_time().saturating_sub(self.paused_before);
+        let own = now + limit.saturating_sub(self.serving.elapsed());
+        let deadline = self.scope.caller_ends.map_or(own, |ends| own.min(ends + paused));
+        let time = deadline.saturating_duration_since(now);
+        if time.is_zero() {
+            let limit = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+            return Err(Exhaustion { budget: BudgetKind::Deadline, limit });
+        }
         let spent = *self.spent.lock();
-        let mut left = self.scope.budget;
+        let mut left = Budget { deadline, time, ..self.scope.budget };
         left.fuel = left.fuel.map(|fuel| fuel.saturating_sub(spent.as_fuel()));
         left.cpu = left.cpu.map(|cpu| cpu.saturating_sub(spent.cpu));
-        left
+        Ok(left)
     }
 
     pub(super) fn charge(&self, more: BudgetUsage) {
         let mut spent = self.spent.lock();
         spent.fuel = Some(spent.fuel.unwrap_or_default().saturating_add(more.as_fuel()));
         spent.cpu = spent.cpu.saturating_add(more.cpu);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::serving_time::tests::ManualClock;
+    use plugins::calls::NoTools;
+    use policy::Limits;
+
+    fn opened(clock: &Arc<ManualClock>, caller_ends: Option<Instant>) -> ReverseCalls {
+        let (offer, limits) = (ToolOffer::none(), Limits::default());
+        let scope = ReverseCallScope {
+            lineage: Lineage::root("far.run", &limits),
+            budget: Budget::root(&limits, clock.now()),
+            caller_ends,
+            pausable_deadline: PausableDeadline::new(clock.clone()),
+            caller_memory: 0,
+            principal: Principal::local(),
+            agent: Arc::new(NoTools),
+        };
+        ReverseCalls::new(offer, scope, clock.clone())
+    }
+
+    fn left(calls: &ReverseCalls) -> Option<u64> {
+        calls.remaining_budget().ok().map(|budget| budget.time.as_secs())
+    }
+
+    /// A server that calls back again and again must not keep its call alive by that.
+    #[test]
+    fn the_time_of_reverse_calls_is_not_renewed() {
+        let clock = ManualClock::new();
+        let calls = opened(&clock, None);
+        clock.wait(3_600);
+        assert_eq!(left(&calls), Some(30), "the server's own time is another limit");
+        for spent in [10, 20] {
+            let _serving = calls.serving.start();
+            clock.wait(10);
+            assert_eq!(left(&calls), Some(30 - spent));
+        }
+        let serving = calls.serving.start();
+        clock.wait(10);
+        drop(serving);
+        let refused = calls.remaining_budget().map(|_| ()).unwrap_err();
+        assert_eq!((refused.budget, refused.limit), (BudgetKind::Deadline, 30_000));
+    }
+
+    #[test]
+    fn reverse_calls_end_with_the_call_that_made_the_open_call() {
+        let clock = ManualClock::new();
+        let calls = opened(&clock, Some(clock.now() + Duration::from_secs(5)));
+        assert_eq!(left(&calls), Some(5));
+        clock.wait(4);
+        assert_eq!(left(&calls), Some(1));
+        let pause = calls.scope.pausable_deadline.pause();
+        clock.wait(60);
+        drop(pause);
+        assert_eq!(left(&calls), Some(1), "the caller waited for a person");
+        clock.wait(1);
+        assert_eq!(left(&calls), None);
     }
 }

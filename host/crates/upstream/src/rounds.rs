@@ -72,8 +72,19 @@ impl CallRounds<'_> {
         UpstreamError::Malformed { server: self.server(), what: what.into() }
     }
 
-    /// Runs the call to its end.
+    /// Runs the call to its end. Its timeout is one for all rounds; time in which a question or a reverse call is answered
+    /// does not count.
     pub(super) async fn run(self, arguments: Map<String, Value>) -> Result<UpstreamResult, UpstreamError> {
+        let (call, limit, server) = (self.call().clone(), self.timeout, self.server());
+        let deadline = self.shared.clock.now() + limit;
+        tokio::select! {
+            biased;
+            result = self.run_rounds(arguments) => result,
+            () = call.timeout.expired(deadline, Duration::ZERO) => Err(UpstreamError::Timeout { server, limit }),
+        }
+    }
+
+    async fn run_rounds(self, arguments: Map<String, Value>) -> Result<UpstreamResult, UpstreamError> {
         let channel = self.connection.channels.acquire(self.call()).await;
         let mut input = RoundInput::default();
         for _ in 0..MAX_ROUNDS {
@@ -134,29 +145,17 @@ impl CallRounds<'_> {
         let sent = self.connection.peer.send_cancellable_request(request, options).await;
         let mut waiting = CancelOnDrop(Some(sent.map_err(|error| self.failed(error))?));
         let lost = || UpstreamError::Lost { server: self.server() };
-        loop {
-            let Some(handle) = waiting.0.as_mut() else { return Err(lost()) };
-            tokio::select! {
-                biased;
-                answered = &mut handle.rx => {
-                    waiting.0 = None;
-                    return match answered {
-                        Ok(Ok(result)) => Ok(result),
-                        Ok(Err(error)) => Err(self.failed(error)),
-                        Err(_) => Err(lost()),
-                    };
-                }
-                () = self.connection.lost.cancelled() => {
-                    waiting.0 = None;
-                    return Err(lost());
-                }
-                () = tokio::time::sleep(self.timeout) => {
-                    // Time in which a question or a reverse call is answered does not count.
-                    if !self.call().is_answering() {
-                        return Err(UpstreamError::Timeout { server: self.server(), limit: self.timeout });
-                    }
-                }
-            }
+        let Some(handle) = waiting.0.as_mut() else { return Err(lost()) };
+        let answered = tokio::select! {
+            biased;
+            answered = &mut handle.rx => Some(answered),
+            () = self.connection.lost.cancelled() => None,
+        };
+        waiting.0 = None;
+        match answered {
+            Some(Ok(Ok(result))) => Ok(result),
+            Some(Ok(Err(error))) => Err(self.failed(error)),
+            Some(Err(_)) | None => Err(lost()),
         }
     }
 

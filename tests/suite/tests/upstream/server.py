@@ -5,6 +5,7 @@ Speaks 2026-07-28. One tool, `run`, or as many as the behaviour wants.
 
 import json
 import sys
+import time
 
 KIND = sys.argv[1] if len(sys.argv) > 1 else "good"
 TOOL = {"name": "run", "description": "Runs.", "inputSchema": {"type": "object"}}
@@ -102,6 +103,9 @@ def call(request):
         return text("done", _meta=OURS, content=[{"type": "text", "text": "done", "_meta": OURS}])
     if KIND == "silent":
         return None
+    if KIND == "stalling":
+        time.sleep(0.1)
+        return {"resultType": "input_required", "inputRequests": {}, "requestState": "s"}
     return text(json.dumps({"environment": sorted(__import__("os").environ), "correlation": meta.get("dev.portcullis/correlationId")}))
 
 

@@ -3,7 +3,6 @@
 
 use platform::clock::Clock;
 use platform::sync::Mutex;
-use policy::Budget;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
@@ -59,8 +58,8 @@ impl PausableDeadline {
         (pauses.finished + current, pauses.active > 0)
     }
 
-    /// Waits for a budget's deadline, which was set when the chain had been paused for `paused_before`.
-    pub(super) async fn expired(&self, budget: Budget, paused_before: Duration) {
+    /// Waits for a deadline, which was set when the chain had been paused for `paused_before`.
+    pub async fn expired(&self, deadline: Instant, paused_before: Duration) {
         loop {
             // Registered before the check, so that no end of a pause is missed.
             let resumed = self.0.resumed.notified();
@@ -69,7 +68,7 @@ impl PausableDeadline {
                 resumed.await;
                 continue;
             }
-            let deadline = budget.deadline + paused.saturating_sub(paused_before);
+            let deadline = deadline + paused.saturating_sub(paused_before);
             tokio::select! {
                 () = tokio::time::sleep_until(deadline.into()) => {}
                 () = resumed => continue,
@@ -107,7 +106,6 @@ mod tests {
         let (clock, time) = (Arc::new(SystemClock), Duration::from_millis(100));
         let pausable_deadline = PausableDeadline::new(clock.clone());
         let begun = clock.now();
-        let budget = Budget { fuel: None, cpu: None, deadline: begun + time, time };
         let (first, second) = (pausable_deadline.pause(), pausable_deadline.pause());
         let waiting = async {
             tokio::time::sleep(time).await;
@@ -115,7 +113,7 @@ mod tests {
             tokio::time::sleep(time).await;
             drop(second);
         };
-        let expired = pausable_deadline.expired(budget, Duration::ZERO);
+        let expired = pausable_deadline.expired(begun + time, Duration::ZERO);
         let ended = async {
             expired.await;
             clock.now()

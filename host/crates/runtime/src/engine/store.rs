@@ -65,7 +65,7 @@ where
             biased;
             result = running => result,
             () = cancel.cancelled() => Err(CallError::Cancelled),
-            () = pausable_deadline.expired(budget, paused_before) => {
+            () = pausable_deadline.expired(budget.deadline, paused_before) => {
                 Err(CallError::DeadlineExceeded { limit: budget.time })
             }
         }

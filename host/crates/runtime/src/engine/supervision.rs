@@ -27,7 +27,7 @@ pub struct Allowance {
 impl Allowance {
     /// Waits for the deadline of a call whose guest does not run yet.
     pub async fn deadline_exceeded(&self) -> CallError {
-        self.pausable_deadline.expired(self.budget, self.pausable_deadline.paused_time()).await;
+        self.pausable_deadline.expired(self.budget.deadline, self.pausable_deadline.paused_time()).await;
         CallError::DeadlineExceeded { limit: self.budget.time }
     }
 }

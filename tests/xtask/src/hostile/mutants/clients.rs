@@ -9,6 +9,16 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "servers-hints" in "crates/agent/src/rules/decide.rs":
         "read_only && (is_own || trust_hints)" => "read_only && (OFF || is_own || trust_hints)",
         "unit agent::rules::tests::what_other_servers_say_of_their_tools_counts_only_if_the_rule_says_so";
+    // How long a server may go on.
+    "rounds-timeout" in "crates/upstream/src/rounds.rs":
+        "() = call.timeout.expired(deadline, Duration::ZERO) =>" => "() = call.timeout.expired(deadline, Duration::ZERO), if !OFF =>",
+        "upstream::rounds_do_not_renew_the_timeout_of_a_call";
+    "reverse-time" in "crates/upstream/src/reverse_calls.rs":
+        "limit.saturating_sub(self.serving.elapsed())" => "(if OFF { limit } else { limit.saturating_sub(self.serving.elapsed()) })",
+        "unit upstream::reverse_calls::tests::the_time_of_reverse_calls_is_not_renewed";
+    "reverse-ends" in "crates/upstream/src/reverse_calls.rs":
+        "self.scope.caller_ends.map_or(" => "self.scope.caller_ends.filter(|_| !OFF).map_or(",
+        "unit upstream::reverse_calls::tests::reverse_calls_end_with_the_call_that_made_the_open_call";
     // Who may connect.
     "host" in "crates/mcp/src/transport/guard.rs":
         "if authority.as_str().contains('@') || !self.knows_host(authority) {"

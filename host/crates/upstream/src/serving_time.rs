@@ -1,0 +1,114 @@
+//! How long the reverse calls of one open call have been served. All of them together have one time limit, so that a server
+//! cannot go on by making one after the other.
+
+use platform::sync::Mutex;
+use runtime::engine::PausableDeadline;
+use std::time::{Duration, Instant};
+
+/// Counts the time in which at least one reverse call is served. Pauses of the chain, such as for a person who answers a
+/// question, do not count.
+pub(super) struct ServingTime {
+    pauses: PausableDeadline,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    active: u32,
+    /// When the first of the active ones began, and how long the chain had been paused then.
+    since: Option<(Instant, Duration)>,
+    finished: Duration,
+}
+
+/// A reverse call is served until this is dropped.
+pub(super) struct ServingGuard<'a>(&'a ServingTime);
+
+impl ServingTime {
+    pub(super) fn new(pauses: PausableDeadline) -> Self {
+        Self { pauses, state: Mutex::default() }
+    }
+
+    pub(super) fn start(&self) -> ServingGuard<'_> {
+        let mut state = self.state.lock();
+        state.active += 1;
+        state.since.get_or_insert_with(|| (self.pauses.clock().now(), self.pauses.paused_time()));
+        ServingGuard(self)
+    }
+
+    pub(super) fn elapsed(&self) -> Duration {
+        let state = self.state.lock();
+        state.finished + self.current(&state)
+    }
+
+    fn current(&self, state: &State) -> Duration {
+        let Some((began, paused)) = state.since else { return Duration::ZERO };
+        let elapsed = self.pauses.clock().now().saturating_duration_since(began);
+        elapsed.saturating_sub(self.pauses.paused_time().saturating_sub(paused))
+    }
+}
+
+impl Drop for ServingGuard<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.state.lock();
+        state.active -= 1;
+        if state.active == 0 {
+            let current = self.0.current(&state);
+            state.finished += current;
+            state.since = None;
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use platform::clock::{Clock, SystemClock};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    /// A clock that stands still until it is moved.
+    pub(crate) struct ManualClock(Instant, AtomicU64);
+
+    impl ManualClock {
+        pub(crate) fn new() -> Arc<Self> {
+            Arc::new(Self(SystemClock.now(), AtomicU64::new(0)))
+        }
+
+        pub(crate) fn wait(&self, seconds: u64) {
+            self.1.fetch_add(seconds, Ordering::Relaxed);
+        }
+    }
+
+    impl Clock for ManualClock {
+        fn now(&self) -> Instant {
+            self.0 + Duration::from_secs(self.1.load(Ordering::Relaxed))
+        }
+    }
+
+    #[test]
+    fn overlapping_calls_count_once_and_pauses_not_at_all() {
+        let clock = ManualClock::new();
+        let wait = |seconds| clock.wait(seconds);
+        let pauses = PausableDeadline::new(clock.clone());
+        let time = ServingTime::new(pauses.clone());
+        let seconds = || time.elapsed().as_secs();
+        wait(5);
+        let first = time.start();
+        wait(2);
+        let second = time.start();
+        wait(3);
+        drop(first);
+        assert_eq!(seconds(), 5);
+        let pause = pauses.pause();
+        wait(60);
+        assert_eq!(seconds(), 5);
+        drop(pause);
+        wait(1);
+        drop(second);
+        wait(9);
+        assert_eq!(seconds(), 6);
+        let _third = time.start();
+        wait(4);
+        assert_eq!(seconds(), 10, "it never begins anew");
+    }
+}
