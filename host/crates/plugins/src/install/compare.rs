@@ -37,7 +37,14 @@ pub fn judge_update(highest: Option<&str>, old: &PluginVersion, new: &PluginVers
     if let Some((highest, Some(Ordering::Less))) = order {
         return UpdateVerdict::Downgrade { highest: highest.to_owned() };
     }
-    let changes = compare_versions(old, new);
+    let mut changes = compare_versions(old, new);
+    // Going back from a version was a decision, which no update reverts.
+    if let Some((highest, Some(Ordering::Equal))) = order
+        && old.version.as_deref() != Some(highest)
+    {
+        let line = format!("version {highest} was installed before, and replaced by a lower one");
+        changes.push(VersionChange { line, needs_consent: true });
+    }
     if changes.iter().any(|change| change.needs_consent) {
         UpdateVerdict::Stage(changes)
     } else {

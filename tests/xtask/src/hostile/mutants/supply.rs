@@ -65,6 +65,9 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "update-version" in "crates/plugins/src/install/compare.rs":
         "needs_consent: order != Some(Ordering::Greater) }" => "needs_consent: !OFF && order != Some(Ordering::Greater) }",
         "install::updates_are_applied_or_staged_for_approval";
+    "update-again" in "crates/plugins/src/install/compare.rs":
+        "&& old.version.as_deref() != Some(highest)" => "&& !OFF && old.version.as_deref() != Some(highest)",
+        "unit plugins::install::compare::tests::updates_are_installed_staged_or_refused";
     "update-imports" in "crates/plugins/src/install/compare.rs":
         "changes.extend(imports(&old.imports, &new.imports));" => "if !OFF { changes.extend(imports(&old.imports, &new.imports)); }",
         "unit plugins::install::compare::tests::updates_are_installed_staged_or_refused";

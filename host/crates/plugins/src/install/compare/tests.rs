@@ -110,6 +110,15 @@ fn updates_are_installed_staged_or_refused() {
             ),
             "stage",
         ),
+        (
+            "the version that was rolled back",
+            judge_update(
+                Some("1.3.0"),
+                &version(),
+                &PluginVersion { version: Some("1.3.0".into()), digest: Digest::sha256(b"two"), ..version() },
+            ),
+            "stage",
+        ),
         ("another key", upgraded(|new| new.signer = Some("minisign:cd".into())), "stage"),
         ("no signer any more", upgraded(|new| new.signer = None), "stage"),
         ("a changed description", upgraded(|new| new.definitions = Digest::sha256(b"other")), "stage"),
