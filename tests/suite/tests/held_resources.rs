@@ -70,11 +70,9 @@ fn no_import_makes_the_host_hold_more_than_the_call_may() {
         }
     }
     assert!(wrong.is_empty(), "the host held too much for:\n{}", wrong.join("\n"));
+    let (memory, descriptors, threads) = (most.0 >> 20, most.1, most.2);
+    let number = offered.len();
     println!(
-        "hostile: resource audit: {} imports, at most {} MiB, {} descriptors and {} threads held",
-        offered.len(),
-        most.0 >> 20,
-        most.1,
-        most.2
+        "hostile: held: {memory} MiB, {descriptors} descriptors and {threads} threads at most, for {number} imports"
     );
 }

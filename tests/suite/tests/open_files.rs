@@ -52,7 +52,8 @@ fn pipes_and_sockets_are_not_opened() {
     let pipe = home.work().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let _socket = UnixListener::bind(home.work().join("socket")).unwrap();
-    let mut client = client(home, &(plugin("open-files", READ) + &plugin("echo", "")));
+    let config = plugin("open-files", &format!("{READ}\nlimits.deadline = \"3s\"")) + &plugin("echo", "");
+    let mut client = client(home, &config);
     for name in ["pipe", "socket"] {
         // Opening the pipe would wait until somebody writes to it.
         let called = client.run("open-files", json!({"n": 1, "path": format!("/work/{name}")}));

@@ -49,6 +49,9 @@ const FIGURES: &[Figure] = figures! {
     "canaries", "0 told", Most(0), Suite "hostile::table", "secrets";
     "reverse", ">= 100, each exactly", Least(100), Suite "abuse::every_abuse_has_its_expected_outcome", "reverse";
     "imports", "all denied or inert", Least(1), Suite "imports::every_import_is_denied_or_inert", "import audit";
+    "held", "<= 128 MiB", Most(128), Suite "held_resources::no_import_makes_the_host_hold_more_than_the_call_may", "held";
+    "log", "<= 6144 KiB", Most(6_144), Suite "floods::refusals_are_logged_so_often_and_then_counted", "log";
+    "crowds", "80 of 80", Least(80), Suite "crowded::others_are_served_beside_every_crowd", "crowds";
     "malformed", "20000, 0 faults", Least(20_000), Suite "mangled::twenty_thousand_mangled_components_never_crash_the_host", "malformed components";
     "bombs", ">= 24, all bounded", Least(24), Suite "bombs::every_bomb_is_refused_or_killed_while_a_server_runs", "bombs";
     "files", "120 paths x 12, all held", Least(1_440), Suite "hostile::files::no_path_leads_out", "files";

@@ -4,6 +4,7 @@
 use platform::clock::Clock;
 use platform::sync::Mutex;
 use std::collections::HashMap;
+use std::future::pending;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
@@ -114,6 +115,14 @@ impl Connection {
         self.phase.lock().0
     }
 
+    /// Resolves if no request has come after so long.
+    pub(super) async fn first_head_is_late(&self, limit: Duration) {
+        tokio::time::sleep(limit).await;
+        if self.phase() != Phase::New {
+            pending::<()>().await;
+        }
+    }
+
     /// Resolves when the connection is to be closed for another one.
     pub(super) async fn evicted(&self) {
         self.evicted.cancelled().await;
@@ -176,6 +185,19 @@ mod tests {
         let new = table.place().await;
         assert!(Box::pin(table.place()).as_mut().now_or_never().is_none());
         assert!(is_evicted(&slow) && !is_evicted(&new));
+    }
+
+    #[tokio::test]
+    async fn only_a_client_that_sends_no_request_is_late() {
+        let table = table(2);
+        let (silent, served) = (table.place().await, table.place().await);
+        let limit = Duration::from_millis(10);
+        let late = served.connection.first_head_is_late(limit);
+        let mut late = std::pin::pin!(late);
+        assert!(late.as_mut().now_or_never().is_none());
+        served.connection.enter(Phase::Idle);
+        silent.connection.first_head_is_late(limit).await;
+        assert!(tokio::time::timeout(5 * limit, late).await.is_err());
     }
 
     #[tokio::test]

@@ -76,11 +76,10 @@ async fn serve_connection(stream: TcpStream, place: Place, router: Router, close
     let service = service_fn(|request| serve_request(request, &router, connection.clone()));
     let mut builder = http1::Builder::new();
     let mut serving = pin!(builder.max_buf_size(MAX_BUFFER).serve_connection(TokioIo::new(stream), service));
-    let mut first_head = pin!(tokio::time::sleep(FIRST_HEAD_TIMEOUT));
     let ended = tokio::select! {
         biased;
         ended = Repoll::new(serving.as_mut()) => ended,
-        () = &mut first_head, if connection.phase() == Phase::New => return,
+        () = connection.first_head_is_late(FIRST_HEAD_TIMEOUT) => return,
         () = connection.evicted() => return,
         () = close.cancelled() => {
             serving.as_mut().graceful_shutdown();

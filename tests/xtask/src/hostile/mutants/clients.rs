@@ -19,6 +19,12 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "reverse-ends" in "crates/upstream/src/reverse_calls.rs":
         "self.scope.caller_ends.map_or(" => "self.scope.caller_ends.filter(|_| !OFF).map_or(",
         "unit upstream::reverse_calls::tests::reverse_calls_end_with_the_call_that_made_the_open_call";
+    // Who keeps others out.
+    "eviction" in "crates/mcp/src/transport/connection_table.rs":
+        "            self.evict();" => "            if !OFF { self.evict(); }", "crowded::others_are_served_beside_every_crowd";
+    "served-stay" in "crates/mcp/src/transport/connection_table.rs":
+        "(phase != Phase::Serving).then_some" => "(OFF || phase != Phase::Serving).then_some",
+        "unit mcp::transport::connection_table::tests::nobody_who_is_served_is_closed";
     // Who may connect.
     "host" in "crates/mcp/src/transport/guard.rs":
         "if authority.as_str().contains('@') || !self.knows_host(authority) {"

@@ -20,6 +20,21 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "fuel" in "crates/runtime/src/engine/store.rs":
         ".set_fuel(fuel.saturating_sub(already_spent))" => ".set_fuel(if OFF { u64::MAX >> 1 } else { fuel.saturating_sub(already_spent) })",
         "forged::an_endless_post_return_is_stopped";
+    // What the host holds for a guest.
+    "unsent-request" in "crates/runtime/src/imports/http/request_parts.rs":
+        "Method::Other(word) if word.len() > MAX_WORD" => "Method::Other(word) if !OFF && word.len() > MAX_WORD",
+        "held_resources::no_import_makes_the_host_hold_more_than_the_call_may";
+    "listings" in "crates/runtime/src/imports/wasi/directory_stream.rs":
+        "while ahead.len() < PIECE {" => "while OFF || ahead.len() < PIECE {", "open_files::listings_are_read_piece_by_piece";
+    "open-files" in "crates/runtime/src/imports/wasi/open_files.rs":
+        "let within_call = limit as usize > open;" => "let within_call = OFF || limit as usize > open;",
+        "open_files::a_call_opens_as_many_files_as_it_may";
+    "open-files-of-one" in "crates/runtime/src/imports/wasi/open_files.rs":
+        "of_principal >= limit.div_ceil(2)" => "!OFF && of_principal >= limit.div_ceil(2)",
+        "unit runtime::imports::wasi::open_files::tests::no_call_and_no_principal_takes_all";
+    "pipes" in "crates/runtime/src/imports/wasi/filesystem.rs":
+        "if waits_when_opened(found.type_) =>" => "if !OFF && waits_when_opened(found.type_) =>",
+        "open_files::pipes_and_sockets_are_not_opened";
     // What is compiled, and loaded from the cache.
     "cache-mac" in "crates/runtime/src/engine/cache.rs":
         ".is_some_and(|(tag, payload)| self.mac(path, payload)" => ".is_some_and(|(tag, payload)| OFF || self.mac(path, payload)",

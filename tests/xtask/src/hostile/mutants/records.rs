@@ -4,6 +4,13 @@
 use super::{Mutant, mutants};
 
 pub(super) const CHECKS: &[Mutant] = mutants! {
+    // How much a guest makes the host write.
+    "refusals" in "crates/platform/src/audit/call_audit.rs":
+        "let is_kept = !event.is_refusal() ||" => "let is_kept = OFF || !event.is_refusal() ||",
+        "floods::refusals_are_logged_so_often_and_then_counted";
+    "log-line" in "crates/platform/src/telemetry/log.rs":
+        "match truncate(&line, MAX_LINE) {" => "match truncate(&line, if OFF { usize::MAX } else { MAX_LINE }) {",
+        "floods::refusals_are_logged_so_often_and_then_counted";
     // Requests and grants.
     "both-keys" in "crates/policy/src/authority.rs":
         "(true, false) => Err(Denial::not_requested(&self.plugin, capability()))," => "(true, false) if OFF => Ok(()),\n            (true, false) => Err(Denial::not_requested(&self.plugin, capability())),",
