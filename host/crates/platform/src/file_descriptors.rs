@@ -38,7 +38,7 @@ pub fn shares() -> DescriptorShares {
 fn divide(limit: u64) -> DescriptorShares {
     let share = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     DescriptorShares {
-        connections: share((limit / 2).min(MAX_CONNECTIONS)),
+        connections: share((limit / 8 * 5).min(MAX_CONNECTIONS)),
         guest_files: share((limit / 8).min(MAX_GUEST_FILES)),
     }
 }
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn some_are_left_for_the_host() {
-        assert_eq!(divide(1_024), DescriptorShares { connections: 512, guest_files: 128 });
+        assert_eq!(divide(1_024), DescriptorShares { connections: 640, guest_files: 128 });
         assert_eq!(divide(u64::MAX), DescriptorShares { connections: 12_288, guest_files: 4_096 });
         assert_eq!(divide(0), DescriptorShares { connections: 0, guest_files: 0 });
     }
