@@ -38,8 +38,9 @@ fn server(home: Home, config: &str) -> (Server, SocketAddr) {
 
 /// Opens the crowd. Each member sends this; the server may close it at any moment.
 fn crowd(address: SocketAddr, sent: &[u8]) -> Vec<TcpStream> {
-    let member = |_| {
-        let mut stream = TcpStream::connect(address).unwrap();
+    let member = |number| {
+        let stream = TcpStream::connect_timeout(&address, Duration::from_secs(9));
+        let mut stream = stream.unwrap_or_else(|error| panic!("number {number} is kept out: {error}"));
         let _ = stream.write_all(sent);
         stream
     };

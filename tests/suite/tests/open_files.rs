@@ -29,15 +29,15 @@ fn listings_are_read_piece_by_piece() {
     let home = Home::new();
     let folder = home.work().join("many");
     std::fs::create_dir_all(folder.join("inner")).unwrap();
-    for number in 0..5_000 {
-        std::fs::write(folder.join(format!("{number:04}-{}", "x".repeat(200))), "").unwrap();
+    for number in 0..12_000 {
+        std::fs::write(folder.join(format!("{number:05}-{}", "x".repeat(200))), "").unwrap();
     }
     let config = plugin("open-listings", &format!("{READ}\nlimits.memory = \"32 MiB\"")) + &plugin("echo", "");
     let mut client = client(home, &config);
     client.check_alive();
     let names = client.run("open-listings", json!({"n": 0, "path": "/work/many"})).good();
     let names: Vec<&str> = names.split(' ').collect();
-    assert_eq!((names.len(), names[0].get(..5), names.last()), (5_001, Some("0000-"), Some(&"inner/")));
+    assert_eq!((names.len(), names[0].get(..6), names.last()), (12_001, Some("00000-"), Some(&"inner/")));
     client.server.forget_peak();
     let before = client.server.memory();
     let called = client.run("open-listings", json!({"path": "/work/many"}));
