@@ -108,6 +108,7 @@ mod tests {
         drop(first);
         assert!(second.covers_another(1, 9));
         drop((second, other));
-        assert_eq!((files.reserved.lock().all, files.reserved.lock().by_principal.len()), (0, 0));
+        let reserved = files.reserved.lock();
+        assert_eq!((reserved.all, reserved.by_principal.len()), (0, 0));
     }
 }
