@@ -14,9 +14,9 @@ const DESCRIPTORS: usize = 256;
 /// Connections of the crowd: more than the server may have.
 const CROWD: usize = 400;
 
-/// Starts it with few descriptors.
+/// Starts it with few descriptors. A confined process hides from an ordinary user how many it has.
 fn server(home: Home, config: &str) -> (Server, SocketAddr) {
-    let server = Server::spawn(home, config, &["--http", "127.0.0.1:0"], |command| {
+    let server = Server::spawn(home, config, &["--no-confine", "--http", "127.0.0.1:0"], |command| {
         let mut limited = Command::new("prlimit");
         limited
             .arg(format!("--nofile={DESCRIPTORS}:{DESCRIPTORS}"))

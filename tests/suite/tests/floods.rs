@@ -76,6 +76,20 @@ fn refusals_are_logged_so_often_and_then_counted() {
 }
 
 #[test]
+fn long_lines_of_a_json_log_are_cut_and_stay_json() {
+    let config = plugin("refused-flood", "limits.fuel = 3_000_000") + "[telemetry]\nlog = \"json\"\n";
+    let mut client = Client::of(&config);
+    assert!(client.run("refused-flood", json!({"n": 64 << 10})).is_error());
+    client.server.wait_for_log("denied: agent-tools");
+    let log = client.server.log();
+    let denials: Vec<&str> = log.lines().filter(|line| line.contains("denied: agent-tools")).collect();
+    for line in &denials {
+        assert!(line.len() < 20 << 10 && serde_json::from_str::<serde_json::Value>(line).is_ok(), "{line}");
+    }
+    assert!(denials.iter().any(|line| line.contains("xxx...")), "{log}");
+}
+
+#[test]
 fn a_log_flood_consumes_guest_fuel_and_no_host_memory() {
     let mut client = Client::of(&(plugin("log-flood", "limits.fuel = 100_000_000") + &plugin("echo", "")));
     client.check_alive();

@@ -97,7 +97,7 @@ impl ConnectionTable {
             (phase != Phase::Serving).then_some(((is_young, phase, since), it))
         });
         if let Some((_, connection)) = candidates.min_by_key(|(key, _)| *key) {
-            connection.evicted.cancel();
+            connection.evict();
         }
     }
 }
@@ -109,6 +109,29 @@ impl Connection {
 
     pub(super) fn enter(&self, phase: Phase) {
         *self.phase.lock() = (phase, self.clock.now());
+    }
+
+    /// Enters the phase of a request. Does not return if the connection is to be closed: the request is not begun then.
+    pub(super) async fn begin(&self, phase: Phase) {
+        let may_begin = {
+            let mut current = self.phase.lock();
+            let may_begin = !self.evicted.is_cancelled();
+            if may_begin {
+                *current = (phase, self.clock.now());
+            }
+            may_begin
+        };
+        if !may_begin {
+            pending::<()>().await;
+        }
+    }
+
+    /// Closes it for another one, unless it is being served by now.
+    fn evict(&self) {
+        let current = self.phase.lock();
+        if current.0 != Phase::Serving {
+            self.evicted.cancel();
+        }
     }
 
     pub(super) fn phase(&self) -> Phase {
@@ -185,6 +208,19 @@ mod tests {
         let new = table.place().await;
         assert!(Box::pin(table.place()).as_mut().now_or_never().is_none());
         assert!(is_evicted(&slow) && !is_evicted(&new));
+    }
+
+    #[tokio::test]
+    async fn no_request_begins_on_a_connection_that_is_to_be_closed() {
+        let table = table(1);
+        let place = table.place().await;
+        place.connection.begin(Phase::Serving).await;
+        place.connection.evict();
+        assert!(!is_evicted(&place), "it was idle when it was chosen, and is served now");
+        place.connection.enter(Phase::Idle);
+        place.connection.evict();
+        assert!(is_evicted(&place) && place.connection.begin(Phase::Serving).now_or_never().is_none());
+        assert_eq!(place.connection.phase(), Phase::Idle);
     }
 
     #[tokio::test]

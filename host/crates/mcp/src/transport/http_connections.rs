@@ -96,7 +96,7 @@ async fn serve_request(
     router: &TowerToHyperService<Router>,
     connection: Arc<Connection>,
 ) -> Result<Response, Infallible> {
-    connection.enter(if request.body().is_end_stream() { Phase::Serving } else { Phase::Body });
+    connection.begin(if request.body().is_end_stream() { Phase::Serving } else { Phase::Body }).await;
     request.extensions_mut().insert(connection.clone());
     let response = router.call(request).await?;
     if response.body().size_hint().exact().is_some() {

@@ -82,7 +82,7 @@ impl McpEndpoint {
         let (mut parts, whole) = request.into_parts();
         let text = body::read(whole, self.max_body).await?;
         if let Some(connection) = parts.extensions.get::<Arc<Connection>>() {
-            connection.enter(Phase::Serving);
+            connection.begin(Phase::Serving).await;
         }
         let method = parts.headers.get("mcp-method");
         let is_long_lived = method.is_some_and(|method| LONG_LIVED_METHODS.iter().any(|it| method == it));

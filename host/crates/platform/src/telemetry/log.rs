@@ -42,6 +42,7 @@ pub fn init(filter: &str) -> Result<(), String> {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
         .event_format(Chosen(Format::default().with_ansi(std::io::stderr().is_terminal())))
         .try_init()
         .map_err(|error| error.to_string())?;
@@ -82,7 +83,7 @@ where
         let spans = context.event_scope().into_iter().flatten().filter_map(|span| {
             let extensions = span.extensions();
             let fields = extensions.get::<FormattedFields<N>>().map(|fields| fields.fields.clone());
-            Some(Value::from(format!("{} {}", span.name(), fields?)))
+            Some(Value::from(truncate_with(&format!("{} {}", span.name(), fields?), MAX_LINE, "...")))
         });
         let spans: Vec<Value> = spans.collect();
         if !spans.is_empty() {

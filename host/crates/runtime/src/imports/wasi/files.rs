@@ -60,7 +60,11 @@ impl Files {
         let may = self.reservation.covers_another(open, limit);
         if !may && !std::mem::replace(&mut self.has_warned, true) {
             let plugin = self.scope.authority.plugin();
-            tracing::warn!(%plugin, open, limit, "a file was not opened: limits.open-files was reached, or guests have too many open together");
+            let why = match open >= limit as usize {
+                true => format!("the call has {open} open; limits.open-files under [{}] sets how many", plugin.table()),
+                false => "guests have too many open together, or those that this principal called".to_owned(),
+            };
+            tracing::warn!(%plugin, "a file was not opened: {why}");
         }
         may
     }
