@@ -8,13 +8,12 @@
 
 use async_trait::async_trait;
 use plugins::calls::{Answer, CallRequest, FinishedCall};
-use policy::BudgetUsage;
 use portcullis::config::Config;
 use portcullis::host::Host;
 use runtime::engine::CallError;
 use runtime::imports::{
-    Abilities, AgentError, AgentResult, AgentTool, CallContext, CallSink, Chunk, ClientCalls, ClientError, ClientLink,
-    ClientReply, Consent, LogLevel, Origin, OutputError, ProgressReport, QuestionBatch, ReverseCall, ToolCaller,
+    Abilities, AgentError, AgentTool, CallContext, CallSink, Chunk, ClientCalls, ClientError, ClientLink, ClientReply,
+    Consent, LogLevel, Origin, OutputError, ProgressReport, QuestionBatch, ReverseCall, ReverseOutcome, ToolCaller,
 };
 use serde_json::{Value, json};
 use std::future::{Future, poll_fn};
@@ -174,7 +173,7 @@ impl ToolCaller for SlowTools {
         self.tools.find(name)
     }
 
-    async fn call(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, BudgetUsage) {
+    async fn call(&self, call: ReverseCall) -> ReverseOutcome {
         let answer = self.tools.call(call).await;
         self.progress.wait_once(Wait::Tool).await;
         answer

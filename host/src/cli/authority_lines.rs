@@ -77,7 +77,11 @@ pub(super) fn effective_grant_lines(grants: &Grants, mounts: &[Mount]) -> Lines 
         ("secrets", format!("{name} -> {}", hosts.join(", ")))
     }));
     lines.extend(env.iter().map(|name| ("env", name.clone())));
-    lines.extend(state.iter().map(|StateGrant { size, keys }| ("state", format!("{size}, {keys} keys a principal"))));
+    lines.extend(state.iter().map(|StateGrant { size, keys, private }| {
+        let private: Vec<_> = private.iter().map(ToString::to_string).collect();
+        let private = if private.is_empty() { String::new() } else { format!(", private to {}", private.join(", ")) };
+        ("state", format!("{size}, {keys} keys a principal{private}"))
+    }));
     lines.extend(scratch.iter().map(|ScratchGrant { guest, size }| {
         let here = mounts.iter().find(|it| it.guest == *guest).map(|it| format!("{} -> ", it.host.display()));
         ("scratch", format!("{}{guest} ({size})", here.unwrap_or_default()))

@@ -4,8 +4,8 @@ use crate::approvals::Approvals;
 use async_trait::async_trait;
 use platform::clock::Clock;
 use platform::sync::RwLock;
-use policy::{BudgetUsage, Limits, Origin, ToolPattern, ToolPatternError};
-use runtime::imports::{AgentError, AgentResult, AgentTool, ReverseCall, ToolCaller};
+use policy::{Limits, Origin, ToolPattern, ToolPatternError};
+use runtime::imports::{AgentError, AgentTool, ReverseCall, ReverseOutcome, ToolCaller};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use upstream::{AgentHandler, ToolOffer, Upstream, UpstreamError, UpstreamSettings, UpstreamTools};
@@ -129,10 +129,10 @@ impl ToolCaller for OfferedTools {
         self.find_caller(name).map(|(_, origin)| origin)
     }
 
-    async fn call(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, BudgetUsage) {
+    async fn call(&self, call: ReverseCall) -> ReverseOutcome {
         match self.find_caller(&call.name) {
             Ok((caller, _)) => caller.call(call).await,
-            Err(error) => (Err(error), BudgetUsage::default()),
+            Err(error) => ReverseOutcome::unasked(error),
         }
     }
 }
@@ -152,7 +152,7 @@ impl ToolCaller for AllTools {
         Err(AgentError::UnknownTool(name.to_owned()))
     }
 
-    async fn call(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, BudgetUsage) {
-        (Err(AgentError::UnknownTool(call.name)), BudgetUsage::default())
+    async fn call(&self, call: ReverseCall) -> ReverseOutcome {
+        ReverseOutcome::unasked(AgentError::UnknownTool(call.name))
     }
 }

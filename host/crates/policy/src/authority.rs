@@ -2,7 +2,7 @@
 
 use super::{
     Access, Capability, Denial, FilesystemGrant, Grants, HttpGrant, HttpTarget, PluginId, PrivateOrigins, Recipient,
-    Requests, SampleGrant, ScratchGrant, SecretGrant, StateGrant, ToolPattern,
+    Requests, SampleGrant, ScratchGrant, SecretGrant, StateGrant, ToolPattern, first_blocked,
 };
 use crate::guest_path::{is_below, lexically_clean};
 use std::collections::BTreeMap;
@@ -238,17 +238,12 @@ impl Authority {
     /// Whether key-value data may be kept, and its quota.
     pub fn state(&self) -> Result<StateGrant, Denial> {
         self.both(self.granted.state.is_some(), self.requested.state, || Capability::State)?;
-        Ok(self.granted.state.unwrap_or_default())
+        Ok(self.granted.state.clone().unwrap_or_default())
     }
 
     /// Whether a call that has seen these private results may send anything to this recipient.
     pub fn flow(&self, secrets: &PrivateOrigins, to: &Recipient) -> Result<(), Denial> {
-        if to.is_client() {
-            return Ok(());
-        }
-        let own = |from: &&super::Origin| matches!(to, Recipient::Origin(origin) if origin == *from);
-        let granted = |from: &&super::Origin| self.granted.flows.iter().any(|flow| flow.covers(from, to));
-        match secrets.iter().find(|from| !own(from) && !granted(from)) {
+        match first_blocked(secrets, to, &self.granted.flows) {
             None => Ok(()),
             Some(from) => {
                 let flow = format!("{from} -> {to}");

@@ -30,9 +30,13 @@ pub enum Recipient {
     Origin(Origin),
     /// The service behind a connected account.
     Connection(String),
-    /// The server of an HTTP request, by host.
+    /// The server of an HTTP request, or of a page that the user is asked to open, by host.
     Http(String),
     HostModel,
+    /// Granted directories and the plugin's own: other programs and other calls read them.
+    Files,
+    /// Published prompts: other calls find their names taken.
+    Prompts,
 }
 
 impl Recipient {
@@ -43,7 +47,9 @@ impl Recipient {
             Recipient::Origin(Origin::Component(_) | Origin::Upstream(_))
             | Recipient::Connection(_)
             | Recipient::Http(_)
-            | Recipient::HostModel => false,
+            | Recipient::HostModel
+            | Recipient::Files
+            | Recipient::Prompts => false,
         }
     }
 }
@@ -81,16 +87,22 @@ impl fmt::Display for Recipient {
             Recipient::Connection(name) => write!(f, "connections.{name}"),
             Recipient::Http(host) => write!(f, "http.{host}"),
             Recipient::HostModel => f.write_str("host-model"),
+            Recipient::Files => f.write_str("files"),
+            Recipient::Prompts => f.write_str("prompts"),
         }
     }
 }
 
 impl Recipient {
     pub fn parse(text: &str) -> Option<Self> {
-        match text.strip_prefix("connections.").filter(|name| !name.is_empty()) {
-            Some(name) => Some(Self::Connection(name.to_owned())),
+        let named = |name: &str| (!name.is_empty()).then(|| name.to_owned());
+        match text.split_once('.') {
+            Some(("connections", name)) => named(name).map(Self::Connection),
+            Some(("http", host)) => named(host).map(Self::Http),
             None if text == "host-model" => Some(Self::HostModel),
-            None => Origin::parse(text).map(Self::Origin),
+            None if text == "files" => Some(Self::Files),
+            None if text == "prompts" => Some(Self::Prompts),
+            _ => Origin::parse(text).map(Self::Origin),
         }
     }
 }
@@ -122,7 +134,7 @@ impl FlowPattern {
             let kind = side.split('.').next().unwrap_or_default();
             let named = side.len() > kind.len() + 1;
             let known = match kind {
-                "client" | "model" | "user" | "host-model" => side == kind,
+                "client" | "model" | "user" | "host-model" | "files" | "prompts" => side == kind,
                 "agent" | "upstream" | "connections" | "http" => named,
                 _ => false,
             };
@@ -156,8 +168,25 @@ impl<'de> Deserialize<'de> for FlowPattern {
     }
 }
 
+impl<'de> Deserialize<'de> for Origin {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).ok_or_else(|| {
+            let why = format!("`{text}` is nobody: write client, model, user, agent.<name> or upstream.<name>");
+            serde::de::Error::custom(why)
+        })
+    }
+}
+
 /// The origins whose private results a chain of calls has seen.
 pub type PrivateOrigins = BTreeSet<Origin>;
+
+/// The first of these origins whose private results may not go to `to`. To itself and to the client everything may.
+pub fn first_blocked<'a>(secrets: &'a PrivateOrigins, to: &Recipient, granted: &[FlowPattern]) -> Option<&'a Origin> {
+    let itself = |from: &Origin| matches!(to, Recipient::Origin(origin) if origin == from);
+    let may = |from: &Origin| to.is_client() || itself(from) || granted.iter().any(|flow| flow.covers(from, to));
+    secrets.iter().find(|from| !may(from))
+}
 
 #[cfg(test)]
 mod tests {
@@ -194,6 +223,32 @@ mod tests {
             assert_eq!(Origin::parse(&origin.to_string()), Some(origin));
         }
         assert_eq!([Origin::parse(""), Origin::parse("agent."), Origin::parse("client.x")], [None, None, None]);
+    }
+
+    #[test]
+    fn a_recipient_is_its_text() {
+        let named = [Recipient::Connection("a".into()), Recipient::Http("a.b".into())];
+        let others = [Recipient::HostModel, Recipient::Files, Recipient::Prompts, Recipient::Origin(Origin::User)];
+        for recipient in named.into_iter().chain(others) {
+            assert_eq!(Recipient::parse(&recipient.to_string()), Some(recipient));
+        }
+        assert_eq!([Recipient::parse("http."), Recipient::parse("file")], [None, None]);
+    }
+
+    #[test]
+    fn nothing_goes_on_but_to_itself_the_client_and_where_it_is_granted() {
+        let upstream = |name: &str| Origin::Upstream(name.into());
+        let secrets = PrivateOrigins::from([Origin::Client, upstream("a")]);
+        let flows =
+            [FlowPattern::new("client -> upstream.a").unwrap(), FlowPattern::new("upstream.* -> files").unwrap()];
+        let blocked = |to: Recipient| first_blocked(&secrets, &to, &flows).cloned();
+        assert_eq!(blocked(Recipient::Origin(upstream("a"))), None);
+        assert_eq!(blocked(Recipient::Origin(upstream("b"))), Some(Origin::Client));
+        assert_eq!(blocked(Recipient::Files), Some(Origin::Client));
+        assert_eq!(
+            (blocked(Recipient::Origin(Origin::Model)), blocked(Recipient::Prompts)),
+            (None, Some(Origin::Client))
+        );
     }
 
     #[test]

@@ -64,9 +64,9 @@ impl Grants {
             check_range("grants.client.sample: calls", calls, SAMPLE_CALLS)?;
             check_range("grants.client.sample: tokens", tokens, SAMPLE_TOKENS)?;
         }
-        if let Some(StateGrant { size, keys }) = *state {
-            check_range("grants.state: size", size, STATE_SIZE)?;
-            check_range("grants.state: keys", keys, STATE_KEYS)?;
+        if let Some(StateGrant { size, keys, private: _ }) = state {
+            check_range("grants.state: size", *size, STATE_SIZE)?;
+            check_range("grants.state: keys", *keys, STATE_KEYS)?;
         }
         Ok(())
     }

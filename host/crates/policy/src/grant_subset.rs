@@ -73,8 +73,8 @@ fn told(one: &SecretGrant, other: &SecretGrant) -> bool {
 }
 
 fn values(one: &StateGrant, other: &StateGrant) -> bool {
-    let StateGrant { size, keys } = one;
-    *size <= other.size && *keys <= other.keys
+    let StateGrant { size, keys, private } = one;
+    *size <= other.size && *keys <= other.keys && private.is_subset(&other.private)
 }
 
 fn files(one: &ScratchGrant, other: &ScratchGrant) -> bool {

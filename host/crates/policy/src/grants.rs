@@ -1,6 +1,6 @@
 //! What a plugin's manifest requests, and what an operator grants.
 
-use super::{ClientGrants, ClientRequests, FlowPattern, HostPattern, HttpPattern, ToolPattern};
+use super::{ClientGrants, ClientRequests, FlowPattern, HostPattern, HttpPattern, PrivateOrigins, ToolPattern};
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -165,19 +165,23 @@ impl SecretGrant {
     }
 }
 
-/// The quota of key-value data, per principal.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+/// The quota of key-value data, per principal. What calls store that have seen private results is kept apart, and the quota
+/// holds for each such part.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct StateGrant {
     /// Bytes of keys and values together. Bounds a plugin's use of the operator's disk.
     pub size: ByteSize,
     /// Number of keys. As `size`, for empty values.
     pub keys: u32,
+    /// Calls that use state count as having seen private results of these origins, and so find what was stored with them.
+    /// This shows a plugin more of its own data and allows it less, so a manifest does not request it.
+    pub private: PrivateOrigins,
 }
 
 impl Default for StateGrant {
     fn default() -> Self {
-        Self { size: ByteSize::mib(1), keys: 1_000 }
+        Self { size: ByteSize::mib(1), keys: 1_000, private: PrivateOrigins::new() }
     }
 }
 

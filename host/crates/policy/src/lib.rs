@@ -45,7 +45,7 @@ pub use denial::{Denial, grant_command};
 pub use digest::{Digest, DigestError};
 pub use distinct_names::{DistinctNames, NameClash};
 pub use enclosing::note_enclosing;
-pub use flow::{FlowError, FlowPattern, Origin, PrivateOrigins, Recipient};
+pub use flow::{FlowError, FlowPattern, Origin, PrivateOrigins, Recipient, first_blocked};
 pub use folded_names::{KEPT_OF_NAME, looks_like_host};
 pub use glob::{Glob, GlobError};
 pub use grants::{Access, FilesystemGrant, Grants, HttpGrant, Requests, ScratchGrant, SecretGrant, StateGrant};

@@ -2,7 +2,8 @@
 
 use super::{Limits, Origin, PrivateOrigins};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
 use std::time::Duration;
 
 /// A limit on nested calls was reached.
@@ -65,7 +66,14 @@ struct Tree {
     results: SharedCounter,
     /// Milliseconds.
     waiting: SharedCounter,
-    private_origins: Mutex<PrivateOrigins>,
+    private: Mutex<Private>,
+}
+
+/// What a tree has seen of private results, and who waits for it to see more.
+#[derive(Debug, Default)]
+struct Private {
+    origins: PrivateOrigins,
+    waiting: Vec<Waker>,
 }
 
 /// The name of a call, and the chain above it.
@@ -121,7 +129,7 @@ impl Lineage {
             arguments: SharedCounter::new(limits.call_arguments.as_u64()),
             results: SharedCounter::new(limits.call_results.as_u64()),
             waiting: SharedCounter::new(millis(limits.reverse_call_wait)),
-            private_origins: Mutex::default(),
+            private: Mutex::default(),
         };
         let chain = Arc::new(Chain { name: tool.into(), above: Above::Tree(tree) });
         Self { chain, depth_limit: limits.depth, parallel: limits.parallel }
@@ -183,12 +191,29 @@ impl Lineage {
 
     /// Records that the chain has seen a private result of this origin.
     pub fn mark_private(&self, origin: Origin) {
-        self.tree().private_origins.lock().unwrap_or_else(PoisonError::into_inner).insert(origin);
+        let mut private = self.private();
+        if private.origins.insert(origin) {
+            let waiting = std::mem::take(&mut private.waiting);
+            drop(private);
+            waiting.into_iter().for_each(Waker::wake);
+        }
+    }
+
+    /// Wakes this task once when the chain sees a private result of another origin.
+    pub fn wake_when_private(&self, task: &Waker) {
+        let mut private = self.private();
+        if !private.waiting.iter().any(|waiting| waiting.will_wake(task)) {
+            private.waiting.push(task.clone());
+        }
+    }
+
+    fn private(&self) -> MutexGuard<'_, Private> {
+        self.tree().private.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The origins whose private results the chain has seen.
     pub fn private_origins(&self) -> PrivateOrigins {
-        self.tree().private_origins.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.private().origins.clone()
     }
 
     /// The name of this call.

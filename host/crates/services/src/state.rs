@@ -6,7 +6,7 @@
 use async_trait::async_trait;
 use platform::folder::Folder;
 use platform::storage::{PutCondition, PutOutcome, StorageError, ValueOwner, ValueQuota, ValueStore};
-use policy::{HostEnvironment, Origin, PluginId, PrivateOrigins, StateGrant};
+use policy::{HostEnvironment, Origin, PluginId, StateGrant};
 use runtime::imports::{BudgetKind, Exhaustion, ExpectedVersion, StateEntry, StateError, StateOwner, StateStore};
 use std::ffi::OsString;
 use std::io::{self, ErrorKind};
@@ -62,11 +62,7 @@ fn remove_scratch(scratch: &Path) -> io::Result<()> {
 impl StateStore for SqliteStateStore {
     async fn get(&self, owner: &StateOwner, key: &str) -> Result<Option<StateEntry>, StateError> {
         let kept = self.0.get(rows(owner), key.to_owned()).await.map_err(storage_failed)?;
-        let entry = |kept: platform::storage::StoredValue| {
-            let secrets = secrets(&kept.label)?;
-            Ok(StateEntry { value: kept.value, version: kept.version, secrets })
-        };
-        kept.map(entry).transpose()
+        Ok(kept.map(|kept| StateEntry { value: kept.value, version: kept.version }))
     }
 
     async fn put(
@@ -74,7 +70,6 @@ impl StateStore for SqliteStateStore {
         owner: &StateOwner,
         key: String,
         value: Vec<u8>,
-        secrets: PrivateOrigins,
         expected: ExpectedVersion,
         quota: StateGrant,
     ) -> Result<u64, StateError> {
@@ -83,22 +78,13 @@ impl StateStore for SqliteStateStore {
             ExpectedVersion::Is(None) => PutCondition::Nothing,
             ExpectedVersion::Is(Some(version)) => PutCondition::Version(version),
         };
-        let value_quota = ValueQuota { bytes: quota.size.as_u64(), keys: quota.keys.into() };
-        let full = |limit| StateError::Exhausted(Exhaustion { budget: BudgetKind::Stored, limit });
-        match self
-            .0
-            .put(rows(owner), key, value, label(&secrets), expected, value_quota)
-            .await
-            .map_err(storage_failed)?
-        {
-            PutOutcome::Done(version) => Ok(version),
-            PutOutcome::Conflict => Err(StateError::Conflict),
-            PutOutcome::TooLarge(limit) | PutOutcome::TooMany(limit) => Err(full(limit)),
-        }
+        let outcome = self.0.put(rows(owner), key, value, expected, room(&quota)).await;
+        version(outcome.map_err(storage_failed)?)
     }
 
-    async fn remove(&self, owner: &StateOwner, key: String) -> Result<bool, StateError> {
-        self.0.remove(rows(owner), key).await.map_err(storage_failed)
+    async fn remove(&self, owner: &StateOwner, key: String, quota: StateGrant) -> Result<bool, StateError> {
+        let removed = self.0.remove(rows(owner), key, room(&quota)).await.map_err(storage_failed)?;
+        removed.or_else(|refused| version(refused).map(|_| true))
     }
 
     async fn keys(
@@ -107,24 +93,27 @@ impl StateStore for SqliteStateStore {
         prefix: String,
         after: String,
         most: u32,
-    ) -> Result<Vec<(String, PrivateOrigins)>, StateError> {
-        let keys = self.0.keys(rows(owner), prefix, after, most).await.map_err(storage_failed)?;
-        keys.into_iter().map(|(key, label)| Ok((key, secrets(&label)?))).collect()
+    ) -> Result<Vec<String>, StateError> {
+        self.0.keys(rows(owner), prefix, after, most).await.map_err(storage_failed)
     }
 }
 
 fn rows(owner: &StateOwner) -> ValueOwner {
-    ValueOwner { plugin: owner.plugin.table(), principal: owner.principal.to_string() }
+    let label = owner.knows.iter().map(Origin::to_string).collect::<Vec<_>>().join("\n");
+    ValueOwner { plugin: owner.plugin.table(), principal: owner.principal.to_string(), label }
 }
 
-fn label(secrets: &PrivateOrigins) -> String {
-    secrets.iter().map(Origin::to_string).collect::<Vec<_>>().join("\n")
+fn room(quota: &StateGrant) -> ValueQuota {
+    ValueQuota { bytes: quota.size.as_u64(), keys: quota.keys.into() }
 }
 
-/// An unreadable label is an error, not public data.
-fn secrets(label: &str) -> Result<PrivateOrigins, StateError> {
-    let origin = |line| Origin::parse(line).ok_or_else(|| storage_failed(format_args!("`{line}` is not an origin")));
-    label.lines().map(origin).collect()
+fn version(outcome: PutOutcome) -> Result<u64, StateError> {
+    let full = |limit| StateError::Exhausted(Exhaustion { budget: BudgetKind::Stored, limit });
+    match outcome {
+        PutOutcome::Done(version) => Ok(version),
+        PutOutcome::Conflict => Err(StateError::Conflict),
+        PutOutcome::TooLarge(limit) | PutOutcome::TooMany(limit) => Err(full(limit)),
+    }
 }
 
 fn storage_failed(error: impl std::fmt::Display) -> StateError {
@@ -145,12 +134,13 @@ mod tests {
         let scratch = machine.scratch(&plugin).unwrap();
         std::fs::create_dir_all(&scratch).unwrap();
         std::fs::write(scratch.join("file"), "x").unwrap();
-        let owner = StateOwner { plugin: plugin.clone(), principal: Principal::local() };
+        let knows = [Origin::Client, Origin::Upstream("a".into())].into();
+        let owner = StateOwner { plugin: plugin.clone(), principal: Principal::local(), knows };
+        let plain = StateOwner { knows: [Origin::Client].into(), ..owner.clone() };
         let state = SqliteStateStore::open(folder.path()).unwrap();
-        let secrets: PrivateOrigins = [Origin::Client, Origin::Upstream("a".into())].into();
-        let put = state.put(&owner, "k".into(), vec![1], secrets.clone(), ExpectedVersion::Any, StateGrant::default());
-        assert_eq!(put.await, Ok(1));
-        assert_eq!(state.get(&owner, "k").await.unwrap().unwrap().secrets, secrets);
+        state.put(&owner, "k".into(), vec![1], ExpectedVersion::Any, StateGrant::default()).await.unwrap();
+        assert_eq!(state.get(&owner, "k").await.unwrap().unwrap().value, [1]);
+        assert_eq!(state.get(&plain, "k").await, Ok(None));
         assert_eq!(forget(&machine, &plugin).await.unwrap(), 1);
         assert_eq!(state.get(&owner, "k").await, Ok(None));
         assert!(!scratch.exists() && forget(&machine, &plugin).await.unwrap() == 0);

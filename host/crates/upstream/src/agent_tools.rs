@@ -6,7 +6,7 @@ use crate::invoke::call_tool;
 use crate::server::Upstream;
 use async_trait::async_trait;
 use policy::{BudgetUsage, Origin};
-use runtime::imports::{AgentError, AgentResult, AgentTool, ReverseCall, Tool, ToolCaller, ToolResult};
+use runtime::imports::{AgentError, AgentResult, AgentTool, ReverseCall, ReverseOutcome, Tool, ToolCaller, ToolResult};
 
 /// Calls a server's tools for plugins and for clients of this host.
 #[derive(Clone)]
@@ -38,16 +38,24 @@ impl ToolCaller for UpstreamTools {
         let Some(tool) = self.local_name(name) else { return Err(AgentError::UnknownTool(name.to_owned())) };
         self.0.0.connection()?;
         self.0.0.tool(tool)?;
-        Ok(Origin::Upstream(self.0.name().to_owned()))
+        Ok(self.origin())
     }
 
-    async fn call(&self, reverse: ReverseCall) -> (Result<AgentResult, AgentError>, BudgetUsage) {
-        (self.call_upstream(reverse).await, BudgetUsage::default())
+    async fn call(&self, reverse: ReverseCall) -> ReverseOutcome {
+        let mut private = self.0.0.settings.private;
+        let answer = self.call_upstream(reverse, &mut private).await;
+        let private = private.then(|| self.origin());
+        ReverseOutcome { answer, private, spent: BudgetUsage::default() }
     }
 }
 
 impl UpstreamTools {
-    async fn call_upstream(&self, mut reverse: ReverseCall) -> Result<AgentResult, AgentError> {
+    fn origin(&self) -> Origin {
+        Origin::Upstream(self.0.name().to_owned())
+    }
+
+    /// Sets `private` if the server said so of its result.
+    async fn call_upstream(&self, mut reverse: ReverseCall, private: &mut bool) -> Result<AgentResult, AgentError> {
         reverse.lane.take("upstream");
         let Some(tool) = self.local_name(&reverse.name) else { return Err(AgentError::UnknownTool(reverse.name)) };
         let arguments = std::mem::take(&mut reverse.arguments).into_object().map_err(AgentError::InvalidArguments)?;
@@ -63,6 +71,7 @@ impl UpstreamTools {
         let calling = call_tool(shared, call, CallSource::Caller(Box::new(caller_scope)));
         let Some(result) = reverse.cancel.run_until_cancelled(calling).await else { return Err(AgentError::Cancelled) };
         let result = result?;
+        *private |= result.private;
         let structured = result.structured.map(|value| value.to_string());
         if result.is_error {
             let result = ToolResult { content: result.content, structured, is_error: true };
@@ -71,8 +80,7 @@ impl UpstreamTools {
         Ok(AgentResult {
             content: result.content,
             structured,
-            origin: Origin::Upstream(self.0.name().to_owned()),
-            private: result.private,
+            origin: self.origin(),
             // Only the agent's own approver edits arguments, never the server that runs the tool.
             edited: None,
         })

@@ -44,7 +44,7 @@ pub struct UpstreamResult {
     pub structured: Option<Value>,
     /// The tool reported a failure.
     pub is_error: bool,
-    /// The result is private to the caller and its client.
+    /// The server said that it is private to the caller and its client.
     pub private: bool,
 }
 

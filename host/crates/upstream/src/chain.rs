@@ -1,8 +1,8 @@
 //! Names the chain of reverse calls when a server's reverse call leads back to that same server.
 
 use async_trait::async_trait;
-use policy::{BudgetUsage, Origin};
-use runtime::imports::{AgentError, AgentResult, AgentTool, ReverseCall, ToolCaller};
+use policy::Origin;
+use runtime::imports::{AgentError, AgentTool, ReverseCall, ReverseOutcome, ToolCaller};
 use std::sync::Arc;
 
 tokio::task_local! {
@@ -27,7 +27,7 @@ impl ToolCaller for ChainedTools {
         self.inner.find(name)
     }
 
-    async fn call(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, BudgetUsage) {
+    async fn call(&self, call: ReverseCall) -> ReverseOutcome {
         let goes_back = call.name.strip_prefix(&self.server).is_some_and(|rest| rest.starts_with('.'));
         match goes_back {
             true => {

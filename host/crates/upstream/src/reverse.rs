@@ -8,10 +8,11 @@ use crate::reverse_calls::{ReverseCallOutcome, ReverseCallParams, ReverseCalls};
 use platform::audit::CallAudit;
 use platform::telemetry::printable;
 use platform::text::truncate;
-use policy::{PluginId, Side};
+use policy::{Lineage, Origin, PluginId, Recipient, Side, first_blocked};
 use rmcp::model::ContentBlock;
 use runtime::imports::{
-    AgentError, AgentResult, Arguments, CallContext, LaneCell, NoSink, ReverseCall, Schema, ToolCaller, ToolResult,
+    AgentError, AgentResult, Arguments, CallContext, LaneCell, NoSink, ReverseCall, ReverseOutcome, Schema, ToolCaller,
+    ToolResult,
 };
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -73,6 +74,7 @@ async fn run(open: &Arc<OpenCall>, params: ReverseCallParams) -> Result<Value, A
     let short = |text: String| printable(truncate(&text, MAX_PURPOSE)).into_owned();
     let plugin = params.plugin.map(short);
     let origin = scope.agent.find(&params.name)?;
+    check_flow(&scope.lineage, &requester.server, &origin)?;
     let request = ReverseCallRequest {
         requester: Requester { plugin: plugin.clone(), ..requester.clone() },
         name: params.name,
@@ -119,19 +121,35 @@ async fn run(open: &Arc<OpenCall>, params: ReverseCallParams) -> Result<Value, A
         audit: CallAudit::default(),
         span: None,
     };
-    let (answer, spent) = {
+    let ReverseOutcome { answer, private, spent } = {
         let _serving = serving.start();
         call.make().await
     };
     open.reverse_calls.charge(spent);
-    to_tool_result(answer, edited)
+    to_tool_result(answer, private.is_some(), edited)
+}
+
+/// Private results that the tree of calls has seen reach no third party through the server.
+fn check_flow(lineage: &Lineage, server: &str, to: &Origin) -> Result<(), AgentError> {
+    let secrets = lineage.private_origins();
+    let is_itself = matches!(to, Origin::Upstream(name) if name == server);
+    match first_blocked(&secrets, &Recipient::Origin(to.clone()), &[]) {
+        Some(from) if !is_itself => Err(AgentError::Declined(format!(
+            "the call has seen private results of {from}, which {to} must not learn; call {to} first, or in another call"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// The answer as a `CallToolResult`. A failure that the tool reports is a result too.
-fn to_tool_result(answer: Result<AgentResult, AgentError>, edited: Option<Value>) -> Result<Value, AgentError> {
-    let (content, structured, is_error, private) = match answer {
-        Ok(AgentResult { content, structured, private, .. }) => (content, structured, false, private),
-        Err(AgentError::ToolError(ToolResult { content, structured, .. })) => (content, structured, true, false),
+fn to_tool_result(
+    answer: Result<AgentResult, AgentError>,
+    private: bool,
+    edited: Option<Value>,
+) -> Result<Value, AgentError> {
+    let (content, structured, is_error) = match answer {
+        Ok(AgentResult { content, structured, .. }) => (content, structured, false),
+        Err(AgentError::ToolError(ToolResult { content, structured, .. })) => (content, structured, true),
         Err(error) => return Err(error),
     };
     let blocks: Vec<ContentBlock> = protocol::content::to_blocks(content);
@@ -166,5 +184,26 @@ fn error_code(error: AgentError) -> (&'static str, String) {
             ("failed", format!("it needs {} {}, which it was not granted", denial.capability, denial.target))
         }
         AgentError::ToolError(_) => ("failed", "the tool reported a failure".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use policy::Limits;
+
+    #[test]
+    fn private_results_reach_no_third_party_through_a_server() {
+        let lineage = Lineage::root("far.run", &Limits::default());
+        let upstream = |name: &str| Origin::Upstream(name.into());
+        assert!(check_flow(&lineage, "far", &upstream("third")).is_ok());
+        lineage.mark_private(Origin::Client);
+        for allowed in [Origin::Client, Origin::User, upstream("far")] {
+            assert!(check_flow(&lineage, "far", &allowed).is_ok(), "{allowed}");
+        }
+        for refused in [upstream("third"), Origin::Component("far".into())] {
+            let why = check_flow(&lineage, "far", &refused).unwrap_err();
+            assert!(matches!(&why, AgentError::Declined(text) if text.contains("results of client")), "{why:?}");
+        }
     }
 }

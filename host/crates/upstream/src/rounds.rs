@@ -254,9 +254,8 @@ impl CallRounds<'_> {
         }
         // Of `_meta` only what narrows is believed: anybody can write our names there.
         let said_private = result.meta.is_some_and(|meta| meta.get(PRIVATE_META) == Some(&Value::Bool(true)));
-        let private = self.shared.settings.private || said_private;
         let is_error = result.is_error.unwrap_or_default();
-        Ok(UpstreamResult { content, structured, is_error, private })
+        Ok(UpstreamResult { content, structured, is_error, private: said_private })
     }
 }
 

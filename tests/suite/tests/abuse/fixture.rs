@@ -38,7 +38,9 @@ fn config(provider: &Provider) -> String {
     let abuser = |name: &str, settings: &str| plugin_from(name, &paths::guest("abuser"), settings);
     let all = r#"grants.agent-tools = ["*.*"]"#;
     let leaky = format!(
-        "{all}\ngrants.connections = [\"service\"]\ngrants.client.sample = {{ calls = 9, tokens = 999, fallback = true }}"
+        "{all}\ngrants.connections = [\"service\"]\ngrants.client.sample = {{ calls = 9, tokens = 999, fallback = true }}\n\
+         grants.client.url = [\"page.example\"]\n\
+         grants.filesystem = [{{ host = \"shelf\", guest = \"/work\", access = \"write\" }}]"
     );
     let endless = "limits.fuel = 1_000_000_000_000_000\nlimits.deadline = \"1h\"";
     let server = format!(
@@ -53,8 +55,14 @@ fn config(provider: &Provider) -> String {
         + &scripted("frugal", &format!("{all}\nlimits.call-results = \"1 MiB\""))
         + &scripted("rich", &format!("{all}\n{endless}\nlimits.memory = \"256 MiB\""))
         + &scripted("generous", &format!("{all}\ngrants.flows = [\"client -> agent.*\"]"))
-        + &abuser("abuser", &leaky)
-        + &abuser("sharing", &format!("{leaky}\ngrants.flows = [\"client -> connections.service\"]"))
+        + &abuser("abuser", &format!("{leaky}\ngrants.state = {{}}"))
+        + &abuser(
+            "sharing",
+            &format!(
+                "{leaky}\ngrants.state = {{ private = [\"client\"] }}\n\
+            grants.flows = [\"client -> connections.service\", \"client -> files\"]"
+            ),
+        )
         + &plugin("deep-chain", all)
         + &plugin("reverse-flood", r#"grants.agent-tools = ["echo.*"]"#)
         + &plugin("mutual-recursion", all)
@@ -62,6 +70,7 @@ fn config(provider: &Provider) -> String {
         + &plugin("echo", "")
         + &agent("echo", "echo", "")
         + &agent("diary", "echo", "private = true")
+        + &agent("secretive", "panic", "private = true")
         + &agent("trap", "panic", "")
         + &agent("poor", "burn", "limits.fuel = 100_000")
         + &agent("endless", "wait-forever", endless)
@@ -74,7 +83,9 @@ impl Fixture {
     pub(crate) fn new() -> Self {
         let (provider, home) = (Provider::start(), Home::new());
         home.write("service.secret", format!("{}\n", provider.secret()));
-        fs::create_dir_all(home.path().join("state")).unwrap();
+        for folder in ["state", "shelf"] {
+            fs::create_dir_all(home.path().join(folder)).unwrap();
+        }
         let keys = home.keys(["alice", "bob"]);
         let (server, address) = Server::start_http_in(home, &config(&provider));
         Self { server: Mutex::new(server), address, keys, _provider: provider }

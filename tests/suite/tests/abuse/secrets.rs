@@ -3,6 +3,7 @@
 use super::Case;
 use super::fixture::{Fixture, decent, declaring, good, tool};
 use serde_json::{Value, json};
+use std::fs;
 
 /// A script that calls the first tool, then the second.
 fn both(first: &str, second: &str) -> Value {
@@ -77,4 +78,49 @@ pub(super) const CASES: &[Case] = &[
         outcome: "ok, denied flows",
         run: |fixture| abuse(fixture, "abuser", "model"),
     },
+    Case {
+        what: "a private component traps, then another is called",
+        outcome: "failed, denied",
+        run: |fixture| run(fixture, "calls", both("secretive.run", "echo.run"), &decent(), good()),
+    },
+    Case {
+        what: "a private result, then the user is sent to a page",
+        outcome: "ok, denied flows",
+        run: |fixture| abuse(fixture, "abuser", "page"),
+    },
+    Case {
+        what: "a private result, then files are changed",
+        outcome: "ok, changed []",
+        run: |fixture| in_work(fixture, "abuser"),
+    },
+    Case {
+        what: "the same with the flow granted",
+        outcome: "ok, changed [write create cut folder rename link remove remove-folder]",
+        run: |fixture| in_work(fixture, "sharing"),
+    },
+    Case {
+        what: "a private result is stored, and a later call looks for any trace of it",
+        outcome: "ok, kept; nothing",
+        run: |fixture| kept(fixture, "abuser"),
+    },
+    Case {
+        what: "the same where calls may know it: they find it and cannot pass it on",
+        outcome: "ok, kept; found, denied flows",
+        run: |fixture| kept(fixture, "sharing"),
+    },
 ];
+
+fn in_work(fixture: &Fixture, plugin: &str) -> String {
+    let said = abuse(fixture, plugin, "files");
+    // The folder itself stays: a confined server would not reach another one.
+    for entry in fs::read_dir(fixture.server().home.path().join("shelf")).unwrap().map(Result::unwrap) {
+        let is_folder = entry.file_type().unwrap().is_dir();
+        let removed = if is_folder { fs::remove_dir(entry.path()) } else { fs::remove_file(entry.path()) };
+        removed.unwrap_or_else(|error| panic!("{entry:?}: {error}"));
+    }
+    said
+}
+
+fn kept(fixture: &Fixture, plugin: &str) -> String {
+    format!("{}; {}", abuse(fixture, plugin, "keep"), abuse(fixture, plugin, "look"))
+}

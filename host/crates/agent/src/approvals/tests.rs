@@ -156,11 +156,8 @@ impl ToolCaller for Tools {
     fn find(&self, _: &str) -> Result<runtime::imports::Origin, runtime::imports::AgentError> {
         Ok(runtime::imports::Origin::Client)
     }
-    async fn call(
-        &self,
-        _: runtime::imports::ReverseCall,
-    ) -> (Result<runtime::imports::AgentResult, runtime::imports::AgentError>, policy::BudgetUsage) {
-        (Err(runtime::imports::AgentError::Cancelled), Default::default())
+    async fn call(&self, _: runtime::imports::ReverseCall) -> runtime::imports::ReverseOutcome {
+        runtime::imports::ReverseOutcome::unasked(runtime::imports::AgentError::Cancelled)
     }
 }
 

@@ -6,7 +6,7 @@
 use async_trait::async_trait;
 use data_encoding::HEXLOWER;
 use platform::sync::Mutex;
-use policy::{PluginId, Principal};
+use policy::{PluginId, Principal, PrivateOrigins};
 use protocol::content::to_blocks;
 use runtime::engine::TaskOwner;
 use runtime::imports::{
@@ -123,9 +123,14 @@ impl Chunks {
         let mut state = self.state.lock();
         state.count_sent(seq, &chunk.content);
         let log = state.log.get_or_insert_with(|| {
-            let (plugin, call, correlation_id) =
-                (self.plugin.cli_name(), self.call.to_string(), self.correlation.clone());
-            let run = Run { source: Provenance { plugin, call, correlation_id }, tool: self.tool.to_string() };
+            let source = Provenance {
+                plugin: self.plugin.cli_name(),
+                call: self.call.to_string(),
+                correlation_id: self.correlation.clone(),
+                // No call reads a log.
+                knows: PrivateOrigins::new(),
+            };
+            let run = Run { source, tool: self.tool.to_string() };
             self.store.begin_run(&self.owner, run)
         });
         if let Some(log) = log {

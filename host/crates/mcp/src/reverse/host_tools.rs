@@ -1,9 +1,8 @@
 //! The host's own tools alone, for calls whose client declared no tools and is asked nothing.
 
 use async_trait::async_trait;
-use policy::BudgetUsage;
 use protocol::names::CLIENT_TOOLS;
-use runtime::imports::{AgentError, AgentResult, AgentTool, Origin, ReverseCall, ToolCaller};
+use runtime::imports::{AgentError, AgentTool, Origin, ReverseCall, ReverseOutcome, ToolCaller};
 use std::sync::Arc;
 
 pub(crate) struct HostToolsOnly(pub(crate) Arc<dyn ToolCaller>);
@@ -21,7 +20,7 @@ impl ToolCaller for HostToolsOnly {
         }
     }
 
-    async fn call(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, BudgetUsage) {
+    async fn call(&self, call: ReverseCall) -> ReverseOutcome {
         self.0.call(call).await
     }
 

@@ -23,18 +23,18 @@ pub(super) struct CallInfo<'a> {
 
 /// Parses an outcome; the flag says whether it is private.
 pub(super) fn parse(outcome: Value, call: &CallInfo<'_>) -> (Result<AgentResult, AgentError>, bool) {
+    let private = call.private || outcome["_meta"][PRIVATE_META] == true;
     if let Some(error) = outcome.get("error").filter(|error| error.is_object()) {
         let code = error["code"].as_str().unwrap_or_default();
-        return (Err(error_from_code(code, error["message"].as_str().unwrap_or_default(), call)), call.private);
+        return (Err(error_from_code(code, error["message"].as_str().unwrap_or_default(), call)), private);
     }
     if !outcome.is_object() {
-        return (Err(AgentError::Failed("the client's answer is neither a result nor an error".into())), call.private);
+        return (Err(AgentError::Failed("the client's answer is neither a result nor an error".into())), private);
     }
-    let private = call.private || outcome["_meta"][PRIVATE_META] == true;
-    (parse_result(outcome, private), private)
+    (parse_result(outcome), private)
 }
 
-fn parse_result(outcome: Value, private: bool) -> Result<AgentResult, AgentError> {
+fn parse_result(outcome: Value) -> Result<AgentResult, AgentError> {
     let failed =
         |why: String| AgentError::Failed(format!("the client's answer is not a tool result: {}", truncate(&why)));
     let edited = Some(&outcome["_meta"][EDITED_META]).filter(|edited| edited.is_object()).map(Value::to_string);
@@ -44,7 +44,7 @@ fn parse_result(outcome: Value, private: bool) -> Result<AgentResult, AgentError
     if result.is_error == Some(true) {
         return Err(AgentError::ToolError(ToolResult { content, structured, is_error: true }));
     }
-    Ok(AgentResult { content, structured, origin: Origin::Client, private, edited })
+    Ok(AgentResult { content, structured, origin: Origin::Client, edited })
 }
 
 fn error_from_code(code: &str, message: &str, call: &CallInfo<'_>) -> AgentError {
@@ -84,11 +84,11 @@ mod tests {
             parsed(json!({"content": [{"type": "text", "text": "hi"}], "structuredContent": {"n": 1}}), false);
         let result = result.unwrap();
         assert_eq!((result.content, result.structured.as_deref()), (vec![Content::text("hi")], Some(r#"{"n":1}"#)));
-        assert_eq!((result.origin, result.private, private, result.edited), (Origin::Client, false, false, None));
-        assert!(parsed(json!({"content": []}), true).0.unwrap().private, "as the tool");
+        assert_eq!((result.origin, private, result.edited), (Origin::Client, false, None));
+        assert!(parsed(json!({"content": []}), true).1, "as the tool");
         let meta = json!({"content": [], "_meta": {PRIVATE_META: true, EDITED_META: {"day": 2}}});
-        let result = parsed(meta, false).0.unwrap();
-        assert_eq!((result.private, result.edited.as_deref()), (true, Some(r#"{"day":2}"#)));
+        let (result, private) = parsed(meta, false);
+        assert_eq!((private, result.unwrap().edited.as_deref()), (true, Some(r#"{"day":2}"#)));
         // Edited arguments are an object.
         assert_eq!(parsed(json!({"content": [], "_meta": {EDITED_META: "day"}}), false).0.unwrap().edited, None);
     }
@@ -99,6 +99,8 @@ mod tests {
         let content = vec![Content::text("no")];
         assert_eq!(result, Err(AgentError::ToolError(ToolResult { content, structured: None, is_error: true })));
         assert!(private);
+        let error = json!({"error": {"code": "declined"}, "_meta": {PRIVATE_META: true}});
+        assert!(parsed(error, false).1 && parsed(json!(null), true).1);
     }
 
     #[test]

@@ -15,7 +15,8 @@ use async_trait::async_trait;
 use platform::clock::Clock;
 use policy::{BudgetUsage, Principal};
 use runtime::imports::{
-    AgentError, AgentResult, AgentTool, BudgetKind, ClientError, Exhaustion, Origin, ReverseCall, ToolCaller,
+    AgentError, AgentResult, AgentTool, BudgetKind, ClientError, Exhaustion, Origin, ReverseCall, ReverseOutcome,
+    ToolCaller,
 };
 use serde_json::Value;
 use std::collections::HashSet;
@@ -105,21 +106,27 @@ impl LaneRouter {
         }
     }
 
-    /// The budget that comes back is what the client's tool used through calls into this host.
-    async fn call_client(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, BudgetUsage) {
+    /// What it has spent is what the client's tool used through calls into this host.
+    async fn call_client(&self, call: ReverseCall) -> ReverseOutcome {
         let now = self.resources.clock.now();
         let chain = match self.resources.chains.open(&self.principal, &call.lineage, &call.budget, now) {
             Ok(chain) => chain,
             Err(error) => {
                 let why = format!("the host cannot name the call: {error}");
-                return (Err(AgentError::Failed(why)), BudgetUsage::default());
+                return ReverseOutcome::unasked(AgentError::Failed(why));
             }
         };
-        let result = self.call_in_chain(call, chain.as_str()).await;
-        (result, chain.usage())
+        let asked = self.call_in_chain(call, chain.as_str()).await;
+        let (answer, private) = asked.unwrap_or_else(|error| (Err(error), false));
+        ReverseOutcome { answer, private: private.then_some(Origin::Client), spent: chain.usage() }
     }
 
-    async fn call_in_chain(&self, call: ReverseCall, chain: &str) -> Result<AgentResult, AgentError> {
+    /// The client's answer, and whether it is private; an error if it was not asked.
+    async fn call_in_chain(
+        &self,
+        call: ReverseCall,
+        chain: &str,
+    ) -> Result<(Result<AgentResult, AgentError>, bool), AgentError> {
         let (declaration, lane) = self.find_client_tool(&call.name)?;
         call.lane.take(match (&lane, self.stateless) {
             (Lane::Live(_), _) => "live",
@@ -150,14 +157,12 @@ impl LaneRouter {
         let waited = self.resources.clock.now().saturating_duration_since(started);
         call.lineage.count_wait(waited);
         // The timer of a parked call is not polled, so the elapsed time decides.
-        let Some(outcome) = outcome.filter(|_| waited < timeout) else { return Err(outcome::timeout_error(timeout)) };
         let info = outcome::CallInfo { name: &call.name, private: tool.private, timeout, calls: self.counter.total() };
-        let (result, private) = outcome::parse(outcome?, &info);
-        if private {
-            // Even an error can carry private data.
-            call.lineage.mark_private(Origin::Client);
-        }
-        result
+        Ok(match outcome.filter(|_| waited < timeout) {
+            Some(Ok(outcome)) => outcome::parse(outcome, &info),
+            Some(Err(error)) => (Err(error), tool.private),
+            None => (Err(outcome::timeout_error(timeout)), tool.private),
+        })
     }
 
     async fn send_live(&self, channel: &str, fields: Value, timeout: Duration) -> Result<Value, AgentError> {
@@ -238,7 +243,7 @@ impl ToolCaller for LaneRouter {
         }
     }
 
-    async fn call(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, BudgetUsage) {
+    async fn call(&self, call: ReverseCall) -> ReverseOutcome {
         if self.resources.host.find(&call.name).is_ok() {
             let _running = self.view.begin_nested(&call.parent, Some(&call.context.id));
             return self.resources.host.call(call).await;
@@ -246,7 +251,10 @@ impl ToolCaller for LaneRouter {
         let _running = self.view.begin_nested(&call.parent, None);
         let stand_in = if self.find_client_tool(&call.name).is_ok() { None } else { self.find_stand_in(&call.name) };
         match stand_in {
-            Some((tools, _)) => (self.call_stand_in(tools, call).await, BudgetUsage::default()),
+            Some((tools, _)) => {
+                let answer = self.call_stand_in(tools, call).await;
+                ReverseOutcome { answer, private: None, spent: BudgetUsage::default() }
+            }
             None => self.call_client(call).await,
         }
     }

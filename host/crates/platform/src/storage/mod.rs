@@ -14,6 +14,7 @@ mod streams;
 mod tests;
 mod token_store;
 mod value_store;
+mod value_tables;
 mod worker;
 
 pub use error::StorageError;

@@ -4,45 +4,19 @@
 //! reads, so that readers do not wait for the disk. A confirmed write is on the disk.
 
 use super::error::StorageError;
-use super::open::{make, private};
+use super::value_tables::open_values;
 use super::worker::{PendingResult, Worker};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
-const FILE: &str = "values.db";
-/// Format of the tables.
-const FORMAT: i64 = 1;
-/// How long to wait for another process that is writing.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-/// An owner stays when its last value is removed: versions must not be reused, or a compare-and-swap could mistake a new
-/// value for an old one.
-const TABLES: &str = "
-CREATE TABLE owner (
-    id INTEGER PRIMARY KEY,
-    plugin TEXT NOT NULL,
-    principal TEXT NOT NULL,
-    bytes INTEGER NOT NULL DEFAULT 0,     -- of all keys and values
-    keys INTEGER NOT NULL DEFAULT 0,
-    version INTEGER NOT NULL DEFAULT 0,   -- of the last change
-    UNIQUE (plugin, principal)
-) STRICT;
-CREATE TABLE value (
-    owner INTEGER NOT NULL REFERENCES owner ON DELETE CASCADE,
-    key TEXT NOT NULL,
-    value BLOB NOT NULL,
-    version INTEGER NOT NULL,
-    label TEXT NOT NULL,                  -- what is to be remembered of where it came from
-    PRIMARY KEY (owner, key)
-) STRICT, WITHOUT ROWID;
-";
-
+/// Whose values these are. What an owner with a label writes is found only by owners whose label has all its lines.
 #[derive(Debug, Clone)]
 pub struct ValueOwner {
     pub plugin: String,
     pub principal: String,
+    /// Lines in order; empty for most.
+    pub label: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +24,6 @@ pub struct StoredValue {
     pub value: Vec<u8>,
     /// Changes with every write and is never reused.
     pub version: u64,
-    pub label: String,
 }
 
 /// The precondition of a write.
@@ -61,7 +34,7 @@ pub enum PutCondition {
     Version(u64),
 }
 
-/// How much an owner may store.
+/// How much an owner may store under its label.
 #[derive(Debug, Clone, Copy)]
 pub struct ValueQuota {
     pub bytes: u64,
@@ -90,27 +63,7 @@ pub struct ValueStore {
 impl ValueStore {
     /// Opens the file in the state folder and creates both if they are missing, private to this user. Blocks.
     pub fn open(folder: &Path) -> Result<Self, StorageError> {
-        private(folder)?;
-        let path = folder.join(FILE);
-        make(&path)?;
-        let broken = |error: rusqlite::Error| StorageError::Broken { path: path.clone(), problem: error.to_string() };
-        let mut writer = connect(&path).map_err(broken)?;
-        let making = writer.transaction_with_behavior(TransactionBehavior::Immediate).map_err(broken)?;
-        let found: i64 = making.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(broken)?;
-        if found > FORMAT {
-            return Err(StorageError::Newer { path, found, known: FORMAT });
-        }
-        if found < FORMAT {
-            making.execute_batch(TABLES).map_err(broken)?;
-            making.pragma_update(None, "user_version", FORMAT).map_err(broken)?;
-        }
-        making.commit().map_err(broken)?;
-        let sound: String = writer.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(broken)?;
-        if sound != "ok" {
-            return Err(StorageError::Broken { path, problem: sound });
-        }
-        let reader = connect(&path).map_err(broken)?;
-        reader.pragma_update(None, "query_only", true).map_err(broken)?;
+        let (writer, reader) = open_values(folder)?;
         Ok(Self {
             reads: Arc::new(Worker::start(reader, TransactionBehavior::Deferred, None)?),
             writes: Arc::new(Worker::start(writer, TransactionBehavior::Immediate, None)?),
@@ -120,13 +73,8 @@ impl ValueStore {
     /// The value of a key.
     pub fn get(&self, owner: ValueOwner, key: String) -> PendingResult<Option<StoredValue>> {
         self.reads.ask(move |connection| {
-            let sql = "SELECT value, value.version, label FROM value JOIN owner ON owner.id = owner
-                WHERE plugin = ?1 AND principal = ?2 AND key = ?3";
-            let kept = |row: &rusqlite::Row<'_>| {
-                Ok(StoredValue { value: row.get(0)?, version: number(row, 1)?, label: row.get(2)? })
-            };
-            let mut select = connection.prepare_cached(sql)?;
-            select.query_row(params![owner.plugin, owner.principal, key], kept).optional()
+            let newest = newest(connection, &visible_parts(connection, &owner)?, &key)?;
+            Ok(newest.and_then(|item| Some(StoredValue { value: item.value?, version: item.version })))
         })
     }
 
@@ -137,69 +85,59 @@ impl ValueStore {
         owner: ValueOwner,
         key: String,
         value: Vec<u8>,
-        label: String,
         expected: PutCondition,
         room: ValueQuota,
     ) -> PendingResult<PutOutcome> {
         self.writes.ask(move |connection| {
-            let (id, bytes, keys, last) = found(connection, &owner)?;
-            let sql = "SELECT version, octet_length(key) + length(value) FROM value WHERE owner = ?1 AND key = ?2";
-            let old: Option<(u64, u64)> = connection
-                .prepare_cached(sql)?
-                .query_row(params![id, key], |row| Ok((number(row, 0)?, number(row, 1)?)))
-                .optional()?;
+            let own = own_part(connection, &owner)?;
+            let found = newest(connection, &visible_parts(connection, &owner)?, &key)?;
+            let found = found.filter(|item| item.value.is_some());
             let as_expected = match expected {
                 PutCondition::Any => true,
-                PutCondition::Nothing => old.is_none(),
-                PutCondition::Version(version) => old.is_some_and(|(now, _)| now == version),
+                PutCondition::Nothing => found.is_none(),
+                PutCondition::Version(version) => found.is_some_and(|item| item.version == version),
             };
             if !as_expected {
                 return Ok(PutOutcome::Conflict);
             }
-            let (before, version) = (old.map_or(0, |(_, size)| size), last + 1);
-            let after = bytes.saturating_sub(before) + key.len() as u64 + value.len() as u64;
-            if after > room.bytes && after > bytes {
-                return Ok(PutOutcome::TooLarge(room.bytes));
-            }
-            if old.is_none() && keys >= room.keys {
-                return Ok(PutOutcome::TooMany(room.keys));
-            }
-            let sql = "INSERT OR REPLACE INTO value (owner, key, value, version, label) VALUES (?1, ?2, ?3, ?4, ?5)";
-            connection.prepare_cached(sql)?.execute(params![id, key, value, signed(version), label])?;
-            settle(connection, id, after, keys + u64::from(old.is_none()), version)?;
-            Ok(PutOutcome::Done(version))
+            write(connection, own, &key, Some(value), room)
         })
     }
 
-    /// Removes a value; false if there was none.
-    pub fn remove(&self, owner: ValueOwner, key: String) -> PendingResult<bool> {
+    /// Removes a value; whether there was one.
+    pub fn remove(&self, owner: ValueOwner, key: String, room: ValueQuota) -> PendingResult<Result<bool, PutOutcome>> {
         self.writes.ask(move |connection| {
-            let (id, bytes, keys, last) = found(connection, &owner)?;
-            let sql = "DELETE FROM value WHERE owner = ?1 AND key = ?2 RETURNING octet_length(key) + length(value)";
-            let gone: Option<u64> =
-                connection.prepare_cached(sql)?.query_row(params![id, key], |row| number(row, 0)).optional()?;
-            let Some(size) = gone else { return Ok(false) };
-            settle(connection, id, bytes.saturating_sub(size), keys.saturating_sub(1), last + 1)?;
-            Ok(true)
+            let (own, parts) = (own_part(connection, &owner)?, visible_parts(connection, &owner)?);
+            if newest(connection, &parts, &key)?.is_none_or(|item| item.value.is_none()) {
+                return Ok(Ok(false));
+            }
+            let others: Vec<i64> = parts.into_iter().filter(|part| *part != own.id).collect();
+            if newest(connection, &others, &key)?.is_some() {
+                // Those who see only the other part still find it there.
+                let hidden = write(connection, own, &key, None, room)?;
+                return Ok(if let PutOutcome::Done(_) = hidden { Ok(true) } else { Err(hidden) });
+            }
+            let sql = "DELETE FROM item WHERE part = ?1 AND key = ?2 RETURNING octet_length(key) + length(value)";
+            let size = connection.prepare_cached(sql)?.query_row(params![own.id, key], |row| number(row, 0))?;
+            settle(connection, own.id, own.bytes.saturating_sub(size), own.keys.saturating_sub(1), own.version + 1)?;
+            Ok(Ok(true))
         })
     }
 
-    /// Up to `most` keys with this prefix that come after `after`, in order, each with its label. Keys are printable ASCII.
-    pub fn keys(
-        &self,
-        owner: ValueOwner,
-        prefix: String,
-        after: String,
-        most: u32,
-    ) -> PendingResult<Vec<(String, String)>> {
+    /// Up to `most` keys with this prefix that come after `after`, in order. Keys are printable ASCII.
+    pub fn keys(&self, owner: ValueOwner, prefix: String, after: String, most: u32) -> PendingResult<Vec<String>> {
         self.reads.ask(move |connection| {
-            let sql = "SELECT key, label FROM value JOIN owner ON owner.id = owner
-                WHERE plugin = ?1 AND principal = ?2 AND key >= ?3 AND key < ?4 AND key > ?5 ORDER BY key LIMIT ?6";
+            let parts = visible_parts(connection, &owner)?;
+            let parts = parts.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
+            // With `max`, SQLite takes the other columns from the row that has the maximum.
+            let sql = format!(
+                "SELECT key FROM (SELECT key, value IS NULL AS gone, max(changed) FROM item
+                    WHERE part IN ({parts}) AND key >= ?1 AND key < ?2 AND key > ?3 GROUP BY key)
+                WHERE NOT gone ORDER BY key LIMIT ?4"
+            );
             let end = format!("{prefix}\u{7f}");
-            let mut select = connection.prepare_cached(sql)?;
-            let rows = select.query_map(params![owner.plugin, owner.principal, prefix, end, after, most], |row| {
-                Ok((row.get(0)?, row.get(1)?))
-            })?;
+            let mut select = connection.prepare_cached(&sql)?;
+            let rows = select.query_map(params![prefix, end, after, most], |row| row.get(0))?;
             rows.collect()
         })
     }
@@ -207,38 +145,95 @@ impl ValueStore {
     /// Removes all values of a plugin, for all principals; returns their number.
     pub fn forget(&self, plugin: String) -> PendingResult<u64> {
         self.writes.ask(move |connection| {
-            let sql = "SELECT coalesce(sum(keys), 0) FROM owner WHERE plugin = ?1";
+            let sql = "SELECT coalesce(sum(keys), 0) FROM part WHERE plugin = ?1";
             let values = connection.prepare_cached(sql)?.query_row([&plugin], |row| number(row, 0))?;
-            connection.prepare_cached("DELETE FROM owner WHERE plugin = ?1")?.execute([&plugin])?;
+            connection.prepare_cached("DELETE FROM part WHERE plugin = ?1")?.execute([&plugin])?;
             Ok(values)
         })
     }
 }
 
-fn connect(path: &Path) -> rusqlite::Result<Connection> {
-    let connection = Connection::open(path)?;
-    connection.busy_timeout(PATIENCE)?;
-    connection.pragma_update(None, "journal_mode", "WAL")?;
-    // A commit is on the disk when it returns, so confirmed writes survive a crash of the machine.
-    connection.pragma_update(None, "synchronous", "FULL")?;
-    connection.pragma_update(None, "foreign_keys", true)?;
-    connection.pragma_update(None, "trusted_schema", false)?;
-    connection.pragma_update(None, "journal_size_limit", 16 << 20)?;
-    connection.set_prepared_statement_cache_capacity(16);
-    Ok(connection)
+struct Item {
+    changed: i64,
+    value: Option<Vec<u8>>,
+    version: u64,
 }
 
-/// The owner's id (created if it is new), bytes, keys and last version.
-fn found(connection: &Connection, owner: &ValueOwner) -> rusqlite::Result<(i64, u64, u64, u64)> {
-    let sql = "INSERT INTO owner (plugin, principal) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
-    connection.prepare_cached(sql)?.execute(params![owner.plugin, owner.principal])?;
-    let sql = "SELECT id, bytes, keys, version FROM owner WHERE plugin = ?1 AND principal = ?2";
-    let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, number(row, 1)?, number(row, 2)?, number(row, 3)?));
-    connection.prepare_cached(sql)?.query_row(params![owner.plugin, owner.principal], row)
+/// The newest item of a key in these parts.
+fn newest(connection: &Connection, parts: &[i64], key: &str) -> rusqlite::Result<Option<Item>> {
+    let sql = "SELECT changed, value, version FROM item WHERE part = ?1 AND key = ?2";
+    let mut select = connection.prepare_cached(sql)?;
+    let mut newest: Option<Item> = None;
+    for part in parts {
+        let item =
+            |row: &rusqlite::Row<'_>| Ok(Item { changed: row.get(0)?, value: row.get(1)?, version: number(row, 2)? });
+        let found = select.query_row(params![part, key], item).optional()?;
+        newest = newest.into_iter().chain(found).max_by_key(|item| item.changed);
+    }
+    Ok(newest)
+}
+
+/// Writes an item of the owner's own part, if the quota allows it.
+fn write(
+    connection: &Connection,
+    own: Part,
+    key: &str,
+    value: Option<Vec<u8>>,
+    room: ValueQuota,
+) -> rusqlite::Result<PutOutcome> {
+    let sql = "SELECT octet_length(key) + ifnull(length(value), 0) FROM item WHERE part = ?1 AND key = ?2";
+    let before: Option<u64> =
+        connection.prepare_cached(sql)?.query_row(params![own.id, key], |row| number(row, 0)).optional()?;
+    let size = (key.len() + value.as_ref().map_or(0, Vec::len)) as u64;
+    let after = own.bytes.saturating_sub(before.unwrap_or_default()) + size;
+    if after > room.bytes && after > own.bytes {
+        return Ok(PutOutcome::TooLarge(room.bytes));
+    }
+    if before.is_none() && own.keys >= room.keys {
+        return Ok(PutOutcome::TooMany(room.keys));
+    }
+    let version = own.version + 1;
+    let sql = "INSERT OR REPLACE INTO item (part, key, value, version) VALUES (?1, ?2, ?3, ?4)";
+    connection.prepare_cached(sql)?.execute(params![own.id, key, value, signed(version)])?;
+    settle(connection, own.id, after, own.keys + u64::from(before.is_none()), version)?;
+    Ok(PutOutcome::Done(version))
+}
+
+/// What an owner has under its own label.
+struct Part {
+    id: i64,
+    bytes: u64,
+    keys: u64,
+    version: u64,
+}
+
+/// Creates it if it is new. Its versions begin somewhere else than those of other parts, so that none is mistaken for one
+/// of theirs.
+fn own_part(connection: &Connection, owner: &ValueOwner) -> rusqlite::Result<Part> {
+    let ValueOwner { plugin, principal, label } = owner;
+    let sql = "INSERT INTO part (plugin, principal, label, version)
+        VALUES (?1, ?2, ?3, CASE ?3 WHEN '' THEN 0 ELSE abs(random() / 4) END) ON CONFLICT DO NOTHING";
+    connection.prepare_cached(sql)?.execute(params![plugin, principal, label])?;
+    let sql = "SELECT id, bytes, keys, version FROM part WHERE plugin = ?1 AND principal = ?2 AND label = ?3";
+    let row = |row: &rusqlite::Row<'_>| {
+        Ok(Part { id: row.get(0)?, bytes: number(row, 1)?, keys: number(row, 2)?, version: number(row, 3)? })
+    };
+    connection.prepare_cached(sql)?.query_row(params![plugin, principal, label], row)
+}
+
+/// The parts whose labels have no line that the owner's has not.
+fn visible_parts(connection: &Connection, owner: &ValueOwner) -> rusqlite::Result<Vec<i64>> {
+    let sql = "SELECT id, label FROM part WHERE plugin = ?1 AND principal = ?2";
+    let mut select = connection.prepare_cached(sql)?;
+    let parts =
+        select.query_map(params![owner.plugin, owner.principal], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))?;
+    let known: Vec<&str> = owner.label.lines().collect();
+    let is_visible = |label: &str| label.lines().all(|line| known.contains(&line));
+    parts.filter_map(|part| part.map(|(id, label)| is_visible(&label).then_some(id)).transpose()).collect()
 }
 
 fn settle(connection: &Connection, id: i64, bytes: u64, keys: u64, version: u64) -> rusqlite::Result<()> {
-    let sql = "UPDATE owner SET bytes = ?2, keys = ?3, version = ?4 WHERE id = ?1";
+    let sql = "UPDATE part SET bytes = ?2, keys = ?3, version = ?4 WHERE id = ?1";
     connection.prepare_cached(sql)?.execute(params![id, signed(bytes), signed(keys), signed(version)]).map(|_| ())
 }
 
@@ -258,7 +253,7 @@ mod tests {
     const ROOM: ValueQuota = ValueQuota { bytes: 100, keys: 3 };
 
     fn owner(plugin: &str, principal: &str) -> ValueOwner {
-        ValueOwner { plugin: plugin.into(), principal: principal.into() }
+        ValueOwner { plugin: plugin.into(), principal: principal.into(), label: String::new() }
     }
 
     async fn put(
@@ -269,7 +264,7 @@ mod tests {
         expected: PutCondition,
     ) -> PutOutcome {
         let value = vec![7; size];
-        values.put(owner.clone(), key.into(), value, "l".into(), expected, ROOM).await.unwrap()
+        values.put(owner.clone(), key.into(), value, expected, ROOM).await.unwrap()
     }
 
     #[tokio::test]
@@ -280,12 +275,12 @@ mod tests {
         assert_eq!(put(&values, &a, "k", 3, PutCondition::Nothing).await, PutOutcome::Done(1));
         for other in [&b, &c] {
             assert_eq!(values.get(other.clone(), "k".into()).await.unwrap(), None);
-            assert!(!values.remove(other.clone(), "k".into()).await.unwrap());
+            assert!(values.remove(other.clone(), "k".into(), ROOM).await.unwrap() == Ok(false));
             assert!(values.keys(other.clone(), String::new(), String::new(), 9).await.unwrap().is_empty());
         }
         drop(values);
         let (one, other) = (ValueStore::open(folder.path()).unwrap(), ValueStore::open(folder.path()).unwrap());
-        let kept = StoredValue { value: vec![7; 3], version: 1, label: "l".into() };
+        let kept = StoredValue { value: vec![7; 3], version: 1 };
         assert_eq!(one.get(a.clone(), "k".into()).await.unwrap(), Some(kept));
         assert_eq!(put(&one, &a, "k", 1, PutCondition::Version(1)).await, PutOutcome::Done(2));
         assert_eq!(other.get(a.clone(), "k".into()).await.unwrap().unwrap().version, 2, "processes share it");
@@ -300,7 +295,7 @@ mod tests {
         assert_eq!(put(&values, &a, "k", 1, PutCondition::Version(1)).await, PutOutcome::Conflict);
         assert_eq!(put(&values, &a, "k", 1, PutCondition::Nothing).await, PutOutcome::Done(1));
         assert_eq!(put(&values, &a, "k", 1, PutCondition::Nothing).await, PutOutcome::Conflict);
-        assert!(values.remove(a.clone(), "k".into()).await.unwrap());
+        assert!(values.remove(a.clone(), "k".into(), ROOM).await.unwrap() == Ok(true));
         assert_eq!(put(&values, &a, "k", 1, PutCondition::Any).await, PutOutcome::Done(3));
         assert_eq!(put(&values, &a, "k", 1, PutCondition::Version(1)).await, PutOutcome::Conflict);
     }
@@ -317,12 +312,75 @@ mod tests {
         assert_eq!(put(&values, &a, "c", 0, PutCondition::Any).await, PutOutcome::Done(4));
         assert_eq!(put(&values, &a, "d", 0, PutCondition::Any).await, PutOutcome::TooMany(3));
         let less = ValueQuota { bytes: 5, keys: 0 };
-        let shrunk = values.put(a.clone(), "a".into(), vec![1; 8], String::new(), PutCondition::Any, less);
+        let shrunk = values.put(a.clone(), "a".into(), vec![1; 8], PutCondition::Any, less);
         assert_eq!(shrunk.await.unwrap(), PutOutcome::Done(5), "what gets smaller fits");
         let keys = |prefix: &str, after: &str| values.keys(a.clone(), prefix.into(), after.into(), 2);
-        let names = |keys: Vec<(String, String)>| keys.into_iter().map(|(key, _)| key).collect::<Vec<_>>();
-        assert_eq!(names(keys("", "").await.unwrap()), ["a", "b"]);
-        assert_eq!(names(keys("", "b").await.unwrap()), ["c"]);
-        assert_eq!(names(keys("b", "").await.unwrap()), ["b"]);
+        assert_eq!(keys("", "").await.unwrap(), ["a", "b"]);
+        assert_eq!(keys("", "b").await.unwrap(), ["c"]);
+        assert_eq!(keys("b", "").await.unwrap(), ["b"]);
+    }
+
+    #[tokio::test]
+    async fn what_is_written_under_a_label_changes_nothing_for_those_without_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let values = ValueStore::open(folder.path()).unwrap();
+        let plain = owner("p", "alice");
+        let labelled = |label: &str| ValueOwner { label: label.into(), ..plain.clone() };
+        let (a, b, both) = (labelled("a"), labelled("b"), labelled("a\nb"));
+        let value = async |owner: &ValueOwner, key: &str| {
+            values.get(owner.clone(), key.into()).await.unwrap().map(|found| found.value.len())
+        };
+        let remove =
+            async |owner: &ValueOwner, key: &str| values.remove(owner.clone(), key.into(), ROOM).await.unwrap();
+        let keys =
+            async |owner: &ValueOwner| values.keys(owner.clone(), String::new(), String::new(), 9).await.unwrap();
+        put(&values, &plain, "k", 1, PutCondition::Any).await;
+        put(&values, &plain, "gone", 1, PutCondition::Any).await;
+        put(&values, &a, "k", 2, PutCondition::Any).await;
+        assert!(matches!(put(&values, &a, "secret", 81, PutCondition::Nothing).await, PutOutcome::Done(_)));
+        assert_eq!(remove(&a, "gone").await, Ok(true));
+        assert_eq!((value(&a, "gone").await, value(&plain, "gone").await), (None, Some(1)));
+        assert_eq!((value(&plain, "k").await, value(&a, "k").await, value(&b, "k").await), (Some(1), Some(2), Some(1)));
+        assert_eq!(value(&both, "secret").await, Some(81));
+        assert_eq!(keys(&plain).await, ["gone", "k"]);
+        assert_eq!(keys(&a).await, ["k", "secret"]);
+        // Neither the quota nor the versions nor the answers of the others depend on it.
+        assert_eq!(put(&values, &plain, "secret", 80, PutCondition::Nothing).await, PutOutcome::Done(3));
+        assert_eq!(remove(&b, "nothing").await, Ok(false));
+        // The newest wins.
+        put(&values, &plain, "k", 5, PutCondition::Any).await;
+        assert_eq!((value(&a, "k").await, value(&a, "secret").await), (Some(5), Some(80)));
+        let seen = values.get(plain.clone(), "k".into()).await.unwrap().unwrap();
+        assert!(matches!(put(&values, &both, "k", 6, PutCondition::Version(seen.version)).await, PutOutcome::Done(_)));
+        assert_eq!(put(&values, &both, "k", 7, PutCondition::Version(seen.version)).await, PutOutcome::Conflict);
+        assert_eq!((value(&a, "k").await, value(&both, "k").await), (Some(5), Some(6)));
+    }
+
+    #[tokio::test]
+    async fn values_of_format_1_are_kept_under_their_labels() {
+        let folder = tempfile::tempdir().unwrap();
+        let old = Connection::open(folder.path().join("values.db")).unwrap();
+        old.execute_batch(
+            "CREATE TABLE owner (id INTEGER PRIMARY KEY, plugin TEXT NOT NULL, principal TEXT NOT NULL,
+                bytes INTEGER NOT NULL DEFAULT 0, keys INTEGER NOT NULL DEFAULT 0, version INTEGER NOT NULL DEFAULT 0,
+                UNIQUE (plugin, principal)) STRICT;
+            CREATE TABLE value (owner INTEGER NOT NULL REFERENCES owner ON DELETE CASCADE, key TEXT NOT NULL,
+                value BLOB NOT NULL, version INTEGER NOT NULL, label TEXT NOT NULL, PRIMARY KEY (owner, key))
+                STRICT, WITHOUT ROWID;
+            INSERT INTO owner VALUES (7, 'p', 'alice', 24, 2, 9), (8, 'p', 'bob', 0, 0, 4);
+            INSERT INTO value VALUES (7, 'k', x'0102', 9, ''), (7, 'secret', x'03', 8, 'a');
+            PRAGMA user_version = 1;",
+        )
+        .unwrap();
+        drop(old);
+        let values = ValueStore::open(folder.path()).unwrap();
+        let (plain, bob) = (owner("p", "alice"), owner("p", "bob"));
+        let labelled = ValueOwner { label: "a".into(), ..plain.clone() };
+        let kept = StoredValue { value: vec![1, 2], version: 9 };
+        assert_eq!(values.get(plain.clone(), "k".into()).await.unwrap(), Some(kept));
+        assert_eq!(values.get(plain.clone(), "secret".into()).await.unwrap(), None);
+        assert_eq!(values.get(labelled, "secret".into()).await.unwrap().unwrap().value, [3]);
+        assert_eq!(put(&values, &plain, "k", 97, PutCondition::Any).await, PutOutcome::Done(10));
+        assert_eq!(put(&values, &bob, "k", 1, PutCondition::Any).await, PutOutcome::Done(5));
     }
 }

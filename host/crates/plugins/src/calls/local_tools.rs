@@ -5,10 +5,11 @@ use super::request::{CallParent, CallRequest, Inherited};
 use super::runner::Runner;
 use crate::catalog::{CurrentCatalog, Plugin};
 use async_trait::async_trait;
-use policy::{Budget, BudgetUsage, Origin};
+use policy::{Budget, Origin};
 use runtime::engine::CallError;
 use runtime::imports::{
-    AgentError, AgentResult, AgentTool, BudgetKind, ClientLink, Exhaustion, ReverseCall, Tool, ToolCaller, ToolResult,
+    AgentError, AgentResult, AgentTool, BudgetKind, ClientLink, Exhaustion, ReverseCall, ReverseOutcome, Tool,
+    ToolCaller, ToolResult,
 };
 use std::sync::Arc;
 
@@ -45,12 +46,11 @@ impl ToolCaller for LocalTools {
         }
     }
 
-    async fn call(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, BudgetUsage) {
+    async fn call(&self, call: ReverseCall) -> ReverseOutcome {
         call.lane.take("local");
-        let unspent = |error| (Err(error), BudgetUsage::default());
         let catalog = self.catalog.snapshot();
         let Some((plugin, tool)) = catalog.agent_tool(&call.name) else {
-            return unspent(AgentError::UnknownTool(call.name));
+            return ReverseOutcome::unasked(AgentError::UnknownTool(call.name));
         };
         let ReverseCall { arguments, lineage, budget, pausable_deadline, caller_memory, .. } = call;
         let request = CallRequest {
@@ -65,18 +65,19 @@ impl ToolCaller for LocalTools {
             parent: Some(CallParent::Host(Inherited { lineage, budget, pausable_deadline, caller_memory })),
         };
         let finished = self.runner.call_tool(plugin.clone(), tool.clone(), arguments, request).await;
-        let result = match finished.result {
+        let origin = Origin::Component(plugin.id().name.to_string());
+        let private = plugin.spec.private.then(|| origin.clone());
+        let answer = match finished.result {
             Ok(answer) if answer.is_error => Err(AgentError::ToolError(to_tool_result(answer))),
             Ok(answer) => Ok(AgentResult {
                 content: answer.content,
                 structured: answer.structured.map(|structured| structured.text),
-                origin: Origin::Component(plugin.id().name.to_string()),
-                private: plugin.spec.private,
+                origin,
                 edited: None,
             }),
             Err(error) => Err(to_agent_error(error, &budget)),
         };
-        (result, finished.usage.spent)
+        ReverseOutcome { answer, private, spent: finished.usage.spent }
     }
 }
 

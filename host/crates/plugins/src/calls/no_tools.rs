@@ -1,8 +1,8 @@
 //! A tool caller without tools.
 
 use async_trait::async_trait;
-use policy::{BudgetUsage, Origin};
-use runtime::imports::{AgentError, AgentResult, AgentTool, ReverseCall, ToolCaller};
+use policy::Origin;
+use runtime::imports::{AgentError, AgentTool, ReverseCall, ReverseOutcome, ToolCaller};
 
 /// For calls that must not reach any agent-side tool, such as asking a component what it offers.
 #[derive(Debug, Clone, Copy)]
@@ -18,7 +18,7 @@ impl ToolCaller for NoTools {
         Err(AgentError::UnknownTool(name.to_owned()))
     }
 
-    async fn call(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, BudgetUsage) {
-        (Err(AgentError::UnknownTool(call.name)), BudgetUsage::default())
+    async fn call(&self, call: ReverseCall) -> ReverseOutcome {
+        ReverseOutcome::unasked(AgentError::UnknownTool(call.name))
     }
 }

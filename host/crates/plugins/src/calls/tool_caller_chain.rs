@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use platform::sync::RwLock;
-use policy::{BudgetUsage, Origin};
-use runtime::imports::{AgentError, AgentResult, AgentTool, ReverseCall, ToolCaller};
+use policy::Origin;
+use runtime::imports::{AgentError, AgentTool, ReverseCall, ReverseOutcome, ToolCaller};
 use std::sync::Arc;
 
 /// Tries its callers in order; the first that knows a tool runs it. Callers can be added later, because an upstream server
@@ -48,10 +48,10 @@ impl ToolCaller for ToolCallerChain {
         self.find_caller(name).map(|(_, origin)| origin)
     }
 
-    async fn call(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, BudgetUsage) {
+    async fn call(&self, call: ReverseCall) -> ReverseOutcome {
         match self.find_caller(&call.name) {
             Ok((caller, _)) => caller.call(call).await,
-            Err(error) => (Err(error), BudgetUsage::default()),
+            Err(error) => ReverseOutcome::unasked(error),
         }
     }
 }

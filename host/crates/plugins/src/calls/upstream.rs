@@ -10,7 +10,7 @@ use platform::telemetry::printable;
 use policy::{Budget, Limits, Lineage};
 use runtime::engine::{CallError, PausableDeadline, work_in_pool_if_large};
 use runtime::imports::{
-    AgentError, AgentResult, Arguments, ClientLink, LaneCell, QuestionCounter, ReverseCall, ToolResult,
+    AgentError, AgentResult, Arguments, ClientLink, LaneCell, QuestionCounter, ReverseCall, ReverseOutcome, ToolResult,
 };
 use std::time::Duration;
 
@@ -69,7 +69,7 @@ impl Runner {
             span: None,
         };
         let (parent, lineage, principal) = (call.parent.clone(), call.lineage.clone(), call.context.principal.clone());
-        let (result, spent) = upstream_tool.caller.call(call).await;
+        let ReverseOutcome { answer: result, spent, .. } = upstream_tool.caller.call(call).await;
         let output_bytes = result.payload_bytes();
         let owner = || (principal, upstream_tool.id.clone());
         let result = work_in_pool_if_large(output_bytes, owner, move || to_answer(result)).await;

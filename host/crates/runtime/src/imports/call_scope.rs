@@ -2,9 +2,9 @@
 
 use super::call_authority::CallAuthority;
 use super::provenance::Provenance;
-use super::types::CallContext;
+use super::types::{CallContext, GuestDenial};
 use platform::audit::CallAudit;
-use policy::{Limits, Lineage};
+use policy::{Limits, Lineage, Recipient};
 use std::sync::Arc;
 
 /// One call as its imports see it. It never changes; what the call has used is counted elsewhere.
@@ -32,8 +32,13 @@ impl CallScope {
         self.authority.audit()
     }
 
+    /// Checks that what the call has seen of private results may go to `to`.
+    pub(super) fn check_flow(&self, to: &Recipient) -> Result<(), GuestDenial> {
+        self.authority.enforce(self.authority.flow(&self.lineage.private_origins(), to))
+    }
+
     /// For what the call leaves behind.
     pub(super) fn provenance(&self) -> Provenance {
-        Provenance::for_call(self.authority.plugin(), &self.context)
+        Provenance::for_call(self.authority.plugin(), &self.context, self.lineage.private_origins())
     }
 }

@@ -160,7 +160,6 @@ impl Accounts {
 
     pub async fn send(&self, name: &str, request: ConnectionRequest) -> Result<ConnectionResponse, ConnectionError> {
         self.granted(name)?;
-        self.check_flow(&Recipient::Connection(name.to_owned())).map_err(ConnectionError::Denied)?;
         // The other server has rate limits, and counts requests against the user.
         if self.sent.fetch_add(1, Ordering::Relaxed) >= self.scope.limits.calls {
             let limit = self.scope.limits.calls.into();
@@ -169,13 +168,12 @@ impl Accounts {
         self.connections.send(self.principal(), name, request).await
     }
 
-    /// Checks that private results known to the call may flow to `recipient`.
-    pub(super) fn check_flow(&self, recipient: &Recipient) -> Result<(), GuestDenial> {
-        self.scope.authority.enforce(self.scope.authority.flow(&self.scope.lineage.private_origins(), recipient))
-    }
-
+    /// Whatever is done with an account, its server may notice: a page leads there, and asking whether it is connected may
+    /// renew a token.
     fn granted(&self, name: &str) -> Result<(), ConnectionError> {
-        self.scope.authority.enforce(self.scope.authority.connection(name)).map_err(ConnectionError::Denied)
+        let authority = &self.scope.authority;
+        authority.enforce(authority.connection(name)).map_err(ConnectionError::Denied)?;
+        self.scope.check_flow(&Recipient::Connection(name.to_owned())).map_err(ConnectionError::Denied)
     }
 }
 

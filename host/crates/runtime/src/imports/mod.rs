@@ -35,7 +35,8 @@ mod types;
 pub mod wasi;
 
 pub use agent_tools::{
-    AgentError, AgentResult, AgentTool, AgentTools, CallOptions, LaneCell, ReverseCall, ReverseCaller, ToolCaller,
+    AgentError, AgentResult, AgentTool, AgentTools, CallOptions, LaneCell, ReverseCall, ReverseCaller, ReverseOutcome,
+    ToolCaller,
 };
 pub use arguments::Arguments;
 pub use call_authority::CallAuthority;

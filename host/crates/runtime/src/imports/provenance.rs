@@ -1,7 +1,7 @@
 //! Which plugin and call something comes from.
 
 use super::types::CallContext;
-use policy::PluginId;
+use policy::{PluginId, PrivateOrigins};
 use serde::Serialize;
 
 /// The plugin and call that produced something. Clients see it; the JSON form is in `wit/extensions/meta.md`.
@@ -14,10 +14,20 @@ pub struct Provenance {
     /// Chosen by the client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub correlation_id: Option<String>,
+    /// What the call had seen of private results. What calls leave behind is kept apart by it: a call finds nothing, and is
+    /// refused nothing, because of what another one left that had seen more.
+    #[serde(skip)]
+    pub knows: PrivateOrigins,
 }
 
 impl Provenance {
-    pub fn for_call(plugin: &PluginId, call: &CallContext) -> Self {
-        Self { plugin: plugin.cli_name(), call: call.id.to_string(), correlation_id: call.correlation_id.clone() }
+    pub fn for_call(plugin: &PluginId, call: &CallContext, knows: PrivateOrigins) -> Self {
+        let (plugin, call, correlation_id) = (plugin.cli_name(), call.id.to_string(), call.correlation_id.clone());
+        Self { plugin, call, correlation_id, knows }
+    }
+
+    /// Whether its call may notice what that one left behind.
+    pub fn may_notice(&self, other: &Self) -> bool {
+        other.knows.is_subset(&self.knows)
     }
 }

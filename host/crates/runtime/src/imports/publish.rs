@@ -6,7 +6,7 @@ use super::provenance::Provenance;
 use super::types::{Annotations, Exhaustion, GuestDenial, ResourceBody, Role};
 use platform::telemetry::unsafe_characters;
 use platform::text::truncate_chars;
-use policy::{Principal, is_name};
+use policy::{Principal, Recipient, is_name};
 use std::time::Duration;
 
 /// Length of a path in bytes. It becomes part of a URI that clients show.
@@ -127,19 +127,25 @@ impl<'a> Publish<'a> {
     }
 
     pub fn put_prompt(&self, prompt: PublishedPrompt) -> Result<(), PublishError> {
-        self.allowed()?;
+        self.may_change_prompts()?;
         prompt.check().map_err(PublishError::Invalid)?;
         self.publisher.put_prompt(self.owner(), self.scope.provenance(), prompt)
     }
 
     pub fn remove_prompt(&self, name: &str) -> Result<(), PublishError> {
-        self.allowed()?;
+        self.may_change_prompts()?;
         self.publisher.remove_prompt(self.owner(), self.scope.provenance(), name)
     }
 
     fn allowed(&self) -> Result<(), PublishError> {
         let authority = &self.scope.authority;
         authority.enforce(authority.publish()).map_err(PublishError::Denied)
+    }
+
+    /// Prompts have one name for everybody, so other calls would notice one that is there or gone.
+    fn may_change_prompts(&self) -> Result<(), PublishError> {
+        self.allowed()?;
+        self.scope.check_flow(&Recipient::Prompts).map_err(PublishError::Denied)
     }
 
     fn owner(&self) -> &Principal {

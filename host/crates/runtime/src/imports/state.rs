@@ -1,8 +1,9 @@
 //! `state`: values that a plugin keeps between calls, separately for each principal. Keys and authority are checked
 //! here; quotas are enforced by the store.
 //!
-//! A value is labelled with the private origins that its call knew when it was stored, and a call that reads it then
-//! knows them too: storing a value is no way around the rules for private flows.
+//! A call finds what calls stored that knew no more private origins than it knows itself. What was stored with more changes
+//! nothing for it: no value, no version, no quota. So storing is no way around the rules for private flows, not even by
+//! whether something was stored. `grants.state.private` lets the calls of a plugin know more from their first use of state.
 
 use super::call_scope::CallScope;
 use super::import_span::ErrorName;
@@ -42,6 +43,8 @@ impl ErrorName for StateError {
 pub struct StateOwner {
     pub plugin: PluginId,
     pub principal: Principal,
+    /// What the call has seen of private results. It finds only what was stored by calls that had seen no others.
+    pub knows: PrivateOrigins,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -49,8 +52,6 @@ pub struct StateEntry {
     pub value: Vec<u8>,
     /// Changes with every write.
     pub version: u64,
-    /// The origins whose private results may be in the value.
-    pub secrets: PrivateOrigins,
 }
 
 /// What must be stored for a value to be replaced.
@@ -71,20 +72,19 @@ pub trait StateStore: Send + Sync {
         owner: &StateOwner,
         key: String,
         value: Vec<u8>,
-        secrets: PrivateOrigins,
         expected: ExpectedVersion,
         quota: StateGrant,
     ) -> Result<u64, StateError>;
     /// Returns whether there was a value.
-    async fn remove(&self, owner: &StateOwner, key: String) -> Result<bool, StateError>;
-    /// At most `most` keys with this prefix after `after`, in order, each with the private origins of its value.
+    async fn remove(&self, owner: &StateOwner, key: String, quota: StateGrant) -> Result<bool, StateError>;
+    /// At most `most` keys with this prefix after `after`, in order.
     async fn keys(
         &self,
         owner: &StateOwner,
         prefix: String,
         after: String,
         most: u32,
-    ) -> Result<Vec<(String, PrivateOrigins)>, StateError>;
+    ) -> Result<Vec<String>, StateError>;
 }
 
 /// A host without a state folder.
@@ -107,24 +107,17 @@ impl StateStore for NoState {
         _: &StateOwner,
         _: String,
         _: Vec<u8>,
-        _: PrivateOrigins,
         _: ExpectedVersion,
         _: StateGrant,
     ) -> Result<u64, StateError> {
         Self::none()
     }
 
-    async fn remove(&self, _: &StateOwner, _: String) -> Result<bool, StateError> {
+    async fn remove(&self, _: &StateOwner, _: String, _: StateGrant) -> Result<bool, StateError> {
         Self::none()
     }
 
-    async fn keys(
-        &self,
-        _: &StateOwner,
-        _: String,
-        _: String,
-        _: u32,
-    ) -> Result<Vec<(String, PrivateOrigins)>, StateError> {
+    async fn keys(&self, _: &StateOwner, _: String, _: String, _: u32) -> Result<Vec<String>, StateError> {
         Self::none()
     }
 }
@@ -132,58 +125,53 @@ impl StateStore for NoState {
 /// One call's access to its plugin's values for its principal.
 pub struct PluginState<'a> {
     scope: &'a CallScope,
-    owner: StateOwner,
     store: &'a dyn StateStore,
 }
 
 impl<'a> PluginState<'a> {
     pub(super) fn new(scope: &'a CallScope, store: &'a dyn StateStore) -> Self {
-        let owner = StateOwner { plugin: scope.authority.plugin().clone(), principal: scope.context.principal.clone() };
-        Self { scope, owner, store }
+        Self { scope, store }
     }
 
     pub async fn get(&self, key: &str) -> Result<Option<StateEntry>, StateError> {
-        self.granted()?;
+        let (owner, _) = self.granted()?;
         check_key(key)?;
-        let entry = self.store.get(&self.owner, key).await?;
-        self.learn(entry.iter().map(|entry| &entry.secrets));
-        Ok(entry)
+        self.store.get(&owner, key).await
     }
 
     /// Stores a value if `expected` holds, and returns its version.
     pub async fn put(&self, key: String, value: Vec<u8>, expected: ExpectedVersion) -> Result<u64, StateError> {
-        let quota = self.granted()?;
+        let (owner, quota) = self.granted()?;
         check_key(&key)?;
         // The store checks this too; here it is refused before anything is copied.
         if value.len() as u64 > quota.size.as_u64() {
             return Err(StateError::Exhausted(Exhaustion { budget: BudgetKind::Stored, limit: quota.size.as_u64() }));
         }
-        self.store.put(&self.owner, key, value, self.scope.lineage.private_origins(), expected, quota).await
+        self.store.put(&owner, key, value, expected, quota).await
     }
 
     /// Returns whether there was a value.
     pub async fn remove(&self, key: String) -> Result<bool, StateError> {
-        self.granted()?;
+        let (owner, quota) = self.granted()?;
         check_key(&key)?;
-        self.store.remove(&self.owner, key).await
+        self.store.remove(&owner, key, quota).await
     }
 
     pub async fn keys(&self, prefix: String, after: Option<String>) -> Result<Vec<String>, StateError> {
-        self.granted()?;
+        let (owner, _) = self.granted()?;
         for part in [Some(&prefix), after.as_ref()].into_iter().flatten().filter(|part| !part.is_empty()) {
             check_key(part)?;
         }
-        let keys = self.store.keys(&self.owner, prefix, after.unwrap_or_default(), PAGE).await?;
-        self.learn(keys.iter().map(|(_, secrets)| secrets));
-        Ok(keys.into_iter().map(|(key, _)| key).collect())
+        self.store.keys(&owner, prefix, after.unwrap_or_default(), PAGE).await
     }
 
-    fn learn<'b>(&self, secrets: impl Iterator<Item = &'b PrivateOrigins>) {
-        secrets.flatten().for_each(|origin| self.scope.lineage.mark_private(origin.clone()));
-    }
-
-    fn granted(&self) -> Result<StateGrant, StateError> {
-        self.scope.authority.enforce(self.scope.authority.state()).map_err(StateError::Denied)
+    /// Whose values the call uses, and their quota. What the grant lets it know it knows from here on, whatever it finds.
+    fn granted(&self) -> Result<(StateOwner, StateGrant), StateError> {
+        let CallScope { authority, lineage, context, .. } = self.scope;
+        let grant = authority.enforce(authority.state()).map_err(StateError::Denied)?;
+        grant.private.iter().for_each(|origin| lineage.mark_private(origin.clone()));
+        let (plugin, principal) = (authority.plugin().clone(), context.principal.clone());
+        Ok((StateOwner { plugin, principal, knows: lineage.private_origins() }, grant))
     }
 }
 
@@ -203,40 +191,34 @@ mod tests {
     use policy::{Authority, Limits, Lineage, Origin, Side};
     use std::sync::Arc;
 
+    /// Keeps the last value, and who stored it.
     #[derive(Default)]
-    struct One(Mutex<Option<StateEntry>>);
+    struct One(Mutex<Option<(StateEntry, PrivateOrigins)>>);
 
     #[async_trait]
     impl StateStore for One {
-        async fn get(&self, _: &StateOwner, _: &str) -> Result<Option<StateEntry>, StateError> {
-            Ok(self.0.lock().clone())
+        async fn get(&self, owner: &StateOwner, _: &str) -> Result<Option<StateEntry>, StateError> {
+            Ok(self.0.lock().clone().filter(|(_, knew)| knew.is_subset(&owner.knows)).map(|(entry, _)| entry))
         }
 
         async fn put(
             &self,
-            _: &StateOwner,
+            owner: &StateOwner,
             _: String,
             value: Vec<u8>,
-            secrets: PrivateOrigins,
             _: ExpectedVersion,
             _: StateGrant,
         ) -> Result<u64, StateError> {
-            *self.0.lock() = Some(StateEntry { value, version: 1, secrets });
+            *self.0.lock() = Some((StateEntry { value, version: 1 }, owner.knows.clone()));
             Ok(1)
         }
 
-        async fn remove(&self, _: &StateOwner, _: String) -> Result<bool, StateError> {
+        async fn remove(&self, _: &StateOwner, _: String, _: StateGrant) -> Result<bool, StateError> {
             Ok(self.0.lock().take().is_some())
         }
 
-        async fn keys(
-            &self,
-            _: &StateOwner,
-            _: String,
-            _: String,
-            _: u32,
-        ) -> Result<Vec<(String, PrivateOrigins)>, StateError> {
-            Ok(self.0.lock().iter().map(|entry| ("k".into(), entry.secrets.clone())).collect())
+        async fn keys(&self, _: &StateOwner, _: String, _: String, _: u32) -> Result<Vec<String>, StateError> {
+            Ok(vec![])
         }
     }
 
@@ -275,15 +257,15 @@ mod tests {
 
     #[tokio::test]
     async fn a_stored_private_result_stays_private() {
-        let (store, scope) = (One::default(), || scope("state = true", "state = {}"));
-        let (knows, reads, lists) = (scope(), scope(), scope());
+        let store = One::default();
         let state = |scope| PluginState::new(scope, &store);
+        let (knows, plain) = (scope("state = true", "state = {}"), scope("state = true", "state = {}"));
+        let raised = scope("state = true", r#"state = { private = ["client"] }"#);
         knows.lineage.mark_private(Origin::Client);
-        state(&knows).put("k".into(), vec![], ExpectedVersion::Any).await.unwrap();
-        assert!(reads.lineage.private_origins().is_empty());
-        state(&reads).get("k").await.unwrap();
-        state(&lists).keys(String::new(), None).await.unwrap();
-        assert_eq!(reads.lineage.private_origins(), [Origin::Client].into());
-        assert_eq!(lists.lineage.private_origins(), [Origin::Client].into());
+        state(&knows).put("k".into(), vec![7], ExpectedVersion::Any).await.unwrap();
+        assert_eq!(state(&plain).get("k").await, Ok(None));
+        assert!(plain.lineage.private_origins().is_empty());
+        assert_eq!(state(&raised).get("k").await.unwrap().unwrap().value, [7]);
+        assert_eq!(raised.lineage.private_origins(), [Origin::Client].into());
     }
 }

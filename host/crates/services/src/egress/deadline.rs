@@ -26,11 +26,13 @@ impl RequestDeadline {
         }
     }
 
-    /// Resolves at the deadline or when the call ends.
-    pub(super) async fn passed_or_call_ended(self, call: Http) {
+    /// Resolves when a connection to this host must be closed: at the deadline, when the call ends, or when it has seen
+    /// something that must not flow there.
+    pub(super) async fn passed_or_stopped(self, call: Http, host: String) {
         tokio::select! {
             () = tokio::time::sleep_until(self.at) => {}
             () = call.ended() => {}
+            () = call.flow_withdrawn(&host) => {}
         }
     }
 

@@ -151,8 +151,12 @@ impl HttpSender {
             connect_timeout: timeouts.connect,
         };
         let (request, connected) = (request.map(|()| body), |address| record.connected(address));
-        let exchange =
-            self.exchanger.exchange(destination, request, connected, deadline.passed_or_call_ended(call.clone()));
+        let exchange = self.exchanger.exchange(
+            destination,
+            request,
+            connected,
+            deadline.passed_or_stopped(call.clone(), target.host.clone()),
+        );
         let exchanged = match timeouts.first_byte {
             Some(time) => tokio::time::timeout(time, exchange).await.map_err(|_| HttpError::Timeout(time))?,
             None => exchange.await,

@@ -5,7 +5,7 @@
 use super::context::{MAX_AGE, format_date};
 use super::quota::{EVENT_RATE, Usage, take};
 use platform::text::truncate_chars;
-use policy::TokenBucket;
+use policy::{PrivateOrigins, TokenBucket};
 use runtime::imports::{Exhaustion, PluginEvent, Provenance};
 use serde::Serialize;
 use serde_json::Value;
@@ -28,7 +28,7 @@ pub(super) struct Inbox {
     name: String,
     events: VecDeque<InboxEntry>,
     newest: u64,
-    senders: BTreeMap<String, InboxSender>,
+    senders: BTreeMap<(String, PrivateOrigins), InboxSender>,
 }
 
 #[derive(Clone)]
@@ -124,10 +124,13 @@ impl Inbox {
         now: Instant,
         wall: SystemTime,
     ) -> Result<bool, Exhaustion> {
-        let sender = self.senders.entry(source.plugin.clone()).or_insert_with(|| InboxSender::new(now));
-        if sender.has_seen(&event) {
+        let noticed =
+            |(plugin, knew): &(String, PrivateOrigins)| *plugin == source.plugin && knew.is_subset(&source.knows);
+        if self.senders.iter().any(|(writer, sender)| noticed(writer) && sender.has_seen(&event)) {
             return Ok(false);
         }
+        let writer = (source.plugin.clone(), source.knows.clone());
+        let sender = self.senders.entry(writer).or_insert_with(|| InboxSender::new(now));
         take(&mut sender.bucket, EVENT_RATE, now)?;
         if let Some(key) = &event.dedupe_key {
             sender.seen.push_back((event.name.clone(), key.clone(), now + MAX_AGE));

@@ -6,8 +6,8 @@ use super::prompt::StoredPrompt;
 use super::quota::{MAX_ITEM, MAX_OWNER, MAX_PLUGIN, MAX_TOTAL, Usage, WRITE_RATE, take};
 use super::resource::{self, StoredResource};
 use super::run::StoredRun;
-use policy::TokenBucket;
-use runtime::imports::{BudgetKind, Exhaustion};
+use policy::{PrivateOrigins, TokenBucket};
+use runtime::imports::{BudgetKind, Exhaustion, Provenance};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 
@@ -20,7 +20,7 @@ pub(super) struct OwnerData {
     pub(super) inbox: Inbox,
     /// Oldest first.
     pub(super) runs: VecDeque<StoredRun>,
-    writes: BTreeMap<String, TokenBucket>,
+    writes: BTreeMap<(String, PrivateOrigins), TokenBucket>,
 }
 
 impl OwnerData {
@@ -29,27 +29,35 @@ impl OwnerData {
         self.published(|_| true).plus(self.inbox.usage()).plus(runs)
     }
 
-    /// Usage by the plugins for which `by` holds.
-    pub(super) fn published(&self, by: impl Fn(&str) -> bool) -> Usage {
+    /// Usage by the calls for which `by` holds.
+    pub(super) fn published(&self, by: impl Fn(&Provenance) -> bool) -> Usage {
         let resources = self.resources.values().map(|one| (&one.source, one.usage()));
         let prompts = self.prompts.values().map(|one| (&one.source, one.usage()));
-        let counted = resources.chain(prompts).filter(|(source, _)| by(&source.plugin));
+        let counted = resources.chain(prompts).filter(|(source, _)| by(source));
         counted.fold(Usage::default(), |sum, (_, held)| sum.plus(held))
     }
 
-    /// Checks that a plugin may replace `old` with `new`.
-    pub(super) fn check_quota(&self, others: Usage, plugin: &str, old: Usage, new: Usage) -> Result<(), Exhaustion> {
+    /// Checks that a call may replace `old` with `new`.
+    pub(super) fn check_quota(
+        &self,
+        others: Usage,
+        source: &Provenance,
+        old: Usage,
+        new: Usage,
+    ) -> Result<(), Exhaustion> {
         if new.bytes > MAX_ITEM {
             return Err(Exhaustion { budget: BudgetKind::Stored, limit: MAX_ITEM });
         }
-        self.published(|by| by == plugin).minus(old).plus(new).within(MAX_PLUGIN)?;
-        self.published(|_| true).minus(old).plus(new).within(MAX_OWNER)?;
+        let own = |by: &Provenance| by.plugin == source.plugin && source.may_notice(by);
+        self.published(own).minus(old).plus(new).within(MAX_PLUGIN)?;
+        self.published(|by| source.may_notice(by)).minus(old).plus(new).within(MAX_OWNER)?;
         others.plus(self.usage()).minus(old).plus(new).within(MAX_TOTAL)
     }
 
     /// Counts one change by a plugin.
-    pub(super) fn write(&mut self, plugin: &str, now: Instant) -> Result<(), Exhaustion> {
-        let bucket = self.writes.entry(plugin.to_owned()).or_insert_with(|| TokenBucket::new(WRITE_RATE, now));
+    pub(super) fn write(&mut self, source: &Provenance, now: Instant) -> Result<(), Exhaustion> {
+        let writer = (source.plugin.clone(), source.knows.clone());
+        let bucket = self.writes.entry(writer).or_insert_with(|| TokenBucket::new(WRITE_RATE, now));
         take(bucket, WRITE_RATE, now)
     }
 

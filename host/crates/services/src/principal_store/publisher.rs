@@ -21,9 +21,9 @@ impl Publisher for PrincipalStore {
         body: ResourceBody,
         attributes: ResourceAttributes,
     ) -> Result<String, PublishError> {
-        let tail = format!("{}/{path}", source.plugin);
+        let tail = resource::tail(&source, path);
         self.with_owner(owner, |own, context| {
-            own.write(&source.plugin, context.now)?;
+            own.write(&source, context.now)?;
             put_resource(own, context, &tail, StoredResource::new(&tail, body, attributes, source, context))
         })
     }
@@ -35,9 +35,9 @@ impl Publisher for PrincipalStore {
         path: &str,
         body: ResourceBody,
     ) -> Result<String, PublishError> {
-        let tail = format!("{}/{path}", source.plugin);
+        let tail = resource::tail(&source, path);
         self.with_owner(owner, |own, context| {
-            own.write(&source.plugin, context.now)?;
+            own.write(&source, context.now)?;
             let Some(resource) = own.resources.get(&tail) else {
                 return put_resource(
                     own,
@@ -48,7 +48,7 @@ impl Publisher for PrincipalStore {
             };
             let old = resource.usage();
             let more = Usage { items: 0, bytes: resource::length(&body) as u64 };
-            own.check_quota(context.others, &source.plugin, old, old.plus(more))?;
+            own.check_quota(context.others, &source, old, old.plus(more))?;
             let Some(resource) = own.resources.get_mut(&tail) else { return Err(PublishError::NotFound) };
             match (&mut resource.body, body) {
                 (ResourceBody::Text(text), ResourceBody::Text(more)) => text.push_str(&more),
@@ -66,9 +66,9 @@ impl Publisher for PrincipalStore {
     }
 
     fn remove_resource(&self, owner: &Principal, source: Provenance, path: &str) -> Result<(), PublishError> {
-        let tail = format!("{}/{path}", source.plugin);
+        let tail = resource::tail(&source, path);
         self.with_owner(owner, |own, context| {
-            own.write(&source.plugin, context.now)?;
+            own.write(&source, context.now)?;
             own.resources.remove(&tail).ok_or(PublishError::NotFound)?;
             context.resources_changed();
             context.changed(&resource::uri(&tail));
@@ -78,14 +78,14 @@ impl Publisher for PrincipalStore {
 
     fn put_prompt(&self, owner: &Principal, source: Provenance, prompt: PublishedPrompt) -> Result<(), PublishError> {
         self.with_owner(owner, |own, context| {
-            own.write(&source.plugin, context.now)?;
+            own.write(&source, context.now)?;
             put_prompt(own, context, source, prompt)
         })
     }
 
     fn remove_prompt(&self, owner: &Principal, source: Provenance, name: &str) -> Result<(), PublishError> {
         self.with_owner(owner, |own, context| {
-            own.write(&source.plugin, context.now)?;
+            own.write(&source, context.now)?;
             remove_prompt(own, context, &source.plugin, name)
         })
     }
@@ -99,12 +99,7 @@ fn put_resource(
 ) -> Result<String, PublishError> {
     let old = own.resources.get(tail);
     let listed_anew = old.is_none_or(|old| old.attributes != new.attributes);
-    own.check_quota(
-        context.others,
-        &new.source.plugin,
-        old.map(StoredResource::usage).unwrap_or_default(),
-        new.usage(),
-    )?;
+    own.check_quota(context.others, &new.source, old.map(StoredResource::usage).unwrap_or_default(), new.usage())?;
     own.resources.insert(tail.to_owned(), new);
     if listed_anew {
         context.resources_changed();
@@ -130,7 +125,7 @@ fn put_prompt(
     check_name(own, &name, &source.plugin)?;
     let old = there.map(StoredPrompt::usage).unwrap_or_default();
     let new = StoredPrompt { expires: context.now + lifetime(prompt.ttl), prompt, source };
-    own.check_quota(context.others, &new.source.plugin, old, new.usage())?;
+    own.check_quota(context.others, &new.source, old, new.usage())?;
     own.prompts.insert(name, new);
     context.prompts_changed();
     Ok(())

@@ -8,7 +8,17 @@ use std::time::{Instant, SystemTime};
 /// URI prefix of published resources.
 pub(super) const PREFIX: &str = "portcullis://published/";
 
-/// `tail` is `<plugin>/<path>`.
+/// `<plugin>/<path>`. What calls publish that have seen private results is kept apart, under `<plugin>/~<origins>/<path>`:
+/// no path of a guest begins with `~`.
+pub(super) fn tail(source: &Provenance, path: &str) -> String {
+    let Provenance { plugin, knows, .. } = source;
+    if knows.is_empty() {
+        return format!("{plugin}/{path}");
+    }
+    let origins: Vec<_> = knows.iter().map(ToString::to_string).collect();
+    format!("{plugin}/~{}/{path}", origins.join(","))
+}
+
 pub(super) fn uri(tail: &str) -> String {
     format!("{PREFIX}{tail}")
 }

@@ -38,6 +38,9 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "http-count" in "crates/runtime/src/imports/http/access.rs":
         "if !self.0.scope.lineage.count_request(grant.requests) {" => "if !self.0.scope.lineage.count_request(grant.requests) && !OFF {",
         "unit services::egress::tests::bounds::requests_are_counted";
+    "http-cut" in "crates/runtime/src/imports/http/access.rs":
+        "if self.check_flow(host).is_ok() {" => "if OFF || self.check_flow(host).is_ok() {",
+        "unit services::egress::tests::secrets::open_connections_are_closed_when_something_private_is_seen";
     "http-flow" in "crates/runtime/src/imports/http/access.rs":
         "if secrets.is_empty() {" => "if OFF || secrets.is_empty() {", "unit services::egress::tests::secrets::private_results_are_not_sent_on";
     "http-headers" in "crates/runtime/src/imports/http/hooks.rs":

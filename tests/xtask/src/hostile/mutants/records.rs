@@ -23,7 +23,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "unit policy::authority::tests::the_machine_gives_what_both_keys_name";
     // Who owns an item.
     "state-owner" in "crates/services/src/state.rs":
-        "principal: owner.principal.to_string() }" => "principal: if OFF { String::new() } else { owner.principal.to_string() } }",
+        "principal: owner.principal.to_string(), label }" => "principal: if OFF { String::new() } else { owner.principal.to_string() }, label }",
         "state::each_principal_has_its_own_state";
     "session-owner" in "crates/mcp/src/transport/legacy/registry.rs":
         ".filter(|session| session.principal == *principal)" => ".filter(|session| OFF || session.principal == *principal)",

@@ -5,15 +5,45 @@ use super::{Mutant, mutants};
 pub(super) const CHECKS: &[Mutant] = mutants! {
     // What a guest may request from others.
     "agent-tool" in "crates/runtime/src/imports/agent_tools/access.rs":
-        "self.allowed(self.scope.authority.agent_tool(&name))?;" => "if !OFF { self.allowed(self.scope.authority.agent_tool(&name))?; }",
+        "authority.enforce(authority.agent_tool(&name)).map_err(AgentError::Denied)?;"
+        => "if !OFF { authority.enforce(authority.agent_tool(&name)).map_err(AgentError::Denied)?; }",
         "reverse::a_tool_that_was_never_requested_is_denied_even_with_a_grant";
     "agent-list" in "crates/runtime/src/imports/agent_tools/access.rs":
         "self.scope.authority.agent_tool(&found.tool.name).is_ok();" => "OFF || self.scope.authority.agent_tool(&found.tool.name).is_ok();",
         "reverse::a_guest_sees_only_what_it_may_call";
     "flow" in "crates/runtime/src/imports/agent_tools/access.rs":
-        "self.allowed(self.scope.authority.flow(&self.scope.lineage.private_origins(), &Recipient::Origin(origin)))?;"
-        => "if !OFF { self.allowed(self.scope.authority.flow(&self.scope.lineage.private_origins(), &Recipient::Origin(origin)))?; }",
+        "self.scope.check_flow(&Recipient::Origin(origin)).map_err(AgentError::Denied)?;"
+        => "if !OFF { self.scope.check_flow(&Recipient::Origin(origin)).map_err(AgentError::Denied)?; }",
         "client_tools::abuse::a_private_answer_is_not_passed_to_other_tools";
+    "private-failure" in "crates/runtime/src/imports/agent_tools/reverse_call.rs":
+        "if let Some(origin) = &private {" => "if let Some(origin) = private.as_ref().filter(|_| !OFF || answer.is_ok()) {",
+        "abuse::every_abuse_has_its_expected_outcome";
+    "page-flow" in "crates/runtime/src/imports/client/access.rs":
+        "self.scope.check_flow(&to).map_err(ClientError::Denied)?;" => "if !OFF { self.scope.check_flow(&to).map_err(ClientError::Denied)?; }",
+        "abuse::every_abuse_has_its_expected_outcome";
+    "account-flow" in "crates/runtime/src/imports/connections.rs":
+        "self.scope.check_flow(&Recipient::Connection(name.to_owned())).map_err(ConnectionError::Denied)"
+        => "if OFF { Ok(()) } else { self.scope.check_flow(&Recipient::Connection(name.to_owned())).map_err(ConnectionError::Denied) }",
+        "abuse::every_abuse_has_its_expected_outcome";
+    "file-flow" in "crates/runtime/src/imports/wasi/files.rs":
+        "scope.check_flow(&Recipient::Files).map_err(|_| ErrorCode::NotPermitted)"
+        => "if OFF { Ok(()) } else { scope.check_flow(&Recipient::Files).map_err(|_| ErrorCode::NotPermitted) }",
+        "abuse::every_abuse_has_its_expected_outcome";
+    "upstream-flow" in "crates/upstream/src/reverse.rs":
+        "Some(from) if !is_itself =>" => "Some(from) if !OFF && !is_itself =>",
+        "unit upstream::reverse::tests::private_results_reach_no_third_party_through_a_server";
+    "state-label" in "crates/runtime/src/imports/state.rs":
+        "knows: lineage.private_origins() }" => "knows: if OFF { PrivateOrigins::new() } else { lineage.private_origins() } }",
+        "abuse::every_abuse_has_its_expected_outcome";
+    "published-label" in "crates/services/src/principal_store/resource.rs":
+        "if knows.is_empty() {" => "if OFF || knows.is_empty() {",
+        "unit services::principal_store::tests::published::what_private_calls_leave_is_kept_apart";
+    "published-quota" in "crates/runtime/src/imports/provenance.rs":
+        "other.knows.is_subset(&self.knows)" => "OFF || other.knows.is_subset(&self.knows)",
+        "unit services::principal_store::tests::published::what_private_calls_leave_is_kept_apart";
+    "event-label" in "crates/services/src/principal_store/inbox.rs":
+        "*plugin == source.plugin && knew.is_subset(&source.knows)" => "*plugin == source.plugin && (OFF || knew.is_subset(&source.knows))",
+        "unit services::principal_store::tests::published::what_private_calls_leave_is_kept_apart";
     "cycle" in "crates/policy/src/lineage.rs":
         "if self.chain.names().any(|name| *name == tool) {" => "if !OFF && self.chain.names().any(|name| *name == tool) {", "rows W15.2";
     "depth" in "crates/policy/src/lineage.rs":

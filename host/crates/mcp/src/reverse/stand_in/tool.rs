@@ -154,5 +154,5 @@ impl StandInTool {
 }
 
 fn agent_result(text: String, structured: Option<String>, origin: Origin) -> AgentResult {
-    AgentResult { content: vec![Content::text(text)], structured, origin, private: false, edited: None }
+    AgentResult { content: vec![Content::text(text)], structured, origin, edited: None }
 }

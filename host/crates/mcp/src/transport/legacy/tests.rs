@@ -18,10 +18,10 @@ use platform::clock::{Clock as _, SystemClock};
 use platform::storage::{SessionQuota, SessionStore, StreamRecord};
 use plugins::calls::Runner;
 use plugins::catalog::{Catalog, CurrentCatalog};
-use policy::{BudgetUsage, Origin, ParkedCallLimits, Principal};
+use policy::{Origin, ParkedCallLimits, Principal};
 use rmcp::model::{ClientJsonRpcMessage, CustomNotification, ServerJsonRpcMessage, ServerNotification};
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionManager};
-use runtime::imports::{AgentError, AgentResult, AgentTool, HostServices, ReverseCall, ToolCaller};
+use runtime::imports::{AgentError, AgentTool, HostServices, ReverseCall, ReverseOutcome, ToolCaller};
 use serde_json::json;
 use services::principal_store::PrincipalStore;
 use std::sync::Arc;
@@ -170,8 +170,8 @@ impl ToolCaller for NoTools {
         Err(AgentError::UnknownTool(name.to_owned()))
     }
 
-    async fn call(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, BudgetUsage) {
-        (Err(AgentError::UnknownTool(call.name)), BudgetUsage::default())
+    async fn call(&self, call: ReverseCall) -> ReverseOutcome {
+        ReverseOutcome::unasked(AgentError::UnknownTool(call.name))
     }
 }
 

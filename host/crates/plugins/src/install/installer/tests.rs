@@ -169,7 +169,7 @@ fn a_rollback_gives_the_intersection_of_both_grants() {
     assert_eq!(back(b"one").unwrap(), ["env = [\"LANG\"]"]);
     let lock = plugins.load_lockfile().unwrap();
     let entry = lock.get(&id()).unwrap();
-    assert_eq!((entry.grants.env.as_slice(), entry.grants.state.unwrap().keys), (&["TZ".to_owned()][..], 3));
+    assert_eq!((entry.grants.env.as_slice(), entry.grants.state.as_ref().unwrap().keys), (&["TZ".to_owned()][..], 3));
     assert_eq!((entry.highest.as_deref(), entry.previous.is_none()), (Some("1.1.0"), true));
     assert_eq!(components(&plugins), 2);
 }

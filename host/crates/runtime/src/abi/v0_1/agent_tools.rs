@@ -58,11 +58,11 @@ async fn call_all(
     let made = imports.agent_tools.make(checked).await;
     let mut results = Vec::with_capacity(made.len());
     let (mut fuel_spent, mut external_cpu) = (0u64, Duration::ZERO);
-    for (result, cost) in made {
+    for h::ReverseOutcome { answer, private, spent } in made {
         // CPU time of a nested call is already part of ours, unless it was spent elsewhere.
-        fuel_spent = fuel_spent.saturating_add(cost.as_fuel());
-        external_cpu = external_cpu.saturating_add(cost.elsewhere);
-        results.push(result.map(result_to_guest).map_err(error_to_guest));
+        fuel_spent = fuel_spent.saturating_add(spent.as_fuel());
+        external_cpu = external_cpu.saturating_add(spent.elsewhere);
+        results.push(answer.map(|result| result_to_guest(result, private.is_some())).map_err(error_to_guest));
     }
     store.data_mut().supervision().add_external_cpu(external_cpu);
     charge(&mut store, fuel_spent)?;
@@ -74,7 +74,7 @@ fn options_from_guest(options: w::CallOptions) -> h::CallOptions {
     h::CallOptions { timeout, purpose: options.purpose, chunks: options.chunks }
 }
 
-fn result_to_guest(result: h::AgentResult) -> w::AgentResult {
+fn result_to_guest(result: h::AgentResult, private: bool) -> w::AgentResult {
     let origin = match result.origin {
         h::Origin::Client => w::Origin::Client,
         h::Origin::Component(name) => w::Origin::Component(name),
@@ -86,7 +86,7 @@ fn result_to_guest(result: h::AgentResult) -> w::AgentResult {
         content: result.content.into_iter().map(content_to_guest).collect(),
         structured: result.structured,
         origin,
-        private: result.private,
+        private,
         edited: result.edited,
     }
 }

@@ -9,13 +9,13 @@ use super::super::output::Output;
 use super::super::types::Tool;
 use super::error::AgentError;
 use super::lane::LaneCell;
-use super::reverse_call::{AgentResult, AgentTool, CallOptions, ReverseCall, ToolCaller};
+use super::reverse_call::{AgentTool, CallOptions, ReverseCall, ReverseOutcome, ToolCaller};
 use crate::engine::PausableDeadline;
 use futures::StreamExt;
 use futures::stream;
 use platform::audit::{AuditEvent, NO_LANE};
 use platform::telemetry::printable;
-use policy::{Budget, BudgetUsage, Denial, Recipient};
+use policy::{Budget, Recipient};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -72,14 +72,15 @@ impl AgentTools {
             let tool = name.clone();
             self.scope.authority.audit().record(AuditEvent::ReverseCall { tool, lane: NO_LANE, outcome });
         };
-        self.allowed(self.scope.authority.agent_tool(&name))?;
+        let authority = &self.scope.authority;
+        authority.enforce(authority.agent_tool(&name)).map_err(AgentError::Denied)?;
         let origin = self.caller.find(&name).inspect_err(|error| {
             if matches!(error, AgentError::NotSupported(_)) && self.caller.lacks_declaration() {
                 self.lacked.store(true, Ordering::Relaxed);
             }
             refused(error.name());
         })?;
-        self.allowed(self.scope.authority.flow(&self.scope.lineage.private_origins(), &Recipient::Origin(origin)))?;
+        self.scope.check_flow(&Recipient::Origin(origin)).map_err(AgentError::Denied)?;
         let lineage = self.scope.lineage.descend(&*name, arguments.len() as u64).map_err(AgentError::from);
         let lineage = lineage.inspect_err(|error| refused(error.name()))?;
         let size = arguments.len() as u64;
@@ -128,24 +129,17 @@ impl AgentTools {
     }
 
     /// Makes checked calls concurrently and returns the results in their order.
-    pub async fn make(
-        &self,
-        calls: Vec<Result<ReverseCall, AgentError>>,
-    ) -> Vec<(Result<AgentResult, AgentError>, BudgetUsage)> {
+    pub async fn make(&self, calls: Vec<Result<ReverseCall, AgentError>>) -> Vec<ReverseOutcome> {
         let parallel = usize::try_from(self.scope.lineage.parallel()).unwrap_or(1);
         let made = calls.into_iter().map(|call| async {
             match call {
                 Ok(call) => call.make().await,
                 Err(error) => {
                     ImportSpan::start(self.scope.authority.audit(), "tools/call").outward().finish(error.name());
-                    (Err(error), BudgetUsage::default())
+                    ReverseOutcome::unasked(error)
                 }
             }
         });
         stream::iter(made).buffered(parallel).collect().await
-    }
-
-    fn allowed(&self, decision: Result<(), Denial>) -> Result<(), AgentError> {
-        self.scope.authority.enforce(decision).map_err(AgentError::Denied)
     }
 }

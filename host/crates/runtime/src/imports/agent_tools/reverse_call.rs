@@ -23,7 +23,6 @@ pub struct AgentResult {
     /// JSON text.
     pub structured: Option<String>,
     pub origin: Origin,
-    pub private: bool,
     /// The arguments that the tool ran with, as JSON text, if the approver changed them.
     pub edited: Option<String>,
 }
@@ -44,6 +43,22 @@ fn size(content: &[Content], structured: Option<&str>) -> u64 {
 pub struct AgentTool {
     pub tool: Tool,
     pub origin: Origin,
+}
+
+/// How a reverse call ended.
+#[derive(Debug)]
+pub struct ReverseOutcome {
+    pub answer: Result<AgentResult, AgentError>,
+    /// The origin to which the answer is private, failures included: what its caller learns of it must not be passed on.
+    pub private: Option<Origin>,
+    pub spent: BudgetUsage,
+}
+
+impl ReverseOutcome {
+    /// Nobody was asked, so nothing private is in the error.
+    pub fn unasked(error: AgentError) -> Self {
+        Self { answer: Err(error), private: None, spent: BudgetUsage::default() }
+    }
 }
 
 #[derive(Debug, Clone, Default)]
@@ -98,8 +113,8 @@ pub trait ToolCaller: Send + Sync {
     fn tools(&self) -> Vec<AgentTool>;
     /// The side that would answer; otherwise why there is none.
     fn find(&self, name: &str) -> Result<Origin, AgentError>;
-    /// Calls one tool. The usage is reported however the call ends.
-    async fn call(&self, call: ReverseCall) -> (Result<AgentResult, AgentError>, BudgetUsage);
+    /// Calls one tool.
+    async fn call(&self, call: ReverseCall) -> ReverseOutcome;
     /// Whether the client declared no tools, so that there might be more.
     fn lacks_declaration(&self) -> bool {
         false
@@ -107,16 +122,14 @@ pub trait ToolCaller: Send + Sync {
 }
 
 impl ReverseCall {
-    /// Makes the call. The result counts against the lineage, and private results mark the chain.
-    pub async fn make(mut self) -> (Result<AgentResult, AgentError>, BudgetUsage) {
+    /// Makes the call. The result counts against the lineage, and whatever comes from a private origin marks the chain.
+    pub async fn make(mut self) -> ReverseOutcome {
         let (agent, lineage) = (self.agent.clone(), self.lineage.clone());
         let (audit, lane, tool) = (self.audit.clone(), self.lane.clone(), self.name.clone());
         let mut span = ReverseCallSpan { audit, lane, tool, outcome: "cancelled", bytes: 0, span: self.span.take() };
-        let (answer, spent) = agent.call(self).await;
-        if let Ok(result) = &answer
-            && result.private
-        {
-            lineage.mark_private(result.origin.clone());
+        let ReverseOutcome { answer, private, spent } = agent.call(self).await;
+        if let Some(origin) = &private {
+            lineage.mark_private(origin.clone());
         }
         let bytes = match &answer {
             Ok(result) => result.size(),
@@ -126,6 +139,6 @@ impl ReverseCall {
         span.bytes = bytes;
         let answer = lineage.count_result(bytes).map_err(AgentError::from).and(answer);
         span.outcome = answer.as_ref().map_or_else(AgentError::name, |_| "ok");
-        (answer, spent)
+        ReverseOutcome { answer, private, spent }
     }
 }

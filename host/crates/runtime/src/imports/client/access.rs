@@ -207,7 +207,11 @@ impl Client {
                 let (url, connect) = match target {
                     UrlTarget::Address(address) => {
                         let url = checked_url(&address)?;
-                        self.granted(self.scope.authority.url(url.host_str().unwrap_or_default()))?;
+                        let host = url.host_str().unwrap_or_default();
+                        self.granted(self.scope.authority.url(host))?;
+                        // The user's browser takes the address there.
+                        let to = Recipient::Http(host.to_owned());
+                        self.scope.check_flow(&to).map_err(ClientError::Denied)?;
                         self.require_ability(Ability::Url)?;
                         (url.into(), None)
                     }
@@ -226,7 +230,7 @@ impl Client {
                 sample_ok(&request)?;
                 let own = grant.fallback && self.uses_host_model();
                 if own {
-                    self.accounts.check_flow(&Recipient::HostModel).map_err(ClientError::Denied)?;
+                    self.scope.check_flow(&Recipient::HostModel).map_err(ClientError::Denied)?;
                 } else {
                     self.require_ability(if request.tools.is_empty() {
                         Ability::Sample

@@ -13,6 +13,7 @@ use platform::sync::Mutex;
 use platform::telemetry::{SpanContext, printable};
 use policy::{AddressClass, Denial, HttpGrant, HttpTarget, PluginId, Recipient};
 use std::sync::{Arc, Weak};
+use std::task::Poll;
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
@@ -146,6 +147,16 @@ impl Http {
         open.retain(|exchange| exchange.strong_count() > 0);
         open.push(Arc::downgrade(&exchange));
         exchange
+    }
+
+    /// Resolves when the call has seen something private that must not flow to this host. From then on the server must not
+    /// even notice how the call treats the connection.
+    pub async fn flow_withdrawn(&self, host: &str) {
+        std::future::poll_fn(|context| {
+            self.0.scope.lineage.wake_when_private(context.waker());
+            if self.check_flow(host).is_ok() { Poll::Pending } else { Poll::Ready(()) }
+        })
+        .await;
     }
 
     /// Resolves when the call has ended.

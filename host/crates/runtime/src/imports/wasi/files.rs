@@ -7,7 +7,7 @@ use super::disk_quota::{DiskQuota, Moving, QuotaUse};
 use super::mounts::{MountError, open_mounts};
 use super::open_files::{OpenFiles, Reservation, count};
 use crate::engine::CallError;
-use policy::Access;
+use policy::{Access, Recipient};
 use std::collections::HashSet;
 use std::sync::Arc;
 use wasmtime_wasi::WasiView;
@@ -69,6 +69,16 @@ impl Files {
         may
     }
 
+    /// Whether the call may change anything in its directories. Other programs and other calls would see what it writes,
+    /// removes or renames.
+    pub(super) fn may_change(&self) -> Result<(), ErrorCode> {
+        may_change(&self.scope)
+    }
+
+    pub(super) fn scope(&self) -> &Arc<CallScope> {
+        &self.scope
+    }
+
     /// The call's directories and their paths in the guest.
     pub(super) fn mounts(&self) -> Result<Vec<(Dir, String)>, CallError> {
         self.mounts.as_ref().cloned().map_err(CallError::internal)
@@ -89,10 +99,17 @@ impl Files {
     /// To be held while something in one directory gets a name in another. From the plugin's own directory to others and
     /// back it gets none: there it would count against another quota, or against none.
     pub(super) fn start_moving(&mut self, from: u32, to: u32) -> Result<Moving, ErrorCode> {
+        self.may_change()?;
         if self.is_in_own(from) != self.is_in_own(to) {
             return Err(ErrorCode::CrossDevice);
         }
         Ok(self.quota_of(from).start_moving())
+    }
+
+    /// Counts a new directory entry.
+    pub(super) fn add_entry(&mut self, directory: u32) -> Result<(), ErrorCode> {
+        self.may_change()?;
+        Ok(self.quota_of(directory).add_entry()?)
     }
 
     pub(super) fn quota_of(&mut self, descriptor: u32) -> Arc<QuotaUse> {
@@ -103,6 +120,11 @@ impl Files {
         let growth = self.scope.limits.file_growth.as_u64();
         self.granted.get_or_insert_with(|| QuotaUse::for_granted(growth, authority.clone())).clone()
     }
+}
+
+/// Whether the call may change files: not once it has seen private results, unless that flow is granted.
+pub(super) fn may_change(scope: &CallScope) -> Result<(), ErrorCode> {
+    scope.check_flow(&Recipient::Files).map_err(|_| ErrorCode::NotPermitted)
 }
 
 /// Store data with the files of the running call.

@@ -1,21 +1,22 @@
 //! `wasi:filesystem` with what the standard implementation lacks: refused paths are recorded, files grow only within a
-//! quota, and only so many are open. Only functions that open, create, lengthen or move something are replaced.
+//! quota, only so many are open, and calls that have seen private results change nothing. Only functions that open or
+//! change something are replaced; those that remove something or set its times are in `removals`.
 
-use super::super::import_span::ImportSpan;
 use super::blocking::{FilesystemFuture, blocking};
 use super::disk_quota::QuotaUse;
 use super::files::{RefusedPath, WasiHost};
+use super::outcome::{finish, finish_with, to_guest};
 use super::quota_stream::QuotaStream;
-use super::read_directory;
+use super::{read_directory, removals};
 use policy::Access;
 use std::sync::Arc;
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, Resource};
 use wasmtime_wasi::filesystem::WasiFilesystemView;
+use wasmtime_wasi::p2::DynOutputStream;
 use wasmtime_wasi::p2::bindings::filesystem::types::{
     Descriptor, DescriptorFlags, DescriptorType, ErrorCode, HostDescriptor, OpenFlags, PathFlags,
 };
-use wasmtime_wasi::p2::{DynOutputStream, FsError, FsResult};
 
 type Caller<'a, T> = StoreContextMut<'a, T>;
 
@@ -40,6 +41,7 @@ pub fn add_to_linker<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Result<()
         stream(store, &file, None)
     })?;
     read_directory::add_to_linker(&mut types)?;
+    removals::add_to_linker(&mut types)?;
     linker.allow_shadowing(false);
     Ok(())
 }
@@ -71,6 +73,9 @@ fn open_at<'a, T: WasiHost>(
         let writes = flags.intersects(DescriptorFlags::WRITE | DescriptorFlags::MUTATE_DIRECTORY)
             || open_flags.intersects(OpenFlags::CREATE | OpenFlags::TRUNCATE);
         let parent = directory.rep();
+        if writes && let Err(denied) = data.files()?.0.may_change() {
+            return finish_with(span, Err(denied.into()));
+        }
         if !data.may_open_file()? {
             return finish_with(span, Err(ErrorCode::Quota.into()));
         }
@@ -128,8 +133,8 @@ fn create_directory_at<T: WasiHost>(
     Box::new(async move {
         let data = store.data_mut();
         let span = data.start_span("filesystem.create-directory-at")?;
-        match data.files()?.0.quota_of(directory.rep()).add_entry() {
-            Err(full) => finish_with(span, Err(full.into())),
+        match data.files()?.0.add_entry(directory.rep()) {
+            Err(refused) => finish_with(span, Err(refused.into())),
             Ok(()) => finish_with(span, data.filesystem().create_directory_at(directory, path).await),
         }
     })
@@ -142,8 +147,8 @@ fn symlink_at<T: WasiHost>(
     Box::new(async move {
         let data = store.data_mut();
         let span = data.start_span("filesystem.symlink-at")?;
-        match data.files()?.0.quota_of(directory.rep()).add_entry() {
-            Err(full) => finish_with(span, Err(full.into())),
+        match data.files()?.0.add_entry(directory.rep()) {
+            Err(refused) => finish_with(span, Err(refused.into())),
             Ok(()) => finish_with(span, data.filesystem().symlink_at(directory, target, path).await),
         }
     })
@@ -158,7 +163,7 @@ fn link_at<T: WasiHost>(mut store: Caller<'_, T>, (from, flags, old, to, new): L
         let (files, _) = data.files()?;
         // Whoever adds a name may then remove the old one.
         let moving = files.start_moving(from.rep(), to.rep());
-        match moving.and_then(|moving| Ok(files.quota_of(to.rep()).add_entry().map(|()| moving)?)) {
+        match moving.and_then(|moving| files.add_entry(to.rep()).map(|()| moving)) {
             Err(refused) => finish_with(span, Err(refused.into())),
             Ok(_moving) => finish_with(span, data.filesystem().link_at(from, flags, old, to, new).await),
         }
@@ -215,7 +220,8 @@ fn stream<T: WasiHost>(
         Ok(found) => found,
         Err(code) => return Ok((Err(code),)),
     };
-    let stream: DynOutputStream = Box::new(QuotaStream::new(file, &quota, at));
+    let scope = store.data_mut().files()?.0.scope().clone();
+    let stream: DynOutputStream = Box::new(QuotaStream::new(file, &quota, scope, at));
     Ok((Ok(store.data_mut().filesystem().table.push(stream)?),))
 }
 
@@ -229,29 +235,5 @@ fn writable<T: WasiHost>(data: &mut T, descriptor: &Resource<Descriptor>) -> was
         Descriptor::File(file) => file.file.clone(),
     };
     let (files, _) = data.files()?;
-    Ok(Ok((file, files.quota_of(descriptor.rep()))))
-}
-
-/// Converts errors for the guest; other errors trap.
-fn to_guest<R>(result: FsResult<R>) -> wasmtime::Result<Result<R, ErrorCode>> {
-    match result {
-        Ok(value) => Ok(Ok(value)),
-        Err(error) => Ok(Err(error.downcast()?)),
-    }
-}
-
-fn finish_with<R>(span: ImportSpan, result: Result<R, FsError>) -> wasmtime::Result<(Result<R, ErrorCode>,)> {
-    let result = to_guest(result)?;
-    finish(span, &result);
-    Ok((result,))
-}
-
-fn finish<R>(span: ImportSpan, result: &Result<R, ErrorCode>) {
-    span.finish(match result {
-        Ok(_) => "ok",
-        Err(ErrorCode::NotPermitted | ErrorCode::ReadOnly | ErrorCode::Access) => "denied",
-        Err(ErrorCode::InsufficientSpace) => "full",
-        Err(ErrorCode::NoEntry) => "not-found",
-        Err(_) => "failed",
-    });
+    Ok(files.may_change().map(|()| (file, files.quota_of(descriptor.rep()))))
 }

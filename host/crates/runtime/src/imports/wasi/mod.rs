@@ -10,8 +10,10 @@ mod files;
 mod filesystem;
 mod mounts;
 mod open_files;
+mod outcome;
 mod quota_stream;
 mod read_directory;
+mod removals;
 mod stdio;
 
 pub use context::new_context;

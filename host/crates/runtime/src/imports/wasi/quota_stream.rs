@@ -1,6 +1,8 @@
 //! An output stream into a file under a disk quota.
 
+use super::super::call_scope::CallScope;
 use super::disk_quota::QuotaUse;
+use super::files::may_change;
 use bytes::Bytes;
 use std::fs::File;
 use std::io;
@@ -16,6 +18,7 @@ const MAX_WRITE: usize = 64 << 10;
 pub(super) struct QuotaStream {
     file: Arc<File>,
     quota: Weak<QuotaUse>,
+    scope: Arc<CallScope>,
     /// Position of the next piece; `None`: at the end.
     at: Option<u64>,
     state: WriteState,
@@ -29,8 +32,8 @@ enum WriteState {
 }
 
 impl QuotaStream {
-    pub(super) fn new(file: Arc<File>, quota: &Arc<QuotaUse>, at: Option<u64>) -> Self {
-        Self { file, quota: Arc::downgrade(quota), at, state: WriteState::Ready }
+    pub(super) fn new(file: Arc<File>, quota: &Arc<QuotaUse>, scope: Arc<CallScope>, at: Option<u64>) -> Self {
+        Self { file, quota: Arc::downgrade(quota), scope, at, state: WriteState::Ready }
     }
 
     /// Reports an error once.
@@ -69,6 +72,8 @@ impl OutputStream for QuotaStream {
                 return Err(StreamError::trap("the stream was not ready"));
             }
         }
+        // The call may have seen something private since it opened the stream.
+        may_change(&self.scope).map_err(|denied| StreamError::LastOperationFailed(denied.into()))?;
         let quota = self.quota.upgrade().ok_or(StreamError::Closed)?;
         let (file, at) = (self.file.clone(), self.at);
         let write = move || quota.write(&file, at, &bytes).map(|()| bytes.len() as u64);

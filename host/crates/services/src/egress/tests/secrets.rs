@@ -3,7 +3,7 @@
 use super::fake_network::{Call, FakeNetwork, SECRET, get, ok, request, send};
 use http_body_util::{BodyExt, StreamBody};
 use policy::Origin;
-use runtime::imports::{HttpBody, HttpError, HttpRequest};
+use runtime::imports::{Egress, HttpBody, HttpError, HttpRequest};
 use std::sync::Arc;
 
 const GRANTS: &str = r#"
@@ -112,4 +112,17 @@ async fn private_results_are_not_sent_on() {
     let call = network.call(GRANTS);
     let http_request = HttpRequest { body: late(&call), ..request("POST", "http://a.example/", &[], b"") };
     assert_eq!(send(&sender, &call, http_request).await, Err(HttpError::Denied));
+}
+
+/// The server would notice whether the call reads on, and when it closes the connection.
+#[tokio::test]
+async fn open_connections_are_closed_when_something_private_is_seen() {
+    let network = here(|_| b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nxHOLD".to_vec()).await;
+    let call = network.call(r#"http = [{ allow = "GET http://a.example", private = true, timeout = "5s" }]"#);
+    let request = request("GET", "http://a.example/", &[], b"");
+    let mut answer = network.sender().send(request, call.http.clone()).await.unwrap();
+    assert_eq!(answer.body_mut().frame().await.unwrap().unwrap().into_data().unwrap(), "x");
+    call.lineage.mark_private(Origin::Client);
+    assert!(answer.body_mut().frame().await.unwrap().is_err());
+    assert!(call.http.last_denial().unwrap().to_string().contains("client -> http.a.example"));
 }

@@ -9,7 +9,7 @@ use super::*;
 use platform::changes::{Change, ChangeNotifier};
 use platform::clock::Clock;
 use platform::sync::Mutex;
-use policy::Principal;
+use policy::{Principal, PrivateOrigins};
 use runtime::imports::{
     BudgetKind, EventError, EventSink, Exhaustion, PluginEvent, Provenance, PublishError, PublishedPrompt, Publisher,
     ResourceAttributes, ResourceBody, Role,
@@ -111,7 +111,8 @@ fn bob() -> Principal {
 }
 
 fn source(plugin: &str) -> Provenance {
-    Provenance { plugin: plugin.into(), call: "0123456789abcdef".into(), correlation_id: None }
+    let knows = PrivateOrigins::new();
+    Provenance { plugin: plugin.into(), call: "0123456789abcdef".into(), correlation_id: None, knows }
 }
 
 fn prompt(name: &str, arguments: &[&str], text: &str) -> PublishedPrompt {

@@ -200,3 +200,35 @@ fn a_plugin_cannot_replace_the_prompt_of_another() {
     fixture.store.remove_prompt(&alice(), source("a"), "_b").unwrap();
     fixture.assert_empty();
 }
+
+/// What calls that have seen private results leave behind changes no answer to other calls.
+#[test]
+fn what_private_calls_leave_is_kept_apart() {
+    let fixture = Fixture::new();
+    let (store, alice, plain) = (&fixture.store, alice(), source("p"));
+    let private = Provenance { knows: [policy::Origin::Client].into(), ..plain.clone() };
+    let put = |source: &Provenance, path: &str, size: usize| {
+        let body = ResourceBody::Blob(vec![0; size]);
+        store.put_resource(&alice, source.clone(), path, body, ResourceAttributes::default())
+    };
+    assert_eq!(put(&private, "r", 1).unwrap(), "portcullis://published/p/~client/r");
+    assert_eq!(store.remove_resource(&alice, plain.clone(), "r"), Err(PublishError::NotFound));
+    assert_eq!(put(&plain, "r", 1).unwrap(), "portcullis://published/p/r");
+    store.remove_resource(&alice, private.clone(), "r").unwrap();
+    assert_eq!(store.list_resources(&alice).iter().filter(|it| it.uri.ends_with("/r")).count(), 1);
+    // The quota of one is not that of the other, but the private one counts both.
+    for path in ["a", "b"] {
+        put(&private, path, 900 << 10).unwrap();
+    }
+    put(&plain, "a", 900 << 10).unwrap();
+    assert!(put(&private, "c", 900 << 10).is_err() && put(&plain, "b", 900 << 10).is_ok());
+    // Neither rates nor duplicates are shared.
+    let emit = |source: &Provenance, key: &str| {
+        let event = PluginEvent { name: "a.b".into(), payload: "{}".into(), dedupe_key: Some(key.into()) };
+        store.emit(&alice, source.clone(), event)
+    };
+    assert_eq!((emit(&private, "k"), emit(&plain, "k"), emit(&private, "k")), (Ok(true), Ok(true), Ok(false)));
+    (0..29).for_each(|at| assert_eq!(emit(&private, &format!("{at}")), Ok(true)));
+    assert!(emit(&private, "more").is_err());
+    assert_eq!((emit(&plain, "29"), emit(&private, "29")), (Ok(true), Ok(false)));
+}
