@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use plugins::calls::{Answer, CallRequest, FinishedCall};
 use portcullis::config::Config;
 use portcullis::host::Host;
-use runtime::engine::CallError;
+use runtime::engine::{CallError, HeldResources};
 use runtime::imports::{
     Abilities, AgentError, AgentTool, CallContext, CallSink, Chunk, ClientCalls, ClientError, ClientLink, ClientReply,
     Consent, LogLevel, Origin, OutputError, ProgressReport, QuestionBatch, ReverseCall, ReverseOutcome, ToolCaller,
@@ -251,6 +251,7 @@ impl Setup {
                 agent: self.tools.clone(),
                 steering: None,
                 cancel,
+                held: HeldResources::default(),
             },
             parent: None,
         };

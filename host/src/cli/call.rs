@@ -10,6 +10,7 @@ use anyhow::Context;
 use mcp::transport::serve_account_pages;
 use plugins::calls::{Answer, CallRequest};
 use plugins::catalog::Plugin;
+use runtime::engine::HeldResources;
 use runtime::imports::{CallContext, ClientLink};
 use serde_json::Value;
 use std::process::ExitCode;
@@ -64,6 +65,7 @@ impl Call {
                 agent: host.agent.clone(),
                 steering: None,
                 cancel,
+                held: HeldResources::default(),
             },
             parent: None,
         };

@@ -4,7 +4,7 @@ use crate::program::{Op, Program, Step};
 use crate::world::{Tools, User, World, services};
 use platform::clock::{Clock as _, SystemClock};
 use policy::{Authority, Budget, Grants, HttpTarget, Limits, Lineage, PluginId, Principal, Requests, Side};
-use runtime::engine::PausableDeadline;
+use runtime::engine::{HeldResources, PausableDeadline};
 use runtime::imports::{
     CallContext, CallImports, CallOptions, CallScope, ClientLink, ConnectionRequest, ExpectedVersion, HostServices,
     Http, NoSink, PublishedPrompt, Question, ResourceAttributes, ResourceBody, Role, SampleContent, SampleMessage,
@@ -87,6 +87,7 @@ impl<'a> Call<'a> {
             agent: Arc::new(Tools(world.clone())),
             steering: None,
             cancel: CancellationToken::new(),
+            held: HeldResources::default(),
         };
         let http = Http::new(scope.clone(), services.egress.clone());
         let imports = CallImports::new(scope, link, services, None);
@@ -217,7 +218,7 @@ impl<'a> Call<'a> {
 
     async fn ask(&mut self, questions: Vec<Question>) {
         let questions = questions.into_iter().map(|question| (None, question)).collect();
-        let answers = self.imports.client().ask(questions, 0).await;
+        let answers = self.imports.client().ask(questions).await;
         self.see(&answers);
     }
 
@@ -225,7 +226,7 @@ impl<'a> Call<'a> {
         let now = SystemClock.now();
         let budget = Budget::root(&self.host.limits, now);
         let deadline = PausableDeadline::new(Arc::new(SystemClock));
-        let caller = self.imports.reverse_caller(budget, now, deadline, 0);
+        let caller = self.imports.reverse_caller(budget, now, deadline);
         let tools = &self.imports.agent_tools;
         let check =
             |(name, arguments): (&str, String)| tools.check(name.into(), arguments, &CallOptions::default(), &caller);

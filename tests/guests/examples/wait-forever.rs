@@ -1,7 +1,9 @@
-//! Sleeps for an hour.
+//! Sleeps for an hour, with `n` MiB of memory.
 
 guests::guest! {
     fn run(args) {
+        let memory = vec![1u8; (args.n_or(0) as usize) << 20];
+        std::hint::black_box(&memory);
         std::thread::sleep(std::time::Duration::from_secs(3600));
         Ok("woke up".to_owned().into())
     }

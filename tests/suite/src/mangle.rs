@@ -9,6 +9,7 @@ type Section = (u8, Vec<u8>);
 
 /// The id of a core module section.
 const CORE_MODULE: u8 = 1;
+const CORE_INSTANCE: u8 = 2;
 /// The number of bytes from which the generator makes its choices.
 const CHOICES: usize = 2048;
 
@@ -120,6 +121,18 @@ pub fn mangled(way: Way, plugin: &[u8], number: u64) -> Vec<u8> {
             })
         }
     }
+}
+
+/// A plugin with this many more core instances, of a module that is empty.
+pub fn with_instances(plugin: &[u8], more: u8) -> Vec<u8> {
+    let mut sections = sections(plugin);
+    let module = sections.iter().filter(|(number, _)| *number == CORE_MODULE).count();
+    sections.push((CORE_MODULE, b"\0asm\x01\0\0\0".to_vec()));
+    // Each: instantiate, the module, no arguments.
+    let instance = [&[0], leb(module as u64, 0).as_slice(), &[0]].concat();
+    let instances = std::iter::repeat_n(instance, more.into()).flatten();
+    sections.push((CORE_INSTANCE, [more].into_iter().chain(instances).collect()));
+    whole(&sections, |_, size| leb(size as u64, 0))
 }
 
 /// A plugin with its first core module changed.

@@ -58,6 +58,7 @@ mod overflow;
 mod paging;
 mod parked;
 mod policy;
+mod pool_shares;
 mod prompts;
 mod provider;
 mod published;

@@ -3,10 +3,11 @@
 //!
 //! Failures are counted per tool, principal and calling tool. A caller who makes a tool fail, by its arguments or by
 //! calling it too often, therefore opens the circuit for itself and not for others. A tool that fails for everybody is
-//! opened for each caller after that caller's own failures.
+//! opened for each caller after that caller's own failures. What nested calls that have seen private results do to a
+//! circuit is noticed only by calls that have seen the same.
 
 use platform::sync::Mutex;
-use policy::{BreakerLimits, Limits, Principal};
+use policy::{BreakerLimits, Limits, Lineage, Principal, PrivateOrigins};
 use runtime::engine::CallError;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,6 +27,16 @@ pub(super) struct Circuit {
     pub(super) principal: Principal,
     /// The calling tool; none for a client.
     pub(super) caller: Option<Arc<str>>,
+    /// What a nested call has seen of private results. A client may notice everything.
+    pub(super) knows: PrivateOrigins,
+}
+
+impl Circuit {
+    pub(super) fn new(target: Arc<str>, principal: Principal, lineage: &Lineage) -> Self {
+        let caller = lineage.caller().cloned();
+        let knows = caller.as_ref().map(|_| lineage.private_origins()).unwrap_or_default();
+        Self { target, principal, caller, knows }
+    }
 }
 
 /// What the end of a call says about the tool.
@@ -45,6 +56,11 @@ pub(super) struct CircuitOpen {
     failures: u32,
     cause: &'static str,
     retry_after: Duration,
+}
+
+impl BreakerPermit {
+    /// For a call that is no probe.
+    pub(super) const ORDINARY: Self = Self { is_probe: false };
 }
 
 impl From<CircuitOpen> for CallError {
@@ -101,11 +117,11 @@ impl CircuitBreaker {
     /// Permits a call, whose end must be reported to [`Self::record`].
     pub(super) fn acquire(&self, circuit: &Circuit, now: Instant) -> Result<BreakerPermit, CircuitOpen> {
         if !self.has_circuits.load(Ordering::Relaxed) {
-            return Ok(BreakerPermit { is_probe: false });
+            return Ok(BreakerPermit::ORDINARY);
         }
         match self.circuits().get_mut(circuit) {
             Some(history) => history.acquire(now),
-            None => Ok(BreakerPermit { is_probe: false }),
+            None => Ok(BreakerPermit::ORDINARY),
         }
     }
 

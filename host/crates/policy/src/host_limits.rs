@@ -8,13 +8,22 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct ParkedCallLimits {
-    /// Parked calls, and separately legacy calls that wait on their own streams. Bounds instances that wait for clients
-    /// that never return.
+    /// Parked calls, and separately legacy calls that wait on their own streams; each call nested in them counts as well.
+    /// Bounds instances that wait for clients that never return.
     pub calls: usize,
     /// Waiting calls of one principal. Bounds what one principal takes from the others.
     pub per_principal: usize,
-    /// Linear memory of all parked calls. Bounds the cost of waiting.
+    /// What all of them hold: linear memory, tables, and what the host keeps for them. Bounds the cost of waiting.
     pub memory: ByteSize,
+}
+
+impl ParkedCallLimits {
+    /// One principal's part of them.
+    pub fn of_one(&self) -> Self {
+        let (calls, part) = (self.calls.max(1) as u64, self.per_principal.min(self.calls));
+        let memory = ByteSize::b(self.memory.as_u64() / calls * part as u64);
+        Self { calls: part, per_principal: part, memory }
+    }
 }
 
 impl Default for ParkedCallLimits {

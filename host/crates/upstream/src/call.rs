@@ -2,7 +2,7 @@
 
 use crate::handler::AgentHandler;
 use policy::{Budget, Lineage, Principal};
-use runtime::engine::PausableDeadline;
+use runtime::engine::{HeldResources, PausableDeadline};
 use runtime::imports::{CallSink, ClientCalls, Content, QuestionCounter, ReverseCall};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -61,8 +61,8 @@ pub(super) struct CallerScope {
     pub(super) lineage: Lineage,
     pub(super) budget: Budget,
     pub(super) pausable_deadline: PausableDeadline,
-    /// Memory that the waiting callers hold, in bytes.
-    pub(super) caller_memory: u64,
+    /// What the tree of calls holds.
+    pub(super) held: HeldResources,
     pub(super) principal: Principal,
     pub(super) client: Arc<dyn ClientCalls>,
     pub(super) sink: Arc<dyn CallSink>,
@@ -79,7 +79,7 @@ impl CallerScope {
             lineage: call.lineage.clone(),
             budget: call.budget,
             pausable_deadline: call.pausable_deadline.clone(),
-            caller_memory: call.caller_memory,
+            held: call.held.clone(),
             principal: call.context.principal.clone(),
             client: call.client.clone(),
             sink: call.sink.clone(),

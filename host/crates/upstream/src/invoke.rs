@@ -9,7 +9,7 @@ use crate::reverse_calls::{ReverseCallScope, ReverseCalls};
 use crate::rounds::CallRounds;
 use crate::shared::UpstreamShared;
 use policy::{Budget, Lineage, Principal};
-use runtime::engine::PausableDeadline;
+use runtime::engine::{HeldResources, PausableDeadline};
 use runtime::imports::QuestionCounter;
 use serde_json::Value;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub(super) async fn call_tool(
     let (responder, scope, chain) = match source {
         CallSource::Caller(caller_scope) => {
             let (client, chunks) = ClientResponder::new(&caller_scope);
-            let CallerScope { lineage, budget, pausable_deadline, caller_memory, principal, chain, .. } = *caller_scope;
+            let CallerScope { lineage, budget, pausable_deadline, held, principal, chain, .. } = *caller_scope;
             // The offer is this host's own, whoever calls the server.
             let agent = shared.offer.agent.clone();
             let lineage = lineage.with_limits(limits);
@@ -40,7 +40,7 @@ pub(super) async fn call_tool(
             forwarded = Some((client.clone(), chunks));
             (
                 Responder::Client(client),
-                ReverseCallScope { lineage, budget, caller_ends, pausable_deadline, caller_memory, principal, agent },
+                ReverseCallScope { lineage, budget, caller_ends, pausable_deadline, held, principal, agent },
                 chain,
             )
         }
@@ -51,7 +51,7 @@ pub(super) async fn call_tool(
                 budget: Budget::root(limits, now),
                 caller_ends: None,
                 pausable_deadline: PausableDeadline::new(shared.clock.clone()),
-                caller_memory: 0,
+                held: HeldResources::default(),
                 principal: Principal::local(),
                 agent: shared.offer.agent.clone(),
             };

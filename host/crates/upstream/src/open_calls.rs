@@ -251,6 +251,7 @@ mod tests {
     use crate::reverse_calls::ReverseCallScope;
     use platform::clock::{Clock, SystemClock};
     use policy::{Budget, Limits, Lineage, Principal};
+    use runtime::engine::HeldResources;
     use runtime::engine::PausableDeadline;
     use runtime::imports::{NoClient, NoSink, QuestionCounter};
 
@@ -262,7 +263,7 @@ mod tests {
             lineage: lineage.clone(),
             budget,
             pausable_deadline: pausable_deadline.clone(),
-            caller_memory: 0,
+            held: HeldResources::default(),
             principal: Principal::local(),
             client: Arc::new(NoClient),
             sink: Arc::new(NoSink),
@@ -277,7 +278,7 @@ mod tests {
             budget,
             caller_ends: None,
             pausable_deadline,
-            caller_memory: 0,
+            held: HeldResources::default(),
             principal: Principal::local(),
             agent,
         };

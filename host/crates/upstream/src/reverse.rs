@@ -114,7 +114,7 @@ async fn run(open: &Arc<OpenCall>, params: ReverseCallParams) -> Result<Value, A
         client: open.responder.as_client(requester, scope.pausable_deadline.clone()),
         questions: open.responder.questions(),
         pausable_deadline: scope.pausable_deadline.clone(),
-        caller_memory: scope.caller_memory,
+        held: scope.held.clone(),
         timeout: None,
         answer_timeout: offer.limits.answer_timeout,
         lane: LaneCell::default(),

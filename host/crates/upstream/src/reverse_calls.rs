@@ -5,7 +5,7 @@ use crate::serving_time::ServingTime;
 use platform::clock::Clock;
 use platform::sync::Mutex;
 use policy::{Budget, BudgetUsage, Lineage, Principal};
-use runtime::engine::PausableDeadline;
+use runtime::engine::{HeldResources, PausableDeadline};
 use runtime::imports::{BudgetKind, Exhaustion, ToolCaller};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(super) struct ReverseCallScope {
     /// When the call that made the open call ends, moved by pauses; none if the agent itself made it.
     pub(super) caller_ends: Option<Instant>,
     pub(super) pausable_deadline: PausableDeadline,
-    pub(super) caller_memory: u64,
+    pub(super) held: HeldResources,
     pub(super) principal: Principal,
     /// Runs the tools, and what they call in turn.
     pub(super) agent: Arc<dyn ToolCaller>,
@@ -127,7 +127,7 @@ mod tests {
             budget: Budget::root(&limits, clock.now()),
             caller_ends,
             pausable_deadline: PausableDeadline::new(clock.clone()),
-            caller_memory: 0,
+            held: HeldResources::default(),
             principal: Principal::local(),
             agent: Arc::new(NoTools),
         };

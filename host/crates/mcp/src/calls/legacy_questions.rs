@@ -11,6 +11,7 @@ use policy::Principal;
 use protocol::questions;
 use rmcp::model::{ClientResult, ElicitRequestParams, ErrorCode, InputRequest, ServerRequest};
 use rmcp::service::{Peer, PeerRequestOptions, RoleServer, ServiceError};
+use runtime::engine::HeldResources;
 use runtime::imports::{CheckedQuestion, ClientError, ClientReply};
 use std::pin::pin;
 use std::sync::{Arc, Weak};
@@ -22,6 +23,7 @@ pub(super) struct StreamQuestions<'a> {
     correlation: Option<&'a str>,
     permits: &'a Arc<WaitPermits>,
     principal: &'a Principal,
+    held: HeldResources,
     /// A call needs one permit, however many requests it waits for.
     permit: Weak<WaitPermit>,
     over: CancellationToken,
@@ -34,13 +36,18 @@ impl<'a> StreamQuestions<'a> {
         correlation: Option<&'a str>,
         permits: &'a Arc<WaitPermits>,
         principal: &'a Principal,
+        held: HeldResources,
     ) -> Self {
         let (over, asked) = (CancellationToken::new(), FuturesUnordered::new());
-        Self { peer, correlation, permits, principal, permit: Weak::new(), over, asked }
+        Self { peer, correlation, permits, principal, held, permit: Weak::new(), over, asked }
     }
 
     pub(super) fn ask(&mut self, request: PendingRequest) {
-        match self.permit.upgrade().map_or_else(|| self.permits.acquire(self.principal).map(Arc::new), Ok) {
+        match self
+            .permit
+            .upgrade()
+            .map_or_else(|| self.permits.acquire(self.principal, self.held.now()).map(Arc::new), Ok)
+        {
             Ok(held) => {
                 self.permit = Arc::downgrade(&held);
                 let asking = ask(self.peer.clone(), request, self.correlation, self.over.clone(), held);

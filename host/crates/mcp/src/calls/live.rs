@@ -16,7 +16,7 @@ use plugins::calls::FinishedCall;
 use policy::{Overflow, Principal};
 use protocol::names::CALL_META;
 use rmcp::model::MetaObject;
-use runtime::engine::{ComputePoll, poll_compute};
+use runtime::engine::{ComputePoll, Held, HeldResources, poll_compute};
 use runtime::imports::ClientLink;
 use serde_json::Value;
 use std::future::poll_fn;
@@ -38,6 +38,7 @@ pub(crate) struct ClientEnd {
     stream: EventStream,
     view: Arc<RequestView>,
     cancel: CancellationToken,
+    held: HeldResources,
 }
 
 impl ClientEnd {
@@ -52,15 +53,16 @@ impl ClientEnd {
     ) -> (ClientLink, Self) {
         let (queue, stream) = EventQueue::new(overflow, record);
         let view = Arc::new(RequestView::new(input));
-        let cancel = CancellationToken::new();
+        let (cancel, held) = (CancellationToken::new(), HeldResources::default());
         let link = ClientLink {
             client: Arc::new(QueuedClient { view: view.clone(), queue: queue.sender() }),
             agent: Arc::new(LaneRouter::new(lanes, principal.clone(), view.clone(), queue.sender(), stateless)),
             sink: Arc::new(queue),
             steering: None,
             cancel: cancel.clone(),
+            held: held.clone(),
         };
-        (link, Self { stream, view, cancel })
+        (link, Self { stream, view, cancel, held })
     }
 }
 
@@ -79,6 +81,16 @@ const NESTED_GRACE: Duration = Duration::from_millis(100);
 impl LiveCall {
     pub(crate) fn new(call: BoxFuture<'static, FinishedCall>, end: ClientEnd) -> Self {
         Self { call, end, unasked: Vec::new() }
+    }
+
+    /// What the call and those nested in it hold while it waits.
+    pub(crate) fn held(&self) -> Held {
+        self.end.held.now()
+    }
+
+    /// The record of what it has sent.
+    pub(crate) fn record(&self) -> ChunkRecord {
+        self.end.stream.record()
     }
 
     /// Adds to the `_meta` of a result that ends a round before the call is done.
@@ -102,9 +114,9 @@ impl LiveCall {
         correlation: Option<&str>,
         request: ServedRequest,
     ) -> RoundEnd {
-        let LiveCall { mut call, end: ClientEnd { mut stream, view, cancel }, unasked } = self;
-        let park = |call, stream, view, cancel, pending| {
-            RoundEnd::Waiting(Box::new(LiveCall::new(call, ClientEnd { stream, view, cancel })), pending)
+        let LiveCall { mut call, end: ClientEnd { mut stream, view, cancel, held }, unasked } = self;
+        let park = |call, stream, view, cancel, held, pending| {
+            RoundEnd::Waiting(Box::new(LiveCall::new(call, ClientEnd { stream, view, cancel, held })), pending)
         };
         let ServedRequest { notifications, questions, cancel: gone } = request;
         let record = stream.record();
@@ -112,12 +124,12 @@ impl LiveCall {
         let mut early_outcome = None;
         if !unasked.is_empty() {
             match collect_requests(&mut call, &mut stream, &sender, &view, unasked).await {
-                Ok(Some(pending)) => return park(call, stream, view, cancel, pending),
+                Ok(Some(pending)) => return park(call, stream, view, cancel, held, pending),
                 Ok(None) => {}
                 Err(outcome) => early_outcome = Some(outcome),
             }
         }
-        let mut asked = questions.map(|peer| StreamQuestions::new(peer, correlation, permits, principal));
+        let mut asked = questions.map(|peer| StreamQuestions::new(peer, correlation, permits, principal, held.clone()));
         let mut forwarding = Some(stream.forward(sender.clone()));
         let outcome = loop {
             if let Some(outcome) = early_outcome.take() {
@@ -140,7 +152,7 @@ impl LiveCall {
                             let asks = vec![ask];
                             match collect_requests(&mut call, &mut stream, &sender, &view, asks).await {
                                 Ok(None) => forwarding = Some(stream.forward(sender.clone())),
-                                Ok(Some(pending)) => return park(call, stream, view, cancel, pending),
+                                Ok(Some(pending)) => return park(call, stream, view, cancel, held, pending),
                                 Err(outcome) => {
                                     // Its last events are still to be sent.
                                     forwarding = Some(stream.forward(sender.clone()));

@@ -3,6 +3,7 @@
 mod legacy_questions;
 pub(crate) mod live;
 pub(crate) mod parked_calls;
+mod parking_limits;
 pub(crate) mod parking_store;
 pub(crate) mod seal;
 pub(crate) mod steering;

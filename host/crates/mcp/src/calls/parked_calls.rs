@@ -1,7 +1,7 @@
 //! Calls that wait, between two requests, for their client to return with answers.
 
 use super::live::LiveCall;
-use super::parking_store::{ParkingError, ParkingStore};
+use super::parking_store::{NotParked, ParkingError, ParkingStore};
 use super::seal::RequestBinding;
 use super::wait_permits::WaitPermits;
 use crate::client::pending::{PendingRequests, ResumeToken};
@@ -13,17 +13,24 @@ use std::sync::Arc;
 pub struct ParkedCalls {
     store: Arc<ParkingStore<(LiveCall, PendingRequests)>>,
     permits: Arc<WaitPermits>,
+    per_principal: u32,
 }
 
 impl ParkedCalls {
     pub fn new(limits: ParkedCallLimits, clock: Arc<dyn Clock>) -> std::io::Result<Arc<Self>> {
         let permits = Arc::new(WaitPermits::new(limits.clone()));
-        Ok(Arc::new(Self { store: ParkingStore::new(limits, clock)?, permits }))
+        let per_principal = u32::try_from(limits.per_principal).unwrap_or(u32::MAX);
+        Ok(Arc::new(Self { store: ParkingStore::new(limits, clock)?, permits, per_principal }))
     }
 
     /// How many calls are parked now.
     pub fn count(&self) -> usize {
         self.store.len()
+    }
+
+    /// How many calls may be parked for one principal, nested ones included.
+    pub(crate) fn per_principal(&self) -> u32 {
+        self.per_principal
     }
 
     pub(crate) fn wait_permits(&self) -> &Arc<WaitPermits> {
@@ -37,10 +44,10 @@ impl ParkedCalls {
         pending: PendingRequests,
         principal: &Principal,
         binding: &RequestBinding,
-    ) -> std::io::Result<String> {
+    ) -> Result<String, NotParked> {
         let binding = binding.with_resume_token(pending.resume_token());
-        let (bytes, keep) = (pending.bytes(), pending.timeout());
-        self.store.park((call, pending), principal, bytes, keep, &binding)
+        let (held, keep) = (call.held(), pending.timeout());
+        self.store.park((call, pending), principal, held, keep, &binding)
     }
 
     /// Takes out the call behind a token, which works once and only as the kind of token that it is. The error is a

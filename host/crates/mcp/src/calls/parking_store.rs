@@ -1,10 +1,12 @@
-//! Values that are kept for their owners under sealed tokens: bounded by number, by memory and by age.
+//! Values that are kept for their owners under sealed tokens: bounded by what they hold and by age.
 
+use super::parking_limits::{counted, fits, share};
 use super::seal::{ParkedId, RequestBinding, TokenSealer};
 use platform::clock::Clock;
 use platform::random::random_bytes;
 use platform::sync::Mutex;
 use policy::{ParkedCallLimits, Principal};
+use runtime::engine::Held;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
@@ -27,7 +29,7 @@ struct Entries<T> {
     parked: HashMap<ParkedId, ParkedEntry<T>>,
     /// The newest dropped values and why they were dropped.
     dropped: VecDeque<(ParkedId, ParkingError)>,
-    bytes: u64,
+    held: Held,
 }
 
 struct ParkedEntry<T> {
@@ -35,7 +37,24 @@ struct ParkedEntry<T> {
     owner: Principal,
     since: Instant,
     expires: Instant,
-    bytes: u64,
+    held: Held,
+}
+
+/// Why a value was not kept.
+#[derive(Debug)]
+pub(crate) enum NotParked {
+    /// It holds more than may be kept for its owner.
+    TooMuch,
+    Failed(std::io::Error),
+}
+
+/// What has to happen before another value is kept.
+enum Room {
+    Enough,
+    /// This one goes first.
+    Evict(ParkedId),
+    /// There is none: the new value itself holds the most.
+    None,
 }
 
 /// Why there is no value behind a token.
@@ -52,7 +71,7 @@ impl<T: Send + 'static> ParkingStore<T> {
     /// Expired values are dropped for as long as the store is in use.
     pub(crate) fn new(limits: ParkedCallLimits, clock: Arc<dyn Clock>) -> std::io::Result<Arc<Self>> {
         let epoch = clock.now();
-        let inner = Mutex::new(Entries { parked: HashMap::new(), dropped: VecDeque::new(), bytes: 0 });
+        let inner = Mutex::new(Entries { parked: HashMap::new(), dropped: VecDeque::new(), held: Held::default() });
         let store = Arc::new(Self { sealer: TokenSealer::new()?, limits, clock, epoch, inner });
         let swept = Arc::downgrade(&store);
         tokio::spawn(async move {
@@ -70,32 +89,37 @@ impl<T: Send + 'static> ParkingStore<T> {
         self.lock().parked.len()
     }
 
-    /// Keeps a value until it is taken, it expires or it has to make room; returns its token. `bytes` is the memory
-    /// that it holds.
+    /// Keeps a value until it is taken, it expires or it has to make room; returns its token. `held` is what
+    /// it holds.
     pub(crate) fn park(
         &self,
         value: T,
         owner: &Principal,
-        bytes: u64,
+        held: Held,
         keep: Duration,
         binding: &RequestBinding,
-    ) -> std::io::Result<String> {
-        let id: ParkedId = random_bytes()?;
+    ) -> Result<String, NotParked> {
+        let (id, held): (ParkedId, Held) = (random_bytes().map_err(NotParked::Failed)?, counted(held));
         let now = self.clock.now();
         let expires = now + keep;
-        let token = self.sealer.seal(id, self.millis(expires), binding)?;
-        let entry = ParkedEntry { value, owner: owner.clone(), since: now, expires, bytes };
+        let token = self.sealer.seal(id, self.millis(expires), binding).map_err(NotParked::Failed)?;
         let mut evicted = Vec::new();
         let mut inner = self.lock();
-        while let Some(oldest) = inner.find_victim(&self.limits, owner, bytes) {
-            evicted.extend(inner.remove(oldest, ParkingError::Evicted));
+        let refused = loop {
+            match inner.find_room(&self.limits, owner, held) {
+                Room::Enough => break false,
+                Room::Evict(oldest) => evicted.extend(inner.remove(oldest, ParkingError::Evicted)),
+                Room::None => break true,
+            }
+        };
+        if !refused {
+            inner.held = inner.held + held;
+            inner.parked.insert(id, ParkedEntry { value, owner: owner.clone(), since: now, expires, held });
         }
-        inner.bytes += bytes;
-        inner.parked.insert(id, entry);
         drop(inner);
         // Dropped outside the lock, since dropping a value can take time.
         drop(evicted);
-        Ok(token)
+        if refused { Err(NotParked::TooMuch) } else { Ok(token) }
     }
 
     /// Takes out the value behind a token: each token works once.
@@ -110,7 +134,7 @@ impl<T: Send + 'static> ParkingStore<T> {
         }
         match inner.parked.remove(&id) {
             Some(entry) => {
-                inner.bytes -= entry.bytes;
+                inner.held = inner.held - entry.held;
                 Ok(entry.value)
             }
             None => {
@@ -140,31 +164,33 @@ impl<T: Send + 'static> ParkingStore<T> {
 }
 
 impl<T> Entries<T> {
-    /// The value that has to make room for another of this owner and size.
-    fn find_victim(&self, limits: &ParkedCallLimits, owner: &Principal, bytes: u64) -> Option<ParkedId> {
-        let oldest = |of: Option<&Principal>| {
-            let candidates = self.parked.iter().filter(|(_, entry)| of.is_none_or(|of| entry.owner == *of));
-            candidates.min_by_key(|(_, entry)| entry.since).map(|(id, _)| *id)
-        };
-        let own = self.parked.values().filter(|entry| entry.owner == *owner).count();
-        if own >= limits.per_principal {
-            return oldest(Some(owner));
-        }
-        let full = self.parked.len() >= limits.calls || self.bytes.saturating_add(bytes) > limits.memory.as_u64();
-        if !full || self.parked.is_empty() {
-            return None;
-        }
-        // The owner with the most values loses one, so that nobody can displace the values of others.
-        let mut counts: HashMap<&Principal, usize> = HashMap::new();
+    /// Looks for room for another value of this owner.
+    fn find_room(&self, limits: &ParkedCallLimits, owner: &Principal, held: Held) -> Room {
+        let mut owners: HashMap<&Principal, Held> = HashMap::from([(owner, held)]);
         for entry in self.parked.values() {
-            *counts.entry(&entry.owner).or_default() += 1;
+            let sum = owners.entry(&entry.owner).or_default();
+            *sum = *sum + entry.held;
         }
-        oldest(counts.into_iter().max_by_key(|(_, count)| *count).map(|(owner, _)| owner))
+        let too_many = |own: Held| own.instances > limits.per_principal as u64;
+        if too_many(held) || !fits(held, limits) {
+            return Room::None;
+        }
+        let owner = match owners.get(owner).is_some_and(|own| too_many(*own)) {
+            true => owner,
+            false if fits(self.held + held, limits) => return Room::Enough,
+            // Whoever holds the most loses the oldest, so that nobody can displace the values of others.
+            false => {
+                let most = owners.into_iter().max_by_key(|(name, held)| (share(*held, limits), *name == owner));
+                most.map_or(owner, |(name, _)| name)
+            }
+        };
+        let own = self.parked.iter().filter(|(_, entry)| entry.owner == *owner);
+        own.min_by_key(|(_, entry)| entry.since).map_or(Room::None, |(id, _)| Room::Evict(*id))
     }
 
     fn remove(&mut self, id: ParkedId, why: ParkingError) -> Option<ParkedEntry<T>> {
         let entry = self.parked.remove(&id)?;
-        self.bytes -= entry.bytes;
+        self.held = self.held - entry.held;
         self.dropped.push_back((id, why));
         if self.dropped.len() > REMEMBERED {
             self.dropped.pop_front();
@@ -193,6 +219,7 @@ mod tests {
         }
     }
 
+    const ONE: Held = Held { instances: 1, bytes: 0 };
     const KEEP: Duration = Duration::from_secs(10);
 
     fn owner(name: &str) -> (Principal, RequestBinding) {
@@ -210,11 +237,11 @@ mod tests {
     async fn a_token_works_once_and_until_it_expires() {
         let (store, clock) = store(ParkedCallLimits::default());
         let (ann, binding) = owner("ann");
-        let token = store.park(1, &ann, 0, KEEP, &binding).unwrap();
+        let token = store.park(1, &ann, ONE, KEEP, &binding).unwrap();
         assert_eq!(store.take(&token, &owner("bob").1), Err(ParkingError::Invalid));
         assert_eq!(store.take(&token, &binding), Ok(1));
         assert_eq!(store.take(&token, &binding), Err(ParkingError::Invalid));
-        let token = store.park(2, &ann, 0, KEEP, &binding).unwrap();
+        let token = store.park(2, &ann, ONE, KEEP, &binding).unwrap();
         clock.advance(KEEP);
         assert_eq!(store.take(&token, &binding), Err(ParkingError::Expired));
         assert_eq!(store.len(), 0);
@@ -222,17 +249,40 @@ mod tests {
 
     #[tokio::test]
     async fn a_full_store_evicts_the_oldest_value_of_the_owner_with_most() {
-        let (store, clock) = store(ParkedCallLimits { calls: 3, ..ParkedCallLimits::default() });
+        let (store, clock) = store(ParkedCallLimits { calls: 4, ..ParkedCallLimits::default() });
         let ((ann, anns), (bob, bobs)) = (owner("ann"), owner("bob"));
-        let his = store.park(0, &bob, 0, KEEP, &bobs).unwrap();
-        let hers: Vec<_> = (1..3)
+        let his = store.park(0, &bob, ONE, KEEP, &bobs).unwrap();
+        let hers: Vec<_> = (1..4)
             .map(|value| {
                 clock.advance(Duration::from_secs(1));
-                store.park(value, &ann, 0, KEEP, &anns).unwrap()
+                store.park(value, &ann, ONE, KEEP, &anns).unwrap()
             })
             .collect();
-        store.park(3, &bob, 0, KEEP, &bobs).unwrap();
+        store.park(3, &bob, ONE, KEEP, &bobs).unwrap();
         assert_eq!(store.take(&hers[0], &anns), Err(ParkingError::Evicted));
         assert_eq!((store.take(&hers[1], &anns), store.take(&his, &bobs)), (Ok(2), Ok(0)));
+    }
+
+    #[tokio::test]
+    async fn room_is_made_by_whoever_holds_the_most() {
+        let limits = ParkedCallLimits { calls: 100, per_principal: 50, memory: bytesize::ByteSize::b(1_000) };
+        let (store, clock) = store(limits);
+        let ((ann, anns), (bob, bobs)) = (owner("ann"), owner("bob"));
+        let park = |value, owner, instances, bytes, binding| {
+            clock.advance(Duration::from_secs(1));
+            store.park(value, owner, Held { instances, bytes }, KEEP * 9, binding)
+        };
+        // Many small ones of his hold less than the few large ones of hers.
+        let his: Vec<_> = (0..9).map(|value| park(value, &bob, 1, 10, &bobs).unwrap()).collect();
+        let hers: Vec<_> = (0..4).map(|value| park(value, &ann, 1, 300, &anns).unwrap()).collect();
+        // By instances, nested ones too.
+        let nested = [park(20, &ann, 30, 0, &anns).unwrap(), park(21, &ann, 40, 0, &anns).unwrap()];
+        // Nothing makes room for one that is larger than all, or than its owner's part.
+        assert!(matches!(park(30, &ann, 1, 1_001, &anns), Err(NotParked::TooMuch)));
+        assert!(matches!(park(31, &ann, 51, 0, &anns), Err(NotParked::TooMuch)));
+        let left = |tokens: &[String], binding: &RequestBinding| {
+            tokens.iter().filter(|token| store.take(token, binding).is_ok()).count()
+        };
+        assert_eq!((left(&his, &bobs), left(&hers, &anns), left(&nested, &anns)), (9, 0, 1));
     }
 }

@@ -1,20 +1,23 @@
-//! How many calls of 2025-11-25 may wait for their clients at once.
+//! How much calls of 2025-11-25 may hold while they wait for their clients.
 
+use super::parking_limits::{counted, fits};
 use platform::sync::Mutex;
 use policy::{ParkedCallLimits, Principal};
+use runtime::engine::Held;
 use std::collections::HashMap;
 use std::sync::{Arc, MutexGuard};
 
-/// Counts calls that wait on their own streams. Unlike parked calls, they cannot be dropped to make room for others.
+/// Counts what calls hold that wait on their own streams. Unlike parked calls, they cannot be dropped to make room for others.
 pub(crate) struct WaitPermits {
     limits: ParkedCallLimits,
-    waiting: Mutex<HashMap<Principal, usize>>,
+    waiting: Mutex<HashMap<Principal, Held>>,
 }
 
 /// One call may wait until this is dropped.
 pub(crate) struct WaitPermit {
     permits: Arc<WaitPermits>,
     principal: Principal,
+    held: Held,
 }
 
 impl WaitPermits {
@@ -23,20 +26,21 @@ impl WaitPermits {
     }
 
     /// The error is the limit that is reached.
-    pub(crate) fn acquire(self: &Arc<Self>, principal: &Principal) -> Result<WaitPermit, usize> {
-        let mut waiting = self.lock();
-        let own = waiting.get(principal).copied().unwrap_or(0);
-        if own >= self.limits.per_principal {
+    pub(crate) fn acquire(self: &Arc<Self>, principal: &Principal, held: Held) -> Result<WaitPermit, usize> {
+        let (mut waiting, held) = (self.lock(), counted(held));
+        let own = waiting.get(principal).copied().unwrap_or_default() + held;
+        // None of them can make room for another, so nobody gets more than its part of the memory.
+        if !fits(own, &self.limits.of_one()) {
             return Err(self.limits.per_principal);
         }
-        if waiting.values().sum::<usize>() >= self.limits.calls {
+        if !fits(waiting.values().fold(held, |sum, held| sum + *held), &self.limits) {
             return Err(self.limits.calls);
         }
-        *waiting.entry(principal.clone()).or_default() += 1;
-        Ok(WaitPermit { permits: self.clone(), principal: principal.clone() })
+        waiting.insert(principal.clone(), own);
+        Ok(WaitPermit { permits: self.clone(), principal: principal.clone(), held })
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Principal, usize>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Principal, Held>> {
         self.waiting.lock()
     }
 }
@@ -44,9 +48,9 @@ impl WaitPermits {
 impl Drop for WaitPermit {
     fn drop(&mut self) {
         let mut waiting = self.permits.lock();
-        if let Some(count) = waiting.get_mut(&self.principal) {
-            *count -= 1;
-            if *count == 0 {
+        if let Some(own) = waiting.get_mut(&self.principal) {
+            *own = *own - self.held;
+            if *own == Held::default() {
                 waiting.remove(&self.principal);
             }
         }

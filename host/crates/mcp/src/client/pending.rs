@@ -7,7 +7,7 @@ use rmcp::ErrorData;
 use rmcp::model::InputRequests;
 use runtime::imports::{AgentError, BudgetKind, CheckedQuestion, ClientError, ClientReply, Exhaustion, QuestionBatch};
 use serde_json::{Map, Value};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
@@ -31,10 +31,6 @@ pub(crate) struct PendingReverseCall {
     pub(crate) fields: Value,
     /// How long a call that waits for it may be parked.
     pub(crate) timeout: Duration,
-    /// The id of the call that makes it.
-    pub(crate) parent: String,
-    /// Bytes that this call and those above it hold.
-    pub(crate) memory: u64,
     /// Receives the client's outcome unchecked. Closed when the call no longer waits for it.
     pub(crate) answer: oneshot::Sender<Result<Value, AgentError>>,
 }
@@ -186,28 +182,6 @@ impl PendingRequests {
         now.into_iter().chain(self.next.iter().map(PendingRequest::timeout)).max().unwrap_or_default()
     }
 
-    /// Bytes held by the calls that wait. Concurrent reverse calls of one guest hold the same memory.
-    pub(crate) fn bytes(&self) -> u64 {
-        let (mut asking, mut calling) = (0u64, BTreeMap::<&str, u64>::new());
-        let mut call = |call: &PendingReverseCall, parent| {
-            let memory = calling.entry(parent).or_default();
-            *memory = (*memory).max(call.memory);
-        };
-        match &self.now {
-            CurrentRequests::Questions(questions) => {
-                asking += questions.iter().map(|asked| asked.batch.memory).sum::<u64>()
-            }
-            CurrentRequests::ReverseCalls(calls) => calls.iter().for_each(|it| call(it, &it.parent)),
-        }
-        for ask in &self.next {
-            match ask {
-                PendingRequest::Questions(asked) => asking += asked.batch.memory,
-                PendingRequest::ReverseCall(it) => call(it, &it.parent),
-            }
-        }
-        calling.into_values().fold(asking, u64::saturating_add)
-    }
-
     /// Which kind of token resumes the call. The token is bound to it, so that one kind is never accepted as the other.
     pub(crate) fn resume_token(&self) -> ResumeToken {
         match self.now {
@@ -256,39 +230,26 @@ mod tests {
     use super::*;
     use policy::{PluginId, Side};
 
-    fn questions(key: &str, memory: u64) -> (PendingRequest, oneshot::Receiver<Result<Vec<ClientReply>, ClientError>>) {
+    fn questions(key: &str) -> (PendingRequest, oneshot::Receiver<Result<Vec<ClientReply>, ClientError>>) {
         let plugin = PluginId { side: Side::Server, name: "p".into() };
         let questions = vec![(key.to_owned(), CheckedQuestion::Roots)];
         let (answer, answered) = oneshot::channel();
-        let batch = QuestionBatch { plugin, questions, memory, timeout: Duration::from_secs(1) };
+        let batch = QuestionBatch { plugin, questions, timeout: Duration::from_secs(1) };
         (PendingRequest::Questions(PendingQuestions::new(batch, answer)), answered)
     }
 
-    fn call(key: &str, parent: &str, memory: u64) -> (PendingRequest, oneshot::Receiver<Result<Value, AgentError>>) {
+    fn call(key: &str) -> (PendingRequest, oneshot::Receiver<Result<Value, AgentError>>) {
         let (answer, answered) = oneshot::channel();
-        let (key, parent, timeout) = (key.to_owned(), parent.to_owned(), Duration::from_secs(2));
-        (
-            PendingRequest::ReverseCall(PendingReverseCall {
-                key,
-                fields: Value::Null,
-                timeout,
-                parent,
-                memory,
-                answer,
-            }),
-            answered,
-        )
+        let (key, timeout) = (key.to_owned(), Duration::from_secs(2));
+        (PendingRequest::ReverseCall(PendingReverseCall { key, fields: Value::Null, timeout, answer }), answered)
     }
 
     #[test]
     fn a_round_asks_one_kind_and_leaves_the_rest_to_the_next() {
-        let ((q1, _a), (q2, _b)) = (questions("q", 5), questions("q", 3));
-        let ((c1, _c), (c2, _d)) = (call("c1", "a", 7), call("c2", "a", 9));
-        let late = call("c3", "b", 1).0;
-        let pending = PendingRequests::from_requests(vec![q1, c1, q2, late, c2]).unwrap();
+        let ((q1, _a), (q2, _b)) = (questions("q"), questions("q"));
+        let ((c1, _c), (c2, _d)) = (call("c1"), call("c2"));
+        let pending = PendingRequests::from_requests(vec![q1, c1, q2, c2]).unwrap();
         assert_eq!((pending.resume_token(), pending.timeout()), (ResumeToken::RequestState, Duration::from_secs(2)));
-        // Two that ask, and one that makes two calls.
-        assert_eq!(pending.bytes(), 5 + 3 + 9);
         let Ok(RoundRequests::Questions(requests)) = pending.to_round_requests(None) else {
             panic!("questions come first")
         };
@@ -301,7 +262,7 @@ mod tests {
 
     #[test]
     fn outcomes_without_a_declaration_are_ignored() {
-        let (ask, mut answered) = call("c", "a", 0);
+        let (ask, mut answered) = call("c");
         assert!(PendingRequests::from_requests(vec![ask]).unwrap().answer_from(&RequestView::default()).is_empty());
         assert!(matches!(answered.try_recv(), Ok(Err(AgentError::NotSupported(_)))));
     }

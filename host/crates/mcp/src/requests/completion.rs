@@ -10,6 +10,7 @@ use policy::Principal;
 use rmcp::ErrorData;
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
 use rmcp::service::{RequestContext, RoleServer};
+use runtime::engine::HeldResources;
 use runtime::imports::{ClientLink, CompletionQuery, CompletionTarget, NoClient, NoSink};
 use services::principal_store::TEMPLATES;
 use std::sync::Arc;
@@ -45,6 +46,7 @@ pub(crate) async fn complete(
         agent: server.host_tools.clone(),
         steering: None,
         cancel: context.ct.clone(),
+        held: HeldResources::default(),
     };
     let target = CallTarget::Plugin(plugin, PluginCall::Completion(query));
     let finished = server.runner.run(target, CallRequest { context: call, link, parent: None }).await;

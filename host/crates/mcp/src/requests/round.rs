@@ -3,6 +3,7 @@
 
 use super::call_result::check_capabilities;
 use crate::calls::live::{ClientEnd, LiveCall, RoundEnd};
+use crate::calls::parking_store::NotParked;
 use crate::calls::seal::RequestBinding;
 use crate::calls::steering::RunningCallGuard;
 use crate::client::chunk_record::ChunkRecord;
@@ -16,6 +17,7 @@ use plugins::calls::{CallParent, CallRequest, CallTarget, FinishedCall, Runner};
 use policy::Principal;
 use rmcp::ErrorData;
 use rmcp::model::InputRequiredResult;
+use runtime::engine::{BusyResource, CallError, HeldResources};
 use runtime::imports::{CallContext, ClientLink, NoClient};
 use std::sync::Arc;
 
@@ -66,6 +68,7 @@ pub(crate) fn begin(server: &Arc<ServerContext>, request: RoundRequest<'_>) -> R
             agent: server.host_tools.clone(),
             steering,
             cancel: served.cancel,
+            held: HeldResources::default(),
         };
         let call = run(server.runner.clone(), running, target, CallRequest { context, link, parent });
         return Ok(Box::pin(async move { finished(call.await, record, stateless) }));
@@ -118,10 +121,20 @@ impl LiveRound {
                 debug_assert!(stateless);
                 let requests = pending.to_round_requests(correlation)?;
                 let meta = live.extend_meta(server.meta(correlation));
-                let token = server.parked_calls.park(*live, pending, &principal, &binding).map_err(|error| {
-                    tracing::error!(%error, "cannot park a call");
-                    ErrorData::internal_error("the host cannot park the call; its log has the details", None)
-                })?;
+                let record = live.record();
+                let token = match server.parked_calls.park(*live, pending, &principal, &binding) {
+                    Ok(token) => token,
+                    Err(NotParked::TooMuch) => {
+                        let limit = server.parked_calls.per_principal();
+                        let busy = CallError::Busy { resource: BusyResource::Parked, limit };
+                        return finished(FinishedCall::not_started(Err(busy)), record, stateless);
+                    }
+                    Err(NotParked::Failed(error)) => {
+                        tracing::error!(%error, "cannot park a call");
+                        let text = "the host cannot park the call; its log has the details";
+                        return Err(ErrorData::internal_error(text, None));
+                    }
+                };
                 Ok(RoundOutcome::InputRequired(match requests {
                     RoundRequests::Questions(requests) => {
                         InputRequiredResult::new(Some(requests), Some(token)).with_meta(meta)

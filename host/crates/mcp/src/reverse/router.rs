@@ -147,7 +147,7 @@ impl LaneRouter {
                 let _permit = self.counter.acquire(declaration.limits.parallel).await;
                 match &lane {
                     Lane::Live(channel) => self.send_live(channel, fields, timeout).await,
-                    Lane::CurrentRequest => self.send_with_request(&call, fields, left).await,
+                    Lane::CurrentRequest => self.send_with_request(fields, left).await,
                 }
             })
             .await
@@ -197,17 +197,10 @@ impl LaneRouter {
     }
 
     /// Passes the call to the task that serves the current request. `keep` is how long the call may stay parked.
-    async fn send_with_request(&self, call: &ReverseCall, fields: Value, keep: Duration) -> Result<Value, AgentError> {
+    async fn send_with_request(&self, fields: Value, keep: Duration) -> Result<Value, AgentError> {
         let (answer, answered) = oneshot::channel();
         let key = format!("call-{}", self.next_key.fetch_add(1, Ordering::Relaxed));
-        let ask = PendingReverseCall {
-            key,
-            fields,
-            timeout: keep,
-            parent: call.parent.clone(),
-            memory: call.caller_memory,
-            answer,
-        };
+        let ask = PendingReverseCall { key, fields, timeout: keep, answer };
         // That task has ended if the call is cancelled.
         self.queue
             .send(CallEvent::Request(Box::new(PendingRequest::ReverseCall(ask))))

@@ -35,7 +35,7 @@ pub const METRICS: &[Metric] = &[
     metric("secrets_used", "counter", &["plugin"], "Requests that a secret was put into"),
     metric("open_circuits", "gauge", &["plugin"], "Open circuit breakers: tools that are not called for a while because they kept failing, by principal and caller"),
     metric("root_calls", "gauge", &[], "Calls of clients that have a place now"),
-    metric("waiting_calls", "gauge", &[], "Calls that wait for somebody outside now"),
+    metric("waiting_calls", "gauge", &[], "Instances of calls that wait for somebody outside now, nested calls' too"),
     metric("parked_calls", "gauge", &[], "Calls that wait for a client to come back now"),
     metric("ready_instances", "gauge", &[], "Instances that were made ahead and wait for a call"),
     metric("instances", "gauge", &[], "Instances of plugins that there are now, nested calls' and those made ahead too"),

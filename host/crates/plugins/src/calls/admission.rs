@@ -7,7 +7,7 @@ use crate::circuit_breaker::{self, BreakerOutcome, BreakerPermit, Circuit};
 use platform::clock::Clock;
 use platform::sync::Mutex;
 use platform::telemetry::printable;
-use policy::{Limits, Principal, PrincipalLimits, TokenBucket};
+use policy::{Limits, Lineage, Principal, PrincipalLimits, TokenBucket};
 use runtime::engine::{BusyResource, CallError, FairSemaphore, QueueFull, RateSubject, Slot, SlotLimits, SlotRequest};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -105,8 +105,16 @@ fn busy(full: QueueFull) -> CallError {
 }
 
 impl AdmittedCall {
-    /// Reports how the call ended.
-    pub(super) fn finish<T>(&mut self, result: &Result<T, CallError>) {
+    /// Reports how the call ended. What it has seen since it began decides who may notice.
+    pub(super) fn finish<T>(&mut self, result: &Result<T, CallError>, lineage: Option<&Lineage>) {
+        let Circuit { target, principal, knows, .. } = &self.circuit;
+        if let Some(lineage) =
+            lineage.filter(|lineage| lineage.caller().is_some() && lineage.private_origins() != *knows)
+        {
+            let circuit = Circuit::new(target.clone(), principal.clone(), lineage);
+            self.report(BreakerOutcome::Unknown);
+            (self.circuit, self.permit) = (circuit, Some(BreakerPermit::ORDINARY));
+        }
         self.report(circuit_breaker::judge(result, &self.plugin.spec.limits));
     }
 

@@ -70,7 +70,7 @@ impl<A> FinishedCall<A> {
         Self { result, usage, missing_abilities: Abilities::default(), missing_tools: false, clean_up: None }
     }
 
-    pub(super) fn not_started(result: Result<A, CallError>) -> Self {
+    pub fn not_started(result: Result<A, CallError>) -> Self {
         Self::new(result, CallUsage::default())
     }
 }

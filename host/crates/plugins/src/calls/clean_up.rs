@@ -90,7 +90,7 @@ impl Work {
             let budget = Budget::root(&limits, maker.clock.now());
             let pausable_deadline = PausableDeadline::new(maker.clock.clone());
             let cancel = CancellationToken::new();
-            let allowance = Allowance { limits, budget, cancel, pausable_deadline, caller_memory: 0 };
+            let allowance = Allowance { limits, budget, cancel, pausable_deadline };
             code.make_ready(&plugin.authority, allowance, permit).await;
         }
     }

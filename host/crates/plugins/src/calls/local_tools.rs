@@ -52,7 +52,7 @@ impl ToolCaller for LocalTools {
         let Some((plugin, tool)) = catalog.agent_tool(&call.name) else {
             return ReverseOutcome::unasked(AgentError::UnknownTool(call.name));
         };
-        let ReverseCall { arguments, lineage, budget, pausable_deadline, caller_memory, .. } = call;
+        let ReverseCall { arguments, lineage, budget, pausable_deadline, held, .. } = call;
         let request = CallRequest {
             context: call.context,
             link: ClientLink {
@@ -61,8 +61,9 @@ impl ToolCaller for LocalTools {
                 agent: call.agent,
                 steering: None,
                 cancel: call.cancel,
+                held,
             },
-            parent: Some(CallParent::Host(Inherited { lineage, budget, pausable_deadline, caller_memory })),
+            parent: Some(CallParent::Host(Inherited { lineage, budget, pausable_deadline })),
         };
         let finished = self.runner.call_tool(plugin.clone(), tool.clone(), arguments, request).await;
         let origin = Origin::Component(plugin.id().name.to_string());

@@ -21,8 +21,6 @@ pub struct Inherited {
     pub budget: Budget,
     /// Shared by all calls of the tree.
     pub pausable_deadline: PausableDeadline,
-    /// Bytes of memory that the callers hold.
-    pub caller_memory: u64,
 }
 
 /// Who made a call.

@@ -19,7 +19,7 @@ struct SlotState {
     slot: Option<Slot>,
     /// How many things the call waits for.
     wait_count: usize,
-    /// The call's permit to wait, held while `wait_count` is not 0.
+    /// The permits of the call's instances to wait, held while `wait_count` is not 0.
     wait_permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -60,11 +60,11 @@ impl RootSlot {
         drop(slot);
     }
 
-    /// Begins to wait and gives the slot up; none when too many calls wait already.
-    pub(super) fn wait(&self, wait_permits: &Arc<Semaphore>) -> Option<WaitGuard<'_>> {
+    /// Begins to wait with this many instances and gives the slot up; none when too many instances wait already.
+    pub(super) fn wait(&self, wait_permits: &Arc<Semaphore>, instances: u32) -> Option<WaitGuard<'_>> {
         let mut state = self.state();
         if state.wait_count == 0 {
-            state.wait_permit = Some(wait_permits.clone().try_acquire_owned().ok()?);
+            state.wait_permit = Some(wait_permits.clone().try_acquire_many_owned(instances).ok()?);
             state.slot = None;
         }
         state.wait_count += 1;
@@ -97,22 +97,22 @@ mod tests {
     #[test]
     fn concurrent_waits_of_a_call_count_once() {
         let semaphore = FairSemaphore::new(SlotLimits { total: 1, per_principal: 1, queue: 1 });
-        let wait_permits = Arc::new(Semaphore::new(1));
+        let wait_permits = Arc::new(Semaphore::new(4));
         let plugin = PluginId { side: Side::Server, name: "a".into() };
         let slot_request = SlotRequest { principal: "ann".into(), plugin, concurrent: 1, queue: 1 };
         let acquire = || semaphore.acquire(&slot_request).now_or_never().unwrap().ok().unwrap();
         let new = || RootSlot::new(semaphore.clone(), slot_request.clone(), acquire(), None);
         let slot = new();
-        let first = slot.wait(&wait_permits).unwrap();
-        let second = slot.wait(&wait_permits).unwrap();
-        assert_eq!((semaphore.is_idle(), wait_permits.available_permits()), (true, 0));
+        let first = slot.wait(&wait_permits, 3).unwrap();
+        let second = slot.wait(&wait_permits, 3).unwrap();
+        assert_eq!((semaphore.is_idle(), wait_permits.available_permits()), (true, 1));
         let other = new();
-        assert!(other.wait(&wait_permits).is_none(), "too many calls wait");
+        assert!(other.wait(&wait_permits, 2).is_none(), "too many instances wait");
         slot.resume(first).now_or_never().expect("it needs no slot while the other wait lasts");
         let mut last = Box::pin(slot.resume(second));
         assert!((&mut last).now_or_never().is_none(), "another call has the slot");
         other.release();
         last.now_or_never().expect("the slot is free");
-        assert_eq!((semaphore.is_idle(), wait_permits.available_permits()), (false, 1));
+        assert_eq!((semaphore.is_idle(), wait_permits.available_permits()), (false, 4));
     }
 }

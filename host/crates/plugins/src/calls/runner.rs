@@ -20,7 +20,8 @@ use platform::telemetry::{ProcessMetrics, Tracer, printable};
 use policy::{Budget, Lineage, Principal, PrincipalLimits};
 use runtime::abi::{GuestAnswer, GuestOutcome, PreparedComponent};
 use runtime::engine::{
-    Allowance, CallCost, CallError, MAX_WAITING_INSTANCES, PausableDeadline, is_large, work_in_pool_if_large,
+    Allowance, CallCost, CallError, InstancePermit, InstanceShares, MAX_INSTANCES, MAX_WAITING_INSTANCES,
+    PausableDeadline, is_large, work_in_pool_if_large,
 };
 use runtime::imports::{Arguments, CallAuthority, CallImports, CallScope, HostServices, ModelProvider};
 use std::sync::Arc;
@@ -31,6 +32,7 @@ pub struct Runner {
     clock: Arc<dyn Clock>,
     admission: Admission,
     wait_permits: Arc<Semaphore>,
+    instances: InstanceShares,
     instance_maker: Arc<InstanceMaker>,
     services: Arc<HostServices>,
     model: Option<Arc<dyn ModelProvider>>,
@@ -41,6 +43,7 @@ pub struct Runner {
 /// A call that may run.
 struct StartedCall {
     admitted: AdmittedCall,
+    instance: InstancePermit,
     imports: Box<CallImports>,
     allowance: Allowance,
 }
@@ -49,6 +52,7 @@ impl Runner {
     pub fn new(clock: Arc<dyn Clock>, services: HostServices) -> Self {
         Self {
             admission: Admission::new(clock.clone(), PrincipalLimits::default()),
+            instances: InstanceShares::new(MAX_INSTANCES + MAX_WAITING_INSTANCES),
             instance_maker: Arc::new(InstanceMaker::new(clock.clone())),
             clock,
             wait_permits: Arc::new(Semaphore::new(MAX_WAITING_INSTANCES as usize)),
@@ -137,10 +141,11 @@ impl Runner {
         {
             return recorder.refuse(CallError::InvalidArguments { reason });
         }
-        let StartedCall { admitted, imports, allowance } = match self.start(&plugin, &call, request, &recorder).await {
-            Ok(started) => started,
-            Err(error) => return recorder.refuse(error),
-        };
+        let StartedCall { admitted, instance, imports, allowance } =
+            match self.start(&plugin, &call, request, &recorder).await {
+                Ok(started) => started,
+                Err(error) => return recorder.refuse(error),
+            };
         let ((call, check), nested) = (call.into_parts(), admitted.root.is_none());
         let ready = match (plugin.code.loaded(), &plugin.scratch_quota) {
             (Some(code), None) => Ok(code),
@@ -148,7 +153,7 @@ impl Runner {
             _ => Box::pin(prepare(&plugin, &allowance)).await,
         };
         let outcome = match ready {
-            Ok(code) => code.call(&name, call, imports, allowance, nested).await,
+            Ok(code) => code.call(&name, call, imports, allowance, instance, nested).await,
             Err(error) => GuestOutcome::not_started(error),
         };
         let finished = self.end(plugin, name, admitted, outcome, check).await;
@@ -194,17 +199,19 @@ impl Runner {
                     slot,
                     pausable_deadline: inherited.pausable_deadline.clone(),
                     wait_permits: self.wait_permits.clone(),
+                    held: link.held.clone(),
                 });
                 (admitted, inherited)
             }
         };
-        let Inherited { lineage, budget, pausable_deadline, caller_memory } = inherited;
+        let instance = self.instances.acquire(&context.principal, &link.held)?;
+        let Inherited { lineage, budget, pausable_deadline } = inherited;
         let (limits, cancel) = (plugin.spec.limits.clone(), link.cancel.clone());
         let authority = CallAuthority::new(plugin.authority.clone(), recorder.call_audit().clone());
         let scope = CallScope::new(context, authority, lineage, limits.clone());
         let imports = CallImports::new(scope, link, self.services.clone(), plugin.scratch_quota.clone());
-        let allowance = Allowance { limits, budget, cancel, pausable_deadline, caller_memory };
-        Ok(StartedCall { admitted, imports: Box::new(imports), allowance })
+        let allowance = Allowance { limits, budget, cancel, pausable_deadline };
+        Ok(StartedCall { admitted, instance, imports: Box::new(imports), allowance })
     }
 
     /// Admits a call within a call of this host, whose slot it shares.
@@ -215,7 +222,7 @@ impl Runner {
         principal: &Principal,
         inherited: Inherited,
     ) -> Result<(AdmittedCall, Inherited), CallError> {
-        let circuit = circuit(name, principal, &inherited.lineage);
+        let circuit = Circuit::new(name.clone(), principal.clone(), &inherited.lineage);
         self.admission.check(plugin, &circuit, false)?;
         let admitted = self.admission.admit(plugin, circuit)?;
         let limits = &plugin.spec.limits;
@@ -243,7 +250,7 @@ impl Runner {
             Some(CallParent::Host(_)) | None => (Lineage::root(full_name, limits), None),
         };
         let number = self.instance_maker.call_begins();
-        let circuit = circuit(&name, principal, &lineage);
+        let circuit = Circuit::new(name, principal.clone(), &lineage);
         self.admission.check(plugin, &circuit, true)?;
         let slot_request = Admission::slot_request(plugin, principal);
         let acquired = self.admission.acquire_slot(&slot_request, limits.deadline, cancel).await?;
@@ -255,7 +262,7 @@ impl Runner {
         let pausable_deadline = PausableDeadline::new(self.clock.clone());
         let slot = RootSlot::new(self.admission.slots.clone(), slot_request, acquired, budget_source);
         admitted.root = Some((slot.clone(), number));
-        Ok((admitted, slot, Inherited { lineage, budget, pausable_deadline, caller_memory: 0 }))
+        Ok((admitted, slot, Inherited { lineage, budget, pausable_deadline }))
     }
 
     /// Ends a call: reports it, gives its slot back, settles its budget, and checks what it answered.
@@ -268,7 +275,7 @@ impl Runner {
         check: AnswerCheck,
     ) -> FinishedCall {
         let GuestOutcome { result, cost, imports, spent_store } = outcome;
-        admitted.finish(&result);
+        admitted.finish(&result, imports.as_ref().map(|imports| &imports.scope.lineage));
         let clean_up = admitted.root.take().map(|(slot, number)| {
             slot.release();
             if let Some(budget_source) = slot.budget_source() {
@@ -334,9 +341,4 @@ fn finish(
     }
     let (missing_abilities, missing_tools) = (imports.missing_abilities(), imports.agent_tools.lacked());
     FinishedCall { result, usage, missing_abilities, missing_tools, clean_up: None }
-}
-
-/// The circuit that a call's failure counts against.
-fn circuit(target: &Arc<str>, principal: &Principal, lineage: &Lineage) -> Circuit {
-    Circuit { target: target.clone(), principal: principal.clone(), caller: lineage.caller().cloned() }
 }

@@ -41,7 +41,7 @@ impl Runner {
         }
         let clock = self.clock();
         let (limits, began) = (Limits { deadline: MAX_DEADLINE, ..Limits::default() }, clock.now());
-        let CallRequest { mut context, link: ClientLink { sink, client, agent, cancel, .. }, .. } = request;
+        let CallRequest { mut context, link: ClientLink { sink, client, agent, cancel, held, .. }, .. } = request;
         if let Some(traceparent) = recorder.traceparent() {
             context.traceparent = Some(traceparent);
         }
@@ -61,7 +61,7 @@ impl Runner {
             client,
             questions: questions.clone(),
             pausable_deadline: PausableDeadline::new(clock.clone()),
-            caller_memory: 0,
+            held,
             timeout: None,
             answer_timeout: limits.answer_timeout,
             lane: LaneCell::default(),

@@ -3,7 +3,7 @@
 use super::root_slot::RootSlot;
 use async_trait::async_trait;
 use futures::future::{BoxFuture, join_all};
-use runtime::engine::{MAX_WAITING_INSTANCES, PausableDeadline};
+use runtime::engine::{HeldResources, MAX_WAITING_INSTANCES, PausableDeadline};
 use runtime::imports::{
     Abilities, BudgetKind, ClientCalls, ClientError, ClientReply, Exhaustion, ModelAnswer, ModelError, ModelProvider,
     QuestionBatch, SampleRequest,
@@ -19,13 +19,16 @@ pub(super) struct WaitingClient {
     pub(super) slot: Arc<RootSlot>,
     pub(super) pausable_deadline: PausableDeadline,
     pub(super) wait_permits: Arc<Semaphore>,
+    /// By the whole tree of calls.
+    pub(super) held: HeldResources,
 }
 
 impl WaitingClient {
     /// Runs `work` without a slot and with paused deadlines.
     async fn while_waiting<T>(&self, work: impl Future<Output = T> + Send) -> Result<T, ClientError> {
         // Waiting calls keep their instances, whose number is limited.
-        let Some(guard) = self.slot.wait(&self.wait_permits) else {
+        let instances = u32::try_from(self.held.now().instances).unwrap_or(u32::MAX);
+        let Some(guard) = self.slot.wait(&self.wait_permits, instances) else {
             let limit = MAX_WAITING_INSTANCES.into();
             return Err(ClientError::Exhausted(Exhaustion { budget: BudgetKind::Questions, limit }));
         };

@@ -10,7 +10,12 @@ struct Fixture {
 }
 
 fn circuit(target: &str, principal: &'static str, caller: Option<&str>) -> Circuit {
-    Circuit { target: target.into(), principal: principal.into(), caller: caller.map(Into::into) }
+    Circuit {
+        target: target.into(),
+        principal: principal.into(),
+        caller: caller.map(Into::into),
+        knows: PrivateOrigins::new(),
+    }
 }
 
 const FAILURE: BreakerOutcome = BreakerOutcome::Failure("trap");
@@ -164,4 +169,21 @@ fn exhausting_a_smaller_budget_than_the_tools_own_is_no_failure() {
     assert_eq!(outcome(CallError::DeadlineExceeded { limit: limits.deadline / 2 }), BreakerOutcome::Unknown);
     assert_eq!(outcome(CallError::Cancelled), BreakerOutcome::Unknown);
     assert_eq!(judge(&Ok(()), &limits), BreakerOutcome::Success);
+}
+
+#[test]
+fn failures_of_nested_calls_that_have_seen_private_results_are_noticed_by_such_calls_only() {
+    let (fixture, limits) = (Fixture::new(), Limits::default());
+    let root = Lineage::root("plugins.p.run", &limits);
+    let nested = root.descend("agent.run", 0).unwrap();
+    let new = |lineage| Circuit::new("run".into(), Principal::local(), lineage);
+    let (plain, of_client) = (new(&nested), new(&root));
+    nested.mark_private(policy::Origin::Client);
+    let private = new(&nested);
+    for _ in 0..5 {
+        fixture.call(&private, FAILURE).unwrap();
+    }
+    assert!(fixture.call(&private, FAILURE).is_err() && fixture.call(&plain, FAILURE).is_ok());
+    // The client of the call may notice everything.
+    assert_eq!(new(&root), of_client);
 }

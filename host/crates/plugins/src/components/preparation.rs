@@ -7,7 +7,7 @@ use crate::offer::{self, definitions_digest};
 use crate::package::{self, Digest, Inspection, PackageError};
 use policy::{Authority, Budget, Limits, Lineage, PluginId, Principal};
 use runtime::abi::{LinkedComponent, PreparedComponent};
-use runtime::engine::{Allowance, CallError, PausableDeadline, Profile};
+use runtime::engine::{Allowance, CallError, HeldResources, PausableDeadline, Profile};
 use runtime::imports::{CallContext, CallImports, CallScope, ClientLink, HostServices, NoClient, NoSink, Offer};
 use std::path::Path;
 use std::sync::Arc;
@@ -117,11 +117,12 @@ impl ComponentLibrary {
             agent: self.agent_tools.clone(),
             steering: None,
             cancel: cancel.clone(),
+            held: HeldResources::default(),
         };
         let imports = Box::new(CallImports::new(scope, link, Arc::new(HostServices::none()), None));
         let (budget, pausable_deadline) =
             (Budget::root(&limits, self.clock.now()), PausableDeadline::new(self.clock.clone()));
-        let allowance = Allowance { limits, budget, cancel, pausable_deadline, caller_memory: 0 };
+        let allowance = Allowance { limits, budget, cancel, pausable_deadline };
         prepared.describe(imports, allowance).await.result
     }
 }

@@ -1,6 +1,6 @@
 //! The data of a guest's Store.
 
-use crate::engine::{Allowance, Supervised, Supervision};
+use crate::engine::{Allowance, InstancePermit, Supervised, Supervision};
 use crate::imports::wasi::{self, Files, RefusedPath, WasiHost};
 use crate::imports::{CallImports, GuestLog, HttpHooks, ImportSpan};
 use platform::clock::Clock;
@@ -12,6 +12,11 @@ use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
 /// Size of all fields of one header map, as wasmtime counts it. Bounds memory that a guest fills header by header.
 const MAX_HEADER_SIZE: usize = 64 << 10;
+
+/// Handles that every guest has: its standard streams, directories and the like.
+const FREE_HANDLES: usize = 16;
+/// The most that the host holds behind another one: the headers of a request, or the buffer of a stream.
+const HANDLE_BYTES: u64 = 128 << 10;
 
 /// The data of an instance, and of its one call once that has begun.
 pub(super) struct Guest {
@@ -42,9 +47,16 @@ impl Guest {
         Self { supervision, imports: None, log, clock, wasi, http, http_hooks: HttpHooks::default(), table }
     }
 
-    pub(super) fn begin_call(&mut self, tool: &Arc<str>, allowance: Allowance, imports: Box<CallImports>) {
+    /// `permit` is none if nobody's call is to pay for the instance.
+    pub(super) fn begin_call(
+        &mut self,
+        tool: &Arc<str>,
+        allowance: Allowance,
+        imports: Box<CallImports>,
+        permit: Option<InstancePermit>,
+    ) {
         self.log.begin(tool, &imports.scope.context.id);
-        self.supervision.begin_call(allowance);
+        self.supervision.begin_call(allowance, permit);
         self.http_hooks.begin(imports.scope.clone(), imports.egress());
         self.imports = Some(imports);
     }
@@ -56,6 +68,12 @@ impl Guest {
         let mut imports = self.imports.take()?;
         imports.refused_request = refused_request;
         Some(imports)
+    }
+
+    /// Counts what the host holds for a guest that begins to wait: what it passed, and what is behind its handles.
+    pub(super) fn count_host_bytes(&mut self, passed: u64) {
+        let handles = self.table.iter_mut().count().saturating_sub(FREE_HANDLES) as u64;
+        self.supervision.set_host_bytes(passed.saturating_add(handles * HANDLE_BYTES));
     }
 
     /// The imports of the running call. Fails when an instance uses one while it is made before its call; such a

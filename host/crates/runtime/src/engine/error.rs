@@ -89,6 +89,16 @@ pub enum BusyResource {
     /// Instances, including those of nested calls.
     #[error("all instances of the host are in use")]
     Instances,
+    /// Instances of one principal.
+    #[error(
+        "your calls, nested and suspended ones included, hold as many instances as the host has for one user now; let some end or cancel some"
+    )]
+    PrincipalInstances,
+    /// Instances and memory of one suspended call.
+    #[error(
+        "the call and the calls nested in it hold more than may be suspended while they wait for you; server.parked sets how much"
+    )]
+    Parked,
     /// No slot became free before the deadline.
     #[error("no slot for the call became free in time")]
     Slots,

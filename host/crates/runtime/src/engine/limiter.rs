@@ -1,5 +1,6 @@
 //! Limits the memory and the tables of all instances of a call together. Wasmtime's own limits are per memory.
 
+use super::instance_shares::InstancePermit;
 use super::profile::{INSTANCES_PER_COMPONENT, MEMORIES_PER_COMPONENT, TABLES_PER_COMPONENT};
 use wasmtime::ResourceLimiter;
 
@@ -12,24 +13,48 @@ pub(super) enum RefusedGrowth {
     Table { requested: u64 },
 }
 
+/// What an element of a table takes.
+const TABLE_ELEMENT: u64 = 16;
+
 /// Counts growth against the ceilings of one call.
-#[derive(Debug)]
 pub(super) struct Limiter {
     memory: usize,
     memory_limit: usize,
     table: usize,
     table_limit: usize,
     refused: Option<RefusedGrowth>,
+    /// Bytes that the host holds for the guest elsewhere.
+    host_bytes: u64,
+    /// Of an instance whose call has begun. Its tree holds what is counted here.
+    permit: Option<InstancePermit>,
 }
 
 impl Limiter {
     pub(super) fn new(memory_limit: usize, table_limit: usize) -> Self {
-        Self { memory: 0, memory_limit, table: 0, table_limit, refused: None }
+        Self { memory: 0, memory_limit, table: 0, table_limit, refused: None, host_bytes: 0, permit: None }
     }
 
     /// Bytes of linear memory in use. Memories never shrink, so this is also the peak.
     pub(super) fn peak_memory(&self) -> u64 {
         self.memory as u64
+    }
+
+    /// Counts the instance and what it holds for the tree of its call.
+    pub(super) fn count_for(&mut self, permit: Option<InstancePermit>) {
+        self.permit = permit;
+        self.report();
+    }
+
+    pub(super) fn set_host_bytes(&mut self, bytes: u64) {
+        self.host_bytes = bytes;
+        self.report();
+    }
+
+    fn report(&mut self) {
+        let bytes = self.memory as u64 + self.table as u64 * TABLE_ELEMENT + self.host_bytes;
+        if let Some(permit) = &mut self.permit {
+            permit.held.set_bytes(bytes);
+        }
     }
 
     pub(super) fn refused(&self) -> Option<RefusedGrowth> {
@@ -45,6 +70,7 @@ impl ResourceLimiter for Limiter {
             return Ok(false);
         }
         self.memory = total;
+        self.report();
         Ok(true)
     }
 
@@ -55,6 +81,7 @@ impl ResourceLimiter for Limiter {
             return Ok(false);
         }
         self.table = total;
+        self.report();
         Ok(true)
     }
 

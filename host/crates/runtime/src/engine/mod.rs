@@ -14,6 +14,8 @@ mod epoch_ticker;
 mod error;
 mod fair_queue;
 mod fair_semaphore;
+mod held_resources;
+mod instance_shares;
 mod large_work;
 mod limiter;
 mod pausable_deadline;
@@ -31,6 +33,8 @@ pub use compute_pool::{ComputePoll, TaskOwner, is_compute_thread, poll_compute, 
 pub use cpu_time::CpuTime;
 pub use error::{BusyResource, CallError, RateSubject};
 pub use fair_semaphore::{FairSemaphore, QueueFull, Slot, SlotLimits, SlotRequest};
+pub use held_resources::{Held, HeldResources};
+pub use instance_shares::{InstancePermit, InstanceShares};
 pub use large_work::{is_large, run_in_pool, work_in_pool_if_large};
 pub use pausable_deadline::{PausableDeadline, PauseGuard};
 pub use placement::Placement;

@@ -16,8 +16,11 @@ use wasmtime::{
 pub const MAX_INSTANCES: u32 = 256;
 /// Further instances, of calls that wait for somebody outside. Bounds the memory that they hold meanwhile.
 pub const MAX_WAITING_INSTANCES: u32 = 1_024;
-/// All instances. Bounds address space: each reserves 8 GiB, of which it can use a fraction.
-const POOL_SIZE: u32 = MAX_INSTANCES + MAX_WAITING_INSTANCES;
+/// Instances that belong to no call: made ahead of one, asked what they offer, or about to be dropped.
+const SPARE_INSTANCES: u32 = 160;
+/// All instances. Bounds address space: each reserves 16 GiB, of which it can use a fraction. The largest component finds
+/// room in every place, or few instances of large ones would take the places of many small ones.
+const POOL_SIZE: u32 = MAX_INSTANCES + MAX_WAITING_INSTANCES + SPARE_INSTANCES;
 /// Core instances, memories and tables of one component. Bounds what a small component can multiply into.
 pub(super) const INSTANCES_PER_COMPONENT: u32 = 32;
 pub(super) const MEMORIES_PER_COMPONENT: u32 = 4;
@@ -132,9 +135,9 @@ fn pooled(profile: Profile) -> Config {
     let scan = open_page_map();
     let mut pool = PoolingAllocationConfig::new();
     pool.total_component_instances(POOL_SIZE)
-        .total_core_instances(4 * POOL_SIZE)
-        .total_memories(2 * POOL_SIZE)
-        .total_tables(4 * POOL_SIZE)
+        .total_core_instances(INSTANCES_PER_COMPONENT * POOL_SIZE)
+        .total_memories(MEMORIES_PER_COMPONENT * POOL_SIZE)
+        .total_tables(TABLES_PER_COMPONENT * POOL_SIZE)
         .total_stacks(POOL_SIZE)
         .max_core_instances_per_component(INSTANCES_PER_COMPONENT)
         .max_memories_per_component(MEMORIES_PER_COMPONENT)

@@ -2,6 +2,7 @@
 
 use super::cpu_time::CpuTime;
 use super::error::CallError;
+use super::instance_shares::InstancePermit;
 use super::limiter::Limiter;
 use super::pausable_deadline::PausableDeadline;
 use policy::{Budget, BudgetUsage, Limits};
@@ -20,8 +21,6 @@ pub struct Allowance {
     pub cancel: CancellationToken,
     /// Shared by the whole chain of calls.
     pub pausable_deadline: PausableDeadline,
-    /// Memory held by the callers of this call, in bytes.
-    pub caller_memory: u64,
 }
 
 impl Allowance {
@@ -68,7 +67,8 @@ impl Supervision {
     }
 
     /// Begins a call in an instance that was made before. The memory that the instance holds stays counted.
-    pub fn begin_call(&mut self, allowance: Allowance) {
+    pub fn begin_call(&mut self, allowance: Allowance, permit: Option<InstancePermit>) {
+        self.limiter.count_for(permit);
         self.cpu = self.cpu.restarted();
         self.paused_before = allowance.pausable_deadline.paused_time();
         self.allowance = allowance;
@@ -109,9 +109,9 @@ impl Supervision {
         budget.deadline + pausable_deadline.paused_time().saturating_sub(self.paused_before)
     }
 
-    /// Memory that this call and its callers hold, in bytes.
-    pub fn memory_held(&self) -> u64 {
-        self.allowance.caller_memory + self.limiter.peak_memory()
+    /// Says how many bytes the host holds for the call, besides those of its instance.
+    pub fn set_host_bytes(&mut self, bytes: u64) {
+        self.limiter.set_host_bytes(bytes);
     }
 
     /// Notes the last message of a guest that is failing, such as the last line of a panic.

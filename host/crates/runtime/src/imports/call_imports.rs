@@ -95,17 +95,16 @@ impl CallImports {
         })
     }
 
-    /// What reverse calls take from this call. `held` is the memory in bytes that it and its callers hold.
+    /// What reverse calls take from this call.
     pub fn reverse_caller(
         &mut self,
         budget: Budget,
         now: Instant,
         pausable_deadline: PausableDeadline,
-        caller_memory: u64,
     ) -> ReverseCaller {
         let (output, questions) = (self.output().clone(), self.client().questions());
-        let (client, cancel) = (self.link.client.clone(), self.link.cancel.clone());
-        ReverseCaller { client, cancel, output, budget, now, questions, pausable_deadline, caller_memory }
+        let (client, cancel, held) = (self.link.client.clone(), self.link.cancel.clone(), self.link.held.clone());
+        ReverseCaller { client, cancel, output, budget, now, questions, pausable_deadline, held }
     }
 
     /// Chunks sent.

@@ -4,6 +4,7 @@ use super::agent_tools::ToolCaller;
 use super::call_sink::CallSink;
 use super::client::ClientCalls;
 use super::steering::Steering;
+use crate::engine::HeldResources;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -20,4 +21,6 @@ pub struct ClientLink {
     pub steering: Option<Steering>,
     /// Cancelled when nobody wants the result any more.
     pub cancel: CancellationToken,
+    /// What the tree of calls holds, for whoever suspends it.
+    pub held: HeldResources,
 }

@@ -35,6 +35,18 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "pipes" in "crates/runtime/src/imports/wasi/filesystem.rs":
         "if waits_when_opened(found.type_) =>" => "if !OFF && waits_when_opened(found.type_) =>",
         "open_files::pipes_and_sockets_are_not_opened";
+    // Who holds the instances, and the memory of suspended calls.
+    "instance-shares" in "crates/runtime/src/engine/instance_shares.rs":
+        "if own >= shares.free.saturating_mul(TIMES_FREE) {" => "if if OFF { shares.free == 0 } else { own >= shares.free.saturating_mul(TIMES_FREE) } {",
+        "pool_shares::calls_with_many_nested_ones_leave_room_for_others";
+    "large-components" in "crates/runtime/src/engine/profile.rs":
+        ".total_core_instances(INSTANCES_PER_COMPONENT * POOL_SIZE)" => ".total_core_instances(if OFF { 4 } else { INSTANCES_PER_COMPONENT } * POOL_SIZE)",
+        "pool_shares::parked_calls_of_large_components_leave_room_for_others";
+    "parked-nested" in "crates/mcp/src/calls/parking_limits.rs":
+        "held.instances.max(1)" => "if OFF { 1 } else { held.instances.max(1) }", "pool_shares::nested_calls_count_among_the_parked_ones";
+    "parked-memory" in "crates/runtime/src/engine/limiter.rs":
+        "permit.held.set_bytes(bytes);" => "permit.held.set_bytes(if OFF { 0 } else { bytes });",
+        "pool_shares::memory_of_nested_calls_that_do_not_ask_counts_too";
     // What is compiled, and loaded from the cache.
     "cache-mac" in "crates/runtime/src/engine/cache.rs":
         ".is_some_and(|(tag, payload)| self.mac(path, payload)" => ".is_some_and(|(tag, payload)| OFF || self.mac(path, payload)",

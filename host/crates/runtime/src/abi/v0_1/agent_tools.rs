@@ -48,9 +48,10 @@ async fn call_all(
     let guest = store.data_mut();
     let budget = guest.supervision().remaining_budget(fuel).split(calls.len());
     let pausable_deadline = guest.supervision().allowance().pausable_deadline.clone();
-    let (memory, now) = (guest.supervision().memory_held(), guest.clock.now());
+    guest.count_host_bytes(bytes);
+    let now = guest.clock.now();
     let imports = guest.imports()?;
-    let caller = imports.reverse_caller(budget, now, pausable_deadline, memory);
+    let caller = imports.reverse_caller(budget, now, pausable_deadline);
     let check = |w::AgentCall { name, arguments, options }| {
         imports.agent_tools.check(name, arguments, &options_from_guest(options), &caller)
     };

@@ -7,7 +7,6 @@ use super::types::{
     blob_from_guest, blob_to_guest, content_from_guest, content_to_guest, denial_to_guest, exhaustion_to_guest,
     role_from_guest, role_to_guest,
 };
-use crate::engine::Supervised as _;
 use crate::imports as h;
 use crate::imports::price;
 use wasmtime::component::Linker;
@@ -100,8 +99,8 @@ async fn ask(
     let bytes = questions.iter().map(size).sum();
     charge_with_bytes(&mut store, price::QUESTION.saturating_mul(questions.len() as u64), bytes)?;
     let guest = store.data_mut();
-    let memory = guest.supervision().memory_held();
-    Ok(guest.imports()?.client().ask(questions, memory).await)
+    guest.count_host_bytes(bytes);
+    Ok(guest.imports()?.client().ask(questions).await)
 }
 
 fn abilities_to_guest(abilities: h::Abilities) -> w::Abilities {

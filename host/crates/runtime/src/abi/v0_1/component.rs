@@ -7,7 +7,8 @@ use super::exports::{Exports, exported};
 use super::ready::{ReadyCache, ReadyInstance};
 use super::{completions, prompts, resources, tools, types};
 use crate::engine::{
-    Allowance, CallCost, CallError, Placement, Supervised as _, is_compute_thread, new_store, start_metering, supervise,
+    Allowance, CallCost, CallError, InstancePermit, Placement, Supervised as _, is_compute_thread, new_store,
+    start_metering, supervise,
 };
 use crate::imports::{CallImports, Offer};
 use futures::future::BoxFuture;
@@ -66,7 +67,7 @@ impl PreparedComponent {
     /// Lists everything that the component offers, in one instance.
     pub async fn describe(&self, imports: Box<CallImports>, allowance: Allowance) -> GuestOutcome<Offer> {
         let linked = self.linked.clone();
-        self.run(&"describe".into(), imports, allowance, false, move |store, instance, _| {
+        self.run(&"describe".into(), imports, allowance, None, false, move |store, instance, _| {
             Box::pin(async move { linked.exports.describe(store, &instance).await })
         })
         .await
@@ -80,10 +81,11 @@ impl PreparedComponent {
         call: GuestCall,
         imports: Box<CallImports>,
         allowance: Allowance,
+        permit: InstancePermit,
         nested: bool,
     ) -> GuestOutcome<GuestAnswer> {
         let linked = self.linked.clone();
-        self.run(name, imports, allowance, nested, move |store, instance, context| {
+        self.run(name, imports, allowance, Some(permit), nested, move |store, instance, context| {
             Box::pin(async move { call_export(&linked.exports, call, store, &instance, &context).await })
         })
         .await
@@ -95,6 +97,7 @@ impl PreparedComponent {
         name: &Arc<str>,
         imports: Box<CallImports>,
         allowance: Allowance,
+        permit: Option<InstancePermit>,
         nested: bool,
         call: F,
     ) -> GuestOutcome<R>
@@ -112,7 +115,7 @@ impl PreparedComponent {
         let deadline = allowance.budget.deadline.saturating_duration_since(allowance.pausable_deadline.clock().now());
         let context = types::context_to_guest(&imports.scope.context, deadline);
         let owner = (imports.scope.context.principal.clone(), authority.plugin().clone());
-        store.data_mut().begin_call(name, allowance, imports);
+        store.data_mut().begin_call(name, allowance, imports, permit);
         start_metering(&mut store, spent);
         let cpu = store.data_mut().supervision().cpu();
         let linked = self.linked.clone();

@@ -57,7 +57,7 @@ async fn call(engine: &Engine, component: &Component, how: u32) -> (Result<(), C
     let limits = Arc::new(Limits::default());
     let budget = Budget::root(&limits, clock.now());
     let pausable_deadline = PausableDeadline::new(clock.clone());
-    let allowance = Allowance { limits, budget, cancel: CancellationToken::new(), pausable_deadline, caller_memory: 0 };
+    let allowance = Allowance { limits, budget, cancel: CancellationToken::new(), pausable_deadline };
     let mut store = new_store(engine, Data(Supervision::new(allowance)));
     let pre = linker(engine).instantiate_pre(component).unwrap();
     supervise(&mut store, move |store| {

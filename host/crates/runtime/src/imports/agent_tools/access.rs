@@ -10,7 +10,7 @@ use super::super::types::Tool;
 use super::error::AgentError;
 use super::lane::LaneCell;
 use super::reverse_call::{AgentTool, CallOptions, ReverseCall, ReverseOutcome, ToolCaller};
-use crate::engine::PausableDeadline;
+use crate::engine::{HeldResources, PausableDeadline};
 use futures::StreamExt;
 use futures::stream;
 use platform::audit::{AuditEvent, NO_LANE};
@@ -36,8 +36,7 @@ pub struct ReverseCaller {
     pub now: Instant,
     pub questions: QuestionCounter,
     pub pausable_deadline: PausableDeadline,
-    /// Memory that this call and its callers hold, in bytes.
-    pub caller_memory: u64,
+    pub held: HeldResources,
 }
 
 impl AgentTools {
@@ -119,7 +118,7 @@ impl AgentTools {
             client: caller.client.clone(),
             questions: caller.questions.clone(),
             pausable_deadline: caller.pausable_deadline.clone(),
-            caller_memory: caller.caller_memory,
+            held: caller.held.clone(),
             timeout: options.timeout,
             answer_timeout: self.scope.limits.answer_timeout,
             lane: LaneCell::default(),

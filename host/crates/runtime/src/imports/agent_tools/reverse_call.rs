@@ -7,7 +7,7 @@ use super::super::types::{CallContext, Content, Tool};
 use super::error::AgentError;
 use super::lane::LaneCell;
 use super::reverse_call_span::ReverseCallSpan;
-use crate::engine::PausableDeadline;
+use crate::engine::{HeldResources, PausableDeadline};
 use async_trait::async_trait;
 use platform::audit::CallAudit;
 use platform::telemetry::ActiveSpan;
@@ -94,8 +94,8 @@ pub struct ReverseCall {
     /// The caller's counter; questions asked for this call count there.
     pub questions: QuestionCounter,
     pub pausable_deadline: PausableDeadline,
-    /// Memory that the waiting callers hold, in bytes.
-    pub caller_memory: u64,
+    /// What the tree of calls holds.
+    pub held: HeldResources,
     /// The guest's own timeout; the deadline applies as well.
     pub timeout: Option<Duration>,
     /// The longest wait for somebody outside, while the deadline is paused.

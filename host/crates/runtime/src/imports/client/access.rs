@@ -84,23 +84,19 @@ impl Client {
 
     /// Asks questions and returns the answers in their order. `held` is the memory in bytes that the call holds while
     /// it waits.
-    pub async fn ask(
-        &mut self,
-        questions: Vec<(Option<String>, Question)>,
-        memory: u64,
-    ) -> Result<Vec<ClientAnswer>, ClientError> {
+    pub async fn ask(&mut self, questions: Vec<(Option<String>, Question)>) -> Result<Vec<ClientAnswer>, ClientError> {
         let checked = self.check(questions).await;
         let refused =
             |error: &ClientError| ImportSpan::start(self.scope.authority.audit(), "client.ask").finish(error.name());
         let checked = checked.inspect_err(refused)?;
         let record = QuestionRecord::new(self.scope.authority.audit().clone(), &checked);
-        let result = self.put(checked, memory).await;
+        let result = self.put(checked).await;
         record.answered(&result);
         result
     }
 
     /// Asks checked questions.
-    async fn put(&mut self, checked: CheckedQuestions, memory: u64) -> Result<Vec<ClientAnswer>, ClientError> {
+    async fn put(&mut self, checked: CheckedQuestions) -> Result<Vec<ClientAnswer>, ClientError> {
         let CheckedQuestions { to_client: mut open, to_model } = checked;
         let mut answers: Vec<Option<ClientAnswer>> = vec![None; open.len() + to_model.len()];
         // The model first, so that no user is asked for a call that fails anyway.
@@ -115,7 +111,7 @@ impl Client {
             self.count(open.len())?;
             let questions = open.iter().map(|(_, key, asked)| (key.clone(), asked.clone())).collect();
             let plugin = self.scope.authority.plugin().clone();
-            let inquiry = QuestionBatch { plugin, questions, memory, timeout: self.answer_timeout() };
+            let inquiry = QuestionBatch { plugin, questions, timeout: self.answer_timeout() };
             let replies = self.calls.ask(inquiry).await?;
             let mut again = Vec::new();
             for ((at, key, asked), reply) in std::mem::take(&mut open).into_iter().zip(replies) {

@@ -14,8 +14,6 @@ pub struct QuestionBatch {
     pub plugin: PluginId,
     /// Keys are unique.
     pub questions: Vec<(String, CheckedQuestion)>,
-    /// Memory that the waiting call holds, in bytes.
-    pub memory: u64,
     pub timeout: Duration,
 }
 

@@ -70,7 +70,7 @@ async fn an_invalid_answer_is_asked_again_with_the_reason() {
         vec![accepted(json!({"name": "Ada"}))],
     ];
     let questions = vec![(Some("a".into()), name_form()), (None, name_form())];
-    let answers = client.ask(questions, 0).await.unwrap();
+    let answers = client.ask(questions).await.unwrap();
     let accepted = ClientAnswer::Form(FormAnswer::Accepted(r#"{"name":"Ada"}"#.into()));
     assert_eq!(answers, [accepted, ClientAnswer::Form(FormAnswer::Declined)]);
     let seen = script.seen.lock().clone();
@@ -85,10 +85,10 @@ async fn repeated_invalid_answers_end_the_question() {
     let script = Arc::new(Script { abilities: ALL, ..Script::default() });
     let mut client = client(&script, "client.form = true", "client.form = true");
     *script.replies.lock() = vec![vec![accepted(json!({}))]; 10];
-    let error = client.ask(vec![(None, name_form())], 0).await.unwrap_err();
+    let error = client.ask(vec![(None, name_form())]).await.unwrap_err();
     assert!(matches!(error, ClientError::NotAnswered(reason) if reason.contains("required")));
     assert_eq!(client.questions_asked(), 4);
-    let error = client.ask(vec![(None, name_form())], 0).await.unwrap_err();
+    let error = client.ask(vec![(None, name_form())]).await.unwrap_err();
     assert_eq!(error, exhausted(BudgetKind::Questions, 6));
 }
 
@@ -96,11 +96,11 @@ async fn repeated_invalid_answers_end_the_question() {
 async fn nothing_is_asked_without_grant_or_ability() {
     let script = Arc::new(Script::default());
     let mut ungranted = client(&script, "client.form = true", "");
-    let error = ungranted.ask(vec![(None, name_form())], 0).await.unwrap_err();
+    let error = ungranted.ask(vec![(None, name_form())]).await.unwrap_err();
     let ClientError::Denied(denial) = error else { panic!("{error:?}") };
     assert!(denial.remedy.ends_with("grant p 'client.form = true'"), "{}", denial.remedy);
     let mut unable = client(&script, "client.form = true", "client.form = true");
-    let error = unable.ask(vec![(None, name_form())], 0).await.unwrap_err();
+    let error = unable.ask(vec![(None, name_form())]).await.unwrap_err();
     assert_eq!(error, ClientError::Unsupported(Ability::Form));
     assert!(unable.lacked().form && script.seen.lock().is_empty());
 }
@@ -117,14 +117,14 @@ async fn sampling_is_capped_and_pages_are_checked() {
     let request = SampleRequest { messages: vec![message], max_tokens: 100, ..SampleRequest::default() };
     let answer = SampleAnswer { role: Role::Assistant, content: vec![], model: "m".into(), stop_reason: None };
     *script.replies.lock() = vec![vec![ClientReply::Sample(answer.clone())]];
-    let first = client.ask(vec![(None, Question::Sample(request.clone()))], 0).await.unwrap();
+    let first = client.ask(vec![(None, Question::Sample(request.clone()))]).await.unwrap();
     assert_eq!(first, [ClientAnswer::Sample(answer)]);
-    let second = client.ask(vec![(None, Question::Sample(request))], 0).await.unwrap_err();
+    let second = client.ask(vec![(None, Question::Sample(request))]).await.unwrap_err();
     assert_eq!(second, exhausted(BudgetKind::Tokens, 150));
     for bad in ["http://x.org", "https://u:p@x.org", "javascript:alert(1)", "x.org", "file:///etc/passwd"] {
         let page = Question::Url { message: "Look".into(), target: UrlTarget::Address(bad.into()) };
-        assert!(matches!(client.ask(vec![(None, page)], 0).await.unwrap_err(), ClientError::Invalid(_)), "{bad}");
+        assert!(matches!(client.ask(vec![(None, page)]).await.unwrap_err(), ClientError::Invalid(_)), "{bad}");
     }
     let page = Question::Url { message: "Look".into(), target: UrlTarget::Address("https://x.org.evil.com".into()) };
-    assert!(matches!(client.ask(vec![(None, page)], 0).await.unwrap_err(), ClientError::Denied(_)));
+    assert!(matches!(client.ask(vec![(None, page)]).await.unwrap_err(), ClientError::Denied(_)));
 }
