@@ -1,13 +1,15 @@
 //! Crowds of connections that send nothing, or little, or read nothing: others are served all the same, and nobody who is
 //! being served is cut off.
 
-use serde_json::json;
-use std::io::Write;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use serde_json::{Value, json};
+use std::io::{ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use suite::http::{call, modern, request_at};
-use suite::{Called, Home, Server, plugin};
+use suite::http::{call, modern, request, request_at};
+use suite::{Called, Home, PATIENCE, Server, eventually, modern_meta, plugin};
 
 /// Descriptors of the server, of which five eighths are for connections.
 const DESCRIPTORS: usize = 256;
@@ -38,13 +40,14 @@ fn server(home: Home, config: &str) -> (Server, SocketAddr) {
 
 /// Opens the crowd. Each member sends this; the server may close it at any moment.
 fn crowd(address: SocketAddr, sent: &[u8]) -> Vec<TcpStream> {
-    let member = |number| {
-        let stream = TcpStream::connect_timeout(&address, Duration::from_secs(9));
-        let mut stream = stream.unwrap_or_else(|error| panic!("number {number} is kept out: {error}"));
-        let _ = stream.write_all(sent);
-        stream
-    };
-    (0..CROWD).map(member).collect()
+    (0..CROWD).map(|number| member(address, number, sent)).collect()
+}
+
+fn member(address: SocketAddr, number: usize, sent: &[u8]) -> TcpStream {
+    let stream = TcpStream::connect_timeout(&address, Duration::from_secs(9));
+    let mut stream = stream.unwrap_or_else(|error| panic!("number {number} is kept out: {error}"));
+    let _ = stream.write_all(sent);
+    stream
 }
 
 #[test]
@@ -82,4 +85,125 @@ fn nobody_who_is_being_served_is_cut_off() {
     assert!(call(address, "echo__run", json!({"path": "Ada"}), false).good().contains("Ada"));
     assert_eq!(Called(streaming.answer(1, sent)).good(), "240 parts");
     drop(members);
+}
+
+#[test]
+fn the_streams_of_one_user_leave_room_for_others() {
+    let home = Home::new();
+    let keys = home.keys(["ann", "bob"]);
+    let (_server, address) = server(home, &(plugin("echo", "") + "[server.auth]\nkeys = \"keys.toml\"\n"));
+    let send = |key: &str, method: &str, mut params: Value| {
+        params["_meta"] = modern_meta(false);
+        let (bearer, name) = (format!("Bearer {key}"), params["name"].as_str().unwrap_or_default().to_owned());
+        let mut headers =
+            vec![("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", method), ("Authorization", &bearer)];
+        headers.extend((!name.is_empty()).then_some(("Mcp-Name", &*name)));
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        request(address, "POST", &headers, &body.to_string())
+    };
+    let (mut open, mut refused) = (Vec::new(), None);
+    while refused.is_none() && open.len() < DESCRIPTORS / 8 * 5 {
+        let mut stream = send(&keys[0], "subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
+        match stream.status {
+            200 => open.push(stream),
+            429 => refused = Some(stream.text()),
+            other => panic!("{other}: {}", stream.text()),
+        }
+    }
+    let sent = Instant::now();
+    let call = json!({"name": "echo__run", "arguments": {"path": "Bob"}});
+    assert!(Called(send(&keys[1], "tools/call", call.clone()).answer(1, sent)).good().contains("Bob"));
+    println!("hostile: streams: {} open streams of one user, and others are served", open.len());
+    assert!(refused.unwrap().contains("connections are serving you already"));
+    // A stream that is closed makes room for another request of hers.
+    drop(open.pop());
+    let again = eventually(PATIENCE, || (send(&keys[0], "tools/call", call.clone()).status == 200).then_some(()));
+    assert!(again.is_some());
+}
+
+/// Connections of the whole crowd at full size.
+const TEN_THOUSAND: usize = 10_000;
+/// What the server and this process need for them: five eighths of the server's are for connections.
+const MANY_DESCRIPTORS: u64 = 17_000;
+
+/// Threads that keep the crowd complete.
+const OPENERS: usize = 8;
+
+#[test]
+fn ten_thousand_hostile_connections_delay_nobody() {
+    if !allow_descriptors(MANY_DESCRIPTORS) {
+        println!("skipped: fewer than {MANY_DESCRIPTORS} descriptors are allowed to a process (`ulimit -Hn`)");
+        return;
+    }
+    // A confined process hides from an ordinary user how many descriptors it has.
+    let server = Server::spawn(Home::new(), &plugin("echo", ""), &["--no-confine", "--http", "127.0.0.1:0"], |_| {});
+    let (address, done) = (server.address(), AtomicBool::new(false));
+    let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+    let body = format!("{head}Content-Length: 1000\r\n\r\n{{\"jsonrpc\":");
+    let asking = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(50);
+    let (best, fewest, memory) = std::thread::scope(|scope| {
+        for _ in 0..OPENERS {
+            scope.spawn(|| keep_open(address, ["", head, &body, &asking], &done));
+        }
+        // Also when the test fails, or its threads would go on.
+        let _end = EndCrowd(&done);
+        let whole = eventually(5 * PATIENCE, || (server.descriptors() >= TEN_THOUSAND).then_some(()));
+        assert!(whole.is_some(), "{} descriptors", server.descriptors());
+        // The best of three rounds: the machine may do other things at the same time.
+        let (mut best, mut fewest) = (Duration::MAX, usize::MAX);
+        for _ in 0..3 {
+            let mut times: Vec<Duration> = (0..200).map(|_| served(address)).collect();
+            times.sort();
+            (best, fewest) = (best.min(times[times.len() * 99 / 100]), fewest.min(server.descriptors()));
+        }
+        (best.as_millis(), fewest, server.memory() >> 20)
+    });
+    println!("hostile: ten thousand: {best} ms at p99 beside {fewest} descriptors in use, {memory} MiB resident");
+    assert!(best <= 250 && fewest >= TEN_THOUSAND * 9 / 10, "{best} ms beside {fewest}");
+}
+
+/// A health check and a call.
+fn served(address: SocketAddr) -> Duration {
+    let began = Instant::now();
+    assert_eq!(request_at(address, "GET", "/health", &[], "").status, 200);
+    assert!(call(address, "echo__run", json!({"path": "Ada"}), false).good().contains("Ada"));
+    began.elapsed()
+}
+
+struct EndCrowd<'a>(&'a AtomicBool);
+
+impl Drop for EndCrowd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Keeps a thread's part of the crowd open, a quarter of each kind: whoever is closed comes back.
+fn keep_open(address: SocketAddr, kinds: [&str; 4], done: &AtomicBool) {
+    let mut members: Vec<Option<TcpStream>> = (0..TEN_THOUSAND / OPENERS + 100).map(|_| None).collect();
+    while !done.load(Ordering::Relaxed) {
+        for (number, place) in members.iter_mut().enumerate() {
+            if done.load(Ordering::Relaxed) {
+                return;
+            }
+            // What it was sent stays unread.
+            let is_open = |stream: &TcpStream| {
+                stream.peek(&mut [0]).map_or_else(|error| error.kind() == ErrorKind::WouldBlock, |read| read > 0)
+            };
+            if !place.as_ref().is_some_and(is_open) {
+                *place = TcpStream::connect_timeout(&address, Duration::from_secs(9)).ok();
+                if let Some(stream) = place {
+                    let _ = stream.write_all(kinds[number % 4].as_bytes());
+                    let _ = stream.set_nonblocking(true);
+                }
+            }
+        }
+        std::thread::park_timeout(Duration::from_millis(100));
+    }
+}
+
+/// Raises this process' limit, which servers inherit. False if it may not be as high.
+fn allow_descriptors(wanted: u64) -> bool {
+    let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+    hard >= wanted && setrlimit(Resource::RLIMIT_NOFILE, hard, hard).is_ok()
 }

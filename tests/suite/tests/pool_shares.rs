@@ -80,7 +80,7 @@ fn parked_calls_of_large_components_leave_room_for_others() {
     let parked = (0..240).filter(|_| ann.park("large__run", json!({})).is_some()).count();
     assert!(bob.call("echo__run", json!({"path": "Bob"})).good().contains("Bob"), "beside {parked} parked calls");
     assert!(bob.park("large__run", json!({})).is_some(), "beside {parked} parked calls");
-    println!("hostile: large components: others are served beside {parked} parked calls of 31 instances each");
+    println!("hostile: large components: {parked} parked calls of 31 instances each, and others are served");
     assert_eq!(parked, 240);
 }
 
@@ -92,7 +92,7 @@ fn calls_with_many_nested_ones_leave_room_for_others() {
     let parked = answers.iter().filter(|answer| answer.0.message["result"].get("requestState").is_some()).count();
     assert!(bob.call("echo__run", json!({"path": "Bob"})).good().contains("Bob"), "beside {parked} parked calls");
     assert!(bob.park("agent-calls__run", arguments).is_some(), "beside {parked} parked calls");
-    println!("hostile: nested calls: others are served beside {parked} parked calls of 73 instances each");
+    println!("hostile: nested calls: {parked} parked calls of 73 instances each, and others are served");
     // Hers do not wait for each other: those that found no room know why.
     assert!((3..20).contains(&parked));
     let refused = answers.last().unwrap().result().to_string();

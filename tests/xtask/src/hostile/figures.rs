@@ -54,6 +54,11 @@ const FIGURES: &[Figure] = figures! {
     "crowds", "80 of 80", Least(80), Suite "crowded::others_are_served_beside_every_crowd", "crowds";
     "malformed", "20000, 0 faults", Least(20_000), Suite "mangled::twenty_thousand_mangled_components_never_crash_the_host", "malformed components";
     "bombs", ">= 24, all bounded", Least(24), Suite "bombs::every_bomb_is_refused_or_killed_while_a_server_runs", "bombs";
+    "ten-thousand", "p99 <= 250 ms", Most(250), Suite "crowded::ten_thousand_hostile_connections_delay_nobody", "ten thousand";
+    "streams", "others served", Said, Suite "crowded::the_streams_of_one_user_leave_room_for_others", "streams";
+    "large-components", "others served", Least(240), Suite "pool_shares::parked_calls_of_large_components_leave_room_for_others", "large components";
+    "nested-calls", "others served", Said, Suite "pool_shares::calls_with_many_nested_ones_leave_room_for_others", "nested calls";
+    "parked-memory", "within its limit", Said, Suite "pool_shares::memory_of_nested_calls_that_do_not_ask_counts_too", "parked memory";
     "files", "120 paths x 12, all held", Least(1_440), Suite "hostile::files::no_path_leads_out", "files";
     "race", "0 escapes", Most(0), Suite "hostile::files::no_race_leads_out", "race";
     "scratch", "<= 256 KiB", Most(256), Suite "state::a_removed_file_that_another_call_holds_still_counts", "scratch";

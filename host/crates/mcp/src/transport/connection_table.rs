@@ -1,10 +1,15 @@
 //! All open connections of a listener, and what each is doing. When there are as many as may be, the one that is least
-//! missed is closed for the next client: those who send nothing, or little, must not keep others out.
+//! missed is closed for the next client: those who send nothing, or little, must not keep others out. Whoever has the most
+//! connections loses one first, by address. That is no ceiling: all clients of a proxy come from one.
 
+use super::serving_shares::{ServingShare, ServingShares};
 use platform::clock::Clock;
 use platform::sync::Mutex;
+use policy::Principal;
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::future::pending;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
@@ -31,6 +36,8 @@ pub(super) enum Phase {
 pub(super) struct ConnectionTable {
     limit: usize,
     clock: Arc<dyn Clock>,
+    /// Half of the connections may serve one principal.
+    shares: Arc<ServingShares>,
     entries: Mutex<Entries>,
     /// A connection has ended.
     ended: Notify,
@@ -40,11 +47,17 @@ pub(super) struct ConnectionTable {
 struct Entries {
     next: u64,
     open: HashMap<u64, Arc<Connection>>,
+    /// How many of them each network has.
+    networks: HashMap<IpAddr, usize>,
 }
 
 /// The state of one connection.
 pub(super) struct Connection {
+    network: IpAddr,
     clock: Arc<dyn Clock>,
+    shares: Arc<ServingShares>,
+    /// Of the principal that is served now.
+    share: Mutex<Option<ServingShare>>,
     /// The phase, and when it began.
     phase: Mutex<(Phase, Instant)>,
     evicted: CancellationToken,
@@ -59,14 +72,16 @@ pub(super) struct Place {
 
 impl ConnectionTable {
     pub(super) fn new(limit: usize, clock: Arc<dyn Clock>) -> Arc<Self> {
-        Arc::new(Self { limit, clock, entries: Mutex::default(), ended: Notify::new() })
+        let shares = ServingShares::new(limit.div_ceil(2));
+        Arc::new(Self { limit, clock, shares, entries: Mutex::default(), ended: Notify::new() })
     }
 
-    /// Waits for a place, and closes another connection for it if there is none.
-    pub(super) async fn place(self: &Arc<Self>) -> Place {
+    /// Waits for a place for a client of this address, and closes another connection for it if there is none.
+    pub(super) async fn place(self: &Arc<Self>, address: IpAddr) -> Place {
+        let network = network(address);
         loop {
             let ended = self.ended.notified();
-            if let Some(place) = self.try_place() {
+            if let Some(place) = self.try_place(network) {
                 return place;
             }
             self.evict();
@@ -75,26 +90,28 @@ impl ConnectionTable {
         }
     }
 
-    fn try_place(self: &Arc<Self>) -> Option<Place> {
+    fn try_place(self: &Arc<Self>, network: IpAddr) -> Option<Place> {
         let mut entries = self.entries.lock();
         if entries.open.len() >= self.limit {
             return None;
         }
         let number = entries.next;
         entries.next += 1;
-        let connection = Arc::new(Connection::new(self.clock.clone()));
+        let connection = Arc::new(Connection::new(network, self.clock.clone(), self.shares.clone()));
+        *entries.networks.entry(network).or_default() += 1;
         entries.open.insert(number, connection.clone());
         Some(Place { table: self.clone(), number, connection })
     }
 
-    /// Closes the connection that has been in the least important phase for the longest.
+    /// Closes the connection that has been in the least important phase for the longest, of the network with the most.
     fn evict(&self) {
         let now = self.clock.now();
         let entries = self.entries.lock();
         let candidates = entries.open.values().filter(|it| !it.evicted.is_cancelled()).filter_map(|it| {
             let (phase, since) = *it.phase.lock();
             let is_young = now.saturating_duration_since(since) < GRACE;
-            (phase != Phase::Serving).then_some(((is_young, phase, since), it))
+            let of_network = entries.networks.get(&it.network).copied().unwrap_or_default();
+            (phase != Phase::Serving).then_some(((Reverse(of_network), is_young, phase, since), it))
         });
         if let Some((_, connection)) = candidates.min_by_key(|(key, _)| *key) {
             connection.evict();
@@ -102,13 +119,32 @@ impl ConnectionTable {
     }
 }
 
+/// Those whose connections count together: one address, or the 64 bits of IPv6 that one customer has.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
+        address => address,
+    }
+}
+
 impl Connection {
-    fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { phase: Mutex::new((Phase::New, clock.now())), clock, evicted: CancellationToken::new() }
+    fn new(network: IpAddr, clock: Arc<dyn Clock>, shares: Arc<ServingShares>) -> Self {
+        let (phase, share, evicted) =
+            (Mutex::new((Phase::New, clock.now())), Mutex::default(), CancellationToken::new());
+        Self { network, phase, clock, shares, share, evicted }
     }
 
     pub(super) fn enter(&self, phase: Phase) {
         *self.phase.lock() = (phase, self.clock.now());
+        if phase == Phase::Idle {
+            drop(self.share.lock().take());
+        }
+    }
+
+    /// Serves this principal until it is idle. The error is how many connections may serve it.
+    pub(super) fn serve(&self, principal: &Principal) -> Result<(), usize> {
+        *self.share.lock() = Some(self.shares.acquire(principal)?);
+        Ok(())
     }
 
     /// Enters the phase of a request. Does not return if the connection is to be closed: the request is not begun then.
@@ -154,7 +190,15 @@ impl Connection {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.table.entries.lock().open.remove(&self.number);
+        let mut entries = self.table.entries.lock();
+        entries.open.remove(&self.number);
+        if let Some(count) = entries.networks.get_mut(&self.connection.network) {
+            *count -= 1;
+            if *count == 0 {
+                entries.networks.remove(&self.connection.network);
+            }
+        }
+        drop(entries);
         self.table.ended.notify_one();
     }
 }
@@ -164,10 +208,13 @@ mod tests {
     use super::*;
     use futures::FutureExt as _;
     use platform::clock::SystemClock;
+    use std::net::Ipv4Addr;
 
     fn table(limit: usize) -> Arc<ConnectionTable> {
         ConnectionTable::new(limit, Arc::new(SystemClock))
     }
+
+    const HOME: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
     fn is_evicted(place: &Place) -> bool {
         place.connection.evicted().now_or_never().is_some()
@@ -176,44 +223,78 @@ mod tests {
     #[tokio::test]
     async fn the_least_missed_is_closed_for_the_next() {
         let table = table(3);
-        let (serving, body, idle) = (table.place().await, table.place().await, table.place().await);
+        let (serving, body, idle) = (table.place(HOME).await, table.place(HOME).await, table.place(HOME).await);
         for (place, phase) in [(&serving, Phase::Serving), (&body, Phase::Body), (&idle, Phase::Idle)] {
             place.connection.enter(phase);
             assert_eq!(place.connection.phase(), phase);
         }
-        let mut next = Box::pin(table.place());
+        let mut next = Box::pin(table.place(HOME));
         assert!(next.as_mut().now_or_never().is_none());
         assert!(is_evicted(&idle) && !is_evicted(&body) && !is_evicted(&serving));
         drop(idle);
         let new = next.await;
         assert!(!is_evicted(&body), "one was enough");
-        let mut next = Box::pin(table.place());
+        let mut next = Box::pin(table.place(HOME));
         assert!(next.as_mut().now_or_never().is_none() && is_evicted(&new), "what has sent nothing goes first");
         drop(new);
         let served = next.await;
         served.connection.enter(Phase::Serving);
-        let mut next = Box::pin(table.place());
+        let mut next = Box::pin(table.place(HOME));
         assert!(next.as_mut().now_or_never().is_none() && is_evicted(&body));
         drop(body);
         next.await.connection.enter(Phase::Serving);
-        assert!(table.place().now_or_never().is_some(), "a place that nobody took is free again");
+        assert!(table.place(HOME).now_or_never().is_some(), "a place that nobody took is free again");
     }
 
     #[tokio::test]
     async fn a_client_that_just_came_is_not_closed_for_slow_senders() {
         let table = table(2);
-        let slow = table.place().await;
+        let slow = table.place(HOME).await;
         let long_ago = SystemClock.now().checked_sub(2 * GRACE).unwrap();
         *slow.connection.phase.lock() = (Phase::Body, long_ago);
-        let new = table.place().await;
-        assert!(Box::pin(table.place()).as_mut().now_or_never().is_none());
+        let new = table.place(HOME).await;
+        assert!(Box::pin(table.place(HOME)).as_mut().now_or_never().is_none());
         assert!(is_evicted(&slow) && !is_evicted(&new));
+    }
+
+    #[tokio::test]
+    async fn whoever_has_the_most_connections_loses_one_first() {
+        let address = |text: &str| text.parse::<IpAddr>().unwrap();
+        let table = table(4);
+        let (honest, mapped) =
+            (table.place(address("192.0.2.1")).await, table.place(address("::ffff:192.0.2.7")).await);
+        let crowd = [table.place(address("2001:db8::1")).await, table.place(address("2001:db8::2:1")).await];
+        let long_ago = SystemClock.now().checked_sub(2 * GRACE).unwrap();
+        *honest.connection.phase.lock() = (Phase::Idle, long_ago);
+        crowd.iter().for_each(|place| place.connection.enter(Phase::Body));
+        let mut next = Box::pin(table.place(address("192.0.2.7")));
+        assert!(next.as_mut().now_or_never().is_none());
+        assert!(is_evicted(&crowd[0]) && !is_evicted(&honest) && !is_evicted(&mapped));
+        drop(crowd);
+        let next = next.await;
+        // Now that no network has more than another but this one, of IPv4 in either form.
+        let fourth = table.place(address("192.0.2.9")).await;
+        assert!(Box::pin(table.place(address("192.0.2.8"))).as_mut().now_or_never().is_none());
+        assert!(is_evicted(&mapped) && !is_evicted(&honest) && !is_evicted(&fourth));
+        drop((honest, mapped, next, fourth));
+        assert!(table.entries.lock().networks.is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_connection_counts_for_a_principal_while_it_serves_it() {
+        let table = table(2);
+        let (first, second) = (table.place(HOME).await, table.place(HOME).await);
+        let (ann, bob) = (Principal::from_source("key", "ann"), Principal::from_source("key", "bob"));
+        first.connection.serve(&ann).unwrap();
+        assert_eq!((second.connection.serve(&ann), second.connection.serve(&bob)), (Err(1), Ok(())));
+        first.connection.enter(Phase::Idle);
+        assert_eq!(second.connection.serve(&ann), Ok(()));
     }
 
     #[tokio::test]
     async fn no_request_begins_on_a_connection_that_is_to_be_closed() {
         let table = table(1);
-        let place = table.place().await;
+        let place = table.place(HOME).await;
         place.connection.begin(Phase::Serving).await;
         place.connection.evict();
         assert!(!is_evicted(&place), "it was idle when it was chosen, and is served now");
@@ -226,7 +307,7 @@ mod tests {
     #[tokio::test]
     async fn only_a_client_that_sends_no_request_is_late() {
         let table = table(2);
-        let (silent, served) = (table.place().await, table.place().await);
+        let (silent, served) = (table.place(HOME).await, table.place(HOME).await);
         let limit = Duration::from_millis(10);
         let late = served.connection.first_head_is_late(limit);
         let mut late = std::pin::pin!(late);
@@ -239,9 +320,9 @@ mod tests {
     #[tokio::test]
     async fn nobody_who_is_served_is_closed() {
         let table = table(1);
-        let first = table.place().await;
+        let first = table.place(HOME).await;
         first.connection.enter(Phase::Serving);
-        let mut next = Box::pin(table.place());
+        let mut next = Box::pin(table.place(HOME));
         assert!(tokio::time::timeout(3 * LOOK_AGAIN, &mut next).await.is_err() && !is_evicted(&first));
         first.connection.enter(Phase::Idle);
         assert!(tokio::time::timeout(2 * LOOK_AGAIN, &mut next).await.is_err() && is_evicted(&first));

@@ -55,11 +55,11 @@ pub(super) async fn serve_connections(listener: TcpListener, router: Router, lim
 }
 
 async fn accept(listener: &TcpListener, table: &Arc<ConnectionTable>) -> std::io::Result<(TcpStream, Place)> {
-    let (stream, _) = listener.accept().await?;
+    let (stream, client) = listener.accept().await?;
     if let Err(error) = set_options(&stream) {
         tracing::debug!(%error, "cannot set an option of a connection");
     }
-    Ok((stream, table.place().await))
+    Ok((stream, table.place(client.ip()).await))
 }
 
 fn set_options(stream: &TcpStream) -> std::io::Result<()> {

@@ -17,7 +17,7 @@ use axum::Router;
 use axum::body::{Body, HttpBody as _, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
-use axum::http::{Method, StatusCode, header};
+use axum::http::{Extensions, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
@@ -77,6 +77,7 @@ impl McpEndpoint {
         if request.method() != Method::POST {
             // It resumes a stream, or ends a session.
             let active = self.lifecycle.accept(|| true)?;
+            count_for_principal(request.extensions())?;
             return Ok(Lifecycle::hold_until_sent(active, next.run(request).await));
         }
         let (mut parts, whole) = request.into_parts();
@@ -84,6 +85,7 @@ impl McpEndpoint {
         if let Some(connection) = parts.extensions.get::<Arc<Connection>>() {
             connection.begin(Phase::Serving).await;
         }
+        count_for_principal(&parts.extensions)?;
         let method = parts.headers.get("mcp-method");
         let is_long_lived = method.is_some_and(|method| LONG_LIVED_METHODS.iter().any(|it| method == it));
         let active = self.lifecycle.accept(|| !body::is_request(&text))?;
@@ -119,6 +121,16 @@ impl McpEndpoint {
     }
 }
 
+/// Counts the connection for the principal that it serves from now on.
+fn count_for_principal(request: &Extensions) -> Result<(), HttpRefusal> {
+    let Some(connection) = request.get::<Arc<Connection>>() else { return Ok(()) };
+    connection.serve(&principal_of(request)).map_err(HttpRefusal::TooManyConnections)
+}
+
+fn principal_of(request: &Extensions) -> Principal {
+    request.get().cloned().unwrap_or_else(Principal::anonymous)
+}
+
 /// Brings a response that asks for reverse calls into the form of their extension.
 async fn rewrite_reverse_calls(response: Response) -> Response {
     let (mut parts, body) = response.into_parts();
@@ -141,7 +153,7 @@ async fn rewrite_reverse_calls(response: Response) -> Response {
 
 async fn serve_mcp(State(endpoint): State<McpEndpoint>, request: Request) -> Response {
     let Some(EndpointServer { service, .. }) = endpoint.server.get() else { return HttpRefusal::Starting.response() };
-    let principal = request.extensions().get::<Principal>().cloned().unwrap_or_else(Principal::anonymous);
+    let principal = principal_of(request.extensions());
     let (response, refusal) = with_principal(principal, service.handle(request)).await;
     match refusal {
         Some(refusal) => refusal.response(),

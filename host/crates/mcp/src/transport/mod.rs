@@ -18,6 +18,7 @@ mod refusal;
 mod repoll;
 mod request_scope;
 mod response;
+mod serving_shares;
 mod shutdown;
 mod stdio;
 

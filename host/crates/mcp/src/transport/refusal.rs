@@ -42,6 +42,10 @@ pub(super) enum HttpRefusal {
     TooManySessions,
     #[error("this session already has {0} requests running, the limit; try again when some have ended")]
     TooManyRequests(usize),
+    #[error(
+        "{0} connections are serving you already, which is all that one user may have; close streams that you do not need, or let some requests end"
+    )]
+    TooManyConnections(usize),
     #[error("a request with this id is still running in this session, or was cancelled; each request needs its own id")]
     DuplicateId,
     #[error("Session not found")]
@@ -63,7 +67,7 @@ impl HttpRefusal {
             Self::Path | Self::UnknownSession => StatusCode::NOT_FOUND,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::TooSlow(_) => StatusCode::REQUEST_TIMEOUT,
-            Self::TooManyRequests(_) => StatusCode::TOO_MANY_REQUESTS,
+            Self::TooManyRequests(_) | Self::TooManyConnections(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::Starting | Self::Stopping | Self::TooManySessions | Self::Storage => StatusCode::SERVICE_UNAVAILABLE,
         }
     }

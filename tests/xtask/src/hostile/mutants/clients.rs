@@ -25,6 +25,12 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "served-stay" in "crates/mcp/src/transport/connection_table.rs":
         "(phase != Phase::Serving).then_some" => "(OFF || phase != Phase::Serving).then_some",
         "unit mcp::transport::connection_table::tests::nobody_who_is_served_is_closed";
+    "crowd-first" in "crates/mcp/src/transport/connection_table.rs":
+        "((Reverse(of_network), is_young" => "((Reverse(if OFF { 0 } else { of_network }), is_young",
+        "unit mcp::transport::connection_table::tests::whoever_has_the_most_connections_loses_one_first";
+    "streams-of-one" in "crates/mcp/src/transport/serving_shares.rs":
+        "if *count >= self.limit {" => "if !OFF && *count >= self.limit {",
+        "unit mcp::transport::serving_shares::tests::one_has_its_share_and_others_theirs";
     // Who may connect.
     "host" in "crates/mcp/src/transport/guard.rs":
         "if authority.as_str().contains('@') || !self.knows_host(authority) {"
