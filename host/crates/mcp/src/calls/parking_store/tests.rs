@@ -1,0 +1,86 @@
+//! Tokens, and who makes room for whom.
+
+use super::*;
+use platform::clock::SystemClock;
+use serde_json::Value;
+
+struct TestClock(Mutex<Instant>);
+
+impl TestClock {
+    fn advance(&self, by: Duration) {
+        *self.0.lock() += by;
+    }
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Instant {
+        *self.0.lock()
+    }
+}
+
+const ONE: Held = Held { instances: 1, bytes: 0 };
+const KEEP: Duration = Duration::from_secs(10);
+
+fn owner(name: &str) -> (Principal, RequestBinding) {
+    let principal = Principal::from_source("key", name);
+    let binding = RequestBinding::new(&principal, "tools/call", "book", &Value::Null, "v1");
+    (principal, binding)
+}
+
+fn store(limits: ParkedCallLimits) -> (Arc<ParkingStore<u32>>, Arc<TestClock>) {
+    let clock = Arc::new(TestClock(Mutex::new(SystemClock.now())));
+    (ParkingStore::new(limits, clock.clone()).unwrap(), clock)
+}
+
+#[tokio::test]
+async fn a_token_works_once_and_until_it_expires() {
+    let (store, clock) = store(ParkedCallLimits::default());
+    let (ann, binding) = owner("ann");
+    let token = store.park(1, &ann, ONE, KEEP, &binding).unwrap();
+    assert_eq!(store.take(&token, &owner("bob").1), Err(ParkingError::Invalid));
+    assert_eq!(store.take(&token, &binding), Ok(1));
+    assert_eq!(store.take(&token, &binding), Err(ParkingError::Invalid));
+    let token = store.park(2, &ann, ONE, KEEP, &binding).unwrap();
+    clock.advance(KEEP);
+    assert_eq!(store.take(&token, &binding), Err(ParkingError::Expired));
+    assert_eq!(store.len(), 0);
+}
+
+#[tokio::test]
+async fn a_full_store_evicts_the_oldest_value_of_the_owner_with_most() {
+    let (store, clock) = store(ParkedCallLimits { calls: 4, ..ParkedCallLimits::default() });
+    let ((ann, anns), (bob, bobs)) = (owner("ann"), owner("bob"));
+    let his = store.park(0, &bob, ONE, KEEP, &bobs).unwrap();
+    let hers: Vec<_> = (1..4)
+        .map(|value| {
+            clock.advance(Duration::from_secs(1));
+            store.park(value, &ann, ONE, KEEP, &anns).unwrap()
+        })
+        .collect();
+    store.park(3, &bob, ONE, KEEP, &bobs).unwrap();
+    assert_eq!(store.take(&hers[0], &anns), Err(ParkingError::Evicted));
+    assert_eq!((store.take(&hers[1], &anns), store.take(&his, &bobs)), (Ok(2), Ok(0)));
+}
+
+#[tokio::test]
+async fn room_is_made_by_whoever_holds_the_most() {
+    let limits = ParkedCallLimits { calls: 100, per_principal: 50, memory: bytesize::ByteSize::b(1_000) };
+    let (store, clock) = store(limits);
+    let ((ann, anns), (bob, bobs)) = (owner("ann"), owner("bob"));
+    let park = |value, owner, instances, bytes, binding| {
+        clock.advance(Duration::from_secs(1));
+        store.park(value, owner, Held { instances, bytes }, KEEP * 9, binding)
+    };
+    // Many small ones of his hold less than the few large ones of hers.
+    let his: Vec<_> = (0..9).map(|value| park(value, &bob, 1, 10, &bobs).unwrap()).collect();
+    let hers: Vec<_> = (0..4).map(|value| park(value, &ann, 1, 300, &anns).unwrap()).collect();
+    // By instances, nested ones too.
+    let nested = [park(20, &ann, 30, 0, &anns).unwrap(), park(21, &ann, 40, 0, &anns).unwrap()];
+    // Nothing makes room for one that is larger than all, or than its owner's part.
+    assert!(matches!(park(30, &ann, 1, 1_001, &anns), Err(NotParked::TooMuch)));
+    assert!(matches!(park(31, &ann, 51, 0, &anns), Err(NotParked::TooMuch)));
+    let left = |tokens: &[String], binding: &RequestBinding| {
+        tokens.iter().filter(|token| store.take(token, binding).is_ok()).count()
+    };
+    assert_eq!((left(&his, &bobs), left(&hers, &anns), left(&nested, &anns)), (9, 0, 1));
+}

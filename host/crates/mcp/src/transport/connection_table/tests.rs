@@ -1,0 +1,125 @@
+//! Who is closed for the next client, and who never is.
+
+use super::*;
+use futures::FutureExt as _;
+use platform::clock::SystemClock;
+use std::net::Ipv4Addr;
+
+fn table(limit: usize) -> Arc<ConnectionTable> {
+    ConnectionTable::new(limit, Arc::new(SystemClock))
+}
+
+const HOME: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+fn is_evicted(place: &Place) -> bool {
+    place.connection.evicted().now_or_never().is_some()
+}
+
+#[tokio::test]
+async fn the_least_missed_is_closed_for_the_next() {
+    let table = table(3);
+    let (serving, body, idle) = (table.place(HOME).await, table.place(HOME).await, table.place(HOME).await);
+    for (place, phase) in [(&serving, Phase::Serving), (&body, Phase::Body), (&idle, Phase::Idle)] {
+        place.connection.enter(phase);
+        assert_eq!(place.connection.phase(), phase);
+    }
+    let mut next = Box::pin(table.place(HOME));
+    assert!(next.as_mut().now_or_never().is_none());
+    assert!(is_evicted(&idle) && !is_evicted(&body) && !is_evicted(&serving));
+    drop(idle);
+    let new = next.await;
+    assert!(!is_evicted(&body), "one was enough");
+    let mut next = Box::pin(table.place(HOME));
+    assert!(next.as_mut().now_or_never().is_none() && is_evicted(&new), "what has sent nothing goes first");
+    drop(new);
+    let served = next.await;
+    served.connection.enter(Phase::Serving);
+    let mut next = Box::pin(table.place(HOME));
+    assert!(next.as_mut().now_or_never().is_none() && is_evicted(&body));
+    drop(body);
+    next.await.connection.enter(Phase::Serving);
+    assert!(table.place(HOME).now_or_never().is_some(), "a place that nobody took is free again");
+}
+
+#[tokio::test]
+async fn a_client_that_just_came_is_not_closed_for_slow_senders() {
+    let table = table(2);
+    let slow = table.place(HOME).await;
+    let long_ago = SystemClock.now().checked_sub(2 * GRACE).unwrap();
+    *slow.connection.phase.lock() = (Phase::Body, long_ago);
+    let new = table.place(HOME).await;
+    assert!(Box::pin(table.place(HOME)).as_mut().now_or_never().is_none());
+    assert!(is_evicted(&slow) && !is_evicted(&new));
+}
+
+#[tokio::test]
+async fn whoever_has_the_most_connections_loses_one_first() {
+    let address = |text: &str| text.parse::<IpAddr>().unwrap();
+    let table = table(4);
+    let (honest, mapped) = (table.place(address("192.0.2.1")).await, table.place(address("::ffff:192.0.2.7")).await);
+    let crowd = [table.place(address("2001:db8::1")).await, table.place(address("2001:db8::2:1")).await];
+    let long_ago = SystemClock.now().checked_sub(2 * GRACE).unwrap();
+    *honest.connection.phase.lock() = (Phase::Idle, long_ago);
+    crowd.iter().for_each(|place| place.connection.enter(Phase::Body));
+    let mut next = Box::pin(table.place(address("192.0.2.7")));
+    assert!(next.as_mut().now_or_never().is_none());
+    assert!(is_evicted(&crowd[0]) && !is_evicted(&honest) && !is_evicted(&mapped));
+    drop(crowd);
+    let next = next.await;
+    // Now that no network has more than another but this one, of IPv4 in either form.
+    let fourth = table.place(address("192.0.2.9")).await;
+    assert!(Box::pin(table.place(address("192.0.2.8"))).as_mut().now_or_never().is_none());
+    assert!(is_evicted(&mapped) && !is_evicted(&honest) && !is_evicted(&fourth));
+    drop((honest, mapped, next, fourth));
+    assert!(table.entries.lock().networks.is_empty());
+}
+
+#[tokio::test]
+async fn a_connection_counts_for_a_principal_while_it_serves_it() {
+    let table = table(2);
+    let (first, second) = (table.place(HOME).await, table.place(HOME).await);
+    let (ann, bob) = (Principal::from_source("key", "ann"), Principal::from_source("key", "bob"));
+    first.connection.serve(&ann).unwrap();
+    assert_eq!((second.connection.serve(&ann), second.connection.serve(&bob)), (Err(1), Ok(())));
+    first.connection.enter(Phase::Idle);
+    assert_eq!(second.connection.serve(&ann), Ok(()));
+}
+
+#[tokio::test]
+async fn no_request_begins_on_a_connection_that_is_to_be_closed() {
+    let table = table(1);
+    let place = table.place(HOME).await;
+    place.connection.begin(Phase::Serving).await;
+    place.connection.evict();
+    assert!(!is_evicted(&place), "it was idle when it was chosen, and is served now");
+    place.connection.enter(Phase::Idle);
+    place.connection.evict();
+    assert!(is_evicted(&place) && place.connection.begin(Phase::Serving).now_or_never().is_none());
+    assert_eq!(place.connection.phase(), Phase::Idle);
+}
+
+#[tokio::test]
+async fn only_a_client_that_sends_no_request_is_late() {
+    let table = table(2);
+    let (silent, served) = (table.place(HOME).await, table.place(HOME).await);
+    let limit = Duration::from_millis(10);
+    let late = served.connection.first_head_is_late(limit);
+    let mut late = std::pin::pin!(late);
+    assert!(late.as_mut().now_or_never().is_none());
+    served.connection.enter(Phase::Idle);
+    silent.connection.first_head_is_late(limit).await;
+    assert!(tokio::time::timeout(5 * limit, late).await.is_err());
+}
+
+#[tokio::test]
+async fn nobody_who_is_served_is_closed() {
+    let table = table(1);
+    let first = table.place(HOME).await;
+    first.connection.enter(Phase::Serving);
+    let mut next = Box::pin(table.place(HOME));
+    assert!(tokio::time::timeout(3 * LOOK_AGAIN, &mut next).await.is_err() && !is_evicted(&first));
+    first.connection.enter(Phase::Idle);
+    assert!(tokio::time::timeout(2 * LOOK_AGAIN, &mut next).await.is_err() && is_evicted(&first));
+    drop(first);
+    next.await;
+}
