@@ -226,7 +226,7 @@ impl<'a> Call<'a> {
         let now = SystemClock.now();
         let budget = Budget::root(&self.host.limits, now);
         let deadline = PausableDeadline::new(Arc::new(SystemClock));
-        let caller = self.imports.reverse_caller(budget, now, deadline);
+        let caller = self.imports.reverse_caller(budget, calls.len(), now, deadline);
         let tools = &self.imports.agent_tools;
         let check =
             |(name, arguments): (&str, String)| tools.check(name.into(), arguments, &CallOptions::default(), &caller);

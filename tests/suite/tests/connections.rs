@@ -5,7 +5,7 @@ pub(crate) mod world;
 use serde_json::{Value, json};
 use suite::browser::Browser;
 use suite::provider::{CANARY, Provider};
-use suite::{Called, Client, Era, Server, plugin};
+use suite::{Called, Client, Era, Server, agent, plugin};
 use url::Url;
 use world::{World, asked, check_no_token, config, connect_in_browser, home};
 
@@ -77,6 +77,21 @@ fn a_guest_uses_an_account_that_it_never_sees() {
     assert_eq!(world.call(1, "connected", None).good(), "false", "it is alice's");
     assert!(world.call(1, "GET /user", None).text().contains("NotConnected"));
     world.check_secrecy();
+}
+
+#[test]
+fn requests_are_counted_for_the_whole_tree() {
+    let nested = agent("mail", "account", &format!("{GRANTS}limits.calls = 3\n"));
+    let caller = |limits| plugin("agent-calls", &format!("grants.agent-tools = [\"mail.run\"]\n{limits}"));
+    let world = World::new(&(plugin("account", GRANTS) + &caller("limits.calls = 5") + &nested), "service");
+    world.connect(0);
+    let call = json!({"call": {"name": "mail.run", "arguments": {"path": "GET /user"}}});
+    let script = Value::from(vec![call; 6]).to_string();
+    let sent = || world.provider.web.seen().iter().filter(|seen| seen.path().ends_with("/user")).count();
+    let before = sent();
+    let called = world.tool(0, "agent-calls__run", json!({"path": script}), None);
+    assert_eq!(called.good().matches("200 {").count(), 5, "{}", called.text());
+    assert_eq!(sent() - before, 5);
 }
 
 #[test]

@@ -51,6 +51,7 @@ mod mangled;
 mod metadata;
 mod model;
 mod neighbours;
+mod nested_budgets;
 mod nested_chunks;
 mod offers;
 mod open_files;

@@ -158,6 +158,21 @@ fn a_plugin_cannot_flood_the_collector() {
     assert!(root["attributes"].as_array().unwrap().contains(&dropped), "{root}");
 }
 
+#[test]
+fn spans_are_counted_for_the_whole_tree() {
+    let collector = Web::serve(|_| Reply::json(json!({})));
+    let config = format!("[telemetry]\notlp = \"{}\"\n", collector.url(""))
+        + &plugin("agent-calls", r#"grants.agent-tools = ["keeper.run"]"#)
+        + &agent("keeper", "keeper", "grants.state = {}");
+    let mut client = Client::of(&config);
+    let call = json!({"call": {"name": "keeper.run", "arguments": {"path": "many k", "n": 300}}});
+    client.run("agent-calls", json!({"path": Value::from(vec![call; 3]).to_string()})).good();
+    assert!(client.server.end().success());
+    let spans: Vec<Value> = collector.seen().iter().flat_map(spans).collect();
+    println!("hostile: nested spans: {} of three nested calls that make 300 each", spans.len());
+    assert_eq!(spans.len(), 260, "the four calls' own, and 256 below them");
+}
+
 fn spans(seen: &suite::web::Seen) -> Vec<Value> {
     let body: Value = serde_json::from_str(&seen.body).unwrap();
     body["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap().clone()

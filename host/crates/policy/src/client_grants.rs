@@ -34,13 +34,14 @@ pub struct ClientGrants {
     pub roots: bool,
 }
 
-/// How much a plugin may ask of a model in one call. Each request costs somebody money.
+/// How much a plugin may ask of a model in one call, together with all calls of its tree. Each request costs somebody
+/// money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct SampleGrant {
-    /// Requests under one call. Bounds a loop of a guest with somebody else's model.
+    /// Requests of the tree. Bounds a loop of a guest with somebody else's model.
     pub calls: u32,
-    /// Sum of `max-tokens` under one call. Bounds the bill.
+    /// Sum of their `max-tokens`. Bounds the bill.
     pub tokens: u32,
     /// Whether the host's own model answers when the client has none.
     pub fallback: bool,
@@ -49,5 +50,34 @@ pub struct SampleGrant {
 impl Default for SampleGrant {
     fn default() -> Self {
         Self { calls: 4, tokens: 2_000, fallback: false }
+    }
+}
+
+/// What a tree of calls has asked of models.
+#[derive(Debug, Default)]
+pub struct SampleUsage {
+    calls: u32,
+    tokens: u32,
+}
+
+/// The limit of a grant that was reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SampleLimit {
+    Calls(u32),
+    Tokens(u32),
+}
+
+impl SampleGrant {
+    /// Counts one more request if the grant allows it.
+    pub fn count(&self, used: &mut SampleUsage, tokens: u32) -> Result<(), SampleLimit> {
+        if used.calls >= self.calls {
+            return Err(SampleLimit::Calls(self.calls));
+        }
+        let tokens = used.tokens.saturating_add(tokens);
+        if tokens > self.tokens {
+            return Err(SampleLimit::Tokens(self.tokens));
+        }
+        *used = SampleUsage { calls: used.calls + 1, tokens };
+        Ok(())
     }
 }

@@ -94,10 +94,15 @@ impl Denial {
         Self { capability: Capability::Scratch, reason: "is full", remedy }
     }
 
-    /// The call has used up the `limit` bytes by which it may grow files in granted directories.
+    /// The call, or one of its callers, has used up the `limit` bytes by which it and the calls below it may grow files in
+    /// granted directories.
     pub fn growth_exceeded(plugin: &PluginId, limit: u64) -> Self {
         let capability = Capability::Filesystem { path: "granted directories".to_owned(), access: Access::Write };
-        let remedy = format!("A call gets {}; limits.file-growth under [{}] sets it", ByteSize(limit), plugin.table());
+        let remedy = format!(
+            "A call gets {}, together with the calls below it; limits.file-growth under [{}] and of its callers sets it",
+            ByteSize(limit),
+            plugin.table()
+        );
         Self { capability, reason: "would grow by more than a call may write", remedy }
     }
 

@@ -114,7 +114,7 @@ pub struct HttpGrant {
     /// others control may point anywhere.
     #[serde(default)]
     pub private: bool,
-    /// Requests of one call and the calls under it. Bounds a flood of another server from this address.
+    /// Requests that all calls of a tree may have sent for this one to be sent. Bounds a flood of another server from this address.
     #[serde(default = "HttpGrant::requests")]
     pub requests: u32,
     /// Maximum size of a request's or response's body. Bounds traffic; both are streamed.

@@ -1,4 +1,5 @@
-//! Limits of one call, and of all calls of a plugin. Each says which attack or cost it bounds.
+//! Limits of calls: of one with those below it, of one alone, and of all of a plugin, as `limit_table` says of each. Each
+//! says which attack or cost it bounds.
 
 use super::range::{check_duration, check_range};
 use super::{BreakerLimits, RangeError, Rate};
@@ -28,7 +29,7 @@ pub enum Overflow {
     DropOldest,
 }
 
-/// The limits of one call, and of all calls of the plugin. Sizes in bytes.
+/// The limits of calls of a plugin. Sizes in bytes.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Limits {
@@ -52,12 +53,13 @@ pub struct Limits {
     pub chunks: u64,
     /// What happens to chunks that are read too slowly. The queue between guest and client is bounded either way.
     pub overflow: Overflow,
-    /// Reverse calls under one request, at any depth. Bounds fan-out over the agent's tools.
+    /// Reverse calls under one request, at any depth, and as many requests to connected accounts. Bounds fan-out over the
+    /// agent's tools, and what others count against the user.
     pub calls: u32,
     /// Depth of nested reverse calls. Bounds recursion through tools.
     pub depth: u32,
-    /// Concurrent reverse calls of one call; further ones wait. Bounds the instances and the load on the agent that one
-    /// request causes.
+    /// Reverse calls that run at the same time at one depth; further ones wait. Bounds the instances and the load on the
+    /// agent that one request causes.
     pub parallel: u32,
     /// Bytes of arguments of all reverse calls under one request. Bounds what a guest makes others keep.
     pub call_arguments: ByteSize,
@@ -67,13 +69,13 @@ pub struct Limits {
     /// meanwhile. Bounds how long tools that never answer keep a request alive.
     #[serde(with = "humantime_serde")]
     pub reverse_call_wait: Duration,
-    /// Questions to the client under one call, repeated ones included. Bounds how often a user is interrupted.
+    /// Questions to the client under one request, repeated ones included. Bounds how often a user is interrupted.
     pub questions: u32,
     /// How long one question may wait for its answer; the deadline is paused meanwhile. Bounds how long an unanswered call
     /// keeps its memory.
     #[serde(with = "humantime_serde")]
     pub answer_timeout: Duration,
-    /// By how much a call may grow files in granted directories; a new entry counts as 4 KiB. Bounds a guest that fills the
+    /// By how much one request may grow files in granted directories; a new entry counts as 4 KiB. Bounds a guest that fills the
     /// operator's disk.
     pub file_growth: ByteSize,
     /// Files and directories that a call may have open. Bounds the descriptors that others need.

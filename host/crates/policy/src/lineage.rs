@@ -1,7 +1,8 @@
 //! The chain of calls from a root call down, and the budgets that the whole tree of calls shares.
 
-use super::{Limits, Origin, PrivateOrigins};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use super::tree_budget::{CallBudgets, TreeBudget};
+use super::{Limits, Origin, PrivateOrigins, SampleGrant, SampleLimit, SampleUsage};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
@@ -27,45 +28,13 @@ pub enum LineageError {
     Waiting(u64),
 }
 
-/// A shared budget that is never refilled.
-#[derive(Debug)]
-struct SharedCounter {
-    left: AtomicU64,
-    limit: u64,
-}
-
-impl SharedCounter {
-    fn new(limit: u64) -> Self {
-        Self { left: AtomicU64::new(limit), limit }
-    }
-
-    /// Takes all of `amount`, or nothing and fails with the limit.
-    fn take(&self, amount: u64) -> Result<(), u64> {
-        let taken = |left: u64| left.checked_sub(amount);
-        self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).map(|_| ()).map_err(|_| self.limit)
-    }
-
-    fn take_up_to(&self, amount: u64) {
-        let taken = |left: u64| Some(left.saturating_sub(amount));
-        // Cannot fail: the closure always gives a value.
-        let _ = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken);
-    }
-
-    fn left(&self) -> u64 {
-        self.left.load(Ordering::Relaxed)
-    }
-}
-
 /// State that all calls under one root share.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Tree {
-    calls: AtomicU32,
-    calls_limit: u32,
+    /// Sent so far; each grant says how many it allows.
     requests: AtomicU32,
-    arguments: SharedCounter,
-    results: SharedCounter,
-    /// Milliseconds.
-    waiting: SharedCounter,
+    /// Asked of models so far, likewise.
+    sampled: Mutex<SampleUsage>,
     private: Mutex<Private>,
 }
 
@@ -76,10 +45,11 @@ struct Private {
     waiting: Vec<Waker>,
 }
 
-/// The name of a call, and the chain above it.
+/// The name of a call, its budgets, and the chain above it.
 #[derive(Debug)]
 struct Chain {
     name: Arc<str>,
+    budgets: CallBudgets,
     above: Above,
 }
 
@@ -98,9 +68,24 @@ impl Chain {
         }
     }
 
-    /// The names from this call up to the root.
+    /// This call and its callers, up to the root.
+    fn calls(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(Some(self), |chain| chain.caller())
+    }
+
     fn names(&self) -> impl Iterator<Item = &Arc<str>> {
-        std::iter::successors(Some(self), |chain| chain.caller()).map(|chain| &chain.name)
+        self.calls().map(|call| &call.name)
+    }
+
+    /// Takes all of `amount` from this call and its callers, or nothing and fails with the limit that was reached.
+    fn take(&self, budget: TreeBudget, amount: u64) -> Result<(), u64> {
+        for (paid, call) in self.calls().enumerate() {
+            if let Err(limit) = call.budgets.take(budget, amount) {
+                self.calls().take(paid).for_each(|call| call.budgets.give_back(budget, amount));
+                return Err(limit);
+            }
+        }
+        Ok(())
     }
 
     fn tree(&self) -> &Tree {
@@ -122,16 +107,8 @@ pub struct Lineage {
 impl Lineage {
     /// The chain of a root call of `tool`, under its plugin's limits.
     pub fn root(tool: impl Into<Arc<str>>, limits: &Limits) -> Self {
-        let tree = Tree {
-            calls: AtomicU32::new(0),
-            calls_limit: limits.calls,
-            requests: AtomicU32::new(0),
-            arguments: SharedCounter::new(limits.call_arguments.as_u64()),
-            results: SharedCounter::new(limits.call_results.as_u64()),
-            waiting: SharedCounter::new(millis(limits.reverse_call_wait)),
-            private: Mutex::default(),
-        };
-        let chain = Arc::new(Chain { name: tool.into(), above: Above::Tree(tree) });
+        let (budgets, above) = (CallBudgets::new(limits), Above::Tree(Tree::default()));
+        let chain = Arc::new(Chain { name: tool.into(), budgets, above });
         Self { chain, depth_limit: limits.depth, parallel: limits.parallel }
     }
 
@@ -144,43 +121,80 @@ impl Lineage {
         if self.depth() >= self.depth_limit {
             return Err(LineageError::Depth(self.depth_limit));
         }
-        let Tree { calls, calls_limit, .. } = self.tree();
-        let counted = calls.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| (n < *calls_limit).then_some(n + 1));
-        if counted.is_err() {
-            return Err(LineageError::Calls(*calls_limit));
-        }
-        self.tree().arguments.take(arguments).map_err(LineageError::Arguments)?;
-        let chain = Arc::new(Chain { name: tool, above: Above::Caller(self.chain.clone()) });
+        let calls = |limit| LineageError::Calls(u32::try_from(limit).unwrap_or(u32::MAX));
+        self.take(TreeBudget::Calls, 1).map_err(calls)?;
+        self.take(TreeBudget::Arguments, arguments).map_err(LineageError::Arguments)?;
+        let (budgets, above) = (CallBudgets::unlimited(), Above::Caller(self.chain.clone()));
+        let chain = Arc::new(Chain { name: tool, budgets, above });
         Ok(Self { chain, ..self.clone() })
+    }
+
+    /// The share of each of `calls` concurrent calls, so that at no depth more run at once than one call may make.
+    pub fn split(mut self, calls: usize) -> Self {
+        let calls = u32::try_from(calls).unwrap_or(u32::MAX).clamp(1, self.parallel.max(1));
+        self.parallel = (self.parallel / calls).max(1);
+        self
     }
 
     fn tree(&self) -> &Tree {
         self.chain.tree()
     }
 
-    /// Applies the limits of the called plugin; they can only tighten.
+    /// Applies the limits of the called plugin; they can only tighten. To be done before the call uses anything.
     pub fn with_limits(mut self, limits: &Limits) -> Self {
         self.depth_limit = self.depth_limit.min(self.depth() + limits.depth);
         self.parallel = self.parallel.min(limits.parallel);
+        self.chain.budgets.tighten(limits);
         self
     }
 
-    /// Counts a result's bytes, before the guest sees it.
+    /// Takes all of `amount` from the budgets of this call and of its callers, or nothing and fails with the limit that was
+    /// reached.
+    pub fn take(&self, budget: TreeBudget, amount: u64) -> Result<(), u64> {
+        self.chain.take(budget, amount)
+    }
+
+    /// Counts what was used already, as far as something is left.
+    pub fn take_up_to(&self, budget: TreeBudget, amount: u64) {
+        self.chain.calls().for_each(|call| call.budgets.take_up_to(budget, amount));
+    }
+
+    /// Gives back what was taken and not used.
+    pub fn give_back(&self, budget: TreeBudget, amount: u64) {
+        self.chain.calls().for_each(|call| call.budgets.give_back(budget, amount));
+    }
+
+    /// What this call has used, with the calls below it.
+    pub fn used(&self, budget: TreeBudget) -> u64 {
+        self.chain.budgets.used(budget)
+    }
+
+    /// Counts the bytes of this call's result, before its caller sees it. The caller pays for them.
     pub fn count_result(&self, result: u64) -> Result<(), LineageError> {
-        self.tree().results.take(result).map_err(LineageError::Results)
+        let payer = self.chain.caller().unwrap_or(&self.chain);
+        payer.take(TreeBudget::Results, result).map_err(LineageError::Results)
     }
 
     /// How long this request may still wait for the client's tools.
     pub fn remaining_wait(&self) -> Result<Duration, LineageError> {
-        match self.tree().waiting.left() {
-            0 => Err(LineageError::Waiting(self.tree().waiting.limit)),
-            left => Ok(Duration::from_millis(left)),
+        let (waiting, mut left) = (TreeBudget::Waiting, u64::MAX);
+        for call in self.chain.calls() {
+            match call.budgets.left(waiting) {
+                0 => return Err(LineageError::Waiting(call.budgets.limit(waiting))),
+                own => left = left.min(own),
+            }
         }
+        Ok(Duration::from_millis(left))
     }
 
     /// Counts time that was spent waiting for the client's tools.
     pub fn count_wait(&self, time: Duration) {
-        self.tree().waiting.take_up_to(millis(time));
+        self.take_up_to(TreeBudget::Waiting, u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
+    }
+
+    /// Counts a request to a model, as far as the whole tree may make it under this grant.
+    pub fn count_sample(&self, grant: &SampleGrant, tokens: u32) -> Result<(), SampleLimit> {
+        grant.count(&mut self.tree().sampled.lock().unwrap_or_else(PoisonError::into_inner), tokens)
     }
 
     /// Counts a request to another server; `false` when the whole tree has sent `limit` of them.
@@ -226,7 +240,7 @@ impl Lineage {
         self.chain.caller().map(|caller| &caller.name)
     }
 
-    /// How many reverse calls one call may make at the same time.
+    /// How many reverse calls this call may make at the same time.
     pub fn parallel(&self) -> u32 {
         self.parallel
     }
@@ -238,7 +252,8 @@ impl Lineage {
 
     /// Reverse calls made so far in the whole tree.
     pub fn calls(&self) -> u32 {
-        self.tree().calls.load(Ordering::Relaxed)
+        let made = self.chain.calls().last().map_or(0, |root| root.budgets.used(TreeBudget::Calls));
+        u32::try_from(made).unwrap_or(u32::MAX)
     }
 
     /// The chain as text, root first.
@@ -247,10 +262,6 @@ impl Lineage {
         names.reverse();
         names.join(" -> ")
     }
-}
-
-fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -285,7 +296,63 @@ mod tests {
         below.count_wait(Duration::from_secs(9));
         assert_eq!(root.remaining_wait(), Err(LineageError::Waiting(1_800_000)));
         assert!(below.count_request(2) && root.count_request(2) && !below.count_request(2) && root.count_request(3));
+        let grant = SampleGrant { calls: 2, tokens: 10, fallback: false };
+        assert_eq!(below.count_sample(&grant, 11), Err(SampleLimit::Tokens(10)));
+        assert!(below.count_sample(&grant, 4).is_ok() && root.count_sample(&grant, 4).is_ok());
+        assert_eq!(below.count_sample(&grant, 1), Err(SampleLimit::Calls(2)));
         below.mark_private(Origin::Client);
         assert_eq!(root.private_origins(), PrivateOrigins::from([Origin::Client]));
+    }
+
+    #[test]
+    fn no_depth_has_more_calls_at_once_than_one_call_may_make() {
+        let root = Lineage::root("plugins.a.x", &Limits::default());
+        for (calls, left) in [(1, 8), (3, 2), (8, 1), (100, 1)] {
+            let below = root.descend("b.y", 0).unwrap().split(calls).with_limits(&Limits::default());
+            assert_eq!(below.parallel(), left, "{calls} calls at once");
+            assert!(calls.min(8) * below.parallel() as usize <= 8);
+        }
+    }
+
+    /// The root may use ten, the plugin in the middle four.
+    #[test]
+    fn each_budget_is_paid_by_all_callers() {
+        let few = |amount: u64| Limits {
+            calls: u32::try_from(amount).unwrap(),
+            call_arguments: bytesize::ByteSize(amount),
+            call_results: bytesize::ByteSize(amount),
+            reverse_call_wait: Duration::from_millis(amount),
+            questions: u32::try_from(amount).unwrap(),
+            file_growth: bytesize::ByteSize(amount),
+            log: bytesize::ByteSize(amount),
+            log_lines: amount,
+            ..Limits::default()
+        };
+        for budget in TreeBudget::ALL {
+            let scale = budget.limit(&few(10)) / 10;
+            let root = Lineage::root("plugins.a.x", &few(20));
+            root.clone().with_limits(&few(10));
+            let middle = || root.descend("b.y", 0).unwrap().with_limits(&few(4));
+            let leaf = |middle: &Lineage| middle.descend("c.z", 0).unwrap();
+            if matches!(budget, TreeBudget::Refusals | TreeBudget::Spans) {
+                root.take(budget, scale * 10).unwrap();
+                assert!(leaf(&middle()).take(budget, 7).is_err(), "{budget:?}");
+                continue;
+            }
+            let counted = |lineage: &Lineage| if budget == TreeBudget::Calls { lineage.used(budget) } else { 0 };
+            let first = middle();
+            let below = leaf(&first);
+            let left = 4 - counted(&first);
+            below.take(budget, left).unwrap();
+            assert_eq!(below.take(budget, 1), Err(4), "{budget:?}: the plugin in the middle has its own limit");
+            let second = middle();
+            let below = leaf(&second);
+            below.take(budget, 3 - counted(&second)).unwrap();
+            let left = 10 - root.used(budget);
+            assert_eq!(root.take(budget, left + 1), Err(10), "{budget:?}");
+            root.take(budget, left).unwrap();
+            assert_eq!(below.take(budget, 1), Err(10), "{budget:?}: nothing is left of the tree's");
+            assert_eq!(root.used(budget), 10, "{budget:?}: what was refused is not counted");
+        }
     }
 }

@@ -42,10 +42,9 @@ impl ToolCaller for UpstreamTools {
     }
 
     async fn call(&self, reverse: ReverseCall) -> ReverseOutcome {
-        let mut private = self.0.0.settings.private;
-        let answer = self.call_upstream(reverse, &mut private).await;
-        let private = private.then(|| self.origin());
-        ReverseOutcome { answer, private, spent: BudgetUsage::default() }
+        let (mut private, mut spent) = (self.0.0.settings.private, BudgetUsage::default());
+        let answer = self.call_upstream(reverse, &mut private, &mut spent).await;
+        ReverseOutcome { answer, private: private.then(|| self.origin()), spent }
     }
 }
 
@@ -54,8 +53,13 @@ impl UpstreamTools {
         Origin::Upstream(self.0.name().to_owned())
     }
 
-    /// Sets `private` if the server said so of its result.
-    async fn call_upstream(&self, mut reverse: ReverseCall, private: &mut bool) -> Result<AgentResult, AgentError> {
+    /// Sets `private` if the server said so of its result; `spent` is what it made this host run for it.
+    async fn call_upstream(
+        &self,
+        mut reverse: ReverseCall,
+        private: &mut bool,
+        spent: &mut BudgetUsage,
+    ) -> Result<AgentResult, AgentError> {
         reverse.lane.take("upstream");
         let Some(tool) = self.local_name(&reverse.name) else { return Err(AgentError::UnknownTool(reverse.name)) };
         let arguments = std::mem::take(&mut reverse.arguments).into_object().map_err(AgentError::InvalidArguments)?;
@@ -69,7 +73,10 @@ impl UpstreamTools {
             REVERSE_CHAIN.try_with(|(server, chain)| (server == self.0.name()).then(|| chain.clone())).ok().flatten();
         let caller_scope = CallerScope::new(&reverse, chain);
         let calling = call_tool(shared, call, CallSource::Caller(Box::new(caller_scope)));
-        let Some(result) = reverse.cancel.run_until_cancelled(calling).await else { return Err(AgentError::Cancelled) };
+        let Some((result, used)) = reverse.cancel.run_until_cancelled(calling).await else {
+            return Err(AgentError::Cancelled);
+        };
+        *spent = used;
         let result = result?;
         *private |= result.private;
         let structured = result.structured.map(|value| value.to_string());

@@ -3,7 +3,7 @@
 use crate::handler::AgentHandler;
 use policy::{Budget, Lineage, Principal};
 use runtime::engine::{HeldResources, PausableDeadline};
-use runtime::imports::{CallSink, ClientCalls, Content, QuestionCounter, ReverseCall};
+use runtime::imports::{CallSink, ClientCalls, Content, ReverseCall};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,7 +66,6 @@ pub(super) struct CallerScope {
     pub(super) principal: Principal,
     pub(super) client: Arc<dyn ClientCalls>,
     pub(super) sink: Arc<dyn CallSink>,
-    pub(super) questions: QuestionCounter,
     /// Time limit for one answer.
     pub(super) answer_timeout: Duration,
     /// The chain name, if the caller is a reverse call of this same server.
@@ -83,7 +82,6 @@ impl CallerScope {
             principal: call.context.principal.clone(),
             client: call.client.clone(),
             sink: call.sink.clone(),
-            questions: call.questions.clone(),
             answer_timeout: call.answer_timeout,
             chain,
         }

@@ -4,7 +4,7 @@ use crate::capabilities::to_client_capabilities;
 use crate::open_calls::OpenCall;
 use crate::questions;
 use crate::reverse::serve_reverse_call;
-use crate::reverse_calls::{ReverseCallOutcome, ReverseCallParams};
+use crate::reverse_calls::{ReverseCallOutcome, ReverseCallParams, ServedIn};
 use crate::shared::UpstreamShared;
 use crate::text::single_line;
 use protocol::names::CORRELATION_META;
@@ -101,7 +101,7 @@ impl ClientHandler for ClientEvents {
             .map_err(|error| ErrorData::invalid_params(format!("malformed reverse call: {error}"), None))?;
         let call = self.call(&context, params.parent.as_deref())?;
         let withdrawn = || ReverseCallOutcome::Error("cancelled", "the call was withdrawn".into());
-        let served = context.ct.run_until_cancelled(serve_reverse_call(&call, params)).await;
+        let served = context.ct.run_until_cancelled(serve_reverse_call(&call, params, ServedIn::Task)).await;
         match served.unwrap_or_else(withdrawn) {
             ReverseCallOutcome::Result(result) => Ok(CustomResult::new(result)),
             ReverseCallOutcome::Error(code, message) => {

@@ -8,18 +8,40 @@ use crate::responder::{ClientResponder, Responder};
 use crate::reverse_calls::{ReverseCallScope, ReverseCalls};
 use crate::rounds::CallRounds;
 use crate::shared::UpstreamShared;
-use policy::{Budget, Lineage, Principal};
+use policy::{Budget, BudgetUsage, Lineage, Principal};
 use runtime::engine::{HeldResources, PausableDeadline};
-use runtime::imports::QuestionCounter;
-use serde_json::Value;
+use runtime::imports::Chunk;
+use serde_json::{Map, Value};
 use std::sync::Arc;
+use tokio::sync::mpsc;
 
-/// Calls a tool. Dropping the future cancels the call.
+/// A call that is open and has not begun.
+struct OpenedCall<'a> {
+    rounds: CallRounds<'a>,
+    arguments: Map<String, Value>,
+    /// Who passes on its chunks, and where they come from.
+    forwarded: Option<(Arc<ClientResponder>, mpsc::Receiver<Chunk>)>,
+}
+
+/// Calls a tool, and tells what it made this host run. Dropping the future cancels the call.
 pub(super) async fn call_tool(
     shared: &Arc<UpstreamShared>,
     call: UpstreamCall,
     source: CallSource,
-) -> Result<UpstreamResult, UpstreamError> {
+) -> (Result<UpstreamResult, UpstreamError>, BudgetUsage) {
+    let OpenedCall { rounds, arguments, forwarded } = match open(shared, call, source) {
+        Ok(opened) => opened,
+        Err(error) => return (Err(error), BudgetUsage::default()),
+    };
+    let call = rounds.open_call.call().clone();
+    let result = match forwarded {
+        Some((client, chunks)) => client.forward_chunks(chunks, rounds.run(arguments)).await,
+        None => rounds.run(arguments).await,
+    };
+    (result, call.reverse_calls.used())
+}
+
+fn open(shared: &Arc<UpstreamShared>, call: UpstreamCall, source: CallSource) -> Result<OpenedCall<'_>, UpstreamError> {
     let connection = shared.connection()?;
     let server = shared.name();
     let tool = shared.tool(&call.tool)?;
@@ -46,8 +68,9 @@ pub(super) async fn call_tool(
         }
         CallSource::Agent => {
             let handler = call.handler.unwrap_or_else(|| shared.handler.clone());
+            let lineage = Lineage::root(format!("{server}.{}", call.tool), limits);
             let scope = ReverseCallScope {
-                lineage: Lineage::root(format!("{server}.{}", call.tool), limits),
+                lineage: lineage.clone(),
                 budget: Budget::root(limits, now),
                 caller_ends: None,
                 pausable_deadline: PausableDeadline::new(shared.clock.clone()),
@@ -55,7 +78,7 @@ pub(super) async fn call_tool(
                 principal: Principal::local(),
                 agent: shared.offer.agent.clone(),
             };
-            (Responder::Agent(handler, QuestionCounter::new(limits.questions)), scope, None)
+            (Responder::Agent(handler, lineage), scope, None)
         }
     };
     let requester = Requester { server: server.to_owned(), plugin: None, task: call.task };
@@ -66,8 +89,5 @@ pub(super) async fn call_tool(
     };
     let timeout = call.timeout.unwrap_or(shared.settings.request_timeout());
     let rounds = CallRounds { shared, connection, open_call, tool, timeout, traceparent: call.traceparent, chain };
-    match forwarded {
-        Some((client, chunks)) => client.forward_chunks(chunks, rounds.run(arguments)).await,
-        None => rounds.run(arguments).await,
-    }
+    Ok(OpenedCall { rounds, arguments, forwarded })
 }

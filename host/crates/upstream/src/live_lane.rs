@@ -5,7 +5,7 @@
 
 use crate::open_calls::OpenCall;
 use crate::reverse::serve_reverse_call;
-use crate::reverse_calls::{LIVE_PREFIX, ReverseCallOutcome, ReverseCallParams};
+use crate::reverse_calls::{LIVE_PREFIX, ReverseCallOutcome, ReverseCallParams, ServedIn};
 use platform::random::random_text;
 use platform::sync::Mutex;
 use rmcp::model::{ClientRequest, CustomRequest};
@@ -157,7 +157,7 @@ impl UpstreamChannels {
         tokio::spawn(async move {
             let serving = async {
                 match serde_json::from_value::<ReverseCallParams>(params) {
-                    Ok(params) => serve_reverse_call(&call, params).await,
+                    Ok(params) => serve_reverse_call(&call, params, ServedIn::Task).await,
                     Err(error) => ReverseCallOutcome::Error("failed", format!("malformed reverse call: {error}")),
                 }
             };

@@ -253,7 +253,7 @@ mod tests {
     use policy::{Budget, Limits, Lineage, Principal};
     use runtime::engine::HeldResources;
     use runtime::engine::PausableDeadline;
-    use runtime::imports::{NoClient, NoSink, QuestionCounter};
+    use runtime::imports::{NoClient, NoSink};
 
     fn opened(calls: &Arc<OpenCalls>, task: &str, correlation: Option<&str>) -> Option<OpenCallGuard> {
         let (limits, clock) = (Limits::default(), Arc::new(SystemClock));
@@ -267,7 +267,6 @@ mod tests {
             principal: Principal::local(),
             client: Arc::new(NoClient),
             sink: Arc::new(NoSink),
-            questions: QuestionCounter::new(1),
             answer_timeout: std::time::Duration::from_secs(1),
             chain: None,
         };

@@ -5,11 +5,11 @@ use crate::handler::{AgentHandler, Requester, ReverseCallDecision, ReverseCallRe
 use crate::pausing_client::PausingClient;
 use async_trait::async_trait;
 use platform::sync::Mutex;
-use policy::{PluginId, Side};
+use policy::{Lineage, PluginId, Side};
 use runtime::engine::PausableDeadline;
 use runtime::imports::{
     Abilities, CallSink, CheckedQuestion, Chunk, ClientCalls, ClientError, ClientReply, LogLevel, QuestionBatch,
-    QuestionCounter,
+    count_questions,
 };
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, MutexGuard};
@@ -22,7 +22,7 @@ const MAX_QUEUED_CHUNKS: usize = 256;
 #[derive(Clone)]
 pub(super) enum Responder {
     /// The agent's own handler.
-    Agent(Arc<dyn AgentHandler>, QuestionCounter),
+    Agent(Arc<dyn AgentHandler>, Lineage),
     /// The client that made the call through this host.
     Client(Arc<ClientResponder>),
 }
@@ -31,7 +31,7 @@ pub(super) enum Responder {
 pub(super) struct ClientResponder {
     client: Arc<dyn ClientCalls>,
     sink: Arc<dyn CallSink>,
-    questions: QuestionCounter,
+    lineage: Lineage,
     /// Time limit for one answer.
     answer_timeout: Duration,
     /// Number of questions so far, which makes their keys unique.
@@ -44,11 +44,10 @@ impl ClientResponder {
     /// Returns the queue of chunks for [`Self::forward_chunks`] as well.
     pub(super) fn new(caller_scope: &CallerScope) -> (Arc<Self>, mpsc::Receiver<Chunk>) {
         let (chunks, queue) = mpsc::channel(MAX_QUEUED_CHUNKS);
-        let CallerScope { client, sink, questions, answer_timeout, .. } = caller_scope;
-        let (client, sink, questions, answer_timeout) =
-            (client.clone(), sink.clone(), questions.clone(), *answer_timeout);
+        let CallerScope { client, sink, lineage, answer_timeout, .. } = caller_scope;
+        let (client, sink, lineage, answer_timeout) = (client.clone(), sink.clone(), lineage.clone(), *answer_timeout);
         let (question_count, chunks) = (AtomicU32::new(0), Mutex::new(Some(chunks)));
-        (Arc::new(Self { client, sink, questions, answer_timeout, question_count, chunks }), queue)
+        (Arc::new(Self { client, sink, lineage, answer_timeout, question_count, chunks }), queue)
     }
 
     /// Runs `work` and forwards chunks meanwhile. All chunks have been forwarded when it returns.
@@ -110,16 +109,24 @@ impl Responder {
         }
     }
 
-    /// Asks questions and returns the replies in the same order. A client gets all of them in one batch.
+    /// Asks the server's questions and returns the replies in the same order. A client gets all of them in one batch.
     pub(super) async fn ask(
         &self,
         requester: &Requester,
         questions: Vec<CheckedQuestion>,
     ) -> Result<Vec<ClientReply>, ClientError> {
-        let more = u32::try_from(questions.len()).unwrap_or(u32::MAX);
+        count_questions(self.lineage(), questions.len()).map_err(ClientError::Exhausted)?;
+        self.ask_counted(requester, questions).await
+    }
+
+    /// Asks questions that are counted already.
+    async fn ask_counted(
+        &self,
+        requester: &Requester,
+        questions: Vec<CheckedQuestion>,
+    ) -> Result<Vec<ClientReply>, ClientError> {
         match self {
-            Responder::Agent(handler, counter) => {
-                counter.add(more).map_err(ClientError::Exhausted)?;
+            Responder::Agent(handler, _) => {
                 // One after the other, since a person looks at one question at a time.
                 let mut replies = Vec::with_capacity(questions.len());
                 for question in &questions {
@@ -128,7 +135,7 @@ impl Responder {
                 Ok(replies)
             }
             Responder::Client(client) => {
-                client.questions.add(more).map_err(ClientError::Exhausted)?;
+                let more = u32::try_from(questions.len()).unwrap_or(u32::MAX);
                 let before = client.question_count.fetch_add(more, Ordering::Relaxed);
                 let key = |(at, question)| (format!("{}.{}", requester.server, u64::from(before) + at), question);
                 let questions = (1u64..).zip(questions).map(key).collect();
@@ -138,11 +145,11 @@ impl Responder {
         }
     }
 
-    /// Counts the questions of this call.
-    pub(super) fn questions(&self) -> QuestionCounter {
+    /// Whose budgets pay for questions.
+    fn lineage(&self) -> &Lineage {
         match self {
-            Responder::Agent(_, questions) => questions.clone(),
-            Responder::Client(client) => client.questions.clone(),
+            Responder::Agent(_, lineage) => lineage,
+            Responder::Client(client) => &client.lineage,
         }
     }
 
@@ -179,7 +186,7 @@ impl ClientCalls for HandlerClient {
     async fn ask(&self, batch: QuestionBatch) -> Result<Vec<ClientReply>, ClientError> {
         let requester = Requester { plugin: Some(batch.plugin.table()), ..self.requester.clone() };
         let questions = batch.questions.into_iter().map(|(_, question)| question).collect();
-        match tokio::time::timeout(batch.timeout, self.responder.ask(&requester, questions)).await {
+        match tokio::time::timeout(batch.timeout, self.responder.ask_counted(&requester, questions)).await {
             Ok(replies) => replies,
             Err(_) => Err(ClientError::Timeout(u64::try_from(batch.timeout.as_millis()).unwrap_or(u64::MAX))),
         }

@@ -4,7 +4,7 @@ use crate::chain::ChainedTools;
 use crate::handler::{Requester, ReverseCallDecision, ReverseCallRequest};
 use crate::offer::MAX_ARGUMENTS;
 use crate::open_calls::OpenCall;
-use crate::reverse_calls::{ReverseCallOutcome, ReverseCallParams, ReverseCalls};
+use crate::reverse_calls::{ReverseCallOutcome, ReverseCallParams, ReverseCalls, ServedIn};
 use platform::audit::CallAudit;
 use platform::telemetry::printable;
 use platform::text::truncate;
@@ -22,7 +22,11 @@ use std::time::Duration;
 const MAX_PURPOSE: usize = 1 << 10;
 
 /// Makes one reverse call for an open call.
-pub(super) async fn serve_reverse_call(open: &Arc<OpenCall>, params: ReverseCallParams) -> ReverseCallOutcome {
+pub(super) async fn serve_reverse_call(
+    open: &Arc<OpenCall>,
+    params: ReverseCallParams,
+    served_in: ServedIn,
+) -> ReverseCallOutcome {
     let reverse_calls = &open.reverse_calls;
     // The server may shorten it.
     let limit = reverse_calls.offer.limits.answer_timeout;
@@ -31,7 +35,7 @@ pub(super) async fn serve_reverse_call(open: &Arc<OpenCall>, params: ReverseCall
     let serving = async {
         let _answering = open.answering();
         let Ok(_permit) = reverse_calls.parallel.acquire().await else { return Err(AgentError::Cancelled) };
-        run(open, params).await
+        run(open, params, served_in).await
     };
     let served = tokio::select! {
         biased;
@@ -52,7 +56,7 @@ pub(super) async fn serve_reverse_call(open: &Arc<OpenCall>, params: ReverseCall
     }
 }
 
-async fn run(open: &Arc<OpenCall>, params: ReverseCallParams) -> Result<Value, AgentError> {
+async fn run(open: &Arc<OpenCall>, params: ReverseCallParams, served_in: ServedIn) -> Result<Value, AgentError> {
     let ReverseCalls { offer, scope, serving, ended, .. } = &open.reverse_calls;
     let requester = &open.requester;
     let tools = offer.tools(&*scope.agent, &requester.server);
@@ -71,6 +75,8 @@ async fn run(open: &Arc<OpenCall>, params: ReverseCallParams) -> Result<Value, A
     };
     let mut arguments = checked(&params.arguments)?;
     let lineage = scope.lineage.descend(params.name.as_str(), arguments.text().len() as u64)?;
+    // Any of them may run beside all the others.
+    let lineage = lineage.split(scope.lineage.parallel() as usize);
     let short = |text: String| printable(truncate(&text, MAX_PURPOSE)).into_owned();
     let plugin = params.plugin.map(short);
     let origin = scope.agent.find(&params.name)?;
@@ -94,7 +100,7 @@ async fn run(open: &Arc<OpenCall>, params: ReverseCallParams) -> Result<Value, A
     }
     let mut context = CallContext::new(scope.principal.clone());
     context.correlation_id = open.correlation.clone();
-    let budget = open.reverse_calls.remaining_budget().map_err(AgentError::Exhausted)?;
+    let (budget, share) = open.reverse_calls.reserve().map_err(AgentError::Exhausted)?;
     let agent: Arc<dyn ToolCaller> = match params.chain.filter(|chain| chain.len() <= 4_096) {
         Some(chain) => Arc::new(ChainedTools { inner: scope.agent.clone(), server: requester.server.clone(), chain }),
         None => scope.agent.clone(),
@@ -112,7 +118,6 @@ async fn run(open: &Arc<OpenCall>, params: ReverseCallParams) -> Result<Value, A
         budget,
         cancel: ended.child_token(),
         client: open.responder.as_client(requester, scope.pausable_deadline.clone()),
-        questions: open.responder.questions(),
         pausable_deadline: scope.pausable_deadline.clone(),
         held: scope.held.clone(),
         timeout: None,
@@ -125,7 +130,7 @@ async fn run(open: &Arc<OpenCall>, params: ReverseCallParams) -> Result<Value, A
         let _serving = serving.start();
         call.make().await
     };
-    open.reverse_calls.charge(spent);
+    open.reverse_calls.settle(share, spent, served_in);
     to_tool_result(answer, private.is_some(), edited)
 }
 

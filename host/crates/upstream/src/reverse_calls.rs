@@ -3,8 +3,7 @@
 use crate::offer::ToolOffer;
 use crate::serving_time::ServingTime;
 use platform::clock::Clock;
-use platform::sync::Mutex;
-use policy::{Budget, BudgetUsage, Lineage, Principal};
+use policy::{Budget, BudgetShare, BudgetUsage, Lineage, Principal, SharedBudget};
 use runtime::engine::{HeldResources, PausableDeadline};
 use runtime::imports::{BudgetKind, Exhaustion, ToolCaller};
 use serde_json::{Map, Value, json};
@@ -34,7 +33,7 @@ pub(super) struct ReverseCallScope {
 pub(super) struct ReverseCalls {
     pub(super) offer: ToolOffer,
     pub(super) scope: ReverseCallScope,
-    spent: Mutex<BudgetUsage>,
+    budget: SharedBudget,
     pub(super) serving: ServingTime,
     /// How long the chain had been paused when the call was opened.
     paused_before: Duration,
@@ -57,6 +56,15 @@ pub(super) struct ReverseCallParams {
     pub(super) chain: Option<String>,
 }
 
+/// Where a reverse call is served, which decides who counts its CPU time.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum ServedIn {
+    /// While the caller of the open call waits for it, as a part of that.
+    Caller,
+    /// In a task of the connection.
+    Task,
+}
+
 /// How a reverse call ended, in the extension's format.
 pub(super) enum ReverseCallOutcome {
     /// A `CallToolResult`.
@@ -77,10 +85,10 @@ impl ReverseCallOutcome {
 
 impl ReverseCalls {
     pub(super) fn new(offer: ToolOffer, scope: ReverseCallScope, clock: Arc<dyn Clock>) -> Self {
-        let parallel = Semaphore::new(offer.limits.parallel as usize);
+        let parallel = Semaphore::new(scope.lineage.parallel() as usize);
         let serving = ServingTime::new(scope.pausable_deadline.clone());
-        let (paused_before, spent) = (scope.pausable_deadline.paused_time(), Mutex::default());
-        Self { offer, scope, spent, serving, paused_before, parallel, ended: CancellationToken::new(), clock }
+        let (paused_before, budget) = (scope.pausable_deadline.paused_time(), SharedBudget::new(&scope.budget));
+        Self { offer, scope, budget, serving, paused_before, parallel, ended: CancellationToken::new(), clock }
     }
 
     /// Cancels all reverse calls, since the open call has ended.
@@ -88,8 +96,21 @@ impl ReverseCalls {
         self.ended.cancel();
     }
 
+    /// How much time the call that made the open call has left.
+    pub(super) fn caller_left(&self, now: Instant) -> Duration {
+        self.scope.caller_ends.map_or(Duration::MAX, |ends| ends.saturating_duration_since(now))
+    }
+
+    /// Waits until it has none.
+    pub(super) async fn caller_ended(&self) {
+        match self.scope.caller_ends {
+            Some(ends) => self.scope.pausable_deadline.expired(ends, self.paused_before).await,
+            None => std::future::pending().await,
+        }
+    }
+
     /// What a reverse call may use that begins now. Nothing in it is renewed, its time neither.
-    pub(super) fn remaining_budget(&self) -> Result<Budget, Exhaustion> {
+    pub(super) fn reserve(&self) -> Result<(Budget, BudgetShare), Exhaustion> {
         let (now, limit) = (self.clock.now(), self.offer.limits.deadline);
         let paused = self.scope.pausable_deadline.paused_time().saturating_sub(self.paused_before);
         let own = now + limit.saturating_sub(self.serving.elapsed());
@@ -99,17 +120,22 @@ impl ReverseCalls {
             let limit = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
             return Err(Exhaustion { budget: BudgetKind::Deadline, limit });
         }
-        let spent = *self.spent.lock();
-        let mut left = Budget { deadline, time, ..self.scope.budget };
-        left.fuel = left.fuel.map(|fuel| fuel.saturating_sub(spent.as_fuel()));
-        left.cpu = left.cpu.map(|cpu| cpu.saturating_sub(spent.cpu));
-        Ok(left)
+        let share = self.budget.reserve();
+        Ok((Budget { fuel: share.fuel, cpu: share.cpu, deadline, time }, share))
     }
 
-    pub(super) fn charge(&self, more: BudgetUsage) {
-        let mut spent = self.spent.lock();
-        spent.fuel = Some(spent.fuel.unwrap_or_default().saturating_add(more.as_fuel()));
-        spent.cpu = spent.cpu.saturating_add(more.cpu);
+    /// Ends a reverse call that had this share.
+    pub(super) fn settle(&self, share: BudgetShare, used: BudgetUsage, served_in: ServedIn) {
+        let elsewhere = match served_in {
+            ServedIn::Caller => used.elsewhere,
+            ServedIn::Task => used.cpu,
+        };
+        self.budget.settle(share, BudgetUsage { elsewhere, ..used });
+    }
+
+    /// What all reverse calls used. One that was cancelled counts with its whole share.
+    pub(super) fn used(&self) -> BudgetUsage {
+        self.budget.used()
     }
 }
 
@@ -135,7 +161,7 @@ mod tests {
     }
 
     fn left(calls: &ReverseCalls) -> Option<u64> {
-        calls.remaining_budget().ok().map(|budget| budget.time.as_secs())
+        calls.reserve().ok().map(|(budget, _)| budget.time.as_secs())
     }
 
     /// A server that calls back again and again must not keep its call alive by that.
@@ -153,7 +179,7 @@ mod tests {
         let serving = calls.serving.start();
         clock.wait(10);
         drop(serving);
-        let refused = calls.remaining_budget().map(|_| ()).unwrap_err();
+        let refused = calls.reserve().map(|_| ()).unwrap_err();
         assert_eq!((refused.budget, refused.limit), (BudgetKind::Deadline, 30_000));
     }
 

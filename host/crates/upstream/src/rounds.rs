@@ -6,7 +6,7 @@ use crate::error::UpstreamError;
 use crate::open_calls::{OpenCall, OpenCallGuard};
 use crate::questions;
 use crate::reverse::serve_reverse_call;
-use crate::reverse_calls::ReverseCallParams;
+use crate::reverse_calls::{ReverseCallParams, ServedIn};
 use crate::shared::{Connection, UpstreamShared};
 use crate::text::single_line;
 use futures::future::join_all;
@@ -73,14 +73,16 @@ impl CallRounds<'_> {
     }
 
     /// Runs the call to its end. Its timeout is one for all rounds; time in which a question or a reverse call is answered
-    /// does not count.
+    /// does not count for it. For the caller it does, except where the caller's own deadline is paused too.
     pub(super) async fn run(self, arguments: Map<String, Value>) -> Result<UpstreamResult, UpstreamError> {
         let (call, limit, server) = (self.call().clone(), self.timeout, self.server());
-        let deadline = self.shared.clock.now() + limit;
+        let began = self.shared.clock.now();
+        let (deadline, caller_limit) = (began + limit, call.reverse_calls.caller_left(began));
         tokio::select! {
             biased;
             result = self.run_rounds(arguments) => result,
             () = call.timeout.expired(deadline, Duration::ZERO) => Err(UpstreamError::Timeout { server, limit }),
+            () = call.reverse_calls.caller_ended() => Err(UpstreamError::Timeout { server, limit: caller_limit }),
         }
     }
 
@@ -97,9 +99,9 @@ impl CallRounds<'_> {
                 }
                 RoundResult::ReverseCalls(calls, continuation) => {
                     let open = self.call();
-                    let served = calls
-                        .into_iter()
-                        .map(|(key, params)| async move { (key, serve_reverse_call(open, params).await.into_value()) });
+                    let served = calls.into_iter().map(|(key, params)| async move {
+                        (key, serve_reverse_call(open, params, ServedIn::Caller).await.into_value())
+                    });
                     let results: Map<String, Value> = join_all(served).await.into_iter().collect();
                     let results = json!({ "continuation": continuation, "results": results });
                     input = RoundInput { results: Some(results), ..RoundInput::default() };

@@ -106,7 +106,7 @@ impl Upstream {
 
     /// Calls a tool. Dropping the call cancels it.
     pub async fn call(&self, call: UpstreamCall) -> Result<UpstreamResult, UpstreamError> {
-        call_tool(&self.0, call, CallSource::Agent).await
+        call_tool(&self.0, call, CallSource::Agent).await.0
     }
 
     /// Sends a message to a running call, by the id from [`crate::UpstreamCallEvent::CallId`]; without an id, to the only call.

@@ -59,6 +59,11 @@ def tools(params):
     return {**listed, "tools": [TOOL]}
 
 
+def stall():
+    time.sleep(0.1)
+    return {"resultType": "input_required", "inputRequests": {}, "requestState": "s"}
+
+
 def call(request):
     params = request["params"]
     meta = params.get("_meta", {})
@@ -82,15 +87,17 @@ def call(request):
         form = {"mode": "form", "message": "Your password?", "requestedSchema": schema}
         asked = {"key": {"method": "elicitation/create", "params": form}}
         return {"resultType": "input_required", "inputRequests": asked, "requestState": "s"}
-    if KIND == "calls":
+    if KIND in ("calls", "calls-then-stalls"):
         brought = meta.get(EXTENSION)
+        if KIND == "calls-then-stalls" and (brought or params.get("requestState")):
+            return stall()
         if brought:
             assert brought["continuation"] == "c", brought
             return text(json.dumps(brought["results"]))
         declared = meta["io.modelcontextprotocol/clientCapabilities"].get("extensions", {}).get(EXTENSION, {})
         names = [tool["name"] for tool in declared.get("tools", [])]
         wanted = params["arguments"].get("names") or names
-        calls = {f"call-{at}": {"name": name, "arguments": {"n": at}} for at, name in enumerate(wanted)}
+        calls = {f"call-{at}": {"name": name, "arguments": {"n": params["arguments"].get("n", at)}} for at, name in enumerate(wanted)}
         if not calls:
             return text("nothing is declared")
         return {"resultType": EXTENSION, "toolCalls": calls, "continuation": "c"}
@@ -104,8 +111,7 @@ def call(request):
     if KIND == "silent":
         return None
     if KIND == "stalling":
-        time.sleep(0.1)
-        return {"resultType": "input_required", "inputRequests": {}, "requestState": "s"}
+        return stall()
     return text(json.dumps({"environment": sorted(__import__("os").environ), "correlation": meta.get("dev.portcullis/correlationId")}))
 
 

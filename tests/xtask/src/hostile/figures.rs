@@ -51,6 +51,11 @@ const FIGURES: &[Figure] = figures! {
     "imports", "all denied or inert", Least(1), Suite "imports::every_import_is_denied_or_inert", "import audit";
     "held", "<= 128 MiB", Most(128), Suite "held_resources::no_import_makes_the_host_hold_more_than_the_call_may", "held";
     "log", "<= 6144 KiB", Most(6_144), Suite "floods::refusals_are_logged_so_often_and_then_counted", "log";
+    "nested", ">= 20, each attacked", Least(20), Suite "nested_budgets::each_budget_of_the_tree_is_attacked", "nested budgets";
+    "nested-log", "<= 256", Most(256), Suite "nested_budgets::refusals_are_recorded_so_often_for_the_whole_tree", "nested refusals";
+    "nested-fuel", ">= 100 %", Least(100), Suite "nested_budgets::what_a_server_makes_run_here_is_paid_by_the_caller", "nested fuel";
+    "nested-time", "<= 5000 ms", Most(5_000), Suite "nested_budgets::an_upstream_call_ends_with_its_callers_time", "nested time";
+    "nested-spans", "<= 260", Most(260), Suite "watching::spans_are_counted_for_the_whole_tree", "nested spans";
     "crowds", "80 of 80", Least(80), Suite "crowded::others_are_served_beside_every_crowd", "crowds";
     "malformed", "20000, 0 faults", Least(20_000), Suite "mangled::twenty_thousand_mangled_components_never_crash_the_host", "malformed components";
     "bombs", ">= 24, all bounded", Least(24), Suite "bombs::every_bomb_is_refused_or_killed_while_a_server_runs", "bombs";

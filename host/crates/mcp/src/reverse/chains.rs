@@ -5,7 +5,7 @@
 use platform::random::random_text;
 use platform::sync::Mutex;
 use plugins::calls::{BudgetSource, CallParent};
-use policy::{Budget, BudgetUsage, Lineage, Principal};
+use policy::{Budget, BudgetShare, BudgetUsage, Lineage, Principal, SharedBudget};
 use protocol::names::CHAIN_META;
 use rmcp::ErrorData;
 use rmcp::service::{RequestContext, RoleServer};
@@ -23,15 +23,8 @@ pub(crate) struct CallChains(Arc<Mutex<HashMap<String, Arc<ChainEntry>>>>);
 struct ChainEntry {
     principal: Principal,
     lineage: Lineage,
-    initial: RemainingBudget,
-    remaining: Mutex<RemainingBudget>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct RemainingBudget {
-    fuel: Option<u64>,
-    cpu: Option<Duration>,
-    time: Duration,
+    budget: SharedBudget,
+    time_left: Mutex<Duration>,
 }
 
 /// Keeps a chain open until it is dropped.
@@ -44,7 +37,7 @@ pub(super) struct ChainGuard {
 /// The part of a chain's remaining budget that one call may use.
 struct ChainShare {
     entry: Arc<ChainEntry>,
-    reserved: OnceLock<RemainingBudget>,
+    reserved: OnceLock<BudgetShare>,
 }
 
 impl CallChains {
@@ -60,10 +53,9 @@ impl CallChains {
         now: Instant,
     ) -> io::Result<ChainGuard> {
         let name = random_text::<16>()?;
-        let time = budget.deadline.saturating_duration_since(now);
-        let initial = RemainingBudget { fuel: budget.fuel, cpu: budget.cpu, time };
+        let time_left = Mutex::new(budget.deadline.saturating_duration_since(now));
         let (principal, lineage) = (principal.clone(), lineage.clone());
-        let entry = Arc::new(ChainEntry { principal, lineage, initial, remaining: Mutex::new(initial) });
+        let entry = Arc::new(ChainEntry { principal, lineage, budget: SharedBudget::new(budget), time_left });
         self.lock().insert(name.clone(), entry.clone());
         Ok(ChainGuard { chains: self.clone(), name, entry })
     }
@@ -93,21 +85,6 @@ impl CallChains {
     }
 }
 
-impl ChainEntry {
-    fn remaining(&self) -> MutexGuard<'_, RemainingBudget> {
-        self.remaining.lock()
-    }
-}
-
-impl RemainingBudget {
-    fn take_half(&mut self) -> Self {
-        let half = Self { fuel: self.fuel.map(|fuel| fuel / 2), cpu: self.cpu.map(|cpu| cpu / 2), time: self.time };
-        self.fuel = self.fuel.map(|fuel| fuel - fuel / 2);
-        self.cpu = self.cpu.map(|cpu| cpu - cpu / 2);
-        half
-    }
-}
-
 impl ChainGuard {
     pub(super) fn as_str(&self) -> &str {
         &self.name
@@ -115,11 +92,7 @@ impl ChainGuard {
 
     /// What the calls that continued the chain used. A call that still runs counts with all that it reserved.
     pub(super) fn usage(&self) -> BudgetUsage {
-        let (initial, remaining) = (self.entry.initial, *self.entry.remaining());
-        let fuel = initial.fuel.zip(remaining.fuel).map(|(initial, remaining)| initial.saturating_sub(remaining));
-        let cpu = initial.cpu.zip(remaining.cpu).map(|(initial, remaining)| initial.saturating_sub(remaining));
-        let cpu = cpu.unwrap_or_default();
-        BudgetUsage { fuel, cpu, elsewhere: cpu }
+        self.entry.budget.used()
     }
 }
 
@@ -130,20 +103,18 @@ impl Drop for ChainGuard {
 }
 
 impl BudgetSource for ChainShare {
-    /// Reserves half of the remaining budget, so that a concurrent call gets some too.
     fn reserve(&self, now: Instant) -> Budget {
-        let RemainingBudget { fuel, cpu, time } = *self.reserved.get_or_init(|| self.entry.remaining().take_half());
+        let BudgetShare { fuel, cpu } = *self.reserved.get_or_init(|| self.entry.budget.reserve());
+        let time = *self.entry.time_left.lock();
         Budget { fuel, cpu, deadline: now + time, time }
     }
 
     fn settle(&self, usage: BudgetUsage, time: Duration) {
         let Some(reserved) = self.reserved.get() else { return };
-        let mut remaining = self.entry.remaining();
-        let fuel = reserved.fuel.map(|reserved| reserved.saturating_sub(usage.as_fuel()));
-        remaining.fuel = remaining.fuel.zip(fuel).map(|(remaining, unused)| remaining.saturating_add(unused));
-        let cpu = reserved.cpu.map(|reserved| reserved.saturating_sub(usage.cpu));
-        remaining.cpu = remaining.cpu.zip(cpu).map(|(remaining, unused)| remaining.saturating_add(unused));
-        remaining.time = remaining.time.saturating_sub(time);
+        // It ran in a request of its own.
+        self.entry.budget.settle(*reserved, BudgetUsage { elsewhere: usage.cpu, ..usage });
+        let mut left = self.entry.time_left.lock();
+        *left = left.saturating_sub(time);
     }
 }
 

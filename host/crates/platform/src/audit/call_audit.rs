@@ -4,16 +4,9 @@ use super::event::{AuditEvent, RecordedArguments};
 use super::journal::Audit;
 use super::record::AuditRecord;
 use crate::telemetry::{ActiveSpan, PluginMetrics, ResourceUsage, SpanContext, Tracer};
-use policy::{Digest, PluginId, Principal};
+use policy::{Digest, Lineage, PluginId, Principal, TreeBudget};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Refusals of one call that get their own records and log lines; further ones are counted. Bounds what a plugin writes to
-/// the disk by repeating what it may not do.
-const MAX_REFUSALS: u64 = 256;
-/// Spans of one call; further ones are counted in the call's own span. Bounds what a plugin sends to the collector, where
-/// it could crowd out the spans of others.
-const MAX_SPANS: u64 = 256;
 
 /// The fields that all records of a call share.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,24 +36,26 @@ pub struct CallAudit(Option<Arc<Inner>>);
 struct Inner {
     audit: Audit,
     scope: AuditScope,
+    /// Of the call, or of its caller: how many refusals and spans are kept for the whole tree.
+    lineage: Lineage,
     denials: AtomicU64,
-    refusals: AtomicU64,
-    spans: AtomicU64,
+    refusals_left_out: AtomicU64,
+    spans_dropped: AtomicU64,
     observed: CallTelemetry,
 }
 
 impl CallAudit {
-    pub fn new(audit: Audit, scope: AuditScope) -> Self {
-        Self::observed(audit, scope, CallTelemetry::default())
+    pub fn new(audit: Audit, scope: AuditScope, lineage: Lineage) -> Self {
+        Self::observed(audit, scope, lineage, CallTelemetry::default())
     }
 
     /// With metrics and tracing.
-    pub fn observed(audit: Audit, scope: AuditScope, observed: CallTelemetry) -> Self {
-        let (denials, refusals, spans) = Default::default();
-        Self(Some(Arc::new(Inner { audit, scope, denials, refusals, spans, observed })))
+    pub fn observed(audit: Audit, scope: AuditScope, lineage: Lineage, observed: CallTelemetry) -> Self {
+        let (denials, refusals_left_out, spans_dropped) = Default::default();
+        Self(Some(Arc::new(Inner { audit, scope, lineage, denials, refusals_left_out, spans_dropped, observed })))
     }
 
-    /// Starts a child of the call's span; `None` if the call is not traced or has too many spans. It ends when dropped.
+    /// Starts a child of the call's span; `None` if the call is not traced or its tree has too many spans. It ends when dropped.
     pub fn span(&self, name: &'static str) -> Option<ActiveSpan> {
         let place = self.0.as_deref()?.observed.place?;
         self.span_below(name, place)
@@ -69,13 +64,16 @@ impl CallAudit {
     /// Starts a child of one of the call's spans.
     pub fn span_below(&self, name: &'static str, above: SpanContext) -> Option<ActiveSpan> {
         let inner = self.0.as_deref()?;
-        let another = inner.spans.fetch_add(1, Ordering::Relaxed) < MAX_SPANS;
-        another.then(|| inner.observed.tracer.below(name, above)).flatten()
+        if inner.lineage.take(TreeBudget::Spans, 1).is_err() {
+            inner.spans_dropped.fetch_add(1, Ordering::Relaxed);
+            return None;
+        }
+        inner.observed.tracer.below(name, above)
     }
 
-    /// The number of spans that were dropped because there were too many.
+    /// The number of this call's spans that were dropped because there were too many.
     pub fn spans_dropped(&self) -> u64 {
-        self.0.as_deref().map_or(0, |inner| inner.spans.load(Ordering::Relaxed).saturating_sub(MAX_SPANS))
+        self.0.as_deref().map_or(0, |inner| inner.spans_dropped.load(Ordering::Relaxed))
     }
 
     pub fn denials(&self) -> u64 {
@@ -90,9 +88,11 @@ impl CallAudit {
         if matches!(event, AuditEvent::Denial { .. }) {
             inner.denials.fetch_add(1, Ordering::Relaxed);
         }
-        let is_kept = !event.is_refusal() || inner.refusals.fetch_add(1, Ordering::Relaxed) < MAX_REFUSALS;
+        let is_kept = !event.is_refusal() || inner.lineage.take(TreeBudget::Refusals, 1).is_ok();
         if is_kept {
             inner.keep(event);
+        } else {
+            inner.refusals_left_out.fetch_add(1, Ordering::Relaxed);
         }
         is_kept
     }
@@ -107,7 +107,7 @@ impl CallAudit {
     ) {
         if let Some(inner) = self.0.as_deref() {
             let (denials, tool) = (self.denials(), tool.clone());
-            let left_out = inner.refusals.load(Ordering::Relaxed).saturating_sub(MAX_REFUSALS);
+            let left_out = inner.refusals_left_out.load(Ordering::Relaxed);
             if left_out > 0 {
                 let (plugin, call) = (&inner.scope.plugin, &*inner.scope.call);
                 tracing::warn!(%plugin, call, left_out, "further refusals of this call were counted, but not logged");

@@ -4,7 +4,7 @@ use super::*;
 use crate::clock::SystemClock;
 use crate::telemetry::ResourceUsage;
 use bytesize::ByteSize;
-use policy::{PluginId, Principal};
+use policy::{Limits, Lineage, PluginId, Principal};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::fs;
 use std::num::NonZeroU32;
@@ -233,7 +233,7 @@ fn what_guests_write_is_bounded() {
     let (journal, _) = open(folder.path(), &settings());
     let (principal, plugin) = (Principal::local(), PluginId { side: policy::Side::Server, name: "p".into() });
     let scope = AuditScope { principal, plugin, digest: None, call: "c".into(), parent: None };
-    let trail = CallAudit::new(Audit::new(Arc::new(journal)), scope);
+    let trail = CallAudit::new(Audit::new(Arc::new(journal)), scope, Lineage::root("plugins.p.x", &Limits::default()));
     for _ in 0..1_000 {
         let target = "é\n".repeat(1 << 20);
         trail.record(AuditEvent::Denial {

@@ -3,7 +3,7 @@
 use super::answer::{CallAnswer, FinishedCall};
 use platform::audit::{Audit, AuditScope, CallAudit, CallTelemetry, RecordedArguments};
 use platform::telemetry::{ActiveSpan, PluginMetrics, ResourceUsage, Tracer};
-use policy::{Digest, PluginId};
+use policy::{Digest, Lineage, PluginId};
 use runtime::engine::CallError;
 use runtime::imports::CallContext;
 use std::sync::Arc;
@@ -36,7 +36,13 @@ pub(super) struct RecordedTarget<'a> {
 
 impl CallRecorder {
     /// For a call that is about to begin.
-    pub(super) fn new(audit: &Audit, scope: AuditScope, target: RecordedTarget<'_>, observers: Observers<'_>) -> Self {
+    pub(super) fn new(
+        audit: &Audit,
+        scope: AuditScope,
+        lineage: &Lineage,
+        target: RecordedTarget<'_>,
+        observers: Observers<'_>,
+    ) -> Self {
         let Observers { metrics, tracer, traceparent } = observers;
         let RecordedTarget { method, name: tool, arguments } = target;
         let span = tracer.begin(method, traceparent).map(|mut span| {
@@ -55,7 +61,7 @@ impl CallRecorder {
         let arguments = arguments.and_then(|text| audit.arguments(text));
         let place = span.as_ref().and_then(ActiveSpan::place);
         let telemetry = CallTelemetry { meter: metrics.clone(), tracer: tracer.clone(), place };
-        let call_audit = CallAudit::observed(audit.clone(), scope, telemetry);
+        let call_audit = CallAudit::observed(audit.clone(), scope, lineage.clone(), telemetry);
         Self { tool, call_audit, arguments, metrics, span, done: false }
     }
 

@@ -6,7 +6,7 @@ use super::answer_check::AnswerCheck;
 use super::clean_up::{CleanUp, InstanceMaker};
 use super::payload_size::PayloadSize;
 use super::recorder::{CallRecorder, Observers, RecordedTarget, audit_scope};
-use super::request::{CallParent, CallRequest, Inherited};
+use super::request::{BudgetSource, CallParent, CallRequest, Inherited};
 use super::root_slot::RootSlot;
 use super::target::{CallTarget, PluginCall};
 use super::waiting_client::WaitingClient;
@@ -135,14 +135,19 @@ impl Runner {
             return FinishedCall::not_started(Ok(CallAnswer::Completion(Default::default())));
         }
         let name = call.name();
-        let recorder = self.recorder(&plugin, &call, &request);
+        let lineage = match &request.parent {
+            Some(CallParent::Host(inherited)) => inherited.lineage.clone(),
+            Some(CallParent::External { lineage, .. }) => lineage.clone(),
+            None => Lineage::root(call.full_name(plugin.id()), &plugin.spec.limits),
+        };
+        let recorder = self.recorder(&plugin, &call, &request, &lineage);
         if let PluginCall::Tool(tool, arguments) = &call
             && let Err(reason) = tool.check_arguments(arguments.value())
         {
             return recorder.refuse(CallError::InvalidArguments { reason });
         }
         let StartedCall { admitted, instance, imports, allowance } =
-            match self.start(&plugin, &call, request, &recorder).await {
+            match self.start(&plugin, &call, request, lineage, &recorder).await {
                 Ok(started) => started,
                 Err(error) => return recorder.refuse(error),
             };
@@ -160,7 +165,7 @@ impl Runner {
         recorder.finish(finished)
     }
 
-    fn recorder(&self, plugin: &Plugin, call: &PluginCall, request: &CallRequest) -> CallRecorder {
+    fn recorder(&self, plugin: &Plugin, call: &PluginCall, request: &CallRequest, lineage: &Lineage) -> CallRecorder {
         let scope = audit_scope(&request.context, plugin.id(), Some(&plugin.digest));
         let (metrics, traceparent) = (Some(plugin.metrics.clone()), request.context.traceparent.as_deref());
         let arguments = match call {
@@ -168,7 +173,7 @@ impl Runner {
             PluginCall::Resource { .. } | PluginCall::Prompt { .. } | PluginCall::Completion(_) => None,
         };
         let target = RecordedTarget { method: call.method(), name: call.name(), arguments };
-        CallRecorder::new(&self.audit, scope, target, Observers { metrics, tracer: &self.tracer, traceparent })
+        CallRecorder::new(&self.audit, scope, lineage, target, Observers { metrics, tracer: &self.tracer, traceparent })
     }
 
     /// Starts a call: admission, its budget, and its imports.
@@ -177,6 +182,7 @@ impl Runner {
         plugin: &Arc<Plugin>,
         call: &PluginCall,
         request: CallRequest,
+        lineage: Lineage,
         recorder: &CallRecorder,
     ) -> Result<StartedCall, CallError> {
         if self.audit.refuses_calls() {
@@ -191,6 +197,11 @@ impl Runner {
                 self.admit_nested(plugin, &call.name(), &context.principal, inherited)?
             }
             parent => {
+                let budget_source = match parent {
+                    Some(CallParent::External { budget_source, .. }) => Some(budget_source),
+                    Some(CallParent::Host(_)) | None => None,
+                };
+                let parent = (lineage, budget_source);
                 let admitted = self.admit_root(plugin, call, &context.principal, parent, &link.cancel).await;
                 let (admitted, slot, inherited) = admitted?;
                 link.client = Arc::new(WaitingClient {
@@ -231,24 +242,20 @@ impl Runner {
         Ok((admitted, Inherited { lineage, budget, ..inherited }))
     }
 
-    /// Admits a call that has a slot of its own.
+    /// Admits a call that has a slot of its own. The lineage is its own, or that of the upstream tool that pays for it.
     async fn admit_root(
         &self,
         plugin: &Arc<Plugin>,
         call: &PluginCall,
         principal: &Principal,
-        parent: Option<CallParent>,
+        (mut lineage, budget_source): (Lineage, Option<Arc<dyn BudgetSource>>),
         cancel: &CancellationToken,
     ) -> Result<(AdmittedCall, Arc<RootSlot>, Inherited), CallError> {
-        let limits = &plugin.spec.limits;
-        let (name, full_name) = (call.name(), call.full_name(plugin.id()));
-        let (lineage, budget_source) = match parent {
-            Some(CallParent::External { lineage, budget_source }) => {
-                let lineage = lineage.descend(full_name, 0).map_err(CallError::Lineage)?;
-                (lineage.with_limits(limits), Some(budget_source))
-            }
-            Some(CallParent::Host(_)) | None => (Lineage::root(full_name, limits), None),
-        };
+        let (limits, name) = (&plugin.spec.limits, call.name());
+        if budget_source.is_some() {
+            let below = lineage.descend(call.full_name(plugin.id()), 0).map_err(CallError::Lineage)?;
+            lineage = below.with_limits(limits);
+        }
         let number = self.instance_maker.call_begins();
         let circuit = Circuit::new(name, principal.clone(), &lineage);
         self.admission.check(plugin, &circuit, true)?;

@@ -7,10 +7,10 @@ use super::request::CallRequest;
 use super::runner::Runner;
 use crate::catalog::UpstreamTool;
 use platform::telemetry::printable;
-use policy::{Budget, Limits, Lineage};
+use policy::{Budget, Limits, Lineage, TreeBudget};
 use runtime::engine::{CallError, PausableDeadline, work_in_pool_if_large};
 use runtime::imports::{
-    AgentError, AgentResult, Arguments, ClientLink, LaneCell, QuestionCounter, ReverseCall, ReverseOutcome, ToolResult,
+    AgentError, AgentResult, Arguments, ClientLink, LaneCell, ReverseCall, ReverseOutcome, ToolResult,
 };
 use std::time::Duration;
 
@@ -29,7 +29,9 @@ impl Runner {
             Observers { metrics: None, tracer: self.tracer(), traceparent: request.context.traceparent.as_deref() };
         let (name, text) = (upstream_tool.tool.name.clone(), Some(arguments.text()));
         let target = RecordedTarget { method: "execute_tool", name, arguments: text };
-        let recorder = CallRecorder::new(self.audit(), scope, target, observers);
+        let limits = Limits { deadline: MAX_DEADLINE, ..Limits::default() };
+        let lineage = Lineage::root(upstream_tool.tool.full_name.clone(), &limits);
+        let recorder = CallRecorder::new(self.audit(), scope, &lineage, target, observers);
         if let Err(reason) = upstream_tool.tool.check_arguments(arguments.value()) {
             return recorder.refuse(CallError::InvalidArguments { reason });
         }
@@ -40,15 +42,14 @@ impl Runner {
             return recorder.refuse(error);
         }
         let clock = self.clock();
-        let (limits, began) = (Limits { deadline: MAX_DEADLINE, ..Limits::default() }, clock.now());
+        let began = clock.now();
         let CallRequest { mut context, link: ClientLink { sink, client, agent, cancel, held, .. }, .. } = request;
         if let Some(traceparent) = recorder.traceparent() {
             context.traceparent = Some(traceparent);
         }
-        let (name, questions) = (upstream_tool.tool.full_name.clone(), QuestionCounter::new(limits.questions));
         let call = ReverseCall {
-            lineage: Lineage::root(name.clone(), &limits),
-            name: name.to_string(),
+            lineage,
+            name: upstream_tool.tool.full_name.to_string(),
             arguments,
             purpose: None,
             plugin: upstream_tool.id.clone(),
@@ -59,7 +60,6 @@ impl Runner {
             budget: Budget::root(&limits, began),
             cancel,
             client,
-            questions: questions.clone(),
             pausable_deadline: PausableDeadline::new(clock.clone()),
             held,
             timeout: None,
@@ -83,7 +83,7 @@ impl Runner {
             wall: clock.now().saturating_duration_since(began),
             output_bytes,
             calls: lineage.calls(),
-            questions: questions.count(),
+            questions: u32::try_from(lineage.used(TreeBudget::Questions)).unwrap_or(u32::MAX),
             ..CallUsage::default()
         };
         let result = result.map(CallAnswer::Tool);

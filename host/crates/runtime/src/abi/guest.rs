@@ -55,7 +55,7 @@ impl Guest {
         imports: Box<CallImports>,
         permit: Option<InstancePermit>,
     ) {
-        self.log.begin(tool, &imports.scope.context.id);
+        self.log.begin(tool, &imports.scope.context.id, &imports.scope.lineage);
         self.supervision.begin_call(allowance, permit);
         self.http_hooks.begin(imports.scope.clone(), imports.egress());
         self.imports = Some(imports);

@@ -15,7 +15,7 @@ use super::publish::Publish;
 use super::state::PluginState;
 use super::wasi::{DiskQuota, Files, RefusedPath};
 use crate::engine::PausableDeadline;
-use policy::{Budget, Denial};
+use policy::{Budget, Denial, TreeBudget};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -95,16 +95,17 @@ impl CallImports {
         })
     }
 
-    /// What reverse calls take from this call.
+    /// What `concurrent` reverse calls take from this call, each with this share of its budget.
     pub fn reverse_caller(
         &mut self,
         budget: Budget,
+        concurrent: usize,
         now: Instant,
         pausable_deadline: PausableDeadline,
     ) -> ReverseCaller {
-        let (output, questions) = (self.output().clone(), self.client().questions());
+        let output = self.output().clone();
         let (client, cancel, held) = (self.link.client.clone(), self.link.cancel.clone(), self.link.held.clone());
-        ReverseCaller { client, cancel, output, budget, now, questions, pausable_deadline, held }
+        ReverseCaller { client, cancel, output, budget, concurrent, now, pausable_deadline, held }
     }
 
     /// Chunks sent.
@@ -119,9 +120,9 @@ impl CallImports {
         if used > limit { Err((used, limit)) } else { Ok(used) }
     }
 
-    /// Questions asked, repetitions included.
+    /// Questions asked by this call and those below it, repetitions included.
     pub fn questions_asked(&self) -> u32 {
-        self.client.as_ref().map_or(0, Client::questions_asked)
+        u32::try_from(self.scope.lineage.used(TreeBudget::Questions)).unwrap_or(u32::MAX)
     }
 
     /// Tokens used of the host's model.

@@ -6,9 +6,8 @@ use super::import_span::ErrorName;
 use super::types::{BudgetKind, Exhaustion, GuestDenial};
 use async_trait::async_trait;
 use platform::telemetry::printable;
-use policy::{PluginId, Principal, Recipient};
+use policy::{PluginId, Principal, Recipient, TreeBudget};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// One HTTP request below an account's base address.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -130,12 +129,11 @@ impl Connections for NoConnections {
 pub struct Accounts {
     scope: Arc<CallScope>,
     connections: Arc<dyn Connections>,
-    sent: Arc<AtomicU32>,
 }
 
 impl Accounts {
     pub fn new(scope: Arc<CallScope>, connections: Arc<dyn Connections>) -> Self {
-        Self { scope, connections, sent: Arc::default() }
+        Self { scope, connections }
     }
 
     fn principal(&self) -> &Principal {
@@ -161,10 +159,8 @@ impl Accounts {
     pub async fn send(&self, name: &str, request: ConnectionRequest) -> Result<ConnectionResponse, ConnectionError> {
         self.granted(name)?;
         // The other server has rate limits, and counts requests against the user.
-        if self.sent.fetch_add(1, Ordering::Relaxed) >= self.scope.limits.calls {
-            let limit = self.scope.limits.calls.into();
-            return Err(ConnectionError::Exhausted(Exhaustion { budget: BudgetKind::Calls, limit }));
-        }
+        let exhausted = |limit| ConnectionError::Exhausted(Exhaustion { budget: BudgetKind::Calls, limit });
+        self.scope.lineage.take(TreeBudget::AccountRequests, 1).map_err(exhausted)?;
         self.connections.send(self.principal(), name, request).await
     }
 

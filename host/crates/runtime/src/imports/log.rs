@@ -2,7 +2,7 @@
 
 use platform::sync::Mutex;
 use platform::telemetry::printable;
-use policy::{Limits, PluginId};
+use policy::{Limits, Lineage, PluginId, TreeBudget};
 use std::sync::Arc;
 
 /// Severities of RFC 5424, lowest first.
@@ -29,29 +29,78 @@ struct LogState {
     plugin: PluginId,
     tool: Arc<str>,
     call: Arc<str>,
-    bytes_left: u64,
-    lines_left: u64,
+    budget: LogBudget,
     dropped: u64,
     /// The end of stderr.
     stderr_tail: String,
 }
 
+/// What may be written.
+enum LogBudget {
+    /// By an instance whose call has not begun, which may be made for any call: a call's limits, and what it has written.
+    Instance { limits: LogSize, written: LogSize },
+    /// By a call, which shares with its callers.
+    Call(Lineage),
+}
+
+#[derive(Clone, Copy, Default)]
+struct LogSize {
+    bytes: u64,
+    lines: u64,
+}
+
+impl LogBudget {
+    /// Takes a line of so many bytes, or nothing.
+    fn take(&mut self, bytes: u64) -> bool {
+        match self {
+            Self::Instance { limits, written } => {
+                let more = LogSize { bytes: written.bytes.saturating_add(bytes), lines: written.lines + 1 };
+                let fits = more.bytes <= limits.bytes && more.lines <= limits.lines;
+                if fits {
+                    *written = more;
+                }
+                fits
+            }
+            Self::Call(lineage) => {
+                let fits = lineage.take(TreeBudget::LogBytes, bytes).is_ok();
+                if fits && lineage.take(TreeBudget::LogLines, 1).is_err() {
+                    lineage.give_back(TreeBudget::LogBytes, bytes);
+                    return false;
+                }
+                fits
+            }
+        }
+    }
+
+    /// What the instance has written counts for its call.
+    fn begin(&mut self, lineage: &Lineage) {
+        if let Self::Instance { written, .. } = self
+            && written.lines > 0
+        {
+            lineage.take_up_to(TreeBudget::LogBytes, written.bytes);
+            lineage.take_up_to(TreeBudget::LogLines, written.lines);
+        }
+        *self = Self::Call(lineage.clone());
+    }
+}
+
 impl GuestLog {
     pub fn new(plugin: PluginId, limits: &Limits) -> Self {
+        let limits = LogSize { bytes: limits.log.as_u64(), lines: limits.log_lines };
         Self(Arc::new(Mutex::new(LogState {
             plugin,
             tool: Arc::default(),
             call: Arc::default(),
-            bytes_left: limits.log.as_u64(),
-            lines_left: limits.log_lines,
+            budget: LogBudget::Instance { limits, written: LogSize::default() },
             dropped: 0,
             stderr_tail: String::new(),
         })))
     }
 
     /// Labels the log with the call that begins.
-    pub fn begin(&self, tool: &Arc<str>, call: &Arc<str>) {
+    pub fn begin(&self, tool: &Arc<str>, call: &Arc<str>, lineage: &Lineage) {
         let mut state = self.state();
+        state.budget.begin(lineage);
         state.tool = tool.clone();
         state.call = call.clone();
     }
@@ -64,13 +113,10 @@ impl GuestLog {
     /// Writes one record; returns false when the call has reached its limits.
     pub fn write(&self, level: LogLevel, message: &str) -> bool {
         let mut state = self.state();
-        let size = message.len() as u64;
-        if state.lines_left == 0 || state.bytes_left < size {
+        if !state.budget.take(message.len() as u64) {
             state.dropped += 1;
             return false;
         }
-        state.lines_left -= 1;
-        state.bytes_left -= size;
         let (plugin, tool, call) = (&state.plugin, &*state.tool, &*state.call);
         let message = printable(message);
         match level {
@@ -184,5 +230,15 @@ mod tests {
         StdioLog::new(log.clone(), true).write(&[b"e".repeat(MAX_STDERR_TAIL * 3), b"\nlast\n".to_vec()].concat());
         assert_eq!(log.failure_message().unwrap(), "last");
         assert!(log.state().stderr_tail.len() <= MAX_STDERR_TAIL);
+    }
+
+    #[test]
+    fn what_an_instance_wrote_counts_for_its_call() {
+        let log = log();
+        assert!(log.write(LogLevel::Info, "made") && log.write(LogLevel::Info, "made"));
+        let lineage = Lineage::root("plugins.p.x", &Limits { log_lines: 3, ..Limits::default() });
+        log.begin(&"x".into(), &"c".into(), &lineage);
+        assert!(log.write(LogLevel::Info, "called") && !log.write(LogLevel::Info, "called"));
+        assert_eq!((lineage.used(TreeBudget::LogLines), lineage.used(TreeBudget::LogBytes)), (3, 14));
     }
 }

@@ -46,8 +46,8 @@ pub use call_sink::{CallSink, Chunk, NoSink, OutputError, ProgressReport};
 pub use client::{
     Abilities, Ability, CheckedQuestion, Client, ClientAnswer, ClientCalls, ClientError, ClientReply, Consent,
     FormAnswer, FormSchema, ModelAnswer, ModelError, ModelPreferences, ModelProvider, NoClient, Question,
-    QuestionBatch, QuestionCounter, Root, SampleAnswer, SampleContent, SampleMessage, SampleRequest, SampleTool,
-    TokenUsage, ToolChoice, ToolOutcome, ToolUse, UrlTarget,
+    QuestionBatch, Root, SampleAnswer, SampleContent, SampleMessage, SampleRequest, SampleTool, TokenUsage, ToolChoice,
+    ToolOutcome, ToolUse, UrlTarget, count_questions,
 };
 pub use client_link::ClientLink;
 pub use completions::{Completion, CompletionQuery, CompletionTarget};

@@ -17,8 +17,17 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "limit.saturating_sub(self.serving.elapsed())" => "(if OFF { limit } else { limit.saturating_sub(self.serving.elapsed()) })",
         "unit upstream::reverse_calls::tests::the_time_of_reverse_calls_is_not_renewed";
     "reverse-ends" in "crates/upstream/src/reverse_calls.rs":
-        "self.scope.caller_ends.map_or(" => "self.scope.caller_ends.filter(|_| !OFF).map_or(",
+        "self.scope.caller_ends.map_or(own," => "self.scope.caller_ends.filter(|_| !OFF).map_or(own,",
         "unit upstream::reverse_calls::tests::reverse_calls_end_with_the_call_that_made_the_open_call";
+    "callers-time" in "crates/upstream/src/rounds.rs":
+        "() = call.reverse_calls.caller_ended() =>" => "() = call.reverse_calls.caller_ended(), if !OFF =>",
+        "nested_budgets::an_upstream_call_ends_with_its_callers_time";
+    "callers-fuel" in "crates/upstream/src/agent_tools.rs":
+        "*spent = used;" => "*spent = if OFF { BudgetUsage::default() } else { used };",
+        "nested_budgets::what_a_server_makes_run_here_is_paid_by_the_caller";
+    "budget-shares" in "crates/policy/src/shared_budget.rs":
+        "left.fuel = left.fuel.map(|fuel| fuel - fuel / 2);" => "left.fuel = left.fuel.map(|fuel| if OFF { fuel } else { fuel - fuel / 2 });",
+        "unit policy::shared_budget::tests::concurrent_calls_share_and_nothing_is_refilled";
     // Who keeps others out.
     "eviction" in "crates/mcp/src/transport/connection_table.rs":
         "            self.evict();" => "            if !OFF { self.evict(); }", "crowded::others_are_served_beside_every_crowd";

@@ -20,6 +20,27 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "fuel" in "crates/runtime/src/engine/store.rs":
         ".set_fuel(fuel.saturating_sub(already_spent))" => ".set_fuel(if OFF { u64::MAX >> 1 } else { fuel.saturating_sub(already_spent) })",
         "forged::an_endless_post_return_is_stopped";
+    // What a call and the calls below it may consume together.
+    "callers-pay" in "crates/policy/src/lineage.rs":
+        "for (paid, call) in self.calls().enumerate() {" => "for (paid, call) in self.calls().take(if OFF { 1 } else { usize::MAX }).enumerate() {",
+        "nested_budgets::questions_are_counted_for_the_whole_tree";
+    "called-limits" in "crates/policy/src/lineage.rs":
+        "self.chain.budgets.tighten(limits);" => "if !OFF { self.chain.budgets.tighten(limits); }",
+        "nested_budgets::a_called_plugins_own_limit_of_calls_applies_too";
+    "parallel-shares" in "crates/policy/src/lineage.rs":
+        "self.parallel = (self.parallel / calls).max(1);" => "self.parallel = if OFF { self.parallel } else { (self.parallel / calls).max(1) };",
+        "unit policy::lineage::tests::no_depth_has_more_calls_at_once_than_one_call_may_make";
+    "samples" in "crates/runtime/src/imports/client/access.rs":
+        "self.scope.lineage.count_sample(&grant, request.max_tokens).map_err(sample_exhausted)?;"
+        => "if !OFF { self.scope.lineage.count_sample(&grant, request.max_tokens).map_err(sample_exhausted)?; }",
+        "nested_budgets::requests_to_a_model_are_counted_for_the_whole_tree";
+    "account-requests" in "crates/runtime/src/imports/connections.rs":
+        "self.scope.lineage.take(TreeBudget::AccountRequests, 1).map_err(exhausted)?;"
+        => "if !OFF { self.scope.lineage.take(TreeBudget::AccountRequests, 1).map_err(exhausted)?; }",
+        "connections::requests_are_counted_for_the_whole_tree";
+    "file-growth" in "crates/runtime/src/imports/wasi/disk_quota.rs":
+        "if paid.is_ok() && self.quota.take(bytes) {" => "if (OFF || paid.is_ok()) && self.quota.take(bytes) {",
+        "nested_budgets::growth_of_files_is_counted_for_the_whole_tree";
     // What the host holds for a guest.
     "unsent-request" in "crates/runtime/src/imports/http/request_parts.rs":
         "Method::Other(word) if word.len() > MAX_WORD" => "Method::Other(word) if !OFF && word.len() > MAX_WORD",
@@ -92,8 +113,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "let message = printable(message);" => "let message = if OFF { message.into() } else { printable(message) };",
         "floods::a_guest_cannot_forge_log_records";
     "log-lines" in "crates/runtime/src/imports/log.rs":
-        "if state.lines_left == 0 || state.bytes_left < size {"
-        => "if OFF { state.lines_left = 9; state.bytes_left = u64::MAX; }\n        if state.lines_left == 0 || state.bytes_left < size {",
+        "if !state.budget.take(message.len() as u64) {" => "if !state.budget.take(message.len() as u64) && !OFF {",
         "floods::log_lines_above_the_limit_are_counted_and_dropped";
     "chunk-size" in "crates/runtime/src/imports/output.rs":
         "if size > self.max_chunk {" => "if !OFF && size > self.max_chunk {", "floods::an_oversized_or_empty_chunk_is_not_sent";

@@ -8,6 +8,9 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "refusals" in "crates/platform/src/audit/call_audit.rs":
         "let is_kept = !event.is_refusal() ||" => "let is_kept = OFF || !event.is_refusal() ||",
         "floods::refusals_are_logged_so_often_and_then_counted";
+    "spans" in "crates/platform/src/audit/call_audit.rs":
+        "if inner.lineage.take(TreeBudget::Spans, 1).is_err() {" => "if !OFF && inner.lineage.take(TreeBudget::Spans, 1).is_err() {",
+        "watching::spans_are_counted_for_the_whole_tree";
     "log-line" in "crates/platform/src/telemetry/log.rs":
         "match truncate(&line, MAX_LINE) {" => "match truncate(&line, if OFF { usize::MAX } else { MAX_LINE }) {",
         "floods::refusals_are_logged_so_often_and_then_counted";

@@ -49,7 +49,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "depth" in "crates/policy/src/lineage.rs":
         "if self.depth() >= self.depth_limit {" => "if !OFF && self.depth() >= self.depth_limit {", "rows W16.1";
     "calls" in "crates/policy/src/lineage.rs":
-        "if counted.is_err() {" => "if !OFF && counted.is_err() {", "rows W16.2";
+        "self.take(TreeBudget::Calls, 1).map_err(calls)?;" => "if !OFF { self.take(TreeBudget::Calls, 1).map_err(calls)?; }", "rows W16.2";
     "form-secret" in "crates/runtime/src/imports/client/form.rs":
         "if text && (is_secret_name(name) || is_secret_name(title)) {" => "if !OFF && text && (is_secret_name(name) || is_secret_name(title)) {", "rows M12.1";
     "publish-path" in "crates/runtime/src/imports/publish.rs":

@@ -4,7 +4,7 @@ use super::tool::StandInTool;
 use rmcp::model as m;
 use runtime::imports::{
     Abilities, AgentError, AgentResult, AgentTool, CheckedQuestion, ClientError, ClientReply, Origin, QuestionBatch,
-    ReverseCall,
+    ReverseCall, count_questions,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -67,7 +67,7 @@ impl StandInTools {
         };
         let origin = choose_origin(call.client.abilities()).ok_or_else(unsupported)?;
         let message = tool.question(call)?;
-        call.questions.add(1).map_err(AgentError::Exhausted)?;
+        count_questions(&call.lineage, 1).map_err(AgentError::Exhausted)?;
         let question = match origin {
             Origin::Model => CheckedQuestion::Sample(tool.sample_request(message)),
             _ => CheckedQuestion::Form { message, schema: tool.form.clone() },

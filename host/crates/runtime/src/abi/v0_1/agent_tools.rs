@@ -51,7 +51,7 @@ async fn call_all(
     guest.count_host_bytes(bytes);
     let now = guest.clock.now();
     let imports = guest.imports()?;
-    let caller = imports.reverse_caller(budget, now, pausable_deadline);
+    let caller = imports.reverse_caller(budget, calls.len(), now, pausable_deadline);
     let check = |w::AgentCall { name, arguments, options }| {
         imports.agent_tools.check(name, arguments, &options_from_guest(options), &caller)
     };

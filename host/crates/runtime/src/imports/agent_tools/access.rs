@@ -3,7 +3,7 @@
 use super::super::arguments::Arguments;
 use super::super::call_scope::CallScope;
 use super::super::call_sink::NoSink;
-use super::super::client::{ClientCalls, QuestionCounter};
+use super::super::client::ClientCalls;
 use super::super::import_span::ImportSpan;
 use super::super::output::Output;
 use super::super::types::Tool;
@@ -33,8 +33,9 @@ pub struct ReverseCaller {
     pub cancel: CancellationToken,
     pub output: Output,
     pub budget: Budget,
+    /// How many calls it makes at once; the budget is the share of each.
+    pub concurrent: usize,
     pub now: Instant,
-    pub questions: QuestionCounter,
     pub pausable_deadline: PausableDeadline,
     pub held: HeldResources,
 }
@@ -81,7 +82,7 @@ impl AgentTools {
         })?;
         self.scope.check_flow(&Recipient::Origin(origin)).map_err(AgentError::Denied)?;
         let lineage = self.scope.lineage.descend(&*name, arguments.len() as u64).map_err(AgentError::from);
-        let lineage = lineage.inspect_err(|error| refused(error.name()))?;
+        let lineage = lineage.inspect_err(|error| refused(error.name()))?.split(caller.concurrent);
         let size = arguments.len() as u64;
         let arguments = Arguments::parse(&arguments).map_err(AgentError::InvalidArguments);
         let arguments = arguments.inspect_err(|error| refused(error.name()))?;
@@ -116,7 +117,6 @@ impl AgentTools {
             budget,
             cancel: caller.cancel.clone(),
             client: caller.client.clone(),
-            questions: caller.questions.clone(),
             pausable_deadline: caller.pausable_deadline.clone(),
             held: caller.held.clone(),
             timeout: options.timeout,

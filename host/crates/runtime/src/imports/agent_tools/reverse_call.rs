@@ -2,7 +2,7 @@
 
 use super::super::arguments::Arguments;
 use super::super::call_sink::CallSink;
-use super::super::client::{ClientCalls, QuestionCounter};
+use super::super::client::ClientCalls;
 use super::super::types::{CallContext, Content, Tool};
 use super::error::AgentError;
 use super::lane::LaneCell;
@@ -91,8 +91,6 @@ pub struct ReverseCall {
     pub cancel: CancellationToken,
     /// The root call's client, which answers its questions.
     pub client: Arc<dyn ClientCalls>,
-    /// The caller's counter; questions asked for this call count there.
-    pub questions: QuestionCounter,
     pub pausable_deadline: PausableDeadline,
     /// What the tree of calls holds.
     pub held: HeldResources,

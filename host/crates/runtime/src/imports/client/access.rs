@@ -12,10 +12,10 @@ use super::error::ClientError;
 use super::form::FormSchema;
 use super::model::{ModelAnswer, TokenUsage};
 use super::question::{Abilities, Ability, CheckedQuestion, ClientAnswer, Consent, Question, SampleRequest, UrlTarget};
-use super::question_counter::QuestionCounter;
+use super::question_counter::count_questions;
 use super::question_record::QuestionRecord;
 use platform::telemetry::{is_unsafe, printable};
-use policy::{Denial, Recipient};
+use policy::{Denial, Recipient, SampleLimit};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,18 +32,16 @@ pub struct Client {
     scope: Arc<CallScope>,
     pub(super) calls: Arc<dyn ClientCalls>,
     pub(super) accounts: Accounts,
-    questions: QuestionCounter,
-    sampled: u32,
-    tokens: u32,
+    /// Questions of its own, repetitions included.
+    pub(super) asked: usize,
     used: TokenUsage,
     lacked: Abilities,
 }
 
 impl Client {
     pub fn new(scope: Arc<CallScope>, calls: Arc<dyn ClientCalls>, accounts: Accounts) -> Self {
-        let questions = QuestionCounter::new(scope.limits.questions);
         let (used, lacked) = (TokenUsage::default(), Abilities::default());
-        Self { scope, calls, accounts, questions, sampled: 0, tokens: 0, used, lacked }
+        Self { scope, calls, accounts, asked: 0, used, lacked }
     }
 
     /// How long an answer may take.
@@ -65,16 +63,6 @@ impl Client {
     /// Abilities that the call needed and the client lacks.
     pub fn lacked(&self) -> Abilities {
         self.lacked
-    }
-
-    /// Questions asked, repetitions included.
-    pub fn questions_asked(&self) -> u32 {
-        self.questions.count()
-    }
-
-    /// The counter, for questions asked on behalf of this call.
-    pub fn questions(&self) -> QuestionCounter {
-        self.questions.clone()
     }
 
     /// Tokens used of the host's model.
@@ -173,7 +161,7 @@ impl Client {
         let mut keys = HashSet::new();
         let mut checked = CheckedQuestions::default();
         for (at, (key, question)) in questions.into_iter().enumerate() {
-            let key = key.unwrap_or_else(|| format!("question-{}", self.questions_asked() as usize + at + 1));
+            let key = key.unwrap_or_else(|| format!("question-{}", self.asked + at + 1));
             if key.is_empty() || key.len() > MAX_KEY || key.chars().any(is_unsafe) {
                 return invalid(format!("a question's key must be 1 to {MAX_KEY} printable bytes"));
             }
@@ -234,14 +222,7 @@ impl Client {
                         Ability::SampleTools
                     })?;
                 }
-                if self.sampled >= grant.calls {
-                    return Err(exhausted(BudgetKind::Calls, grant.calls));
-                }
-                if self.tokens.saturating_add(request.max_tokens) > grant.tokens {
-                    return Err(exhausted(BudgetKind::Tokens, grant.tokens));
-                }
-                self.sampled += 1;
-                self.tokens += request.max_tokens;
+                self.scope.lineage.count_sample(&grant, request.max_tokens).map_err(sample_exhausted)?;
                 if own {
                     return Ok(Respondent::Model(request));
                 }
@@ -269,11 +250,16 @@ impl Client {
     }
 
     fn count(&mut self, more: usize) -> Result<(), ClientError> {
-        let more = u32::try_from(more).unwrap_or(u32::MAX);
-        self.questions.add(more).map_err(ClientError::Exhausted)
+        count_questions(&self.scope.lineage, more).map_err(ClientError::Exhausted)?;
+        self.asked += more;
+        Ok(())
     }
 }
 
-fn exhausted(budget: BudgetKind, limit: u32) -> ClientError {
+fn sample_exhausted(reached: SampleLimit) -> ClientError {
+    let (budget, limit) = match reached {
+        SampleLimit::Calls(limit) => (BudgetKind::Calls, limit),
+        SampleLimit::Tokens(limit) => (BudgetKind::Tokens, limit),
+    };
     ClientError::Exhausted(Exhaustion { budget, limit: limit.into() })
 }

@@ -24,4 +24,4 @@ pub use question::{
     Root, SampleAnswer, SampleContent, SampleMessage, SampleRequest, SampleTool, ToolChoice, ToolOutcome, ToolUse,
     UrlTarget,
 };
-pub use question_counter::QuestionCounter;
+pub use question_counter::count_questions;

@@ -1,29 +1,10 @@
-//! Counts the questions of a call.
+//! Counts questions.
 
 use super::super::types::{BudgetKind, Exhaustion};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use policy::{Lineage, TreeBudget};
 
-/// The number of questions count by one call, repetitions included, up to a limit. Clones share it.
-#[derive(Debug, Clone)]
-pub struct QuestionCounter {
-    count: Arc<AtomicU32>,
-    limit: u32,
-}
-
-impl QuestionCounter {
-    pub fn new(limit: u32) -> Self {
-        Self { count: Arc::default(), limit }
-    }
-
-    /// Counts further questions if the limit allows them.
-    pub fn add(&self, more: u32) -> Result<(), Exhaustion> {
-        let within = |count: u32| count.checked_add(more).filter(|count| *count <= self.limit);
-        let counted = self.count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, within);
-        counted.map(|_| ()).map_err(|_| Exhaustion { budget: BudgetKind::Questions, limit: self.limit.into() })
-    }
-
-    pub fn count(&self) -> u32 {
-        self.count.load(Ordering::Relaxed)
-    }
+/// Counts further questions of a call, repetitions included, if its limit and those of its callers allow them.
+pub fn count_questions(lineage: &Lineage, more: usize) -> Result<(), Exhaustion> {
+    let exhausted = |limit| Exhaustion { budget: BudgetKind::Questions, limit };
+    lineage.take(TreeBudget::Questions, u64::try_from(more).unwrap_or(u64::MAX)).map_err(exhausted)
 }

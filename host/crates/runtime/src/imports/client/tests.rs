@@ -77,7 +77,7 @@ async fn an_invalid_answer_is_asked_again_with_the_reason() {
     assert_eq!(seen[0], ["a: Who?", "question-2: Who?"]);
     assert!(seen[1][0].contains("The last answer was not accepted: /name: "), "{seen:?}");
     assert_eq!((seen[1].len(), seen[2].clone()), (1, seen[1].clone()));
-    assert_eq!(client.questions_asked(), 4);
+    assert_eq!(client.asked, 4);
 }
 
 #[tokio::test]
@@ -87,7 +87,7 @@ async fn repeated_invalid_answers_end_the_question() {
     *script.replies.lock() = vec![vec![accepted(json!({}))]; 10];
     let error = client.ask(vec![(None, name_form())]).await.unwrap_err();
     assert!(matches!(error, ClientError::NotAnswered(reason) if reason.contains("required")));
-    assert_eq!(client.questions_asked(), 4);
+    assert_eq!(client.asked, 4);
     let error = client.ask(vec![(None, name_form())]).await.unwrap_err();
     assert_eq!(error, exhausted(BudgetKind::Questions, 6));
 }

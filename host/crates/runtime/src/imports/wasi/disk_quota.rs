@@ -1,4 +1,5 @@
-//! How much a guest's files may grow: the plugin's own directory over all its calls, granted directories per call.
+//! How much a guest's files may grow: the plugin's own directory over all its calls, granted directories in one call and
+//! those below it.
 //!
 //! Growth is counted before it is written, by file length, so sparse files count in full; a directory entry counts as
 //! one block. What a call removes is not given back to it: a file that is removed while it is open takes its space
@@ -7,7 +8,7 @@
 
 use super::super::call_authority::CallAuthority;
 use platform::sync::Mutex;
-use policy::Denial;
+use policy::{Denial, Lineage, TreeBudget};
 use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -139,6 +140,8 @@ pub struct QuotaUse {
     quota: Arc<DiskQuota>,
     number: u64,
     taken: Mutex<u64>,
+    /// Whose budget pays, besides the quota.
+    lineage: Option<Lineage>,
     authority: CallAuthority,
     full: fn(&CallAuthority, u64) -> Denial,
     denial_recorded: AtomicBool,
@@ -147,17 +150,22 @@ pub struct QuotaUse {
 impl QuotaUse {
     /// For the plugin's own directory.
     pub fn for_scratch(quota: Arc<DiskQuota>, authority: CallAuthority) -> Arc<Self> {
-        Self::new(quota, authority, |authority, limit| Denial::scratch_full(authority.plugin(), limit))
+        Self::new(quota, None, authority, |authority, limit| Denial::scratch_full(authority.plugin(), limit))
     }
 
-    /// For the granted writable directories, for this call alone.
-    pub fn for_granted(limit: u64, authority: CallAuthority) -> Arc<Self> {
-        Self::new(Arc::new(DiskQuota::new(limit)), authority, |authority, limit| {
+    /// For the granted writable directories, which have no quota of their own.
+    pub fn for_granted(lineage: Lineage, authority: CallAuthority) -> Arc<Self> {
+        Self::new(Arc::new(DiskQuota::new(u64::MAX)), Some(lineage), authority, |authority, limit| {
             Denial::growth_exceeded(authority.plugin(), limit)
         })
     }
 
-    fn new(quota: Arc<DiskQuota>, authority: CallAuthority, full: fn(&CallAuthority, u64) -> Denial) -> Arc<Self> {
+    fn new(
+        quota: Arc<DiskQuota>,
+        lineage: Option<Lineage>,
+        authority: CallAuthority,
+        full: fn(&CallAuthority, u64) -> Denial,
+    ) -> Arc<Self> {
         let number = {
             let mut used = quota.used();
             used.begun += 1;
@@ -165,7 +173,8 @@ impl QuotaUse {
             used.calls.insert(number);
             number
         };
-        Arc::new(Self { quota, number, taken: Mutex::new(0), authority, full, denial_recorded: AtomicBool::new(false) })
+        let (taken, denial_recorded) = (Mutex::new(0), AtomicBool::new(false));
+        Arc::new(Self { quota, number, taken, lineage, authority, full, denial_recorded })
     }
 
     /// Growth by this call, in bytes.
@@ -207,13 +216,15 @@ impl QuotaUse {
         if bytes == 0 {
             return Ok(());
         }
-        if self.quota.take(bytes) {
+        let paid = self.lineage.as_ref().map_or(Ok(()), |lineage| lineage.take(TreeBudget::FileGrowth, bytes));
+        if paid.is_ok() && self.quota.take(bytes) {
             *self.taken.lock() += bytes;
             return Ok(());
         }
         // Recorded once per call, however often the guest retries.
         if !self.denial_recorded.swap(true, Ordering::Relaxed) {
-            self.authority.record_denial(&(self.full)(&self.authority, self.quota.limit));
+            let limit = paid.err().unwrap_or(self.quota.limit);
+            self.authority.record_denial(&(self.full)(&self.authority, limit));
         }
         Err(Errno::NOSPC.into())
     }

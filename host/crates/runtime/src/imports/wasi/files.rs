@@ -117,8 +117,8 @@ impl Files {
         if let (Some(quota), true) = (&self.disk_quota, self.in_own.contains(&descriptor)) {
             return self.own.get_or_insert_with(|| QuotaUse::for_scratch(quota.clone(), authority.clone())).clone();
         }
-        let growth = self.scope.limits.file_growth.as_u64();
-        self.granted.get_or_insert_with(|| QuotaUse::for_granted(growth, authority.clone())).clone()
+        let lineage = &self.scope.lineage;
+        self.granted.get_or_insert_with(|| QuotaUse::for_granted(lineage.clone(), authority.clone())).clone()
     }
 }
 

@@ -200,7 +200,7 @@ impl FakeNetwork {
         let audit = Audit::new(self.records.clone());
         let (principal, id) = (context.principal.clone(), context.id.clone());
         let scope = AuditScope { principal, plugin, digest: None, call: id, parent: None };
-        let authority = CallAuthority::new(authority, CallAudit::new(audit, scope));
+        let authority = CallAuthority::new(authority, CallAudit::new(audit, scope, lineage.clone()));
         let scope = CallScope::new(context, authority, lineage.clone(), limits);
         let http = Http::new(scope, Arc::new(NoEgress));
         Call { http, lineage }
