@@ -1,6 +1,8 @@
 //! A client that calls the server while it runs a reverse call: the call joins the chain and shares its remaining
 //! limits.
 
+use crate::upstream::{misbehaving, until_found};
+
 use super::{answer, asked, call, config, first, retry, script, two};
 use serde_json::{Value, json};
 use suite::{Called, Client, Era, Server, plugin};
@@ -63,6 +65,16 @@ fn depth_is_counted_across_the_client() {
     let mut client = client("limits.depth = 1");
     let (_, _, chain) = midway(&mut client);
     let refused = Called(client.request("tools/call", chained("echo__run", json!({}), &chain)));
+    assert_eq!((refused.code(), refused.number("limit")), ("depth-exceeded", 1), "{}", refused.result());
+}
+
+#[test]
+fn a_servers_tool_belongs_to_the_chain_too() {
+    let config = config().replace("[plugins.agent-calls]\n", "[plugins.agent-calls]\nlimits.depth = 1\n");
+    let server = Server::start(&(config + &misbehaving("good", "")));
+    let mut client = until_found(Client::able(server, Era::Modern, false, two()));
+    let (_, _, chain) = midway(&mut client);
+    let refused = Called(client.request("tools/call", chained("odd__run", json!({}), &chain)));
     assert_eq!((refused.code(), refused.number("limit")), ("depth-exceeded", 1), "{}", refused.result());
 }
 

@@ -3,7 +3,7 @@
 use super::answer::{Answer, CallAnswer, CallUsage, FinishedCall, StructuredContent};
 use super::payload_size::PayloadSize;
 use super::recorder::{CallRecorder, Observers, RecordedTarget, audit_scope};
-use super::request::CallRequest;
+use super::request::{CallParent, CallRequest, Inherited};
 use super::runner::Runner;
 use crate::catalog::UpstreamTool;
 use platform::telemetry::printable;
@@ -30,7 +30,11 @@ impl Runner {
         let (name, text) = (upstream_tool.tool.name.clone(), Some(arguments.text()));
         let target = RecordedTarget { method: "execute_tool", name, arguments: text };
         let limits = Limits { deadline: MAX_DEADLINE, ..Limits::default() };
-        let lineage = Lineage::root(upstream_tool.tool.full_name.clone(), &limits);
+        let full_name = upstream_tool.tool.full_name.clone();
+        let lineage = match &request.parent {
+            Some(CallParent::Host(Inherited { lineage, .. }) | CallParent::External { lineage, .. }) => lineage.clone(),
+            None => Lineage::root(full_name.clone(), &limits),
+        };
         let recorder = CallRecorder::new(self.audit(), scope, &lineage, target, observers);
         if let Err(reason) = upstream_tool.tool.check_arguments(arguments.value()) {
             return recorder.refuse(CallError::InvalidArguments { reason });
@@ -43,13 +47,24 @@ impl Runner {
         }
         let clock = self.clock();
         let began = clock.now();
-        let CallRequest { mut context, link: ClientLink { sink, client, agent, cancel, held, .. }, .. } = request;
+        let CallRequest { mut context, link: ClientLink { sink, client, agent, cancel, held, .. }, parent } = request;
+        let (lineage, budget, budget_source) = match parent {
+            Some(CallParent::External { budget_source, .. }) => {
+                let lineage = match lineage.descend(full_name.clone(), arguments.text().len() as u64) {
+                    Ok(lineage) => lineage,
+                    Err(error) => return recorder.refuse(CallError::Lineage(error)),
+                };
+                (lineage, budget_source.reserve(began).nested(&limits, began), Some(budget_source))
+            }
+            Some(CallParent::Host(Inherited { budget, .. })) => (lineage, budget.nested(&limits, began), None),
+            None => (lineage, Budget::root(&limits, began), None),
+        };
         if let Some(traceparent) = recorder.traceparent() {
             context.traceparent = Some(traceparent);
         }
         let call = ReverseCall {
             lineage,
-            name: upstream_tool.tool.full_name.to_string(),
+            name: full_name.to_string(),
             arguments,
             purpose: None,
             plugin: upstream_tool.id.clone(),
@@ -57,7 +72,7 @@ impl Runner {
             context,
             sink,
             agent,
-            budget: Budget::root(&limits, began),
+            budget,
             cancel,
             client,
             pausable_deadline: PausableDeadline::new(clock.clone()),
@@ -70,6 +85,10 @@ impl Runner {
         };
         let (parent, lineage, principal) = (call.parent.clone(), call.lineage.clone(), call.context.principal.clone());
         let ReverseOutcome { answer: result, spent, .. } = upstream_tool.caller.call(call).await;
+        let wall = clock.now().saturating_duration_since(began);
+        if let Some(budget_source) = budget_source {
+            budget_source.settle(spent, wall);
+        }
         let output_bytes = result.payload_bytes();
         let owner = || (principal, upstream_tool.id.clone());
         let result = work_in_pool_if_large(output_bytes, owner, move || to_answer(result)).await;
@@ -80,7 +99,7 @@ impl Runner {
         }
         let usage = CallUsage {
             spent,
-            wall: clock.now().saturating_duration_since(began),
+            wall,
             output_bytes,
             calls: lineage.calls(),
             questions: u32::try_from(lineage.used(TreeBudget::Questions)).unwrap_or(u32::MAX),

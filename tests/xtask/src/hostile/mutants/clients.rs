@@ -25,6 +25,10 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "callers-fuel" in "crates/upstream/src/agent_tools.rs":
         "*spent = used;" => "*spent = if OFF { BudgetUsage::default() } else { used };",
         "nested_budgets::what_a_server_makes_run_here_is_paid_by_the_caller";
+    "servers-chain" in "crates/plugins/src/calls/upstream.rs":
+        "match lineage.descend(full_name.clone(), arguments.text().len() as u64) {"
+        => "match (if OFF { Ok(lineage.clone()) } else { lineage.descend(full_name.clone(), arguments.text().len() as u64) }) {",
+        "client_tools::chains::a_servers_tool_belongs_to_the_chain_too";
     "budget-shares" in "crates/policy/src/shared_budget.rs":
         "left.fuel = left.fuel.map(|fuel| fuel - fuel / 2);" => "left.fuel = left.fuel.map(|fuel| if OFF { fuel } else { fuel - fuel / 2 });",
         "unit policy::shared_budget::tests::concurrent_calls_share_and_nothing_is_refilled";
