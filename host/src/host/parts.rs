@@ -4,6 +4,7 @@ use super::error::StartError;
 use crate::config::Config;
 use platform::audit::{Audit, FileJournal};
 use platform::clock::{Clock, SystemClock};
+use platform::file_descriptors;
 use platform::outbound::{OutboundClient, SpanExporter, SystemNetwork};
 use platform::secrets::SecretStore;
 use platform::telemetry::Tracer;
@@ -60,7 +61,7 @@ pub fn open_connection_broker(config: &Config) -> Result<Option<Arc<ConnectionBr
 /// Opens the sender of plugins' HTTP requests, with the configured secrets.
 pub(super) fn open_egress(config: &Config) -> Result<Arc<HttpSender>, StartError> {
     let secrets = SecretStore::open(&config.secrets, crate::config::environment_variable)?;
-    let sender = HttpSender::new(Arc::new(SystemNetwork), secrets);
+    let sender = HttpSender::new(Arc::new(SystemNetwork), secrets, file_descriptors::shares().guest_connections);
     for spec in config.plugins.iter().chain(&config.agent) {
         for name in spec.grants.secrets.iter().map(|grant| &grant.name).filter(|name| !sender.has_secret(name)) {
             tracing::warn!(plugin = %spec.id, "the secret `{name}` is granted, but there is no [secrets.{name}]");

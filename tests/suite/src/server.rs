@@ -11,6 +11,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+/// Starts a server with as few descriptors as many systems give a process, and no way to more, so that every test shows that
+/// these are enough. `DESCRIPTORS` in its environment sets another number.
+const FEW_DESCRIPTORS: &str = r#"ulimit -n "${DESCRIPTORS:-1024}" && exec "$@""#;
+
 /// A line of the server's stdout.
 pub(crate) struct Line {
     pub(crate) at: Instant,
@@ -83,13 +87,14 @@ impl Server {
     /// Waits for its end.
     pub fn ended(&mut self) -> ExitStatus {
         let ended = crate::eventually(PATIENCE, || self.child.try_wait().expect("waiting for the server"));
-        ended.unwrap_or_else(|| panic!("the server does not end\n{}", self.log()))
+        ended.unwrap_or_else(|| panic!("timed out: the server does not end\n{}", self.log()))
     }
 
     /// Starts a server with further arguments after `serve --config FILE`; `adjust` can set the environment.
     pub fn spawn(home: Home, config: &str, arguments: &[&str], adjust: impl FnOnce(&mut Command)) -> Self {
         let file = home.write("portcullis.toml", config);
-        let mut command = Command::new(paths::binary());
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", FEW_DESCRIPTORS, "sh"]).arg(paths::binary());
         command.arg("serve").arg("--config").arg(file).args(arguments).current_dir(home.path());
         command.env("PORTCULLIS_CACHE", paths::cache()).env("PORTCULLIS_STATE", home.path().join("state"));
         // With it, every trap reads the host's own symbols, which takes more memory than the tests' limits allow.
@@ -113,7 +118,7 @@ impl Server {
     }
 
     /// The next message within `patience`, if any. A line that is not JSON-RPC fails the test.
-    pub(crate) fn receive(&self, patience: Duration) -> Option<(Instant, Value)> {
+    pub fn receive(&self, patience: Duration) -> Option<(Instant, Value)> {
         match self.lines.recv_timeout(patience) {
             Ok(Line { at, message: Ok(message) }) => Some((at, message)),
             Ok(Line { message: Err(line), .. }) => panic!("a line on stdout is no JSON-RPC message: {line}"),

@@ -3,13 +3,13 @@
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde_json::{Value, json};
-use std::io::{ErrorKind, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::process::{Command, Stdio};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 use suite::http::{call, modern, request, request_at};
-use suite::{Called, Home, PATIENCE, Server, eventually, modern_meta, plugin};
+use suite::{Called, Home, PATIENCE, Server, eventually, modern_meta, paths, plugin, plugin_from, with_manifest};
 
 /// Descriptors of the server, of which five eighths are for connections.
 const DESCRIPTORS: usize = 256;
@@ -19,23 +19,22 @@ const CROWD: usize = 400;
 /// Starts it with few descriptors. A confined process hides from an ordinary user how many it has.
 fn server(home: Home, config: &str) -> (Server, SocketAddr) {
     let server = Server::spawn(home, config, &["--no-confine", "--http", "127.0.0.1:0"], |command| {
-        let mut limited = Command::new("prlimit");
-        limited
-            .arg(format!("--nofile={DESCRIPTORS}:{DESCRIPTORS}"))
-            .arg(command.get_program())
-            .args(command.get_args());
-        for (name, value) in command.get_envs() {
-            match value {
-                Some(value) => limited.env(name, value),
-                None => limited.env_remove(name),
-            };
-        }
-        limited.current_dir(command.get_current_dir().unwrap());
-        limited.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        *command = limited;
+        command.env("DESCRIPTORS", DESCRIPTORS.to_string());
     });
     let address = server.address();
     (server, address)
+}
+
+/// Whether somebody else is answered. Well below the suite's own time-outs: not being served is what is looked for.
+fn is_served(address: SocketAddr) -> bool {
+    let answered = TcpStream::connect_timeout(&address, Duration::from_secs(9)).and_then(|mut stream| {
+        stream.set_read_timeout(Some(Duration::from_secs(30)))?;
+        stream.write_all(b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        Ok(answer.starts_with("HTTP/1.1 200"))
+    });
+    answered.unwrap_or(false)
 }
 
 /// Opens the crowd. Each member sends this; the server may close it at any moment.
@@ -63,7 +62,7 @@ fn others_are_served_beside_every_crowd() {
         let members = crowd(address, sent.as_bytes());
         for _ in 0..20 {
             let began = Instant::now();
-            assert_eq!(request_at(address, "GET", "/health", &[], "").status, 200, "beside a crowd that sends {what}");
+            assert!(is_served(address), "nobody else is served beside a crowd that sends {what}");
             assert!(call(address, "echo__run", json!({"path": "Ada"}), false).good().contains("Ada"));
             longest = longest.max(began.elapsed());
             served += 1;
@@ -136,7 +135,9 @@ fn ten_thousand_hostile_connections_delay_nobody() {
         return;
     }
     // A confined process hides from an ordinary user how many descriptors it has.
-    let server = Server::spawn(Home::new(), &plugin("echo", ""), &["--no-confine", "--http", "127.0.0.1:0"], |_| {});
+    let server = Server::spawn(Home::new(), &plugin("echo", ""), &["--no-confine", "--http", "127.0.0.1:0"], |command| {
+        command.env("DESCRIPTORS", MANY_DESCRIPTORS.to_string());
+    });
     let (address, done) = (server.address(), AtomicBool::new(false));
     let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
     let body = format!("{head}Content-Length: 1000\r\n\r\n{{\"jsonrpc\":");
@@ -206,4 +207,57 @@ fn keep_open(address: SocketAddr, kinds: [&str; 4], done: &AtomicBool) {
 fn allow_descriptors(wanted: u64) -> bool {
     let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
     hard >= wanted && setrlimit(Resource::RLIMIT_NOFILE, hard, hard).is_ok()
+}
+
+/// Plugins that send requests to a server that answers nothing, and the calls of each. Each call sends six at a time.
+const SENDERS: usize = 4;
+const CALLS: usize = 14;
+
+/// Begins a call and does not wait for its answer.
+fn begin(address: SocketAddr, tool: &str, path: &str) -> TcpStream {
+    let params = json!({"name": tool, "arguments": {"path": path}, "_meta": modern_meta(false)});
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
+    let mut stream = TcpStream::connect(address).unwrap();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\
+         MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {tool}\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all((head + &body).as_bytes()).unwrap();
+    stream
+}
+
+#[test]
+fn requests_of_guests_leave_descriptors_for_the_host() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let to = silent.local_addr().unwrap();
+    let settings = format!("grants.http = [{{ allow = \"GET http://{to}\", private = true, timeout = \"60s\" }}]");
+    let (home, manifest) = (
+        Home::new(),
+        json!({"name": "sender", "version": "0.1.0", "requests": {"http": [format!("GET http://{to}")]}}),
+    );
+    let component = with_manifest(std::fs::read(paths::guest("many-requests")).unwrap(), &manifest);
+    let source = home.write("sender.wasm", component);
+    let sender = |at| plugin_from(&format!("sender{at}"), &source, &settings);
+    let state = "grants.state = {}";
+    let config: String = (0..SENDERS).map(sender).chain([plugin("echo", ""), plugin("keeper", state)]).collect();
+    let (server, address) = server(home, &config);
+    let (arrived, arrivals) = channel();
+    std::thread::spawn(move || silent.incoming().flatten().try_for_each(|stream| arrived.send(stream)));
+    let calls: Vec<_> = (0..SENDERS * CALLS)
+        .map(|call| begin(address, &format!("sender{}__run", call % SENDERS), &to.to_string()))
+        .collect();
+    // Until no more come.
+    let mut held = vec![arrivals.recv_timeout(Duration::from_secs(30)).expect("guests send requests")];
+    while let Ok(stream) = arrivals.recv_timeout(Duration::from_secs(3)) {
+        held.push(stream);
+    }
+    let number = held.len();
+    assert!(is_served(address), "nobody is served beside {number} requests of guests");
+    assert!(call(address, "echo__run", json!({"path": "Ada"}), false).good().contains("Ada"));
+    call(address, "keeper__run", json!({"path": "set k v"}), false).good();
+    let all = server.descriptors();
+    println!("hostile: connections: {number} of guests at most, and {all} descriptors of {DESCRIPTORS} in use");
+    assert!((SENDERS..=DESCRIPTORS / 8).contains(&number), "{number} requests of guests at once");
+    drop((calls, held));
 }

@@ -7,16 +7,18 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 const WANTED: u64 = 65_536;
 /// The most connections of clients, however many descriptors there are. Bounds their memory.
 const MAX_CONNECTIONS: u64 = 12_288;
-/// The most files that guests have open together.
-const MAX_GUEST_FILES: u64 = 4_096;
+/// The most files that guests have open together, and the most connections.
+const MAX_FOR_GUESTS: u64 = 4_096;
 
-/// What others may use. The rest is for requests to other servers, storage and the journal.
+/// What others may use. The rest is for storage, the journal, the compile worker and the host's own requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DescriptorShares {
     /// Connections of clients.
     pub connections: usize,
     /// Files and directories that guests have open.
     pub guest_files: usize,
+    /// Connections of guests to other servers.
+    pub guest_connections: usize,
 }
 
 /// Raises the soft limit of this process as far as the hard limit allows.
@@ -39,7 +41,8 @@ fn divide(limit: u64) -> DescriptorShares {
     let share = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     DescriptorShares {
         connections: share((limit / 8 * 5).min(MAX_CONNECTIONS)),
-        guest_files: share((limit / 8).min(MAX_GUEST_FILES)),
+        guest_files: share((limit / 8).min(MAX_FOR_GUESTS)),
+        guest_connections: share((limit / 8).min(MAX_FOR_GUESTS)),
     }
 }
 
@@ -49,8 +52,12 @@ mod tests {
 
     #[test]
     fn some_are_left_for_the_host() {
-        assert_eq!(divide(1_024), DescriptorShares { connections: 640, guest_files: 128 });
-        assert_eq!(divide(u64::MAX), DescriptorShares { connections: 12_288, guest_files: 4_096 });
-        assert_eq!(divide(0), DescriptorShares { connections: 0, guest_files: 0 });
+        let shares = |limit| {
+            let DescriptorShares { connections, guest_files, guest_connections } = divide(limit);
+            [connections, guest_files, guest_connections]
+        };
+        assert_eq!(shares(1_024), [640, 128, 128]);
+        assert_eq!(shares(u64::MAX), [12_288, 4_096, 4_096]);
+        assert_eq!(shares(0), [0, 0, 0]);
     }
 }

@@ -101,7 +101,7 @@ pub(super) struct GuardedResponse {
     between: Option<(Duration, Pin<Box<Sleep>>)>,
     record: Arc<HttpExchange>,
     call_ended: BoxFuture<'static, ()>,
-    _permits: Vec<OwnedSemaphorePermit>,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl GuardedResponse {
@@ -113,7 +113,7 @@ impl GuardedResponse {
         deadline: RequestDeadline,
         between: Option<Duration>,
         record: Arc<HttpExchange>,
-        permits: Vec<OwnedSemaphorePermit>,
+        permit: OwnedSemaphorePermit,
         call: Http,
     ) -> Self {
         Self {
@@ -126,7 +126,7 @@ impl GuardedResponse {
             between: between.map(|time| (time, Box::pin(tokio::time::sleep(time)))),
             record,
             call_ended: async move { call.ended().await }.boxed(),
-            _permits: permits,
+            _permit: permit,
         }
     }
 

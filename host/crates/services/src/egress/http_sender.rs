@@ -8,24 +8,20 @@ use super::headers;
 use super::redirect::{self, RedirectAction};
 use super::secret_injection::{self, InjectedHeaders};
 use super::secret_mask::SecretMask;
+use super::shares::{ConnectionPlace, ConnectionShares};
 use async_trait::async_trait;
 use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, Method, Request, Response};
 use http_body_util::{BodyExt, Empty};
 use platform::outbound::{Body, ExchangeClient, ExchangeResponse, ExchangeTarget, Network, ResponseBody};
 use platform::secrets::{Secret, SecretStore};
-use platform::sync::Mutex;
-use policy::{AddressClass, HttpGrant, HttpTarget, PluginId};
+use policy::{AddressClass, HttpGrant, HttpTarget};
 use runtime::imports::{Egress, Http, HttpBody, HttpError, HttpExchange, HttpRequest, HttpTimeouts};
-use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 use url::Url;
 
-/// Concurrent requests of one plugin over all its calls; further ones wait. Bounds the sockets that one plugin takes
-/// from others.
-const PER_PLUGIN: usize = 64;
 /// Addresses of one name. Bounds the checks of one request; no ordinary service has more.
 const MAX_ADDRESSES: usize = 64;
 /// Redirects that are followed, whatever is granted.
@@ -35,7 +31,7 @@ const MAX_REDIRECTS: u8 = 3;
 pub struct HttpSender {
     exchanger: ExchangeClient,
     secret_store: SecretStore,
-    plugin_limits: Mutex<HashMap<PluginId, Arc<Semaphore>>>,
+    shares: ConnectionShares,
 }
 
 /// The next request to send: the guest's own or a redirect.
@@ -47,21 +43,18 @@ struct Hop {
     body: HttpBody,
     /// Whether this is the origin that the guest named; only that one gets secrets.
     same_origin: bool,
+    /// Of its connection.
+    place: ConnectionPlace,
 }
 
 impl HttpSender {
-    pub fn new(network: Arc<dyn Network>, secret_store: SecretStore) -> Self {
-        Self { exchanger: ExchangeClient::new(network), secret_store, plugin_limits: Mutex::default() }
+    /// `connections`: how many all guests may have at once.
+    pub fn new(network: Arc<dyn Network>, secret_store: SecretStore, connections: usize) -> Self {
+        Self { exchanger: ExchangeClient::new(network), secret_store, shares: ConnectionShares::new(connections) }
     }
 
     pub fn has_secret(&self, secret: &str) -> bool {
         self.secret_store.get(secret).is_some()
-    }
-
-    fn plugin_limit(&self, plugin: &PluginId) -> Arc<Semaphore> {
-        let mut limits = self.plugin_limits.lock();
-        let new = || Arc::new(Semaphore::new(PER_PLUGIN));
-        limits.entry(plugin.clone()).or_insert_with(new).clone()
     }
 
     /// Sends a request and follows redirects.
@@ -73,15 +66,11 @@ impl HttpSender {
         let HttpRequest { method, url, headers, body, timeouts } = request;
         let (target, url) = HttpTarget::parse_request(&method, &url).map_err(HttpError::Request)?;
         let headers = headers::check(headers)?;
-        let mut hop = Hop { target, url, headers, body, same_origin: true };
-        let mut grant = call.authorize(&hop.target)?;
+        let mut grant = call.authorize(&target)?;
         let mut deadline = RequestDeadline::after(grant.timeout);
-        let permits = deadline.limit(async {
-            let call_permit = call.acquire_permit().await?;
-            let plugin_permit = self.plugin_limit(call.plugin()).acquire_owned().await.map_err(|_| HttpError::Ended)?;
-            Ok(vec![call_permit, plugin_permit])
-        });
-        let mut permits: Vec<OwnedSemaphorePermit> = permits.await?;
+        let places = async { Ok((call.acquire_permit().await?, self.shares.place(call.plugin()).await?)) };
+        let (permit, place) = deadline.limit(places).await?;
+        let mut hop = Hop { target, url, headers, body, same_origin: true, place: place.clone() };
         // Those that any hop has sent. Whoever got one may tell it to the next hop.
         let mut secrets = Vec::new();
         let mut followed = 0;
@@ -99,14 +88,14 @@ impl HttpSender {
             };
             match next {
                 RedirectAction::None => {
-                    return sent.finish(grant, deadline, timeouts, std::mem::take(&mut permits), call, mask);
+                    return sent.finish(grant, deadline, timeouts, permit, call, mask);
                 }
                 RedirectAction::Follow { method, url, keeps_body } => {
                     let (target, url) = HttpTarget::parse_request(&method, &url).map_err(HttpError::Request)?;
                     followed += 1;
                     let same_origin = same_origin && url.origin() == origin.origin();
                     let headers = headers::for_redirect(original_headers, same_origin, keeps_body);
-                    hop = Hop { target, url, headers, body: empty_body(), same_origin };
+                    hop = Hop { target, url, headers, body: empty_body(), same_origin, place: place.clone() };
                     grant = call.authorize(&hop.target)?;
                     deadline.shorten(grant.timeout);
                 }
@@ -124,7 +113,7 @@ impl HttpSender {
         call: &Http,
         sent_secrets: &mut Vec<Arc<Secret>>,
     ) -> Result<HopResponse, HttpError> {
-        let Hop { target, url, headers, body, same_origin } = hop;
+        let Hop { target, url, headers, body, same_origin, place } = hop;
         let record = call.start_exchange(&target);
         let addresses = self.resolve_allowed(&target, grant, call).await?;
         let is_local = addresses.iter().all(IpAddr::is_loopback);
@@ -151,12 +140,13 @@ impl HttpSender {
             connect_timeout: timeouts.connect,
         };
         let (request, connected) = (request.map(|()| body), |address| record.connected(address));
-        let exchange = self.exchanger.exchange(
-            destination,
-            request,
-            connected,
-            deadline.passed_or_stopped(call.clone(), target.host.clone()),
-        );
+        // The place is kept as long as the connection, not as long as the guest keeps the answer.
+        let (call, host) = (call.clone(), target.host.clone());
+        let unwanted = async move {
+            let _place = place;
+            deadline.passed_or_stopped(call, host).await;
+        };
+        let exchange = self.exchanger.exchange(destination, request, connected, unwanted);
         let exchanged = match timeouts.first_byte {
             Some(time) => tokio::time::timeout(time, exchange).await.map_err(|_| HttpError::Timeout(time))?,
             None => exchange.await,
@@ -241,7 +231,7 @@ impl HopResponse {
         grant: &HttpGrant,
         deadline: RequestDeadline,
         timeouts: HttpTimeouts,
-        permits: Vec<OwnedSemaphorePermit>,
+        permit: OwnedSemaphorePermit,
         call: &Http,
         mask: Option<SecretMask>,
     ) -> Result<Response<HttpBody>, HttpError> {
@@ -255,16 +245,8 @@ impl HopResponse {
             mask.headers(&mut parts.headers);
             headers::searchable(&parts.headers)?;
         }
-        let answer = GuardedResponse::new(
-            streamed,
-            limit,
-            mask,
-            deadline,
-            timeouts.between_bytes,
-            record,
-            permits,
-            call.clone(),
-        );
+        let answer =
+            GuardedResponse::new(streamed, limit, mask, deadline, timeouts.between_bytes, record, permit, call.clone());
         Ok(Response::from_parts(parts, answer.boxed_unsync()))
     }
 }

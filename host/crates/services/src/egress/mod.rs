@@ -13,6 +13,7 @@ mod http_sender;
 mod redirect;
 mod secret_injection;
 mod secret_mask;
+mod shares;
 #[cfg(test)]
 mod tests;
 

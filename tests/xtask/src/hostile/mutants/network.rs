@@ -94,6 +94,12 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "secret-echo" in "crates/services/src/egress/http_sender.rs":
         "let mask = SecretMask::new(&secrets);" => "let mask = SecretMask::new(&secrets).filter(|_| !OFF);",
         "unit services::egress::tests::secrets::a_secret_reaches_the_host_and_is_masked_for_the_guest";
+    "guests-connections" in "crates/services/src/egress/shares.rs":
+        "all: Arc::new(Semaphore::new(all))" => "all: Arc::new(Semaphore::new(if OFF { 4_096 } else { all }))",
+        "crowded::requests_of_guests_leave_descriptors_for_the_host";
+    "plugins-connections" in "crates/services/src/egress/shares.rs":
+        "PER_PLUGIN.min(all.div_ceil(2))" => "if OFF { all } else { PER_PLUGIN.min(all.div_ceil(2)) }",
+        "unit services::egress::shares::tests::no_plugin_takes_all_and_all_take_no_more_than_their_share";
     "secret-echo-elsewhere" in "crates/services/src/egress/http_sender.rs":
         "sent_secrets.extend(secrets);" => "if OFF { sent_secrets.clear(); }\n        sent_secrets.extend(secrets);",
         "unit services::egress::tests::redirects::a_secret_is_masked_after_redirects_too";

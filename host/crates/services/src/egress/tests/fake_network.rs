@@ -182,7 +182,7 @@ impl FakeNetwork {
     pub(super) fn sender(self: &Arc<Self>) -> Arc<HttpSender> {
         let sources = BTreeMap::from([("key".to_owned(), SecretSource::Env("KEY".into()))]);
         let vault = SecretStore::open(&sources, |_| Some(SECRET.into())).unwrap();
-        Arc::new(HttpSender::new(self.clone(), vault))
+        Arc::new(HttpSender::new(self.clone(), vault, 128))
     }
 
     /// A call of a plugin that requests all that it is granted.
