@@ -76,6 +76,7 @@ mod state;
 mod steering;
 mod streaming;
 mod subscriptions;
+mod tables;
 mod tampering;
 mod tls;
 mod transcripts;

@@ -8,6 +8,9 @@ use tokio_util::codec::Decoder;
 /// Bytes of a line, without its end. A client that never ends a line must not fill the memory. rmcp's own limit is the same.
 pub(super) const MAX_LINE: usize = 16 << 20;
 
+/// Bytes of a line that is too long that are read at once.
+const SKIPPED: usize = 64 << 10;
+
 pub(super) enum Line {
     /// With its end, or the rest of the input.
     Text(BytesMut),
@@ -34,7 +37,8 @@ impl Decoder for LineDecoder {
             if self.skipping || buffer.len() > MAX_LINE {
                 self.skipping = true;
                 self.searched = 0;
-                buffer.clear();
+                // A new one: the old one's memory would be kept for the life of the process.
+                *buffer = BytesMut::with_capacity(SKIPPED);
             }
             return Ok(None);
         };

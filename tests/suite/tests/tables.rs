@@ -1,0 +1,113 @@
+//! Many names, handshakes and ids, and one endless line: the host keeps nothing of what nobody needs.
+
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+use suite::{Client, Home, PATIENCE, Server, plugin};
+
+const MANY: u64 = 100_000;
+/// Sent without waiting for answers.
+const AT_ONCE: u64 = 100;
+/// What the host's memory may grow by.
+const KEPT: u64 = 32 << 20;
+
+/// A confined process hides what it holds from an ordinary user.
+fn server(arguments: &[&str]) -> Server {
+    let arguments = [&["--no-confine"], arguments].concat();
+    Server::spawn(Home::new(), &plugin("echo", ""), &arguments, |_| {})
+}
+
+/// Does something again and again; returns by how much the server's memory grew after the first tenth.
+fn grown(memory: impl Fn() -> u64, mut some: impl FnMut(u64)) -> u64 {
+    (0..MANY / 10).step_by(AT_ONCE as usize).for_each(&mut some);
+    let before = memory();
+    (MANY / 10..MANY).step_by(AT_ONCE as usize).for_each(&mut some);
+    memory().saturating_sub(before)
+}
+
+#[test]
+fn nothing_is_kept_of_a_hundred_thousand_names() {
+    let client = std::cell::RefCell::new(Client::of_server(server(&[])));
+    let memory = || client.borrow().server.memory();
+    let kept = grown(memory, |from| {
+        let (mut client, sent) = (client.borrow_mut(), Instant::now());
+        let ids: Vec<_> =
+            (from..from + AT_ONCE).map(|name| client.begin_call(&format!("tool{name}__run"), json!({}))).collect();
+        for id in ids {
+            assert_eq!(client.wait(id, sent).error_code(), -32602);
+        }
+    });
+    println!("hostile: names: {} KiB kept of {MANY} names of tools", kept >> 10);
+    assert!(kept <= KEPT, "{} MiB", kept >> 20);
+}
+
+#[test]
+fn nothing_is_kept_of_a_hundred_thousand_handshakes() {
+    let server = server(&["--http", "127.0.0.1:0"]);
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let kept = grown(
+        || server.memory(),
+        |from| {
+            let one = |number: u64| {
+                let body = json!({"jsonrpc": "2.0", "id": number, "method": "initialize", "params": {"protocolVersion": number}}).to_string();
+                let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n";
+                format!("{head}Content-Length: {}\r\n\r\n{body}", body.len())
+            };
+            let requests: String = (from..from + AT_ONCE).map(one).collect();
+            stream.write_all(requests.as_bytes()).unwrap();
+            let (mut answers, mut buffer) = (String::new(), vec![0; 1 << 16]);
+            while answers.matches("HTTP/1.1 ").count() < AT_ONCE as usize {
+                let read = stream.read(&mut buffer).unwrap();
+                assert!(read > 0, "the connection ended: {answers}");
+                answers += &String::from_utf8_lossy(&buffer[..read]);
+            }
+            assert!(
+                !answers.contains("HTTP/1.1 200") && !answers.to_ascii_lowercase().contains("mcp-session-id"),
+                "{answers}"
+            );
+        },
+    );
+    println!("hostile: handshakes: {} KiB kept of {MANY} that go wrong", kept >> 10);
+    assert!(kept <= KEPT, "{} MiB", kept >> 20);
+}
+
+#[test]
+fn ten_thousand_ids_have_nothing_in_common() {
+    let mut client = Client::of_server(server(&[]));
+    let (mut ids, mut beginnings, mut ends) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    for _ in 0..10_000 / AT_ONCE {
+        let sent = Instant::now();
+        let calls: Vec<_> = (0..AT_ONCE).map(|n| client.begin_call("echo__run", json!({"n": n}))).collect();
+        for call in calls {
+            let answer = client.wait(call, sent);
+            let id = answer.result()["_meta"]["dev.portcullis/call"].as_str().unwrap().to_owned();
+            assert!(id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()), "{id}");
+            // Two of 10,000 random numbers of 64 bits are the same once in 10^11 times.
+            assert!(beginnings.insert(id[..16].to_owned()) && ends.insert(id[16..].to_owned()), "{id}");
+            ids.insert(id);
+        }
+    }
+    assert_eq!(ids.len(), 10_000);
+}
+
+#[test]
+fn a_line_of_100_mib_is_not_kept() {
+    let mut client = Client::of_server(server(&[]));
+    client.check_alive();
+    client.server.forget_peak();
+    let before = client.server.memory();
+    client.server.send_raw(&vec![b'x'; 100 << 20]);
+    let answer = client.server.receive(Duration::from_secs(60));
+    assert!(answer.is_some_and(|(_, message)| message["error"].is_object()));
+    let grown = client.server.peak_memory().saturating_sub(before);
+    // A line may have 16 MiB, and its buffer grows by doubling.
+    assert!(grown <= 48 << 20, "{} MiB held while it came", grown >> 20);
+    let kept = || client.server.memory().saturating_sub(before);
+    suite::eventually(Duration::from_secs(10), || (kept() <= 8 << 20).then_some(()));
+    println!("hostile: line: {} KiB kept of a line of 100 MiB, {} KiB held while it came", kept() >> 10, grown >> 10);
+    assert!(kept() <= 8 << 20, "{} MiB kept", kept() >> 20);
+    client.check_alive();
+}
