@@ -77,7 +77,7 @@ pub fn run(mut command: Command) -> Ran {
         String::from_utf8_lossy(&reader.join().unwrap_or_default()).into_owned()
     };
     let (took, stdout, stderr) = (start.elapsed(), text(stdout), text(stderr));
-    let Some(status) = ended else { panic!("{command:?} does not end\n{stderr}") };
+    let Some(status) = ended else { panic!("timed out: {command:?} does not end\n{stderr}") };
     Ran { status: status.code(), stdout, stderr, took }
 }
 

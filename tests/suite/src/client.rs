@@ -121,7 +121,7 @@ impl Client {
             }
             let left = end.saturating_duration_since(Instant::now());
             let Some((at, message)) = self.server.receive(left) else {
-                panic!("no answer to request {id} in {PATIENCE:?}\n{}", self.server.log());
+                panic!("timed out: no answer to request {id} in {PATIENCE:?}\n{}", self.server.log());
             };
             match message["id"].as_u64() {
                 Some(answered) if message.get("method").is_none() => {
@@ -141,7 +141,7 @@ impl Client {
             }
             let left = end.saturating_duration_since(Instant::now());
             let Some((at, message)) = self.server.receive(left) else {
-                panic!("no {method} in {PATIENCE:?}\n{}", self.server.log());
+                panic!("timed out: no {method} in {PATIENCE:?}\n{}", self.server.log());
             };
             match message["id"].as_u64() {
                 Some(answered) if message.get("method").is_none() => {
@@ -194,7 +194,7 @@ impl Client {
         while self.notifications.is_empty() {
             let left = end.saturating_duration_since(Instant::now());
             let Some((at, message)) = self.server.receive(left) else {
-                panic!("no notification in {PATIENCE:?}\n{}", self.server.log());
+                panic!("timed out: no notification in {PATIENCE:?}\n{}", self.server.log());
             };
             match message["id"].as_u64() {
                 Some(answered) if message.get("method").is_none() => {
@@ -214,7 +214,7 @@ impl Client {
             }
             (!self.notifications.is_empty()).then(|| self.notifications.remove(0).1)
         });
-        first.unwrap_or_else(|| panic!("neither in {PATIENCE:?}\n{}", self.server.log()))
+        first.unwrap_or_else(|| panic!("timed out: neither in {PATIENCE:?}\n{}", self.server.log()))
     }
 
     /// Sends a request and waits for its answer.

@@ -243,17 +243,19 @@ fn a_bad_plugin_does_not_delay_its_neighbours() {
     let only = std::env::var("PORTCULLIS_KIND").ok();
     for (at, kind) in KINDS.iter().enumerate().filter(|(_, kind)| only.as_deref().is_none_or(|only| only == kind.name))
     {
-        let is_good = |rounds: &[Round]| rounds.iter().any(|[alone, beside]| p99(beside) <= p99(alone) * 2 + SLACK);
+        let excess = |[alone, beside]: &Round| p99(beside).saturating_sub(p99(alone) * 2 + SLACK);
+        let is_good = |rounds: &[Round]| rounds.iter().any(|round| excess(round).is_zero());
         let (rounds, good) = rounds(&server, address, at, short, is_good);
-        let best =
-            |of: usize, which: fn(&[Duration]) -> Duration| rounds.iter().map(|round| which(&round[of])).min().unwrap();
+        // The round that counts, with and without the crowd: the best of each may come from different rounds.
+        let [alone, beside] = rounds.iter().min_by_key(|round| excess(round)).unwrap();
         let line = format!(
-            "{} p50 {} -> {}, p99 {} -> {} ms",
+            "{} p50 {} -> {}, p99 {} -> {} ms in round {}",
             kind.name,
-            ms(best(0, p50)),
-            ms(best(1, p50)),
-            ms(best(0, p99)),
-            ms(best(1, p99))
+            ms(p50(alone)),
+            ms(p50(beside)),
+            ms(p99(alone)),
+            ms(p99(beside)),
+            rounds.len()
         );
         println!("{line}");
         if !good {
@@ -261,7 +263,7 @@ fn a_bad_plugin_does_not_delay_its_neighbours() {
         }
         told.push(line);
     }
-    println!("hostile: neighbours: alone -> beside: {}", told.join("; "));
+    println!("hostile: neighbours: alone -> beside: {}; at most twice as long and {SLACK:?}", told.join("; "));
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 

@@ -20,6 +20,7 @@ fn a_call_opens_as_many_files_as_it_may() {
     let called = client.run("open-files", json!({}));
     // The granted folder is one of the ten.
     assert!(called.is_error() && called.text().contains("9: "), "{}", called.result());
+    println!("hostile: open files: 10 of 10 that a call may open, and no more: {}", called.text());
     client.server.wait_for_log("limits.open-files under [plugins.open-files] sets how many");
     client.run("open-files", json!({"n": 8})).good();
     client.check_alive();

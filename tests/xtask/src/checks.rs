@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 use crate::command::{cargo, check};
 use crate::repo::Repo;
-use crate::{adapters, conformance, rmcp, setup};
+use crate::{adapters, conformance, registry, rmcp, setup};
 
 /// Runs format, lints, set-up and all tests.
 pub(crate) fn run(repo: &Repo) -> Result<()> {
@@ -60,13 +60,14 @@ pub(crate) fn run(repo: &Repo) -> Result<()> {
     Ok(())
 }
 
-/// Passes the paths of the host and the real clients to a program of the suite.
+/// Passes the paths of the host, the real clients and the registry to a program of the suite.
 pub(crate) fn with_peers<'a>(repo: &Repo, command: &'a mut Command) -> &'a mut Command {
     command
         .env("PORTCULLIS_BIN", repo.binary("debug", "portcullis"))
         .env("PORTCULLIS_PYTHON", repo.python())
         .env("PORTCULLIS_NODE_MODULES", repo.node_modules())
         .env("PORTCULLIS_RMCP_CLIENT", rmcp::program(repo))
+        .env("PORTCULLIS_DOCKER_REGISTRY", registry::program(repo))
 }
 
 fn heading(what: &str) {

@@ -15,6 +15,7 @@ mod hostile;
 mod node;
 mod python;
 mod recipe;
+mod registry;
 mod repo;
 mod rmcp;
 mod server;

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::repo::Repo;
-use crate::{adapters, node, python, rmcp, wasm};
+use crate::{adapters, node, python, registry, rmcp, wasm};
 
 /// Builds the toolchains, all plugins in all languages, and all test guests.
 pub(crate) fn everything(repo: &Repo) -> Result<()> {
@@ -13,6 +13,7 @@ pub(crate) fn everything(repo: &Repo) -> Result<()> {
     node::packages(repo)?;
     adapters::typescript(repo)?;
     rmcp::client(repo)?;
+    registry::debian(repo);
     python::plugin(repo)?;
     node::plugin(repo)
 }
@@ -37,9 +38,10 @@ pub(crate) fn for_clients(repo: &Repo, guests: &[&str]) -> Result<()> {
     rmcp::client(repo)
 }
 
-/// Builds what the attack tests need: all guests, and the Python that runs an upstream server.
+/// Builds what the attack tests need: all guests, the registry, and the Python that runs an upstream server.
 pub(crate) fn for_hostile(repo: &Repo) -> Result<()> {
     wasm::add_target(repo)?;
+    registry::debian(repo);
     wasm::guests(repo)?;
     python::packages(repo)
 }

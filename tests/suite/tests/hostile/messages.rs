@@ -104,6 +104,18 @@ pub(super) const ROWS: &[Row] = &[
             grows(g, 32 << 20, || with(g, &(keys + "}")))
         },
     },
+    Row {
+        id: "M18.26",
+        what: "a million keys",
+        outcome: "413 -32600",
+        run: |g| {
+            let mut keys = String::from("{\"a\":0");
+            for number in 0..1_000_000 {
+                let _ = write!(keys, ",\"{number}\":0");
+            }
+            with(g, &(keys + "}"))
+        },
+    },
     Row { id: "M18.10", what: "the number 1e999999", outcome: "400 -32600", run: |g| with(g, "1e999999") },
     Row {
         id: "M18.11",

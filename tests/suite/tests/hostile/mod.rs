@@ -8,11 +8,11 @@
 mod answers;
 mod calls;
 mod components;
-mod elsewhere;
 mod files;
 mod fixture;
 mod guests;
 mod headers;
+mod matrix;
 mod messages;
 mod names;
 mod other_principals;
@@ -21,9 +21,7 @@ mod pictures;
 
 use fixture::{Control, Fixture, Who};
 use serde_json::json;
-use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// One attack.
@@ -177,39 +175,6 @@ fn check_no_secret_leaked(fixture: Fixture) -> String {
         (log.len() + seen.len()) >> 10,
         files + cached
     )
-}
-
-/// Every threat has a row, an existing test elsewhere, or a reason why it has none.
-#[test]
-#[allow(clippy::print_stdout, reason = "the figure is for whoever wants to see it")]
-fn every_threat_is_covered() {
-    let tests = Command::new(std::env::current_exe().unwrap()).args(["--list", "--format", "terse"]).output().unwrap();
-    let tests = String::from_utf8(tests.stdout).unwrap();
-    let is_there = |name: &str| tests.lines().any(|line| line == format!("{name}: test"));
-    let mut covered = BTreeMap::<&str, Vec<&str>>::new();
-    for row in GROUPS.iter().flat_map(|(_, rows, _)| *rows) {
-        assert!(!row.id.is_empty() && !row.outcome.is_empty());
-        let ids = covered.entry(threat(row.id)).or_default();
-        assert!(!ids.contains(&row.id), "{} stands there twice", row.id);
-        ids.push(row.id);
-    }
-    let rows: usize = covered.values().map(Vec::len).sum();
-    for (threat, names) in elsewhere::TESTS {
-        for name in *names {
-            assert!(is_there(name), "{threat} is said to be covered by {name}, which is no test of the suite");
-        }
-        covered.entry(threat).or_default().extend(*names);
-    }
-    for (threat, why) in elsewhere::NOT_YET {
-        assert!(!covered.contains_key(threat), "{threat} is covered; take it off the list of those that are not");
-        assert!(!why.is_empty());
-    }
-    let threats = (1..=22).map(|n| format!("W{n}")).chain((1..=25).map(|n| format!("M{n}")));
-    let is_open = |threat: &String| elsewhere::NOT_YET.iter().any(|(open, _)| open == threat);
-    let missing: Vec<_> = threats.filter(|id| !covered.contains_key(&**id) && !is_open(id)).collect();
-    assert!(missing.is_empty(), "no row and no test for {missing:?}");
-    assert!(rows >= 100, "{rows} rows");
-    println!("hostile: threats: {} of 47 covered, by {rows} rows and by tests elsewhere", covered.len());
 }
 
 /// Both principals.

@@ -82,14 +82,20 @@ pub(super) fn run(repo: &Repo, names: &[String]) -> Result<()> {
             sound.insert(whole, !fails(whole, &ran));
         }
         let (verdict, took) = match sound[whole] {
-            false => ("NO: its test fails anyway", Duration::ZERO),
+            false => ("NO: its test fails anyway".to_owned(), Duration::ZERO),
             true => {
                 let ran = attempt(name, noticed)?;
-                (if fails(noticed, &ran) { "yes" } else { "NO" }, ran.took)
+                let complaint = fails(noticed, &ran).then(|| complaint(&ran.output));
+                let verdict = match complaint {
+                    None => "NO".to_owned(),
+                    Some(said) if is_time_out(said) => format!("NO: only by waiting in vain: {}", short(said)),
+                    Some(said) => format!("yes: {}", short(said)),
+                };
+                (verdict, ran.took)
             }
         };
         println!("{name:<24} {file:<48} {noticed:<80} {:>7.1}  {verdict}", took.as_secs_f32());
-        if verdict != "yes" {
+        if !verdict.starts_with("yes") {
             survived.push(*name);
         }
     }
@@ -103,6 +109,23 @@ fn fails(noticed: &str, ran: &Ran) -> bool {
         true => ran.output.lines().any(|line| line.ends_with("  WRONG")),
         false => !ran.passed,
     }
+}
+
+/// What a failed test says: its wrong row, or its first panic's message.
+fn complaint(output: &str) -> &str {
+    let wrong = output.lines().find(|line| line.ends_with("  WRONG"));
+    let panicked = || output.lines().skip_while(|line| !line.contains(" panicked at ")).nth(1);
+    wrong.or_else(panicked).unwrap_or("it ended without a word")
+}
+
+/// Whether that says only that something took too long, as it also may for reasons that have nothing to do with the
+/// check: the suite's own time-outs, and those of reading from a connection.
+fn is_time_out(said: &str) -> bool {
+    said.starts_with("timed out: ") || said.contains("kind: WouldBlock")
+}
+
+fn short(said: &str) -> String {
+    said.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(120).collect()
 }
 
 #[cfg(test)]
@@ -123,6 +146,16 @@ mod tests {
             false => String::new(),
         });
         texts.collect()
+    }
+
+    #[test]
+    fn waiting_in_vain_is_not_noticing() {
+        let said = |message: &str| format!("running 1 test\nthread 'x' (7) panicked at a.rs:1:2:\n{message}\nmore\n");
+        assert!(!is_time_out(complaint(&said("the host held 90 MiB"))));
+        assert!(!is_time_out(complaint(&(said("timed out: x") + "M1.1  a row  other  3 ms  WRONG\n"))));
+        for late in ["timed out: no answer to request 1", "reading a response: Os { code: 11, kind: WouldBlock }"] {
+            assert!(is_time_out(complaint(&said(late))), "{late}");
+        }
     }
 
     #[test]
