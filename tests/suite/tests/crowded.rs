@@ -135,9 +135,10 @@ fn ten_thousand_hostile_connections_delay_nobody() {
         return;
     }
     // A confined process hides from an ordinary user how many descriptors it has.
-    let server = Server::spawn(Home::new(), &plugin("echo", ""), &["--no-confine", "--http", "127.0.0.1:0"], |command| {
-        command.env("DESCRIPTORS", MANY_DESCRIPTORS.to_string());
-    });
+    let server =
+        Server::spawn(Home::new(), &plugin("echo", ""), &["--no-confine", "--http", "127.0.0.1:0"], |command| {
+            command.env("DESCRIPTORS", MANY_DESCRIPTORS.to_string());
+        });
     let (address, done) = (server.address(), AtomicBool::new(false));
     let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
     let body = format!("{head}Content-Length: 1000\r\n\r\n{{\"jsonrpc\":");

@@ -66,7 +66,9 @@ fn large(home: &Home) -> String {
 /// A call that makes 8 calls at once, each of which makes 8 that ask: 73 instances.
 fn fan() -> (String, Value) {
     let granted = "grants.agent-tools = [\"*.*\"]";
-    let config = plugin("agent-calls", granted) + &agent("middle", "agent-calls", granted) + &agent("ask", "ask", FORM);
+    // All calls below share both.
+    let root = format!("{granted}\nlimits.parallel = 64\nlimits.questions = 64");
+    let config = plugin("agent-calls", &root) + &agent("middle", "agent-calls", granted) + &agent("ask", "ask", FORM);
     let eight = |call: Value| json!([{"many": vec![call; 8]}]).to_string();
     let below = eight(json!({"name": "ask.run"}));
     (config, json!({"path": eight(json!({"name": "middle.run", "arguments": {"path": below}}))}))

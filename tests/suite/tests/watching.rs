@@ -121,6 +121,7 @@ fn every_import_with_an_effect_has_a_span() {
         "filesystem.open-at",
         "filesystem.create-directory-at",
         "filesystem.open-at",
+        "filesystem.unlink-file-at",
         "wasi:http.handle",
         "publish.remove-resource",
         "state.remove",

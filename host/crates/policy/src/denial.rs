@@ -99,7 +99,7 @@ impl Denial {
     pub fn growth_exceeded(plugin: &PluginId, limit: u64) -> Self {
         let capability = Capability::Filesystem { path: "granted directories".to_owned(), access: Access::Write };
         let remedy = format!(
-            "A call gets {}, together with the calls below it; limits.file-growth under [{}] and of its callers sets it",
+            "A call gets {}, together with the calls below it; limits.file-growth under [{}] sets it, and that of its callers",
             ByteSize(limit),
             plugin.table()
         );
