@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
-use super::programs::Place::{self, Suite, Unit, Xtask};
+use super::programs::Place::{self, Random, Suite, Unit, Xtask};
 use super::programs::{Programs, Ran};
 use crate::repo::Repo;
 
@@ -69,6 +69,7 @@ const FIGURES: &[Figure] = figures! {
     "large-components", "others served", Least(240), Suite "pool_shares::parked_calls_of_large_components_leave_room_for_others", "large components";
     "nested-calls", "others served", Said, Suite "pool_shares::calls_with_many_nested_ones_leave_room_for_others", "nested calls";
     "parked-memory", "within its limit", Said, Suite "pool_shares::memory_of_nested_calls_that_do_not_ask_counts_too", "parked memory";
+    "private", "100000 programs, 0 tell", Least(100_000), Random "no_program_tells_a_private_input", "programs";
     "files", "120 paths x 12, all held", Least(1_440), Suite "hostile::files::no_path_leads_out", "files";
     "race", "0 escapes", Most(0), Suite "hostile::files::no_race_leads_out", "race";
     "scratch", "<= 256 KiB", Most(256), Suite "state::a_removed_file_that_another_call_holds_still_counts", "scratch";
@@ -185,7 +186,7 @@ fn judged(figure: &Figure, ran: Option<(bool, &str)>) -> (String, Verdict) {
     let start = format!("hostile: {}: ", figure.line);
     let said = match figure.place {
         // The test harness may write before it on the same line.
-        Suite | Unit => output.lines().find_map(|line| line.split_once(&start).map(|(_, said)| said)),
+        Suite | Unit | Random => output.lines().find_map(|line| line.split_once(&start).map(|(_, said)| said)),
         Xtask => output.lines().rfind(|line| line.ends_with(figure.line)),
     };
     match said {

@@ -19,14 +19,21 @@ pub(super) enum Place {
     Suite,
     /// In one of the host's crates; the test's path begins with the crate's short name.
     Unit,
+    /// In `host/tests`: random programs of guests.
+    Random,
     /// A command of `cargo xtask`.
     Xtask,
 }
+
+/// The test of random programs, and how many of them are run.
+const RANDOM: &str = "noninterference";
+const MANY: &str = "100000";
 
 /// The compiled test programs.
 #[derive(Default)]
 pub(super) struct Programs {
     suite: Option<PathBuf>,
+    random: Option<PathBuf>,
     /// By the crate's short name.
     unit: BTreeMap<String, PathBuf>,
 }
@@ -46,15 +53,19 @@ impl Programs {
         if places.contains(&Place::Suite) {
             build.args(["--test", "suite"]);
         }
+        if places.contains(&Place::Random) {
+            build.args(["--test", RANDOM]);
+        }
         if places.contains(&Place::Unit) {
             build.arg("--lib");
         }
-        if !places.iter().any(|place| matches!(place, Place::Suite | Place::Unit)) {
+        if places.iter().all(|place| *place == Place::Xtask) {
             return Ok(Self::default());
         }
         let built = step("building the tests", || executables(build.current_dir(&repo.root)))?;
         let suite = places.contains(&Place::Suite).then(|| of(&built, "suite", "test")).transpose()?;
-        Ok(Self { suite, unit: by_crate(&built, "portcullis", "lib") })
+        let random = places.contains(&Place::Random).then(|| of(&built, RANDOM, "test")).transpose()?;
+        Ok(Self { suite, random, unit: by_crate(&built, "portcullis", "lib") })
     }
 
     /// Replaces the programs of the host's own tests.
@@ -73,6 +84,7 @@ impl Programs {
         let (name, in_crate) = test.split_once("::").unwrap_or((test, ""));
         let (program, folder) = match place {
             Place::Suite => (self.suite.clone(), "tests/suite".to_owned()),
+            Place::Random => (self.random.clone(), "host".to_owned()),
             Place::Unit => (self.unit.get(name).cloned(), folder(name)),
             // Not `current_exe`: the build has replaced that file, and it is called `xtask (deleted)` now.
             Place::Xtask => (Some(repo.binary("debug", "xtask")), ".".to_owned()),
@@ -82,6 +94,7 @@ impl Programs {
         with_peers(repo, &mut command).current_dir(repo.root.join(folder));
         match place {
             Place::Suite => command.args(["--exact", test, "--nocapture"]),
+            Place::Random => command.args(["--exact", test, "--nocapture"]).env("PORTCULLIS_PROGRAMS", MANY),
             Place::Unit => command.args(["--exact", in_crate, "--nocapture"]),
             Place::Xtask => command.args(test.split(' ')),
         };
