@@ -1,9 +1,10 @@
 //! The chain of calls from a root call down, and the budgets that the whole tree of calls shares.
 
+use super::seen_origins::SeenOrigins;
 use super::tree_budget::{CallBudgets, TreeBudget};
 use super::{Limits, Origin, PrivateOrigins, SampleGrant, SampleLimit, SampleUsage};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
@@ -35,14 +36,14 @@ struct Tree {
     requests: AtomicU32,
     /// Asked of models so far, likewise.
     sampled: Mutex<SampleUsage>,
-    private: Mutex<Private>,
+    private: SeenOrigins,
 }
 
-/// What a tree has seen of private results, and who waits for it to see more.
-#[derive(Debug, Default)]
-struct Private {
-    origins: PrivateOrigins,
-    waiting: Vec<Waker>,
+/// Wakes a task when a tree has seen private results of another origin. Dropped, it holds on to nothing.
+#[derive(Debug)]
+pub struct PrivateWatch {
+    lineage: Lineage,
+    number: u64,
 }
 
 /// The name of a call, its budgets, and the chain above it.
@@ -205,29 +206,16 @@ impl Lineage {
 
     /// Records that the chain has seen a private result of this origin.
     pub fn mark_private(&self, origin: Origin) {
-        let mut private = self.private();
-        if private.origins.insert(origin) {
-            let waiting = std::mem::take(&mut private.waiting);
-            drop(private);
-            waiting.into_iter().for_each(Waker::wake);
-        }
+        self.tree().private.mark(origin);
     }
 
-    /// Wakes this task once when the chain sees a private result of another origin.
-    pub fn wake_when_private(&self, task: &Waker) {
-        let mut private = self.private();
-        if !private.waiting.iter().any(|waiting| waiting.will_wake(task)) {
-            private.waiting.push(task.clone());
-        }
-    }
-
-    fn private(&self) -> MutexGuard<'_, Private> {
-        self.tree().private.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn watch_private(&self) -> PrivateWatch {
+        PrivateWatch { lineage: self.clone(), number: self.tree().private.next_number() }
     }
 
     /// The origins whose private results the chain has seen.
     pub fn private_origins(&self) -> PrivateOrigins {
-        self.private().origins.clone()
+        self.tree().private.origins()
     }
 
     /// The name of this call.
@@ -261,6 +249,19 @@ impl Lineage {
         let mut names: Vec<&str> = self.chain.names().map(|name| &**name).collect();
         names.reverse();
         names.join(" -> ")
+    }
+}
+
+impl PrivateWatch {
+    /// Wakes this task once, instead of the one before.
+    pub fn wake(&self, task: &Waker) {
+        self.lineage.tree().private.wait(self.number, task.clone());
+    }
+}
+
+impl Drop for PrivateWatch {
+    fn drop(&mut self) {
+        self.lineage.tree().private.forget(self.number);
     }
 }
 

@@ -152,8 +152,9 @@ impl Http {
     /// Resolves when the call has seen something private that must not flow to this host. From then on the server must not
     /// even notice how the call treats the connection.
     pub async fn flow_withdrawn(&self, host: &str) {
+        let watch = self.0.scope.lineage.watch_private();
         std::future::poll_fn(|context| {
-            self.0.scope.lineage.wake_when_private(context.waker());
+            watch.wake(context.waker());
             if self.check_flow(host).is_ok() { Poll::Pending } else { Poll::Ready(()) }
         })
         .await;

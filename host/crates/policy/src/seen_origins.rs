@@ -1,0 +1,85 @@
+//! What a tree of calls has seen of private results, and who waits for it to see more.
+
+use super::{Origin, PrivateOrigins};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+
+#[derive(Debug, Default)]
+pub(super) struct SeenOrigins(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    origins: PrivateOrigins,
+    /// Tasks by the numbers of those who wait.
+    waiting: BTreeMap<u64, Waker>,
+    numbers: u64,
+}
+
+impl SeenOrigins {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes all who wait if the origin is new.
+    pub(super) fn mark(&self, origin: Origin) {
+        let mut state = self.state();
+        if state.origins.insert(origin) {
+            let waiting = std::mem::take(&mut state.waiting);
+            drop(state);
+            waiting.into_values().for_each(Waker::wake);
+        }
+    }
+
+    pub(super) fn origins(&self) -> PrivateOrigins {
+        self.state().origins.clone()
+    }
+
+    /// A number to wait under.
+    pub(super) fn next_number(&self) -> u64 {
+        let mut state = self.state();
+        state.numbers += 1;
+        state.numbers
+    }
+
+    /// Wakes this task once, instead of the one before.
+    pub(super) fn wait(&self, number: u64, task: Waker) {
+        self.state().waiting.insert(number, task);
+    }
+
+    pub(super) fn forget(&self, number: u64) {
+        self.state().waiting.remove(&number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::task::Wake;
+
+    #[derive(Default)]
+    struct Woken(AtomicU32);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn whoever_waits_is_woken_and_then_forgotten() {
+        let (seen, woken) = (SeenOrigins::default(), Arc::new(Woken::default()));
+        let (number, task) = (seen.next_number(), Waker::from(woken.clone()));
+        seen.wait(number, task.clone());
+        seen.wait(number, task.clone());
+        for origin in [Origin::Client, Origin::Client, Origin::User] {
+            seen.mark(origin);
+        }
+        assert_eq!(woken.0.load(Ordering::Relaxed), 1, "once for each time it asked");
+        seen.wait(number, task);
+        seen.forget(number);
+        assert_eq!(Arc::strong_count(&woken), 1);
+    }
+}
