@@ -11,6 +11,8 @@ pub use parts::{open_audit, open_connection_broker};
 
 use crate::config::Config;
 use config_reload::ConfigReload;
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use mcp::STEER_CALL;
 use platform::audit::Audit;
 use platform::changes::ChangeNotifier;
@@ -20,8 +22,8 @@ use platform::file_descriptors;
 use platform::outbound::SpanExporter;
 use platform::telemetry::{Metrics, Tracer, raise_to};
 use plugins::calls::{LocalTools, Runner, ToolCallerChain};
-use plugins::catalog::{Catalog, CurrentCatalog, Plugin};
-use plugins::loading::{FileWatch, Loader, Reloader};
+use plugins::catalog::{Catalog, CurrentCatalog, MissingPlugins};
+use plugins::loading::{Loader, Reconciler};
 use policy::PluginSpec;
 use runtime::imports::{HostServices, OpenFiles, ToolCaller};
 use services::connections::ConnectionBroker;
@@ -29,7 +31,7 @@ use services::principal_store::PrincipalStore;
 use std::sync::Arc;
 use upstream::{Upstream, gateway};
 
-/// A running host: all plugins are loaded and can be called.
+/// A running host.
 pub struct Host {
     pub catalog: Arc<CurrentCatalog>,
     /// Runs the tools that plugins call.
@@ -43,13 +45,26 @@ pub struct Host {
     pub metrics: Arc<Metrics>,
     span_exporter: Option<SpanExporter>,
     loader: Arc<Loader>,
-    watch: FileWatch,
 }
 
 impl Host {
-    /// Builds and starts everything that `config` names. If a plugin cannot be loaded, the start fails, since a tool that
-    /// is silently missing is worse.
-    pub async fn start(config: &Config, broker: Option<Arc<ConnectionBroker>>) -> Result<Self, StartError> {
+    /// Builds everything that `config` names, and loads all plugins. Fails if one cannot be loaded.
+    pub async fn start_whole(config: &Config, broker: Option<Arc<ConnectionBroker>>) -> Result<Self, StartError> {
+        let (host, mut plugins) = Self::start(config, broker).await?;
+        let failures = plugins.finish().await;
+        if !failures.is_empty() {
+            return Err(StartError::Load(failures));
+        }
+        host.catalog.loaded().await;
+        Ok(host)
+    }
+
+    /// Builds everything that `config` names. Plugins are loaded as long as the reconciler runs, and upstream servers are
+    /// connected meanwhile.
+    pub async fn start(
+        config: &Config,
+        broker: Option<Arc<ConnectionBroker>>,
+    ) -> Result<(Self, Reconciler), StartError> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let changes = ChangeNotifier::new();
         let metrics = Arc::new(Metrics::new());
@@ -57,11 +72,12 @@ impl Host {
         let (tracer, span_exporter) = parts::start_tracer(config, clock.clone())?;
 
         let loader = Arc::new(loading::build_serving_loader(config, clock.clone(), metrics.clone())?);
+        let reserved: &[&str] = if config.fallback_tools { &[STEER_CALL] } else { &[] };
+        let empty = Catalog::starting(reserved, MissingPlugins::new(), !config.upstreams.is_empty());
+        let catalog = Arc::new(CurrentCatalog::new(empty, changes.clone()));
         let specs: Vec<PluginSpec> = config.plugins.iter().chain(&config.agent).cloned().collect();
-        // The watch begins before the files are read, so that no change is missed.
-        let watch = FileWatch::new(specs.iter().map(|spec| spec.source.clone()));
-        let plugins = loading::load_all(loader.clone(), specs).await?;
-        loader.warm_up(&plugins);
+        loader.warm_up(specs.iter());
+        let plugins = Reconciler::start(loader.clone(), catalog.clone(), specs);
 
         let principal_store = Arc::new(PrincipalStore::new(clock.clone(), changes.clone()));
         let nothing = HostServices::none();
@@ -76,8 +92,7 @@ impl Host {
             },
             open_files: OpenFiles::new(file_descriptors::shares().guest_files),
         };
-        let model = parts::open_model(config, clock.clone(), &plugins)?;
-        let catalog = build_catalog(config, plugins, &changes)?;
+        let model = parts::open_model(config, clock.clone())?;
         let runner = Arc::new(
             Runner::new(clock.clone(), services)
                 .with_model(model)
@@ -88,7 +103,7 @@ impl Host {
 
         let local_tools = Arc::new(LocalTools::new(runner.clone(), catalog.clone()));
         let agent = Arc::new(ToolCallerChain::new(vec![local_tools]));
-        let upstreams = gateway::connect(&config.upstreams, &agent, &catalog, clock.clone()).await;
+        let upstreams = gateway::connect(&config.upstreams, &agent, &catalog, clock.clone());
         let host = Self {
             catalog,
             agent,
@@ -101,10 +116,9 @@ impl Host {
             metrics,
             span_exporter,
             loader,
-            watch,
         };
         host.register_metrics(tracer);
-        Ok(host)
+        Ok((host, plugins))
     }
 
     /// Closes the connections to upstream servers, stops the programs that were started for them, and flushes spans and
@@ -119,13 +133,19 @@ impl Host {
         let _ = tokio::task::spawn_blocking(move || audit.flush()).await;
     }
 
-    /// Reloads changed component files, and the plugins of the configuration and the lock file, as long as it runs.
+    /// Loads the plugins, as long as it runs; again when they, the configuration or the lock file change, if so configured.
     /// `confined` names the folders that a confined server can still reach.
-    pub fn reloader(&self, config: &Config, confined: Option<&ConfineSettings>) -> Reloader {
+    pub fn load_plugins(
+        mut plugins: Reconciler,
+        config: &Config,
+        confined: Option<&ConfineSettings>,
+    ) -> BoxFuture<'static, ()> {
+        if !config.reload {
+            return async move { drop(plugins.finish().await) }.boxed();
+        }
         let files = config.file.iter().chain(&config.lockfile).chain(&config.withdrawn_file).cloned().collect();
         let mut config = ConfigReload::new(config.clone(), confined);
-        let reread = Box::new(move || config.reload().map_err(|error| error.to_string()));
-        Reloader::new(self.loader.clone(), self.catalog.clone(), self.watch.clone(), files, reread)
+        plugins.run(files, Box::new(move || config.reload().map_err(|error| error.to_string()))).boxed()
     }
 
     /// Updates the levels that are not counted as they change, whenever the metrics are scraped.
@@ -146,19 +166,4 @@ impl Host {
             raise_to(&levels.trace_lost_spans, tracer.lost());
         });
     }
-}
-
-/// Builds the catalog. `plugins` has the exposed plugins first, then those of the agent.
-fn build_catalog(
-    config: &Config,
-    mut plugins: Vec<Arc<Plugin>>,
-    changes: &ChangeNotifier,
-) -> Result<Arc<CurrentCatalog>, StartError> {
-    let agent_plugins = plugins.split_off(config.plugins.len());
-    let reserved: &[&str] = if config.fallback_tools { &[STEER_CALL] } else { &[] };
-    let catalog = Catalog::with_reserved_names(plugins, agent_plugins, reserved)?;
-    for mention in catalog.cross_plugin_mentions() {
-        tracing::warn!("{mention}");
-    }
-    Ok(Arc::new(CurrentCatalog::new(catalog, changes.clone())))
 }

@@ -130,7 +130,7 @@ async fn serve(config: &Config, stop: CancellationToken) -> SocketAddr {
     let http = HttpServer::bind("127.0.0.1:0".parse().unwrap(), options).await.unwrap();
     let address = http.address();
     let storage = SessionStore::open(config.state.as_deref().unwrap(), clock.clone()).unwrap();
-    let host = Host::start(config, None).await.unwrap();
+    let host = Host::start_whole(config, None).await.unwrap();
     let server = Server::new(ServerParts {
         catalog: host.catalog.clone(),
         runner: host.runner.clone(),

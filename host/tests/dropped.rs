@@ -232,7 +232,7 @@ impl Setup {
         // The binary compiles the components: the test program cannot be a compile worker.
         portcullis(&home, &["call", "echo", "run"]).good();
         portcullis(&home, &["call", "everything", "run"]);
-        let host = Host::start(&Config::load(&path).unwrap(), None).await.unwrap();
+        let host = Host::start_whole(&Config::load(&path).unwrap(), None).await.unwrap();
         let client = Arc::new(TestClient(progress.clone()));
         let tools = Arc::new(SlowTools { tools: host.agent.clone(), progress: progress.clone() });
         Self { home, web, host, progress, client, tools, calls: AtomicU64::new(0) }

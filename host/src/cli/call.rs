@@ -9,7 +9,6 @@ use crate::host::{self, Host};
 use anyhow::Context;
 use mcp::transport::serve_account_pages;
 use plugins::calls::{Answer, CallRequest};
-use plugins::catalog::Plugin;
 use runtime::engine::HeldResources;
 use runtime::imports::{CallContext, ClientLink};
 use serde_json::Value;
@@ -34,18 +33,20 @@ impl Call {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
         let value: Value = serde_json::from_str(&self.arguments).context("the arguments are not JSON")?;
         anyhow::ensure!(value.is_object(), "the arguments must be a JSON object, such as '{{\"path\": \"/src\"}}'");
-        let config = Config::load(&self.file.config)?;
+        let mut config = Config::load(&self.file.config)?;
+        let names: Vec<_> = config.plugins.iter().chain(&config.agent).map(|spec| spec.id.name.to_string()).collect();
+        anyhow::ensure!(names.contains(&self.plugin), "no plugin `{}`; there are: {}", self.plugin, names.join(", "));
+        // What else clients see is not needed. Agent-side plugins may be called.
+        config.plugins.retain(|spec| *spec.id.name == self.plugin);
         let (broker, cancel) = (host::open_connection_broker(&config)?, CancellationToken::new());
-        let host = Host::start(&config, broker.clone()).await?;
+        let (host, mut loading) = Host::start(&config, broker.clone()).await?;
+        loading.finish().await;
         if let Some(broker) = broker {
             serve_account_pages(broker, cancel.clone()).await?;
         }
-        let catalog = host.catalog.snapshot();
-        let plugins: Vec<&Arc<Plugin>> = catalog.all_plugins().collect();
-        let plugin = plugins.iter().find(|plugin| *plugin.id().name == self.plugin).with_context(|| {
-            let names: Vec<_> = plugins.iter().map(|plugin| &*plugin.id().name).collect();
-            format!("no plugin `{}`; there are: {}", self.plugin, names.join(", "))
-        })?;
+        let catalog = host.catalog.loaded().await;
+        let plugin = catalog.all_plugins().find(|plugin| *plugin.id().name == self.plugin);
+        let plugin = plugin.with_context(|| format!("`{}` cannot be called, since it is not loaded", self.plugin))?;
         let tool = plugin.tool(&self.tool).with_context(|| {
             let names: Vec<_> = plugin.tools.iter().map(|tool| tool.tool.name.as_str()).collect();
             format!("`{}` has no tool `{}`; it has: {}", self.plugin, self.tool, names.join(", "))
@@ -69,7 +70,7 @@ impl Call {
             },
             parent: None,
         };
-        let finished = host.runner.call_tool((*plugin).clone(), tool.clone(), value.into(), request).await;
+        let finished = host.runner.call_tool(plugin.clone(), tool.clone(), value.into(), request).await;
         terminal.finish();
         let code = match &finished.result {
             Ok(answer) => {

@@ -12,6 +12,7 @@ use platform::confine::{self, ConfineSettings, Confinement};
 use platform::file_descriptors;
 use platform::identity::Authenticator;
 use platform::storage::SessionStore;
+use plugins::catalog::CurrentCatalog;
 use policy::Principal;
 use runtime::engine::open_page_map;
 use services::connections::ConnectionBroker;
@@ -32,6 +33,9 @@ pub(super) struct Serve {
     /// Keep all rights of the user instead of giving up those that serving does not need. Overrides `server.confine`.
     #[arg(long)]
     no_confine: bool,
+    /// Load all plugins before anything is served, and do not start if one cannot be loaded.
+    #[arg(long)]
+    strict: bool,
 }
 
 /// A server that is ready to start, and confined if configured.
@@ -42,6 +46,7 @@ pub(super) struct Serving {
     confined: Option<Confinement>,
     /// The files that a confined server may use.
     needs: Option<ConfineSettings>,
+    strict: bool,
 }
 
 impl Serve {
@@ -57,13 +62,13 @@ impl Serve {
         let confined = needs.as_ref().map(confine::server).transpose();
         let confined = confined.context("start it with --no-confine, or set `confine = false` under [server]")?;
         let needs = needs.filter(|_| confined.is_some_and(|in_force| in_force.files.is_some()));
-        Ok(Serving { config, page_map, confined, needs })
+        Ok(Serving { config, page_map, confined, needs, strict: self.strict })
     }
 }
 
 impl Serving {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
-        let Self { config, page_map, confined, needs } = self;
+        let Self { config, page_map, confined, needs, strict } = self;
         platform::telemetry::set_log_format(config.telemetry.log);
         match confined {
             Some(Confinement { files: None, syscalls: None }) => {
@@ -89,24 +94,16 @@ impl Serving {
             let opening = clock.clone();
             http = Some((listening, tokio::task::spawn_blocking(move || SessionStore::open(&folder, opening)).await??));
         }
-        let host = tokio::select! {
-            host = Host::start(&config, broker.clone()) => host?,
-            () = stop.cancelled() => return Ok(ExitCode::SUCCESS),
-        };
-        let catalog = host.catalog.snapshot();
-        tracing::info!(
-            plugins = catalog.plugins().len(),
-            agent = catalog.agent_plugins().len(),
-            upstreams = host.upstreams.len(),
-            tools = catalog.tools().count() + catalog.upstream_tools().count(),
-            resources = catalog.resources().count(),
-            prompts = catalog.prompts().count(),
-            "ready"
-        );
-        drop(catalog);
-        if config.reload {
-            tokio::spawn(stop.clone().run_until_cancelled_owned(host.reloader(&config, needs.as_ref()).run()));
+        let (host, mut plugins) = Host::start(&config, broker.clone()).await?;
+        if strict {
+            let failures = tokio::select! {
+                failures = plugins.finish() => failures,
+                () = stop.cancelled() => return Ok(ExitCode::SUCCESS),
+            };
+            anyhow::ensure!(failures.is_empty(), failures.join("\n"));
         }
+        tokio::spawn(stop.clone().run_until_cancelled_owned(Host::load_plugins(plugins, &config, needs.as_ref())));
+        tokio::spawn(stop.clone().run_until_cancelled_owned(report_ready(host.catalog.clone(), host.upstreams.len())));
         let stand_in_tools = config.stand_in_tools.as_deref().map(read_stand_in_tools).transpose()?.map(Arc::new);
         let parked_calls = ParkedCalls::new(config.parked.clone(), Arc::new(SystemClock))?;
         let counted = parked_calls.clone();
@@ -146,6 +143,25 @@ impl Serving {
         host.close().await;
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Says what is served once everything was loaded that can be.
+async fn report_ready(catalog: Arc<CurrentCatalog>, upstreams: usize) {
+    let catalog = catalog.loaded().await;
+    let missing: Vec<&str> = catalog.missing().keys().map(String::as_str).collect();
+    if !missing.is_empty() {
+        tracing::error!("served without {}, which cannot be loaded; the lines above say why", missing.join(", "));
+    }
+    tracing::info!(
+        plugins = catalog.plugins().len(),
+        missing = missing.len(),
+        agent = catalog.agent_plugins().len(),
+        upstreams,
+        tools = catalog.tools().count() + catalog.upstream_tools().count(),
+        resources = catalog.resources().count(),
+        prompts = catalog.prompts().count(),
+        "ready"
+    );
 }
 
 /// Loads the tools that a client's model or user may answer for.

@@ -5,8 +5,6 @@ use platform::audit::JournalError;
 use platform::outbound::ClientBuildError;
 use platform::secrets::SecretError;
 use platform::storage::StorageError;
-use plugins::catalog::CatalogError;
-use plugins::loading::LoadError;
 use runtime::engine::CacheError;
 use services::connections::BrokerError;
 use services::model::ModelSetupError;
@@ -17,10 +15,8 @@ pub enum StartError {
     Config(#[from] ConfigError),
     #[error(transparent)]
     Cache(#[from] CacheError),
-    #[error("{}", .0.iter().map(|error| error.to_string()).collect::<Vec<_>>().join("\n"))]
-    Load(Vec<LoadError>),
-    #[error(transparent)]
-    Catalog(#[from] CatalogError),
+    #[error("{}", .0.join("\n"))]
+    Load(Vec<String>),
     #[error(transparent)]
     Connections(#[from] BrokerError),
     #[error(transparent)]

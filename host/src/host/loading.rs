@@ -1,20 +1,17 @@
-//! The loader of plugins, and loading all plugins of a configuration.
+//! The loader of plugins.
 
 use super::error::StartError;
 use crate::config::Config;
 use platform::clock::Clock;
 use platform::telemetry::Metrics;
 use plugins::calls::NoTools;
-use plugins::catalog::Plugin;
 use plugins::components::{ComponentLibrary, HostBuild};
-use plugins::loading::{LoadError, Loader};
+use plugins::loading::Loader;
 use plugins::package::FileStamp;
-use policy::PluginSpec;
 use runtime::engine::{CompileCache, CompileWorker, Compiler, Engines};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tokio::task::JoinSet;
 
 /// Builds a loader for a command that inspects components without serving them.
 pub fn build_loader(config: &Config, clock: Arc<dyn Clock>) -> Result<Loader, StartError> {
@@ -50,23 +47,4 @@ fn no_program() -> StartError {
 fn worker_program() -> Result<PathBuf, StartError> {
     let path = std::env::current_exe().map_err(StartError::Worker)?;
     Ok(if cfg!(target_os = "linux") { PathBuf::from("/proc/self/exe") } else { path })
-}
-
-/// Loads plugins concurrently. The result is in the order of `specs`.
-pub(super) async fn load_all(loader: Arc<Loader>, specs: Vec<PluginSpec>) -> Result<Vec<Arc<Plugin>>, StartError> {
-    let mut loading = JoinSet::new();
-    for (at, spec) in specs.into_iter().enumerate() {
-        let loader = loader.clone();
-        loading.spawn(async move { (at, loader.load(spec).await) });
-    }
-    let mut loaded: Vec<(usize, Result<Plugin, LoadError>)> = loading.join_all().await;
-    loaded.sort_by_key(|(at, _)| *at);
-    let (mut plugins, mut errors) = (Vec::new(), Vec::new());
-    for (_, result) in loaded {
-        match result {
-            Ok(plugin) => plugins.push(Arc::new(plugin)),
-            Err(error) => errors.push(error),
-        }
-    }
-    if errors.is_empty() { Ok(plugins) } else { Err(StartError::Load(errors)) }
 }

@@ -8,7 +8,6 @@ use platform::file_descriptors;
 use platform::outbound::{OutboundClient, SpanExporter, SystemNetwork};
 use platform::secrets::SecretStore;
 use platform::telemetry::Tracer;
-use plugins::catalog::Plugin;
 use runtime::imports::{ModelProvider, StateStore};
 use services::connections::ConnectionBroker;
 use services::egress::HttpSender;
@@ -84,15 +83,11 @@ pub(super) async fn open_state(config: &Config) -> Result<Option<Arc<dyn StateSt
 }
 
 /// Opens the configured fallback model, if there is one.
-pub(super) fn open_model(
-    config: &Config,
-    clock: Arc<dyn Clock>,
-    plugins: &[Arc<Plugin>],
-) -> Result<Option<Arc<dyn ModelProvider>>, StartError> {
+pub(super) fn open_model(config: &Config, clock: Arc<dyn Clock>) -> Result<Option<Arc<dyn ModelProvider>>, StartError> {
     let Some(settings) = &config.model else {
-        for plugin in plugins {
-            if plugin.authority.sample().is_ok_and(|grant| grant.fallback) {
-                tracing::warn!(plugin = %plugin.id(), "`client.sample.fallback` has no effect: no [model] is configured");
+        for spec in config.plugins.iter().chain(&config.agent) {
+            if spec.grants.client.sample.is_some_and(|grant| grant.fallback) {
+                tracing::warn!(plugin = %spec.id, "`client.sample.fallback` has no effect: no [model] is configured");
             }
         }
         return Ok(None);

@@ -1,5 +1,5 @@
 //! Uses the account `service`. `path` says how: `connected`, `connect`, or a method, a path and perhaps a header
-//! (`GET /user Accept:text/plain`). What comes back is said in full. `memory TEXT` sends a request and says how often TEXT,
+//! (`GET /user Accept:text/plain`), which is read `n` times. What comes back is said in full. `memory TEXT` sends a request and says how often TEXT,
 //! read backwards, stands anywhere in the guest's memory then.
 
 use guests::client::{self, Url, UrlTarget};
@@ -36,7 +36,12 @@ guests::guest! {
                 let header = words.next().and_then(|header| header.split_once(':'));
                 let headers = header.map(|(name, value)| (name.to_owned(), value.to_owned())).into_iter().collect();
                 let body = if method == "GET" { vec![] } else { vec![b'x'; args.n_or(1) as usize] };
-                let answer = connections::send(ACCOUNT, &Request { method, path, headers, body }).map_err(why)?;
+                let request = Request { method, path, headers, body };
+                let times = if request.method == "GET" { args.n_or(1) } else { 1 };
+                for _ in 1..times {
+                    connections::send(ACCOUNT, &request).map_err(why)?;
+                }
+                let answer = connections::send(ACCOUNT, &request).map_err(why)?;
                 let body = match answer.body.len() {
                     ..=4096 => String::from_utf8_lossy(&answer.body).into_owned(),
                     long => format!("{long} bytes"),

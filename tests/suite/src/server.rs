@@ -40,7 +40,9 @@ impl Server {
 
     /// Starts a server over stdio, in an existing folder.
     pub fn start_in(home: Home, config: &str) -> Self {
-        Self::spawn(home, config, &[], |_| {})
+        let server = Self::spawn(home, config, &[], |_| {});
+        server.wait_until_loaded();
+        server
     }
 
     /// Starts a server over HTTP on a free loopback port.
@@ -52,6 +54,7 @@ impl Server {
     pub fn start_http_in(home: Home, config: &str) -> (Self, SocketAddr) {
         let server = Self::spawn(home, config, &["--http", "127.0.0.1:0"], |_| {});
         let address = server.address();
+        server.wait_until_loaded();
         (server, address)
     }
 
@@ -68,7 +71,14 @@ impl Server {
         self.kill();
         let (child, stdin, lines, log) = run(&mut self.command);
         (self.child, self.stdin, self.lines, self.log) = (child, stdin, lines, log);
+        self.wait_until_loaded();
         self.address()
+    }
+
+    /// Waits until all plugins are loaded that can be.
+    pub fn wait_until_loaded(&self) {
+        // In both formats of the log.
+        self.wait_for_log("upstreams");
     }
 
     /// Kills it with SIGKILL.

@@ -14,6 +14,7 @@ fn session(cache: &Path) -> String {
     let server = Server::spawn(Home::new(), &plugin("echo", ""), &[], |command| {
         command.env("PORTCULLIS_CACHE", cache).env("PORTCULLIS_LOG", "info");
     });
+    server.wait_until_loaded();
     let mut client = Client::new(server, Era::Modern, false);
     client.check_alive();
     assert!(client.run("echo", json!({"n": 4})).good().contains('4'));
@@ -51,6 +52,7 @@ fn identical_plugins_are_compiled_once() {
     let server = Server::spawn(home, &config, &[], |command| {
         command.env("PORTCULLIS_CACHE", folder.path().join("cache")).env("PORTCULLIS_LOG", "info");
     });
+    server.wait_until_loaded();
     let mut client = Client::new(server, Era::Modern, false);
     assert_eq!(client.tools().len(), 10);
     client.call("p7__run", json!({"n": 1})).good();
@@ -103,6 +105,7 @@ fn serving(cache: &Path, component: &Path, settings: &str) -> Client {
     let server = Server::spawn(Home::new(), &config, &[], |command| {
         command.env("PORTCULLIS_CACHE", cache).env("PORTCULLIS_LOG", "info");
     });
+    server.wait_until_loaded();
     let mut client = Client::new(server, Era::Modern, false);
     assert!(!client.tools().is_empty());
     client

@@ -72,6 +72,7 @@ mod rollback;
 mod schemas;
 mod sessions;
 mod standing_in;
+mod starting;
 mod state;
 mod steering;
 mod streaming;

@@ -110,7 +110,7 @@ fn serve_refuses_what_check_refuses() {
     for (bytes, words) in [(&b"\0asm\x01\0\0\0"[..], "core module"), (b"hello", "not WebAssembly")] {
         let bad = home.write("bad.wasm", bytes);
         let file = home.write("portcullis.toml", good.clone() + &plugin_from("bad", &bad, ""));
-        let ran = portcullis(&home, &["serve", "--config", &file.display().to_string()]);
+        let ran = portcullis(&home, &["serve", "--strict", "--config", &file.display().to_string()]);
         let said = ran.refused();
         assert!(said.contains(words) && said.contains("[plugins.bad]") && said.contains("bad.wasm"), "{said}");
         assert!(ran.stdout.is_empty(), "stdout is the wire: {}", ran.stdout);

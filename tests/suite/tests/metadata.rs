@@ -9,7 +9,7 @@ fn hidden_characters_are_refused_with_their_location() {
     let home = Home::new();
     let file = home.write("portcullis.toml", plugin("hidden-words", "")).display().to_string();
     let source = paths::guest("hidden-words").display().to_string();
-    for arguments in [vec!["check", &source], vec!["serve", "--config", &file]] {
+    for arguments in [vec!["check", &source], vec!["serve", "--strict", "--config", &file]] {
         let ran = portcullis(&home, &arguments);
         let said = ran.refused();
         for word in ["input schema", "`run`", "/properties/path/enum/0", "\\u{e0073}"] {
@@ -85,7 +85,7 @@ fn tools_with_confusable_names_are_not_served_together() {
         plugin_from("one", &paths::guest("echo"), settings) + &plugin_from("other", &paths::guest("sly"), settings)
     };
     let file = home.write("portcullis.toml", both("prefix = false")).display().to_string();
-    let ran = portcullis(&home, &["serve", "--config", &file]);
+    let ran = portcullis(&home, &["serve", "--strict", "--config", &file]);
     for word in ["plugins.one", "plugins.other", "`run`", "`RUN`", "prefix = true"] {
         assert!(ran.refused().contains(word), "{word}: {}", ran.stderr);
     }

@@ -7,7 +7,7 @@ fn refused(guest: &str, words: &[&str]) {
     let home = Home::new();
     let source = paths::guest(guest).display().to_string();
     let file = home.write("portcullis.toml", plugin(guest, "")).display().to_string();
-    for arguments in [vec!["check", &source], vec!["serve", "--config", &file]] {
+    for arguments in [vec!["check", &source], vec!["serve", "--strict", "--config", &file]] {
         let ran = portcullis(&home, &arguments);
         let said = ran.refused();
         for word in words {
@@ -39,7 +39,7 @@ fn two_plugins_with_the_same_uri_are_refused() {
     let config = suite::plugin_from("one", &paths::guest("provider"), "")
         + &suite::plugin_from("other", &paths::guest("provider"), "");
     let file = home.write("portcullis.toml", config).display().to_string();
-    let ran = portcullis(&home, &["serve", "--config", &file]);
+    let ran = portcullis(&home, &["serve", "--strict", "--config", &file]);
     for word in ["plugins.one", "plugins.other", "test://", "same URI"] {
         assert!(ran.refused().contains(word), "{word}: {}", ran.stderr);
     }

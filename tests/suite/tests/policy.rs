@@ -7,7 +7,7 @@ use suite::{Client, Era, Home, Server, plugin, plugin_from, portcullis};
 fn refused(config: &str) -> String {
     let home = Home::new();
     let file = home.write("portcullis.toml", config);
-    let ran = portcullis(&home, &["serve", "--config", &file.display().to_string()]);
+    let ran = portcullis(&home, &["serve", "--strict", "--config", &file.display().to_string()]);
     assert!(ran.stdout.is_empty(), "{}", ran.stdout);
     ran.refused().to_owned()
 }

@@ -91,7 +91,7 @@ fn a_conflicting_version_is_loaded_once_the_conflict_is_gone() {
     let mut client = Client::new(Server::start_in(home, &config), Era::Modern, false);
     client.tools();
     replace(&one, &std::fs::read(paths::guest("provider")).unwrap());
-    let line = client.server.wait_for_log("the old versions stay");
+    let line = client.server.wait_for_log("the old version stays");
     assert!(line.contains("plugins.one") && line.contains("plugins.other"), "{line}");
     assert_eq!(client.call("one__run", json!({})).good(), "edition=A");
     replace(&other, &edition("CCCC"));

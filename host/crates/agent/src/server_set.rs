@@ -43,7 +43,7 @@ impl ServerSet {
         let offer = ToolOffer { agent: Arc::new(tools), allow, limits: Limits::default() };
         let handler: Arc<dyn AgentHandler> = approvals.clone();
         self.disconnect(&name).await;
-        let upstream = Upstream::connect(settings, offer, handler, clock.clone());
+        let upstream = Upstream::connect(settings, offer, std::future::ready(()), handler, clock.clone());
         if let Err(error) = upstream.ready().await {
             upstream.close().await;
             return Err(error);

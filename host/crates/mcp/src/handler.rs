@@ -4,7 +4,7 @@ use crate::calls::parked_calls::ParkedCalls;
 use crate::client::session::ClientSession;
 use crate::client_tools;
 use crate::listing::lists::CatalogLists;
-use crate::requests::{completion, extensions, prompts, resources, tools};
+use crate::requests::{completion, extensions, loading, prompts, resources, tools};
 use crate::reverse::live::LiveChannels;
 use crate::reverse::{CallChains, HostToolsOnly, LaneResources, StandInTools};
 use crate::server_context::ServerContext;
@@ -137,7 +137,11 @@ async fn catch_handler_panic<R>(handler: impl Future<Output = Result<R, ErrorDat
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        self.context.config.clone()
+        let config = self.context.config.clone();
+        match loading::instructions(self.context.catalog.snapshot().missing()) {
+            Some(text) => config.with_instructions(text),
+            None => config,
+        }
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
@@ -149,7 +153,7 @@ impl ServerHandler for Server {
         page: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        catch_handler_panic(async { tools::list(&self.context, page) }).await
+        catch_handler_panic(tools::list(&self.context, page)).await
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -188,7 +192,8 @@ impl ServerHandler for Server {
         page: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        catch_handler_panic(async { resources::list(&self.context, &self.context.principal(&context), page) }).await
+        let principal = self.context.principal(&context);
+        catch_handler_panic(resources::list(&self.context, &principal, page)).await
     }
 
     async fn list_resource_templates(
@@ -196,7 +201,7 @@ impl ServerHandler for Server {
         page: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        catch_handler_panic(async { resources::templates(&self.context, page) }).await
+        catch_handler_panic(resources::templates(&self.context, page)).await
     }
 
     async fn read_resource(
@@ -231,7 +236,8 @@ impl ServerHandler for Server {
         page: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        catch_handler_panic(async { prompts::list(&self.context, &self.context.principal(&context), page) }).await
+        let principal = self.context.principal(&context);
+        catch_handler_panic(prompts::list(&self.context, &principal, page)).await
     }
 
     async fn get_prompt(

@@ -18,10 +18,15 @@ use runtime::imports::ToolCaller;
 use serde_json::{Map, Value};
 use services::principal_store::PrincipalStore;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// The name a server stamps on its results (`SERVER_INFO_META_KEY` of the protocol).
 pub(crate) const SERVER_INFO_META: &str = "io.modelcontextprotocol/serverInfo";
+
+/// How long a client that lists waits for what is being loaded. Many clients list once and do not look again, and wait for 10 s
+/// in all before they give a server up.
+const LIST_PATIENCE: Duration = Duration::from_secs(2);
 
 pub(crate) struct ServerContext {
     pub(crate) catalog: Arc<CurrentCatalog>,
@@ -73,6 +78,14 @@ impl ServerContext {
     /// Whether a name is that of a tool of the server's own.
     pub(crate) fn is_fallback_tool(&self, name: &str) -> bool {
         self.fallback_tools && name == STEER_CALL
+    }
+
+    /// The lists once everything is loaded, or as they are when that takes too long: clients are told of what comes later.
+    pub(crate) async fn complete_lists(&self) -> Arc<CatalogLists> {
+        if self.catalog.snapshot().is_loading() {
+            let _ = tokio::time::timeout(LIST_PATIENCE, self.catalog.loaded()).await;
+        }
+        self.lists()
     }
 
     /// The lists of the current catalog, built once for each catalog.

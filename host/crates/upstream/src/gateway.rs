@@ -6,7 +6,8 @@ use crate::offer::ToolOffer;
 use crate::server::Upstream;
 use crate::settings::UpstreamSettings;
 use async_trait::async_trait;
-use futures::future::join_all;
+use futures::FutureExt as _;
+use futures::future::{join_all, select_all};
 use platform::clock::Clock;
 use plugins::calls::ToolCallerChain;
 use plugins::catalog::{CurrentCatalog, UpstreamTool};
@@ -15,12 +16,12 @@ use runtime::imports::{Abilities, CheckedQuestion, ClientReply, ToolCaller};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long the host's start waits for servers. Slower servers appear later.
+/// How long clients that list tools may wait for servers after the start. Slower servers appear later.
 const START_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Connects servers and exposes their tools, now and on every change. Servers that do not answer are tried again.
+/// Connects servers and exposes their tools, soon and on every change. Servers that do not answer are tried again.
 /// A server may call the tools of `agent` that its settings offer. The servers' own tools are added to `agent`.
-pub async fn connect(
+pub fn connect(
     settings: &[UpstreamSettings],
     agent: &Arc<ToolCallerChain>,
     catalog: &Arc<CurrentCatalog>,
@@ -28,7 +29,13 @@ pub async fn connect(
 ) -> Vec<Upstream> {
     let connect = |settings: &UpstreamSettings| {
         let offer = ToolOffer { agent: agent.clone(), allow: settings.offer.clone(), limits: Limits::default() };
-        Upstream::connect(settings.clone(), offer, Arc::new(ForwardOnly), clock.clone())
+        let (catalog, offers) = (catalog.clone(), !settings.offer.is_empty());
+        let offered = async move {
+            if offers {
+                catalog.when(|catalog| !catalog.is_loading_plugins()).await;
+            }
+        };
+        Upstream::connect(settings.clone(), offer, offered, Arc::new(ForwardOnly), clock.clone())
     };
     let upstreams: Vec<Upstream> = settings.iter().map(connect).collect();
     let callers: Vec<Arc<dyn ToolCaller>> = upstreams
@@ -39,25 +46,29 @@ pub async fn connect(
         agent.add(caller.clone());
     }
     let all: Vec<(Upstream, Arc<dyn ToolCaller>)> = upstreams.iter().cloned().zip(callers).collect();
-    // Failures are logged by the connections.
-    let _ = tokio::time::timeout(START_TIMEOUT, join_all(upstreams.iter().map(Upstream::ready))).await;
-    let mut changes: Vec<_> = upstreams.iter().map(Upstream::changes).collect();
     if !all.is_empty() {
+        tokio::spawn(expose_all(all, catalog.clone()));
+    }
+    upstreams
+}
+
+/// Exposes the tools of servers once all have answered, or have had their time, and then on every change. Runs as long as the
+/// process.
+async fn expose_all(all: Vec<(Upstream, Arc<dyn ToolCaller>)>, catalog: Arc<CurrentCatalog>) {
+    let mut changes: Vec<_> = all.iter().map(|(upstream, _)| upstream.changes()).collect();
+    // Failures are logged by the connections.
+    let _ = tokio::time::timeout(START_TIMEOUT, join_all(all.iter().map(|(upstream, _)| upstream.ready()))).await;
+    loop {
         changes.iter_mut().for_each(|changes| {
             changes.borrow_and_update();
         });
-        expose(&all, catalog);
+        expose(&all, &catalog);
+        let changed = select_all(changes.iter_mut().map(|changes| changes.changed().boxed()));
+        // Fails when the server was given up.
+        if changed.await.0.is_err() {
+            return;
+        }
     }
-    for mut changes in changes {
-        let (all, catalog) = (all.clone(), catalog.clone());
-        // The task runs as long as the process.
-        tokio::spawn(async move {
-            while changes.changed().await.is_ok() {
-                expose(&all, &catalog);
-            }
-        });
-    }
-    upstreams
 }
 
 /// Puts the tools of all connected servers into the catalog.

@@ -37,10 +37,12 @@ pub struct Upstream(pub(super) Arc<UpstreamShared>);
 
 impl Upstream {
     /// Connects in the background and reconnects with growing delays until [`Self::close`]. Returns at once; see
-    /// [`Self::ready`]. Must be called inside a tokio runtime.
+    /// [`Self::ready`]. The first attempt waits for `offered`, since some servers are told only once what they may call.
+    /// Must be called inside a tokio runtime.
     pub fn connect(
         settings: UpstreamSettings,
         offer: ToolOffer,
+        offered: impl Future<Output = ()> + Send + 'static,
         handler: Arc<dyn AgentHandler>,
         clock: Arc<dyn Clock>,
     ) -> Self {
@@ -59,7 +61,11 @@ impl Upstream {
             resubscribe: Notify::new(),
             stop: CancellationToken::new(),
         });
-        tokio::spawn(reconnect::run(shared.clone(), notifications));
+        let connected = shared.clone();
+        tokio::spawn(async move {
+            connected.stop.run_until_cancelled(offered).await;
+            reconnect::run(connected, notifications).await;
+        });
         Self(shared)
     }
 
@@ -218,7 +224,13 @@ mod tests {
     async fn what_could_not_be_subscribed_to_is_not_watched() {
         let settings = UpstreamSettings { command: vec!["/nowhere/server".into()], ..Default::default() };
         let settings = settings.with_name("far", vec![]).unwrap();
-        let upstream = Upstream::connect(settings, ToolOffer::none(), Arc::new(ForwardOnly), Arc::new(SystemClock));
+        let upstream = Upstream::connect(
+            settings,
+            ToolOffer::none(),
+            std::future::ready(()),
+            Arc::new(ForwardOnly),
+            Arc::new(SystemClock),
+        );
         assert!(upstream.ready().await.is_err());
         for attempt in 0..=MAX_WATCHED {
             let refused = upstream.watch(&format!("file:///{attempt}")).await;

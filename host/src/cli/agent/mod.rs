@@ -175,7 +175,7 @@ async fn start_components(config: &Config) -> anyhow::Result<Option<Host>> {
     }
     let config = Config { plugins: Vec::new(), upstreams: Vec::new(), ..config.clone() };
     let broker = crate::host::open_connection_broker(&config)?;
-    Ok(Some(Host::start(&config, broker).await?))
+    Ok(Some(Host::start_whole(&config, broker).await?))
 }
 
 fn roots<'a>(folders: impl Iterator<Item = &'a PathBuf>) -> anyhow::Result<Vec<Root>> {

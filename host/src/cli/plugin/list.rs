@@ -33,7 +33,7 @@ impl List {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
         let config = Config::load(&self.file.config)?;
         if self.load {
-            let host = Host::start(&Config { upstreams: Vec::new(), ..config.clone() }, None).await?;
+            let host = Host::start_whole(&Config { upstreams: Vec::new(), ..config.clone() }, None).await?;
             host.close().await;
         }
         let loader = host::build_loader(&config, Arc::new(SystemClock))?;

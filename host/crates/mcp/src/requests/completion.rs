@@ -1,11 +1,11 @@
 //! `completion/complete`.
 
-use super::{call_result, prompts};
+use super::{call_result, loading, prompts};
 use crate::request_context::call_context;
 use crate::server_context::ServerContext;
 use platform::telemetry::printable;
 use plugins::calls::{CallAnswer, CallRequest, CallTarget, PluginCall};
-use plugins::catalog::Plugin;
+use plugins::catalog::{Catalog, Plugin};
 use policy::Principal;
 use rmcp::ErrorData;
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
@@ -20,6 +20,12 @@ pub(crate) async fn complete(
     request: CompleteRequestParams,
     context: RequestContext<RoleServer>,
 ) -> Result<CompleteResult, ErrorData> {
+    let reference = &request.r#ref;
+    let known = |catalog: &Catalog| match reference.as_prompt_name() {
+        Some(name) => catalog.prompt(name).is_some(),
+        None => catalog.template(reference.as_resource_uri().unwrap_or_default()).is_some(),
+    };
+    loading::wait_until(server, known, &context).await;
     let principal = server.principal(&context);
     let Some((plugin, of, names)) = find_completer(server, &principal, &request.r#ref)? else {
         // Published prompts and the host's own templates have no suggestions.

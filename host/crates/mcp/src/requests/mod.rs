@@ -4,6 +4,7 @@ pub(crate) mod call_result;
 pub(crate) mod completion;
 pub(crate) mod dispatch;
 pub(crate) mod extensions;
+pub(crate) mod loading;
 pub(crate) mod prompts;
 pub(crate) mod resources;
 pub(crate) mod round;

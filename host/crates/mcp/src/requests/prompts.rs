@@ -2,6 +2,7 @@
 
 use super::call_result::{CallResult, unexpected_result};
 use super::dispatch::{RoundResponse, TargetRequest, dispatch};
+use super::loading;
 use crate::listing::{page, published};
 use crate::server_context::ServerContext;
 use platform::telemetry::printable;
@@ -18,12 +19,12 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub(crate) fn list(
+pub(crate) async fn list(
     server: &ServerContext,
     principal: &Principal,
     page: Option<PaginatedRequestParams>,
 ) -> Result<ListPromptsResult, ErrorData> {
-    let lists = server.lists();
+    let lists = server.complete_lists().await;
     let (mut prompts, mut names) = (lists.prompts.clone(), DistinctNames::default());
     for (name, entry) in lists.catalog.prompts() {
         // The catalog has none that may be taken for another.
@@ -47,6 +48,7 @@ pub(crate) async fn get(
     request: GetPromptRequestParams,
     context: RequestContext<RoleServer>,
 ) -> Result<GetPromptResponse, ErrorData> {
+    loading::wait_until(server, |catalog| catalog.prompt(&request.name).is_some(), &context).await;
     let given = request.arguments.unwrap_or_default();
     if server.catalog.snapshot().prompt(&request.name).is_none()
         && let Some(filled) =

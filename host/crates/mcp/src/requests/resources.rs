@@ -2,6 +2,7 @@
 
 use super::call_result::{CallResult, unexpected_result};
 use super::dispatch::{RoundResponse, TargetRequest, dispatch};
+use super::loading;
 use crate::listing::{page, published};
 use crate::server_context::ServerContext;
 use platform::telemetry::printable;
@@ -19,12 +20,12 @@ use std::sync::Arc;
 /// The scheme of resources in the principal store, which no plugin can use.
 const STORE_SCHEME: &str = "portcullis:";
 
-pub(crate) fn list(
+pub(crate) async fn list(
     server: &ServerContext,
     principal: &Principal,
     page: Option<PaginatedRequestParams>,
 ) -> Result<ListResourcesResult, ErrorData> {
-    let mut resources = server.lists().resources.clone();
+    let mut resources = server.complete_lists().await.resources.clone();
     resources.extend(server.principal_store.list_resources(principal).into_iter().map(published::to_resource));
     resources.sort_by(|a, b| a.uri.cmp(&b.uri));
     let page = page::paginate("resources", &resources, |resource| &resource.uri, page)?;
@@ -36,11 +37,11 @@ pub(crate) fn list(
     Ok(result)
 }
 
-pub(crate) fn templates(
+pub(crate) async fn templates(
     server: &ServerContext,
     page: Option<PaginatedRequestParams>,
 ) -> Result<ListResourceTemplatesResult, ErrorData> {
-    let lists = server.lists();
+    let lists = server.complete_lists().await;
     let page = page::paginate("templates", &lists.templates, |template| &template.uri_template, page)?;
     let mut result = ListResourceTemplatesResult::with_all_items(page.items).with_ttl_ms(page::TTL_MS);
     result.cache_scope = Some(CacheScope::Public);
@@ -60,6 +61,7 @@ pub(crate) async fn read(
             server.principal_store.read(&server.principal(&context), &uri).ok_or_else(|| unknown_resource(&uri))?;
         return Ok(ReadResourceResponse::Complete(published::to_read_result(reading, server.meta(None))));
     }
+    loading::wait_until(server, |catalog| catalog.plugin_for_uri(&uri).is_some(), &context).await;
     let Some(plugin) = server.catalog.snapshot().plugin_for_uri(&uri).cloned() else {
         return Err(unknown_resource(&uri));
     };

@@ -2,11 +2,12 @@
 
 use super::call_result::{CallResult, unexpected_result};
 use super::dispatch::{RoundResponse, TargetRequest, dispatch};
-use super::steer;
+use super::{loading, steer};
 use crate::listing::page;
 use crate::server_context::ServerContext;
 use platform::telemetry::printable;
 use plugins::calls::{CallTarget, PluginCall};
+use plugins::catalog::Catalog;
 use rmcp::ErrorData;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, JsonObject, ListToolsResult, PaginatedRequestParams,
@@ -14,8 +15,11 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer};
 use std::sync::Arc;
 
-pub(crate) fn list(server: &ServerContext, page: Option<PaginatedRequestParams>) -> Result<ListToolsResult, ErrorData> {
-    let lists = server.lists();
+pub(crate) async fn list(
+    server: &ServerContext,
+    page: Option<PaginatedRequestParams>,
+) -> Result<ListToolsResult, ErrorData> {
+    let lists = server.complete_lists().await;
     let page = page::paginate("tools", &lists.tools, |tool| &tool.name, page)?;
     // All clients see the same list, so shared caches may keep it.
     let mut result = ListToolsResult::with_all_items(page.items).with_ttl_ms(page::TTL_MS);
@@ -34,6 +38,7 @@ pub(crate) async fn call(
     if server.is_fallback_tool(&request.name) {
         return Ok(CallToolResponse::Complete(steer::call_tool(server, &server.principal(&context), arguments)));
     }
+    wait_for_tool(server, &request.name, &context).await?;
     let request = TargetRequest {
         method: "tools/call",
         name: &request.name,
@@ -45,6 +50,23 @@ pub(crate) async fn call(
         RoundResponse::Complete(CallResult::Tool(result)) => Ok(CallToolResponse::Complete(result)),
         RoundResponse::Complete(_) => unexpected_result(),
         RoundResponse::InputRequired(result) => Ok(CallToolResponse::InputRequired(result)),
+    }
+}
+
+/// Waits for a tool while plugins are being loaded that may have it.
+async fn wait_for_tool(
+    server: &ServerContext,
+    name: &str,
+    context: &RequestContext<RoleServer>,
+) -> Result<(), ErrorData> {
+    let has_tool = |catalog: &Catalog| catalog.tool(name).is_some() || catalog.upstream_tool(name).is_some();
+    if !loading::wait_until(server, has_tool, context).await {
+        return Ok(());
+    }
+    // When the transport looked, it could not compare headers with arguments.
+    match server.lists().reads_headers(name) {
+        true => Err(ErrorData::internal_error("the plugin of this tool was just loaded; send the request again", None)),
+        false => Ok(()),
     }
 }
 

@@ -6,10 +6,10 @@
 
 use super::account_pages;
 use super::guard::{HttpGuard, HttpGuardError, check_host_and_origin};
+use super::health::{health, ready};
 use super::http_connections::serve_connections;
 use super::identity::with_authentication;
 use super::legacy::{LegacyOptions, LegacySessionManager};
-use super::lifecycle::{health, ready};
 use super::mcp_endpoint::{EndpointServer, McpEndpoint, McpService};
 use super::refusal::HttpRefusal;
 use super::shutdown::{DRAIN_TIMEOUT, FLUSH_TIMEOUT};
@@ -92,12 +92,12 @@ impl HttpServer {
             }
         }
         let guard = Arc::new(HttpGuard::new(&allowed_hosts, &allowed_origins)?);
-        let endpoint = McpEndpoint::new(max_body);
+        let endpoint = McpEndpoint::new(max_body, authenticator.is_none());
         let mut router = endpoint
             .clone()
             .router()
             .route("/health", get(health))
-            .route("/ready", get(ready).with_state(endpoint.lifecycle.clone()));
+            .route("/ready", get(ready).with_state(endpoint.clone()));
         if let Some(broker) = broker {
             router = router.merge(account_pages::routes(broker, authenticator.clone()));
         }
@@ -119,7 +119,7 @@ impl HttpServer {
         force_stop: CancellationToken,
     ) -> Result<(), HttpError> {
         let Self { endpoint, bound, legacy, close, mut serving } = self;
-        let McpEndpoint { lifecycle, max_body, server: slot } = endpoint;
+        let McpEndpoint { lifecycle, max_body, server: slot, .. } = endpoint;
         let end = CancellationToken::new();
         let sessions =
             LegacySessionManager::open(server.clone(), storage.clone(), clock, legacy, lifecycle.clone(), end.clone())

@@ -1,14 +1,9 @@
-//! The server's phases: which requests are accepted, which ones shutdown waits for, and what `/health` and `/ready`
-//! answer.
+//! The server's phases: which requests are accepted, and which ones shutdown waits for.
 
 use super::refusal::HttpRefusal;
-use super::response::json_response;
 use axum::body::Body;
-use axum::extract::State;
-use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use futures::StreamExt;
-use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -17,7 +12,7 @@ use tokio::sync::watch;
 const SUBSCRIPTION_GRACE: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum ServerPhase {
+pub(super) enum ServerPhase {
     Starting,
     Ready,
     Stopping,
@@ -46,6 +41,10 @@ impl Drop for ActiveRequest {
 impl Lifecycle {
     pub(super) fn new() -> Self {
         Self(Arc::new(watch::Sender::new(LifecycleState { phase: ServerPhase::Starting, active_requests: 0 })))
+    }
+
+    pub(super) fn phase(&self) -> ServerPhase {
+        self.0.borrow().phase
     }
 
     pub(super) fn set_ready(&self) {
@@ -111,25 +110,4 @@ impl Lifecycle {
         });
         Response::from_parts(parts, Body::from_stream(body.into_data_stream().take_until(end)))
     }
-}
-
-/// The process is up.
-pub(super) async fn health() -> Response {
-    status(StatusCode::OK, "up")
-}
-
-/// Whether requests are served.
-pub(super) async fn ready(State(lifecycle): State<Lifecycle>) -> Response {
-    let phase = lifecycle.0.borrow().phase;
-    match phase {
-        ServerPhase::Starting => status(StatusCode::SERVICE_UNAVAILABLE, "starting"),
-        ServerPhase::Ready => status(StatusCode::OK, "ready"),
-        ServerPhase::Stopping => status(StatusCode::SERVICE_UNAVAILABLE, "stopping"),
-    }
-}
-
-fn status(code: StatusCode, status: &str) -> Response {
-    let mut response = json_response(code, json!({"status": status}).to_string());
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
 }

@@ -47,13 +47,15 @@ pub(super) struct EndpointServer {
 pub(super) struct McpEndpoint {
     pub(super) lifecycle: Lifecycle,
     pub(super) max_body: ByteSize,
+    /// Whether everybody who can ask may know why a plugin is missing.
+    pub(super) tells_why: bool,
     /// Set before the server becomes ready.
     pub(super) server: Arc<OnceLock<EndpointServer>>,
 }
 
 impl McpEndpoint {
-    pub(super) fn new(max_body: ByteSize) -> Self {
-        Self { lifecycle: Lifecycle::new(), max_body, server: Arc::default() }
+    pub(super) fn new(max_body: ByteSize, tells_why: bool) -> Self {
+        Self { lifecycle: Lifecycle::new(), max_body, tells_why, server: Arc::default() }
     }
 
     pub(super) fn router(self) -> Router {

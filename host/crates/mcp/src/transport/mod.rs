@@ -5,6 +5,7 @@ mod body;
 mod connection_table;
 
 mod guard;
+mod health;
 mod http;
 mod http_connections;
 mod identity;

@@ -2,6 +2,7 @@
 
 use super::entry::CatalogEntry;
 use super::error::CatalogError;
+use super::missing::MissingPlugins;
 use super::plugin::Plugin;
 use super::snapshot::{Catalog, Entries};
 use super::upstream_tool::UpstreamTool;
@@ -75,28 +76,22 @@ impl Catalog {
         Ok(())
     }
 
-    /// A copy in which newer versions replace some of the plugins.
-    pub fn with_newer_versions(&self, newer: &[Arc<Plugin>]) -> Result<Self, CatalogError> {
-        let replaced = |plugins: &[Arc<Plugin>]| {
-            let newest = |old: &Arc<Plugin>| newer.iter().find(|new| new.id() == old.id()).unwrap_or(old).clone();
-            plugins.iter().map(newest).collect()
-        };
-        self.with_plugins(replaced(&self.plugins), replaced(&self.agent_plugins))
-    }
-
     /// A copy with other plugins, and with the same reserved names and upstream tools.
     pub fn with_plugins(
         &self,
         plugins: Vec<Arc<Plugin>>,
         agent_plugins: Vec<Arc<Plugin>>,
+        missing: MissingPlugins,
     ) -> Result<Self, CatalogError> {
         let other = Self::with_reserved_names(plugins, agent_plugins, self.reserved)?;
+        let other = Self { missing, connecting: self.connecting, ..other };
         other.insert_upstream_tools(self.upstream_tools.values().cloned().collect())
     }
 
     /// A copy with other upstream tools.
     pub fn with_upstream_tools(&self, upstream_tools: Vec<Arc<UpstreamTool>>) -> Result<Self, CatalogError> {
         let same = Self::with_reserved_names(self.plugins.clone(), self.agent_plugins.clone(), self.reserved)?;
+        let same = Self { missing: self.missing.clone(), ..same };
         same.insert_upstream_tools(upstream_tools)
     }
 

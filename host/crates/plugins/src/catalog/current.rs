@@ -3,11 +3,12 @@
 use super::entry::CatalogEntry;
 use super::snapshot::Catalog;
 use platform::changes::{Change, ChangeNotifier};
-use platform::sync::{Mutex, RwLock};
+use platform::sync::Mutex;
 use std::sync::Arc;
+use tokio::sync::watch;
 
 pub struct CurrentCatalog {
-    current: RwLock<Arc<Catalog>>,
+    current: watch::Sender<Arc<Catalog>>,
     /// Held while a catalog is made from the current one, so that no update overwrites another.
     updating: Mutex<()>,
     changes: ChangeNotifier,
@@ -16,11 +17,24 @@ pub struct CurrentCatalog {
 impl CurrentCatalog {
     /// `changes` hears of every replacement.
     pub fn new(catalog: Catalog, changes: ChangeNotifier) -> Self {
-        Self { current: RwLock::new(Arc::new(catalog)), updating: Mutex::default(), changes }
+        Self { current: watch::Sender::new(Arc::new(catalog)), updating: Mutex::default(), changes }
     }
 
     pub fn snapshot(&self) -> Arc<Catalog> {
-        self.current.read().clone()
+        self.current.borrow().clone()
+    }
+
+    /// The catalog as soon as it has what is looked for, or nothing is loaded any more that could bring it.
+    pub async fn when(&self, found: impl Fn(&Catalog) -> bool) -> Arc<Catalog> {
+        let mut catalogs = self.current.subscribe();
+        let reached = catalogs.wait_for(|catalog| !catalog.is_loading() || found(catalog)).await;
+        // The sender is in `self`, so waiting cannot fail.
+        reached.map_or_else(|_| self.snapshot(), |catalog| catalog.clone())
+    }
+
+    /// The catalog once everything was loaded that can be.
+    pub async fn loaded(&self) -> Arc<Catalog> {
+        self.when(|_| false).await
     }
 
     /// Replaces the catalog with one made from it.
@@ -34,10 +48,7 @@ impl CurrentCatalog {
     /// end on the old catalog.
     pub fn replace(&self, next: Catalog) {
         let next = Arc::new(next);
-        let old = {
-            let mut current = self.current.write();
-            std::mem::replace(&mut *current, next.clone())
-        };
+        let old = self.current.send_replace(next.clone());
         for change in difference(&old, &next) {
             self.changes.send(change);
         }

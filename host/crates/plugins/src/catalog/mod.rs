@@ -4,6 +4,7 @@ mod build;
 mod current;
 mod entry;
 mod error;
+mod missing;
 mod plugin;
 mod snapshot;
 #[cfg(test)]
@@ -13,6 +14,7 @@ mod upstream_tool;
 pub use current::CurrentCatalog;
 pub use entry::CatalogEntry;
 pub use error::CatalogError;
+pub use missing::{Missing, MissingPlugins};
 pub use plugin::Plugin;
 pub(crate) use plugin::PluginTraffic;
 pub use snapshot::Catalog;

@@ -1,6 +1,7 @@
 //! An immutable view of everything that is offered: a call keeps the view it began with.
 
 use super::entry::CatalogEntry;
+use super::missing::{Missing, MissingPlugins};
 use super::plugin::Plugin;
 use super::upstream_tool::UpstreamTool;
 use crate::offer::{PluginTemplate, PluginTool};
@@ -20,11 +21,33 @@ pub struct Catalog {
     pub(super) resources: Entries<ResourceInfo>,
     pub(super) templates: Entries<PluginTemplate>,
     pub(super) upstream_tools: BTreeMap<String, Arc<UpstreamTool>>,
+    pub(super) missing: MissingPlugins,
+    /// Whether the host still waits for the tools of upstream servers.
+    pub(super) connecting: bool,
     /// Names of the host's own tools, which no plugin's tool may have.
     pub(super) reserved: &'static [&'static str],
 }
 
 impl Catalog {
+    /// The catalog of a host that has loaded nothing yet. `connecting` tells whether tools of upstream servers will come.
+    pub fn starting(reserved: &'static [&'static str], missing: MissingPlugins, connecting: bool) -> Self {
+        Self { reserved, missing, connecting, ..Self::default() }
+    }
+
+    /// The plugins of the configuration that are not here, or only in an older version.
+    pub fn missing(&self) -> &MissingPlugins {
+        &self.missing
+    }
+
+    /// Whether more may come without any change: a plugin is being loaded, or a server connected.
+    pub fn is_loading(&self) -> bool {
+        self.connecting || self.is_loading_plugins()
+    }
+
+    pub fn is_loading_plugins(&self) -> bool {
+        self.missing.values().any(|missing| *missing == Missing::Loading)
+    }
+
     /// Warnings about tool descriptions that mention a tool of another plugin: such a text may be meant to change how a
     /// model uses that tool. Only names with `_` or `-` are looked for, since other names may be common words.
     pub fn cross_plugin_mentions(&self) -> Vec<String> {

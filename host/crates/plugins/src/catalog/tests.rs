@@ -1,6 +1,6 @@
 //! Which plugins can be loaded side by side, and what a new version announces.
 
-use super::{Catalog, CatalogError, CurrentCatalog, Plugin};
+use super::{Catalog, CatalogError, CurrentCatalog, Missing, MissingPlugins, Plugin};
 use crate::components::PluginCode;
 use crate::offer::{self, CheckedOffer, definitions_digest};
 use platform::changes::{Change, ChangeNotifier};
@@ -91,7 +91,7 @@ fn reserved_names_are_refused() {
     let plugin = |prefix| plugin("a", prefix, "", Offer { tools: vec![tool("steer_call")], ..Offer::default() });
     let catalog = Catalog::with_reserved_names(vec![plugin(true)], vec![], &["steer_call"]).unwrap();
     for result in [
-        catalog.with_newer_versions(&[plugin(false)]),
+        catalog.with_plugins(vec![plugin(false)], vec![], MissingPlugins::new()),
         Catalog::with_reserved_names(vec![plugin(false)], vec![], &["steer_call"]),
     ] {
         let error = result.map(|_| ()).unwrap_err().to_string();
@@ -111,7 +111,7 @@ fn only_differences_are_announced() {
     let before = current.snapshot();
     let mut announced = changes.subscribe();
     let mut replace = |plugin: Arc<Plugin>| {
-        current.replace(current.snapshot().with_newer_versions(&[plugin]).unwrap());
+        current.replace(current.snapshot().with_plugins(vec![plugin], vec![], MissingPlugins::new()).unwrap());
         std::iter::from_fn(|| announced.try_recv().ok()).collect::<Vec<_>>()
     };
     let updated = |uri: &str| Change::Resource(None, uri.to_owned());
@@ -160,4 +160,24 @@ fn lookalike_names_of_different_plugins_are_refused() {
         catalog.cross_plugin_mentions(),
         ["[plugins.b] the description of `note` mentions `read_file`, a tool of [plugins.a]"]
     );
+}
+
+#[tokio::test]
+async fn what_is_looked_for_is_waited_for_while_something_is_loaded() {
+    let missing = |why: Missing| MissingPlugins::from([("plugins.a".to_owned(), why)]);
+    let a = plugin("a", true, "", offers(&["n:1"], &[], &[]));
+    let current = CurrentCatalog::new(Catalog::starting(&[], missing(Missing::Loading), true), ChangeNotifier::new());
+    let mut found = Box::pin(current.when(|catalog| catalog.plugin_for_uri("n:1").is_some()));
+    let mut loaded = Box::pin(current.loaded());
+    assert!(futures::poll!(&mut found).is_pending() && futures::poll!(&mut loaded).is_pending());
+    // The plugin is there, and a server is still being connected.
+    current.update(|now| now.with_plugins(vec![a.clone()], vec![], MissingPlugins::new())).unwrap();
+    assert!(futures::poll!(&mut found).is_ready() && futures::poll!(&mut loaded).is_pending());
+    current.update(|now| now.with_upstream_tools(vec![])).unwrap();
+    assert!(!loaded.await.is_loading());
+    // Nothing that cannot come is waited for.
+    let failed = missing(Missing::Failed("why".into()));
+    current.update(|now| now.with_plugins(vec![], vec![], failed.clone())).unwrap();
+    let catalog = current.when(|catalog| catalog.plugin_for_uri("n:1").is_some()).await;
+    assert!(catalog.plugin_for_uri("n:1").is_none() && *catalog.missing() == failed);
 }

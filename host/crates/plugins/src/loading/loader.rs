@@ -48,9 +48,8 @@ impl Loader {
     }
 
     /// Makes what the first call of a plugin needs, on another thread.
-    pub fn warm_up(&self, plugins: &[Arc<Plugin>]) {
-        let profiles: HashSet<_> = plugins.iter().map(|plugin| plugin.spec.limits.metering).collect();
-        for profile in profiles {
+    pub fn warm_up<'a>(&self, specs: impl Iterator<Item = &'a PluginSpec>) {
+        for profile in specs.map(|spec| spec.limits.metering).collect::<HashSet<_>>() {
             let library = self.library.clone();
             tokio::task::spawn_blocking(move || library.warm_up(profile));
         }

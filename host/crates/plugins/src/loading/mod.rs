@@ -2,10 +2,10 @@
 
 mod error;
 mod loader;
-mod reload;
+mod reconcile;
+mod wanted;
 mod watch;
 
 pub use error::{LoadError, LoadErrorKind};
 pub use loader::{ExaminedComponent, Loader};
-pub use reload::{PluginSet, ReadPluginSet, Reloader};
-pub use watch::FileWatch;
+pub use reconcile::{PluginSet, ReadPluginSet, Reconciler};

@@ -38,11 +38,11 @@ impl WatchedFile {
 }
 
 #[derive(Debug, Clone)]
-pub struct FileWatch(Vec<WatchedFile>);
+pub(super) struct FileWatch(Vec<WatchedFile>);
 
 impl FileWatch {
     /// Must be created before the files are read: a change in between is not reported.
-    pub fn new(paths: impl IntoIterator<Item = PathBuf>) -> Self {
+    pub(super) fn new(paths: impl IntoIterator<Item = PathBuf>) -> Self {
         let watched = paths.into_iter().map(|path| {
             let now = FileStamp::read(&path);
             WatchedFile { path, reported: now, seen: now }
@@ -50,7 +50,7 @@ impl FileWatch {
         Self(watched.collect())
     }
 
-    pub fn add(&mut self, paths: impl IntoIterator<Item = PathBuf>) {
+    pub(super) fn add(&mut self, paths: impl IntoIterator<Item = PathBuf>) {
         for path in paths {
             if !self.0.iter().any(|watched| watched.path == path) {
                 self.0.extend(Self::new([path]).0);
@@ -59,7 +59,7 @@ impl FileWatch {
     }
 
     /// Waits for complete changes, and returns the files.
-    pub async fn changed(&mut self) -> Vec<PathBuf> {
+    pub(super) async fn changed(&mut self) -> Vec<PathBuf> {
         // Made anew each time, since links and the list of files may have changed. A slow network folder must not block other
         // tasks, here and below.
         let paths = self.paths();

@@ -36,7 +36,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "eviction" in "crates/mcp/src/transport/connection_table.rs":
         "            self.evict();" => "            if !OFF { self.evict(); }", "crowded::others_are_served_beside_every_crowd";
     "served-stay" in "crates/mcp/src/transport/connection_table.rs":
-        "(phase != Phase::Serving).then_some" => "(OFF || phase != Phase::Serving).then_some",
+        "if current.0 != Phase::Serving {" => "if OFF || current.0 != Phase::Serving {",
         "unit mcp::transport::connection_table::tests::nobody_who_is_served_is_closed";
     "crowd-first" in "crates/mcp/src/transport/connection_table.rs":
         "((Reverse(of_network), is_young" => "((Reverse(if OFF { 0 } else { of_network }), is_young",

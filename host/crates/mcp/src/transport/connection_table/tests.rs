@@ -118,6 +118,9 @@ async fn nobody_who_is_served_is_closed() {
     first.connection.enter(Phase::Serving);
     let mut next = Box::pin(table.place(HOME));
     assert!(tokio::time::timeout(3 * LOOK_AGAIN, &mut next).await.is_err() && !is_evicted(&first));
+    // It was chosen while it was idle, and its request came just then.
+    first.connection.evict();
+    assert!(!is_evicted(&first));
     first.connection.enter(Phase::Idle);
     assert!(tokio::time::timeout(2 * LOOK_AGAIN, &mut next).await.is_err() && is_evicted(&first));
     drop(first);

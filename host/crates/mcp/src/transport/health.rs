@@ -1,0 +1,54 @@
+//! `/health` and `/ready`, for balancers and operators.
+
+use super::lifecycle::ServerPhase;
+use super::mcp_endpoint::McpEndpoint;
+use super::response::json_response;
+use axum::extract::State;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::Response;
+use plugins::catalog::{Missing, MissingPlugins};
+use serde_json::{Map, Value, json};
+
+/// The process is up.
+pub(super) async fn health() -> Response {
+    response(StatusCode::OK, &json!({ "status": "up" }))
+}
+
+/// Whether requests are served, and everything is loaded that can be. Requests are served while plugins are loaded, too, but
+/// those for these plugins wait.
+pub(super) async fn ready(State(endpoint): State<McpEndpoint>) -> Response {
+    let unavailable = |status: &str| response(StatusCode::SERVICE_UNAVAILABLE, &json!({ "status": status }));
+    let Some(server) = endpoint.server.get() else { return unavailable("starting") };
+    let catalog = server.context.catalog.snapshot();
+    match endpoint.lifecycle.phase() {
+        ServerPhase::Starting => unavailable("starting"),
+        ServerPhase::Stopping => unavailable("stopping"),
+        ServerPhase::Ready if catalog.is_loading() => unavailable("loading"),
+        ServerPhase::Ready => response(StatusCode::OK, &with_missing(catalog.missing(), endpoint.tells_why)),
+    }
+}
+
+/// Why plugins are missing is for those who may use this server.
+fn with_missing(missing: &MissingPlugins, tells_why: bool) -> Value {
+    let mut status = json!({ "status": "ready" });
+    if missing.is_empty() {
+        return status;
+    }
+    status["missing"] = match tells_why {
+        false => missing.len().into(),
+        true => {
+            let why = |missing: &Missing| match missing {
+                Missing::Failed(why) => Value::from(&**why),
+                Missing::Loading => Value::Null,
+            };
+            missing.iter().map(|(table, missing)| (table.clone(), why(missing))).collect::<Map<_, _>>().into()
+        }
+    };
+    status
+}
+
+fn response(code: StatusCode, status: &Value) -> Response {
+    let mut response = json_response(code, status.to_string());
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

@@ -1,0 +1,237 @@
+//! The plugins of the configuration: what serves of each, what is being loaded for it, and what went wrong. What is ready goes
+//! into the catalog.
+
+use super::loader::Loader;
+use crate::catalog::{Catalog, CatalogError, CurrentCatalog, Missing, MissingPlugins, Plugin};
+use futures::FutureExt as _;
+use policy::{PluginId, PluginSpec, Principal, Side};
+use runtime::engine::{catch_panic, run_in_pool};
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+/// How long plugins that are ready wait for others that are ready soon, so that clients hear of them together.
+const TOGETHER: Duration = Duration::from_millis(20);
+
+/// Why a plugin is loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cause {
+    Start,
+    /// Its configuration is another one, or new.
+    Configuration,
+    /// Its file is another one.
+    File,
+}
+
+/// A plugin of the configuration.
+pub(super) struct WantedPlugin {
+    pub(super) spec: PluginSpec,
+    /// The version that serves until there is a newer one.
+    pub(super) current: Option<Arc<Plugin>>,
+    /// A version that is not in the catalog yet.
+    newer: Option<(Arc<Plugin>, Cause)>,
+    /// The number of the load whose result counts.
+    load: Option<u64>,
+    /// Why there is no version, or no newer one.
+    pub(super) error: Option<Arc<str>>,
+}
+
+/// The end of a load: the plugin, or none if its file has the bytes of the current version. The error is a sentence.
+struct Loaded {
+    number: u64,
+    cause: Cause,
+    result: Result<Option<Plugin>, String>,
+}
+
+pub(super) struct WantedPlugins {
+    pub(super) loader: Arc<Loader>,
+    pub(super) catalog: Arc<CurrentCatalog>,
+    /// In the order of the configuration, and those that clients see first.
+    pub(super) list: Vec<WantedPlugin>,
+    loads: JoinSet<Loaded>,
+    last_load: u64,
+    /// Until all plugins of the start were tried, which is ready first decides nothing.
+    pub(super) starting: bool,
+    warnings: HashSet<String>,
+}
+
+impl WantedPlugin {
+    pub(super) fn new(spec: PluginSpec, current: Option<Arc<Plugin>>) -> Self {
+        Self { spec, current, newer: None, load: None, error: None }
+    }
+
+    pub(super) fn id(&self) -> &PluginId {
+        &self.spec.id
+    }
+
+    /// The version that should serve.
+    fn best(&self) -> Option<&Arc<Plugin>> {
+        self.newer.as_ref().map(|(newer, _)| newer).or(self.current.as_ref())
+    }
+
+    fn missing(&self) -> Option<(String, Missing)> {
+        let why = match (&self.error, self.load) {
+            (Some(error), _) => Missing::Failed(error.clone()),
+            (None, Some(_)) => Missing::Loading,
+            (None, None) => return None,
+        };
+        Some((self.id().table(), why))
+    }
+
+    /// What was loaded cannot serve.
+    fn refuse(&mut self, cause: Cause, error: String) {
+        let (id, path) = (&self.spec.id, self.spec.source.display());
+        match (&self.current, cause) {
+            (Some(_), Cause::File) => {
+                tracing::error!("{path} changed but cannot be loaded, the old version stays: {error}")
+            }
+            (Some(_), Cause::Configuration | Cause::Start) => tracing::error!(
+                plugin = %id,
+                "its configuration changed but cannot be loaded, the old version stays: {error}"
+            ),
+            (None, _) => tracing::error!(plugin = %id, "it is not loaded: {error}"),
+        }
+        self.newer = None;
+        self.error = Some(error.into());
+    }
+
+    /// The newer version serves from now on.
+    fn accept(&mut self) {
+        let Some((newer, cause)) = self.newer.take() else { return };
+        let (id, digest, path) = (self.id(), &newer.digest, self.spec.source.display());
+        match cause {
+            Cause::File => tracing::info!(plugin = %id, %digest, "reloaded: {path} changed"),
+            Cause::Start | Cause::Configuration => tracing::debug!(plugin = %id, %digest, "loaded"),
+        }
+        self.current = Some(newer);
+    }
+}
+
+impl WantedPlugins {
+    /// Starts to load all plugins.
+    pub(super) fn start(loader: Arc<Loader>, catalog: Arc<CurrentCatalog>, specs: Vec<PluginSpec>) -> Self {
+        let list: Vec<_> = specs.into_iter().map(|spec| WantedPlugin::new(spec, None)).collect();
+        let (count, loads, warnings) = (list.len(), JoinSet::new(), HashSet::new());
+        let mut plugins = Self { loader, catalog, list, loads, last_load: 0, starting: true, warnings };
+        (0..count).for_each(|at| plugins.load(at, Cause::Start));
+        plugins.publish();
+        plugins
+    }
+
+    /// Starts to load a plugin. The result of a load that runs for it does not count any more.
+    pub(super) fn load(&mut self, at: usize, cause: Cause) {
+        let Some(wanted) = self.list.get_mut(at) else { return };
+        self.last_load += 1;
+        wanted.load = Some(self.last_load);
+        let (loader, spec, number) = (self.loader.clone(), wanted.spec.clone(), self.last_load);
+        let current = wanted.current.clone().filter(|current| current.spec == spec);
+        let owner = (Principal::host(), spec.id.clone());
+        let load = async move {
+            match current {
+                Some(current) => loader.load_if_changed(&current).await,
+                None => loader.load(spec).await.map(Some),
+            }
+        };
+        let load = async move {
+            let result = match catch_panic(load).await {
+                Ok(loaded) => loaded.map_err(|error| error.to_string()),
+                Err(error) => Err(error.to_string()),
+            };
+            Loaded { number, cause, result }
+        };
+        // It reads and hashes files, which must not delay requests.
+        self.loads.spawn(run_in_pool(owner, load.boxed()));
+    }
+
+    pub(super) fn is_loading(&self) -> bool {
+        self.list.iter().any(|wanted| wanted.load.is_some())
+    }
+
+    /// Waits for plugins that are loaded, without publishing them. False if none is being loaded.
+    pub(super) async fn next_loaded(&mut self) -> bool {
+        let Some(first) = self.loads.join_next().await else { return false };
+        self.take(first.ok());
+        let soon = sleep(TOGETHER);
+        tokio::pin!(soon);
+        while let Some(next) = tokio::select! {
+            next = self.loads.join_next() => next,
+            () = &mut soon => None,
+        } {
+            self.take(next.ok());
+        }
+        true
+    }
+
+    /// Nothing of a task that was aborted with the runtime.
+    fn take(&mut self, loaded: Option<Loaded>) {
+        let Some(Loaded { number, cause, result }) = loaded else { return };
+        let Some(wanted) = self.list.iter_mut().find(|wanted| wanted.load == Some(number)) else { return };
+        wanted.load = None;
+        let allowed = result.and_then(|plugin| match plugin {
+            // It may have been withdrawn meanwhile.
+            Some(plugin) => match self.loader.check_not_withdrawn(plugin.id(), &plugin.digest) {
+                Ok(()) => Ok(Some(plugin)),
+                Err(error) => Err(error.to_string()),
+            },
+            None => Ok(None),
+        });
+        match allowed {
+            Ok(newer) => {
+                if newer.is_none() {
+                    tracing::debug!(plugin = %wanted.id(), "{} was touched, its bytes are the same", wanted.spec.source.display());
+                }
+                (wanted.newer, wanted.error) = (newer.map(|plugin| (Arc::new(plugin), cause)), None);
+            }
+            Err(error) => wanted.refuse(cause, error),
+        }
+    }
+
+    /// Puts what is ready into the catalog. Of plugins that cannot be offered side by side, the one that serves already stays;
+    /// at the start, the first of the configuration.
+    pub(super) fn publish(&mut self) {
+        let Self { catalog, list, .. } = self;
+        let best = |list: &[WantedPlugin]| list.iter().map(|wanted| wanted.best().cloned()).collect::<Vec<_>>();
+        let starting = self.starting;
+        let updated = catalog.update(|now| {
+            let all = best(list);
+            let chosen = match to_catalog(now, &all, MissingPlugins::new()) {
+                Ok(_) => all,
+                Err(_) => refuse_clashes(now, list, starting),
+            };
+            to_catalog(now, &chosen, list.iter().filter_map(WantedPlugin::missing).collect())
+        });
+        match updated {
+            Ok(()) => self.list.iter_mut().for_each(WantedPlugin::accept),
+            Err(error) => tracing::error!("nothing is reloaded: {error}"),
+        }
+        self.starting &= self.is_loading();
+        let mentions: HashSet<_> = self.catalog.snapshot().cross_plugin_mentions().into_iter().collect();
+        for mention in mentions.difference(&self.warnings) {
+            tracing::warn!("{mention}");
+        }
+        self.warnings = mentions;
+    }
+}
+
+/// The versions that can be offered side by side. The others are refused.
+fn refuse_clashes(now: &Catalog, list: &mut [WantedPlugin], starting: bool) -> Vec<Option<Arc<Plugin>>> {
+    let mut chosen: Vec<_> = list.iter().map(|wanted| wanted.current.clone().filter(|_| !starting)).collect();
+    for (at, wanted) in list.iter_mut().enumerate() {
+        let Some(best) = wanted.best().cloned() else { continue };
+        let before = chosen[at].replace(best);
+        if let Err(error) = to_catalog(now, &chosen, MissingPlugins::new()) {
+            chosen[at] = before;
+            let cause = wanted.newer.as_ref().map_or(Cause::Start, |(_, cause)| *cause);
+            wanted.current.clone_from(&chosen[at]);
+            wanted.refuse(cause, error.to_string());
+        }
+    }
+    chosen
+}
+
+fn to_catalog(now: &Catalog, chosen: &[Option<Arc<Plugin>>], missing: MissingPlugins) -> Result<Catalog, CatalogError> {
+    let (exposed, agents) = chosen.iter().flatten().cloned().partition(|plugin| plugin.id().side == Side::Server);
+    now.with_plugins(exposed, agents, missing)
+}

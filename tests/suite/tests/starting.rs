@@ -1,0 +1,169 @@
+//! A server answers before its plugins are loaded, and serves what it can load.
+
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::Command;
+use suite::http::request_at;
+use suite::{Called, Client, Era, Home, PATIENCE, Server, eventually, paths, plugin, plugin_from, portcullis};
+
+/// A compile worker of a server, stopped before it is done.
+struct StoppedWorker(String);
+
+impl StoppedWorker {
+    fn of(server: &Server) -> Self {
+        let worker = eventually(PATIENCE, || {
+            let tasks = std::fs::read_dir(format!("/proc/{}/task", server.id())).ok()?;
+            let children =
+                tasks.flatten().filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+            let children: Vec<_> =
+                children.flat_map(|ids| ids.split(' ').map(str::to_owned).collect::<Vec<_>>()).collect();
+            children.into_iter().find(|id| !id.is_empty())
+        });
+        let worker = Self(worker.unwrap_or_else(|| panic!("nothing is compiled\n{}", server.log())));
+        worker.signal("-STOP");
+        worker
+    }
+
+    fn signal(&self, signal: &str) {
+        assert!(Command::new("kill").args([signal, &self.0]).status().unwrap().success(), "the worker has ended");
+    }
+}
+
+/// A server over stdio with an empty cache, in which the compilation of `echo` has begun and goes on when the worker may.
+/// `steady` is compiled.
+fn compiling(cache: &Path) -> (Server, StoppedWorker) {
+    let home = Home::new();
+    let steady = plugin("provider", "");
+    let filled = home.write("steady.toml", &steady);
+    let mut command = Command::new(paths::binary());
+    command.args(["plugin", "list", "--load", "--config"]).arg(filled).env("PORTCULLIS_CACHE", cache);
+    suite::cli::run(command).good();
+    let server = Server::spawn(home, &(steady + &plugin("echo", "")), &[], |command| {
+        command.env("PORTCULLIS_CACHE", cache);
+    });
+    let worker = StoppedWorker::of(&server);
+    (server, worker)
+}
+
+fn names(tools: &Value) -> Vec<&str> {
+    tools["tools"].as_array().unwrap().iter().filter_map(|tool| tool["name"].as_str()).collect()
+}
+
+#[test]
+fn a_client_is_answered_while_a_plugin_is_compiled() {
+    let cache = tempfile::tempdir().unwrap();
+    let (server, worker) = compiling(cache.path());
+    let mut client = Client::new(server, Era::Modern, false);
+    let listed = client.request("tools/list", json!({}));
+    assert!(names(listed.result()).iter().all(|name| name.starts_with("provider__")), "{:?}", listed.result());
+    let found = client.request("server/discover", json!({}));
+    let told = found.result()["instructions"].as_str().unwrap_or_default();
+    assert!(told.contains("echo") && !told.contains("provider"), "{told}");
+    // A call waits, and its client is told for what.
+    let meta = json!({"progressToken": "p"});
+    let call = client.begin("tools/call", json!({"name": "echo__run", "arguments": {}, "_meta": meta}));
+    let progress = client.wait_for("notifications/progress");
+    assert_eq!(progress["params"]["progressToken"], "p");
+    assert!(progress["params"]["message"].as_str().is_some_and(|text| text.ends_with(": echo")), "{progress}");
+    // Another one does not.
+    assert_eq!(client.call("provider__run", json!({})).good(), "done");
+    // A cancelled one neither.
+    let given_up = client.begin("tools/call", json!({"name": "echo__run", "arguments": {}}));
+    client.cancel(given_up);
+    assert!(!client.is_answered(call));
+    worker.signal("-CONT");
+    let sent = std::time::Instant::now();
+    Called(client.wait(call, sent)).good();
+    assert_eq!(client.tools().len(), names(listed.result()).len() + 1);
+    client.server.wait_until_loaded();
+    let found = client.request("server/discover", json!({}));
+    assert_eq!(found.result().get("instructions"), None);
+}
+
+#[test]
+fn clients_hear_of_plugins_that_come_later() {
+    let cache = tempfile::tempdir().unwrap();
+    let (server, worker) = compiling(cache.path());
+    let mut client = Client::new(server, Era::Legacy, false);
+    worker.signal("-CONT");
+    client.wait_for("notifications/tools/list_changed");
+    assert!(client.tools().iter().any(|tool| tool["name"] == "echo__run"));
+}
+
+#[test]
+fn the_end_of_a_client_ends_a_server_that_compiles() {
+    let cache = tempfile::tempdir().unwrap();
+    let (mut server, _worker) = compiling(cache.path());
+    let asked = std::time::Instant::now();
+    assert!(server.end().success());
+    assert!(asked.elapsed() < PATIENCE / 4, "{:?}", asked.elapsed());
+}
+
+#[test]
+fn a_plugin_that_cannot_be_loaded_does_not_take_the_others_along() {
+    let config = plugin("echo", "") + &plugin_from("gone", Path::new("/nowhere/gone.wasm"), "");
+    let home = Home::new();
+    let file = home.write("portcullis.toml", &config).display().to_string();
+    let strict = portcullis(&home, &["serve", "--strict", "--config", &file]);
+    assert!(
+        strict.refused().contains("[plugins.gone]") && strict.stderr.contains("/nowhere/gone.wasm"),
+        "{}",
+        strict.stderr
+    );
+    let called = portcullis(&home, &["call", "echo", "run", "--config", &file]);
+    called.good();
+    assert!(!called.stderr.contains("gone"), "{}", called.stderr);
+    let refused = portcullis(&home, &["call", "gone", "run", "--config", &file]);
+    assert!(refused.refused().contains("/nowhere/gone.wasm"), "{}", refused.stderr);
+
+    let (server, address) = Server::start_http_in(home, &config);
+    for words in ["it is not loaded", "served without plugins.gone"] {
+        server.wait_for_log(words);
+    }
+    let ready = request_at(address, "GET", "/ready", &[], "").message().unwrap();
+    assert_eq!(ready["status"], "ready");
+    assert!(ready["missing"]["plugins.gone"].as_str().is_some_and(|why| why.contains("gone.wasm")), "{ready}");
+    drop(server);
+
+    let mut client = Client::of(&config);
+    let found = client.request("server/discover", json!({}));
+    let told = found.result()["instructions"].as_str().unwrap_or_default();
+    assert!(told.contains("cannot be loaded: gone.") && !told.contains("/nowhere"), "{told}");
+    client.run("echo", json!({})).good();
+    let unknown = client.request("tools/call", json!({"name": "gone__run", "arguments": {}}));
+    assert_eq!(unknown.error_code(), -32602);
+}
+
+#[test]
+fn a_plugin_is_loaded_once_its_file_is_there() {
+    let home = Home::new();
+    let later = home.path().join("later.wasm");
+    let config = plugin("echo", "") + &plugin_from("later", &later, "");
+    let server = Server::start_in(home, &config);
+    let mut client = Client::new(server, Era::Modern, false);
+    assert_eq!(client.tools().len(), 1);
+    std::fs::copy(paths::guest("provider"), &later).unwrap();
+    client.server.wait_for_log("reloaded");
+    assert_eq!(client.tools().len(), 2);
+}
+
+/// Of two plugins that both offer a name, the first of the configuration has it, whichever is ready first.
+#[test]
+fn the_first_of_the_configuration_has_a_name() {
+    let cache = tempfile::tempdir().unwrap();
+    let home = Home::new();
+    let other = plugin_from("other", &paths::guest("provider"), "prefix = false");
+    let both = plugin("echo", "prefix = false") + &other;
+    let warm = home.write("warm.toml", other);
+    let mut command = Command::new(paths::binary());
+    command.args(["plugin", "list", "--load", "--config"]).arg(warm).env("PORTCULLIS_CACHE", cache.path());
+    suite::cli::run(command).good();
+    let server = Server::spawn(home, &both, &[], |command| {
+        command.env("PORTCULLIS_CACHE", cache.path());
+    });
+    let line = server.wait_for_log("it is not loaded");
+    assert!(line.contains("plugins.other") && line.contains("`run`"), "{line}");
+    server.wait_until_loaded();
+    let mut client = Client::new(server, Era::Modern, false);
+    assert!(client.call("run", json!({"n": 7})).good().contains("7"));
+}
