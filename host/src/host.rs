@@ -7,6 +7,7 @@ mod parts;
 
 pub use error::StartError;
 pub use loading::build_loader;
+pub(crate) use loading::worker_program;
 pub use parts::{open_audit, open_connection_broker};
 
 use crate::config::Config;

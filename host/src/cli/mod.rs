@@ -25,6 +25,7 @@ mod text;
 pub use text::printable_lines;
 
 use clap::{Parser, Subcommand};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// A WebAssembly plugin host for MCP tools: third-party tools in a sandbox, with only what you grant.
@@ -69,6 +70,16 @@ enum Command {
         /// The engine profile.
         profile: String,
     },
+    /// Compile a component from stdin into the cache. A server starts this, so that its end does not end the compilation.
+    #[command(name = runtime::engine::COMPILE_TO_CACHE_COMMAND, hide = true)]
+    CompileToCache {
+        /// The engine profile.
+        profile: String,
+        /// The component's digest.
+        digest: String,
+        /// The cache folder.
+        cache: PathBuf,
+    },
 }
 
 /// Runs the command.
@@ -76,6 +87,12 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
         Command::CompileWorker { profile } => {
             runtime::engine::run_worker(&profile).map(|()| ExitCode::SUCCESS).map_err(anyhow::Error::msg)
+        }
+        Command::CompileToCache { profile, digest, cache } => {
+            let program = crate::host::worker_program()?;
+            runtime::engine::run_compile_to_cache(program, &profile, &digest, &cache)
+                .map(|()| ExitCode::SUCCESS)
+                .map_err(anyhow::Error::msg)
         }
         // Rights are given up before a second thread starts, since existing threads keep theirs.
         Command::Serve(command) => {

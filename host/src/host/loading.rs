@@ -15,18 +15,30 @@ use std::sync::Arc;
 
 /// Builds a loader for a command that inspects components without serving them.
 pub fn build_loader(config: &Config, clock: Arc<dyn Clock>) -> Result<Loader, StartError> {
-    build_serving_loader(config, clock, Arc::default())
+    loader(config, build_compiler(config)?, clock, Arc::default())
 }
 
-/// Builds the loader of a host.
+/// Builds the loader of a host, whose clients may end it at any moment.
 pub(super) fn build_serving_loader(
     config: &Config,
     clock: Arc<dyn Clock>,
     metrics: Arc<Metrics>,
 ) -> Result<Loader, StartError> {
+    loader(config, build_compiler(config)?.detached(), clock, metrics)
+}
+
+fn build_compiler(config: &Config) -> Result<Compiler, StartError> {
     let cache = CompileCache::open(&config.cache)?;
     let worker = CompileWorker::new(worker_program()?);
-    let compiler = Compiler::new(Arc::new(Engines::new()), cache, worker);
+    Ok(Compiler::new(Arc::new(Engines::new()), cache, worker))
+}
+
+fn loader(
+    config: &Config,
+    compiler: Compiler,
+    clock: Arc<dyn Clock>,
+    metrics: Arc<Metrics>,
+) -> Result<Loader, StartError> {
     let loader = Loader::new(ComponentLibrary::new(compiler, clock, Arc::new(NoTools), host_build()?, metrics));
     loader.set_environment(config.host_environment());
     loader.set_withdrawn(config.load_withdrawn()?);
@@ -44,7 +56,7 @@ fn no_program() -> StartError {
 }
 
 /// The compile worker is the running binary itself, even if its file was replaced since it started.
-fn worker_program() -> Result<PathBuf, StartError> {
+pub(crate) fn worker_program() -> Result<PathBuf, StartError> {
     let path = std::env::current_exe().map_err(StartError::Worker)?;
     Ok(if cfg!(target_os = "linux") { PathBuf::from("/proc/self/exe") } else { path })
 }

@@ -6,32 +6,41 @@ use std::process::Command;
 use suite::http::request_at;
 use suite::{Called, Client, Era, Home, PATIENCE, Server, eventually, paths, plugin, plugin_from, portcullis};
 
-/// A compile worker of a server, stopped before it is done.
-struct StoppedWorker(String);
+/// The processes that a server has started.
+fn children(server: &Server) -> Vec<String> {
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", server.id())).unwrap().flatten();
+    let children = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+    children.flat_map(|ids| ids.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect()
+}
 
-impl StoppedWorker {
-    fn of(server: &Server) -> Self {
-        let worker = eventually(PATIENCE, || {
-            let tasks = std::fs::read_dir(format!("/proc/{}/task", server.id())).ok()?;
-            let children =
-                tasks.flatten().filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
-            let children: Vec<_> =
-                children.flat_map(|ids| ids.split(' ').map(str::to_owned).collect::<Vec<_>>()).collect();
-            children.into_iter().find(|id| !id.is_empty())
-        });
-        let worker = Self(worker.unwrap_or_else(|| panic!("nothing is compiled\n{}", server.log())));
-        worker.signal("-STOP");
-        worker
+/// The entries of a kind in a cache.
+fn entries(cache: &Path, kind: &str) -> usize {
+    let all = std::fs::read_dir(cache).unwrap().flatten();
+    all.filter(|entry| entry.path().extension().is_some_and(|end| end == kind)).count()
+}
+
+/// A compilation of a server, stopped before it is done.
+struct StoppedCompilation(String);
+
+impl StoppedCompilation {
+    fn of(server: &Server, cache: &Path) -> Self {
+        // The process has the whole component then.
+        let locked = || (entries(cache, "lock") > 0).then_some(());
+        eventually(PATIENCE, locked).unwrap_or_else(|| panic!("nothing is compiled\n{}", server.log()));
+        let compilation = eventually(PATIENCE, || children(server).pop());
+        let compilation = Self(compilation.unwrap_or_else(|| panic!("nothing is compiled\n{}", server.log())));
+        compilation.signal("-STOP");
+        compilation
     }
 
     fn signal(&self, signal: &str) {
-        assert!(Command::new("kill").args([signal, &self.0]).status().unwrap().success(), "the worker has ended");
+        assert!(Command::new("kill").args([signal, &self.0]).status().unwrap().success(), "it has ended");
     }
 }
 
-/// A server over stdio with an empty cache, in which the compilation of `echo` has begun and goes on when the worker may.
+/// A server over stdio with an empty cache, in which the compilation of `echo` has begun and stands still.
 /// `steady` is compiled.
-fn compiling(cache: &Path) -> (Server, StoppedWorker) {
+fn compiling(cache: &Path) -> (Server, StoppedCompilation) {
     let home = Home::new();
     let steady = plugin("provider", "");
     let filled = home.write("steady.toml", &steady);
@@ -41,8 +50,8 @@ fn compiling(cache: &Path) -> (Server, StoppedWorker) {
     let server = Server::spawn(home, &(steady + &plugin("echo", "")), &[], |command| {
         command.env("PORTCULLIS_CACHE", cache);
     });
-    let worker = StoppedWorker::of(&server);
-    (server, worker)
+    let compilation = StoppedCompilation::of(&server, cache);
+    (server, compilation)
 }
 
 fn names(tools: &Value) -> Vec<&str> {
@@ -52,7 +61,7 @@ fn names(tools: &Value) -> Vec<&str> {
 #[test]
 fn a_client_is_answered_while_a_plugin_is_compiled() {
     let cache = tempfile::tempdir().unwrap();
-    let (server, worker) = compiling(cache.path());
+    let (server, compilation) = compiling(cache.path());
     let mut client = Client::new(server, Era::Modern, false);
     let listed = client.request("tools/list", json!({}));
     assert!(names(listed.result()).iter().all(|name| name.starts_with("provider__")), "{:?}", listed.result());
@@ -71,7 +80,7 @@ fn a_client_is_answered_while_a_plugin_is_compiled() {
     let given_up = client.begin("tools/call", json!({"name": "echo__run", "arguments": {}}));
     client.cancel(given_up);
     assert!(!client.is_answered(call));
-    worker.signal("-CONT");
+    compilation.signal("-CONT");
     let sent = std::time::Instant::now();
     Called(client.wait(call, sent)).good();
     assert_eq!(client.tools().len(), names(listed.result()).len() + 1);
@@ -83,17 +92,48 @@ fn a_client_is_answered_while_a_plugin_is_compiled() {
 #[test]
 fn clients_hear_of_plugins_that_come_later() {
     let cache = tempfile::tempdir().unwrap();
-    let (server, worker) = compiling(cache.path());
+    let (server, compilation) = compiling(cache.path());
     let mut client = Client::new(server, Era::Legacy, false);
-    worker.signal("-CONT");
+    compilation.signal("-CONT");
     client.wait_for("notifications/tools/list_changed");
     assert!(client.tools().iter().any(|tool| tool["name"] == "echo__run"));
+}
+
+/// Some clients end a server that is not ready soon, and start it again and again.
+#[test]
+fn a_compilation_outlives_the_server_that_began_it() {
+    let cache = tempfile::tempdir().unwrap();
+    let (mut server, compilation) = compiling(cache.path());
+    server.kill();
+    compilation.signal("-CONT");
+    let codes = || (entries(cache.path(), "bin") == 2).then_some(());
+    eventually(PATIENCE, codes).expect("the compilation ended with its server");
+    let ended = || (!Path::new(&format!("/proc/{}", compilation.0)).exists()).then_some(());
+    eventually(PATIENCE, ended).expect("the compilation is left behind");
+    assert_eq!(entries(cache.path(), "lock"), 0);
+}
+
+#[test]
+fn a_second_server_waits_for_the_compilation_of_the_first() {
+    let cache = tempfile::tempdir().unwrap();
+    let (mut first, compilation) = compiling(cache.path());
+    first.kill();
+    let second = Server::spawn(Home::new(), &plugin("echo", ""), &[], |command| {
+        command.env("PORTCULLIS_CACHE", cache.path());
+    });
+    second.wait_for_log("compiling");
+    let mut client = Client::new(second, Era::Modern, false);
+    let call = client.begin("tools/call", json!({"name": "echo__run", "arguments": {}}));
+    assert!(!client.is_answered(call));
+    assert_eq!(children(&client.server), Vec::<String>::new(), "it compiles nothing itself");
+    compilation.signal("-CONT");
+    Called(client.wait(call, std::time::Instant::now())).good();
 }
 
 #[test]
 fn the_end_of_a_client_ends_a_server_that_compiles() {
     let cache = tempfile::tempdir().unwrap();
-    let (mut server, _worker) = compiling(cache.path());
+    let (mut server, _compilation) = compiling(cache.path());
     let asked = std::time::Instant::now();
     assert!(server.end().success());
     assert!(asked.elapsed() < PATIENCE / 4, "{:?}", asked.elapsed());

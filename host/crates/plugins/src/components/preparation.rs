@@ -77,7 +77,7 @@ impl ComponentLibrary {
         }
         tracing::info!(plugin = %id, %digest, "compiling");
         let began = self.clock.now();
-        let compiled = self.compiler.compile(bytes, profile).await?;
+        let compiled = self.compiler.compile(bytes, digest.as_str(), profile).await?;
         self.metrics.compiled(self.clock.now().saturating_duration_since(began));
         let linked = Arc::new(self.link(profile, &compiled.component)?);
         let prepared = PreparedComponent::new(linked.clone());

@@ -59,6 +59,15 @@ impl CompileCache {
         Ok(Self { folder: folder.to_owned(), key })
     }
 
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The file that is locked while a process compiles a component for an engine.
+    pub(super) fn lock_path(&self, digest: &str, fingerprint: &str) -> PathBuf {
+        self.path(&format!("{digest}-{fingerprint}"), "lock")
+    }
+
     fn code_path(&self, digest: &str, fingerprint: &str) -> PathBuf {
         self.path(&format!("{digest}-{fingerprint}"), "bin")
     }

@@ -2,6 +2,7 @@
 
 use super::artifact;
 use super::cache::{CompileCache, TrustedCode};
+use super::detached_compile::compile_to_cache;
 use super::profile::{Engines, Profile};
 use super::worker::CompileWorker;
 use std::sync::Arc;
@@ -22,19 +23,27 @@ pub struct Compiler {
     cache: CompileCache,
     worker: CompileWorker,
     workers: Semaphore,
+    /// Whether a compilation goes on when this process ends.
+    detached: bool,
 }
 
-/// A component that was just compiled and is not in the cache yet.
+/// A component that was just compiled.
 pub struct CompiledComponent<'a> {
     pub component: Component,
     compiler: &'a Compiler,
-    fingerprint: String,
-    code: TrustedCode,
+    /// The engine's fingerprint and the code, if it is not in the cache yet.
+    unsaved: Option<(String, TrustedCode)>,
 }
 
 impl Compiler {
     pub fn new(engines: Arc<Engines>, cache: CompileCache, worker: CompileWorker) -> Self {
-        Self { engines, cache, worker, workers: Semaphore::new(MAX_WORKERS) }
+        Self { engines, cache, worker, workers: Semaphore::new(MAX_WORKERS), detached: false }
+    }
+
+    /// Lets compilations go on when this process ends, for the next one.
+    #[must_use]
+    pub fn detached(self) -> Self {
+        Self { detached: true, ..self }
     }
 
     pub fn engine(&self, profile: Profile) -> Result<&Engine, CompileError> {
@@ -78,21 +87,34 @@ impl Compiler {
         }
     }
 
-    /// Compiles a component in the worker, without saving it.
-    pub async fn compile(&self, component: &[u8], profile: Profile) -> Result<CompiledComponent<'_>, CompileError> {
+    /// Compiles a component in the worker, and saves its code if the compilation is detached.
+    pub async fn compile(
+        &self,
+        component: &[u8],
+        digest: &str,
+        profile: Profile,
+    ) -> Result<CompiledComponent<'_>, CompileError> {
         let _worker = self.workers.acquire().await.map_err(|error| CompileError(error.to_string()))?;
         let engine = self.engine(profile)?;
         let fingerprint = self.engines.fingerprint(profile).map_err(CompileError)?.to_owned();
+        if self.detached {
+            let wanted = (digest, fingerprint.as_str());
+            compile_to_cache(&self.worker, &self.cache, component, wanted, profile).await.map_err(CompileError)?;
+            if let Some(component) = self.cached(digest, profile)? {
+                return Ok(CompiledComponent { component, compiler: self, unsaved: None });
+            }
+        }
         let code = self.worker.compile(component, profile).await.map_err(CompileError)?;
         let component = artifact::load(engine, &code).map_err(|error| CompileError(format!("{error:#}")))?;
-        Ok(CompiledComponent { component, compiler: self, fingerprint, code })
+        Ok(CompiledComponent { component, compiler: self, unsaved: Some((fingerprint, code)) })
     }
 }
 
 impl CompiledComponent<'_> {
     /// Saves the code in the cache. If that fails, the next start only takes longer.
     pub fn save(self, digest: &str) {
-        if let Err(error) = self.compiler.cache.put_code(digest, &self.fingerprint, &self.code) {
+        let Some((fingerprint, code)) = self.unsaved else { return };
+        if let Err(error) = self.compiler.cache.put_code(digest, &fingerprint, &code) {
             tracing::warn!(%error, "cannot write compiled code to the cache");
         }
     }

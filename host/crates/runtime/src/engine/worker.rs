@@ -8,7 +8,7 @@ use policy::Metering;
 use rustix::process::{Resource, Rlimit, Signal, setrlimit};
 use std::io::{self, Read, Write};
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -38,6 +38,10 @@ impl CompileWorker {
     /// `program` is the path of a `portcullis` binary.
     pub fn new(program: PathBuf) -> Self {
         Self { program }
+    }
+
+    pub(super) fn program(&self) -> &Path {
+        &self.program
     }
 
     /// Compiles a component. The error is a sentence for the operator.
@@ -106,20 +110,24 @@ fn cpu_seconds(component: usize) -> u64 {
     CPU_SECONDS + CPU_SECONDS_PER_MIB * (component as u64 >> 20)
 }
 
-fn profile_name(profile: Profile) -> &'static str {
+pub(super) fn profile_name(profile: Profile) -> &'static str {
     match profile {
         Metering::Fuel => "fuel",
         Metering::Ticks => "ticks",
     }
 }
 
+pub(super) fn profile_of(name: &str) -> Result<Profile, String> {
+    match name {
+        "fuel" => Ok(Metering::Fuel),
+        "ticks" => Ok(Metering::Ticks),
+        other => Err(format!("no such profile: {other}")),
+    }
+}
+
 /// The worker's side: component on stdin, compiled code on stdout.
 pub fn run_worker(profile: &str) -> Result<(), String> {
-    let profile = match profile {
-        "fuel" => Metering::Fuel,
-        "ticks" => Metering::Ticks,
-        other => return Err(format!("no such profile: {other}")),
-    };
+    let profile = profile_of(profile)?;
     let limit = |resource, value| setrlimit(resource, Rlimit { current: Some(value), maximum: Some(value) });
     limit(Resource::As, MAX_ADDRESS_SPACE)
         .and_then(|()| limit(Resource::Nofile, 16))

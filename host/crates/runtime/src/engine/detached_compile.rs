@@ -1,0 +1,104 @@
+//! Compiles a component in a process that outlives this one, and files the code in the cache. Some clients end a server that
+//! is not ready soon: without this, each start would compile a large component from its beginning, and none would finish.
+
+use super::cache::CompileCache;
+use super::profile::Engines;
+use super::worker::{CompileWorker, profile_name, profile_of};
+use data_encoding::HEXLOWER;
+use policy::Metering;
+use sha2::{Digest as _, Sha256};
+use std::fs::{File, TryLockError};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+/// The hidden command under which the host's own binary is this process.
+pub const COMPILE_TO_CACHE_COMMAND: &str = "compile-to-cache";
+/// How often a compilation of another process is looked at.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+/// Bytes that are read of the process's stderr.
+const MAX_ERROR_OUTPUT: u64 = 8 << 10;
+/// Bytes of a component. Bounds memory.
+const MAX_COMPONENT: u64 = 64 << 20;
+
+/// Returns when the cache has the code of the component with this digest. The error is a sentence for the operator. If the
+/// caller gives up, the compilation goes on.
+pub(super) async fn compile_to_cache(
+    worker: &CompileWorker,
+    cache: &CompileCache,
+    component: &[u8],
+    (digest, fingerprint): (&str, &str),
+    profile: Metering,
+) -> Result<(), String> {
+    let lock = cache.lock_path(digest, fingerprint);
+    // One process compiles it, however many hosts were started.
+    while is_locked(&lock) {
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+    if cache.has_code(digest, fingerprint) {
+        return Ok(());
+    }
+    let mut child = tokio::process::Command::new(worker.program())
+        .args([COMPILE_TO_CACHE_COMMAND, profile_name(profile), digest])
+        .arg(cache.folder())
+        .env_clear()
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("the compilation did not start: {error}"))?;
+    let (Some(mut stdin), Some(stderr)) = (child.stdin.take(), child.stderr.take()) else {
+        return Err("the compilation has no pipes".into());
+    };
+    let mut said = String::new();
+    let send = async {
+        // Fails when the process dies early; its exit status then says more than this error.
+        let _ = stdin.write_all(component).await;
+        drop(stdin);
+    };
+    let mut stderr = stderr.take(MAX_ERROR_OUTPUT);
+    let (_, read) = tokio::join!(send, stderr.read_to_string(&mut said));
+    read.map_err(|error| format!("the compilation failed: {error}"))?;
+    let status = child.wait().await.map_err(|error| format!("the compilation failed: {error}"))?;
+    let said = said.trim();
+    match (status.success(), said.strip_prefix("error: ").unwrap_or(said)) {
+        (true, _) => Ok(()),
+        (false, "") => Err(format!("the compilation ended without a word ({status})")),
+        (false, why) => Err(why.to_owned()),
+    }
+}
+
+/// Whether a process compiles it at this moment.
+fn is_locked(lock: &Path) -> bool {
+    File::open(lock).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
+/// The process's side: takes a component from stdin and files its code under `digest`.
+pub fn run_compile_to_cache(program: PathBuf, profile: &str, digest: &str, folder: &Path) -> Result<(), String> {
+    // What ends the host's session does not end this process. It fails for the leader of a session, which it is not.
+    let _ = rustix::process::setsid();
+    let profile = profile_of(profile)?;
+    let mut component = Vec::new();
+    io::stdin().lock().take(MAX_COMPONENT).read_to_end(&mut component).map_err(|error| error.to_string())?;
+    if format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(&component))) != digest {
+        return Err("the component did not arrive whole".into());
+    }
+    let engines = Engines::new();
+    let fingerprint = engines.fingerprint(profile)?;
+    let cache = CompileCache::open(folder).map_err(|error| error.to_string())?;
+    let path = cache.lock_path(digest, fingerprint);
+    let to_text = |error: io::Error| format!("the cache cannot be written: {error}");
+    let lock = File::create(&path).map_err(to_text)?;
+    lock.lock().map_err(to_text)?;
+    // Another process may have compiled it since.
+    if cache.code(digest, fingerprint).is_none() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(to_text)?;
+        let code = runtime.block_on(CompileWorker::new(program).compile(&component, profile))?;
+        cache.put_code(digest, fingerprint, &code).map_err(to_text)?;
+    }
+    // Whoever waits for the lock finds the code.
+    let _ = std::fs::remove_file(&path);
+    Ok(())
+}
