@@ -137,7 +137,11 @@ impl Verify {
     fn run(self) -> anyhow::Result<()> {
         let report = audit::verify(&folder(&self.file)?, self.head)?;
         let files = if report.files == 1 { "1 file".to_owned() } else { format!("{} files", report.files) };
-        println!("whole: records {} to {} in {files}", report.first, report.head.seq);
+        let archived = match report.archived {
+            0 => String::new(),
+            records => format!(", and {records} older ones in the archive"),
+        };
+        println!("whole: records {} to {} in {files}{archived}", report.first, report.head.seq);
         if report.torn > 0 {
             println!(
                 "after them {} bytes of a line that a crash has cut off; the next record takes them off",

@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::SocketAddr;
 use std::path::PathBuf;
+use suite::client::modern_meta;
+use suite::http::{Response, request};
 use suite::{Client, Era, Home, Server, agent, plugin, portcullis};
 
 fn file(home: &Home) -> PathBuf {
@@ -184,4 +187,52 @@ fn arguments_are_recorded_only_where_configured() {
     client.run("echo", json!({})).good();
     assert!(client.server.end().success());
     assert!(!file(&client.server.home).exists());
+}
+
+/// A call over HTTP, with an API key or without one.
+fn call_as(address: SocketAddr, key: Option<&str>, tool: &str) -> Response {
+    let params = json!({"name": tool, "arguments": {}, "_meta": modern_meta(false)});
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let bearer = key.map(|key| format!("Bearer {key}"));
+    let mut headers = vec![("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", tool)];
+    headers.extend(bearer.as_deref().map(|bearer| ("Authorization", bearer)));
+    request(address, "POST", &headers, &body.to_string())
+}
+
+#[test]
+fn nobody_rotates_the_denial_of_another_away() {
+    let home = Home::new();
+    let [alice, bob] = home.keys(["alice", "bob"]);
+    let small = "[server.auth]\nkeys = \"keys.toml\"\n[server.audit]\nmax-size = \"16 KiB\"\nkeep = 1\n";
+    let config = small.to_owned() + &plugin("ungranted-agent-tool", "") + &plugin("echo", "");
+    let (mut server, address) = Server::start_http_in(home, &config);
+    assert_eq!(call_as(address, Some(&alice), "ungranted-agent-tool__run").status, 200);
+    for _ in 0..150 {
+        assert_eq!(call_as(address, Some(&bob), "ungranted-agent-tool__run").status, 200);
+        assert_eq!(call_as(address, Some(&bob), "echo__run").status, 200);
+        assert_eq!(call_as(address, None, "echo__run").status, 401);
+    }
+    server.terminate();
+    assert!(server.ended().success());
+    let records = |options: &[&str]| -> Vec<Value> {
+        let exported = portcullis(&server.home, &[&["audit", "export"], options].concat()).good().to_owned();
+        exported.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let of_alice = records(&["--principal", "key:alice"]);
+    let kinds: Vec<_> = of_alice.iter().map(|record| record["event"].as_str().unwrap()).collect();
+    println!("hostile: rotated: {} of 2 records of another user are kept beside 450 requests", kinds.len());
+    assert_eq!(kinds, ["denial", "verdict"]);
+    let all = records(&[]);
+    let known =
+        |record: &Value| record["event"] == "journal" || record["principal"].as_str().unwrap().starts_with("key:");
+    assert!(all.iter().all(known), "requests of nobody leave no record");
+    let removed: Vec<_> = all.iter().filter(|record| record["what"] == "removed").collect();
+    let lost = removed.iter().map(|record| record["calls"].as_u64().unwrap() + record["decisions"].as_u64().unwrap());
+    let (lost, last) = (lost.sum::<u64>(), all.last().unwrap()["seq"].as_u64().unwrap());
+    assert!(
+        lost > 0 && removed.iter().all(|record| record["mostOf"] == "key:bob" || record["calls"] == 0),
+        "{removed:?}"
+    );
+    assert!(lost + all.len() as u64 <= last, "{lost} were removed, {} of {last} are there", all.len());
+    assert!(verify(&server.home).good().contains("in the archive"));
 }

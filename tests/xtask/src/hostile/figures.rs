@@ -85,6 +85,9 @@ const FIGURES: &[Figure] = figures! {
     "locks", ">= 15, all refused", Least(15), Suite "tampering::lock_files_that_were_tampered_with_are_refused", "locks";
     "upgrades", ">= 25, all told apart", Least(25), Unit "plugins::install::compare::tests::updates_are_installed_staged_or_refused", "upgrades";
     "audit", ">= 10, all found", Least(10), Suite "audit::changed_records_are_found_and_named", "audit";
+    "rotation", "24, all kept", Least(24), Unit "platform::audit::tests::crowds::nobody_rotates_the_records_of_others_away", "rotation";
+    "rotated", "2, both kept", Least(2), Suite "audit::nobody_rotates_the_denial_of_another_away", "rotated";
+    "queue", "100, all kept", Least(100), Unit "platform::audit::tests::crowds::nobody_takes_the_whole_queue", "queue";
     "neighbours", "p99 <= 2x + 10 ms, best", Said, Suite "neighbours::a_bad_plugin_does_not_delay_its_neighbours", "neighbours: alone -> beside";
     "crowd", "p50 <= 2x, best", Said, Suite "neighbours::a_computing_neighbour_gets_its_share_beside_a_crowd", "neighbours: computing";
     "worker", ">= 30, all end it", Least(30), Suite "hijacked::a_hijacked_worker_can_do_nothing", "hijacked compile worker";

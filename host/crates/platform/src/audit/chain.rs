@@ -1,13 +1,15 @@
 //! Appending to the journal. Several processes may append, one at a time, to one chain.
 
 use super::event::{AuditEvent, JournalEvent};
+use super::file_end::read_end;
 use super::folder::JournalFolder;
 use super::line::{self, Head};
 use super::record::AuditRecord;
+use super::removal;
 use super::settings::AuditSettings;
 use policy::Digest;
 use std::fs::{self, File};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, Write as _};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
@@ -30,14 +32,6 @@ struct OpenFile {
     head: Head,
 }
 
-struct FileEnd {
-    /// Of the last complete line, if there is one.
-    head: Option<Head>,
-    /// The sequence number that the last complete line claims, if the line is invalid.
-    claimed_seq: Option<u64>,
-    torn: Vec<u8>,
-}
-
 impl Chain {
     /// Opens the journal of a folder, which is created if it is missing.
     pub(super) fn open(folder: &Path, settings: &AuditSettings) -> io::Result<Self> {
@@ -55,16 +49,15 @@ impl Chain {
             None => self.find_end()?,
         };
         let mut notes = self.notes.clone();
-        let mut obsolete = Vec::new();
+        let mut removes = false;
         if open.length >= self.max_size {
+            removal::finish(&self.folder)?;
             self.folder.rotate()?;
             open = self.open_file(open.head)?;
-            let closed = self.folder.closed()?;
-            for (_, path) in closed.iter().take(closed.len().saturating_sub(self.keep)) {
-                let through = read_end(&mut File::open(path)?)?.head.map_or(0, |head| head.seq);
-                let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                notes.push(JournalEvent::Removed { file, through });
-                obsolete.push(path.clone());
+            if let Some(removed) = removal::prepare(&self.folder, self.keep, self.max_size)? {
+                // The first line of its file: there it is looked for.
+                notes.insert(0, removed);
+                removes = true;
             }
         }
         let notes: Vec<_> = notes
@@ -84,8 +77,9 @@ impl Chain {
         // Noted after the sync: a noted head that is not in the file was removed from it.
         self.notes.clear();
         self.folder.note(head)?;
-        for path in obsolete {
-            fs::remove_file(path)?;
+        if removes && let Err(error) = removal::finish(&self.folder) {
+            // The records are written. The next removal tries it again.
+            tracing::error!(%error, "old files of the audit journal cannot be removed");
         }
         let length = open.length + text.len() as u64;
         self.open = Some(OpenFile { length, head, ..open });
@@ -163,36 +157,4 @@ fn report_damage(noted: Head, found: u64, notes: &mut Vec<JournalEvent>) -> Head
     );
     notes.push(JournalEvent::Damaged { noted: noted.seq, found });
     noted
-}
-
-/// Reads the end of a file, and no more of it than necessary.
-fn read_end(file: &mut File) -> io::Result<FileEnd> {
-    let length = file.metadata()?.len();
-    let mut size = 64 << 10;
-    loop {
-        let from = length.saturating_sub(size);
-        file.seek(SeekFrom::Start(from))?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
-        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        let torn = bytes.split_off(whole);
-        bytes.pop();
-        let begin = bytes.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1);
-        let last = match begin {
-            Some(begin) => bytes.split_off(begin),
-            None if from == 0 => bytes,
-            // The line begins before this block.
-            None => {
-                size *= 4;
-                continue;
-            }
-        };
-        if whole == 0 {
-            return Ok(FileEnd { head: None, claimed_seq: None, torn });
-        }
-        let text = String::from_utf8(last).ok();
-        let head = text.as_deref().and_then(line::decode).map(|valid| valid.head);
-        let claimed_seq = head.is_none().then(|| text.as_deref().and_then(line::claimed_seq).unwrap_or(0));
-        return Ok(FileEnd { head, claimed_seq, torn });
-    }
 }

@@ -1,6 +1,8 @@
 //! What is recorded. A new kind of decision is a new variant, and the compiler finds the code that must handle it.
 
+use super::event_kind::EventKind;
 use super::fields::Fields;
+use super::hash::Hash;
 use super::settings::KeepArguments;
 use crate::telemetry::ResourceUsage;
 use crate::text::truncate_with;
@@ -49,14 +51,27 @@ pub enum AuditEvent {
 /// What happened to the journal itself.
 #[derive(Debug, Clone, PartialEq)]
 pub enum JournalEvent {
-    /// Records were lost.
-    Gap { records: u64 },
+    /// Records were lost, so many of them decisions.
+    Gap { records: u64, decisions: u64 },
     /// The last line was incomplete, as a crash leaves it, and was removed.
     Repaired { bytes: u64, digest: String },
     /// The end of the file is not the noted head; the chain continues after the noted head.
     Damaged { noted: u64, found: u64 },
-    /// An old file was removed to keep the configured number of files, with all records up to `through`.
-    Removed { file: String, through: u64 },
+    /// Old files, this one the last, were removed with all records up to `through`; the archive has those that are kept.
+    Removed { file: String, through: u64, archived: Archived },
+}
+
+/// What happened to the records of a removed file and of the archive before it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Archived {
+    /// Of the archive's bytes.
+    pub hash: Hash,
+    /// Calls that are not kept.
+    pub calls: u64,
+    /// Decisions that are not kept.
+    pub decisions: u64,
+    /// The principal that lost the most bytes, if somebody lost any.
+    pub most_of: Option<String>,
 }
 
 /// What is recorded of a call's arguments.
@@ -95,17 +110,17 @@ impl AuditEvent {
     }
 
     /// The value of the record's field `event`.
-    pub fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> EventKind {
         match self {
-            Self::Install { .. } => "install",
-            Self::Grant { .. } => "grant",
-            Self::Denial { .. } => "denial",
-            Self::HttpRequest { .. } => "http-request",
-            Self::SecretUsed { .. } => "secret-used",
-            Self::ReverseCall { .. } => "reverse-call",
-            Self::Question { .. } => "question",
-            Self::Verdict { .. } => "verdict",
-            Self::Journal(_) => "journal",
+            Self::Install { .. } => EventKind::Install,
+            Self::Grant { .. } => EventKind::Grant,
+            Self::Denial { .. } => EventKind::Denial,
+            Self::HttpRequest { .. } => EventKind::HttpRequest,
+            Self::SecretUsed { .. } => EventKind::SecretUsed,
+            Self::ReverseCall { .. } => EventKind::ReverseCall,
+            Self::Question { .. } => EventKind::Question,
+            Self::Verdict { .. } => EventKind::Verdict,
+            Self::Journal(_) => EventKind::Journal,
         }
     }
 
@@ -161,9 +176,10 @@ impl AuditEvent {
                 line.add("chunks", &cost.chunks)?;
                 line.add("outputBytes", &cost.output)
             }
-            Self::Journal(JournalEvent::Gap { records }) => {
+            Self::Journal(JournalEvent::Gap { records, decisions }) => {
                 line.add("what", "gap")?;
-                line.add("records", records)
+                line.add("records", records)?;
+                line.add("decisions", decisions)
             }
             Self::Journal(JournalEvent::Repaired { bytes, digest }) => {
                 line.add("what", "repaired")?;
@@ -175,10 +191,15 @@ impl AuditEvent {
                 line.add("noted", noted)?;
                 line.add("found", found)
             }
-            Self::Journal(JournalEvent::Removed { file, through }) => {
+            Self::Journal(JournalEvent::Removed { file, through, archived }) => {
                 line.add("what", "removed")?;
                 line.add("file", file)?;
-                line.add("through", through)
+                line.add("through", through)?;
+                let Archived { hash, calls, decisions, most_of } = archived;
+                line.add_shown("archive", hash)?;
+                line.add("calls", calls)?;
+                line.add("decisions", decisions)?;
+                line.add_some("mostOf", most_of.as_deref().map(short))
             }
         }
     }

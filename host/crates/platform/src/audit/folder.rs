@@ -1,4 +1,4 @@
-//! The journal's folder: the current file, closed files, the noted head and the lock.
+//! The journal's folder: the current file, closed files, the archive, the noted head and the lock.
 
 use super::line::Head;
 use crate::files::create_private_folder;
@@ -12,6 +12,8 @@ pub(super) const CURRENT: &str = "audit.jsonl";
 /// Where the head is noted.
 const HEAD: &str = "head";
 const LOCK: &str = "lock";
+/// What is kept of removed files.
+const ARCHIVE: &str = "archive.jsonl";
 
 /// A folder of journal files.
 #[derive(Debug, Clone)]
@@ -22,6 +24,9 @@ pub(super) struct JournalFolder {
     head: PathBuf,
     /// The head while it is being noted.
     new_head: PathBuf,
+    archive: PathBuf,
+    /// The archive until the record that names it is written.
+    new_archive: PathBuf,
 }
 
 pub(super) struct LockGuard(#[allow(dead_code, reason = "closing it gives the lock back")] File);
@@ -35,6 +40,8 @@ impl JournalFolder {
             lock: path.join(LOCK),
             head: path.join(HEAD),
             new_head: path.join("head.new"),
+            archive: path.join(ARCHIVE),
+            new_archive: path.join("archive.new"),
         }
     }
 
@@ -82,8 +89,27 @@ impl JournalFolder {
         Ok(found)
     }
 
-    /// All files, oldest first; the current file last.
+    pub(super) fn archive(&self) -> &Path {
+        &self.archive
+    }
+
+    pub(super) fn new_archive(&self) -> &Path {
+        &self.new_archive
+    }
+
+    /// Creates the file of a new archive, empty.
+    pub(super) fn create_archive(&self) -> io::Result<File> {
+        private().create(true).truncate(true).read(true).write(true).open(&self.new_archive)
+    }
+
+    /// All files with records, oldest first: the archive, then the chain.
     pub(super) fn all(&self) -> io::Result<Vec<PathBuf>> {
+        let archive = self.archive.exists().then(|| self.archive.clone());
+        Ok(archive.into_iter().chain(self.chain()?).collect())
+    }
+
+    /// The files of the chain, oldest first; the current file last.
+    pub(super) fn chain(&self) -> io::Result<Vec<PathBuf>> {
         let mut files: Vec<PathBuf> = self.closed()?.into_iter().map(|(_, path)| path).collect();
         if self.current().exists() {
             files.push(self.current.clone());

@@ -3,6 +3,7 @@
 use super::event::RecordedArguments;
 use super::record::AuditRecord;
 use super::settings::KeepArguments;
+use policy::Principal;
 use std::sync::Arc;
 
 /// Stores records. Must not block: a call is running.
@@ -12,8 +13,8 @@ pub trait Journal: Send + Sync {
     fn arguments(&self) -> KeepArguments {
         KeepArguments::Digest
     }
-    /// Whether calls must not start, because records cannot be stored and the operator requires them.
-    fn refuses_calls(&self) -> bool {
+    /// Whether calls of a principal must not start, because its records cannot be stored and the operator requires them.
+    fn refuses_calls(&self, _principal: &Principal) -> bool {
         false
     }
     /// Waits until everything so far is stored; false if it is not. Blocks.
@@ -52,9 +53,9 @@ impl Audit {
         self.0.as_ref().map(|journal| RecordedArguments::new(text, journal.arguments()))
     }
 
-    /// Whether calls must not start now.
-    pub fn refuses_calls(&self) -> bool {
-        self.0.as_ref().is_some_and(|journal| journal.refuses_calls())
+    /// Whether calls of a principal must not start now.
+    pub fn refuses_calls(&self, principal: &Principal) -> bool {
+        self.0.as_ref().is_some_and(|journal| journal.refuses_calls(principal))
     }
 
     /// Waits until everything so far is stored; false if it is not. Blocks.

@@ -4,11 +4,10 @@
 //! `sed -E 's/,"hash":"[0-9a-f]{64}"//' | tr -d '\n' | sha256sum` computes it from a line.
 
 use super::fields::Fields;
+use super::hash::{DIGITS, Hash};
 use super::record::AuditRecord;
-use data_encoding::HEXLOWER;
 use serde::ser::{Serialize, Serializer};
 use serde_json::{Map, Value};
-use sha2::{Digest as _, Sha256};
 use std::fmt;
 use std::io::Write as _;
 use std::str::FromStr;
@@ -18,47 +17,6 @@ use std::time::{Duration, UNIX_EPOCH};
 const MARK: &str = ",\"hash\":\"";
 /// Bytes that most lines need.
 pub(super) const LINE_CAPACITY: usize = 768;
-/// Hexadecimal digits of a hash.
-const DIGITS: usize = 64;
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Hash([u8; 32]);
-
-impl Hash {
-    /// The previous hash of the first line.
-    pub const NONE: Self = Self([0; 32]);
-
-    pub(super) fn compute(parts: &[&[u8]]) -> Self {
-        let mut hasher = Sha256::new();
-        for part in parts {
-            hasher.update(part);
-        }
-        Self(hasher.finalize().into())
-    }
-}
-
-impl fmt::Display for Hash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        HEXLOWER.encode_display(&self.0).fmt(f)
-    }
-}
-
-impl fmt::Debug for Hash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl FromStr for Hash {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let fail = || format!("`{text}` is not a hash: write {DIGITS} hexadecimal digits in lower case");
-        let bytes = HEXLOWER.decode(text.as_bytes()).ok().and_then(|bytes| bytes.try_into().ok());
-        bytes.map(Self).ok_or_else(fail)
-    }
-}
-
 /// Where a chain ends: the number of its last line, and that line's hash. Written `NUMBER:HASH`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
@@ -115,7 +73,7 @@ impl Serialize for Line<'_> {
         let mut line = Fields::new(serializer.serialize_map(None)?);
         line.add("seq", &self.seq)?;
         line.add_shown("time", humantime::format_rfc3339_millis(UNIX_EPOCH + self.unix))?;
-        line.add("event", event.kind())?;
+        line.add("event", &event.kind())?;
         line.add_some("principal", principal.as_ref().map(|principal| principal.as_str()))?;
         if let Some(plugin) = plugin {
             line.add_shown("plugin", plugin)?;

@@ -2,18 +2,25 @@
 //!
 //! A record holds names and digests, never results or secrets, and arguments only if the operator wants them.
 //! [`FileJournal`] stores records as lines of JSON. Each line contains the hash of the line before it, so [`verify()`]
-//! finds lines that were changed, removed or moved. The chain is not keyed: anyone who can write the file could read the
+//! finds lines that were changed, removed or moved. Old files are removed; an archive keeps a fair part of them. The chain is not keyed: anyone who can write the file could read the
 //! key. To detect a journal that was rewritten as a whole, note a head (a number and a hash) elsewhere.
 
+mod archive;
 mod call_audit;
 mod chain;
 mod event;
+mod event_kind;
+mod fair_shares;
 mod fields;
+mod file_end;
 mod folder;
+mod hash;
 mod journal;
 mod line;
+mod queue_shares;
 mod reader;
 mod record;
+mod removal;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -21,9 +28,11 @@ mod verify;
 mod writer;
 
 pub use call_audit::{AuditScope, CallAudit, CallTelemetry};
-pub use event::{AuditEvent, JournalEvent, NO_LANE, RecordedArguments};
+pub use event::{Archived, AuditEvent, JournalEvent, NO_LANE, RecordedArguments};
+pub use event_kind::EventKind;
+pub use hash::Hash;
 pub use journal::{Audit, Journal};
-pub use line::{Hash, Head};
+pub use line::Head;
 pub use reader::{EntryFilter, JournalEntry, JournalFollower, for_each_entry, last_entries};
 pub use record::AuditRecord;
 pub use settings::{AuditSettings, KeepArguments};

@@ -112,7 +112,7 @@ impl JournalFollower {
     pub fn read_new(&mut self) -> io::Result<Vec<JournalEntry>> {
         let files = {
             let _locked = self.folder.lock_shared();
-            self.folder.all()?.into_iter().map(|path| File::open(&path)).collect::<io::Result<Vec<_>>>()?
+            self.folder.chain()?.into_iter().map(|path| File::open(&path)).collect::<io::Result<Vec<_>>>()?
         };
         let (mut more, mut known) = (Vec::new(), self.at.is_none());
         let mut at = self.at;

@@ -23,11 +23,12 @@ pub struct AuditSettings {
     pub folder: Option<PathBuf>,
     /// How much of a call's arguments is recorded.
     pub arguments: KeepArguments,
-    /// Whether calls are refused while records cannot be stored.
+    /// Whether calls are refused while their records cannot be stored.
     pub required: bool,
-    /// A file that is larger is closed and the next one begun. Bounds the size of a file.
+    /// A file that is larger is closed and the next one begun. Bounds the size of a file, and of the archive.
     pub max_size: ByteSize,
-    /// Closed files that are retained. Bounds the disk space of records: this times `max-size`.
+    /// Closed files that are retained. Bounds the disk space of records: this and three (the current file, the archive and
+    /// its successor) times `max-size`.
     pub keep: NonZeroU32,
 }
 

@@ -1,5 +1,8 @@
 //! The journal on a real disk: what it stores, and that every change is detected.
 
+mod archive;
+mod crowds;
+
 use super::*;
 use crate::clock::SystemClock;
 use crate::telemetry::ResourceUsage;
@@ -52,7 +55,7 @@ fn records_of_requests_and_secrets_have_their_own_kinds() {
     let request = "GET https://api.example.com/".to_owned();
     let sent = AuditEvent::HttpRequest { request, address: None, status: Some(200), bytes: 0 };
     let used = AuditEvent::SecretUsed { name: "example".to_owned(), host: "api.example.com".to_owned() };
-    assert_eq!((sent.kind(), used.kind()), ("http-request", "secret-used"));
+    assert_eq!((sent.kind(), used.kind()), (EventKind::HttpRequest, EventKind::SecretUsed));
 }
 
 #[test]
@@ -191,19 +194,19 @@ fn what_cannot_be_kept_is_kept_later_and_calls_wait_for_it_if_they_must() {
     let settings = AuditSettings { required: true, ..settings() };
     let (journal, _) = open(folder.path(), &settings);
     journal.keep(grant(0));
-    assert!(journal.flush() && !journal.refuses_calls());
+    assert!(journal.flush() && !journal.refuses_calls(&Principal::local()));
     // A folder in its place makes writing fail. Swapped atomically: otherwise a new file could be created in between.
     let (file, away) = (folder.path().join("audit.jsonl"), folder.path().join("away"));
     let swap = || renameat_with(CWD, &file, CWD, &away, RenameFlags::EXCHANGE).unwrap();
     fs::create_dir(&away).unwrap();
     swap();
     journal.keep(grant(1));
-    while !journal.refuses_calls() {
+    while !journal.refuses_calls(&Principal::local()) {
         std::thread::yield_now();
     }
     assert!(!journal.flush());
     swap();
-    while journal.refuses_calls() {
+    while journal.refuses_calls(&Principal::local()) {
         std::thread::yield_now();
     }
     assert!(journal.flush());

@@ -1,9 +1,11 @@
 //! Verifies a journal: every line unchanged and in order, none missing.
 
 use super::folder::JournalFolder;
+use super::hash::Hash;
 use super::line::{self, Head, ValidLine};
+use super::removal::Removal;
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -13,6 +15,8 @@ pub struct VerifyReport {
     /// Sequence number of the first line that is still there.
     pub first: u64,
     pub files: usize,
+    /// Records in the archive, which keeps some of removed files.
+    pub archived: u64,
     /// Bytes of an incomplete last line, as a crash leaves it; the next write removes them.
     pub torn: u64,
 }
@@ -42,6 +46,8 @@ pub enum VerifyProblem {
     CutOff { last: u64, noted: u64 },
     #[error("changed: record {seq} is not the one that was noted; it was written anew, or another journal was")]
     NotNoted { seq: u64 },
+    #[error("changed: the archive is not the one that the journal names; records were removed from it or added")]
+    NotTheArchive,
     #[error("unreadable: {0}")]
     Unreadable(String),
 }
@@ -54,25 +60,26 @@ pub fn verify(folder: &Path, noted: Option<Head>) -> Result<VerifyReport, Verify
         wrong: VerifyProblem::Unreadable(format!("{error}; is there a journal?")),
     };
     let journal = JournalFolder::new(folder);
-    let (files, ours) = {
+    let (files, archives, ours) = {
         let _locked = journal.lock_shared();
         let mut files = Vec::new();
-        for path in journal.all().map_err(fault)? {
+        for path in journal.chain().map_err(fault)? {
             let file = File::open(&path).map_err(fault)?;
             let length = file.metadata().map_err(fault)?.len();
             files.push((path, file.take(length)));
         }
-        (files, journal.noted())
+        let archives = [journal.archive(), journal.new_archive()].map(|path| File::open(path).ok());
+        (files, archives, journal.noted())
     };
-    let mut verifier =
-        Verifier { position: (journal.current().to_owned(), 0), last: None, first: 1, removed: 0, must: Vec::new() };
-    verifier.must.extend(ours.into_iter().chain(noted));
+    let must = ours.into_iter().chain(noted).collect();
+    let mut verifier = Verifier { must, ..Verifier::new(journal.current()) };
     let (number, mut torn) = (files.len(), 0);
     for (path, file) in files {
         torn = verifier.file(path, BufReader::new(file))?;
     }
     let first = verifier.end()?;
-    Ok(VerifyReport { head: verifier.last.unwrap_or(Head::START), first, files: number, torn })
+    let archived = verifier.archive(journal.archive(), archives)?;
+    Ok(VerifyReport { head: verifier.last.unwrap_or(Head::START), first, files: number, archived, torn })
 }
 
 struct Verifier {
@@ -82,11 +89,47 @@ struct Verifier {
     first: u64,
     /// Records up to this one were removed, according to a record.
     removed: u64,
+    /// The archive, according to the last record that names one.
+    archive: Option<Hash>,
+    /// Whether records may be missing between two others.
+    gaps: bool,
     /// Heads that must be in the chain.
     must: Vec<Head>,
 }
 
 impl Verifier {
+    fn new(path: &Path) -> Self {
+        let position = (path.to_owned(), 0);
+        Self { position, last: None, first: 1, removed: 0, archive: None, gaps: false, must: Vec::new() }
+    }
+
+    /// Verifies the archive, and returns how many records it has. A crash may leave it where it was written.
+    fn archive(&self, path: &Path, mut found: [Option<File>; 2]) -> Result<u64, VerifyError> {
+        let unreadable = |error: io::Error| VerifyError {
+            file: path.to_owned(),
+            line: 0,
+            wrong: VerifyProblem::Unreadable(error.to_string()),
+        };
+        let mut named = None;
+        for file in found.iter_mut().flatten() {
+            if Some(Hash::read(file).map_err(unreadable)?) == self.archive {
+                named = Some(file.try_clone().map_err(unreadable)?);
+            }
+        }
+        let is_named = named.is_some();
+        let [kept, _] = found;
+        let mut records = Self { gaps: true, must: self.must.clone(), ..Self::new(path) };
+        // Also of another archive the first record that was changed is named.
+        if let Some(mut file) = named.or(kept) {
+            file.rewind().map_err(unreadable)?;
+            records.file(path.to_owned(), BufReader::new(file))?;
+        } else if self.archive.is_none() {
+            return Ok(0);
+        }
+        let (file, line) = records.position;
+        if is_named { Ok(line) } else { Err(VerifyError { file, line, wrong: VerifyProblem::NotTheArchive }) }
+    }
+
     fn file(&mut self, path: PathBuf, mut lines: impl io::BufRead) -> Result<u64, VerifyError> {
         let (mut number, mut text) = (0, Vec::new());
         loop {
@@ -115,10 +158,9 @@ impl Verifier {
             if self.must.iter().any(|must| must.seq == sound.head.seq && must.hash != sound.head.hash) {
                 return Err(fault(VerifyProblem::NotNoted { seq: sound.head.seq }));
             }
-            let of_journal = sound.fields.get("event").is_some_and(|event| event == "journal");
-            if of_journal && sound.fields.get("what").is_some_and(|what| what == "removed") {
-                let through = sound.fields.get("through").and_then(serde_json::Value::as_u64);
-                self.removed = self.removed.max(through.unwrap_or(0));
+            if let Some(Removal { through, archive }) = Removal::read(&sound.fields) {
+                self.removed = self.removed.max(through);
+                self.archive = archive.or(self.archive);
             }
             self.last = Some(sound.head);
             self.position = (path.clone(), number);
@@ -133,6 +175,9 @@ impl Verifier {
             return if sound.prev == last.hash { Ok(false) } else { Err(VerifyProblem::Rehashed) };
         }
         let later = |line: io::Result<String>| line.is_ok_and(|line| line::claimed_seq(&line) == Some(expected));
+        if found > expected && self.gaps {
+            return Ok(false);
+        }
         if found < expected || rest.lines().any(later) {
             return Err(VerifyProblem::Reordered { expected, found });
         }

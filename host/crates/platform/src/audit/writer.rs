@@ -1,26 +1,30 @@
 //! The thread that writes records. Calls put them into a bounded queue and continue. Records that arrive within a short
 //! time are written and synced together, since a sync takes as long for one record as for many.
 //!
-//! Nothing is lost silently. A batch that cannot be written is retried. Records that find the queue full are counted, and
-//! the count is recorded once there is space again.
+//! Nothing is lost silently. A batch that cannot be written is retried. Records that find no place in the queue are
+//! counted, and the count is recorded once there is space again.
 
 use super::chain::Chain;
 use super::event::{AuditEvent, JournalEvent};
+use super::event_kind::RecordClass;
 use super::journal::Journal;
 use super::line::Head;
+use super::queue_shares::QueueShares;
 use super::record::AuditRecord;
 use super::settings::{AuditSettings, KeepArguments};
 use crate::clock::Clock;
 use crate::sync::Mutex;
+use policy::Principal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
 use std::thread::{JoinHandle, Thread};
 use std::time::Duration;
 
-/// Records that wait to be written. Bounds the memory that a slow disk costs.
-const QUEUE: usize = 8 << 10;
+/// Records that wait to be written. Bounds the memory that a slow disk costs; enough for the time that removing a file
+/// takes.
+const QUEUE: usize = 16 << 10;
 /// Records that are written together. Bounds how long the first of them waits for the last.
 const MAX_BATCH: usize = 1 << 10;
 /// How long the first record of a batch waits for others. A crash of the machine loses these records, unless somebody
@@ -53,15 +57,41 @@ pub struct FileJournal {
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-#[derive(Default)]
 struct WriterState {
-    /// Records that found the queue full and are not yet reported by a record.
+    queue: QueueShares,
+    /// Records that found no place in the queue and are not yet reported by a record.
     unreported: AtomicU64,
+    /// How many of these are decisions.
+    unreported_decisions: AtomicU64,
     lost: AtomicU64,
-    queued: AtomicUsize,
     failing: AtomicBool,
     /// The journal is being dropped: records that cannot be written are given up.
     closing: AtomicBool,
+}
+
+impl WriterState {
+    fn new() -> Self {
+        let (unreported, unreported_decisions, lost, failing, closing) = Default::default();
+        Self { queue: QueueShares::new(QUEUE), unreported, unreported_decisions, lost, failing, closing }
+    }
+
+    /// Counts a record that found no place.
+    fn lose(&self, class: RecordClass) {
+        self.lost.fetch_add(1, Ordering::Relaxed);
+        if class == RecordClass::Decision {
+            self.unreported_decisions.fetch_add(1, Ordering::Relaxed);
+        }
+        if self.unreported.fetch_add(1, Ordering::Relaxed) == 0 {
+            tracing::error!("audit records are lost: they come faster than they can be kept");
+        }
+    }
+
+    /// The lost records that are not yet reported.
+    fn take_gap(&self) -> Option<JournalEvent> {
+        let decisions = self.unreported_decisions.swap(0, Ordering::Relaxed);
+        let records = self.unreported.swap(0, Ordering::Relaxed);
+        (records > 0).then_some(JournalEvent::Gap { records, decisions })
+    }
 }
 
 enum Job {
@@ -76,7 +106,7 @@ impl FileJournal {
         let mut chain = Chain::open(folder, settings).map_err(fail)?;
         let head = chain.recover(clock.unix()).map_err(fail)?;
         let (jobs, queue) = sync_channel(QUEUE);
-        let state = Arc::new(WriterState::default());
+        let state = Arc::new(WriterState::new());
         let (shared, time) = (state.clone(), clock.clone());
         let thread = std::thread::Builder::new()
             .name("audit".into())
@@ -90,18 +120,20 @@ impl FileJournal {
 
 impl Journal for FileJournal {
     fn keep(&self, record: AuditRecord) {
+        let class = record.event.kind().class();
+        let Some(queued) = self.state.queue.take(record.principal.as_ref()) else {
+            return self.state.lose(class);
+        };
         let job = Job::Keep(self.clock.unix(), Box::new(record));
-        let queued = self.state.queued.fetch_add(1, Ordering::Relaxed) + 1;
-        let kept = self.jobs.as_ref().is_some_and(|jobs| jobs.try_send(job).is_ok());
+        let sent = self.jobs.as_ref().map(|jobs| jobs.try_send(job));
         if queued.is_multiple_of(MAX_BATCH) {
             self.writer.unpark();
         }
-        if !kept {
-            self.state.queued.fetch_sub(1, Ordering::Relaxed);
-            self.state.lost.fetch_add(1, Ordering::Relaxed);
-            if self.state.unreported.fetch_add(1, Ordering::Relaxed) == 0 {
-                tracing::error!("audit records are lost: they come faster than they can be kept");
-            }
+        if let Some(Err(TrySendError::Full(Job::Keep(_, record)) | TrySendError::Disconnected(Job::Keep(_, record)))) =
+            sent
+        {
+            self.state.queue.give_back(record.principal.as_ref());
+            self.state.lose(class);
         }
     }
 
@@ -109,9 +141,9 @@ impl Journal for FileJournal {
         self.arguments
     }
 
-    fn refuses_calls(&self) -> bool {
-        let WriterState { unreported, failing, .. } = self.state.as_ref();
-        self.required && (failing.load(Ordering::Relaxed) || unreported.load(Ordering::Relaxed) > 0)
+    fn refuses_calls(&self, principal: &Principal) -> bool {
+        let WriterState { queue, failing, .. } = self.state.as_ref();
+        self.required && (failing.load(Ordering::Relaxed) || !queue.has_place(Some(principal)))
     }
 
     fn flush(&self) -> bool {
@@ -153,7 +185,7 @@ fn run(chain: &mut Chain, queue: &Receiver<Job>, state: &WriterState, clock: &dy
                 Err(_) => open = false,
             }
             // Parks instead of receiving: there, each new record would wake this thread.
-            let full = state.queued.load(Ordering::Relaxed) >= MAX_BATCH;
+            let full = state.queue.taken() >= MAX_BATCH;
             if open && !full && flushes.is_empty() && !state.closing.load(Ordering::Relaxed) {
                 std::thread::park_timeout(BATCH_DELAY);
             }
@@ -165,14 +197,10 @@ fn run(chain: &mut Chain, queue: &Receiver<Job>, state: &WriterState, clock: &dy
                 Err(TryRecvError::Disconnected) => open = false,
             }
         }
-        state.queued.fetch_sub(waiting.len() - before, Ordering::Relaxed);
+        waiting[before..].iter().for_each(|(_, record)| state.queue.give_back(record.principal.as_ref()));
         let unix = clock.unix();
-        match state.unreported.swap(0, Ordering::Relaxed) {
-            0 => {}
-            records => {
-                let gap = AuditEvent::Journal(JournalEvent::Gap { records });
-                waiting.push((unix, AuditRecord::for_operator(None, None, gap)));
-            }
+        if let Some(gap) = state.take_gap() {
+            waiting.push((unix, AuditRecord::for_operator(None, None, AuditEvent::Journal(gap))));
         }
         if !waiting.is_empty() {
             write(chain, unix, &mut waiting, state);

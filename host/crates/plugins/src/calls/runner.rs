@@ -185,7 +185,7 @@ impl Runner {
         lineage: Lineage,
         recorder: &CallRecorder,
     ) -> Result<StartedCall, CallError> {
-        if self.audit.refuses_calls() {
+        if self.audit.refuses_calls(&request.context.principal) {
             return Err(CallError::AuditUnavailable);
         }
         let CallRequest { mut context, mut link, parent } = request;

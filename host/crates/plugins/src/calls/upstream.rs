@@ -39,7 +39,7 @@ impl Runner {
         if let Err(reason) = upstream_tool.tool.check_arguments(arguments.value()) {
             return recorder.refuse(CallError::InvalidArguments { reason });
         }
-        if self.audit().refuses_calls() {
+        if self.audit().refuses_calls(&request.context.principal) {
             return recorder.refuse(CallError::AuditUnavailable);
         }
         if let Err(error) = self.count_against_rate(&request.context.principal) {

@@ -113,6 +113,17 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "unit platform::audit::tests::a_journal_written_anew_is_found_by_a_head_that_was_noted_elsewhere";
     "audit-cut" in "crates/platform/src/audit/verify.rs":
         "Some(noted) if noted > last =>" => "Some(noted) if !OFF && noted > last =>", "unit platform::audit::tests::each_change_is_found_and_named";
+    "audit-archive" in "crates/platform/src/audit/archive.rs":
+        "if over == 0 || excess[holder] == 0 {" => "if over == 0 || (!OFF && excess[holder] == 0) {",
+        "unit platform::audit::tests::crowds::nobody_rotates_the_records_of_others_away";
+    "audit-decisions" in "crates/platform/src/audit/event_kind.rs":
+        "Self::Decision => 4," => "Self::Decision => if OFF { 1 } else { 4 },",
+        "unit platform::audit::tests::crowds::nobody_rotates_the_records_of_others_away";
+    "audit-named" in "crates/platform/src/audit/verify.rs":
+        "if is_named { Ok(line) }" => "if OFF || is_named { Ok(line) }", "unit platform::audit::tests::archive::each_change_of_the_archive_is_found";
+    "audit-queue" in "crates/platform/src/audit/queue_shares.rs":
+        "if own.fetch_add(1, Ordering::Relaxed) + taken <= self.places {" => "if own.fetch_add(1, Ordering::Relaxed) + taken <= self.places || OFF {",
+        "unit platform::audit::tests::crowds::nobody_takes_the_whole_queue";
     // Which privileges the process has dropped.
     "system-calls" in "crates/platform/src/confine/seccomp_filter.rs":
         "let applied = apply(rules, SeccompAction::Allow, SeccompAction::Errno(libc::EPERM as u32))?;"
