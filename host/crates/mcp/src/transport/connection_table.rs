@@ -199,7 +199,8 @@ impl Drop for Place {
             }
         }
         drop(entries);
-        self.table.ended.notify_one();
+        // Only those who wait: an end from before is no reason to close one more.
+        self.table.ended.notify_waiters();
     }
 }
 

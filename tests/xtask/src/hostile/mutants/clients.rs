@@ -35,6 +35,9 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     // Who keeps others out.
     "eviction" in "crates/mcp/src/transport/connection_table.rs":
         "            self.evict();" => "            if !OFF { self.evict(); }", "crowded::others_are_served_beside_every_crowd";
+    "eviction-of-one" in "crates/mcp/src/transport/connection_table.rs":
+        "self.table.ended.notify_waiters();" => "if OFF { self.table.ended.notify_one() } else { self.table.ended.notify_waiters() };",
+        "unit mcp::transport::connection_table::tests::an_end_that_nobody_waited_for_closes_no_further_connection";
     "served-stay" in "crates/mcp/src/transport/connection_table.rs":
         "if current.0 != Phase::Serving {" => "if OFF || current.0 != Phase::Serving {",
         "unit mcp::transport::connection_table::tests::nobody_who_is_served_is_closed";

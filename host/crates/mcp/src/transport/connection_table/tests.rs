@@ -42,6 +42,17 @@ async fn the_least_missed_is_closed_for_the_next() {
 }
 
 #[tokio::test]
+async fn an_end_that_nobody_waited_for_closes_no_further_connection() {
+    let table = table(2);
+    let (first, left) = (table.place(HOME).await, table.place(HOME).await);
+    drop(left);
+    let second = table.place(HOME).await;
+    assert!(Box::pin(table.place(HOME)).as_mut().now_or_never().is_none());
+    let closed = [&first, &second].iter().filter(|place| is_evicted(place)).count();
+    assert_eq!(closed, 1, "one was enough");
+}
+
+#[tokio::test]
 async fn a_client_that_just_came_is_not_closed_for_slow_senders() {
     let table = table(2);
     let slow = table.place(HOME).await;
