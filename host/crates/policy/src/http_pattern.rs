@@ -301,6 +301,7 @@ mod tests {
             "https://2130706433",
             "https://a.com/x?y=1",
             "https://a.com/*",
+            "https://a.com//b",
             "https://a.com/a/../b",
             "https://a.com/a/..;/b",
             "https://a.com/%2e",

@@ -31,6 +31,8 @@ pub enum RequestPathError {
     Control,
     #[error("has a `.` or `..` in it")]
     Dots,
+    #[error("begins with `//`, after which some servers read the name of a server")]
+    ServerName,
 }
 
 impl RequestPath {
@@ -73,6 +75,9 @@ fn check(path: &str) -> Result<(), RequestPathError> {
     let escaped = |rest: &str| rest.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2;
     if !path.split('%').skip(1).all(escaped) {
         return Err(RequestPathError::Malformed);
+    }
+    if path.starts_with("//") {
+        return Err(RequestPathError::ServerName);
     }
     path.split('/').try_for_each(check_segment)
 }
@@ -202,6 +207,11 @@ mod tests {
             let path = RequestPath::new(path);
             assert!(path.check().is_err(), "{path}");
             assert!(!path.is_below("/v1/") && !path.is_below("/v1") && path.is_below("/"), "{path}");
+        }
+        for path in ["//v1", "//v1/", "//v1/a", "///v1/a"] {
+            let path = RequestPath::new(path);
+            assert!(path.check().is_err(), "{path}");
+            assert!(!path.is_below("//v1") && !path.is_below("//v1/") && !path.is_below("//") && path.is_below("/"));
         }
         eprintln!("hostile: paths: {} that could be read otherwise, 0 below a prefix", paths.len());
     }

@@ -21,6 +21,9 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "path-decoded" in "crates/policy/src/request_path.rs":
         "if decoded == text {" => "if OFF || decoded == text {",
         "unit policy::request_path::tests::what_servers_could_read_otherwise_is_below_no_prefix";
+    "path-server-name" in "crates/policy/src/request_path.rs":
+        "if path.starts_with(\"//\") {" => "if !OFF && path.starts_with(\"//\") {",
+        "unit policy::request_path::tests::what_servers_could_read_otherwise_is_below_no_prefix";
     "path-cut-off" in "crates/policy/src/request_path.rs":
         "let name = name.split([';', '?', '#']).next().unwrap_or_default();"
         => "let name = if OFF { name } else { name.split([';', '?', '#']).next().unwrap_or_default() };",
