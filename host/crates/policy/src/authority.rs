@@ -203,6 +203,13 @@ impl Authority {
         Err(denial(&self.plugin, Capability::Secrets { name: name.to_owned(), host: host.to_owned() }))
     }
 
+    /// The secrets that may be sent to this host.
+    pub fn secrets_for(&self, host: &str) -> impl Iterator<Item = &str> {
+        let requested = |grant: &&SecretGrant| self.requested.secrets.contains(&grant.name);
+        let grants = self.granted.secrets.iter().filter(move |grant| grant.reaches(host));
+        grants.filter(requested).map(|grant| &*grant.name)
+    }
+
     /// Names of variables of the host's environment that the guest sees.
     pub fn env(&self) -> impl Iterator<Item = &str> {
         let both = |name: &&String| self.requested.env.contains(name);

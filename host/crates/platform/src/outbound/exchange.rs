@@ -84,8 +84,8 @@ impl ExchangeClient {
         Self { network, tls: Arc::default() }
     }
 
-    pub fn network(&self) -> &dyn Network {
-        &*self.network
+    pub fn network(&self) -> Arc<dyn Network> {
+        self.network.clone()
     }
 
     /// Sends a request and waits for the head of its response. `connected` is called before anything is sent. With TLS, the

@@ -2,14 +2,15 @@
 
 use async_trait::async_trait;
 use std::io;
+use std::net::ToSocketAddrs;
 use std::net::{IpAddr, SocketAddr};
-use tokio::net::{TcpStream, lookup_host};
+use tokio::net::TcpStream;
 
 /// A network. A trait, so that tests can replace the internet.
 #[async_trait]
 pub trait Network: Send + Sync {
-    /// Resolves a name to all its addresses.
-    async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;
+    /// Resolves a name to all its addresses. Blocks its thread, and cannot be given up, so the caller bounds how many do.
+    fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;
     async fn connect(&self, address: SocketAddr) -> io::Result<TcpStream>;
 }
 
@@ -19,8 +20,8 @@ pub struct SystemNetwork;
 
 #[async_trait]
 impl Network for SystemNetwork {
-    async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
-        Ok(lookup_host((name, 0)).await?.map(|address| address.ip()).collect())
+    fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+        Ok((name, 0).to_socket_addrs()?.map(|address| address.ip()).collect())
     }
 
     async fn connect(&self, address: SocketAddr) -> io::Result<TcpStream> {

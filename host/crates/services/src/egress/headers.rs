@@ -41,13 +41,16 @@ pub(super) fn for_redirect(headers: HeaderMap, same_origin: bool, keeps_body: bo
     without(headers, |name| CREDENTIALS.contains(name) || with_secrets.contains(name))
 }
 
-/// The headers as sent, with the host's own. `searched` says that the response will be searched for a secret.
+/// The headers as sent, with the host's own. `searched` says that the response will be searched for secrets.
 pub(super) fn outgoing(mut headers: HeaderMap, url: &Url, searched: bool) -> Result<HeaderMap, HttpError> {
     if searched {
         // A secret could not be found in a partial or compressed response.
         for name in [RANGE, IF_RANGE] {
             if headers.contains_key(&name) {
-                return Err(HttpError::Header(name.to_string(), "it is not allowed in a request with a secret"));
+                return Err(HttpError::Header(
+                    name.to_string(),
+                    "it is not allowed in a request to a host that may have a secret",
+                ));
             }
         }
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));

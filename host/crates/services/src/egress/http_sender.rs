@@ -6,7 +6,7 @@ use super::deadline::RequestDeadline;
 use super::error::from_exchange;
 use super::headers;
 use super::redirect::{self, RedirectAction};
-use super::secret_injection::{self, InjectedHeaders};
+use super::secret_injection;
 use super::secret_mask::SecretMask;
 use super::shares::{ConnectionPlace, ConnectionShares};
 use async_trait::async_trait;
@@ -24,6 +24,8 @@ use url::Url;
 
 /// Addresses of one name. Bounds the checks of one request; no ordinary service has more.
 const MAX_ADDRESSES: usize = 64;
+/// Look-ups at once, one thread each. Who gives up does not end them, and the host has other work for such threads.
+const LOOKUPS: usize = 64;
 /// Redirects that are followed, whatever is granted.
 const MAX_REDIRECTS: u8 = 3;
 
@@ -32,6 +34,7 @@ pub struct HttpSender {
     exchanger: ExchangeClient,
     secret_store: SecretStore,
     shares: ConnectionShares,
+    lookups: ConnectionShares,
 }
 
 /// The next request to send: the guest's own or a redirect.
@@ -50,7 +53,8 @@ struct Hop {
 impl HttpSender {
     /// `connections`: how many all guests may have at once.
     pub fn new(network: Arc<dyn Network>, secret_store: SecretStore, connections: usize) -> Self {
-        Self { exchanger: ExchangeClient::new(network), secret_store, shares: ConnectionShares::new(connections) }
+        let (shares, lookups) = (ConnectionShares::new(connections), ConnectionShares::new(LOOKUPS));
+        Self { exchanger: ExchangeClient::new(network), secret_store, shares, lookups }
     }
 
     pub fn has_secret(&self, secret: &str) -> bool {
@@ -71,14 +75,15 @@ impl HttpSender {
         let places = async { Ok((call.acquire_permit().await?, self.shares.place(call.plugin()).await?)) };
         let (permit, place) = deadline.limit(places).await?;
         let mut hop = Hop { target, url, headers, body, same_origin: true, place: place.clone() };
-        // Those that any hop has sent. Whoever got one may tell it to the next hop.
-        let mut secrets = Vec::new();
+        // Those that any hop may know, from this request or an earlier one. Each may tell them to the next hop.
+        let mut secrets: Vec<Arc<Secret>> = Vec::new();
         let mut followed = 0;
         loop {
+            secrets.extend(call.secrets_for(&hop.target.host).filter_map(|name| self.secret_store.get(name)).cloned());
             let has_no_body = hop.body.is_end_stream();
             let (origin, original_headers) = (hop.url.clone(), hop.headers.clone());
             let (method, same_origin) = (hop.target.method.clone(), hop.same_origin);
-            let sent = deadline.limit(self.send_hop(hop, grant, deadline, timeouts, call, &mut secrets)).await?;
+            let sent = deadline.limit(self.send_hop(hop, grant, deadline, timeouts, call, &secrets)).await?;
             let mask = SecretMask::new(&secrets);
             let allowed = grant.redirects.min(MAX_REDIRECTS);
             let next = if followed < allowed {
@@ -103,7 +108,7 @@ impl HttpSender {
         }
     }
 
-    /// Sends one request to one server, and adds the secrets in it to those that were sent.
+    /// Sends one request to one server. Its answer is searched for these secrets.
     async fn send_hop(
         &self,
         hop: Hop,
@@ -111,13 +116,13 @@ impl HttpSender {
         deadline: RequestDeadline,
         timeouts: HttpTimeouts,
         call: &Http,
-        sent_secrets: &mut Vec<Arc<Secret>>,
+        secrets: &[Arc<Secret>],
     ) -> Result<HopResponse, HttpError> {
         let Hop { target, url, headers, body, same_origin, place } = hop;
         let record = call.start_exchange(&target);
         let addresses = self.resolve_allowed(&target, grant, call).await?;
         let is_local = addresses.iter().all(IpAddr::is_loopback);
-        let InjectedHeaders { headers, secrets } = secret_injection::inject(headers, |name| {
+        let headers = secret_injection::inject(headers, |name| {
             // Placeholders were removed for redirects to another origin.
             debug_assert!(same_origin);
             call.authorize_secret(name, &target, target.secure || is_local)?;
@@ -126,12 +131,11 @@ impl HttpSender {
                 .cloned()
                 .ok_or_else(|| HttpError::Failed(format!("there is no secret `{name}`; it would be [secrets.{name}]")))
         })?;
-        sent_secrets.extend(secrets);
         let promised = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
         if promised.is_some_and(|length| length > grant.body.as_u64()) {
             return Err(HttpError::RequestTooLarge(grant.body.as_u64()));
         }
-        let request = self.build_request(&target, &url, headers, sent_secrets)?;
+        let request = self.build_request(&target, &url, headers, secrets)?;
         let (body, body_failure) = RequestBody::new(body, grant.body.as_u64(), call.clone(), target.host.clone())?;
         let destination = ExchangeTarget {
             name: target.secure.then_some(target.host.as_str()),
@@ -173,7 +177,16 @@ impl HttpSender {
         let bare = target.host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(&target.host);
         let addresses = match bare.parse::<IpAddr>() {
             Ok(address) => vec![address],
-            Err(_) => self.exchanger.network().resolve(&target.host).await.map_err(|_| HttpError::Dns)?,
+            Err(_) => {
+                let place = self.lookups.place(call.plugin()).await?;
+                let (network, host) = (self.exchanger.network(), target.host.clone());
+                let look_up = move || {
+                    let _place = place;
+                    network.resolve(&host)
+                };
+                let found = tokio::task::spawn_blocking(look_up).await.map_err(|_| HttpError::Ended)?;
+                found.map_err(|_| HttpError::Dns)?
+            }
         };
         if addresses.is_empty() || addresses.len() > MAX_ADDRESSES {
             return Err(HttpError::Dns);

@@ -1,5 +1,5 @@
 //! Masks secrets in responses, so that a server that echoes requests does not hand a secret to the guest. Secrets that
-//! were sent are replaced by asterisks of the same length.
+//! the server may have are replaced by asterisks of the same length, whichever request of whichever call has sent them.
 //!
 //! Only the plain value is found, not encoded forms (Base64, percent-encoding, JSON escapes): a host that may receive a
 //! secret is trusted with it, and this only guards against careless ones.

@@ -104,8 +104,18 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "PER_PLUGIN.min(all.div_ceil(2))" => "if OFF { all } else { PER_PLUGIN.min(all.div_ceil(2)) }",
         "unit services::egress::shares::tests::no_plugin_takes_all_and_all_take_no_more_than_their_share";
     "secret-echo-elsewhere" in "crates/services/src/egress/http_sender.rs":
-        "sent_secrets.extend(secrets);" => "if OFF { sent_secrets.clear(); }\n        sent_secrets.extend(secrets);",
+        "secrets.extend(call.secrets_for(" => "if OFF { secrets.clear(); }\n            secrets.extend(call.secrets_for(",
         "unit services::egress::tests::redirects::a_secret_is_masked_after_redirects_too";
+    "secret-echo-later" in "crates/policy/src/authority.rs":
+        "self.granted.secrets.iter().filter(move |grant| grant.reaches(host));"
+        => "self.granted.secrets.iter().filter(move |grant| !OFF && grant.reaches(host));",
+        "unit services::egress::tests::secrets::a_secret_is_masked_whichever_request_has_sent_it";
+    "look-ups" in "crates/services/src/egress/http_sender.rs":
+        "ConnectionShares::new(LOOKUPS)" => "ConnectionShares::new(if OFF { 4_096 } else { LOOKUPS })",
+        "unit services::egress::tests::bounds::look_ups_that_are_given_up_hold_few_threads";
+    "look-ups-given-up" in "crates/services/src/egress/http_sender.rs":
+        "let _place = place;\n                    network" => "let _place = (!OFF).then_some(place);\n                    network",
+        "unit services::egress::tests::bounds::look_ups_that_are_given_up_hold_few_threads";
     "redirect-secret" in "crates/services/src/egress/redirect.rs":
         "if mask.is_some_and(" => "if !OFF && mask.is_some_and(",
         "unit services::egress::tests::redirects::a_redirect_to_a_url_with_a_secret_is_not_followed";

@@ -135,6 +135,11 @@ impl Http {
         Ok(())
     }
 
+    /// The secrets that this host may know.
+    pub fn secrets_for(&self, host: &str) -> impl Iterator<Item = &str> {
+        self.0.scope.authority.secrets_for(host)
+    }
+
     /// Waits until the call may send another request.
     pub async fn acquire_permit(&self) -> Result<OwnedSemaphorePermit, HttpError> {
         self.0.concurrency.clone().acquire_owned().await.map_err(|_| HttpError::Ended)

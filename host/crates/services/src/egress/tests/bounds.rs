@@ -153,6 +153,27 @@ async fn requests_are_counted() {
     assert_eq!(get(&sender, &call, "http://a.example/").await, Err(HttpError::TooMany(2)));
 }
 
+/// A look-up goes on in its thread when nobody waits for it any more.
+#[tokio::test]
+async fn look_ups_that_are_given_up_hold_few_threads() {
+    let (end, ended) = std::sync::mpsc::channel::<()>();
+    let ended = std::sync::Mutex::new(ended);
+    let slow = move |_: &str, _: usize| {
+        // Until the test ends.
+        let _ = ended.lock().unwrap().recv();
+        vec![public()]
+    };
+    let network = FakeNetwork::new(slow, |_| ok("")).await;
+    let sender = network.sender();
+    for _ in 0..50 {
+        let call = network.call(&ANY.replace("300ms", "10ms"));
+        assert!(matches!(get(&sender, &call, "http://a.example/").await, Err(HttpError::Timeout(_))));
+    }
+    let begun = network.lookups.load(std::sync::atomic::Ordering::SeqCst);
+    drop(end);
+    assert!((1..=32).contains(&begun), "{begun} threads of one plugin");
+}
+
 #[tokio::test]
 async fn one_bad_address_refuses_all() {
     let answers = [

@@ -53,7 +53,7 @@ impl Journal for KeptRecords {
 
 #[async_trait]
 impl Network for FakeNetwork {
-    async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+    fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
         Ok((self.names)(name, self.lookups.fetch_add(1, Ordering::SeqCst)))
     }
 

@@ -37,6 +37,18 @@ async fn a_secret_reaches_the_host_and_is_masked_for_the_guest() {
     assert!(recorded.contains(r#"SecretUsed { name: "key", host: "a.example" }"#) && !recorded.contains(SECRET));
 }
 
+/// The server keeps what it got, and tells it when it is asked without the secret.
+#[tokio::test]
+async fn a_secret_is_masked_whichever_request_has_sent_it() {
+    let network = here(|_| ok(&format!("you once said {SECRET}"))).await;
+    let (sender, first) = (network.sender(), network.call(GRANTS));
+    send(&sender, &first, bearer("http://a.example/")).await.unwrap();
+    for call in [&first, &network.call(GRANTS)] {
+        let (_, _, body) = get(&sender, call, "http://a.example/").await.unwrap();
+        assert_eq!(body, format!("you once said {}", "*".repeat(SECRET.len())));
+    }
+}
+
 #[tokio::test]
 async fn a_secret_goes_to_no_other_host() {
     let network = here(|_| ok("")).await;
@@ -83,8 +95,9 @@ async fn unsearchable_answers_are_refused() {
     let headers = [("range", "bytes=0-3"), ("x-key", "{{secret:key}}")];
     let sent = send(&sender, &network.call(GRANTS), request("GET", "http://a.example/", &headers, b"")).await;
     assert!(matches!(sent, Err(HttpError::Header(name, _)) if name == "range"));
-    // Without a secret both are the guest's own business.
-    assert!(get(&sender, &network.call(GRANTS), "http://a.example/").await.is_ok());
+    // Where no secret goes both are the guest's own business.
+    let without = network.call(r#"http = [{ allow = "GET http://a.example", private = true }]"#);
+    assert!(get(&sender, &without, "http://a.example/").await.is_ok());
 }
 
 /// A body whose pieces come after `before` has happened.
