@@ -335,3 +335,33 @@ fn a_guest_sees_the_variables_that_are_granted_and_requested() {
     assert_eq!(found["env"], json!([["PEEK_ONE", "1"]]), "{found}");
     client.server.wait_for_log("`PEEK_UNSET` is granted, but not set");
 }
+
+/// Calls at once, each of which measures a directory with as many entries as fit.
+const MEASURED: usize = 40;
+
+#[test]
+fn measuring_large_directories_is_work_of_the_compute_pool() {
+    let grants = "grants.scratch = { guest = \"/own\" }\nlimits.fuel = 100_000_000_000\nlimits.deadline = \"60s\"";
+    let (server, address) = Server::start_http(&plugin("own-folder", grants));
+    let folder = server.home.path().join("state/scratch/plugins.own-folder");
+    http::call(address, "own-folder__run", json!({"path": "read none"}), false);
+    for number in 0..16_000 {
+        std::fs::File::create(folder.join(format!("file{number}"))).unwrap();
+    }
+    let cpu = || ["tokio-rt-worker", "guests"].map(|name| server.cpu_of(|thread| thread == name));
+    let ([main, pool], threads) = (cpu(), server.threads());
+    let call = || http::call(address, "own-folder__run", json!({"path": "read none"}), false);
+    let most = std::thread::scope(|scope| {
+        let calls: Vec<_> = (0..MEASURED).map(|_| scope.spawn(call)).collect();
+        let mut most = 0;
+        while !calls.iter().all(std::thread::ScopedJoinHandle::is_finished) {
+            most = most.max(server.threads());
+            std::thread::yield_now();
+        }
+        most
+    });
+    let [main, pool] = std::array::from_fn(|at| cpu()[at] - [main, pool][at]);
+    println!("hostile: measuring: {most} threads, {main:?} on the main ones, {pool:?} in the pool");
+    assert!(main <= pool, "{main:?} on the main threads, {pool:?} in the pool");
+    assert!(most <= threads + 10, "{most} threads instead of {threads}");
+}

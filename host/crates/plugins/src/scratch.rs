@@ -4,9 +4,10 @@
 //! what it adds; measuring finds what other processes wrote.
 
 use bytesize::ByteSize;
+use futures::FutureExt as _;
 use platform::folder::Folder;
-use policy::{Authority, grant_command};
-use runtime::engine::CallError;
+use policy::{Authority, Principal, grant_command};
+use runtime::engine::{CallError, run_in_pool};
 use runtime::imports::{DiskQuota, ENTRY_SIZE};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -38,12 +39,17 @@ pub(super) fn prepare(authority: &Authority) -> Result<Option<Arc<DiskQuota>>, S
     Ok(Some(Arc::new(DiskQuota::unmeasured(limit))))
 }
 
-/// Measures the directory for its quota, and refuses the call when it holds more than was granted or cannot be measured.
-pub(super) async fn check_size(authority: &Authority, quota: Option<&Arc<DiskQuota>>) -> Result<(), CallError> {
+/// Measures the directory for its quota, and refuses the call when it holds more than was granted or cannot be measured. A
+/// guest decides how much work that is, so it is done where guests compute, as a part of what the principal gets there.
+pub(super) async fn check_size(
+    authority: &Authority,
+    quota: Option<&Arc<DiskQuota>>,
+    principal: &Principal,
+) -> Result<(), CallError> {
     let (Some((folder, _)), Some(quota)) = (authority.scratch_folder(), quota) else { return Ok(()) };
     let (path, limit, started) = (folder.to_owned(), quota.limit(), quota.start_measuring());
-    let measure = move || Folder::open_own(&path).and_then(|folder| folder.size(limit, ENTRY_SIZE));
-    let found = tokio::task::spawn_blocking(measure).await.map_err(CallError::internal)?;
+    let measure = async move { Folder::open_own(&path).and_then(|folder| folder.size(limit, ENTRY_SIZE)) };
+    let found = run_in_pool((principal.clone(), authority.plugin().clone()), measure.boxed()).await;
     let found = found.map_err(|error| CallError::internal(unusable(folder)(error)))?;
     // Where something was moved meanwhile, the quota's own count stays, which is an upper bound.
     let Some(found) = found.filter(|found| quota.set_measured(started, *found)) else { return Ok(()) };
@@ -77,7 +83,8 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let authority = authority(Some(state.path()));
         let quota = prepare(&authority).unwrap();
-        let check = || check_size(&authority, quota.as_ref());
+        let principal = Principal::local();
+        let check = || check_size(&authority, quota.as_ref(), &principal);
         let folder = state.path().join("scratch/agent.p");
         assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
         check().await.unwrap();
@@ -112,7 +119,11 @@ mod tests {
         let quota = prepare(&authority).unwrap();
         fs::remove_dir(state.path().join("scratch/agent.p")).unwrap();
         symlink(state.path(), state.path().join("scratch/agent.p")).unwrap();
-        assert_eq!(check_size(&authority, quota.as_ref()).await, Err(CallError::Internal), "also once it is loaded");
+        assert_eq!(
+            check_size(&authority, quota.as_ref(), &Principal::local()).await,
+            Err(CallError::Internal),
+            "also once it is loaded"
+        );
         assert!(matches!(prepare(&super::tests::authority(None)), Err(ScratchError::NoState)));
     }
 }

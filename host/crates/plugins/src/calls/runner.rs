@@ -155,7 +155,7 @@ impl Runner {
         let ready = match (plugin.code.loaded(), &plugin.scratch_quota) {
             (Some(code), None) => Ok(code),
             // Boxed, because few calls take this way.
-            _ => Box::pin(prepare(&plugin, &allowance)).await,
+            _ => Box::pin(prepare(&plugin, &imports.scope.context.principal, &allowance)).await,
         };
         let outcome = match ready {
             Ok(code) => code.call(&name, call, imports, allowance, instance, nested).await,
@@ -304,9 +304,13 @@ impl Runner {
 
 /// What an admitted call waits for before the guest runs: its scratch directory is measured, and its code is loaded at the
 /// first call.
-async fn prepare<'a>(plugin: &'a Plugin, allowance: &Allowance) -> Result<&'a PreparedComponent, CallError> {
+async fn prepare<'a>(
+    plugin: &'a Plugin,
+    principal: &Principal,
+    allowance: &Allowance,
+) -> Result<&'a PreparedComponent, CallError> {
     let ready = async {
-        scratch::check_size(&plugin.authority, plugin.scratch_quota.as_ref()).await?;
+        scratch::check_size(&plugin.authority, plugin.scratch_quota.as_ref(), principal).await?;
         if plugin.code.loaded().is_none() {
             let failed = |error| CallError::internal(format!("{} cannot be loaded: {error}", plugin.id().table()));
             plugin.code.load(&plugin.spec).await.map_err(failed)?;
