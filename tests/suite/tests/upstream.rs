@@ -1,5 +1,7 @@
 //! Upstream servers: clients and plugins can use their tools, and a misbehaving server cannot harm the host.
 
+mod floods;
+
 use serde_json::{Value, json};
 use std::fs;
 use std::time::Duration;

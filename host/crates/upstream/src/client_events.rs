@@ -42,7 +42,7 @@ impl ClientEvents {
     ) -> Result<Value, ErrorData> {
         let call = self.call(context, None)?;
         let question = question.map_err(|reason| {
-            tracing::warn!(server = self.0.name(), "a question is refused: {}", single_line(&reason));
+            call.log_refused(&reason);
             ErrorData::invalid_params(reason, None)
         })?;
         let _answering = call.answering();

@@ -6,6 +6,7 @@ use crate::responder::Responder;
 use crate::reverse_calls::{LIVE_PREFIX, ReverseCalls};
 use crate::text::single_line;
 use platform::sync::Mutex;
+use policy::TreeBudget;
 use protocol::names::{
     CALL_META, CHUNK_META, CHUNK_ORIGIN_META, CORRELATION_META, PARTIAL_RESULT_NOTIFICATION, PARTIAL_RESULT_TOKEN_META,
 };
@@ -48,6 +49,13 @@ struct Ids {
 impl OpenCall {
     fn ids(&self) -> MutexGuard<'_, Ids> {
         self.ids.lock()
+    }
+
+    /// Logs why a question of the server is refused, as often as the chain may have refusals logged.
+    pub(super) fn log_refused(&self, reason: &str) {
+        if self.reverse_calls.scope.lineage.take(TreeBudget::Refusals, 1).is_ok() {
+            tracing::warn!(server = self.requester.server, "a question is refused: {}", single_line(reason));
+        }
     }
 
     /// Marks the call as answering the server until the guard is dropped.

@@ -4,7 +4,7 @@ use crate::client_events::ClientEvents;
 use crate::error::UpstreamError;
 use crate::live_lane::UpstreamChannels;
 use crate::shared::{Connection, UpstreamShared};
-use crate::tools::list_tools;
+use crate::tools::{ListedTools, list_tools};
 use crate::transport::{NewConnection, connect};
 use futures::FutureExt;
 use futures::future::FusedFuture;
@@ -25,6 +25,8 @@ const MAX_DELAY: Duration = Duration::from_secs(60);
 const STABLE_AFTER: Duration = Duration::from_secs(10);
 /// Time for a program to exit by itself.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
+/// Between two lists of tools. Bounds what a server costs that says all the time that they have changed.
+const RELIST_DELAY: Duration = Duration::from_secs(1);
 /// Time for a server to answer after it has lost a request.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -123,11 +125,19 @@ async fn run_connection(
 /// Lists the server's tools and makes them available.
 async fn refresh_tools(shared: &Arc<UpstreamShared>, connection: &Arc<Connection>) -> Result<(), UpstreamError> {
     let has_tools = connection.peer.peer_info().is_some_and(|info| info.capabilities.tools.is_some());
-    let listed = if has_tools { list_tools(shared.name(), &connection.peer).await? } else { Vec::new() };
-    let listed = shared.known_definitions.check(shared.name(), shared.settings.definitions.as_ref(), listed);
+    let ListedTools { tools, problems } = match has_tools {
+        true => list_tools(shared.name(), &connection.peer).await?,
+        false => ListedTools::default(),
+    };
+    let listed = shared.known_definitions.check(shared.name(), shared.settings.definitions.as_ref(), tools);
     {
         let mut state = shared.connection_state();
         (state.connection, state.tools) = (Some(connection.clone()), Arc::new(listed));
+        // A server that changes its list all the time does not fill the log.
+        if state.problems != problems {
+            problems.log(shared.name());
+            state.problems = problems;
+        }
     }
     shared.changes.send_modify(|count| *count += 1);
     Ok(())
@@ -153,7 +163,12 @@ async fn watch_connection(
             None
         }
     };
+    let mut relist_from = std::pin::pin!(tokio::time::sleep(Duration::ZERO));
     loop {
+        let relist = async {
+            relist_from.as_mut().await;
+            shared.refresh_tools.notified().await;
+        };
         let next = async {
             match subscription.as_mut() {
                 Some(subscription) => subscription.next().await,
@@ -162,7 +177,8 @@ async fn watch_connection(
         };
         tokio::select! {
             Some((method, params)) = live.recv() => connection.channels.on_notification(&method, params),
-            () = shared.refresh_tools.notified() => {
+            () = relist => {
+                relist_from.set(tokio::time::sleep(RELIST_DELAY));
                 if let Err(error) = refresh_tools(shared, connection).await {
                     return error.to_string();
                 }

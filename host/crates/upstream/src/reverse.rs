@@ -8,7 +8,7 @@ use crate::reverse_calls::{ReverseCallOutcome, ReverseCallParams, ReverseCalls, 
 use platform::audit::CallAudit;
 use platform::telemetry::printable;
 use platform::text::truncate;
-use policy::{Lineage, Origin, PluginId, Recipient, Side, first_blocked};
+use policy::{Lineage, Origin, PluginId, Recipient, Side, TreeBudget, first_blocked};
 use rmcp::model::ContentBlock;
 use runtime::imports::{
     AgentError, AgentResult, Arguments, CallContext, LaneCell, NoSink, ReverseCall, ReverseOutcome, Schema, ToolCaller,
@@ -50,7 +50,9 @@ pub(super) async fn serve_reverse_call(
         Ok(value) => ReverseCallOutcome::Result(value),
         Err(error) => {
             let (code, message) = error_code(error);
-            tracing::info!(server, task, tool = %printable(&name), code, "reverse call: {}", printable(&message));
+            if reverse_calls.scope.lineage.take(TreeBudget::Refusals, 1).is_ok() {
+                tracing::info!(server, task, tool = %printable(&name), code, "reverse call: {}", printable(&message));
+            }
             ReverseCallOutcome::Error(code, message)
         }
     }

@@ -8,7 +8,6 @@ use crate::questions;
 use crate::reverse::serve_reverse_call;
 use crate::reverse_calls::{ReverseCallParams, ServedIn};
 use crate::shared::{Connection, UpstreamShared};
-use crate::text::single_line;
 use futures::future::join_all;
 use plugins::offer::PluginTool;
 use protocol::names::{CLIENT_TOOLS, CORRELATION_META, PARTIAL_RESULT_TOKEN_META, PRIVATE_META};
@@ -221,7 +220,7 @@ impl CallRounds<'_> {
                     checked.push(question);
                 }
                 Err(reason) => {
-                    tracing::warn!(server = self.server(), "a question is refused: {}", single_line(&reason));
+                    call.log_refused(&reason);
                     let answer = decline.ok_or_else(|| unanswered(reason))?;
                     answers.insert(key, answer);
                 }

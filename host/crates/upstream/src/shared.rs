@@ -8,6 +8,7 @@ use crate::offer::ToolOffer;
 use crate::open_calls::OpenCalls;
 use crate::settings::UpstreamSettings;
 use crate::text::single_line;
+use crate::tools::Problems;
 use platform::clock::Clock;
 use platform::sync::Mutex;
 use plugins::offer::PluginTool;
@@ -39,6 +40,8 @@ pub(super) struct UpstreamShared {
 pub(super) struct ConnectionState {
     pub(super) connection: Option<Arc<Connection>>,
     pub(super) tools: Arc<Vec<Arc<PluginTool>>>,
+    /// What was told about the last list of tools.
+    pub(super) problems: Problems,
     /// Why the server is not connected; none before the first attempt has failed.
     pub(super) reason: Option<String>,
 }

@@ -25,11 +25,45 @@ const MAX_DESCRIPTION: usize = 16 << 10;
 /// Time limit for the whole list.
 const LIST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Lists the tools. Tools that fail the check are left out and logged.
-pub(super) async fn list_tools(server: &str, peer: &Peer<RoleClient>) -> Result<Vec<Arc<PluginTool>>, UpstreamError> {
+/// What is told about one list; further problems are counted.
+const MAX_PROBLEMS: usize = 16;
+
+/// The tools of a server that can be used, and what is wrong with the others.
+#[derive(Default)]
+pub(super) struct ListedTools {
+    pub(super) tools: Vec<Arc<PluginTool>>,
+    pub(super) problems: Problems,
+}
+
+/// What is wrong with a list, a sentence each, and how many more there are.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Problems {
+    told: Vec<String>,
+    more: usize,
+}
+
+impl Problems {
+    fn push(&mut self, problem: String) {
+        match self.told.len() < MAX_PROBLEMS {
+            true => self.told.push(problem),
+            false => self.more += 1,
+        }
+    }
+
+    pub(super) fn log(&self, server: &str) {
+        self.told.iter().for_each(|problem| tracing::warn!(server, "{problem}"));
+        if self.more > 0 {
+            tracing::warn!(server, more = self.more, "the server's list of tools has further problems");
+        }
+    }
+}
+
+/// Lists the tools. Tools that fail the check are left out.
+pub(super) async fn list_tools(server: &str, peer: &Peer<RoleClient>) -> Result<ListedTools, UpstreamError> {
     let failed = |what: String| UpstreamError::Malformed { server: server.to_owned(), what };
     let listing = async {
         let (mut tools, mut names, mut bytes, mut cursor) = (Vec::new(), HashSet::new(), 0, None::<String>);
+        let mut problems = Problems::default();
         for _ in 0..MAX_PAGES {
             let mut page = m::PaginatedRequestParams::default();
             page.cursor = cursor.take();
@@ -40,32 +74,29 @@ pub(super) async fn list_tools(server: &str, peer: &Peer<RoleClient>) -> Result<
                     Ok(tool) => {
                         bytes += tool.tool.description.len() + tool.tool.input_schema.len();
                         if tools.len() >= MAX_TOOLS || bytes > MAX_BYTES {
-                            tracing::warn!(server, "the server has too many tools; only {} are used", tools.len());
-                            return Ok(tools);
+                            problems.push(format!("the server has too many tools; only {} are used", tools.len()));
+                            return Ok(ListedTools { tools, problems });
                         }
                         if names.insert(tool.tool.name.clone()) {
                             for part in find_unportable(&tool.tool) {
-                                tracing::warn!(server, "some clients may lose all tools: {}", single_line(&part));
+                                problems.push(format!("some clients may lose all tools: {}", single_line(&part)));
                             }
                             tools.push(tool);
                         }
                     }
                     Err(reason) => {
-                        tracing::warn!(server, tool = name, "the tool is left out: {}", single_line(&reason))
+                        problems.push(format!("the tool {name:?} is left out: {}", single_line(&reason)));
                     }
                 }
             }
             match listed.next_cursor {
                 Some(next) if !next.is_empty() => cursor = Some(next),
-                _ => return Ok(tools),
+                _ => return Ok(ListedTools { tools, problems }),
             }
         }
-        tracing::warn!(
-            server,
-            "the list of tools has more than {MAX_PAGES} pages; only {} tools are used",
-            tools.len()
-        );
-        Ok(tools)
+        problems
+            .push(format!("the list of tools has more than {MAX_PAGES} pages; only {} tools are used", tools.len()));
+        Ok(ListedTools { tools, problems })
     };
     match tokio::time::timeout(LIST_TIMEOUT, listing).await {
         Ok(listed) => listed,

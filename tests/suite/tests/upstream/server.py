@@ -10,6 +10,8 @@ import time
 KIND = sys.argv[1] if len(sys.argv) > 1 else "good"
 TOOL = {"name": "run", "description": "Runs.", "inputSchema": {"type": "object"}}
 EXTENSION = "dev.portcullis/client-tools"
+# How often the tools were listed.
+LISTED = 0
 # Names that a client may take for one another.
 LONG = "list_everything_in_the_calendar_of_" + "somebody_" * 9
 ALIKE = ["a.b", "a_b", "A-B", "a/b", LONG + "one", LONG + "two"]
@@ -47,6 +49,13 @@ def tools(params):
             {**TOOL, "name": "hidden", "description": "See\u001b[2J \u202ethis"},
         ]
         return {**listed, "tools": [TOOL, *odd, TOOL]}
+    if KIND == "always-new-list":
+        global LISTED
+        LISTED += 1
+        send({"method": "notifications/tools/list_changed"})
+        # Another list each time, all of it wrong.
+        wrong = [{**TOOL, "name": f"wrong name {LISTED} {number}"} for number in range(500)]
+        return {**listed, "tools": [{**TOOL, "description": str(LISTED)}, *wrong]}
     if KIND == "alike-names":
         return {**listed, "tools": [{**TOOL, "name": name, "_meta": OURS} for name in ALIKE]}
     if KIND == "large-list":
@@ -80,13 +89,13 @@ def call(request):
     if KIND == "asks-for-ever":
         return {"resultType": "input_required", "requestState": "again"}
     if KIND == "secret":
-        answers = params.get("inputResponses")
-        if answers:
+        answers, again = params.get("inputResponses"), int(params.get("requestState") or params["arguments"].get("n", 0))
+        if answers and not again:
             return text(json.dumps(answers["key"]))
         schema = {"type": "object", "properties": {"password": {"type": "string"}}}
         form = {"mode": "form", "message": "Your password?", "requestedSchema": schema}
-        asked = {"key": {"method": "elicitation/create", "params": form}}
-        return {"resultType": "input_required", "inputRequests": asked, "requestState": "s"}
+        asked = {key: {"method": "elicitation/create", "params": form} for key in ("key", *(map(str, range(again and 7))))}
+        return {"resultType": "input_required", "inputRequests": asked, "requestState": str(max(again - 1, 0))}
     if KIND in ("calls", "calls-then-stalls"):
         brought = meta.get(EXTENSION)
         if KIND == "calls-then-stalls" and (brought or params.get("requestState")):

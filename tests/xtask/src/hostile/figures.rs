@@ -66,6 +66,8 @@ const FIGURES: &[Figure] = figures! {
     "bombs", ">= 24, all bounded", Least(24), Suite "bombs::every_bomb_is_refused_or_killed_while_a_server_runs", "bombs";
     "ten-thousand", "p99 <= 250 ms", Most(250), Suite "crowded::ten_thousand_hostile_connections_delay_nobody", "ten thousand";
     "streams", "others served", Said, Suite "crowded::the_streams_of_one_user_leave_room_for_others", "streams";
+    "lists", "<= 300 lines", Most(300), Suite "upstream::floods::a_server_whose_tools_always_change_costs_little", "lists";
+    "questions", "<= 256 lines", Most(256), Suite "upstream::floods::refused_questions_do_not_fill_the_log", "questions";
     "measuring", "<= 32 threads", Most(32), Suite "state::measuring_large_directories_is_work_of_the_compute_pool", "measuring";
     "large-components", "others served", Least(240), Suite "pool_shares::parked_calls_of_large_components_leave_room_for_others", "large components";
     "nested-calls", "others served", Said, Suite "pool_shares::calls_with_many_nested_ones_leave_room_for_others", "nested calls";

@@ -29,6 +29,17 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "match lineage.descend(full_name.clone(), arguments.text().len() as u64) {"
         => "match (if OFF { Ok(lineage.clone()) } else { lineage.descend(full_name.clone(), arguments.text().len() as u64) }) {",
         "client_tools::chains::a_servers_tool_belongs_to_the_chain_too";
+    // What a server's words cost.
+    "lists-delay" in "crates/upstream/src/reconnect.rs":
+        "tokio::time::sleep(RELIST_DELAY)" => "tokio::time::sleep(if OFF { Duration::ZERO } else { RELIST_DELAY })",
+        "upstream::floods::a_server_whose_tools_always_change_costs_little";
+    "lists-log" in "crates/upstream/src/tools.rs":
+        "match self.told.len() < MAX_PROBLEMS {" => "match OFF || self.told.len() < MAX_PROBLEMS {",
+        "upstream::floods::a_server_whose_tools_always_change_costs_little";
+    "questions-log" in "crates/upstream/src/open_calls.rs":
+        "if self.reverse_calls.scope.lineage.take(TreeBudget::Refusals, 1).is_ok() {"
+        => "if OFF || self.reverse_calls.scope.lineage.take(TreeBudget::Refusals, 1).is_ok() {",
+        "upstream::floods::refused_questions_do_not_fill_the_log";
     "budget-shares" in "crates/policy/src/shared_budget.rs":
         "left.fuel = left.fuel.map(|fuel| fuel - fuel / 2);" => "left.fuel = left.fuel.map(|fuel| if OFF { fuel } else { fuel - fuel / 2 });",
         "unit policy::shared_budget::tests::concurrent_calls_share_and_nothing_is_refilled";
