@@ -120,6 +120,44 @@ fn the_streams_of_one_user_leave_room_for_others() {
     assert!(again.is_some());
 }
 
+/// Messages of some MiB that the memory for messages does not all hold, and what the server may hold beside it.
+const LARGE: usize = 180;
+const MEMORY: u64 = 256 << 20;
+const BESIDE: u64 = 384 << 20;
+
+#[test]
+fn large_messages_do_not_fill_the_memory() {
+    let (server, address) =
+        Server::start_http(&(plugin("large", "limits.fuel = 10_000_000_000") + &plugin("echo", "")));
+    call(address, "large__run", json!({"path": "text", "n": 0}), false).good();
+    let before = server.memory();
+    let held = |what| {
+        let held = server.peak_memory().saturating_sub(before);
+        assert!(call(address, "echo__run", json!({"path": "Ada"}), false).good().contains("Ada"));
+        let large = call(address, "large__run", json!({"path": "text", "n": 6}), false);
+        assert_eq!(large.good().len(), 6 << 20, "a large answer is read beside {what}");
+        println!("hostile: {what}: {} MiB of memory for {LARGE} of them", held >> 20);
+        assert!(held <= MEMORY + BESIDE, "{} MiB for {LARGE} {what}", held >> 20);
+        server.forget_peak();
+    };
+    // All but the last bytes of large requests.
+    let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+    let body = format!("{head}Content-Length: {}\r\n\r\n{{\"x\":\"{}", 4 << 20, "x".repeat((4 << 20) - 100));
+    let members: Vec<_> = (0..LARGE).map(|number| member(address, number, body.as_bytes())).collect();
+    held("unfinished requests");
+    drop(members);
+    // Each is on its way when its first byte comes.
+    let members: Vec<_> = (0..LARGE)
+        .map(|_| {
+            let mut stream = begin_with(address, "large__run", json!({"path": "text", "n": 6}));
+            let _ = stream.read(&mut [0]);
+            stream
+        })
+        .collect();
+    held("unread answers");
+    drop(members);
+}
+
 /// Connections of the whole crowd at full size.
 const TEN_THOUSAND: usize = 10_000;
 /// What the server and this process need for them: five eighths of the server's are for connections.
@@ -220,7 +258,11 @@ const CALLS: usize = 14;
 
 /// Begins a call and does not wait for its answer.
 fn begin(address: SocketAddr, tool: &str, path: &str) -> TcpStream {
-    let params = json!({"name": tool, "arguments": {"path": path}, "_meta": modern_meta(false)});
+    begin_with(address, tool, json!({"path": path}))
+}
+
+fn begin_with(address: SocketAddr, tool: &str, arguments: Value) -> TcpStream {
+    let params = json!({"name": tool, "arguments": arguments, "_meta": modern_meta(false)});
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
     let mut stream = TcpStream::connect(address).unwrap();
     let head = format!(

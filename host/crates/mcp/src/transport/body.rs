@@ -1,5 +1,6 @@
 //! Reads the body of a request, limited in size, time and nesting before anything parses it.
 
+use super::connection_table::Connection;
 use super::nesting::{MAX_DEPTH, is_deeper_than};
 use super::refusal::HttpRefusal;
 use axum::body::{Body, Bytes};
@@ -8,6 +9,7 @@ use bytesize::ByteSize;
 use futures::StreamExt;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a body may take to arrive. Bounds how long a slow sender can hold memory.
@@ -25,9 +27,13 @@ pub(super) fn check_single_headers(headers: &HeaderMap) -> Result<(), HttpRefusa
     }
 }
 
-/// Reads a whole body without parsing it.
-pub(super) async fn read(body: Body, max: ByteSize) -> Result<Bytes, HttpRefusal> {
-    match tokio::time::timeout(BODY_TIMEOUT, collect(body, max)).await {
+/// Reads a whole body without parsing it. The connection holds it.
+pub(super) async fn read(
+    body: Body,
+    max: ByteSize,
+    connection: Option<&Arc<Connection>>,
+) -> Result<Bytes, HttpRefusal> {
+    match tokio::time::timeout(BODY_TIMEOUT, collect(body, max, connection)).await {
         Ok(text) => text.and_then(|text| match is_deeper_than(&text, MAX_DEPTH) {
             true => Err(HttpRefusal::TooDeep(MAX_DEPTH)),
             false => Ok(text),
@@ -36,7 +42,7 @@ pub(super) async fn read(body: Body, max: ByteSize) -> Result<Bytes, HttpRefusal
     }
 }
 
-async fn collect(body: Body, max: ByteSize) -> Result<Bytes, HttpRefusal> {
+async fn collect(body: Body, max: ByteSize, connection: Option<&Arc<Connection>>) -> Result<Bytes, HttpRefusal> {
     let mut parts = body.into_data_stream();
     // Most bodies are one part, which is not copied.
     let (mut first, mut rest) = (Bytes::new(), Vec::new());
@@ -46,6 +52,12 @@ async fn collect(body: Body, max: ByteSize) -> Result<Bytes, HttpRefusal> {
         let part = part.map_err(|_| HttpRefusal::NotAMessage)?;
         length += part.len() as u64;
         if length <= max.as_u64() {
+            if !first.is_empty()
+                && let Some(connection) = connection
+                && !connection.hold_request(usize::try_from(length).unwrap_or(usize::MAX)).await
+            {
+                return Err(HttpRefusal::NoMemory);
+            }
             match first.is_empty() {
                 true => first = part,
                 false => rest.extend_from_slice(&part),

@@ -2,7 +2,8 @@
 //! missed is closed for the next client: those who send nothing, or little, must not keep others out. Whoever has the most
 //! connections loses one first, by address. That is no ceiling: all clients of a proxy come from one.
 
-use super::serving_shares::{ServingShare, ServingShares};
+use super::message_memory::{HeldMessages, MAX_HELD, MessageMemory, UNCOUNTED};
+use super::serving_shares::{ServingShare, ServingShares, ShareUsed};
 use platform::clock::Clock;
 use platform::sync::Mutex;
 use policy::Principal;
@@ -10,7 +11,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::future::pending;
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -36,8 +37,9 @@ pub(super) enum Phase {
 pub(super) struct ConnectionTable {
     limit: usize,
     clock: Arc<dyn Clock>,
-    /// Half of the connections may serve one principal.
+    /// Half of the connections, and of the memory for messages, may serve one principal.
     shares: Arc<ServingShares>,
+    memory: Arc<MessageMemory>,
     entries: Mutex<Entries>,
     /// A connection has ended.
     ended: Notify,
@@ -53,7 +55,9 @@ struct Entries {
 
 /// The state of one connection.
 pub(super) struct Connection {
+    table: Weak<ConnectionTable>,
     network: IpAddr,
+    pub(super) messages: HeldMessages,
     clock: Arc<dyn Clock>,
     shares: Arc<ServingShares>,
     /// Of the principal that is served now.
@@ -72,8 +76,12 @@ pub(super) struct Place {
 
 impl ConnectionTable {
     pub(super) fn new(limit: usize, clock: Arc<dyn Clock>) -> Arc<Self> {
-        let shares = ServingShares::new(limit.div_ceil(2));
-        Arc::new(Self { limit, clock, shares, entries: Mutex::default(), ended: Notify::new() })
+        Self::with_memory(limit, MAX_HELD, clock)
+    }
+
+    fn with_memory(limit: usize, memory: usize, clock: Arc<dyn Clock>) -> Arc<Self> {
+        let (shares, memory) = (ServingShares::new(limit.div_ceil(2), memory / 2), MessageMemory::new(memory));
+        Arc::new(Self { limit, clock, shares, memory, entries: Mutex::default(), ended: Notify::new() })
     }
 
     /// Waits for a place for a client of this address, and closes another connection for it if there is none.
@@ -97,7 +105,7 @@ impl ConnectionTable {
         }
         let number = entries.next;
         entries.next += 1;
-        let connection = Arc::new(Connection::new(network, self.clock.clone(), self.shares.clone()));
+        let connection = Arc::new(Connection::new(network, self));
         *entries.networks.entry(network).or_default() += 1;
         entries.open.insert(number, connection.clone());
         Some(Place { table: self.clone(), number, connection })
@@ -117,6 +125,31 @@ impl ConnectionTable {
             connection.evict();
         }
     }
+
+    /// Closes connections until their messages fit into memory again: those that have sent or read for the longest, of the
+    /// network that holds the most. False if only requests that are being served are left.
+    fn make_room(&self) -> bool {
+        while self.memory.is_exceeded() {
+            let now = self.clock.now();
+            let entries = self.entries.lock();
+            let holders = || entries.open.values().filter(|it| it.messages.counted() > 0);
+            let mut networks: HashMap<IpAddr, usize> = HashMap::new();
+            for holder in holders() {
+                *networks.entry(holder.network).or_default() += holder.messages.counted();
+            }
+            let candidates = holders().filter(|it| !it.evicted.is_cancelled()).filter_map(|it| {
+                let (phase, since) = *it.phase.lock();
+                let is_old = now.saturating_duration_since(since) >= GRACE;
+                let of_network = networks.get(&it.network).copied().unwrap_or_default();
+                (phase != Phase::Serving || it.messages.is_unread())
+                    .then_some(((is_old, of_network, Reverse(since)), it))
+            });
+            let Some((_, connection)) = candidates.max_by_key(|(key, _)| *key) else { return false };
+            connection.evicted.cancel();
+            connection.messages.release();
+        }
+        true
+    }
 }
 
 /// Those whose connections count together: one address, or the 64 bits of IPv6 that one customer has.
@@ -128,23 +161,54 @@ fn network(address: IpAddr) -> IpAddr {
 }
 
 impl Connection {
-    fn new(network: IpAddr, clock: Arc<dyn Clock>, shares: Arc<ServingShares>) -> Self {
-        let (phase, share, evicted) =
-            (Mutex::new((Phase::New, clock.now())), Mutex::default(), CancellationToken::new());
-        Self { network, phase, clock, shares, share, evicted }
+    fn new(network: IpAddr, table: &Arc<ConnectionTable>) -> Self {
+        Self {
+            table: Arc::downgrade(table),
+            network,
+            messages: HeldMessages::new(table.memory.clone()),
+            clock: table.clock.clone(),
+            shares: table.shares.clone(),
+            share: Mutex::default(),
+            phase: Mutex::new((Phase::New, table.clock.now())),
+            evicted: CancellationToken::new(),
+        }
     }
 
     pub(super) fn enter(&self, phase: Phase) {
         *self.phase.lock() = (phase, self.clock.now());
         if phase == Phase::Idle {
             drop(self.share.lock().take());
+            self.messages.set_request(0);
         }
     }
 
-    /// Serves this principal until it is idle. The error is how many connections may serve it.
-    pub(super) fn serve(&self, principal: &Principal) -> Result<(), usize> {
-        *self.share.lock() = Some(self.shares.acquire(principal)?);
+    /// Serves this principal until it is idle; its request takes so many bytes.
+    pub(super) fn serve(&self, principal: &Principal, bytes: usize) -> Result<(), ShareUsed> {
+        *self.share.lock() = Some(self.shares.acquire(principal, bytes.saturating_sub(UNCOUNTED))?);
         Ok(())
+    }
+
+    /// Holds so many bytes of its request, for which others may be closed. False if there is no memory for them. Does not
+    /// return if this one is closed.
+    pub(super) async fn hold_request(&self, bytes: usize) -> bool {
+        let fits = !self.evicted.is_cancelled() && {
+            self.messages.set_request(bytes);
+            self.make_room()
+        };
+        if self.evicted.is_cancelled() {
+            pending::<()>().await;
+        }
+        fits
+    }
+
+    /// Holds so many bytes of an answer until its client reads them. Others, or this one, may be closed for them.
+    pub(super) fn hold_answer(&self, bytes: usize) {
+        self.messages.add_unread(bytes);
+        self.make_room();
+    }
+
+    fn make_room(&self) -> bool {
+        self.table.upgrade().is_none_or(|table| table.make_room())
     }
 
     /// Enters the phase of a request. Does not return if the connection is to be closed: the request is not begun then.

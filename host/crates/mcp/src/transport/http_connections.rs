@@ -1,12 +1,13 @@
 //! Serves HTTP on each connection of a listener, until all are asked to close.
 
 use super::connection_table::{Connection, ConnectionTable, Phase, Place};
+use super::counted_stream::CountedStream;
 use super::repoll::Repoll;
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
 use axum::response::Response;
-use futures::StreamExt as _;
+use futures::TryStreamExt as _;
 use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
@@ -74,8 +75,8 @@ fn set_options(stream: &TcpStream) -> std::io::Result<()> {
 async fn serve_connection(stream: TcpStream, place: Place, router: Router, close: CancellationToken) {
     let (connection, router) = (&place.connection, TowerToHyperService::new(router));
     let service = service_fn(|request| serve_request(request, &router, connection.clone()));
-    let mut builder = http1::Builder::new();
-    let mut serving = pin!(builder.max_buf_size(MAX_BUFFER).serve_connection(TokioIo::new(stream), service));
+    let (mut builder, stream) = (http1::Builder::new(), TokioIo::new(CountedStream::new(stream, connection.clone())));
+    let mut serving = pin!(builder.max_buf_size(MAX_BUFFER).serve_connection(stream, service));
     let ended = tokio::select! {
         biased;
         ended = Repoll::new(serving.as_mut()) => ended,
@@ -99,18 +100,16 @@ async fn serve_request(
     connection.begin(if request.body().is_end_stream() { Phase::Serving } else { Phase::Body }).await;
     request.extensions_mut().insert(connection.clone());
     let response = router.call(request).await?;
-    if response.body().size_hint().exact().is_some() {
+    if let Some(size) = response.body().size_hint().exact() {
         connection.enter(Phase::Idle);
+        connection.hold_answer(usize::try_from(size).unwrap_or(usize::MAX));
         return Ok(response);
     }
     // A stream is served until it ends.
     connection.enter(Phase::Serving);
     let idle_at_end = IdleAtEnd(connection);
     Ok(response.map(|body| {
-        Body::from_stream(body.into_data_stream().map(move |part| {
-            let _sending = &idle_at_end;
-            part
-        }))
+        Body::from_stream(body.into_data_stream().inspect_ok(move |part| idle_at_end.0.hold_answer(part.len())))
     }))
 }
 

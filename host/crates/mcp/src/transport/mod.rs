@@ -3,7 +3,7 @@
 mod account_pages;
 mod body;
 mod connection_table;
-
+mod counted_stream;
 mod guard;
 mod health;
 mod http;
@@ -13,6 +13,7 @@ mod large_answer;
 mod legacy;
 mod lifecycle;
 mod mcp_endpoint;
+mod message_memory;
 mod metrics;
 mod nesting;
 mod refusal;

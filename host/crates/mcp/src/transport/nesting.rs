@@ -4,21 +4,43 @@
 /// No honest message is deeper. serde_json itself stops at 128.
 pub(super) const MAX_DEPTH: usize = 64;
 
-/// Whether more than `max` brackets outside strings are open at once. For text that is not JSON the result is arbitrary.
-pub(super) fn is_deeper_than(text: &[u8], max: usize) -> bool {
-    let (mut depth, mut quoted, mut escaped) = (0usize, false, false);
-    for byte in text {
-        if quoted {
-            match byte {
-                _ if escaped => escaped = false,
-                b'\\' => escaped = true,
-                b'"' => quoted = false,
-                _ => {}
-            }
-            continue;
+/// The most that a value takes in memory besides its text, in bytes.
+const VALUE: usize = 64;
+/// A text that is shorter is little memory, whatever is in it.
+const LITTLE: usize = 1 << 10;
+
+/// About the most memory that a text and what it is parsed into take: many small values take much more than their text.
+pub(super) fn parsed_size(text: &[u8]) -> usize {
+    if text.len() <= LITTLE {
+        return text.len();
+    }
+    let values = outside_strings(text).filter(|byte| matches!(byte, b',' | b'[' | b'{')).count();
+    text.len().saturating_add(values.saturating_mul(VALUE))
+}
+
+/// The bytes that are not in strings.
+fn outside_strings(text: &[u8]) -> impl Iterator<Item = u8> {
+    let (mut quoted, mut escaped) = (false, false);
+    text.iter().copied().filter(move |byte| {
+        if !quoted {
+            quoted = *byte == b'"';
+            return true;
         }
         match byte {
-            b'"' => quoted = true,
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => quoted = false,
+            _ => {}
+        }
+        false
+    })
+}
+
+/// Whether more than `max` brackets outside strings are open at once. For text that is not JSON the result is arbitrary.
+pub(super) fn is_deeper_than(text: &[u8], max: usize) -> bool {
+    let mut depth = 0usize;
+    for byte in outside_strings(text) {
+        match byte {
             b'[' | b'{' => {
                 depth += 1;
                 if depth > max {
@@ -35,6 +57,14 @@ pub(super) fn is_deeper_than(text: &[u8], max: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn small_values_count_with_what_they_take() {
+        let zeros = format!("[{}0]", "0,".repeat(1_000));
+        assert_eq!(parsed_size(zeros.as_bytes()), zeros.len() + 1_001 * VALUE);
+        let text = format!("\"{}\"", "0,[{\\\"".repeat(1_000));
+        assert_eq!(parsed_size(text.as_bytes()), text.len());
+    }
 
     #[test]
     fn brackets_count_outside_strings_only() {

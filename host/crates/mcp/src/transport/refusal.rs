@@ -46,6 +46,10 @@ pub(super) enum HttpRefusal {
         "{0} connections are serving you already, which is all that one user may have; close streams that you do not need, or let some requests end"
     )]
     TooManyConnections(usize),
+    #[error("your running requests hold {0} of the server's memory already, all that one user may have; let some end")]
+    TooManyBytes(ByteSize),
+    #[error("the server holds too many large messages; try again in a moment")]
+    NoMemory,
     #[error("a request with this id is still running in this session, or was cancelled; each request needs its own id")]
     DuplicateId,
     #[error("Session not found")]
@@ -67,8 +71,12 @@ impl HttpRefusal {
             Self::Path | Self::UnknownSession => StatusCode::NOT_FOUND,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::TooSlow(_) => StatusCode::REQUEST_TIMEOUT,
-            Self::TooManyRequests(_) | Self::TooManyConnections(_) => StatusCode::TOO_MANY_REQUESTS,
-            Self::Starting | Self::Stopping | Self::TooManySessions | Self::Storage => StatusCode::SERVICE_UNAVAILABLE,
+            Self::TooManyRequests(_) | Self::TooManyConnections(_) | Self::TooManyBytes(_) => {
+                StatusCode::TOO_MANY_REQUESTS
+            }
+            Self::Starting | Self::Stopping | Self::TooManySessions | Self::NoMemory | Self::Storage => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
         }
     }
 
@@ -88,7 +96,7 @@ impl HttpRefusal {
         if matches!(self.status(), StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS) {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
-        if matches!(self, Self::TooLarge(_) | Self::TooSlow(_)) {
+        if matches!(self, Self::TooLarge(_) | Self::TooSlow(_) | Self::NoMemory) {
             // The rest of the request is not read.
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }

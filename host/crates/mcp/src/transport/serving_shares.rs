@@ -1,46 +1,66 @@
-//! How many connections serve one principal: never all that there may be, or its open streams would keep others out.
+//! How many connections serve one principal, and how much of its requests they hold: never all that there may be, or its
+//! open streams or large requests would keep others out.
 
 use platform::sync::Mutex;
 use policy::Principal;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Counts the connections that serve each principal.
+/// Counts the connections that serve each principal, and the bytes of its requests.
 pub(super) struct ServingShares {
-    limit: usize,
-    serving: Mutex<HashMap<Principal, usize>>,
+    limit: Serving,
+    serving: Mutex<HashMap<Principal, Serving>>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Serving {
+    connections: usize,
+    bytes: usize,
+}
+
+/// Which share of one principal is used up, and how large it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ShareUsed {
+    Connections(usize),
+    Bytes(usize),
 }
 
 /// One connection serves the principal until this is dropped.
 pub(super) struct ServingShare {
     shares: Arc<ServingShares>,
     principal: Principal,
+    bytes: usize,
 }
 
 impl ServingShares {
-    /// `limit` of them for one principal.
-    pub(super) fn new(limit: usize) -> Arc<Self> {
-        Arc::new(Self { limit, serving: Mutex::default() })
+    /// So many connections, and bytes of requests, for one principal.
+    pub(super) fn new(connections: usize, bytes: usize) -> Arc<Self> {
+        Arc::new(Self { limit: Serving { connections, bytes }, serving: Mutex::default() })
     }
 
-    /// The error is the limit that is reached.
-    pub(super) fn acquire(self: &Arc<Self>, principal: &Principal) -> Result<ServingShare, usize> {
+    /// One more connection serves the principal, whose request takes so many bytes. Its only one may be of any size.
+    pub(super) fn acquire(self: &Arc<Self>, principal: &Principal, bytes: usize) -> Result<ServingShare, ShareUsed> {
         let mut serving = self.serving.lock();
-        let count = serving.entry(principal.clone()).or_default();
-        if *count >= self.limit {
-            return Err(self.limit);
+        let own = serving.entry(principal.clone()).or_default();
+        if own.connections >= self.limit.connections {
+            return Err(ShareUsed::Connections(self.limit.connections));
         }
-        *count += 1;
-        Ok(ServingShare { shares: self.clone(), principal: principal.clone() })
+        if own.bytes > 0 && bytes > self.limit.bytes.saturating_sub(own.bytes) {
+            return Err(ShareUsed::Bytes(self.limit.bytes));
+        }
+        own.connections += 1;
+        own.bytes = own.bytes.saturating_add(bytes);
+        Ok(ServingShare { shares: self.clone(), principal: principal.clone(), bytes })
     }
 }
 
 impl Drop for ServingShare {
     fn drop(&mut self) {
         let mut serving = self.shares.serving.lock();
-        if let Some(count) = serving.get_mut(&self.principal) {
-            *count -= 1;
-            if *count == 0 {
+        if let Some(own) = serving.get_mut(&self.principal) {
+            own.connections -= 1;
+            own.bytes -= self.bytes;
+            if own.connections == 0 {
                 serving.remove(&self.principal);
             }
         }
@@ -53,11 +73,16 @@ mod tests {
 
     #[test]
     fn one_has_its_share_and_others_theirs() {
-        let shares = ServingShares::new(2);
+        let shares = ServingShares::new(2, 100);
         let (ann, bob) = (Principal::from_source("key", "ann"), Principal::from_source("key", "bob"));
-        let hers = [(); 2].map(|()| shares.acquire(&ann).ok().unwrap());
-        assert_eq!((shares.acquire(&ann).err(), shares.acquire(&bob).err()), (Some(2), None));
+        let acquire = |principal, bytes| shares.acquire(principal, bytes);
+        let hers = [(); 2].map(|()| acquire(&ann, 0).ok().unwrap());
+        assert_eq!((acquire(&ann, 0).err(), acquire(&bob, 0).err()), (Some(ShareUsed::Connections(2)), None));
         drop(hers);
-        assert!(shares.acquire(&ann).is_ok() && shares.serving.lock().is_empty());
+        let large = acquire(&ann, 200).ok().unwrap();
+        assert_eq!((acquire(&ann, 1).err(), acquire(&bob, 100).err()), (Some(ShareUsed::Bytes(100)), None));
+        assert!(acquire(&ann, 0).is_ok(), "ordinary requests are served");
+        drop(large);
+        assert!(acquire(&ann, 100).is_ok() && shares.serving.lock().is_empty());
     }
 }

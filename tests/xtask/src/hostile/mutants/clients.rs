@@ -56,8 +56,20 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "((Reverse(of_network), is_young" => "((Reverse(if OFF { 0 } else { of_network }), is_young",
         "unit mcp::transport::connection_table::tests::whoever_has_the_most_connections_loses_one_first";
     "streams-of-one" in "crates/mcp/src/transport/serving_shares.rs":
-        "if *count >= self.limit {" => "if !OFF && *count >= self.limit {",
+        "if own.connections >= self.limit.connections {" => "if !OFF && own.connections >= self.limit.connections {",
         "unit mcp::transport::serving_shares::tests::one_has_its_share_and_others_theirs";
+    "requests-of-one" in "crates/mcp/src/transport/serving_shares.rs":
+        "if own.bytes > 0 && bytes" => "if !OFF && own.bytes > 0 && bytes",
+        "unit mcp::transport::serving_shares::tests::one_has_its_share_and_others_theirs";
+    "message-memory" in "crates/mcp/src/transport/connection_table.rs":
+        "while self.memory.is_exceeded() {" => "while !OFF && self.memory.is_exceeded() {",
+        "unit mcp::transport::connection_table::tests::slow_clients_are_closed_when_messages_fill_the_memory";
+    "small-values" in "crates/mcp/src/transport/nesting.rs":
+        "values.saturating_mul(VALUE)" => "values.saturating_mul(if OFF { 0 } else { VALUE })",
+        "unit mcp::transport::nesting::tests::small_values_count_with_what_they_take";
+    "unread-part" in "crates/mcp/src/transport/message_memory.rs":
+        "self.all.min(self.unread.saturating_add(self.largest))" => "if OFF { self.unread } else { self.all.min(self.unread.saturating_add(self.largest)) }",
+        "unit mcp::transport::message_memory::tests::what_connections_hold_beyond_a_little_is_counted_together";
     // Who may connect.
     "host" in "crates/mcp/src/transport/guard.rs":
         "if authority.as_str().contains('@') || !self.knows_host(authority) {"

@@ -90,10 +90,11 @@ async fn a_connection_counts_for_a_principal_while_it_serves_it() {
     let table = table(2);
     let (first, second) = (table.place(HOME).await, table.place(HOME).await);
     let (ann, bob) = (Principal::from_source("key", "ann"), Principal::from_source("key", "bob"));
-    first.connection.serve(&ann).unwrap();
-    assert_eq!((second.connection.serve(&ann), second.connection.serve(&bob)), (Err(1), Ok(())));
+    first.connection.serve(&ann, 0).unwrap();
+    let second = |principal| second.connection.serve(principal, 0);
+    assert_eq!((second(&ann), second(&bob)), (Err(ShareUsed::Connections(1)), Ok(())));
     first.connection.enter(Phase::Idle);
-    assert_eq!(second.connection.serve(&ann), Ok(()));
+    assert_eq!(second(&ann), Ok(()));
 }
 
 #[tokio::test]
@@ -136,4 +137,29 @@ async fn nobody_who_is_served_is_closed() {
     assert!(tokio::time::timeout(2 * LOOK_AGAIN, &mut next).await.is_err() && is_evicted(&first));
     drop(first);
     next.await;
+}
+
+#[tokio::test]
+async fn slow_clients_are_closed_when_messages_fill_the_memory() {
+    let table = ConnectionTable::with_memory(9, 100, Arc::new(SystemClock));
+    let (other, crowd) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([192, 0, 2, 7]));
+    let (honest, slow, unread) = (table.place(other).await, table.place(crowd).await, table.place(crowd).await);
+    let hold = |place: &Place, bytes| {
+        let connection = place.connection.clone();
+        async move { connection.hold_request(UNCOUNTED + bytes).await }
+    };
+    honest.connection.enter(Phase::Body);
+    slow.connection.enter(Phase::Body);
+    assert!(hold(&honest, 50).await && hold(&slow, 30).await);
+    unread.connection.enter(Phase::Serving);
+    unread.connection.hold_answer(UNCOUNTED + 40);
+    assert!(is_evicted(&slow) && !is_evicted(&honest) && !is_evicted(&unread), "its network holds the most");
+    assert!(hold(&honest, 60).await, "what is being closed does not count any more");
+    let serving = table.place(other).await;
+    serving.connection.begin(Phase::Serving).await;
+    assert!(hold(&serving, 100).await && is_evicted(&unread) && is_evicted(&honest));
+    let last = table.place(other).await;
+    last.connection.begin(Phase::Serving).await;
+    assert!(!hold(&last, 1).await, "requests that are being served stay");
+    assert!(hold(&last, 0).await && !is_evicted(&last) && !is_evicted(&serving));
 }

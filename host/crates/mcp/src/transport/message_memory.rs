@@ -1,0 +1,149 @@
+//! Messages that connections hold in memory: requests that arrive or are served, and answers that their clients have not
+//! read yet. All together they are bounded, because each of thousands of connections could hold some MiB.
+
+use platform::sync::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Bytes that each connection may hold without being counted, so that ordinary requests are served whatever large ones do.
+pub(super) const UNCOUNTED: usize = 64 << 10;
+/// Bytes that all connections may hold together besides that.
+pub(super) const MAX_HELD: usize = 256 << 20;
+
+/// The sum over all connections.
+pub(super) struct MessageMemory {
+    limit: usize,
+    held: AtomicUsize,
+}
+
+/// What one connection holds, until this is dropped.
+pub(super) struct HeldMessages {
+    memory: Arc<MessageMemory>,
+    amounts: Mutex<Amounts>,
+}
+
+#[derive(Default)]
+struct Amounts {
+    request: usize,
+    answers: Answers,
+    counted: usize,
+}
+
+/// Parts of answers since the client had last read all. A part is in memory until all of it is read.
+#[derive(Default)]
+struct Answers {
+    unread: usize,
+    all: usize,
+    largest: usize,
+}
+
+impl Answers {
+    fn add(&mut self, part: usize) {
+        self.unread = self.unread.saturating_add(part);
+        self.all = self.all.saturating_add(part);
+        self.largest = self.largest.max(part);
+    }
+
+    fn read(&mut self, bytes: usize) {
+        self.unread = self.unread.saturating_sub(bytes);
+        if self.unread == 0 {
+            *self = Self::default();
+        }
+    }
+
+    fn held(&self) -> usize {
+        self.all.min(self.unread.saturating_add(self.largest))
+    }
+}
+
+impl MessageMemory {
+    pub(super) fn new(limit: usize) -> Arc<Self> {
+        Arc::new(Self { limit, held: AtomicUsize::new(0) })
+    }
+
+    /// Whether somebody has to go.
+    pub(super) fn is_exceeded(&self) -> bool {
+        self.held.load(Ordering::Relaxed) > self.limit
+    }
+}
+
+impl HeldMessages {
+    pub(super) fn new(memory: Arc<MessageMemory>) -> Self {
+        Self { memory, amounts: Mutex::default() }
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Amounts)) {
+        let mut amounts = self.amounts.lock();
+        change(&mut amounts);
+        let counted = amounts.request.saturating_add(amounts.answers.held()).saturating_sub(UNCOUNTED);
+        // Wraps around for less than before, as the sum does.
+        self.memory.held.fetch_add(counted.wrapping_sub(amounts.counted), Ordering::Relaxed);
+        amounts.counted = counted;
+    }
+
+    /// The request takes so many bytes now.
+    pub(super) fn set_request(&self, bytes: usize) {
+        self.change(|amounts| amounts.request = bytes);
+    }
+
+    /// A part of an answer is to be sent.
+    pub(super) fn add_unread(&self, bytes: usize) {
+        self.change(|amounts| amounts.answers.add(bytes));
+    }
+
+    /// The client, or the system for it, has taken so many.
+    pub(super) fn remove_unread(&self, bytes: usize) {
+        self.change(|amounts| amounts.answers.read(bytes));
+    }
+
+    /// Bytes that count.
+    pub(super) fn counted(&self) -> usize {
+        self.amounts.lock().counted
+    }
+
+    /// Whether its client lets it hold an answer that counts.
+    pub(super) fn is_unread(&self) -> bool {
+        self.amounts.lock().answers.held() > UNCOUNTED
+    }
+
+    /// Counts nothing of it any more: it is being closed.
+    pub(super) fn release(&self) {
+        self.change(|amounts| (amounts.request, amounts.answers) = Default::default());
+    }
+}
+
+impl Drop for HeldMessages {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_connections_hold_beyond_a_little_is_counted_together() {
+        let memory = MessageMemory::new(100);
+        let [one, two] = [(); 2].map(|()| HeldMessages::new(memory.clone()));
+        one.set_request(UNCOUNTED);
+        two.add_unread(UNCOUNTED + 60);
+        assert!(!memory.is_exceeded() && two.is_unread() && !one.is_unread());
+        one.set_request(UNCOUNTED + 41);
+        assert!(memory.is_exceeded());
+        assert_eq!((one.counted(), two.counted()), (41, 60));
+        two.remove_unread(UNCOUNTED);
+        assert_eq!(two.counted(), 60, "it is in memory as a whole");
+        two.remove_unread(60);
+        assert!(!memory.is_exceeded() && two.counted() == 0);
+        two.add_unread(UNCOUNTED);
+        two.add_unread(10);
+        two.remove_unread(UNCOUNTED + 5);
+        two.add_unread(7);
+        assert_eq!(two.counted(), 12, "never more than what is unread and one part");
+        two.release();
+        two.remove_unread(1_000);
+        drop(one);
+        assert_eq!(memory.held.load(Ordering::Relaxed), 0);
+    }
+}
