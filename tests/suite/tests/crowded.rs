@@ -8,7 +8,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
-use suite::http::{call, modern, request, request_at};
+use suite::http::{call, legacy, legacy_session, modern, request, request_at};
 use suite::{Called, Home, PATIENCE, Server, eventually, modern_meta, paths, plugin, plugin_from, with_manifest};
 
 /// Descriptors of the server, of which five eighths are for connections.
@@ -121,9 +121,9 @@ fn the_streams_of_one_user_leave_room_for_others() {
 }
 
 /// Messages of some MiB that the memory for messages does not all hold, and what the server may hold beside it.
-const LARGE: usize = 180;
+const LARGE: usize = 220;
 const MEMORY: u64 = 256 << 20;
-const BESIDE: u64 = 384 << 20;
+const BESIDE: u64 = 512 << 20;
 
 #[test]
 fn large_messages_do_not_fill_the_memory() {
@@ -156,6 +156,27 @@ fn large_messages_do_not_fill_the_memory() {
         .collect();
     held("unread answers");
     drop(members);
+}
+
+/// In a session, a call goes on when its client has closed the connection.
+#[test]
+fn large_requests_of_clients_that_are_gone_count() {
+    let settings = "limits.concurrent = 1\nlimits.deadline = \"60s\"";
+    let (_server, address) = Server::start_http(&(plugin("wait-forever", settings) + &plugin("echo", "")));
+    let session = legacy_session(address, true);
+    let large = "x".repeat(4_000_000);
+    let send = |id: usize| {
+        let params = json!({"name": "wait-forever__run", "arguments": {"path": large}});
+        let body = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+        legacy(address, &session, "POST", &[], &body.to_string())
+    };
+    // Each takes its text twice, and one principal has 128 MiB.
+    let refused = (0..40).map(|number| (number, send(number))).find(|(_, answer)| answer.status != 200);
+    let (number, mut answer) = refused.expect("some do not fit");
+    println!("hostile: gone: {number} requests of 4 MB go on whose clients are gone");
+    assert!((8..=17).contains(&number), "{number} requests of 4 MB");
+    assert!(answer.status == 429 && answer.text().contains("your running requests hold"), "{}", answer.status);
+    assert!(call(address, "echo__run", json!({"path": "Ada"}), false).good().contains("Ada"));
 }
 
 /// Connections of the whole crowd at full size.

@@ -2,7 +2,7 @@
 //! missed is closed for the next client: those who send nothing, or little, must not keep others out. Whoever has the most
 //! connections loses one first, by address. That is no ceiling: all clients of a proxy come from one.
 
-use super::message_memory::{HeldMessages, MAX_HELD, MessageMemory, UNCOUNTED};
+use super::message_memory::{HeldBytes, HeldMessages, MAX_HELD, MessageMemory, UNCOUNTED};
 use super::serving_shares::{ServingShare, ServingShares, ShareUsed};
 use platform::clock::Clock;
 use platform::sync::Mutex;
@@ -51,6 +51,12 @@ struct Entries {
     open: HashMap<u64, Arc<Connection>>,
     /// How many of them each network has.
     networks: HashMap<IpAddr, usize>,
+}
+
+/// What a large request holds.
+pub(super) struct ServedRequest {
+    _share: ServingShare,
+    _held: HeldBytes,
 }
 
 /// The state of one connection.
@@ -178,17 +184,27 @@ impl Connection {
         *self.phase.lock() = (phase, self.clock.now());
         if phase == Phase::Idle {
             drop(self.share.lock().take());
-            self.messages.set_request(0);
         }
     }
 
-    /// Serves this principal until it is idle; its request takes so many bytes.
-    pub(super) fn serve(&self, principal: &Principal, bytes: usize) -> Result<(), ShareUsed> {
-        *self.share.lock() = Some(self.shares.acquire(principal, bytes.saturating_sub(UNCOUNTED))?);
+    /// Serves this principal until it is idle.
+    pub(super) fn serve(&self, principal: &Principal) -> Result<(), ShareUsed> {
+        *self.share.lock() = Some(self.shares.acquire_connection(principal)?);
         Ok(())
     }
 
-    /// Holds so many bytes of its request, for which others may be closed. False if there is no memory for them. Does not
+    /// What a request of this principal holds of the memory, for which others may be closed; none if that is little. To be
+    /// kept as long as the request: in a session it goes on when its connection has ended.
+    pub(super) fn hold_served(&self, principal: &Principal, bytes: usize) -> Result<Option<ServedRequest>, ShareUsed> {
+        self.messages.set_request(0);
+        let bytes = bytes.saturating_sub(UNCOUNTED);
+        let Some(table) = self.table.upgrade().filter(|_| bytes > 0) else { return Ok(None) };
+        let share = self.shares.acquire_bytes(principal, bytes)?;
+        let request = ServedRequest { _share: share, _held: table.memory.hold(bytes) };
+        if table.make_room() { Ok(Some(request)) } else { Err(ShareUsed::All) }
+    }
+
+    /// Holds so many bytes of the request that it receives, for which others may be closed. False if there is no memory for them. Does not
     /// return if this one is closed.
     pub(super) async fn hold_request(&self, bytes: usize) -> bool {
         let fits = !self.evicted.is_cancelled() && {

@@ -5,7 +5,7 @@ use super::connection_table::{Connection, Phase};
 use super::large_answer::{serialize, serialize_body};
 use super::legacy::LegacySessionManager;
 use super::lifecycle::Lifecycle;
-use super::nesting::parsed_size;
+use super::nesting::memory_of;
 use super::refusal::HttpRefusal;
 use super::request_scope::with_principal;
 use super::response::json_response;
@@ -81,20 +81,20 @@ impl McpEndpoint {
         if request.method() != Method::POST {
             // It resumes a stream, or ends a session.
             let active = self.lifecycle.accept(|| true)?;
-            count_for_principal(request.extensions(), 0)?;
+            count_for_principal(request.extensions())?;
             return Ok(Lifecycle::hold_until_sent(active, next.run(request).await));
         }
         let (mut parts, whole) = request.into_parts();
-        let connection = parts.extensions.get::<Arc<Connection>>();
-        let text = body::read(whole, self.max_body, connection).await?;
-        let size = parsed_size(&text);
+        let connection = parts.extensions.get::<Arc<Connection>>().cloned();
+        let text = body::read(whole, self.max_body, connection.as_ref()).await?;
         if let Some(connection) = connection {
             connection.begin(Phase::Serving).await;
-            if !connection.hold_request(size).await {
-                return Err(HttpRefusal::NoMemory);
+            let held = connection.hold_served(&principal_of(&parts.extensions), memory_of(&text));
+            if let Some(held) = held.map_err(refusal)? {
+                parts.extensions.insert(Arc::new(held));
             }
         }
-        count_for_principal(&parts.extensions, size)?;
+        count_for_principal(&parts.extensions)?;
         let method = parts.headers.get("mcp-method");
         let is_long_lived = method.is_some_and(|method| LONG_LIVED_METHODS.iter().any(|it| method == it));
         let active = self.lifecycle.accept(|| !body::is_request(&text))?;
@@ -130,13 +130,18 @@ impl McpEndpoint {
     }
 }
 
-/// Counts the connection, and the bytes of the request, for the principal that it serves from now on.
-fn count_for_principal(request: &Extensions, bytes: usize) -> Result<(), HttpRefusal> {
+/// Counts the connection for the principal that it serves from now on.
+fn count_for_principal(request: &Extensions) -> Result<(), HttpRefusal> {
     let Some(connection) = request.get::<Arc<Connection>>() else { return Ok(()) };
-    connection.serve(&principal_of(request), bytes).map_err(|used| match used {
+    connection.serve(&principal_of(request)).map_err(refusal)
+}
+
+fn refusal(used: ShareUsed) -> HttpRefusal {
+    match used {
         ShareUsed::Connections(limit) => HttpRefusal::TooManyConnections(limit),
         ShareUsed::Bytes(limit) => HttpRefusal::TooManyBytes(ByteSize(limit as u64)),
-    })
+        ShareUsed::All => HttpRefusal::NoMemory,
+    }
 }
 
 fn principal_of(request: &Extensions) -> Principal {

@@ -16,6 +16,12 @@ pub(super) struct MessageMemory {
     held: AtomicUsize,
 }
 
+/// So many bytes, until this is dropped.
+pub(super) struct HeldBytes {
+    memory: Arc<MessageMemory>,
+    bytes: usize,
+}
+
 /// What one connection holds, until this is dropped.
 pub(super) struct HeldMessages {
     memory: Arc<MessageMemory>,
@@ -61,6 +67,11 @@ impl MessageMemory {
         Arc::new(Self { limit, held: AtomicUsize::new(0) })
     }
 
+    pub(super) fn hold(self: &Arc<Self>, bytes: usize) -> HeldBytes {
+        self.held.fetch_add(bytes, Ordering::Relaxed);
+        HeldBytes { memory: self.clone(), bytes }
+    }
+
     /// Whether somebody has to go.
     pub(super) fn is_exceeded(&self) -> bool {
         self.held.load(Ordering::Relaxed) > self.limit
@@ -81,7 +92,7 @@ impl HeldMessages {
         amounts.counted = counted;
     }
 
-    /// The request takes so many bytes now.
+    /// So much of a request has arrived and is not served yet.
     pub(super) fn set_request(&self, bytes: usize) {
         self.change(|amounts| amounts.request = bytes);
     }
@@ -109,6 +120,12 @@ impl HeldMessages {
     /// Counts nothing of it any more: it is being closed.
     pub(super) fn release(&self) {
         self.change(|amounts| (amounts.request, amounts.answers) = Default::default());
+    }
+}
+
+impl Drop for HeldBytes {
+    fn drop(&mut self) {
+        self.memory.held.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 
@@ -144,6 +161,9 @@ mod tests {
         two.release();
         two.remove_unread(1_000);
         drop(one);
+        let request = memory.hold(101);
+        assert!(memory.is_exceeded());
+        drop(request);
         assert_eq!(memory.held.load(Ordering::Relaxed), 0);
     }
 }

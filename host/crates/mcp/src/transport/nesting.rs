@@ -9,13 +9,14 @@ const VALUE: usize = 64;
 /// A text that is shorter is little memory, whatever is in it.
 const LITTLE: usize = 1 << 10;
 
-/// About the most memory that a text and what it is parsed into take: many small values take much more than their text.
-pub(super) fn parsed_size(text: &[u8]) -> usize {
+/// About the most memory that a request takes: its text, what it is parsed into, and the text of its arguments. Many small
+/// values take much more than their text.
+pub(super) fn memory_of(text: &[u8]) -> usize {
     if text.len() <= LITTLE {
         return text.len();
     }
     let values = outside_strings(text).filter(|byte| matches!(byte, b',' | b'[' | b'{')).count();
-    text.len().saturating_add(values.saturating_mul(VALUE))
+    text.len().saturating_mul(2).saturating_add(values.saturating_mul(VALUE))
 }
 
 /// The bytes that are not in strings.
@@ -61,9 +62,9 @@ mod tests {
     #[test]
     fn small_values_count_with_what_they_take() {
         let zeros = format!("[{}0]", "0,".repeat(1_000));
-        assert_eq!(parsed_size(zeros.as_bytes()), zeros.len() + 1_001 * VALUE);
+        assert_eq!(memory_of(zeros.as_bytes()), 2 * zeros.len() + 1_001 * VALUE);
         let text = format!("\"{}\"", "0,[{\\\"".repeat(1_000));
-        assert_eq!(parsed_size(text.as_bytes()), text.len());
+        assert_eq!(memory_of(text.as_bytes()), 2 * text.len());
     }
 
     #[test]

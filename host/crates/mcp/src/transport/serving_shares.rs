@@ -23,13 +23,15 @@ struct Serving {
 pub(super) enum ShareUsed {
     Connections(usize),
     Bytes(usize),
+    /// What all principals share.
+    All,
 }
 
-/// One connection serves the principal until this is dropped.
+/// A part of the share of the principal, until this is dropped.
 pub(super) struct ServingShare {
     shares: Arc<ServingShares>,
     principal: Principal,
-    bytes: usize,
+    taken: Serving,
 }
 
 impl ServingShares {
@@ -38,19 +40,34 @@ impl ServingShares {
         Arc::new(Self { limit: Serving { connections, bytes }, serving: Mutex::default() })
     }
 
-    /// One more connection serves the principal, whose request takes so many bytes. Its only one may be of any size.
-    pub(super) fn acquire(self: &Arc<Self>, principal: &Principal, bytes: usize) -> Result<ServingShare, ShareUsed> {
+    /// One more connection serves the principal.
+    pub(super) fn acquire_connection(self: &Arc<Self>, principal: &Principal) -> Result<ServingShare, ShareUsed> {
         let mut serving = self.serving.lock();
         let own = serving.entry(principal.clone()).or_default();
         if own.connections >= self.limit.connections {
             return Err(ShareUsed::Connections(self.limit.connections));
         }
+        own.connections += 1;
+        Ok(self.share(principal, Serving { connections: 1, bytes: 0 }))
+    }
+
+    /// A request of the principal takes so many bytes. Its only one may be of any size.
+    pub(super) fn acquire_bytes(
+        self: &Arc<Self>,
+        principal: &Principal,
+        bytes: usize,
+    ) -> Result<ServingShare, ShareUsed> {
+        let mut serving = self.serving.lock();
+        let own = serving.entry(principal.clone()).or_default();
         if own.bytes > 0 && bytes > self.limit.bytes.saturating_sub(own.bytes) {
             return Err(ShareUsed::Bytes(self.limit.bytes));
         }
-        own.connections += 1;
         own.bytes = own.bytes.saturating_add(bytes);
-        Ok(ServingShare { shares: self.clone(), principal: principal.clone(), bytes })
+        Ok(self.share(principal, Serving { connections: 0, bytes }))
+    }
+
+    fn share(self: &Arc<Self>, principal: &Principal, taken: Serving) -> ServingShare {
+        ServingShare { shares: self.clone(), principal: principal.clone(), taken }
     }
 }
 
@@ -58,9 +75,9 @@ impl Drop for ServingShare {
     fn drop(&mut self) {
         let mut serving = self.shares.serving.lock();
         if let Some(own) = serving.get_mut(&self.principal) {
-            own.connections -= 1;
-            own.bytes -= self.bytes;
-            if own.connections == 0 {
+            own.connections -= self.taken.connections;
+            own.bytes -= self.taken.bytes;
+            if *own == Serving::default() {
                 serving.remove(&self.principal);
             }
         }
@@ -75,13 +92,14 @@ mod tests {
     fn one_has_its_share_and_others_theirs() {
         let shares = ServingShares::new(2, 100);
         let (ann, bob) = (Principal::from_source("key", "ann"), Principal::from_source("key", "bob"));
-        let acquire = |principal, bytes| shares.acquire(principal, bytes);
-        let hers = [(); 2].map(|()| acquire(&ann, 0).ok().unwrap());
-        assert_eq!((acquire(&ann, 0).err(), acquire(&bob, 0).err()), (Some(ShareUsed::Connections(2)), None));
+        let acquire = |principal| shares.acquire_connection(principal);
+        let hers = [(); 2].map(|()| acquire(&ann).ok().unwrap());
+        assert_eq!((acquire(&ann).err(), acquire(&bob).err()), (Some(ShareUsed::Connections(2)), None));
         drop(hers);
+        let acquire = |principal, bytes| shares.acquire_bytes(principal, bytes);
         let large = acquire(&ann, 200).ok().unwrap();
         assert_eq!((acquire(&ann, 1).err(), acquire(&bob, 100).err()), (Some(ShareUsed::Bytes(100)), None));
-        assert!(acquire(&ann, 0).is_ok(), "ordinary requests are served");
+        assert!(shares.acquire_connection(&ann).is_ok(), "ordinary requests are served");
         drop(large);
         assert!(acquire(&ann, 100).is_ok() && shares.serving.lock().is_empty());
     }

@@ -61,6 +61,9 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "requests-of-one" in "crates/mcp/src/transport/serving_shares.rs":
         "if own.bytes > 0 && bytes" => "if !OFF && own.bytes > 0 && bytes",
         "unit mcp::transport::serving_shares::tests::one_has_its_share_and_others_theirs";
+    "requests-of-gone" in "crates/mcp/src/transport/mcp_endpoint.rs":
+        "parts.extensions.insert(Arc::new(held));" => "if !OFF { parts.extensions.insert(Arc::new(held)); }",
+        "crowded::large_requests_of_clients_that_are_gone_count";
     "message-memory" in "crates/mcp/src/transport/connection_table.rs":
         "while self.memory.is_exceeded() {" => "while !OFF && self.memory.is_exceeded() {",
         "unit mcp::transport::connection_table::tests::slow_clients_are_closed_when_messages_fill_the_memory";

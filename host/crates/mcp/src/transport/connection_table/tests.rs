@@ -90,8 +90,8 @@ async fn a_connection_counts_for_a_principal_while_it_serves_it() {
     let table = table(2);
     let (first, second) = (table.place(HOME).await, table.place(HOME).await);
     let (ann, bob) = (Principal::from_source("key", "ann"), Principal::from_source("key", "bob"));
-    first.connection.serve(&ann, 0).unwrap();
-    let second = |principal| second.connection.serve(principal, 0);
+    first.connection.serve(&ann).unwrap();
+    let second = |principal| second.connection.serve(principal);
     assert_eq!((second(&ann), second(&bob)), (Err(ShareUsed::Connections(1)), Ok(())));
     first.connection.enter(Phase::Idle);
     assert_eq!(second(&ann), Ok(()));
@@ -156,10 +156,17 @@ async fn slow_clients_are_closed_when_messages_fill_the_memory() {
     assert!(is_evicted(&slow) && !is_evicted(&honest) && !is_evicted(&unread), "its network holds the most");
     assert!(hold(&honest, 60).await, "what is being closed does not count any more");
     let serving = table.place(other).await;
-    serving.connection.begin(Phase::Serving).await;
-    assert!(hold(&serving, 100).await && is_evicted(&unread) && is_evicted(&honest));
+    let [ann, bob, eve] = ["ann", "bob", "eve"].map(|name| Principal::from_source("key", name));
+    let serve =
+        |who: &Principal, bytes| serving.connection.hold_served(who, UNCOUNTED + bytes).map(|held| held.unwrap());
+    let (hers, his) = (serve(&ann, 50).ok().unwrap(), serve(&bob, 50).ok().unwrap());
+    assert!(is_evicted(&unread) && is_evicted(&honest) && !is_evicted(&serving));
+    // They stay, also if their connections end.
+    drop(serving);
     let last = table.place(other).await;
-    last.connection.begin(Phase::Serving).await;
-    assert!(!hold(&last, 1).await, "requests that are being served stay");
-    assert!(hold(&last, 0).await && !is_evicted(&last) && !is_evicted(&serving));
+    let serve = |who: &Principal| last.connection.hold_served(who, UNCOUNTED + 1).map(drop).err();
+    assert_eq!((serve(&ann), serve(&eve)), (Some(ShareUsed::Bytes(50)), Some(ShareUsed::All)));
+    assert!(last.connection.hold_served(&eve, UNCOUNTED).unwrap().is_none(), "ordinary requests are served");
+    drop((hers, his));
+    assert_eq!(serve(&eve), None);
 }
