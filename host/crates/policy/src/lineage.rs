@@ -3,7 +3,7 @@
 use super::seen_origins::SeenOrigins;
 use super::tree_budget::{CallBudgets, TreeBudget};
 use super::{Limits, Origin, PrivateOrigins, SampleGrant, SampleLimit, SampleUsage};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
@@ -52,6 +52,10 @@ struct Chain {
     name: Arc<str>,
     budgets: CallBudgets,
     above: Above,
+    /// Fuel that calls below have used and this call has not been charged for yet.
+    owed: AtomicU64,
+    /// Fuel of this call that its caller knows of.
+    reported: AtomicU64,
 }
 
 /// What is above a call: its caller, or for a root call what its tree shares.
@@ -62,6 +66,10 @@ enum Above {
 }
 
 impl Chain {
+    fn new(name: Arc<str>, budgets: CallBudgets, above: Above) -> Self {
+        Self { name, budgets, above, owed: AtomicU64::new(0), reported: AtomicU64::new(0) }
+    }
+
     fn caller(&self) -> Option<&Self> {
         match &self.above {
             Above::Caller(caller) => Some(caller),
@@ -109,7 +117,7 @@ impl Lineage {
     /// The chain of a root call of `tool`, under its plugin's limits.
     pub fn root(tool: impl Into<Arc<str>>, limits: &Limits) -> Self {
         let (budgets, above) = (CallBudgets::new(limits), Above::Tree(Tree::default()));
-        let chain = Arc::new(Chain { name: tool.into(), budgets, above });
+        let chain = Arc::new(Chain::new(tool.into(), budgets, above));
         Self { chain, depth_limit: limits.depth, parallel: limits.parallel }
     }
 
@@ -126,7 +134,7 @@ impl Lineage {
         self.take(TreeBudget::Calls, 1).map_err(calls)?;
         self.take(TreeBudget::Arguments, arguments).map_err(LineageError::Arguments)?;
         let (budgets, above) = (CallBudgets::unlimited(), Above::Caller(self.chain.clone()));
-        let chain = Arc::new(Chain { name: tool, budgets, above });
+        let chain = Arc::new(Chain::new(tool, budgets, above));
         Ok(Self { chain, ..self.clone() })
     }
 
@@ -174,6 +182,20 @@ impl Lineage {
     pub fn count_result(&self, result: u64) -> Result<(), LineageError> {
         let payer = self.chain.caller().unwrap_or(&self.chain);
         payer.take(TreeBudget::Results, result).map_err(LineageError::Results)
+    }
+
+    /// Tells the caller how much fuel this call has used so far, with the calls below it. To be done as soon as it is known:
+    /// a caller that is stopped meanwhile has to pay too.
+    pub fn report_fuel(&self, used: u64) {
+        if let Some(caller) = self.chain.caller() {
+            let known = self.chain.reported.fetch_max(used, Ordering::Relaxed);
+            caller.owed.fetch_add(used.saturating_sub(known), Ordering::Relaxed);
+        }
+    }
+
+    /// What calls below have reported since this was asked last.
+    pub fn take_owed_fuel(&self) -> u64 {
+        self.chain.owed.swap(0, Ordering::Relaxed)
     }
 
     /// How long this request may still wait for the client's tools.
@@ -303,6 +325,20 @@ mod tests {
         assert_eq!(below.count_sample(&grant, 1), Err(SampleLimit::Calls(2)));
         below.mark_private(Origin::Client);
         assert_eq!(root.private_origins(), PrivateOrigins::from([Origin::Client]));
+    }
+
+    #[test]
+    fn fuel_is_owed_once() {
+        let root = Lineage::root("plugins.a.x", &Limits::default());
+        let (one, other) = (root.descend("b.y", 0).unwrap(), root.descend("c.z", 0).unwrap());
+        one.report_fuel(5);
+        one.clone().with_limits(&Limits::default()).report_fuel(7);
+        other.report_fuel(3);
+        assert_eq!((root.take_owed_fuel(), root.take_owed_fuel()), (10, 0));
+        one.report_fuel(6);
+        one.descend("d.z", 0).unwrap().report_fuel(2);
+        assert_eq!((root.take_owed_fuel(), one.take_owed_fuel()), (0, 2), "it goes to the caller, and no further");
+        root.report_fuel(1);
     }
 
     #[test]

@@ -24,6 +24,10 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "callers-pay" in "crates/policy/src/lineage.rs":
         "for (paid, call) in self.calls().enumerate() {" => "for (paid, call) in self.calls().take(if OFF { 1 } else { usize::MAX }).enumerate() {",
         "nested_budgets::questions_are_counted_for_the_whole_tree";
+    "fuel-owed" in "crates/policy/src/lineage.rs":
+        "caller.owed.fetch_add(used.saturating_sub(known), Ordering::Relaxed);"
+        => "caller.owed.fetch_add(if OFF { 0 } else { used.saturating_sub(known) }, Ordering::Relaxed);",
+        "unit policy::lineage::tests::fuel_is_owed_once";
     "called-limits" in "crates/policy/src/lineage.rs":
         "self.chain.budgets.tighten(limits);" => "if !OFF { self.chain.budgets.tighten(limits); }",
         "nested_budgets::a_called_plugins_own_limit_of_calls_applies_too";

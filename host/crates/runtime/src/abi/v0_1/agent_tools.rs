@@ -57,16 +57,16 @@ async fn call_all(
     };
     let checked = calls.into_iter().map(check).collect();
     let made = imports.agent_tools.make(checked).await;
+    let fuel_owed = imports.scope.lineage.take_owed_fuel();
     let mut results = Vec::with_capacity(made.len());
-    let (mut fuel_spent, mut external_cpu) = (0u64, Duration::ZERO);
+    let mut external_cpu = Duration::ZERO;
     for h::ReverseOutcome { answer, private, spent } in made {
         // CPU time of a nested call is already part of ours, unless it was spent elsewhere.
-        fuel_spent = fuel_spent.saturating_add(spent.as_fuel());
         external_cpu = external_cpu.saturating_add(spent.elsewhere);
         results.push(answer.map(|result| result_to_guest(result, private.is_some())).map_err(error_to_guest));
     }
     store.data_mut().supervision().add_external_cpu(external_cpu);
-    charge(&mut store, fuel_spent)?;
+    charge(&mut store, fuel_owed)?;
     Ok(results)
 }
 

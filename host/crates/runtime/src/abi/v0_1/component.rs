@@ -7,8 +7,8 @@ use super::exports::{Exports, exported};
 use super::ready::{ReadyCache, ReadyInstance};
 use super::{completions, prompts, resources, tools, types};
 use crate::engine::{
-    Allowance, CallCost, CallError, InstancePermit, Placement, Supervised as _, is_compute_thread, new_store,
-    start_metering, supervise,
+    Allowance, CallCost, CallError, FuelReport, InstancePermit, Placement, Supervised as _, is_compute_thread,
+    new_store, start_metering, supervise,
 };
 use crate::imports::{CallImports, Offer};
 use futures::future::BoxFuture;
@@ -115,12 +115,14 @@ impl PreparedComponent {
         let deadline = allowance.budget.deadline.saturating_duration_since(allowance.pausable_deadline.clock().now());
         let context = types::context_to_guest(&imports.scope.context, deadline);
         let owner = (imports.scope.context.principal.clone(), authority.plugin().clone());
+        let (lineage, fuel_limit) = (imports.scope.lineage.clone(), allowance.budget.fuel);
         store.data_mut().begin_call(name, allowance, imports, permit);
         start_metering(&mut store, spent);
         let cpu = store.data_mut().supervision().cpu();
+        let report = FuelReport::new(lineage, cpu.clone(), fuel_limit);
         let linked = self.linked.clone();
         let running = Box::pin(async move {
-            let (result, cost) = supervise(&mut store, move |store| {
+            let (result, mut cost) = supervise(&mut store, move |store| {
                 Box::pin(async move {
                     let instance = match ready {
                         Some(instance) => instance,
@@ -130,6 +132,7 @@ impl PreparedComponent {
                 })
             })
             .await;
+            report.finish(&mut cost);
             let imports = store.data_mut().end_call();
             // A long call may hold much memory; here, on a thread of the compute pool, freeing it delays nobody.
             let spent_store = SpentStore(if is_compute_thread() { None } else { Some(store) });

@@ -126,6 +126,7 @@ impl ReverseCall {
         let (audit, lane, tool) = (self.audit.clone(), self.lane.clone(), self.name.clone());
         let mut span = ReverseCallSpan { audit, lane, tool, outcome: "cancelled", bytes: 0, span: self.span.take() };
         let ReverseOutcome { answer, private, spent } = agent.call(self).await;
+        lineage.report_fuel(spent.as_fuel());
         if let Some(origin) = &private {
             lineage.mark_private(origin.clone());
         }

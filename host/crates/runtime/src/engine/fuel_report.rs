@@ -1,0 +1,38 @@
+//! Tells the caller of a call how much fuel the call has used, however it ends.
+
+use super::cpu_time::CpuTime;
+use super::supervision::CallCost;
+use policy::Lineage;
+
+/// The report of one call. A call that is dropped leaves no fuel to be read, so its CPU time counts: one unit per
+/// nanosecond, as for a call that is metered by time.
+pub struct FuelReport {
+    lineage: Lineage,
+    cpu: CpuTime,
+    limit: Option<u64>,
+    is_final: bool,
+}
+
+impl FuelReport {
+    /// To be dropped with the call.
+    pub fn new(lineage: Lineage, cpu: CpuTime, limit: Option<u64>) -> Self {
+        Self { lineage, cpu, limit, is_final: false }
+    }
+
+    /// Adds what calls below have used and this call was stopped before paying, and reports the sum.
+    pub fn finish(mut self, cost: &mut CallCost) {
+        self.is_final = true;
+        let owed = self.lineage.take_owed_fuel();
+        let sum = |fuel: u64| fuel.saturating_add(owed).min(self.limit.unwrap_or(u64::MAX));
+        cost.spent.fuel = cost.spent.fuel.map(sum);
+        self.lineage.report_fuel(cost.spent.as_fuel());
+    }
+}
+
+impl Drop for FuelReport {
+    fn drop(&mut self) {
+        if !self.is_final {
+            self.lineage.report_fuel(u64::try_from(self.cpu.total().as_nanos()).unwrap_or(u64::MAX));
+        }
+    }
+}
