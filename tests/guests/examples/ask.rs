@@ -35,8 +35,9 @@ guests::guest! {
                 said
             }
             "many" => many()?,
-            "url" => {
-                let url = client::Url { message: "Look".into(), target: client::UrlTarget::Address("https://example.com/page?q=1".into()) };
+            page if page.starts_with("url") => {
+                let address = page.strip_prefix("url ").unwrap_or("https://example.com/page?q=1").to_owned();
+                let url = client::Url { message: "Look".into(), target: client::UrlTarget::Address(address) };
                 match client::elicit_url(Some("page"), &url).map_err(why)? {
                     Consent::Accepted => "accepted".into(),
                     Consent::Declined => "declined".into(),

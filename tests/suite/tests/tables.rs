@@ -1,10 +1,11 @@
 //! Many names, handshakes and ids, and one endless line: the host keeps nothing of what nobody needs.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
+use suite::http::{legacy, legacy_session};
 use suite::{Client, Home, PATIENCE, Server, plugin};
 
 const MANY: u64 = 100_000;
@@ -43,6 +44,24 @@ fn nothing_is_kept_of_a_hundred_thousand_names() {
     assert!(kept <= KEPT, "{} MiB", kept >> 20);
 }
 
+/// Sends all these messages over one connection without waiting, and returns the answers.
+fn pipelined(stream: &mut TcpStream, bodies: impl Iterator<Item = Value>) -> String {
+    let one = |body: Value| {
+        let body = body.to_string();
+        let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n";
+        format!("{head}Content-Length: {}\r\n\r\n{body}", body.len())
+    };
+    let requests: Vec<String> = bodies.map(one).collect();
+    stream.write_all(requests.concat().as_bytes()).unwrap();
+    let (mut answers, mut buffer) = (String::new(), vec![0; 1 << 16]);
+    while answers.matches("HTTP/1.1 ").count() < requests.len() {
+        let read = stream.read(&mut buffer).unwrap();
+        assert!(read > 0, "the connection ended: {answers}");
+        answers += &String::from_utf8_lossy(&buffer[..read]);
+    }
+    answers
+}
+
 #[test]
 fn nothing_is_kept_of_a_hundred_thousand_handshakes() {
     let server = server(&["--http", "127.0.0.1:0"]);
@@ -51,19 +70,8 @@ fn nothing_is_kept_of_a_hundred_thousand_handshakes() {
     let kept = grown(
         || server.memory(),
         |from| {
-            let one = |number: u64| {
-                let body = json!({"jsonrpc": "2.0", "id": number, "method": "initialize", "params": {"protocolVersion": number}}).to_string();
-                let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n";
-                format!("{head}Content-Length: {}\r\n\r\n{body}", body.len())
-            };
-            let requests: String = (from..from + AT_ONCE).map(one).collect();
-            stream.write_all(requests.as_bytes()).unwrap();
-            let (mut answers, mut buffer) = (String::new(), vec![0; 1 << 16]);
-            while answers.matches("HTTP/1.1 ").count() < AT_ONCE as usize {
-                let read = stream.read(&mut buffer).unwrap();
-                assert!(read > 0, "the connection ended: {answers}");
-                answers += &String::from_utf8_lossy(&buffer[..read]);
-            }
+            let one = |number: u64| json!({"jsonrpc": "2.0", "id": number, "method": "initialize", "params": {"protocolVersion": number}});
+            let answers = pipelined(&mut stream, (from..from + AT_ONCE).map(one));
             assert!(
                 !answers.contains("HTTP/1.1 200") && !answers.to_ascii_lowercase().contains("mcp-session-id"),
                 "{answers}"
@@ -72,6 +80,39 @@ fn nothing_is_kept_of_a_hundred_thousand_handshakes() {
     );
     println!("hostile: handshakes: {} KiB kept of {MANY} that go wrong", kept >> 10);
     assert!(kept <= KEPT, "{} MiB", kept >> 20);
+}
+
+#[test]
+fn a_hundred_thousand_abandoned_sessions_leave_the_others_alone() {
+    let server = server(&["--http", "127.0.0.1:0"]);
+    let address = server.address();
+    let live: Vec<_> = (0..3).map(|_| legacy_session(address, false)).collect();
+    let ping = json!({"jsonrpc": "2.0", "id": 7, "method": "ping"}).to_string();
+    let all_live = || live.iter().all(|session| legacy(address, session, "POST", &[], &ping).status == 200);
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let before = server.memory();
+    server.forget_peak();
+    // A handshake takes a millisecond.
+    let many = if std::env::var_os("PORTCULLIS_FIGURES").is_some() { MANY } else { MANY / 20 };
+    let mut opened = 0;
+    for from in (0..many).step_by(AT_ONCE as usize) {
+        // Each is a whole handshake, and nobody comes back for its session.
+        let params =
+            json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "0"}});
+        let hello = |id: u64| json!({"jsonrpc": "2.0", "id": id, "method": "initialize", "params": params});
+        let answers = pipelined(&mut stream, (from..from + AT_ONCE).map(hello));
+        let (good, refused) = (answers.matches("HTTP/1.1 200").count(), answers.matches("HTTP/1.1 503").count());
+        assert_eq!(good + refused, AT_ONCE as usize, "{answers}");
+        opened += good;
+        assert!(from % 1_000 != 0 || all_live(), "after {from}");
+    }
+    assert!(all_live(), "after all");
+    let kept = server.peak_memory().saturating_sub(before);
+    println!("hostile: sessions: {} KiB held at most for {many} abandoned ones, {opened} were opened", kept >> 10);
+    assert!(kept <= KEPT, "{} MiB", kept >> 20);
+    // One principal may have half of a thousand.
+    assert!(opened > 400 && opened <= 500, "{opened} sessions");
 }
 
 #[test]

@@ -40,19 +40,24 @@ fn network(fixture: &Fixture) -> String {
     }
 }
 
-/// Answers the guest's sampling requests until the host refuses the next one; returns their number and the outcome.
-fn asks_a_model(fixture: &Fixture, times: u64) -> String {
-    let arguments = json!({"path": "samples", "n": times});
+/// Answers the guest's questions until the host refuses the next one; returns their number and the outcome.
+fn asks(fixture: &Fixture, path: &str, times: u64) -> String {
+    let arguments = json!({"path": path, "n": times});
     let mut params = json!({"name": "ask__run", "arguments": arguments});
-    let able = json!({"sampling": {}});
+    let able = json!({"sampling": {}, "elicitation": {"form": {}}});
     for asked in 0.. {
         let message = fixture.ask_able(Who::Alice, "tools/call", params.clone(), &able);
         let result = &message["result"];
         let Some(requests) = result["inputRequests"].as_object() else {
             return format!("{asked} asked, then {}", super::fixture::outcome(&message));
         };
-        let answer = json!({"role": "assistant", "content": {"type": "text", "text": "Paris"}, "model": "m", "stopReason": "endTurn"});
-        let answers: serde_json::Map<_, _> = requests.keys().map(|key| (key.clone(), answer.clone())).collect();
+        let answer = |request: &Value| match request["method"].as_str() {
+            Some("elicitation/create") => json!({"action": "accept", "content": {"name": "Ada"}}),
+            _ => {
+                json!({"role": "assistant", "content": {"type": "text", "text": "Paris"}, "model": "m", "stopReason": "endTurn"})
+            }
+        };
+        let answers: serde_json::Map<_, _> = requests.iter().map(|(key, of)| (key.clone(), answer(of))).collect();
         params = json!({"name": "ask__run", "arguments": arguments, "requestState": result["requestState"], "inputResponses": answers});
     }
     unreachable!("a budget ends")
@@ -181,7 +186,7 @@ pub(super) const ROWS: &[Row] = &[
         id: "M11.1",
         what: "asking the client's model a thousand times",
         outcome: "16 asked, then failed: the plugin ran out of calls: the limit is 16",
-        run: |g| asks_a_model(g, 1_000),
+        run: |g| asks(g, "samples", 1_000),
     },
     Row {
         id: "M12.1",
@@ -201,6 +206,54 @@ pub(super) const ROWS: &[Row] = &[
         outcome: "denied",
         run: |g| able_to_fill_forms(g, "url"),
     },
+    Row {
+        id: "M12.4",
+        what: "a hundred forms in one call",
+        outcome: "32 asked, then failed: the plugin ran out of questions: the limit is 32",
+        run: |g| asks(g, "rounds", 100),
+    },
+    Row {
+        id: "M12.5",
+        what: "a page that is a program",
+        outcome: "refused: must be https:",
+        run: |g| page(g, "javascript:alert(document.cookie)"),
+    },
+    Row {
+        id: "M12.6",
+        what: "a file of the user's machine",
+        outcome: "refused: must be https:",
+        run: |g| page(g, "file:///etc/passwd"),
+    },
+    Row {
+        id: "M12.7",
+        what: "a page without TLS",
+        outcome: "refused: must be https:",
+        run: |g| page(g, "http://example.com/"),
+    },
+    Row {
+        id: "M12.8",
+        what: "a page of a name in Punycode that looks like the granted one",
+        outcome: "denied",
+        run: |g| page(g, "https://xn--xample-9uf.com/"),
+    },
+    Row {
+        id: "M12.9",
+        what: "the same, spelt as it looks",
+        outcome: "denied",
+        run: |g| page(g, "https://\u{435}xample.com/"),
+    },
+    Row {
+        id: "M12.10",
+        what: "a page of the granted name as a user's name",
+        outcome: "refused: must not have credentials in it",
+        run: |g| page(g, "https://example.com@evil.example/"),
+    },
+    Row {
+        id: "M12.11",
+        what: "the granted page (so that the rows before are about the address)",
+        outcome: "asks",
+        run: |g| page(g, "https://example.com/"),
+    },
 ];
 
 fn cycle(fixture: &Fixture, guest: &str) -> String {
@@ -209,7 +262,16 @@ fn cycle(fixture: &Fixture, guest: &str) -> String {
 }
 
 fn able_to_fill_forms(fixture: &Fixture, path: &str) -> String {
-    let params = json!({"name": "ask__run", "arguments": {"path": path}});
+    able_to_answer(fixture, "ask", path)
+}
+
+/// Has a plugin that may open pages of `example.com` open this address.
+fn page(fixture: &Fixture, address: &str) -> String {
+    able_to_answer(fixture, "ask-briefly", &format!("url {address}"))
+}
+
+fn able_to_answer(fixture: &Fixture, plugin: &str, path: &str) -> String {
+    let params = json!({"name": format!("{plugin}__run"), "arguments": {"path": path}});
     let able = json!({"elicitation": {"form": {}, "url": {}}});
     // The guest passes on the error that the host returned.
     super::fixture::outcome(&fixture.ask_able(Who::Alice, "tools/call", params, &able))

@@ -133,7 +133,7 @@ fn config(home: &Home) -> String {
     let ticks = always("limits.metering = \"ticks\"\nlimits.cpu = \"200ms\"");
     text += &plugin_from("ticks", &suite::paths::guest("spin"), &ticks);
     text += &plugin_from("patient", &suite::paths::guest("spin"), &always("limits.fuel = 300_000_000"));
-    let brief = "grants.client = { form = true }\nlimits.answer-timeout = \"1s\"";
+    let brief = "grants.client = { form = true, url = [\"example.com\"] }\nlimits.answer-timeout = \"1s\"";
     text += &plugin_from("ask-briefly", &suite::paths::guest("ask"), brief);
     text += &plugin_from("random", &suite::paths::guest("random-flood"), "");
     text += &(agent("echo", "echo", "") + &agent("poor", "burn", "limits.fuel = 100_000"));

@@ -82,6 +82,27 @@ pub(super) const ROWS: &[Row] = &[
         outcome: FORBIDDEN,
         run: |g| g.raw("POST", "http://evil.com/mcp", &[], list().as_bytes()),
     },
+    // Served: a forwarded port looks like that, and a browser names the port that it connects to. So a page that is not
+    // ours cannot make a browser send this, except with its own Origin.
+    Row { id: "M1.15", what: "Host: localhost:1", outcome: "200", run: |g| with(g, &[("Host", "localhost:1")]) },
+    Row {
+        id: "M1.16",
+        what: "the same, from a page at another port",
+        outcome: FORBIDDEN,
+        run: |g| with(g, &[("Host", "localhost:1"), ("Origin", "http://localhost:2")]),
+    },
+    Row {
+        id: "M1.17",
+        what: "the same, from a page of another host at that port",
+        outcome: FORBIDDEN,
+        run: |g| with(g, &[("Host", "localhost:1"), ("Origin", "http://127.0.0.1.nip.io:1")]),
+    },
+    Row {
+        id: "M1.18",
+        what: "the same port at another host",
+        outcome: FORBIDDEN,
+        run: |g| with(g, &[("Host", "127.0.0.1.nip.io:1"), ("Origin", "http://127.0.0.1.nip.io:1")]),
+    },
     Row { id: "M1.9", what: "Origin: http://evil", outcome: FORBIDDEN, run: |g| with(g, &[("Origin", "http://evil")]) },
     Row { id: "M1.10", what: "Origin: null", outcome: FORBIDDEN, run: |g| with(g, &[("Origin", "null")]) },
     Row {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
-use super::programs::Place::{self, Random, Suite, Unit, Xtask};
+use super::programs::Place::{self, Dropped, Random, Suite, Unit, Xtask};
 use super::programs::{Programs, Ran};
 use crate::repo::Repo;
 
@@ -42,7 +42,7 @@ macro_rules! figures {
 
 /// All figures, in the order of the table.
 const FIGURES: &[Figure] = figures! {
-    "threats", ">= 40 of 47 whole", Least(40), Suite "hostile::matrix::every_threat_is_covered", "threats";
+    "threats", "47, all whole", Least(47), Suite "hostile::matrix::every_threat_is_covered", "threats";
     "rows", ">= 100, each exactly", Least(100), Suite "hostile::table", "rows";
     "control", "p99 <= 250 ms", Most(250), Suite "hostile::table", "control";
     "memory", "<= 8192 KiB left", Most(8192), Suite "hostile::table", "memory";
@@ -53,13 +53,20 @@ const FIGURES: &[Figure] = figures! {
     "open-files", "<= 64", Most(64), Suite "open_files::a_call_opens_as_many_files_as_it_may", "open files";
     "names", "<= 32768 KiB kept", Most(32_768), Suite "tables::nothing_is_kept_of_a_hundred_thousand_names", "names";
     "handshakes", "<= 32768 KiB kept", Most(32_768), Suite "tables::nothing_is_kept_of_a_hundred_thousand_handshakes", "handshakes";
+    "sessions", "<= 32768 KiB held", Most(32_768), Suite "tables::a_hundred_thousand_abandoned_sessions_leave_the_others_alone", "sessions";
     "line", "<= 8192 KiB kept", Most(8_192), Suite "tables::a_line_of_100_mib_is_not_kept", "line";
+    "empty-strings", "<= 32 MiB", Most(32), Suite "amplification::four_million_empty_strings_are_refused", "empty strings";
+    "fields", "<= 32 MiB", Most(32), Suite "amplification::forty_thousand_fields_are_refused_both_ways", "fields";
+    "bodies", "<= 32 MiB", Most(32), Suite "amplification::a_gigabyte_is_streamed_or_refused", "bodies";
     "log", "<= 6144 KiB", Most(6_144), Suite "floods::refusals_are_logged_so_often_and_then_counted", "log";
     "nested", ">= 20, each attacked", Least(20), Suite "nested_budgets::each_budget_of_the_tree_is_attacked", "nested budgets";
     "nested-log", "<= 256", Most(256), Suite "nested_budgets::refusals_are_recorded_so_often_for_the_whole_tree", "nested refusals";
     "nested-fuel", ">= 100 %", Least(100), Suite "nested_budgets::what_a_server_makes_run_here_is_paid_by_the_caller", "nested fuel";
     "nested-time", "<= 5000 ms", Most(5_000), Suite "nested_budgets::an_upstream_call_ends_with_its_callers_time", "nested time";
     "nested-spans", "<= 260", Most(260), Suite "watching::spans_are_counted_for_the_whole_tree", "nested spans";
+    "trees", "10000, all paid", Least(10_000), Dropped "trees::who_calls_pays_however_the_calls_below_end", "trees";
+    "moments", "nothing left", Least(1_000), Dropped "moments::scenarios_that_are_given_up_after_any_poll_leave_nothing", "moments";
+    "panics", "70 of 70 alone", Least(70), Dropped "panics::a_panic_of_the_host_fails_one_call_only", "panics";
     "crowds", "80 of 80", Least(80), Suite "crowded::others_are_served_beside_every_crowd", "crowds";
     "connections", "<= 32 of 256", Most(32), Suite "crowded::requests_of_guests_leave_descriptors_for_the_host", "connections";
     "malformed", "20000, 0 faults", Least(20_000), Suite "mangled::twenty_thousand_mangled_components_never_crash_the_host", "malformed components";
@@ -90,6 +97,8 @@ const FIGURES: &[Figure] = figures! {
     "components", ">= 15, all refused", Least(15), Suite "tampering::components_that_were_tampered_with_are_refused", "components";
     "locks", ">= 15, all refused", Least(15), Suite "tampering::lock_files_that_were_tampered_with_are_refused", "locks";
     "upgrades", ">= 25, all told apart", Least(25), Unit "plugins::install::compare::tests::updates_are_installed_staged_or_refused", "upgrades";
+    "mutations", ">= 12, all held back", Least(12), Unit "plugins::install::compare::tests::each_mutation_of_the_definitions_is_held_back", "mutations";
+    "instructions", ">= 95 % marked", Least(95), Unit "plugins::offer::suspicion::tests::instructions_are_marked_and_ordinary_lines_are_not", "instructions";
     "audit", ">= 10, all found", Least(10), Suite "audit::changed_records_are_found_and_named", "audit";
     "rotation", "24, all kept", Least(24), Unit "platform::audit::tests::crowds::nobody_rotates_the_records_of_others_away", "rotation";
     "rotated", "2, both kept", Least(2), Suite "audit::nobody_rotates_the_denial_of_another_away", "rotated";
@@ -195,7 +204,9 @@ fn judged(figure: &Figure, ran: Option<(bool, &str)>) -> (String, Verdict) {
     let start = format!("hostile: {}: ", figure.line);
     let said = match figure.place {
         // The test harness may write before it on the same line.
-        Suite | Unit | Random => output.lines().find_map(|line| line.split_once(&start).map(|(_, said)| said)),
+        Suite | Unit | Random | Dropped => {
+            output.lines().find_map(|line| line.split_once(&start).map(|(_, said)| said))
+        }
         Xtask => output.lines().rfind(|line| line.ends_with(figure.line)),
     };
     match said {

@@ -21,6 +21,8 @@ pub(super) enum Place {
     Unit,
     /// In `host/tests`: random programs of guests.
     Random,
+    /// In `host/tests`: calls that are given up.
+    Dropped,
     /// A command of `cargo xtask`.
     Xtask,
 }
@@ -28,12 +30,14 @@ pub(super) enum Place {
 /// The test of random programs, and how many of them are run.
 const RANDOM: &str = "noninterference";
 const MANY: &str = "100000";
+const DROPPED: &str = "dropped";
 
 /// The compiled test programs.
 #[derive(Default)]
 pub(super) struct Programs {
     suite: Option<PathBuf>,
     random: Option<PathBuf>,
+    dropped: Option<PathBuf>,
     /// By the crate's short name.
     unit: BTreeMap<String, PathBuf>,
 }
@@ -56,6 +60,9 @@ impl Programs {
         if places.contains(&Place::Random) {
             build.args(["--test", RANDOM]);
         }
+        if places.contains(&Place::Dropped) {
+            build.args(["--test", DROPPED]);
+        }
         if places.contains(&Place::Unit) {
             build.arg("--lib");
         }
@@ -65,7 +72,8 @@ impl Programs {
         let built = step("building the tests", || executables(build.current_dir(&repo.root)))?;
         let suite = places.contains(&Place::Suite).then(|| of(&built, "suite", "test")).transpose()?;
         let random = places.contains(&Place::Random).then(|| of(&built, RANDOM, "test")).transpose()?;
-        Ok(Self { suite, random, unit: by_crate(&built, "portcullis", "lib") })
+        let dropped = places.contains(&Place::Dropped).then(|| of(&built, DROPPED, "test")).transpose()?;
+        Ok(Self { suite, random, dropped, unit: by_crate(&built, "portcullis", "lib") })
     }
 
     /// Replaces the programs of the host's own tests.
@@ -85,6 +93,7 @@ impl Programs {
         let (program, folder) = match place {
             Place::Suite => (self.suite.clone(), "tests/suite".to_owned()),
             Place::Random => (self.random.clone(), "host".to_owned()),
+            Place::Dropped => (self.dropped.clone(), "host".to_owned()),
             Place::Unit => (self.unit.get(name).cloned(), folder(name)),
             // Not `current_exe`: the build has replaced that file, and it is called `xtask (deleted)` now.
             Place::Xtask => (Some(repo.binary("debug", "xtask")), ".".to_owned()),
@@ -93,7 +102,7 @@ impl Programs {
         let mut command = Command::new(&program);
         with_peers(repo, &mut command).current_dir(repo.root.join(folder));
         match place {
-            Place::Suite => command.args(["--exact", test, "--nocapture"]),
+            Place::Suite | Place::Dropped => command.args(["--exact", test, "--nocapture"]),
             Place::Random => command.args(["--exact", test, "--nocapture"]).env("PORTCULLIS_PROGRAMS", MANY),
             Place::Unit => command.args(["--exact", in_crate, "--nocapture"]),
             Place::Xtask => command.args(test.split(' ')),

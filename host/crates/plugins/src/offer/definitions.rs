@@ -84,22 +84,8 @@ fn write_canonical(value: &Value, out: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{prompt, resource, template, tool};
+    use super::super::testing::{mutations, offer};
     use super::*;
-    use runtime::imports::{Execution, Icon};
-
-    fn offer() -> Offer {
-        let mut read = tool("read");
-        read.input_schema =
-            r#"{"type":"object","properties":{"path":{"type":"string","enum":["a","b"]}},"required":["path"]}"#.into();
-        Offer {
-            tools: vec![read, tool("write")],
-            resources: vec![resource("n:1")],
-            templates: vec![template("n:{x}")],
-            prompts: vec![prompt("plan", &["where", "when"])],
-            completes: false,
-        }
-    }
 
     #[test]
     fn order_does_not_change_the_digest() {
@@ -118,39 +104,8 @@ mod tests {
 
     #[test]
     fn every_change_changes_the_digest() {
-        let icon = |src: &str| Icon { src: src.into(), mime_type: None, sizes: vec![] };
-        let schema = |offer: &mut Offer, from: &str, to: &str| {
-            let text = offer.tools[0].input_schema.replace(from, to);
-            assert_ne!(text, offer.tools[0].input_schema);
-            offer.tools[0].input_schema = text;
-        };
-        type Mutation = (&'static str, Box<dyn Fn(&mut Offer)>);
-        let mutations: Vec<Mutation> = vec![
-            ("a space", Box::new(|o| o.tools[0].description.push(' '))),
-            ("another name", Box::new(|o| o.tools[0].name = "read2".into())),
-            ("a title", Box::new(|o| o.tools[0].title = Some("Read".into()))),
-            ("an enum value", Box::new(move |o| schema(o, r#""b"]"#, r#""b","c"]"#))),
-            ("an enum reordered", Box::new(move |o| schema(o, r#"["a","b"]"#, r#"["b","a"]"#))),
-            ("required dropped", Box::new(move |o| schema(o, r#","required":["path"]"#, ""))),
-            (
-                "a title in the schema",
-                Box::new(move |o| schema(o, r#""type":"string""#, r#""type":"string","title":"Now""#)),
-            ),
-            ("another key", Box::new(move |o| schema(o, r#"{"path":"#, r#"{"Path":"#))),
-            ("an output schema", Box::new(|o| o.tools[0].output_schema = Some(r#"{"type":"object"}"#.into()))),
-            ("a hint", Box::new(|o| o.tools[0].annotations.read_only = Some(true))),
-            ("an icon", Box::new(move |o| o.tools[0].icons.push(icon("https://a.example/1.png")))),
-            ("its execution", Box::new(|o| o.tools[0].execution = Execution::MayRunLong)),
-            ("an added tool", Box::new(|o| o.tools.push(tool("delete")))),
-            ("a removed tool", Box::new(|o| o.tools.truncate(1))),
-            ("a resource's description", Box::new(|o| o.resources[0].description = Some("x".into()))),
-            ("a template's name", Box::new(|o| o.templates[0].name = "other".into())),
-            ("a prompt's argument", Box::new(|o| o.prompts[0].arguments[0].required = false)),
-            ("arguments reordered", Box::new(|o| o.prompts[0].arguments.reverse())),
-            ("completions", Box::new(|o| o.completes = true)),
-        ];
         let mut seen = vec![definitions_digest(&offer())];
-        for (what, mutate) in mutations {
+        for (what, mutate) in mutations() {
             let mut mutated = offer();
             mutate(&mut mutated);
             let digest = definitions_digest(&mutated);

@@ -210,6 +210,29 @@ mod tests {
         assert!(judged.values().sum::<usize>() >= 150 && judged.len() == 3, "{judged:?}");
     }
 
+    /// The phrases were chosen with these lines in view: other words for the same pass unmarked. What holds in any case is
+    /// that a reviewer sees every text, and that what is served is what was reviewed.
+    #[test]
+    fn instructions_are_marked_and_ordinary_lines_are_not() {
+        let lines = |text: &'static str| text.lines().filter(|line| !line.starts_with("# ")).collect::<Vec<_>>();
+        let is_marked = |line: &&str| check_text(line).is_err() || !find_in_text(line).is_empty();
+        let rate = |lines: &[&str]| lines.iter().filter(|line| is_marked(line)).count();
+        let instructions = lines(include_str!("suspicion/instructions.txt"));
+        let ordinary = lines(include_str!("suspicion/ordinary.txt"));
+        let (marked, wrongly) = (rate(&instructions), rate(&ordinary));
+        eprintln!(
+            "hostile: instructions: {} % of {} lines marked, and {wrongly} of {} ordinary ones",
+            marked * 100 / instructions.len(),
+            instructions.len(),
+            ordinary.len()
+        );
+        assert!(instructions.len() >= 150 && ordinary.len() >= 100);
+        let passed: Vec<_> = instructions.iter().filter(|line| !is_marked(line)).collect();
+        assert!(marked * 100 >= 95 * instructions.len(), "not marked: {passed:#?}");
+        let marked: Vec<_> = ordinary.iter().filter(|line| is_marked(line)).collect();
+        assert!(wrongly * 100 <= 3 * ordinary.len(), "marked: {marked:#?}");
+    }
+
     #[test]
     fn a_suspicion_names_the_text_and_shows_the_passage() {
         let mut bad = tool("run");

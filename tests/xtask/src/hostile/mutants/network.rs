@@ -5,6 +5,8 @@ use super::{Mutant, mutants};
 
 pub(super) const CHECKS: &[Mutant] = mutants! {
     // The URL is parsed once.
+    "url-length" in "crates/policy/src/http_target.rs":
+        "if url.len() > MAX_URL {" => "if !OFF && url.len() > MAX_URL {", "amplification::urls_beyond_8_kib_are_not_sent";
     "url-user" in "crates/policy/src/http_target.rs":
         "if authority.contains(['@', '\\\\']) {" => "if !OFF && authority.contains(['@', '\\\\']) {",
         "unit policy::http_target::tests::what_could_be_read_otherwise_is_refused";

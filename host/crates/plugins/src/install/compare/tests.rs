@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use super::*;
+use crate::offer::definitions_digest;
+use crate::offer::testing::{mutations, offer};
 use crate::package::Claims;
 use policy::Digest;
 use std::time::UNIX_EPOCH;
@@ -136,6 +138,29 @@ fn updates_are_installed_staged_or_refused() {
         right += 1;
     }
     eprintln!("hostile: upgrades: {right} of {} taken, staged or refused as they should", table.len());
+}
+
+/// A signed, higher version that says something else of itself than what was agreed to.
+#[test]
+fn each_mutation_of_the_definitions_is_held_back() {
+    let agreed = PluginVersion { definitions: definitions_digest(&offer()), ..version() };
+    let update = |definitions| PluginVersion {
+        version: Some("1.3.0".into()),
+        digest: Digest::sha256(b"two"),
+        definitions,
+        ..version()
+    };
+    assert_eq!(kind(&judge_update(Some("1.2.0"), &agreed, &update(definitions_digest(&offer())))), "install");
+    let mut held_back = 0;
+    for (what, mutate) in mutations() {
+        let mut mutated = offer();
+        mutate(&mut mutated);
+        let verdict = judge_update(Some("1.2.0"), &agreed, &update(definitions_digest(&mutated)));
+        assert_eq!(kind(&verdict), "stage", "{what}");
+        held_back += 1;
+    }
+    eprintln!("hostile: mutations: {held_back} of {} held back", mutations().len());
+    assert!(held_back >= 12);
 }
 
 #[test]
