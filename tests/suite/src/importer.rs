@@ -2,9 +2,9 @@
 //! handles that a guest without grants can get, and logs the result. The functions come from the WIT of our interface
 //! and of all of WASI 0.2, so that none is missed.
 
-mod writer;
-
+mod answers;
 mod universe;
+mod writer;
 
 use crate::forge;
 use universe::Target;
@@ -42,10 +42,10 @@ impl Universe {
     }
 
     /// A component that calls the function so many times with the largest texts it takes and with new handles, and drops
-    /// none of them.
+    /// none of them. Some handles come from a server at the port.
     pub fn flood(&self, import: &Import, rounds: u32) -> Vec<u8> {
-        let (call, Writer { imports, before, .. }) = self.target_call(import, true);
-        let texts = texts();
+        let (call, Writer { imports, before, data, .. }) = self.target_call(import, true);
+        let texts = texts() + &data;
         let behaviour = format!(
             r#"(memory (export "memory") 48) {texts}
             (func $run (local $round i32)
@@ -62,9 +62,9 @@ impl Universe {
 
     /// The code of the call, and what it needs.
     fn target_call(&self, import: &Import, large: bool) -> (String, Writer<'_>) {
-        let (imports, before, made) = Default::default();
+        let (imports, data, before, made) = Default::default();
         let of_files = import.name.starts_with("wasi:filesystem/");
-        let mut writer = Writer { universe: self, large, of_files, imports, before, made };
+        let mut writer = Writer { universe: self, large, of_files, imports, data, before, made };
         let call = match &import.function {
             Target::Function(function) => writer.call("$target", &import.key, function),
             Target::Drop(resource) => {

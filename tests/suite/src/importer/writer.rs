@@ -56,6 +56,8 @@ pub(super) struct Writer<'a> {
     /// Whether the function is one of files and directories.
     pub(super) of_files: bool,
     pub(super) imports: String,
+    /// What lies in its memory.
+    pub(super) data: String,
     /// Code that creates handles before the call.
     pub(super) before: String,
     pub(super) made: Vec<String>,
@@ -178,6 +180,10 @@ impl Writer<'_> {
             }
             (Type::Char, _) => vec!["(i32.const 65)".into()],
             (_, Some(TypeDefKind::List(Type::U8))) => some_text(),
+            (_, Some(TypeDefKind::List(element))) if self.large && self.resource(element).is_some() => {
+                let at = self.resource(element).and_then(|resource| self.handle_at(resource)).unwrap_or(ZEROS);
+                vec![format!("(i32.const {at})"), "(i32.const 1)".to_owned()]
+            }
             // Elements of zeros, which are valid values of all types but handles.
             (_, Some(TypeDefKind::List(element))) => {
                 let size = bytes(self.universe.sizes.size(element)).max(1);
@@ -211,17 +217,33 @@ impl Writer<'_> {
         }
     }
 
+    /// The resource of a type of handles.
+    fn resource(&self, ty: &Type) -> Option<TypeId> {
+        match self.universe.kind(ty)? {
+            TypeDefKind::Handle(Handle::Own(resource) | Handle::Borrow(resource)) => Some(*resource),
+            _ => None,
+        }
+    }
+
     /// A handle to such a resource, or zero, which is invalid, if a guest cannot get one.
     pub(super) fn handle(&mut self, resource: TypeId) -> String {
+        self.handle_at(resource).map_or("(i32.const 0)".into(), |at| format!("(i32.load (i32.const {at}))"))
+    }
+
+    /// The address where the handle is stored.
+    fn handle_at(&mut self, resource: TypeId) -> Option<u32> {
         let wit = &self.universe.wit;
         let mut resource = &wit.types[resource];
         while let TypeDefKind::Type(Type::Id(of)) = resource.kind {
             resource = &wit.types[of];
         }
         let name = resource.name.clone().unwrap_or_default();
-        let Some((_, interface, function)) = SOURCES.iter().find(|(of, ..)| *of == name) else {
-            return "(i32.const 0)".into();
-        };
+        if self.large
+            && let Some(at) = self.answer_handle(&name)
+        {
+            return Some(at);
+        }
+        let (_, interface, function) = SOURCES.iter().find(|(of, ..)| *of == name)?;
         if !self.made.contains(&name) {
             self.made.push(name.clone());
             let all = self.universe.imports();
@@ -260,12 +282,12 @@ impl Writer<'_> {
                 );
             }
         }
-        format!("(i32.load (i32.const {}))", self.place(&name))
+        Some(self.place(&name))
     }
 
     /// The address where a handle is stored.
-    fn place(&self, name: &str) -> usize {
-        1536 + 4 * SOURCES.iter().position(|(of, ..)| *of == name).unwrap_or_default()
+    fn place(&self, name: &str) -> u32 {
+        1536 + 4 * SOURCES.iter().position(|(of, ..)| *of == name).unwrap_or_default() as u32
     }
 }
 
