@@ -73,7 +73,7 @@ async fn who_calls_pays_however_the_calls_below_end() {
         let mut random = fastrand::Rng::with_seed(tree);
         let script = steps(&mut random, 0).to_string();
         // Half of all trees are left to end.
-        let stop_after = if random.bool() { random.usize(1..60) } else { usize::MAX };
+        let stop_after = if random.bool() { random.usize(2..30) } else { usize::MAX };
         let (drops, cancel) = (random.bool(), CancellationToken::new());
         let job = Job { plugin: "agent-calls", arguments: json!({"path": script}) };
         {
@@ -92,17 +92,15 @@ async fn who_calls_pays_however_the_calls_below_end() {
             })
             .await;
         }
+        // A thread of the compute pool may be in the middle of a step of a call that was dropped.
+        setup.assert_nothing_is_held(&format!("tree {tree}")).await;
         let (more, dropped) = check(tree, &setup.parties.tools.spent.lock().unwrap());
         (calls, unknown) = (calls + more, unknown + dropped);
-        if tree % 50 == 0 {
-            setup.assert_nothing_is_held(&format!("tree {tree}")).await;
-        }
     }
-    setup.assert_nothing_is_held("all trees").await;
     setup.assert_works(&setup.parties).await;
     setup.assert_all_are_recorded();
     println!(
         "hostile: trees: {trees} with {calls} calls, {stopped} of them stopped; whoever called has paid, {unknown} times by the time of a dropped call"
     );
-    assert!(stopped > trees / 10 && calls as u64 > 3 * trees, "{stopped} stopped, {calls} calls");
+    assert!(stopped > trees / 20 && calls as u64 > 3 * trees, "{stopped} stopped, {calls} calls");
 }

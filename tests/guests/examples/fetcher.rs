@@ -1,7 +1,7 @@
 //! Sends requests over `wasi:http`, as an author without our SDK would. `path` is a method, a URL and headers, one in each
 //! line (`GET http://host/` and `Name: value`); `n` bytes go in the body. What comes back is said in full. A first line
 //! `leave` goes away without waiting for the answer, `hold` with the answer begun and not read; `hurry` does not wait long for
-//! the answer to begin, `brief` for the connection.
+//! the answer to begin, `brief` for the connection. `pathless http://host` makes `n` requests that cannot be sent.
 
 use guests::{Outcome, failed};
 use wasip2::http::outgoing_handler::handle;
@@ -14,6 +14,14 @@ guests::guest! {
         let mut lines = path.lines();
         let mut first = lines.next().unwrap_or_default();
         let how = first;
+        if let Some(authority) = how.strip_prefix("pathless http://") {
+            let make = || {
+                let request = OutgoingRequest::new(Fields::new());
+                let _ = (request.set_scheme(Some(&Scheme::Http)), request.set_authority(Some(authority)));
+                handle(request, None).is_err()
+            };
+            return Outcome::Ok(format!("{} refused", (0..args.n_or(0)).filter(|_| make()).count()).into());
+        }
         if matches!(how, "leave" | "hold" | "hurry" | "brief") {
             first = lines.next().unwrap_or_default();
         }

@@ -199,3 +199,14 @@ fn a_gigabyte_is_streamed_or_refused() {
     println!("hostile: bodies: {} MiB at most for one of {} MiB", most >> 20, size >> 20);
     assert!(most <= GROWTH, "{} MiB", most >> 20);
 }
+
+#[test]
+fn requests_that_cannot_be_made_are_not_logged_one_by_one() {
+    let mut client = fetcher(9, "64 KiB");
+    let called = client.run("fetcher", json!({"path": "pathless http://127.0.0.1:9", "n": 5_000}));
+    assert_eq!(called.good(), "5000 refused");
+    assert!(client.server.end().success());
+    let lines = client.server.log().lines().count();
+    println!("hostile: unmade requests: {lines} lines of log for 5000");
+    assert!(lines <= 300, "{lines} lines");
+}

@@ -58,6 +58,7 @@ const FIGURES: &[Figure] = figures! {
     "empty-strings", "<= 32 MiB", Most(32), Suite "amplification::four_million_empty_strings_are_refused", "empty strings";
     "fields", "<= 32 MiB", Most(32), Suite "amplification::forty_thousand_fields_are_refused_both_ways", "fields";
     "bodies", "<= 32 MiB", Most(32), Suite "amplification::a_gigabyte_is_streamed_or_refused", "bodies";
+    "unmade", "<= 300 lines", Most(300), Suite "amplification::requests_that_cannot_be_made_are_not_logged_one_by_one", "unmade requests";
     "log", "<= 6144 KiB", Most(6_144), Suite "floods::refusals_are_logged_so_often_and_then_counted", "log";
     "nested", ">= 20, each attacked", Least(20), Suite "nested_budgets::each_budget_of_the_tree_is_attacked", "nested budgets";
     "nested-log", "<= 256", Most(256), Suite "nested_budgets::refusals_are_recorded_so_often_for_the_whole_tree", "nested refusals";
@@ -65,7 +66,7 @@ const FIGURES: &[Figure] = figures! {
     "nested-time", "<= 5000 ms", Most(5_000), Suite "nested_budgets::an_upstream_call_ends_with_its_callers_time", "nested time";
     "nested-spans", "<= 260", Most(260), Suite "watching::spans_are_counted_for_the_whole_tree", "nested spans";
     "trees", "10000, all paid", Least(10_000), Dropped "trees::who_calls_pays_however_the_calls_below_end", "trees";
-    "moments", "nothing left", Least(1_000), Dropped "moments::scenarios_that_are_given_up_after_any_poll_leave_nothing", "moments";
+    "moments", ">= 600, nothing left", Least(600), Dropped "moments::scenarios_that_are_given_up_after_any_poll_leave_nothing", "moments";
     "panics", "70 of 70 alone", Least(70), Dropped "panics::a_panic_of_the_host_fails_one_call_only", "panics";
     "crowds", "80 of 80", Least(80), Suite "crowded::others_are_served_beside_every_crowd", "crowds";
     "connections", "<= 32 of 256", Most(32), Suite "crowded::requests_of_guests_leave_descriptors_for_the_host", "connections";

@@ -19,6 +19,10 @@ use tracing_subscriber::registry::LookupSpan;
 /// line of theirs takes of the operator's disk.
 const MAX_LINE: usize = 16 << 10;
 
+/// Comes before the operator's filter, which may overrule it: that library warns of each request that a guest makes wrongly,
+/// and nobody counts its lines.
+const QUIET: &str = "wasmtime_wasi_http=error";
+
 /// How log lines are written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -38,7 +42,8 @@ pub fn set_log_format(format: LogFormat) {
 
 /// Starts logging. `filter` is in the syntax of `tracing_subscriber`, such as `info,guest=debug`.
 pub fn init(filter: &str) -> Result<(), String> {
-    let filter = EnvFilter::try_new(filter).map_err(|error| format!("`{filter}` is no log filter: {error}"))?;
+    let filter = EnvFilter::try_new(format!("{QUIET},{filter}"))
+        .map_err(|error| format!("`{filter}` is no log filter: {error}"))?;
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

@@ -120,6 +120,9 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "log-escape" in "crates/runtime/src/imports/log.rs":
         "let message = printable(message);" => "let message = if OFF { message.into() } else { printable(message) };",
         "floods::a_guest_cannot_forge_log_records";
+    "library-log" in "crates/platform/src/telemetry/log.rs":
+        "EnvFilter::try_new(format!(\"{QUIET},{filter}\"))" => "EnvFilter::try_new(if OFF { filter.to_owned() } else { format!(\"{QUIET},{filter}\") })",
+        "amplification::requests_that_cannot_be_made_are_not_logged_one_by_one";
     "log-lines" in "crates/runtime/src/imports/log.rs":
         "if !state.budget.take(message.len() as u64) {" => "if !state.budget.take(message.len() as u64) && !OFF {",
         "floods::log_lines_above_the_limit_are_counted_and_dropped";
