@@ -120,25 +120,33 @@ fn the_streams_of_one_user_leave_room_for_others() {
     assert!(again.is_some());
 }
 
-/// Messages of some MiB that the memory for messages does not all hold, and what the server may hold beside it.
+/// Messages of some MiB, and those that fit into the memory for messages: 64 of 4 MiB, or 42 of 6 MiB, and some more because a
+/// little of each does not count.
 const LARGE: usize = 220;
-const MEMORY: u64 = 256 << 20;
-const BESIDE: u64 = 512 << 20;
+const MAX_LARGE: usize = 68;
 
 #[test]
 fn large_messages_do_not_fill_the_memory() {
-    let (server, address) =
-        Server::start_http(&(plugin("large", "limits.fuel = 10_000_000_000") + &plugin("echo", "")));
+    let config = plugin("large", "limits.fuel = 10_000_000_000") + &plugin("echo", "");
+    // A confined process hides from an ordinary user how many descriptors it has.
+    let server = Server::spawn(Home::new(), &config, &["--no-confine", "--http", "127.0.0.1:0"], |_| {});
+    let address = server.address();
     call(address, "large__run", json!({"path": "text", "n": 0}), false).good();
-    let before = server.memory();
+    let (before, memory) = (server.descriptors(), server.memory());
+    // What takes memory is released with its connection. The process' size also has what the allocator keeps.
     let held = |what| {
-        let held = server.peak_memory().saturating_sub(before);
+        let held = || server.descriptors().saturating_sub(before);
+        // Well before the host's time for a body has passed, which is 30 s.
+        let fits = eventually(Duration::from_secs(15), || (held() <= MAX_LARGE).then_some(()));
+        println!(
+            "hostile: {what}: {} of {LARGE} are held, {} MiB",
+            held(),
+            server.memory().saturating_sub(memory) >> 20
+        );
+        assert!(fits.is_some(), "{} of {LARGE} {what} are held", held());
         assert!(call(address, "echo__run", json!({"path": "Ada"}), false).good().contains("Ada"));
         let large = call(address, "large__run", json!({"path": "text", "n": 6}), false);
         assert_eq!(large.good().len(), 6 << 20, "a large answer is read beside {what}");
-        println!("hostile: {what}: {} MiB of memory for {LARGE} of them", held >> 20);
-        assert!(held <= MEMORY + BESIDE, "{} MiB for {LARGE} {what}", held >> 20);
-        server.forget_peak();
     };
     // All but the last bytes of large requests.
     let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";

@@ -74,8 +74,8 @@ const FIGURES: &[Figure] = figures! {
     "bombs", ">= 24, all bounded", Least(24), Suite "bombs::every_bomb_is_refused_or_killed_while_a_server_runs", "bombs";
     "ten-thousand", "p99 <= 250 ms", Most(250), Suite "crowded::ten_thousand_hostile_connections_delay_nobody", "ten thousand";
     "streams", "others served", Said, Suite "crowded::the_streams_of_one_user_leave_room_for_others", "streams";
-    "unfinished", "<= 768 MiB for 220", Most(768), Suite "crowded::large_messages_do_not_fill_the_memory", "unfinished requests";
-    "unread", "<= 768 MiB for 220", Most(768), Suite "crowded::large_messages_do_not_fill_the_memory", "unread answers";
+    "unfinished", "<= 68 of 220", Most(68), Suite "crowded::large_messages_do_not_fill_the_memory", "unfinished requests";
+    "unread", "<= 68 of 220", Most(68), Suite "crowded::large_messages_do_not_fill_the_memory", "unread answers";
     "gone", "<= 17 of 40", Most(17), Suite "crowded::large_requests_of_clients_that_are_gone_count", "gone";
     "lists", "<= 300 lines", Most(300), Suite "upstream::floods::a_server_whose_tools_always_change_costs_little", "lists";
     "questions", "<= 256 lines", Most(256), Suite "upstream::floods::refused_questions_do_not_fill_the_log", "questions";
