@@ -22,7 +22,9 @@ pub(super) fn prepare(folder: &JournalFolder, keep: usize, room: u64) -> io::Res
     if folder.archive().exists() {
         closed.insert(0, folder.archive().to_owned());
     }
-    let archived = archive::write(&mut folder.create_archive()?, &closed, room)?;
+    let written = folder.create_archive().and_then(|mut file| archive::write(&mut file, &closed, room));
+    // On a full disk, half an archive must not take the last of it.
+    let archived = written.inspect_err(|_| drop(fs::remove_file(folder.new_archive())))?;
     folder.sync()?;
     Ok(Some(JournalEvent::Removed { file, through, archived }))
 }

@@ -81,16 +81,17 @@ impl WriterState {
         if class == RecordClass::Decision {
             self.unreported_decisions.fetch_add(1, Ordering::Relaxed);
         }
-        if self.unreported.fetch_add(1, Ordering::Relaxed) == 0 {
+        if self.unreported.fetch_add(1, Ordering::Release) == 0 {
             tracing::error!("audit records are lost: they come faster than they can be kept");
         }
     }
 
     /// The lost records that are not yet reported.
     fn take_gap(&self) -> Option<JournalEvent> {
-        let decisions = self.unreported_decisions.swap(0, Ordering::Relaxed);
-        let records = self.unreported.swap(0, Ordering::Relaxed);
-        (records > 0).then_some(JournalEvent::Gap { records, decisions })
+        // In the other order than they are counted in, so that no decision is taken without a record to say so.
+        let records = self.unreported.swap(0, Ordering::AcqRel);
+        (records > 0)
+            .then(|| JournalEvent::Gap { records, decisions: self.unreported_decisions.swap(0, Ordering::Relaxed) })
     }
 }
 

@@ -145,3 +145,25 @@ fn journals_of_versions_without_an_archive_go_on() {
     assert!(report.archived > 1, "{report:?}");
     assert!(verify(folder.path(), Some(Head { seq: 4, hash })).is_ok());
 }
+
+#[test]
+fn files_stay_until_the_archive_can_be_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let in_its_place = folder.path().join("archive.jsonl");
+    fs::create_dir(&in_its_place).unwrap();
+    let (journal, _) = open(folder.path(), &small());
+    for number in 0..20 {
+        journal.keep(grant(number));
+        while !journal.flush() {
+            std::thread::yield_now();
+        }
+    }
+    drop(journal);
+    fs::remove_dir(&in_its_place).unwrap();
+    let report = verify(folder.path(), None).unwrap();
+    assert_eq!((report.first, report.head.seq), (1, 20), "nothing was removed, and nothing is lost");
+    assert!(report.files > 4 && !folder.path().join("archive.new").exists(), "{report:?}");
+    keep(folder.path(), 20..40);
+    let report = verify(folder.path(), None).unwrap();
+    assert!(report.archived > 1 && report.files == 3, "{report:?}");
+}
