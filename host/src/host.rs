@@ -12,8 +12,6 @@ pub use parts::{open_audit, open_connection_broker};
 
 use crate::config::Config;
 use config_reload::ConfigReload;
-use futures::FutureExt as _;
-use futures::future::BoxFuture;
 use mcp::STEER_CALL;
 use platform::audit::Audit;
 use platform::changes::ChangeNotifier;
@@ -134,21 +132,6 @@ impl Host {
         let _ = tokio::task::spawn_blocking(move || audit.flush()).await;
     }
 
-    /// Loads the plugins, as long as it runs; again when they, the configuration or the lock file change, if so configured.
-    /// `confined` names the folders that a confined server can still reach.
-    pub fn load_plugins(
-        mut plugins: Reconciler,
-        config: &Config,
-        confined: Option<&ConfineSettings>,
-    ) -> BoxFuture<'static, ()> {
-        if !config.reload {
-            return async move { drop(plugins.finish().await) }.boxed();
-        }
-        let files = config.file.iter().chain(&config.lockfile).chain(&config.withdrawn_file).cloned().collect();
-        let mut config = ConfigReload::new(config.clone(), confined);
-        plugins.run(files, Box::new(move || config.reload().map_err(|error| error.to_string()))).boxed()
-    }
-
     /// Updates the levels that are not counted as they change, whenever the metrics are scraped.
     fn register_metrics(&self, tracer: Tracer) {
         // Weak, so that the metrics do not keep the runner alive.
@@ -167,4 +150,16 @@ impl Host {
             raise_to(&levels.trace_lost_spans, tracer.lost());
         });
     }
+}
+
+/// Loads the plugins, as long as it runs; again when they, the configuration or the lock file change, if so configured.
+/// `confined` names the folders that a confined server can still reach.
+pub async fn load_plugins(mut plugins: Reconciler, config: Config, confined: Option<ConfineSettings>) {
+    if !config.reload {
+        plugins.finish().await;
+        return;
+    }
+    let files = config.file.iter().chain(&config.lockfile).chain(&config.withdrawn_file).cloned().collect();
+    let mut config = ConfigReload::new(config, confined.as_ref());
+    plugins.run(files, Box::new(move || config.reload().map_err(|error| error.to_string()))).await;
 }

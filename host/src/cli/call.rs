@@ -46,7 +46,9 @@ impl Call {
         }
         let catalog = host.catalog.loaded().await;
         let plugin = catalog.all_plugins().find(|plugin| *plugin.id().name == self.plugin);
-        let plugin = plugin.with_context(|| format!("`{}` cannot be called, since it is not loaded", self.plugin))?;
+        let plugin = plugin.with_context(|| {
+            format!("`{}` cannot be called, since it cannot be loaded; the line above says why", self.plugin)
+        })?;
         let tool = plugin.tool(&self.tool).with_context(|| {
             let names: Vec<_> = plugin.tools.iter().map(|tool| tool.tool.name.as_str()).collect();
             format!("`{}` has no tool `{}`; it has: {}", self.plugin, self.tool, names.join(", "))

@@ -102,7 +102,7 @@ impl Serving {
             };
             anyhow::ensure!(failures.is_empty(), failures.join("\n"));
         }
-        tokio::spawn(stop.clone().run_until_cancelled_owned(Host::load_plugins(plugins, &config, needs.as_ref())));
+        tokio::spawn(stop.clone().run_until_cancelled_owned(host::load_plugins(plugins, config.clone(), needs)));
         tokio::spawn(stop.clone().run_until_cancelled_owned(report_ready(host.catalog.clone(), host.upstreams.len())));
         let stand_in_tools = config.stand_in_tools.as_deref().map(read_stand_in_tools).transpose()?.map(Arc::new);
         let parked_calls = ParkedCalls::new(config.parked.clone(), Arc::new(SystemClock))?;

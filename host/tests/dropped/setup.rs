@@ -118,7 +118,7 @@ impl Setup {
             + &agent("poor", "burn", &format!("{PATIENT}limits.fuel = 100_000"));
         let path = home.write("portcullis.toml", config);
         // The binary compiles the components: the test program cannot be a compile worker.
-        portcullis(&home, &["call", "echo", "run"]).good();
+        portcullis(&home, &["plugin", "list", "--load"]).good();
         let host = Host::start_whole(&Config::load(&path).unwrap(), None).await.unwrap();
         let parties = Parties::new("local", progress, host.agent.clone());
         let others = Parties::new("other", Arc::default(), host.agent.clone());

@@ -48,6 +48,11 @@ pub(crate) fn principal(message: &Extensions) -> Option<&Principal> {
     message.get::<axum::http::request::Parts>()?.extensions.get()
 }
 
+/// Whether a message came over HTTP, with headers.
+pub(crate) fn is_http(message: &Extensions) -> bool {
+    message.get::<axum::http::request::Parts>().is_some()
+}
+
 /// Set when the answer to a request is large: on whose behalf the transport then serializes it in the compute pool. Clones
 /// are the same.
 #[derive(Clone, Default)]

@@ -49,6 +49,9 @@ async fn report(server: &ServerContext, context: &RequestContext<RoleServer>) {
 
 /// What a new client is told of plugins that it will not find, or not yet. Their own words are not repeated.
 pub(crate) fn instructions(missing: &MissingPlugins) -> Option<String> {
+    if missing.is_empty() {
+        return None;
+    }
     let named = |wanted: fn(&Missing) -> bool| {
         let names: Vec<_> = missing.iter().filter(|(_, why)| wanted(why)).map(|(table, _)| short(table)).collect();
         Some(names.join(", ")).filter(|names| !names.is_empty())
@@ -57,8 +60,7 @@ pub(crate) fn instructions(missing: &MissingPlugins) -> Option<String> {
         .map(|names| format!("These plugins cannot be loaded: {names}. The log of the server says why."));
     let loading = named(|why| *why == Missing::Loading)
         .map(|names| format!("The tools of these plugins are announced when they are ready: {names}."));
-    let texts: Vec<_> = failed.into_iter().chain(loading).collect();
-    (!texts.is_empty()).then(|| texts.join(" "))
+    Some(failed.into_iter().chain(loading).collect::<Vec<_>>().join(" "))
 }
 
 /// A plugin's name without its table.

@@ -4,6 +4,7 @@ use super::call_result::{CallResult, unexpected_result};
 use super::dispatch::{RoundResponse, TargetRequest, dispatch};
 use super::{loading, steer};
 use crate::listing::page;
+use crate::request_context;
 use crate::server_context::ServerContext;
 use platform::telemetry::printable;
 use plugins::calls::{CallTarget, PluginCall};
@@ -63,8 +64,8 @@ async fn wait_for_tool(
     if !loading::wait_until(server, has_tool, context).await {
         return Ok(());
     }
-    // When the transport looked, it could not compare headers with arguments.
-    match server.lists().reads_headers(name) {
+    // When the transport of HTTP looked, it could not compare headers with arguments.
+    match request_context::is_http(&context.extensions) && server.lists().reads_headers(name) {
         true => Err(ErrorData::internal_error("the plugin of this tool was just loaded; send the request again", None)),
         false => Ok(()),
     }

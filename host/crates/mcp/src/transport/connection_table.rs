@@ -151,8 +151,7 @@ impl ConnectionTable {
                     .then_some(((is_old, of_network, Reverse(since)), it))
             });
             let Some((_, connection)) = candidates.max_by_key(|(key, _)| *key) else { return false };
-            connection.evicted.cancel();
-            connection.messages.release();
+            connection.close_for_memory();
         }
         true
     }
@@ -204,8 +203,8 @@ impl Connection {
         if table.make_room() { Ok(Some(request)) } else { Err(ShareUsed::All) }
     }
 
-    /// Holds so many bytes of the request that it receives, for which others may be closed. False if there is no memory for them. Does not
-    /// return if this one is closed.
+    /// Holds so many bytes of the request that it receives, for which others may be closed. False if there is no memory for
+    /// them. Does not return if this one is closed.
     pub(super) async fn hold_request(&self, bytes: usize) -> bool {
         let fits = !self.evicted.is_cancelled() && {
             self.messages.set_request(bytes);
@@ -247,6 +246,15 @@ impl Connection {
         let current = self.phase.lock();
         if current.0 != Phase::Serving {
             self.evicted.cancel();
+        }
+    }
+
+    /// Closes it for the memory that its messages take, unless its request is being served by now.
+    fn close_for_memory(&self) {
+        let current = self.phase.lock();
+        if current.0 != Phase::Serving || self.messages.is_unread() {
+            self.evicted.cancel();
+            self.messages.release();
         }
     }
 

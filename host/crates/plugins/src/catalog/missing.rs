@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Why the catalog does not have a plugin, or not its newest version.
+/// Why the catalog does not have a plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Missing {
     /// It is being loaded.

@@ -34,7 +34,7 @@ impl Catalog {
         Self { reserved, missing, connecting, ..Self::default() }
     }
 
-    /// The plugins of the configuration that are not here, or only in an older version.
+    /// The plugins of the configuration that are not here.
     pub fn missing(&self) -> &MissingPlugins {
         &self.missing
     }

@@ -71,8 +71,10 @@ impl WantedPlugin {
         self.newer.as_ref().map(|(newer, _)| newer).or(self.current.as_ref())
     }
 
+    /// Nothing is missing while an older version serves.
     fn missing(&self) -> Option<(String, Missing)> {
         let why = match (&self.error, self.load) {
+            _ if self.best().is_some() => return None,
             (Some(error), _) => Missing::Failed(error.clone()),
             (None, Some(_)) => Missing::Loading,
             (None, None) => return None,

@@ -4,7 +4,7 @@ use super::artifact;
 use super::cache::{CompileCache, TrustedCode};
 use super::detached_compile::compile_to_cache;
 use super::profile::{Engines, Profile};
-use super::worker::CompileWorker;
+use super::worker::{CompileWorker, time_limit};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 use wasmtime::Engine;
@@ -99,7 +99,12 @@ impl Compiler {
         let fingerprint = self.engines.fingerprint(profile).map_err(CompileError)?.to_owned();
         if self.detached {
             let wanted = (digest, fingerprint.as_str());
-            compile_to_cache(&self.worker, &self.cache, component, wanted, profile).await.map_err(CompileError)?;
+            let filing = compile_to_cache(&self.worker, &self.cache, component, wanted, profile);
+            // Of another host's process first, and then of one of our own.
+            match tokio::time::timeout(2 * time_limit(component.len()), filing).await {
+                Ok(filed) => filed.map_err(CompileError)?,
+                Err(_) => tracing::warn!(digest, "the process that compiles it does not end, compiling it once more"),
+            }
             if let Some(component) = self.cached(digest, profile)? {
                 return Ok(CompiledComponent { component, compiler: self, unsaved: None });
             }

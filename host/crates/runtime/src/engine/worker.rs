@@ -74,7 +74,7 @@ impl CompileWorker {
             code_read?;
             io::Result::Ok((code, error_output, child.wait().await?))
         };
-        let timeout = TIMEOUT + TIMEOUT_PER_MIB * u32::try_from(component.len() >> 20).unwrap_or(u32::MAX);
+        let timeout = time_limit(component.len());
         let (code, error_output, status) = tokio::time::timeout(timeout, work)
             .await
             .map_err(|_| format!("compiling took longer than {} s and was stopped", timeout.as_secs()))?
@@ -104,6 +104,11 @@ impl CompileWorker {
         }
         Ok(TrustedCode::from_worker(code))
     }
+}
+
+/// The longest that a worker may take for so many bytes.
+pub(super) fn time_limit(component: usize) -> Duration {
+    TIMEOUT + TIMEOUT_PER_MIB * u32::try_from(component >> 20).unwrap_or(u32::MAX)
 }
 
 fn cpu_seconds(component: usize) -> u64 {
