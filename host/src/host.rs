@@ -28,7 +28,11 @@ use runtime::imports::{HostServices, OpenFiles, ToolCaller};
 use services::connections::ConnectionBroker;
 use services::principal_store::PrincipalStore;
 use std::sync::Arc;
+use std::time::Duration;
 use upstream::{Upstream, gateway};
+
+/// How long cancelled calls may take to end and to be recorded when the process ends.
+const RECORD_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A running host.
 pub struct Host {
@@ -121,9 +125,12 @@ impl Host {
     }
 
     /// Closes the connections to upstream servers, stops the programs that were started for them, and flushes spans and
-    /// audit records.
+    /// audit records. All calls are over or cancelled; those that do not end in time are missing in the audit.
     pub async fn close(self) {
         futures::future::join_all(self.upstreams.iter().map(Upstream::close)).await;
+        if tokio::time::timeout(RECORD_TIMEOUT, self.runner.all_recorded()).await.is_err() {
+            tracing::error!("calls that were cancelled do not end; the audit says nothing of them");
+        }
         if let Some(exporter) = self.span_exporter {
             exporter.close().await;
         }

@@ -57,6 +57,7 @@ pub(crate) const MODULES: &[(&str, &str)] = &[
     ("platform/confine", ""),
     ("platform/random", ""),
     ("platform/secrets", "files"),
+    ("platform/signals", ""),
     ("platform/sync", ""),
     ("platform/storage", "clock files sync"),
     ("platform/text", ""),

@@ -19,6 +19,7 @@ mod policy;
 mod prompt;
 mod serve;
 mod show;
+mod stop_signals;
 mod terminal;
 mod text;
 

@@ -2,6 +2,7 @@
 
 use super::confinement::confinement_needs;
 use super::options::ConfigFile;
+use super::stop_signals::stop_signals;
 use crate::config::Config;
 use crate::host::{self, Host};
 use anyhow::Context;
@@ -20,8 +21,6 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use tokio::signal::unix::{SignalKind, signal};
-use tokio_util::sync::CancellationToken;
 
 #[derive(clap::Args)]
 pub(super) struct Serve {
@@ -140,6 +139,7 @@ impl Serving {
                 serve_stdio(server(Principal::local()), stop, force_stop).await?;
             }
         }
+        parked_calls.end_all();
         host.close().await;
         Ok(ExitCode::SUCCESS)
     }
@@ -186,22 +186,4 @@ fn http_options(
         authenticator: Authenticator::new(&config.auth, clock)?.map(Arc::new),
         broker,
     })
-}
-
-/// Two tokens: the first SIGTERM or Ctrl-C cancels the first, the next one the second, which forces the stop.
-fn stop_signals() -> std::io::Result<(CancellationToken, CancellationToken)> {
-    let (stop, force_stop) = (CancellationToken::new(), CancellationToken::new());
-    let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    let cancelled = [stop.clone(), force_stop.clone()];
-    tokio::spawn(async move {
-        for token in cancelled {
-            tokio::select! {
-                _ = term.recv() => {}
-                _ = int.recv() => {}
-            }
-            tracing::info!("stopping");
-            token.cancel();
-        }
-    });
-    Ok((stop, force_stop))
 }

@@ -89,9 +89,19 @@ impl Server {
 
     /// Sends SIGTERM, as an operator or a service manager does.
     pub fn terminate(&self) {
+        self.signal("-TERM");
+    }
+
+    /// Sends a signal, such as `-HUP`.
+    pub fn signal(&self, signal: &str) {
         let id = self.child.id().to_string();
-        let status = Command::new("kill").args(["-TERM", &id]).status().expect("the command `kill`");
+        let status = Command::new("kill").args([signal, &id]).status().expect("the command `kill`");
         assert!(status.success());
+    }
+
+    /// Closes its stdin.
+    pub fn close_stdin(&mut self) {
+        self.stdin = None;
     }
 
     /// Waits for its end.

@@ -1,5 +1,6 @@
 //! Shutdown: running calls finish and are answered; everything else is closed at once.
 
+use crate::endings::verdicts;
 use serde_json::json;
 use std::io::Read;
 use std::net::{SocketAddr, TcpStream};
@@ -91,6 +92,8 @@ fn a_second_signal_stops_the_server_at_once() {
     server.terminate();
     assert!(server.ended().success());
     assert!(signalled.elapsed() < Duration::from_secs(5), "it took {:?}", signalled.elapsed());
+    let cancelled = ("plugins.slow-stream".to_owned(), "cancelled".to_owned());
+    assert_eq!(verdicts(&server.home), [cancelled.clone(), cancelled], "both are in the audit");
 }
 
 #[test]

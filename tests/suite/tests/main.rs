@@ -25,6 +25,7 @@ mod demos;
 mod direct_calls;
 mod drain;
 mod egress;
+mod endings;
 mod escapes;
 mod floods;
 mod forged;

@@ -1,5 +1,6 @@
 //! A server answers before its plugins are loaded, and serves what it can load.
 
+use crate::reload::{edition, replace};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
@@ -242,6 +243,31 @@ fn a_version_that_serves_is_not_missing_while_the_next_one_is_compiled() {
     server.wait_for_log("reloaded");
     let echoed = suite::http::call(address, "one__run", json!({"n": 7}), false);
     assert!(echoed.good().contains('7'));
+}
+
+/// Each new version clashes with what the other plugin serves, until both are there.
+#[test]
+fn two_plugins_swap_what_they_offer_however_long_one_is_compiled() {
+    let cache = tempfile::tempdir().unwrap();
+    let home = Home::new();
+    let (one, other) = (home.write("one.wasm", edition("AAAA")), home.path().join("other.wasm"));
+    std::fs::copy(paths::guest("provider"), &other).unwrap();
+    let config = plugin_from("one", &one, "") + &plugin_from("other", &other, "");
+    let server = Server::spawn(home, &config, &["--http", "127.0.0.1:0"], |command| {
+        command.env("PORTCULLIS_CACHE", cache.path());
+    });
+    let address = server.address();
+    server.wait_until_loaded();
+    replace(&other, &edition("CCCC"));
+    let compilation = StoppedCompilation::of(&server, cache.path());
+    replace(&one, &std::fs::read(paths::guest("provider")).unwrap());
+    server.wait_for_log("the old version stays");
+    assert_eq!(suite::http::call(address, "one__run", json!({}), false).good(), "edition=A");
+    compilation.signal("-CONT");
+    server.wait_for_log("other.wasm changed");
+    assert_eq!(suite::http::call(address, "one__run", json!({}), false).good(), "done");
+    assert_eq!(suite::http::call(address, "other__run", json!({}), false).good(), "edition=C");
+    assert_eq!(server.log().matches("the old version stays").count(), 1, "{}", server.log());
 }
 
 /// Of two plugins that both offer a name, the first of the configuration has it, whichever is ready first.

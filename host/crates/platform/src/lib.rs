@@ -13,6 +13,7 @@ pub mod identity;
 pub mod outbound;
 pub mod random;
 pub mod secrets;
+pub mod signals;
 pub mod standard_streams;
 pub mod storage;
 pub mod sync;

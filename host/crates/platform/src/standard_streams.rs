@@ -33,6 +33,14 @@ pub fn stdout() -> Output {
     }
 }
 
+/// Returns when the other end of stdout is closed; never where the system cannot tell. To be called in a tokio runtime.
+pub async fn nobody_reads_stdout() {
+    let Some(stdout) = NonBlockingStream::open(&io::stdout(), OFlags::WRONLY, Interest::ERROR) else {
+        return std::future::pending().await;
+    };
+    stdout.other_end_closed().await;
+}
+
 #[derive(Clone, Copy)]
 enum StreamKind {
     Pipe,
@@ -60,6 +68,14 @@ impl NonBlockingStream {
         #[allow(deprecated, reason = "sound for an `OwnedFd`; its successor is an unsafe function")]
         let stream = AsyncFd::with_interest(own, interest).ok()?;
         Some(Self { kind, stream })
+    }
+
+    /// Returns when the other end is closed. For a stream of `Interest::ERROR`.
+    async fn other_end_closed(&self) {
+        match self.stream.ready(Interest::ERROR).await {
+            Ok(_) => {}
+            Err(_) => std::future::pending().await,
+        }
     }
 
     fn try_read(&self, buffer: &mut [u8]) -> Result<usize, Errno> {

@@ -28,6 +28,11 @@ impl ParkedCalls {
         self.store.len()
     }
 
+    /// Ends all that are parked, since nobody can return to them when the process ends.
+    pub fn end_all(&self) {
+        self.store.clear();
+    }
+
     /// How many calls may be parked for one principal, nested ones included.
     pub(crate) fn per_principal(&self) -> u32 {
         self.per_principal

@@ -89,6 +89,16 @@ impl<T: Send + 'static> ParkingStore<T> {
         self.lock().parked.len()
     }
 
+    /// Drops all values.
+    pub(crate) fn clear(&self) {
+        let mut inner = self.lock();
+        let parked = std::mem::take(&mut inner.parked);
+        inner.held = Held::default();
+        drop(inner);
+        // Dropped outside the lock, since dropping a value can take time.
+        drop(parked);
+    }
+
     /// Keeps a value until it is taken, it expires or it has to make room; returns its token. `held` is what
     /// it holds.
     pub(crate) fn park(

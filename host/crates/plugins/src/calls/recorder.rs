@@ -7,6 +7,7 @@ use policy::{Digest, Lineage, PluginId};
 use runtime::engine::CallError;
 use runtime::imports::CallContext;
 use std::sync::Arc;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 pub(super) struct CallRecorder {
     tool: Arc<str>,
@@ -15,6 +16,8 @@ pub(super) struct CallRecorder {
     metrics: Option<Arc<PluginMetrics>>,
     span: Option<ActiveSpan>,
     done: bool,
+    /// Held until the call is recorded.
+    _unrecorded: TaskTrackerToken,
 }
 
 /// Where a call is recorded besides the audit journal.
@@ -23,6 +26,7 @@ pub(super) struct Observers<'a> {
     pub(super) tracer: &'a Tracer,
     /// The caller's trace context.
     pub(super) traceparent: Option<&'a str>,
+    pub(super) unrecorded: TaskTrackerToken,
 }
 
 /// What is recorded of what a call calls.
@@ -43,7 +47,7 @@ impl CallRecorder {
         target: RecordedTarget<'_>,
         observers: Observers<'_>,
     ) -> Self {
-        let Observers { metrics, tracer, traceparent } = observers;
+        let Observers { metrics, tracer, traceparent, unrecorded } = observers;
         let RecordedTarget { method, name: tool, arguments } = target;
         let span = tracer.begin(method, traceparent).map(|mut span| {
             if arguments.is_some() {
@@ -62,7 +66,7 @@ impl CallRecorder {
         let place = span.as_ref().and_then(ActiveSpan::place);
         let telemetry = CallTelemetry { meter: metrics.clone(), tracer: tracer.clone(), place };
         let call_audit = CallAudit::observed(audit.clone(), scope, lineage.clone(), telemetry);
-        Self { tool, call_audit, arguments, metrics, span, done: false }
+        Self { tool, call_audit, arguments, metrics, span, done: false, _unrecorded: unrecorded }
     }
 
     pub(super) fn call_audit(&self) -> &CallAudit {

@@ -27,6 +27,8 @@ use runtime::imports::{Arguments, CallAuthority, CallImports, CallScope, HostSer
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 pub struct Runner {
     clock: Arc<dyn Clock>,
@@ -38,6 +40,8 @@ pub struct Runner {
     model: Option<Arc<dyn ModelProvider>>,
     audit: Audit,
     tracer: Tracer,
+    /// The calls that are not recorded yet.
+    unrecorded: TaskTracker,
 }
 
 /// A call that may run.
@@ -60,6 +64,7 @@ impl Runner {
             model: None,
             audit: Audit::none(),
             tracer: Tracer::default(),
+            unrecorded: TaskTracker::new(),
         }
     }
 
@@ -99,6 +104,17 @@ impl Runner {
 
     pub fn audit(&self) -> &Audit {
         &self.audit
+    }
+
+    /// Held by a call until it is recorded.
+    pub(super) fn unrecorded(&self) -> TaskTrackerToken {
+        self.unrecorded.token()
+    }
+
+    /// Returns when all calls are recorded. For the end, when no more calls come.
+    pub async fn all_recorded(&self) {
+        self.unrecorded.close();
+        self.unrecorded.wait().await;
     }
 
     /// Counts a call that an upstream server runs against its principal's rate.
@@ -173,7 +189,8 @@ impl Runner {
             PluginCall::Resource { .. } | PluginCall::Prompt { .. } | PluginCall::Completion(_) => None,
         };
         let target = RecordedTarget { method: call.method(), name: call.name(), arguments };
-        CallRecorder::new(&self.audit, scope, lineage, target, Observers { metrics, tracer: &self.tracer, traceparent })
+        let observers = Observers { metrics, tracer: &self.tracer, traceparent, unrecorded: self.unrecorded() };
+        CallRecorder::new(&self.audit, scope, lineage, target, observers)
     }
 
     /// Starts a call: admission, its budget, and its imports.

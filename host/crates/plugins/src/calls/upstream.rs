@@ -25,8 +25,8 @@ impl Runner {
         request: CallRequest,
     ) -> FinishedCall {
         let scope = audit_scope(&request.context, &upstream_tool.id, None);
-        let observers =
-            Observers { metrics: None, tracer: self.tracer(), traceparent: request.context.traceparent.as_deref() };
+        let traceparent = request.context.traceparent.as_deref();
+        let observers = Observers { metrics: None, tracer: self.tracer(), traceparent, unrecorded: self.unrecorded() };
         let (name, text) = (upstream_tool.tool.name.clone(), Some(arguments.text()));
         let target = RecordedTarget { method: "execute_tool", name, arguments: text };
         let limits = Limits { deadline: MAX_DEADLINE, ..Limits::default() };

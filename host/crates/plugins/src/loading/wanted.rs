@@ -30,7 +30,7 @@ pub(super) struct WantedPlugin {
     pub(super) spec: PluginSpec,
     /// The version that serves until there is a newer one.
     pub(super) current: Option<Arc<Plugin>>,
-    /// A version that is not in the catalog yet.
+    /// A version that is not in the catalog, or not yet.
     newer: Option<(Arc<Plugin>, Cause)>,
     /// The number of the load whose result counts.
     load: Option<u64>,
@@ -71,10 +71,10 @@ impl WantedPlugin {
         self.newer.as_ref().map(|(newer, _)| newer).or(self.current.as_ref())
     }
 
-    /// Nothing is missing while an older version serves.
-    fn missing(&self) -> Option<(String, Missing)> {
+    /// Why it is missing if `chosen` serves. Nothing is missing while an older version serves.
+    fn missing(&self, chosen: Option<&Arc<Plugin>>) -> Option<(String, Missing)> {
         let why = match (&self.error, self.load) {
-            _ if self.best().is_some() => return None,
+            _ if chosen.is_some() => return None,
             (Some(error), _) => Missing::Failed(error.clone()),
             (None, Some(_)) => Missing::Loading,
             (None, None) => return None,
@@ -84,30 +84,37 @@ impl WantedPlugin {
 
     /// What was loaded cannot serve.
     fn refuse(&mut self, cause: Cause, error: String) {
+        // A version that clashes is tried again with each that is loaded.
+        if self.error.as_deref() == Some(&*error) {
+            return;
+        }
         let (id, path) = (&self.spec.id, self.spec.source.display());
         match (&self.current, cause) {
             (Some(_), Cause::File) => {
                 tracing::error!("{path} changed but cannot be loaded, the old version stays: {error}")
             }
-            (Some(_), Cause::Configuration | Cause::Start) => tracing::error!(
+            (Some(_), Cause::Configuration) => tracing::error!(
                 plugin = %id,
                 "its configuration changed but cannot be loaded, the old version stays: {error}"
             ),
-            (None, _) => tracing::error!(plugin = %id, "it is not loaded: {error}"),
+            (None, _) | (_, Cause::Start) => tracing::error!(plugin = %id, "it is not loaded: {error}"),
         }
-        self.newer = None;
         self.error = Some(error.into());
     }
 
-    /// The newer version serves from now on.
-    fn accept(&mut self) {
-        let Some((newer, cause)) = self.newer.take() else { return };
-        let (id, digest, path) = (self.id(), &newer.digest, self.spec.source.display());
-        match cause {
-            Cause::File => tracing::info!(plugin = %id, %digest, "reloaded: {path} changed"),
-            Cause::Start | Cause::Configuration => tracing::debug!(plugin = %id, %digest, "loaded"),
+    /// `chosen` serves from now on. Another version is kept, since what it clashes with may go.
+    fn serve(&mut self, chosen: Option<&Arc<Plugin>>) {
+        let is_chosen = |plugin: &Arc<Plugin>| chosen.is_some_and(|chosen| Arc::ptr_eq(chosen, plugin));
+        if let Some((newer, cause)) = self.newer.take_if(|(newer, _)| is_chosen(newer)) {
+            let (id, digest, path) = (self.id(), &newer.digest, self.spec.source.display());
+            match cause {
+                Cause::File => tracing::info!(plugin = %id, %digest, "reloaded: {path} changed"),
+                Cause::Start | Cause::Configuration => tracing::debug!(plugin = %id, %digest, "loaded"),
+            }
+            (self.current, self.error) = (Some(newer), None);
+        } else if let Some(unchosen) = self.current.take_if(|current| !is_chosen(current)) {
+            self.newer.get_or_insert((unchosen, Cause::Start));
         }
-        self.current = Some(newer);
     }
 }
 
@@ -127,6 +134,8 @@ impl WantedPlugins {
         let Some(wanted) = self.list.get_mut(at) else { return };
         self.last_load += 1;
         wanted.load = Some(self.last_load);
+        // It may have been withdrawn, or its file may be another one.
+        wanted.newer = None;
         let (loader, spec, number) = (self.loader.clone(), wanted.spec.clone(), self.last_load);
         let current = wanted.current.clone().filter(|current| current.spec == spec);
         let owner = (Principal::host(), spec.id.clone());
@@ -186,7 +195,10 @@ impl WantedPlugins {
                 }
                 (wanted.newer, wanted.error) = (newer.map(|plugin| (Arc::new(plugin), cause)), None);
             }
-            Err(error) => wanted.refuse(cause, error),
+            Err(error) => {
+                wanted.newer = None;
+                wanted.refuse(cause, error);
+            }
         }
     }
 
@@ -194,18 +206,17 @@ impl WantedPlugins {
     /// at the start, the first of the configuration.
     pub(super) fn publish(&mut self) {
         let Self { catalog, list, .. } = self;
-        let best = |list: &[WantedPlugin]| list.iter().map(|wanted| wanted.best().cloned()).collect::<Vec<_>>();
-        let starting = self.starting;
+        let (starting, mut chosen) = (self.starting, Vec::new());
         let updated = catalog.update(|now| {
-            let all = best(list);
-            let chosen = match to_catalog(now, &all, MissingPlugins::new()) {
-                Ok(_) => all,
-                Err(_) => refuse_clashes(now, list, starting),
-            };
-            to_catalog(now, &chosen, list.iter().filter_map(WantedPlugin::missing).collect())
+            chosen = list.iter().map(|wanted| wanted.best().cloned()).collect();
+            if to_catalog(now, &chosen, MissingPlugins::new()).is_err() {
+                chosen = refuse_clashes(now, list, starting);
+            }
+            let missing = list.iter().zip(&chosen).filter_map(|(wanted, chosen)| wanted.missing(chosen.as_ref()));
+            to_catalog(now, &chosen, missing.collect())
         });
         match updated {
-            Ok(()) => self.list.iter_mut().for_each(WantedPlugin::accept),
+            Ok(()) => self.list.iter_mut().zip(&chosen).for_each(|(wanted, chosen)| wanted.serve(chosen.as_ref())),
             Err(error) => tracing::error!("nothing is reloaded: {error}"),
         }
         self.starting &= self.is_loading();
@@ -219,18 +230,23 @@ impl WantedPlugins {
 
 /// The versions that can be offered side by side. The others are refused.
 fn refuse_clashes(now: &Catalog, list: &mut [WantedPlugin], starting: bool) -> Vec<Option<Arc<Plugin>>> {
-    let mut chosen: Vec<_> = list.iter().map(|wanted| wanted.current.clone().filter(|_| !starting)).collect();
-    for (at, wanted) in list.iter_mut().enumerate() {
-        let Some(best) = wanted.best().cloned() else { continue };
-        let before = chosen[at].replace(best);
-        if let Err(error) = to_catalog(now, &chosen, MissingPlugins::new()) {
-            chosen[at] = before;
-            let cause = wanted.newer.as_ref().map_or(Cause::Start, |(_, cause)| *cause);
-            wanted.current.clone_from(&chosen[at]);
-            wanted.refuse(cause, error.to_string());
-        }
+    let mut refused = HashSet::new();
+    loop {
+        // What stays as it is comes first.
+        let stays = |(at, wanted): (usize, &WantedPlugin)| {
+            let stays = !starting && (wanted.newer.is_none() || refused.contains(&at));
+            wanted.current.clone().filter(|_| stays)
+        };
+        let mut chosen: Vec<_> = list.iter().enumerate().map(stays).collect();
+        let clash = list.iter().enumerate().filter(|(at, _)| !refused.contains(at)).find_map(|(at, wanted)| {
+            chosen[at] = wanted.best().cloned();
+            to_catalog(now, &chosen, MissingPlugins::new()).err().map(|error| (at, error))
+        });
+        let Some((at, error)) = clash else { return chosen };
+        let cause = list[at].newer.as_ref().map_or(Cause::Start, |(_, cause)| *cause);
+        list[at].refuse(cause, error.to_string());
+        refused.insert(at);
     }
-    chosen
 }
 
 fn to_catalog(now: &Catalog, chosen: &[Option<Arc<Plugin>>], missing: MissingPlugins) -> Result<Catalog, CatalogError> {

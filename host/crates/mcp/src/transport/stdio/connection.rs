@@ -12,6 +12,7 @@ use bytes::BytesMut;
 use futures::StreamExt as _;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
+use platform::clock::Clock;
 use platform::standard_streams::{Input, Output};
 use plugins::calls::CleanUp;
 use rmcp::ErrorData;
@@ -22,7 +23,7 @@ use rmcp::transport::async_rw::{JsonRpcMessageCodec, JsonRpcMessageCodecError};
 use serde_json::error::Category;
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::task::coop;
 use tokio_util::codec::{Decoder as _, FramedRead};
 use tokio_util::task::AbortOnDropHandle;
@@ -46,6 +47,9 @@ pub(super) struct Connection {
     /// CPU time of the last of them, and of all whose answers wait.
     last_cpu: Duration,
     waiting_cpu: Duration,
+    /// When the last request came.
+    last_request: Option<Instant>,
+    clock: Arc<dyn Clock>,
     input_has_ended: bool,
     shutdown: Shutdown,
 }
@@ -53,6 +57,8 @@ pub(super) struct Connection {
 impl Connection {
     pub(super) fn new(server: Arc<ServerContext>, input: Input, output: Output, shutdown: Shutdown) -> Self {
         Self {
+            clock: server.runner.clock(),
+            last_request: None,
             server,
             lines: FramedRead::with_capacity(input, LineDecoder::default(), READ),
             outgoing: Arc::new(Outgoing::new(output)),
@@ -80,7 +86,8 @@ impl Connection {
                     tracing::error!(%error, "stdin cannot be read");
                 }
                 self.input_has_ended = true;
-                self.shutdown.input_has_ended();
+                let now = self.clock.now();
+                self.shutdown.input_has_ended(self.last_request.map(|last| now.saturating_duration_since(last)));
                 return None;
             }
         };
@@ -99,6 +106,9 @@ impl Connection {
             }
             // During shutdown, a response or a cancel helps running requests to end.
             message => {
+                if matches!(message, ClientJsonRpcMessage::Request(_)) {
+                    self.last_request = Some(self.clock.now());
+                }
                 self.running.track(&message);
                 Some(message)
             }
@@ -128,12 +138,11 @@ impl Connection {
         if is_over {
             self.running.end_direct();
         }
-        // At the end of the input, rmcp itself waits for its requests.
-        if self.input_has_ended { None } else { self.running.next_cancel(is_over) }
+        self.running.next_cancel(is_over)
     }
 
     fn has_ended(&self) -> bool {
-        self.calls.is_empty() && (self.input_has_ended || self.running.is_empty())
+        self.calls.is_empty() && self.running.is_empty()
     }
 
     fn refuse(&self, error: ErrorData, id: Option<RequestId>) {
@@ -147,6 +156,7 @@ impl Connection {
         if let Some(clean_up) = self.clean_up.take() {
             clean_up.before_next_call();
         }
+        self.last_request = Some(self.clock.now());
         let (id, end) = self.running.add_direct(call.id().clone());
         let server = self.server.clone();
         let run = async move { call.run(&server, &end).await };

@@ -13,20 +13,28 @@ use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use shutdown::Shutdown;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 #[derive(Debug, thiserror::Error)]
 #[error("MCP over stdio ended: {0}")]
 pub struct StdioError(String);
 
-/// Serves until stdin ends, or `stop` is cancelled, and running calls have ended. They are cancelled 5 seconds after the end of
-/// stdin, 9 seconds after `stop`, or as soon as `force_stop` is cancelled.
+/// Serves until nobody reads stdout, stdin ends, or `stop` is cancelled, and running calls have ended. They are cancelled at
+/// the end of stdin (5 seconds later if they came with it), when nobody reads stdout, 9 seconds after `stop`, and as soon as
+/// `force_stop` is cancelled.
 pub async fn serve_stdio(
     server: Server,
     stop: CancellationToken,
     force_stop: CancellationToken,
 ) -> Result<(), StdioError> {
     let (input, output) = (standard_streams::stdin(), standard_streams::stdout());
-    let shutdown = Shutdown::new(stop, force_stop);
+    let (stop, force_stop) = (stop.child_token(), force_stop.child_token());
+    let shutdown = Shutdown::new(stop.clone(), force_stop.clone());
+    let _watch = AbortOnDropHandle::new(tokio::spawn(async move {
+        standard_streams::nobody_reads_stdout().await;
+        stop.cancel();
+        force_stop.cancel();
+    }));
     let connection = Connection::new(server.context().clone(), input, output, shutdown);
     let running = match server.serve(connection).await {
         Ok(running) => running,

@@ -6,19 +6,22 @@ use std::time::Duration;
 use tokio::time::Sleep;
 use tokio_util::sync::CancellationToken;
 
-/// How long running requests may take after the end of the input. Their client can only read by then.
-const ENDED_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long requests may run that came with the end of the input: a script that sends them, and then reads, does so.
+const SCRIPT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long before the end of the input they may have come.
+const TOGETHER: Duration = Duration::from_millis(100);
 
 pub(super) struct Shutdown {
     stop: CancellationToken,
     force_stop: CancellationToken,
     deadline: Option<Pin<Box<Sleep>>>,
+    input_has_ended: bool,
 }
 
 impl Shutdown {
     /// It begins when `stop` is cancelled. `force_stop` leaves running requests no time.
     pub(super) fn new(stop: CancellationToken, force_stop: CancellationToken) -> Self {
-        Self { stop, force_stop, deadline: None }
+        Self { stop, force_stop, deadline: None, input_has_ended: false }
     }
 
     pub(super) fn has_begun(&self) -> bool {
@@ -27,11 +30,19 @@ impl Shutdown {
 
     /// Whether running requests are to be cancelled.
     pub(super) fn is_over(&self) -> bool {
-        self.deadline.as_ref().is_some_and(|deadline| deadline.is_elapsed() || self.force_stop.is_cancelled())
+        self.deadline.as_ref().is_some_and(|deadline| deadline.is_elapsed() || self.is_forced())
     }
 
-    pub(super) fn input_has_ended(&mut self) {
-        self.deadline.get_or_insert_with(|| Box::pin(tokio::time::sleep(ENDED_TIMEOUT)));
+    fn is_forced(&self) -> bool {
+        self.force_stop.is_cancelled() || self.input_has_ended && self.stop.is_cancelled()
+    }
+
+    /// A client that ends the input wants the server to end. `last` is how long ago it sent a request.
+    pub(super) fn input_has_ended(&mut self, last: Option<Duration>) {
+        self.input_has_ended = true;
+        let is_script = last.is_some_and(|last| last < TOGETHER);
+        let timeout = if is_script { SCRIPT_TIMEOUT } else { Duration::ZERO };
+        self.deadline.get_or_insert_with(|| Box::pin(tokio::time::sleep(timeout)));
     }
 
     /// Waits until it begins, or until it is over.
@@ -47,6 +58,7 @@ impl Shutdown {
         tokio::select! {
             () = deadline => {}
             () = self.force_stop.cancelled() => {}
+            () = self.stop.cancelled(), if self.input_has_ended => {}
         }
     }
 }
