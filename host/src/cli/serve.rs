@@ -32,6 +32,9 @@ pub(super) struct Serve {
     /// Keep all rights of the user instead of giving up those that serving does not need. Overrides `server.confine`.
     #[arg(long)]
     no_confine: bool,
+    /// Serve other machines although nobody has to log in: everybody there can call every tool. Overrides `server.auth.anonymous`.
+    #[arg(long)]
+    insecure: bool,
     /// Load all plugins before anything is served, and do not start if one cannot be loaded.
     #[arg(long)]
     strict: bool,
@@ -55,6 +58,7 @@ impl Serve {
         file_descriptors::raise_limit();
         config.http = self.http.or(config.http);
         config.confine &= !self.no_confine;
+        config.auth.anonymous |= self.insecure;
         config.http.map_or(Ok(()), |address| config.auth.check_address(address)).map_err(anyhow::Error::msg)?;
         let needs = config.confine.then(|| confinement_needs(&config, &self.file.config));
         let page_map = open_page_map();

@@ -41,7 +41,7 @@ pub(crate) fn travel(ctx: &Context, destination: &str) -> Result<String, ToolErr
             return Ok(format!("Booking cancelled: {why}"));
         }
         Answer::Declined => return Ok("Booking cancelled: the user declined.".into()),
-        Answer::Cancelled => return Ok("Booking cancelled.".into()),
+        Answer::Cancelled => return Ok("Nothing is booked: nobody has answered the question.".into()),
     };
 
     report(75, "booking");

@@ -54,7 +54,7 @@ fn anything_but_a_yes_books_nothing() {
         (accepted(json!({ "confirm": false, "notes": "too expensive" })), "Booking cancelled: too expensive"),
         (accepted(json!({ "confirm": false })), "Booking cancelled: not confirmed"),
         (Answer::Declined, "Booking cancelled: the user declined."),
-        (Answer::Cancelled, "Booking cancelled."),
+        (Answer::Cancelled, "Nothing is booked: nobody has answered the question."),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let host = Host::new().folder(folder.path()).form(answer).sample("not asked");

@@ -17,7 +17,7 @@ fn list() -> Value {
 fn error_of(mut response: Response) -> (u16, Value) {
     let status = response.status;
     let message = response.message().unwrap_or_default();
-    assert!(message.get("id").is_none(), "nobody has read an id: {message}");
+    assert_eq!(message.get("id"), Some(&json!(null)), "nobody has read an id: {message}");
     (status, message["error"]["code"].clone())
 }
 
@@ -71,7 +71,7 @@ fn health_checks_answer_and_other_paths_and_methods_are_refused() {
     assert_eq!((health.status, health.message()), (200, Some(json!({"status": "up"}))));
     let mut ready = ask("/ready", "GET", &[]);
     assert_eq!((ready.status, ready.message()), (200, Some(json!({"status": "ready"}))));
-    for path in ["/", "/mcp/", "/mcp/else", "/nowhere", "/health/deep"] {
+    for path in ["/mcp/", "/mcp/else", "/nowhere", "/health/deep"] {
         assert_eq!(error_of(ask(path, "GET", &[])), (404, json!(-32600)), "{path}");
     }
     let session = ("Mcp-Session-Id", "AAAAAAAAAAAAAAAAAAAAAA");
@@ -166,4 +166,44 @@ fn serve_refuses_to_start_when_its_state_cannot_be_stored() {
     let (server, _) = Server::start_http(&plugin("echo", ""));
     let taken = server.home.path().join("state").display().to_string();
     refused(home(&taken), "in use by another portcullis");
+}
+
+/// Clients show what stands in the body.
+#[test]
+fn every_error_of_http_is_json_with_a_sentence() {
+    let (_server, address) = Server::start_http(&plugin("echo", ""));
+    let all = ("Accept", "application/json, text/event-stream");
+    let json_body = ("Content-Type", "application/json");
+    // A request of 2025-11-25.
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).to_string();
+    type Headers<'a> = &'a [(&'a str, &'a str)];
+    let requests: [(&str, &str, Headers, u16, &str); 9] = [
+        ("POST", "/mcp", &[("Accept", "text/html"), json_body], 406, "text/event-stream"),
+        ("GET", "/mcp", &[("Accept", "text/html")], 406, "text/event-stream"),
+        ("POST", "/mcp", &[all, ("Content-Type", "text/plain")], 415, "application/json"),
+        ("POST", "/mcp", &[all, json_body], 400, "`initialize`"),
+        ("GET", "/mcp", &[all], 400, "`initialize`"),
+        ("POST", "/mcp", &[all, json_body, ("Mcp-Session-Id", "x")], 404, "Session not found"),
+        ("POST", "/mcp", &[all, json_body, ("MCP-Protocol-Version", "2031-01-01")], 400, "2031-01-01"),
+        ("PUT", "/mcp", &[all], 405, "Allow"),
+        ("GET", "/mcp/else", &[all], 404, "/mcp"),
+    ];
+    for (method, path, headers, status, part) in requests {
+        let mut response = request_at(address, method, path, headers, &body);
+        assert_eq!(response.header("content-type"), Some("application/json"), "{method} {path}");
+        let message = response.message().unwrap();
+        assert_eq!((response.status, &message["jsonrpc"]), (status, &json!("2.0")), "{method} {path}: {message}");
+        assert!(message.get("id").is_some(), "some clients take no error without one: {message}");
+        assert!(message["error"]["message"].as_str().unwrap().contains(part), "{method} {path}: {message}");
+    }
+}
+
+#[test]
+fn the_root_says_what_this_is() {
+    let (_server, address) = Server::start_http(&plugin("echo", ""));
+    let mut json = request_at(address, "GET", "/", &[("Accept", "application/json")], "");
+    assert_eq!((json.status, json.message().unwrap()["mcp"].clone()), (200, json!("/mcp")));
+    let mut text = request_at(address, "GET", "/", &[("Accept", "text/html")], "");
+    assert_eq!(text.header("content-type"), Some("text/plain; charset=utf-8"));
+    assert!(text.text().contains("/mcp"));
 }

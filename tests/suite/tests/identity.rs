@@ -61,6 +61,8 @@ fn other_machines_are_served_only_with_authentication_or_if_the_operator_insists
     }
     let insists = "[server.auth]\nanonymous = true\n";
     Server::spawn(Home::new(), insists, &["--http", "0.0.0.0:0"], |_| {}).wait_for_log("listening on http://");
+    let insecure = ["--http", "0.0.0.0:0", "--insecure"];
+    Server::spawn(Home::new(), &plugin("echo", ""), &insecure, |_| {}).wait_for_log("listening on http://");
 }
 
 #[test]
@@ -74,7 +76,7 @@ fn only_valid_api_keys_are_accepted() {
         assert_eq!(refused.status, 401, "{wrong:?}");
         assert!(challenge(&refused).starts_with("Bearer "), "{:?}", refused.headers());
         let message = refused.message().unwrap();
-        assert_eq!((&message["jsonrpc"], message.get("id")), (&json!("2.0"), None));
+        assert_eq!((&message["jsonrpc"], message.get("id")), (&json!("2.0"), Some(&json!(null))));
         assert!(message["error"]["message"].as_str().unwrap().len() > 10);
     }
     let twice = [("Authorization", format!("Bearer {}", keys[0])), ("Authorization", "Bearer x".to_owned())];
@@ -85,12 +87,33 @@ fn only_valid_api_keys_are_accepted() {
     for method in ["GET", "DELETE", "PUT", "OPTIONS"] {
         assert_eq!(request(address, method, &[], "").status, 401, "{method}");
     }
-    for path in ["/", "/mcp/", "/mcp/x", "/%6dcp", "/mcp%2f", "//mcp", "/MCP"] {
+    for path in ["/mcp/", "/mcp/x", "/%6dcp", "/mcp%2f", "//mcp", "/MCP"] {
         assert_eq!(request_at(address, "POST", path, &[], "{}").status, 401, "{path}");
     }
     // Without an issuer there is no metadata document.
     assert_eq!(request_at(address, "GET", "/.well-known/oauth-protected-resource", &[], "").status, 404);
     assert!(keys.iter().all(|key| !server.log().contains(key)));
+}
+
+#[test]
+fn clients_that_look_for_oauth_are_told_of_keys() {
+    let (server, address, _) = start(&["alice"], None);
+    let paths = [("POST", "/register"), ("GET", "/authorize"), ("POST", "/token")];
+    for (method, path) in paths.into_iter().chain([("GET", "/.well-known/oauth-authorization-server")]) {
+        let mut response = request_at(address, method, path, &[], "{}");
+        let error = response.message().unwrap();
+        let why = error["error_description"].as_str().unwrap();
+        assert!(response.status == 404 && why.contains("Authorization: Bearer") && why.contains("key new"), "{error}");
+    }
+    // Refusals are logged, but nobody fills the log with them.
+    for _ in 0..100 {
+        assert_eq!(list(address, None).status, 401);
+    }
+    let lines = server.log().matches("a request without a credential is refused").count();
+    assert!((1..20).contains(&lines), "{lines}");
+    let (_server, open) = Server::start_http(&plugin("echo", ""));
+    let error = request_at(open, "POST", "/register", &[], "{}").message().unwrap();
+    assert!(error["error_description"].as_str().unwrap().contains("asks for no credentials"), "{error}");
 }
 
 #[test]

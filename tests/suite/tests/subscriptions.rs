@@ -52,9 +52,7 @@ fn subscribers_get_only_the_changes_they_subscribed_to() {
 #[test]
 fn a_stream_over_http_gets_changes() {
     let (home, path, config) = home();
-    let server = Server::spawn(home, &config, &["--http", "127.0.0.1:0"], |_| {});
-    let line = server.wait_for_log("listening on http://");
-    let address = line.split("http://").nth(1).and_then(|rest| rest.split("/mcp").next()).unwrap().parse().unwrap();
+    let (_server, address) = Server::start_http_in(home, &config);
     let wanted = json!({"resourcesListChanged": true, "resourceSubscriptions": ["edition://text"]});
     let mut stream = http::modern(address, 9, "subscriptions/listen", json!({"notifications": wanted}), false);
     assert_eq!(stream.status, 200);
@@ -94,9 +92,7 @@ fn older_clients_get_changes_on_their_connection() {
 #[test]
 fn older_http_sessions_get_changes_on_their_stream() {
     let (home, path, config) = home();
-    let server = Server::spawn(home, &config, &["--http", "127.0.0.1:0"], |_| {});
-    let line = server.wait_for_log("listening on http://");
-    let address = line.split("http://").nth(1).and_then(|rest| rest.split("/mcp").next()).unwrap().parse().unwrap();
+    let (_server, address) = Server::start_http_in(home, &config);
     let session = http::legacy_session(address, false);
     let mut headers: Vec<_> = session.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": {"uri": "edition://text"}});

@@ -87,7 +87,7 @@ fn without_consent_nothing_is_booked() {
     let cases: [(super::Answer, &str); 3] = [
         (|_, _| filled(json!({"confirm": false, "notes": "too far"})), "Booking cancelled: too far"),
         (|_, _| json!({"action": "decline"}), "Booking cancelled: the user declined."),
-        (|_, _| json!({"action": "cancel"}), "Booking cancelled."),
+        (|_, _| json!({"action": "cancel"}), "Nothing is booked: nobody has answered the question."),
     ];
     for era in Era::ALL {
         for (no, expected) in cases {

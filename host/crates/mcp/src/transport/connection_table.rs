@@ -258,6 +258,15 @@ impl Connection {
         }
     }
 
+    pub(super) fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    /// The address of the client, or its network.
+    pub(super) fn network(&self) -> IpAddr {
+        self.network
+    }
+
     pub(super) fn phase(&self) -> Phase {
         self.phase.lock().0
     }

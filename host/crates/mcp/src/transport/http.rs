@@ -5,16 +5,17 @@
 //! sessions of legacy clients.
 
 use super::account_pages;
+use super::error_body::explain_errors;
 use super::guard::{HttpGuard, HttpGuardError, check_host_and_origin};
 use super::health::{health, ready};
 use super::http_connections::serve_connections;
 use super::identity::with_authentication;
 use super::legacy::{LegacyOptions, LegacySessionManager};
 use super::mcp_endpoint::{EndpointServer, McpEndpoint, McpService};
-use super::refusal::HttpRefusal;
 use super::shutdown::{DRAIN_TIMEOUT, FLUSH_TIMEOUT};
+use super::welcome::{Credentials, index, not_found};
 use crate::handler::Server;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 use bytesize::ByteSize;
 use platform::clock::Clock;
@@ -93,15 +94,23 @@ impl HttpServer {
         }
         let guard = Arc::new(HttpGuard::new(&allowed_hosts, &allowed_origins)?);
         let endpoint = McpEndpoint::new(max_body, authenticator.is_none());
+        let credentials = match &authenticator {
+            None => Credentials::None,
+            Some(authenticator) if authenticator.resource().is_none() => Credentials::Keys,
+            Some(_) => Credentials::OAuth,
+        };
         let mut router = endpoint
             .clone()
             .router()
+            .route("/", get(index))
             .route("/health", get(health))
             .route("/ready", get(ready).with_state(endpoint.clone()));
         if let Some(broker) = broker {
             router = router.merge(account_pages::routes(broker, authenticator.clone()));
         }
-        let router = with_authentication(router.fallback(async || HttpRefusal::Path.response()), authenticator)
+        let router = router.fallback(move |request| not_found(credentials, request));
+        let router = with_authentication(router, authenticator)
+            .layer(from_fn(explain_errors))
             .layer(from_fn_with_state(guard, check_host_and_origin));
         let (connections, close) = (file_descriptors::shares().connections, CancellationToken::new());
         let serving = tokio::spawn(serve_connections(listener, router, connections, close.clone()));

@@ -3,38 +3,83 @@
 //! A few paths are public; a request to one still gets a principal if its credential is valid. The credential itself is
 //! removed from the request here.
 
+use super::connection_table::Connection;
+use super::error_body::error_response;
 use super::response::json_response;
+use super::welcome::OAUTH_PATHS;
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use platform::identity::{AuthError, Authenticator};
-use serde_json::json;
+use platform::sync::Mutex;
 use services::connections::{CALLBACK_PATH, CONNECT_PATH};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// The first of the JSON-RPC codes for server-defined errors.
 const UNAUTHENTICATED: i32 = -32000;
 
-/// Paths without authentication: health, and the account pages, which check their users themselves. Unknown paths below
-/// `/.well-known/` are public too.
-const PUBLIC_PATHS: &[&str] = &["/health", "/ready", CONNECT_PATH, CALLBACK_PATH];
+/// Paths without authentication: what this is, health, and the account pages, which check their users themselves. Unknown
+/// paths below `/.well-known/` are public too, and those of OAuth where there is none.
+const PUBLIC_PATHS: &[&str] = &["/", "/health", "/ready", CONNECT_PATH, CALLBACK_PATH];
+
+/// How often a refusal is logged. Anybody can send requests without a credential.
+const LOG_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Adds authentication to the routes, if it is configured.
 pub(super) fn with_authentication(router: Router, authenticator: Option<Arc<Authenticator>>) -> Router {
     let Some(authenticator) = authenticator else { return router };
-    router.layer(from_fn_with_state(authenticator, authenticate))
+    let state = Authentication { authenticator, log: Arc::default() };
+    router.layer(from_fn_with_state(state, authenticate))
 }
 
-async fn authenticate(State(authenticator): State<Arc<Authenticator>>, mut request: Request, next: Next) -> Response {
+#[derive(Clone)]
+struct Authentication {
+    authenticator: Arc<Authenticator>,
+    log: Arc<RefusalLog>,
+}
+
+/// Logs refusals, but not each one.
+#[derive(Default)]
+struct RefusalLog {
+    /// When one was logged, and how many were not since.
+    last: Mutex<(Option<Instant>, u64)>,
+}
+
+impl RefusalLog {
+    fn log(&self, error: &AuthError, connection: &Connection) {
+        let (now, from) = (connection.now(), connection.network());
+        let left_out = {
+            let mut last = self.last.lock();
+            if last.0.is_some_and(|last| now.saturating_duration_since(last) < LOG_INTERVAL) {
+                last.1 += 1;
+                return;
+            }
+            std::mem::replace(&mut *last, (Some(now), 0)).1
+        };
+        match error {
+            // Clients that do not know yet how to authenticate begin so.
+            AuthError::Missing => tracing::info!(%from, left_out, "a request without a credential is refused"),
+            error => tracing::warn!(%from, left_out, "a request is refused: {error}"),
+        }
+    }
+}
+
+async fn authenticate(
+    State(Authentication { authenticator, log }): State<Authentication>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let path = request.uri().path();
     if request.method() == Method::GET
         && let Some(document) = authenticator.resource().and_then(|resource| resource.document(path))
     {
         return json_response(StatusCode::OK, document.to_owned());
     }
-    let public = PUBLIC_PATHS.contains(&path) || path.starts_with("/.well-known/");
+    let without_oauth = authenticator.resource().is_none() && OAUTH_PATHS.contains(&path);
+    let public = PUBLIC_PATHS.contains(&path) || path.starts_with("/.well-known/") || without_oauth;
     let checked = match credential(request.headers()) {
         Ok(credential) => authenticator.check(credential.as_deref()).await,
         Err(error) => Err(error),
@@ -47,7 +92,9 @@ async fn authenticate(State(authenticator): State<Arc<Authenticator>>, mut reque
         }
         Err(_) if public => next.run(request).await,
         Err(error) => {
-            tracing::debug!(%error, "request refused");
+            if let Some(connection) = request.extensions().get::<Arc<Connection>>() {
+                log.log(&error, connection);
+            }
             unauthenticated(&authenticator, &error)
         }
     }
@@ -67,10 +114,8 @@ fn credential(headers: &HeaderMap) -> Result<Option<String>, AuthError> {
 }
 
 fn unauthenticated(authenticator: &Authenticator, error: &AuthError) -> Response {
-    // Without an id: it has not been parsed yet.
-    let body = json!({"jsonrpc": "2.0", "error": {"code": UNAUTHENTICATED, "message": error.to_string()}});
     let status = StatusCode::from_u16(error.status()).unwrap_or(StatusCode::UNAUTHORIZED);
-    let mut response = json_response(status, body.to_string());
+    let mut response = error_response(status, UNAUTHENTICATED, &error.to_string());
     if error != &AuthError::Unavailable
         && let Ok(challenge) = HeaderValue::from_str(&error.challenge(authenticator.resource()))
     {

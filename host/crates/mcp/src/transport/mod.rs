@@ -4,6 +4,7 @@ mod account_pages;
 mod body;
 mod connection_table;
 mod counted_stream;
+mod error_body;
 mod guard;
 mod health;
 mod http;
@@ -23,6 +24,7 @@ mod response;
 mod serving_shares;
 mod shutdown;
 mod stdio;
+mod welcome;
 
 pub use account_pages::serve_account_pages;
 pub use guard::HttpGuardError;

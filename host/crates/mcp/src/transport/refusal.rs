@@ -1,10 +1,9 @@
-//! Requests that are refused before they reach a handler: an HTTP status and a JSON-RPC error without an id.
+//! Requests that are refused before they reach a handler: an HTTP status and a JSON-RPC error.
 
-use super::response::json_response;
+use super::error_body::error_response;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use bytesize::ByteSize;
-use serde_json::json;
 
 /// Headers and body do not agree, or a header that must be unique is given twice.
 const HEADER_MISMATCH: i32 = -32020;
@@ -90,9 +89,7 @@ impl HttpRefusal {
     }
 
     pub(super) fn response(&self) -> Response {
-        // Without an id: it has not been parsed yet, and MCP does not allow null.
-        let body = json!({"jsonrpc": "2.0", "error": {"code": self.code(), "message": self.to_string()}});
-        let mut response = json_response(self.status(), body.to_string());
+        let mut response = error_response(self.status(), self.code(), &self.to_string());
         if matches!(self.status(), StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS) {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }

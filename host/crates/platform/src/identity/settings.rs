@@ -52,7 +52,7 @@ impl AuthSettings {
             return Ok(());
         }
         Err(format!(
-            "other machines may reach {address}, and without keys everybody there could call every tool: set `keys` or `oauth` under [server.auth], listen on 127.0.0.1, or set `anonymous = true` under [server.auth] if something else checks who calls"
+            "other machines may reach {address}, and without keys everybody there could call every tool: set `keys` or `oauth` under [server.auth], listen on 127.0.0.1, or pass --insecure (`anonymous = true` under [server.auth]) if something else checks who calls"
         ))
     }
 

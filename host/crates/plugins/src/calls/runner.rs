@@ -365,7 +365,11 @@ fn finish(
     if let Err(error) = &result {
         let (code, text, tool) = (error.code(), error.to_string(), printable(name));
         let call = &*imports.scope.context.id;
-        tracing::warn!(plugin = %plugin.id(), %tool, call, code, "{}", printable(&text));
+        match error {
+            // Clients do so all the time.
+            CallError::Cancelled => tracing::info!(plugin = %plugin.id(), %tool, call, "cancelled"),
+            _ => tracing::warn!(plugin = %plugin.id(), %tool, call, code, "{}", printable(&text)),
+        }
     }
     let (missing_abilities, missing_tools) = (imports.missing_abilities(), imports.agent_tools.lacked());
     FinishedCall { result, usage, missing_abilities, missing_tools, clean_up: None }

@@ -58,7 +58,7 @@ pub enum CallError {
     /// The chain of calls may not grow any further.
     #[error("{0}")]
     Lineage(LineageError),
-    #[error("unsupported: the tool cannot go on without {what}, which this client or host does not offer")]
+    #[error("unsupported: {}", lacking(what))]
     Unsupported { what: String },
     #[error("cancelled")]
     Cancelled,
@@ -116,6 +116,19 @@ pub enum RateSubject {
     Plugin,
     #[error("you call")]
     Principal,
+}
+
+/// What a tool cannot go on without, for people who do not know the protocol's names.
+fn lacking(what: &str) -> String {
+    let needed = match what {
+        "elicitation.form" => "ask you with a form",
+        "elicitation.url" => "send you to a web page",
+        "sampling" => "ask your model",
+        "sampling.tools" => "let your model use tools",
+        "roots" => "know which folders you work in",
+        other => return format!("this tool needs `{other}`, which neither this client nor the server has"),
+    };
+    format!("this tool has to {needed}, and this client does not let it (`{what}`)")
 }
 
 impl CallError {
