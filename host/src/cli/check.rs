@@ -2,7 +2,7 @@
 
 use super::options::ConfigFile;
 use super::show;
-use super::text::printable_lines;
+use super::text::print_error;
 use crate::config::Config;
 use crate::host;
 use futures::{StreamExt, stream};
@@ -46,7 +46,7 @@ impl Check {
         let mut code = ExitCode::SUCCESS;
         let mut report = |result: anyhow::Result<()>| {
             if let Err(error) = result {
-                eprintln!("error: {}", printable_lines(&format!("{error:#}")));
+                print_error(&format!("{error:#}"));
                 code = ExitCode::FAILURE;
             }
         };

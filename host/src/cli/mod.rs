@@ -23,7 +23,7 @@ mod stop_signals;
 mod terminal;
 mod text;
 
-pub use text::printable_lines;
+pub use text::print_error;
 
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;

@@ -3,7 +3,7 @@
 use super::confinement::confinement_needs;
 use super::options::ConfigFile;
 use super::stop_signals::stop_signals;
-use crate::config::Config;
+use crate::config::{Config, parse_listen_address};
 use crate::host::{self, Host};
 use anyhow::Context;
 use mcp::transport::{HttpOptions, HttpServer, LegacyOptions, serve_account_pages, serve_metrics, serve_stdio};
@@ -26,8 +26,8 @@ use std::sync::Arc;
 pub(super) struct Serve {
     #[command(flatten)]
     file: ConfigFile,
-    /// Serve Streamable HTTP on this address, such as 127.0.0.1:8808, instead of stdio. Port 0 takes a free port. Overrides `server.http`.
-    #[arg(long, value_name = "ADDR")]
+    /// Serve Streamable HTTP on this address, such as 127.0.0.1:8808 or 8808, instead of stdio. Port 0 takes a free port. Overrides `server.http`.
+    #[arg(long, value_name = "ADDR", value_parser = parse_listen_address)]
     http: Option<SocketAddr>,
     /// Keep all rights of the user instead of giving up those that serving does not need. Overrides `server.confine`.
     #[arg(long)]

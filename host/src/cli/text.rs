@@ -4,8 +4,20 @@ use platform::telemetry::printable;
 use runtime::imports::{Content, ContentData};
 
 /// Escapes everything that could control the terminal, except line breaks.
-pub fn printable_lines(text: &str) -> String {
+pub(super) fn printable_lines(text: &str) -> String {
     text.lines().map(printable).collect::<Vec<_>>().join("\n")
+}
+
+/// Prints an error to stderr.
+pub fn print_error(text: &str) {
+    eprintln!("error: {}", printable_lines(&without_codes(text)));
+}
+
+/// Without the numbers that the standard library adds to what the system says.
+fn without_codes(text: &str) -> String {
+    let mut parts = text.split(" (os error ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.split_once(')').map_or(part, |(_, rest)| rest))
 }
 
 /// Content as text. Other content than text is shown by its type and size.

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    #[error("cannot read the configuration {path}: {source}{hint}")]
-    Read { path: PathBuf, source: std::io::Error, hint: &'static str },
+    #[error("cannot read the configuration {path}: {error}{hint}")]
+    Read { path: PathBuf, error: std::io::Error, hint: &'static str },
     #[error("{path}: {message}")]
     Parse { path: PathBuf, message: String },
     #[error("{path}: [{table}] {message}")]

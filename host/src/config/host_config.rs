@@ -2,6 +2,7 @@
 
 use super::environment::{default_cache, default_state};
 use super::error::ConfigError;
+use super::explain::explain;
 use super::resolve::Resolver;
 use super::restart_settings::RestartSettings;
 use super::tables::ConfigTables;
@@ -90,15 +91,15 @@ pub struct Config {
 impl Config {
     /// Reads a configuration file without the installed plugins of the lock file.
     pub fn load_without_lockfile(path: &Path) -> Result<Self, ConfigError> {
-        let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Read {
+        let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Read {
             path: path.to_owned(),
-            hint: match source.kind() {
+            hint: match error.kind() {
                 std::io::ErrorKind::NotFound => {
                     "; name one with --config, or begin with `portcullis config --example > portcullis.toml`"
                 }
                 _ => "",
             },
-            source,
+            error,
         })?;
         let file = std::path::absolute(path).ok();
         let folder = file.as_deref().and_then(Path::parent).map(Path::to_owned).unwrap_or_default();
@@ -108,7 +109,8 @@ impl Config {
 
     /// Parses a configuration. `path` is for messages; relative paths are relative to `folder`.
     pub fn parse(text: &str, path: &Path, folder: &Path) -> Result<Self, ConfigError> {
-        let fail = |error: toml::de::Error| ConfigError::Parse { path: path.to_owned(), message: error.to_string() };
+        let fail =
+            |error: toml::de::Error| ConfigError::Parse { path: path.to_owned(), message: explain(&error, text) };
         let tables: ConfigTables = toml::from_str(text).map_err(fail)?;
         let resolver = Resolver { file: path, folder };
         let upstreams = resolver.upstreams(&tables)?;

@@ -3,9 +3,11 @@
 mod editor;
 mod environment;
 mod error;
+mod explain;
 mod grant_line;
 mod host_config;
 mod installed;
+mod listen_address;
 mod resolve;
 mod restart_settings;
 mod tables;
@@ -16,6 +18,7 @@ pub use environment::{certificates, editor, environment_variable, log_filter, qu
 pub use error::ConfigError;
 pub use grant_line::GrantLine;
 pub use host_config::Config;
+pub use listen_address::parse_listen_address;
 pub use resolve::resolve_upstream;
 pub use restart_settings::RestartSettings;
 pub use telemetry::TelemetrySettings;

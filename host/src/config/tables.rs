@@ -1,5 +1,6 @@
 //! The tables of the configuration file, as serde reads them. Unknown keys are errors.
 
+use super::listen_address;
 use super::telemetry::TelemetrySettings;
 use bytesize::ByteSize;
 use platform::audit::AuditSettings;
@@ -52,12 +53,14 @@ pub(super) struct StandInTable {
 pub(super) struct ServerTable {
     pub(super) confine: Option<bool>,
     pub(super) reload: Option<bool>,
+    #[serde(deserialize_with = "listen_address::deserialize")]
     pub(super) http: Option<SocketAddr>,
     pub(super) allowed_hosts: Option<Vec<String>>,
     pub(super) allowed_origins: Vec<String>,
     pub(super) cache: Option<PathBuf>,
     pub(super) state: Option<PathBuf>,
     pub(super) public_url: Option<Endpoint>,
+    #[serde(deserialize_with = "listen_address::deserialize")]
     pub(super) metrics: Option<SocketAddr>,
     pub(super) audit: AuditSettings,
     pub(super) auth: AuthSettings,

@@ -51,6 +51,7 @@ mod main_job;
 mod malformed;
 mod mangled;
 mod metadata;
+mod mistakes;
 mod model;
 mod neighbours;
 mod nested_budgets;

@@ -3,7 +3,7 @@
 use super::install_context::InstallContext;
 use super::list::short_digest;
 use crate::cli::options::ConfigFile;
-use crate::cli::text::printable_lines;
+use crate::cli::text::print_error;
 use plugins::install::PluginSource;
 use std::process::ExitCode;
 
@@ -25,7 +25,7 @@ impl Outdated {
                 Ok(newest) if newest == entry.installed.digest => continue,
                 Ok(newest) => short_digest(&newest).to_owned(),
                 Err(error) => {
-                    eprintln!("error: [{id}] {}", printable_lines(&error.to_string()));
+                    print_error(&format!("[{id}] {error}"));
                     code = ExitCode::FAILURE;
                     "-".to_owned()
                 }

@@ -3,7 +3,7 @@
 use super::install_context::{InstallContext, RUNNING};
 use super::report;
 use crate::cli::options::ConfigFile;
-use crate::cli::text::printable_lines;
+use crate::cli::text::{print_error, printable_lines};
 use plugins::install::{InstalledPlugin, PluginSource, PluginSources, UpdateOutcome, VersionChange, review};
 use plugins::loading::Loader;
 use policy::{Digest, PluginId};
@@ -44,7 +44,7 @@ impl Update {
             }
             // An error does not stop the update of other plugins.
             if let Err(error) = self.one(&context, &loader, &sources, &id, entry).await {
-                eprintln!("error: [{id}] {}", printable_lines(&format!("{error:#}")));
+                print_error(&format!("[{id}] {error:#}"));
                 code = ExitCode::FAILURE;
             }
         }

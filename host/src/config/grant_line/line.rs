@@ -1,5 +1,6 @@
 //! One line of TOML with grants or limits, and how it is added to or removed from the table of a plugin.
 
+use super::super::explain::explain_line;
 use super::add::merge;
 use super::remove::remove;
 use policy::{Grants, Limits, is_name};
@@ -47,12 +48,16 @@ impl GrantLine {
 
     /// Checks that the line is a valid grant or limit.
     pub fn check(&self) -> Result<(), String> {
-        let grants: Grants = toml::from_str(&self.grants.to_string()).map_err(|error| error.message().to_owned())?;
+        let grants = self.grants.to_string();
+        let fail = |error| explain_line(&error, &grants, "plugins.x.grants");
+        let grants: Grants = toml::from_str(&grants).map_err(fail)?;
         grants.check()?;
         match &self.limits {
             None => Ok(()),
             Some(limits) => {
-                let limits: Limits = toml::from_str(&limits.to_string()).map_err(|error| error.message().to_owned())?;
+                let limits = limits.to_string();
+                let fail = |error| explain_line(&error, &limits, "plugins.x.limits");
+                let limits: Limits = toml::from_str(&limits).map_err(fail)?;
                 limits.check().map_err(|error| error.to_string())
             }
         }
