@@ -1,6 +1,7 @@
 //! JSON Schema 2020-12 of arguments and results.
 
 use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
@@ -40,7 +41,17 @@ fn settings() -> SchemaSettings {
     SchemaSettings::draft2020_12().with(|settings| {
         settings.meta_schema = None;
         settings.inline_subschemas = true;
+        settings.transforms.push(Box::new(RecursiveTransform(without_number_format)));
     })
+}
+
+/// JSON Schema defines no formats of numbers, and clients warn of `uint64` and the like at the user's terminal.
+fn without_number_format(schema: &mut Schema) {
+    let is_number = |kind: &Value| kind == "integer" || kind == "number";
+    let kinds = schema.get("type");
+    if kinds.is_some_and(|kinds| is_number(kinds) || kinds.as_array().is_some_and(|all| all.iter().any(is_number))) {
+        schema.remove("format");
+    }
 }
 
 /// Removes names of Rust types, which are of no use to a model.

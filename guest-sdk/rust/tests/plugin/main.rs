@@ -18,7 +18,7 @@ fn output(name: &str) -> Option<Value> {
 }
 
 fn point_schema() -> Value {
-    let integer = json!({ "type": "integer", "format": "int32" });
+    let integer = json!({ "type": "integer" });
     json!({ "type": "object", "properties": { "x": integer, "y": integer }, "required": ["x", "y"] })
 }
 
@@ -62,8 +62,8 @@ fn input_schema() {
             "properties": {
                 "at": at,
                 "names": { "type": "array", "items": { "type": "string" }, "description": "Many of them." },
-                "depth": { "type": ["integer", "null"], "format": "uint32", "minimum": 0 },
-                "times": { "type": "integer", "format": "uint", "minimum": 1, "default": 5 },
+                "depth": { "type": ["integer", "null"], "minimum": 0 },
+                "times": { "type": "integer", "minimum": 1, "default": 5 },
                 "type": { "type": "string", "default": "" },
             },
             "required": ["at", "names"],

@@ -196,7 +196,7 @@ impl WantedPlugins {
                 (wanted.newer, wanted.error) = (newer.map(|plugin| (Arc::new(plugin), cause)), None);
             }
             Err(error) => {
-                wanted.newer = None;
+                (wanted.newer, wanted.error) = (None, None);
                 wanted.refuse(cause, error);
             }
         }

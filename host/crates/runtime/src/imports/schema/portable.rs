@@ -15,6 +15,29 @@ const MAPS: [&str; 6] = ["properties", "patternProperties", "$defs", "definition
 const USUALLY_BOOLEAN: [&str; 4] =
     ["additionalProperties", "additionalItems", "unevaluatedProperties", "unevaluatedItems"];
 
+/// The formats of JSON Schema 2020-12. Clients warn of each other one, such as `uint64`, at the user's terminal.
+const FORMATS: [&str; 19] = [
+    "date-time",
+    "date",
+    "time",
+    "duration",
+    "email",
+    "idn-email",
+    "hostname",
+    "idn-hostname",
+    "ipv4",
+    "ipv6",
+    "uri",
+    "uri-reference",
+    "iri",
+    "iri-reference",
+    "uuid",
+    "uri-template",
+    "json-pointer",
+    "relative-json-pointer",
+    "regex",
+];
+
 /// Bytes and punctuation that all clients accept in the name of a property.
 const MAX_PROPERTY_NAME: usize = 64;
 const IN_PROPERTY_NAMES: &str = "_.-";
@@ -36,6 +59,9 @@ struct Rewrite {
 
 impl Rewrite {
     fn keywords(&self, keywords: &mut Map<String, Value>) {
+        if keywords.get("format").and_then(Value::as_str).is_some_and(|format| !FORMATS.contains(&format)) {
+            keywords.remove("format");
+        }
         for (key, value) in keywords.iter_mut() {
             match value {
                 Value::Object(schemas) if MAPS.contains(&key.as_str()) => {
@@ -152,6 +178,24 @@ mod tests {
         });
         assert_eq!(portable(schema), expected);
         assert_eq!(portable(expected.clone()), expected);
+    }
+
+    #[test]
+    fn formats_that_json_schema_does_not_define_are_left_out() {
+        let count = json!({"type": "integer", "format": "uint64", "minimum": 0});
+        let schema = json!({
+            "type": "object",
+            "properties": {"format": count, "when": {"type": "string", "format": "date-time"}},
+            "additionalProperties": {"type": "number", "format": "double"},
+            "default": {"format": "uint64"},
+        });
+        let expected = json!({
+            "type": "object",
+            "properties": {"format": {"type": "integer", "minimum": 0}, "when": {"type": "string", "format": "date-time"}},
+            "additionalProperties": {"type": "number"},
+            "default": {"format": "uint64"},
+        });
+        assert_eq!(portable(schema), expected);
     }
 
     #[test]
