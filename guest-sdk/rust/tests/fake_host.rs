@@ -89,7 +89,7 @@ fn agent_tools_fail_with_types() {
     let denied = fails("a.denied");
     assert_eq!(
         denied.to_string(),
-        "denied: agent-tools does not allow `a.denied`. To allow it: portcullis grant <plugin> 'agent-tools = [\"a.denied\"]'"
+        "denied: agent-tools does not allow `a.denied`. Ask the user, who alone can allow it"
     );
     assert!(matches!(ToolError::from(denied), ToolError::Denied(denial) if denial.target == "a.denied"));
     assert_eq!(fails("a.late").to_string(), "no answer within 7 ms");

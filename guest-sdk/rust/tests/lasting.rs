@@ -69,7 +69,7 @@ fn without_a_grant_nothing_stays() {
     let denied = events::emit("policy.effective", &()).unwrap_err();
     assert_eq!(
         denied.to_string(),
-        "denied: events does not allow `policy.effective`. To allow it: portcullis grant <plugin> 'events = [\"policy.effective\"]'"
+        "denied: events does not allow `policy.effective`. Ask the user, who alone can allow it"
     );
     assert_eq!((host.published("a"), host.events().len()), (None, 0));
 }

@@ -80,7 +80,7 @@ impl Call {
                 if answer.is_error { ExitCode::FAILURE } else { ExitCode::SUCCESS }
             }
             Err(error) => {
-                let text = error.to_string();
+                let text = error.for_operator();
                 eprintln!(
                     "error[{}]: {}",
                     error.code(),

@@ -64,7 +64,7 @@ impl Policy {
 fn test(subject: &ConfiguredPlugin, authority: &Authority, capability: &Capability) -> ExitCode {
     let (key, what) = (capability.key(), printable(capability.target()).into_owned());
     if let Err(denial) = authority.decide(capability) {
-        println!("{}", printable(&denial.to_string()));
+        println!("{}", printable(&denial.for_operator()));
         return ExitCode::FAILURE;
     }
     let place = subject.grant_location(key, subject.grants.entry(capability));

@@ -140,7 +140,8 @@ fn ungranted_questions_are_never_sent() {
     let mut client = Client::able(Server::start(&plugin("ask", "")), Era::Modern, false, all());
     let called = client.run("ask", json!({"path": "form"}));
     assert_eq!(called.code(), "denied");
-    assert!(called.text().contains("To allow it: portcullis grant ask 'client.form = true'"), "{}", called.text());
+    assert!(called.text().ends_with("Ask the user, who alone can allow it"), "{}", called.text());
+    client.server.wait_for_log("To allow it: portcullis grant ask 'client.form = true'");
     for (path, word) in [("secret", "elicit-url"), ("nested", "flat")] {
         let mut client = Client::able(Server::start(&config()), Era::Modern, false, all());
         let called = client.run("ask", json!({"path": path}));

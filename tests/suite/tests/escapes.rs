@@ -107,8 +107,8 @@ fn a_granted_directory_may_be_a_link_of_the_operator_that_changes() {
 fn a_refused_path_is_reported_with_the_grant_that_allows_it() {
     let called = contained("escape-dotdot", READ);
     let told = called.text();
-    assert!(told.contains("denied: filesystem") && told.contains(".."), "{told}");
-    assert!(told.contains("portcullis grant escape-dotdot 'filesystem = ["), "{told}");
+    assert!(told.contains("denied: filesystem") && told.contains("..") && told.contains("Ask the user"), "{told}");
+    assert!(!told.contains("portcullis grant"), "{told}");
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn a_grant_gives_no_more_than_was_requested() {
     let called = client.run("write-unrequested", json!({}));
     assert!(called.is_error(), "{}", called.result());
     let text = called.text();
-    assert!(text.contains("manifest") || text.contains("does not request"), "whose fault it is: {text}");
+    assert!(text.contains("is not requested by the plugin"), "whose fault it is: {text}");
     assert_eq!(fs::read_to_string(client.server.home.work().join("inside.txt")).unwrap(), "inside");
     client.run("write-inside", json!({"path": "/work/inside.txt"})).good();
 }

@@ -33,8 +33,8 @@ fn the_command_in_a_denial_adds_the_missing_grant() {
     let config = plugin("keeper", "") + &plugin("relay", "") + &agent("echo", "echo", "");
     let mut client = Client::of(&config);
     for (name, arguments) in [("keeper", json!({"path": "set k v"})), ("relay", json!({"path": "echo.run"}))] {
-        let denied = client.run(name, arguments);
-        let command = command(&denied.text());
+        assert!(!client.run(name, arguments).text().contains("portcullis grant"));
+        let command = command(&client.server.wait_for_log(&format!("portcullis grant {name} ")));
         let words: Vec<_> = command.iter().map(String::as_str).collect();
         let granted = portcullis(&client.server.home, &words);
         assert!(granted.good().contains("  + ") && granted.stdout.contains("reloads by itself"), "{granted:?}");

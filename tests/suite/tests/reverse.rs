@@ -42,7 +42,9 @@ fn a_tool_that_is_not_granted_is_denied_with_the_line_that_would_grant_it() {
     assert_eq!(called.code(), "denied", "{}", called.result());
     assert_eq!(called.error()["capability"], "agent-tools");
     assert_eq!(called.error()["target"], "notes.add");
-    for text in [called.text(), called.error()["remedy"].as_str().unwrap().to_owned()] {
+    assert!(called.text().ends_with("Ask the user, who alone can allow it"), "{}", called.text());
+    let logged = client.server.wait_for_log("denied: agent-tools");
+    for text in [logged.as_str(), called.error()["remedy"].as_str().unwrap()] {
         assert!(text.contains("portcullis grant ungranted-agent-tool"), "{text}");
         assert!(text.contains(r#"agent-tools = ["notes.add"]"#), "{text}");
     }
@@ -54,7 +56,7 @@ fn a_tool_that_was_never_requested_is_denied_even_with_a_grant() {
     let mut client = Client::of(&(plugin("unrequested-agent-tool", ALL) + &agent("echo", "echo", "")));
     let called = client.run("unrequested-agent-tool", json!({}));
     assert_eq!(called.code(), "denied", "{}", called.result());
-    assert!(called.text().contains("manifest"), "{}", called.text());
+    assert!(called.text().ends_with("is not requested by the plugin. No grant can change that"), "{}", called.text());
 }
 
 #[test]

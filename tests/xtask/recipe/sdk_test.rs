@@ -22,5 +22,5 @@ fn a_tool_rolls_and_is_denied() {
     assert_eq!(rolled.all_text(), "6");
     let denied = Host::new().deny("dice").call(&games::PLUGIN, "roll", json!({ "sides": 6 })).unwrap_err();
     let ToolError::Denied(denial) = denied else { panic!("{denied:?}") };
-    assert_eq!(denial.remedy, "To allow it: portcullis grant <plugin> 'dice = true'");
+    assert_eq!(denial.remedy, "Ask the user, who alone can allow it");
 }

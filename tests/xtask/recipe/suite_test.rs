@@ -8,9 +8,9 @@ use suite::{Client, Home, Server, paths, plugin, portcullis};
 fn dice_need_a_grant() {
     let mut client = Client::of(&plugin("dice", ""));
     let denied = client.run("dice", json!({"n": 6}));
-    let sentence = "denied: dice `a die` is not granted. To allow it: portcullis grant dice 'dice = true'";
+    let sentence = "denied: dice `a die` is not granted. Ask the user, who alone can allow it";
     assert!(denied.is_error() && denied.text().contains(sentence), "{}", denied.text());
-    client.server.wait_for_log("denied: dice");
+    client.server.wait_for_log("To allow it: portcullis grant dice 'dice = true'");
     assert!(client.server.end().success());
     let home = &client.server.home;
     let journal = fs::read_to_string(home.path().join("state/audit/audit.jsonl")).unwrap();

@@ -59,7 +59,7 @@ pub(super) async fn check_size(
     let more = ByteSize(limit.saturating_mul(2));
     let remedy = grant_command(authority.plugin(), &format!("scratch = {{ size = \"{more}\" }}"));
     let (plugin, limit_text) = (authority.plugin(), ByteSize(limit));
-    tracing::warn!(%plugin, "{} holds too much: {limit_text} are granted", folder.display());
+    tracing::warn!(%plugin, "{} holds too much: {limit_text} are granted; to allow more: {remedy}", folder.display());
     Err(CallError::ScratchExceeded { limit, remedy })
 }
 
@@ -96,7 +96,9 @@ mod tests {
         fs::remove_file(folder.join("holes")).unwrap();
         check().await.unwrap();
         fs::write(folder.join("below/large"), vec![1; 64 << 10]).unwrap();
-        let error = check().await.unwrap_err().to_string();
+        let error = check().await.unwrap_err();
+        assert!(!error.to_string().contains("grant"), "{error}");
+        let error = error.for_operator();
         assert!(error.contains("portcullis grant agent.p 'scratch = { size = \"128.0 KiB\" }'"), "{error}");
         fs::remove_dir_all(folder.join("below")).unwrap();
         for number in 0..20 {

@@ -1,21 +1,35 @@
 //! Denials: what was refused, and the exact configuration that would allow it.
+//!
+//! A plugin and the model that called it read what was refused, and that the user decides. They never read the command that
+//! would allow it: a model with a shell ran it.
 
 use super::names::is_name;
 use super::{Access, AddressClass, Capability, PluginId};
 use bytesize::ByteSize;
 
-/// A refused use of authority. Its text names the grant and the line that would allow it.
+/// A refused use of authority. Its text is for plugins and models.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("denied: {} `{}` {}. {remedy}", .capability.key(), .capability.target(), self.reason)]
+#[error("denied: {} `{}` {}. {advice}", .capability.key(), .capability.target(), self.reason)]
 pub struct Denial {
     pub capability: Capability,
     /// Why, as the end of a sentence: "is outside the granted directories".
     pub reason: &'static str,
+    /// What a plugin or a model can do.
+    pub advice: &'static str,
     /// How an operator can allow it.
     pub remedy: String,
 }
 
+/// The advice where an operator can allow it.
+pub const ASK_THE_USER: &str = "Ask the user, who alone can allow it";
+
 impl Denial {
+    /// The text for whoever runs the host: it names the line that would allow it.
+    pub fn for_operator(&self) -> String {
+        let Self { capability, reason, remedy, .. } = self;
+        format!("denied: {} `{}` {reason}. {remedy}", capability.key(), capability.target())
+    }
+
     /// The operator has not granted it.
     pub fn not_granted(plugin: &PluginId, capability: Capability) -> Self {
         let (reason, line) = match &capability {
@@ -44,28 +58,31 @@ impl Denial {
                 ("would pass on a private result, which is not granted", format!(r#"flows = ["{}"]"#, known(flow)))
             }
         };
-        Self { remedy: to_allow(plugin, &line), capability, reason }
+        Self { remedy: to_allow(plugin, &line), advice: ASK_THE_USER, capability, reason }
     }
 
     /// The path is in a directory that was granted for reading only, at `guest`.
     pub fn read_only(plugin: &PluginId, capability: Capability, guest: &str) -> Self {
         let remedy = to_allow(plugin, &filesystem_line(guest, Access::Write));
-        Self { capability, reason: "may only be read", remedy }
+        Self { capability, reason: "may only be read", advice: ASK_THE_USER, remedy }
     }
 
     /// The path is in a granted directory but leads out of it.
     pub fn leads_outside(capability: Capability) -> Self {
         let remedy =
             "It is in a granted directory but leads out of it, by a link or `..`; grant the directory it leads to";
-        Self { capability, reason: "leads outside the granted directories", remedy: remedy.to_owned() }
+        let reason = "leads outside the granted directories";
+        Self { capability, reason, advice: ASK_THE_USER, remedy: remedy.to_owned() }
     }
 
     /// The request is granted, but not the address of its host.
     pub fn forbidden_address(plugin: &PluginId, request: String, reach: AddressClass) -> Self {
         let capability = Capability::Http { request };
-        let (reason, remedy) = match reach {
+        const NEVER: &str = "No grant allows that";
+        let (reason, advice, remedy) = match reach {
             AddressClass::Public | AddressClass::Private(_) => (
                 "leads into a private network or to this machine",
+                ASK_THE_USER,
                 format!(
                     "To allow it, put `private = true` into the line of `http` under [{}.grants] that names this host, and this host alone",
                     plugin.table()
@@ -73,25 +90,25 @@ impl Denial {
             ),
             AddressClass::Forbidden(_) => (
                 "leads to an address that no plugin may reach, such as a metadata service or reserved space",
-                "No grant allows that".to_owned(),
+                NEVER,
+                NEVER.to_owned(),
             ),
         };
-        Self { capability, reason, remedy }
+        Self { capability, reason, advice, remedy }
     }
 
     /// The secret is granted for this host, but would be sent unencrypted.
     pub fn unencrypted_secret(name: &str, host: &str) -> Self {
         let capability = Capability::Secrets { name: name.to_owned(), host: host.to_owned() };
-        let remedy =
-            "A secret is sent over TLS only, or to this machine: have the plugin ask for an https URL".to_owned();
-        Self { capability, reason: "would be sent unencrypted", remedy }
+        let advice = "A secret is sent over TLS only, or to this machine: have the plugin ask for an https URL";
+        Self { capability, reason: "would be sent unencrypted", advice, remedy: advice.to_owned() }
     }
 
     /// The plugin's scratch directory would hold more than `limit` bytes.
     pub fn scratch_full(plugin: &PluginId, limit: u64) -> Self {
         let more = ByteSize(limit.saturating_mul(2));
         let remedy = to_allow(plugin, &format!("scratch = {{ size = \"{more}\" }}"));
-        Self { capability: Capability::Scratch, reason: "is full", remedy }
+        Self { capability: Capability::Scratch, reason: "is full", advice: ASK_THE_USER, remedy }
     }
 
     /// The call, or one of its callers, has used up the `limit` bytes by which it and the calls below it may grow files in
@@ -103,7 +120,7 @@ impl Denial {
             ByteSize(limit),
             plugin.table()
         );
-        Self { capability, reason: "would grow by more than a call may write", remedy }
+        Self { capability, reason: "would grow by more than a call may write", advice: ASK_THE_USER, remedy }
     }
 
     /// The operator granted it, but the plugin's manifest does not request it.
@@ -113,7 +130,8 @@ impl Denial {
             plugin.name,
             capability.key(),
         );
-        Self { capability, reason: "is not requested by the plugin", remedy }
+        let advice = "No grant can change that";
+        Self { capability, reason: "is not requested by the plugin", advice, remedy }
     }
 }
 
@@ -191,13 +209,14 @@ mod tests {
     fn names_the_grant_and_the_line() {
         let denial = Denial::not_granted(&files(), Capability::AgentTools { tool: "notes.add".into() });
         assert_eq!(
-            denial.to_string(),
+            denial.for_operator(),
             "denied: agent-tools `notes.add` is not granted. To allow it: portcullis grant files 'agent-tools = [\"notes.add\"]'"
         );
+        assert_eq!(denial.to_string(), format!("denied: agent-tools `notes.add` is not granted. {ASK_THE_USER}"));
         let path = Capability::Filesystem { path: "/etc/passwd".into(), access: Access::Read };
         assert!(
             Denial::not_granted(&files(), path)
-                .to_string()
+                .for_operator()
                 .ends_with("'filesystem = [{ host = \"<directory>\", guest = \"/etc\", access = \"read\" }]'")
         );
     }

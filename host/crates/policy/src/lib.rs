@@ -45,7 +45,7 @@ pub use authority::{Authority, HostEnvironment, Mount, MountOpening};
 pub use budget::{Budget, BudgetUsage};
 pub use capability::Capability;
 pub use client_grants::{ClientGrants, ClientRequests, SampleGrant, SampleLimit, SampleUsage};
-pub use denial::{Denial, grant_command};
+pub use denial::{ASK_THE_USER, Denial, grant_command};
 pub use digest::{Digest, DigestError};
 pub use distinct_names::{DistinctNames, NameClash};
 pub use enclosing::note_enclosing;

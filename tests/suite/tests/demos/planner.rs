@@ -73,7 +73,7 @@ fn every_outcome_of_a_reverse_call_is_reported() {
     let told = seen.called.result()["structuredContent"]["mishaps"].as_array().unwrap().clone();
     let ended: Vec<&str> = told.iter().map(|mishap| mishap["ended"].as_str().unwrap()).collect();
     let begins = [
-        "denied: agent-tools does not allow `mail.send`. To allow it: portcullis grant planner",
+        "denied: agent-tools does not allow `mail.send`. Ask the user, who alone can allow it",
         "agent tools are not supported: this host has no tool `calendar.burn`, and the client of this call declared none",
         "invalid arguments: ",
         // The rest of 200 ms when the call was made.
@@ -103,7 +103,8 @@ fn planning_without_the_grant_is_denied() {
         let mut client = client(Home::new(), &config, era, json!({}));
         let seen = plan_day(&mut client, json!({}));
         assert_eq!(seen.called.code(), "denied", "{}", seen.called.result());
-        assert!(seen.called.text().contains(r#"agent-tools = ["calendar.free_slots"]"#), "{}", seen.called.text());
+        assert!(seen.called.text().ends_with("Ask the user, who alone can allow it"), "{}", seen.called.text());
+        client.server.wait_for_log(r#"agent-tools = ["calendar.free_slots"]"#);
         assert_eq!(seen.called.usage()["calls"], 0, "nothing was called");
         assert!(fs::read_dir(client.server.home.work()).unwrap().all(|file| !file.unwrap().path().ends_with(".json")));
     }

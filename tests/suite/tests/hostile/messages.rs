@@ -158,7 +158,7 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         id: "M18.19",
         what: "a form, as another site's page can send it",
-        outcome: "415",
+        outcome: "415 -32600",
         run: |g| g.raw("POST", "/mcp", &[("Content-Type", "text/plain")], br#"{"jsonrpc":"2.0"}"#),
     },
     Row {

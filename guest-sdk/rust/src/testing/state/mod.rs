@@ -102,12 +102,7 @@ pub(super) fn denial(state: &State, capability: &str, target: &str) -> Option<De
 
 /// A refusal with the host's text.
 pub(super) fn refusal(capability: &str, target: &str) -> Denial {
-    let line = match capability {
-        "agent-tools" | "connections" | "events" => format!("{capability} = [\"{target}\"]"),
-        "state" => "state = {}".to_owned(),
-        _ => format!("{capability} = true"),
-    };
-    let remedy = format!("To allow it: portcullis grant <plugin> '{line}'");
+    let remedy = "Ask the user, who alone can allow it".to_owned();
     Denial { capability: capability.to_owned(), target: target.to_owned(), remedy }
 }
 

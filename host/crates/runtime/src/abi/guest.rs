@@ -121,7 +121,7 @@ impl WasiHost for Guest {
     fn record_refused_path(&mut self, path: RefusedPath) {
         if let Some(imports) = &mut self.imports {
             let refused = imports.scope.authority.path_refused(&path.path, path.access);
-            imports.scope.audit().record((&refused).into());
+            imports.scope.authority.record_denial(&refused);
             imports.refused_path = Some(path);
         }
     }

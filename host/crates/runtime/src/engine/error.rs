@@ -32,7 +32,7 @@ pub enum CallError {
     #[error("stopped: the output is {}, a call may give {}; limits.output sets it", ByteSize(*used), ByteSize(*limit))]
     OutputExceeded { limit: u64, used: u64 },
     /// The plugin's own directory was too large before the call began; in bytes.
-    #[error("refused: the plugin's own directory holds more than {}; remove what is not needed there (`portcullis policy show` says where it is), or grant more: {remedy}", ByteSize(*limit))]
+    #[error("refused: the plugin's own directory holds more than {}; {}", ByteSize(*limit), policy::ASK_THE_USER)]
     ScratchExceeded { limit: u64, remedy: String },
     #[error("stopped: the stack is full; the tool recurses too deep")]
     StackOverflow,
@@ -116,6 +116,20 @@ pub enum RateSubject {
     Plugin,
     #[error("you call")]
     Principal,
+}
+
+impl CallError {
+    /// The text for whoever runs the host: a refusal names what would allow it.
+    pub fn for_operator(&self) -> String {
+        match self {
+            Self::Denied(denial) => denial.for_operator(),
+            Self::ScratchExceeded { limit, remedy } => format!(
+                "refused: the plugin's own directory holds more than {}; remove what is not needed there (`portcullis policy show` says where it is), or grant more: {remedy}",
+                ByteSize(*limit)
+            ),
+            error => error.to_string(),
+        }
+    }
 }
 
 /// What a tool cannot go on without, for people who do not know the protocol's names.

@@ -38,7 +38,7 @@ impl CallAuthority {
     /// Logs and records a denial that reaches the guest in another way.
     pub fn record_denial(&self, denial: &Denial) {
         if self.audit.record(AuditEvent::from(denial)) {
-            tracing::warn!(plugin = %self.authority.plugin(), "{}", printable(&denial.to_string()));
+            tracing::warn!(plugin = %self.authority.plugin(), "{}", printable(&denial.for_operator()));
         }
     }
 }

@@ -132,9 +132,15 @@ impl Connection {
         None
     }
 
-    /// The next request of rmcp that shutdown ends. Ends all others when its time is over.
-    fn next_cancel(&mut self) -> Option<ClientJsonRpcMessage> {
+    /// What rmcp gets in place of the client: errors for what nobody can answer any more, and then a cancel of each
+    /// request that shutdown ends. Ends those that are served directly when its time is over.
+    fn next_for_client(&mut self) -> Option<ClientJsonRpcMessage> {
         let is_over = self.shutdown.is_over();
+        if (is_over || self.input_has_ended)
+            && let Some(error) = self.running.next_unanswered()
+        {
+            return Some(error);
+        }
         if is_over {
             self.running.end_direct();
         }
@@ -202,8 +208,8 @@ impl Transport<RoleServer> for Connection {
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
             if self.shutdown.has_begun() {
-                match self.next_cancel() {
-                    Some(cancel) => return Some(cancel),
+                match self.next_for_client() {
+                    Some(message) => return Some(message),
                     None if self.has_ended() => {
                         // A client that does not read must not delay the end.
                         let _ = tokio::time::timeout(FLUSH_TIMEOUT, self.outgoing.flush()).await;

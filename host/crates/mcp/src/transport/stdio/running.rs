@@ -1,11 +1,12 @@
 //! The requests of a client that are not answered yet, and how the client speaks.
 
+use rmcp::ErrorData;
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification, ClientRequest,
-    GetMeta as _, ProtocolVersion, RequestId, ServerJsonRpcMessage,
+    GetMeta as _, ProtocolVersion, RequestId, ServerJsonRpcMessage, ServerNotification,
 };
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use tokio_util::sync::CancellationToken;
 
 #[derive(Default)]
@@ -14,6 +15,8 @@ pub(super) struct RunningRequests {
     ordinary: HashMap<RequestId, bool>,
     /// Those that are served directly.
     direct: HashMap<RequestId, DirectRequest>,
+    /// What the server asks the client, and the client has not answered.
+    asked: HashSet<RequestId>,
     style: Style,
     last_serial: u64,
 }
@@ -82,7 +85,8 @@ impl RunningRequests {
                     self.direct.remove(id).inspect(|direct| direct.end.cancel());
                 }
             }
-            ClientJsonRpcMessage::Response(_) | ClientJsonRpcMessage::Error(_) => {}
+            ClientJsonRpcMessage::Response(answer) => drop(self.asked.remove(&answer.id)),
+            ClientJsonRpcMessage::Error(answer) => drop(answer.id.as_ref().map(|id| self.asked.remove(id))),
         }
     }
 
@@ -91,7 +95,14 @@ impl RunningRequests {
         match message {
             ServerJsonRpcMessage::Response(response) => drop(self.ordinary.remove(&response.id)),
             ServerJsonRpcMessage::Error(error) => drop(error.id.as_ref().map(|id| self.ordinary.remove(id))),
-            ServerJsonRpcMessage::Request(_) | ServerJsonRpcMessage::Notification(_) => {}
+            ServerJsonRpcMessage::Request(asked) => drop(self.asked.insert(asked.id.clone())),
+            ServerJsonRpcMessage::Notification(message) => {
+                if let ServerNotification::CancelledNotification(withdrawn) = &message.notification
+                    && let Some(id) = &withdrawn.params.request_id
+                {
+                    self.asked.remove(id);
+                }
+            }
         }
     }
 
@@ -102,6 +113,14 @@ impl RunningRequests {
     /// Ends all requests that are served directly. They are still answered.
     pub(super) fn end_direct(&self) {
         self.direct.values().for_each(|direct| direct.end.cancel());
+    }
+
+    /// Removes a question that the client can no longer answer, and makes the answer that rmcp gets in its place.
+    pub(super) fn next_unanswered(&mut self) -> Option<ClientJsonRpcMessage> {
+        let id = self.asked.iter().next().cloned()?;
+        self.asked.remove(&id);
+        let error = ErrorData::internal_error("the client has left, and nobody can answer", None);
+        Some(ClientJsonRpcMessage::error(error, Some(id)))
     }
 
     /// Removes a request of rmcp that shutdown does not wait for, and makes its cancel notification.

@@ -50,7 +50,7 @@ pub struct Exhaustion {
     pub limit: u64,
 }
 
-/// A `policy::Denial` as the guest receives it.
+/// A `policy::Denial` as the guest receives it. Its remedy is the advice for models: what a guest knows, it can tell them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GuestDenial {
     pub capability: String,
@@ -63,7 +63,7 @@ impl From<&Denial> for GuestDenial {
         Self {
             capability: denial.capability.key().to_owned(),
             target: denial.capability.target().to_owned(),
-            remedy: denial.remedy.clone(),
+            remedy: denial.advice.to_owned(),
         }
     }
 }
