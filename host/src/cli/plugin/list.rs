@@ -95,7 +95,7 @@ fn line(loader: &Loader, spec: &PluginSpec, state: &str, published: &Claims) {
 
 /// The state of a plugin that cannot be loaded.
 fn error_state(error: &LoadError) -> &'static str {
-    match error.kind {
+    match *error.kind {
         LoadErrorKind::InstalledFileChanged { .. } | LoadErrorKind::DigestMismatch { .. } => "changed",
         LoadErrorKind::Withdrawn { .. } => "withdrawn",
         _ => "cannot be loaded",

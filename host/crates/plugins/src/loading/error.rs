@@ -11,7 +11,13 @@ use std::path::PathBuf;
 pub struct LoadError {
     /// The plugin's configuration table.
     pub table: String,
-    pub kind: LoadErrorKind,
+    pub kind: Box<LoadErrorKind>,
+}
+
+impl LoadError {
+    pub(super) fn new(table: String, kind: impl Into<LoadErrorKind>) -> Self {
+        Self { table, kind: Box::new(kind.into()) }
+    }
 }
 
 #[derive(Debug, thiserror::Error)]

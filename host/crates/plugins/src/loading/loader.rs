@@ -57,7 +57,7 @@ impl Loader {
 
     /// Refuses a component that was withdrawn.
     pub fn check_not_withdrawn(&self, id: &PluginId, digest: &Digest) -> Result<(), LoadError> {
-        self.refuse_withdrawn(digest).map_err(|kind| LoadError { table: id.table(), kind })
+        self.refuse_withdrawn(digest).map_err(|kind| LoadError::new(id.table(), kind))
     }
 
     fn refuse_withdrawn(&self, digest: &Digest) -> Result<(), LoadErrorKind> {
@@ -75,7 +75,7 @@ impl Loader {
     /// Loads a plugin, and also returns what its component is.
     pub async fn load_examined(&self, spec: PluginSpec) -> Result<(Plugin, ExaminedComponent), LoadError> {
         let table = spec.id.table();
-        let (plugin, description) = self.try_load(spec).await.map_err(|kind| LoadError { table, kind })?;
+        let (plugin, description) = self.try_load(spec).await.map_err(|kind| LoadError::new(table, kind))?;
         let Description { inspection, offer, .. } = Arc::unwrap_or_clone(description);
         let examined = ExaminedComponent { digest: plugin.digest.clone(), inspection, offer };
         Ok((plugin, examined))
@@ -83,7 +83,7 @@ impl Loader {
 
     /// Loads a plugin again from its file; none when the file is unchanged.
     pub async fn load_if_changed(&self, old: &Plugin) -> Result<Option<Plugin>, LoadError> {
-        let fail = |kind: ComponentError| LoadError { table: old.id().table(), kind: kind.into() };
+        let fail = |kind: ComponentError| LoadError::new(old.id().table(), kind);
         let mut file = ComponentLibrary::open(&old.spec).map_err(|error| fail(error.into()))?;
         if self.library.digest(&mut file, old.spec.limits.metering).map_err(fail)? == old.digest {
             return Ok(None);
@@ -152,7 +152,7 @@ impl Loader {
             };
             Ok(ExaminedComponent { digest, inspection: description.inspection, offer: description.offer })
         };
-        examined.await.map_err(|kind: LoadErrorKind| LoadError { table: name.display().to_string(), kind })
+        examined.await.map_err(|kind: LoadErrorKind| LoadError::new(name.display().to_string(), kind))
     }
 
     /// Inspects a component without compiling it. Its offer is known only if an earlier run compiled it.
@@ -169,7 +169,7 @@ impl Loader {
             let inspected = package::inspect(file.bytes().map_err(ComponentError::from)?);
             Ok((digest, inspected.map_err(refused)?, None))
         };
-        inspect().map_err(|kind: LoadErrorKind| LoadError { table: spec.id.table(), kind })
+        inspect().map_err(|kind: LoadErrorKind| LoadError::new(spec.id.table(), kind))
     }
 }
 
