@@ -46,6 +46,6 @@ fn a_refusal_ends_the_call_as_what_it_is() {
     assert!(matches!(ToolError::from(full), ToolError::Exhausted(_)));
     let _host = Host::new().deny("state");
     let denied = state::get("key").unwrap_err();
-    assert!(denied.to_string().contains("portcullis grant <plugin> 'state = {}'"), "{denied}");
+    assert!(denied.to_string().contains("Ask the user"), "{denied}");
     assert!(matches!(ToolError::from(denied), ToolError::Denied(_)));
 }

@@ -51,7 +51,7 @@ fn the_lesser_access_counts() {
 fn refused_paths_are_told_apart() {
     let read =
         authority(r#"filesystem = "write""#, r#"filesystem = [{ host = ".", guest = "/src", access = "read" }]"#);
-    let words = |path, access| read.path_refused(path, access).to_string();
+    let words = |path, access| read.path_refused(path, access).for_operator();
     assert!(words("/src/../../etc/passwd", Access::Read).contains("`/etc/passwd` is outside"));
     assert!(words("/src/../../etc/passwd", Access::Read).contains(r#"guest = "/etc""#));
     assert!(words("/srcs/x", Access::Read).contains("is outside"));
@@ -60,7 +60,7 @@ fn refused_paths_are_told_apart() {
     assert!(words("/src/link/x", Access::Read).contains("leads outside"));
     let write = words("/src/x", Access::Write);
     assert!(write.contains("may only be read") && write.contains(r#"guest = "/src", access = "write""#), "{write}");
-    let unrequested = authority(r#"filesystem = "read""#, SRC).path_refused("/src/x", Access::Write).to_string();
+    let unrequested = authority(r#"filesystem = "read""#, SRC).path_refused("/src/x", Access::Write).for_operator();
     assert!(unrequested.contains("is not requested by the plugin"), "{unrequested}");
 }
 
@@ -69,7 +69,7 @@ fn private_results_stay_where_they_are() {
     use crate::Origin;
     let secrets = PrivateOrigins::from([Origin::Client]);
     let github = Recipient::Connection("github".into());
-    let denied = authority("", "").flow(&secrets, &github).unwrap_err().to_string();
+    let denied = authority("", "").flow(&secrets, &github).unwrap_err().for_operator();
     assert!(denied.contains("flows = [\"client -> connections.github\"]"), "{denied}");
     assert!(authority("", r#"flows = ["client -> connections.*"]"#).flow(&secrets, &github).is_ok());
     assert!(authority("", "").flow(&secrets, &Recipient::Origin(Origin::User)).is_ok());

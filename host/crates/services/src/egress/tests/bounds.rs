@@ -43,7 +43,7 @@ async fn nothing_is_sent_without_a_grant() {
     ] {
         let call = network.call(grants);
         assert_eq!(get(&sender, &call, url).await, Err(HttpError::Denied), "{grants} {url}");
-        let denial = call.http.last_denial().unwrap().to_string();
+        let denial = call.http.last_denial().unwrap().for_operator();
         assert!(denial.contains("denied: http `GET http://"), "{denial}");
     }
     assert!(network.reached.lock().is_empty());
@@ -213,7 +213,7 @@ async fn private_addresses_need_the_flag_and_one_host() {
         let _ = send(&sender, &call, runtime::imports::HttpRequest { timeouts, ..http_request }).await;
         assert_eq!(network.reached.lock().len(), reached, "{allow}");
         if reached == 0 {
-            let words = call.http.last_denial().unwrap().to_string();
+            let words = call.http.last_denial().unwrap().for_operator();
             assert!(words.contains("private network") && words.contains("`private = true`"), "{words}");
         }
     }
