@@ -2,6 +2,7 @@
 
 mod config_reload;
 mod error;
+mod grant_lock;
 mod loading;
 mod parts;
 
@@ -10,7 +11,7 @@ pub use loading::build_loader;
 pub(crate) use loading::worker_program;
 pub use parts::{open_audit, open_connection_broker};
 
-use crate::config::Config;
+use crate::config::{Config, GrantConfirmation};
 use config_reload::ConfigReload;
 use mcp::STEER_CALL;
 use platform::audit::Audit;
@@ -166,7 +167,9 @@ pub async fn load_plugins(mut plugins: Reconciler, config: Config, confined: Opt
         plugins.finish().await;
         return;
     }
-    let files = config.file.iter().chain(&config.lockfile).chain(&config.withdrawn_file).cloned().collect();
+    let confirmation = GrantConfirmation::for_config(&config).filter(|_| config.locks_grants).map(|it| it.file);
+    let files = config.file.iter().chain(&config.lockfile).chain(&config.withdrawn_file).chain(&confirmation);
+    let files = files.cloned().collect();
     let mut config = ConfigReload::new(config, confined.as_ref());
     plugins.run(files, Box::new(move || config.reload().map_err(|error| error.to_string()))).await;
 }

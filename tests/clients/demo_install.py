@@ -66,7 +66,7 @@ def main():
     published(component)
     say("D18: a stranger's plugin. It is looked at in a sandbox, and we say what it gets")
     install = Command("plugin install ./files.wasm")
-    install.expect(r"Grant it\? \[N/edit\] ")
+    install.expect(r"Which directory\? ")
     install.write("edit")
     install.expect("to leave it out: ")
     install.write(GRANT)

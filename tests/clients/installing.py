@@ -18,6 +18,8 @@ import time
 from terminal import PATIENCE, Terminal
 
 GRANT = 'filesystem = [{ host = "work", guest = "/work", access = "read" }]'
+# The first question.
+ASK = r"Which directory\? \(Enter: none, edit: write the line\) "
 FINAL = r"Install it as \[plugins\.\w+\]\? \[y/N\] "
 # What would drive a terminal or mislead a reader: C0 but for line breaks, C1, marks of direction, what has no width.
 HIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
@@ -64,7 +66,7 @@ def portcullis(*arguments):
 
 def main():
     review()
-    for test in (no, nothing, nonsense, end_of_input, interrupt, edit, yes):
+    for test in (no, nothing, nonsense, end_of_input, interrupt, edit, choose, yes):
         forget()
         test()
     long_review()
@@ -84,7 +86,7 @@ def forget():
 def review():
     """It is whole, to the letter, and in an order in which what matters is not missed."""
     session = Session("plugin", "install", "./first.wasm")
-    session.expect(r"Grant it\? \[N/edit\] ")
+    session.expect(ASK)
     shown = session.seen
     session.press(b"\x03")
     session.ended()
@@ -142,13 +144,12 @@ ASKED = """ The others are refused when the plugin uses them.
 
 (1 of 1) It reads all files of the directories that you name, and no others:
   filesystem = [{ host = "DIRECTORY", guest = "/PATH", access = "read" }]
-  You choose DIRECTORY of this machine, and the /PATH under which the plugin sees it.
-  Grant it? [N/edit] """
+  Which directory? (Enter: none, edit: write the line) """
 
 
 def begin():
     session = Session("plugin", "install", "./first.wasm")
-    session.expect(r"Grant it\? \[N/edit\] ")
+    session.expect(ASK)
     return session
 
 
@@ -181,9 +182,9 @@ def nonsense():
     session = begin()
     for said in ("perhaps", "yes please", "1", "\x1b[A", "y\u202ees"):
         session.type(said)
-        session.expect(r"Type n, or edit to write the line yourself\.\n  Grant it\? \[N/edit\] ")
+        session.expect(r"There is no directory .*?\n  " + ASK)
     session.type("y")
-    session.expect(r"You must choose a value.*?Grant it\? \[N/edit\] ")
+    session.expect(r"There is no directory .*?\n  " + ASK)
     session.type("n")
     session.expect(FINAL)
     session.type("sure")
@@ -229,7 +230,7 @@ def edit():
         session.type("edit")
         session.expect("The line, or nothing to leave it out: ")
         session.type(line)
-        session.expect(re.escape(why) + r".*?Grant it\? \[N/edit\] ")
+        session.expect(re.escape(why) + ".*?" + ASK)
     session.type("e")
     session.expect("The line, or nothing to leave it out: ")
     session.type("")
@@ -247,6 +248,21 @@ def edit():
     session.expect(r"\[plugins\.edition\] is installed and enabled")
     assert session.ended() == 0
     assert '{ host = "work", guest = "/work", access = "read" }' in tree()[0], tree()
+
+
+def choose():
+    """A directory and a path, in words; Enter takes the path that is proposed."""
+    for path, seen in (("", "/work"), ("/elsewhere", "/elsewhere")):
+        forget()
+        session = begin()
+        session.type("work")
+        session.expect(r"Where does the plugin see it\? \[/work\] ")
+        session.type(path)
+        shown = session.expect(r"Its grants\n(.*?)" + FINAL)[1]
+        assert f'host = "work", guest = "{seen}"' in shown, shown
+        session.type("y")
+        session.expect("is installed")
+        assert session.ended() == 0 and f'{{ host = "work", guest = "{seen}", access = "read" }}' in tree()[0], tree()
 
 
 def yes():
@@ -282,7 +298,7 @@ def claims():
         "  source        https://elsewhere.example (says the registry)",
         "  authors       " + "x" * 240 + "… (says the registry)",
     ], lines
-    session.expect(r"Grant it\? ")
+    session.expect(ASK)
     session.type("n")
     session.expect(FINAL)
     session.type("y")

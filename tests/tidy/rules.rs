@@ -46,6 +46,7 @@ pub(crate) const MODULES: &[(&str, &str)] = &[
     ("policy/limit_table", "client_grants grants host_limits http_pattern limits tree_budget"),
     ("policy/capability", "grants"),
     ("policy/grant_check", "client_grants grants guest_path names range"),
+    ("policy/grant_limit", "client_grants grant_subset grants"),
     ("policy/grant_subset", "client_grants grants"),
     ("policy/plugin", "digest grants limits names"),
     ("policy/denial", "address capability flow grants http_pattern names plugin"),

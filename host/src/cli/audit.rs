@@ -16,6 +16,8 @@ use std::time::{Duration, UNIX_EPOCH};
 const FOLLOW_INTERVAL: Duration = Duration::from_millis(250);
 /// Fields with a column of their own.
 const COLUMNS: [&str; 9] = ["seq", "time", "event", "principal", "plugin", "digest", "call", "parent", "hash"];
+/// Further columns of a table.
+const TABLE_COLUMNS: [&str; 2] = ["tool", "outcome"];
 
 #[derive(Subcommand)]
 pub(super) enum AuditCommand {
@@ -65,7 +67,7 @@ pub(super) struct Verify {
 
 #[derive(Args)]
 pub(super) struct Export {
-    /// Start of the range: a time such as 2026-11-22T06:00:00Z, or an age such as 24h.
+    /// Start of the range: a day such as 2026-11-22, a time such as 2026-11-22T06:00:00Z (both UTC), or an age such as 24h.
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
     /// End of the range.
@@ -159,7 +161,7 @@ impl Export {
         let filter = EntryFilter { since: time(&self.since)?, until: time(&self.until)?, ..self.about.filter() };
         let mut out = std::io::BufWriter::new(std::io::stdout().lock());
         if let Format::Csv = self.format {
-            writeln!(out, "{},detail", COLUMNS.join(","))?;
+            writeln!(out, "{},{},detail", COLUMNS.join(","), TABLE_COLUMNS.join(","))?;
         }
         audit::for_each_entry(&folder(&self.file)?, &filter, |entry| match self.format {
             Format::Jsonl => writeln!(out, "{}", entry.line),
@@ -174,9 +176,10 @@ fn parse_time(text: &str) -> anyhow::Result<Duration> {
     if let Ok(ago) = humantime::parse_duration(text) {
         return Ok(SystemClock.unix().saturating_sub(ago));
     }
-    let time = humantime::parse_rfc3339_weak(text).ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let text_of_day = if text.len() == "2026-11-22".len() { format!("{text}T00:00:00Z") } else { text.to_owned() };
+    let time = humantime::parse_rfc3339_weak(&text_of_day).ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     time.with_context(|| {
-        format!("`{text}` is not a time; write a time such as 2026-11-22T06:00:00Z, or an age such as 24h")
+        format!("`{text}` is not a time; write a day such as 2026-11-22, a time such as 2026-11-22T06:00:00Z (both UTC), or an age such as 24h")
     })
 }
 
@@ -199,8 +202,9 @@ fn details(entry: &JournalEntry) -> impl Iterator<Item = (&String, &serde_json::
 }
 
 fn row(entry: &JournalEntry) -> String {
-    let detail: serde_json::Map<_, _> = details(entry).map(|(name, value)| (name.clone(), value.clone())).collect();
-    let cells = COLUMNS.map(|name| cell(&entry.text(name))).into_iter();
+    let rest = details(entry).filter(|(name, _)| !TABLE_COLUMNS.contains(&name.as_str()));
+    let detail: serde_json::Map<_, _> = rest.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let cells = COLUMNS.into_iter().chain(TABLE_COLUMNS).map(|name| cell(&entry.text(name)));
     cells.chain([cell(&serde_json::Value::Object(detail).to_string())]).collect::<Vec<_>>().join(",")
 }
 
@@ -223,6 +227,7 @@ mod tests {
     #[test]
     fn times_and_ages_are_parsed() {
         assert_eq!(parse_time("1970-01-02T00:00:00Z").unwrap(), Duration::from_secs(86_400));
+        assert_eq!(parse_time("1970-01-02").unwrap(), Duration::from_secs(86_400));
         assert!(parse_time("1h").unwrap() < SystemClock.unix());
         assert!(parse_time("yesterday").is_err());
     }

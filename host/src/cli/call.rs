@@ -1,5 +1,6 @@
 //! `portcullis call`.
 
+use super::call_arguments::CallArguments;
 use super::options::ConfigFile;
 use super::prompt::TerminalClient;
 use super::terminal::{TerminalSink, usage_line};
@@ -9,35 +10,41 @@ use crate::host::{self, Host};
 use anyhow::Context;
 use mcp::transport::serve_account_pages;
 use plugins::calls::{Answer, CallRequest};
-use runtime::engine::HeldResources;
+use plugins::install::Lockfile;
+use policy::PluginSpec;
+use runtime::engine::{CallError, HeldResources};
 use runtime::imports::{CallContext, ClientLink};
-use serde_json::Value;
 use std::process::ExitCode;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
+/// Exit statuses besides 0 and 1.
+const DENIED: u8 = 3;
+const INTERRUPTED: u8 = 130;
+
 #[derive(clap::Args)]
+#[command(
+    after_help = "Exit status: 0 if the tool succeeded, 1 if it failed, 2 for wrong usage, 3 if it was denied, 130 if interrupted."
+)]
 pub(super) struct Call {
-    /// The plugin's name in the configuration. May be an agent-side plugin.
-    plugin: String,
-    /// The tool's own name.
-    tool: String,
-    /// The arguments as a JSON object.
-    #[arg(default_value = "{}", value_name = "JSON")]
-    arguments: String,
+    /// The tool as clients see it, such as files__read; or the plugin's name, followed by the tool's own name. The plugin may
+    /// be an agent-side one.
+    name: String,
+    /// The arguments: NAME=VALUE, NAME=@FILE for the text of a file, or a JSON object: '{"path": "/src"}', @FILE, or - for
+    /// stdin.
+    #[arg(value_name = "[TOOL] ARGUMENTS")]
+    rest: Vec<String>,
     #[command(flatten)]
     file: ConfigFile,
 }
 
 impl Call {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
-        let value: Value = serde_json::from_str(&self.arguments).context("the arguments are not JSON")?;
-        anyhow::ensure!(value.is_object(), "the arguments must be a JSON object, such as '{{\"path\": \"/src\"}}'");
         let mut config = Config::load(&self.file.config)?;
-        let names: Vec<_> = config.plugins.iter().chain(&config.agent).map(|spec| spec.id.name.to_string()).collect();
-        anyhow::ensure!(names.contains(&self.plugin), "no plugin `{}`; there are: {}", self.plugin, names.join(", "));
+        let (called, words) = self.called(&config)?;
+        let arguments = CallArguments::read(words)?;
         // What else clients see is not needed. Agent-side plugins may be called.
-        config.plugins.retain(|spec| *spec.id.name == self.plugin);
+        config.plugins.retain(|spec| *spec.id.name == called.plugin);
         let (broker, cancel) = (host::open_connection_broker(&config)?, CancellationToken::new());
         let (host, mut loading) = Host::start(&config, broker.clone()).await?;
         loading.finish().await;
@@ -45,14 +52,18 @@ impl Call {
             serve_account_pages(broker, cancel.clone()).await?;
         }
         let catalog = host.catalog.loaded().await;
-        let plugin = catalog.all_plugins().find(|plugin| *plugin.id().name == self.plugin);
+        let plugin = catalog.all_plugins().find(|plugin| *plugin.id().name == called.plugin);
         let plugin = plugin.with_context(|| {
-            format!("`{}` cannot be called, since it cannot be loaded; the line above says why", self.plugin)
+            format!("`{}` cannot be called, since it cannot be loaded; the line above says why", called.plugin)
         })?;
-        let tool = plugin.tool(&self.tool).with_context(|| {
+        let tool = plugin.tool(&called.tool).with_context(|| {
             let names: Vec<_> = plugin.tools.iter().map(|tool| tool.tool.name.as_str()).collect();
-            format!("`{}` has no tool `{}`; it has: {}", self.plugin, self.tool, names.join(", "))
+            let shown =
+                if called.tool.is_empty() { "which tool?".to_owned() } else { format!("no tool `{}`", called.tool) };
+            format!("`{}`: {shown}; it has: {}", called.plugin, names.join(", "))
         })?;
+        let schema = serde_json::from_str(&tool.tool.input_schema).unwrap_or_default();
+        let value = arguments.for_schema(&schema);
         let interrupted = cancel.clone();
         tokio::spawn(async move {
             if tokio::signal::ctrl_c().await.is_ok() {
@@ -67,7 +78,7 @@ impl Call {
                 client: Arc::new(TerminalClient),
                 agent: host.agent.clone(),
                 steering: None,
-                cancel,
+                cancel: cancel.clone(),
                 held: HeldResources::default(),
             },
             parent: None,
@@ -86,13 +97,56 @@ impl Call {
                     error.code(),
                     printable_lines(text.strip_prefix("denied: ").unwrap_or(&text))
                 );
-                ExitCode::FAILURE
+                match error {
+                    CallError::Denied(_) => ExitCode::from(DENIED),
+                    CallError::Cancelled if cancel.is_cancelled() => ExitCode::from(INTERRUPTED),
+                    _ => ExitCode::FAILURE,
+                }
             }
         };
         eprintln!("{}", usage_line(&finished.usage));
         host.close().await;
         Ok(code)
     }
+}
+
+/// The tool that is called.
+struct CalledTool {
+    plugin: String,
+    /// Its own name.
+    tool: String,
+}
+
+impl Call {
+    /// The tool, and the words that are its arguments.
+    fn called(&self, config: &Config) -> anyhow::Result<(CalledTool, &[String])> {
+        let specs = || config.plugins.iter().chain(&config.agent);
+        if specs().any(|spec| *spec.id.name == self.name) {
+            let (tool, words) = self.rest.split_first().map_or(("", &[][..]), |(tool, words)| (tool, words));
+            return Ok((CalledTool { plugin: self.name.clone(), tool: tool.to_owned() }, words));
+        }
+        // The longest name, if one is the beginning of another.
+        let own = |spec: &&PluginSpec| self.name.strip_prefix(&*spec.id.name)?.strip_prefix("__").map(str::to_owned);
+        let found = specs().filter(|spec| own(spec).is_some()).max_by_key(|spec| spec.id.name.len());
+        let found = found.and_then(|spec| Some(CalledTool { plugin: spec.id.name.to_string(), tool: own(&spec)? }));
+        let found = found.with_context(|| {
+            let names: Vec<_> = specs().map(|spec| spec.id.name.to_string()).collect();
+            let disabled = is_disabled(config, self.name.split("__").next().unwrap_or_default());
+            let why = if disabled {
+                "; it is installed, but disabled: `portcullis plugin enable` serves it again"
+            } else {
+                ""
+            };
+            format!("no plugin `{}`{why}; there are: {}", self.name, names.join(", "))
+        })?;
+        Ok((found, &self.rest))
+    }
+}
+
+/// Whether an installed plugin of this name is disabled.
+fn is_disabled(config: &Config, name: &str) -> bool {
+    let lock = config.lockfile.as_deref().and_then(|path| Lockfile::load(path).ok());
+    lock.is_some_and(|lock| lock.iter().any(|(id, entry)| *id.name == *name && !entry.enabled))
 }
 
 fn print(answer: &Answer) {

@@ -94,10 +94,21 @@ impl ConfiguredPlugin {
         Some(format!("{file}:{line}"))
     }
 
+    /// What is missing on this machine of what it is granted, one sentence each.
+    pub(super) fn missing(&self) -> Vec<String> {
+        missing_directories(&self.grants)
+    }
+
     /// Its grants as lines, with directories as written.
     pub(super) fn grant_lines(&self) -> Lines {
         super::authority_lines::grant_lines(&self.grants)
     }
+}
+
+/// A call of a plugin fails whose directories are not there: whoever grants them should learn it before.
+pub(super) fn missing_directories(grants: &Grants) -> Vec<String> {
+    let missing = grants.filesystem.iter().filter(|mount| !mount.host.is_dir());
+    missing.map(|it| format!("there is no directory {}, which is granted as {}", it.host.display(), it.guest)).collect()
 }
 
 /// The item under `[<plugin>.grants]`; without keys the plugin's own table.

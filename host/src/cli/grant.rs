@@ -1,10 +1,13 @@
 //! `portcullis grant` and `portcullis revoke`.
 
 use super::configured_plugin::ConfiguredPlugin;
-use super::plugin::RUNNING;
+use super::options::ConfigFile;
+use super::plugin::how_running_servers_change;
+use super::prompt::Agreement;
+use super::text::shell_quote;
 use crate::config::{Config, ConfigEditor, GrantLine};
 use crate::host;
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use platform::audit::{AuditEvent, AuditRecord};
 use platform::telemetry::printable;
 use plugins::install::LockfileGuard;
@@ -20,7 +23,9 @@ pub(super) struct Grant {
     /// limits = { ... } sets limits.
     line: String,
     #[command(flatten)]
-    file: super::options::ConfigFile,
+    agreement: Agreement,
+    #[command(flatten)]
+    file: ConfigFile,
 }
 
 #[derive(clap::Args)]
@@ -30,13 +35,26 @@ pub(super) struct Revoke {
     /// One line of TOML as it was granted, or a key such as client.form to revoke all of it.
     line: String,
     #[command(flatten)]
-    file: super::options::ConfigFile,
+    agreement: Agreement,
+    #[command(flatten)]
+    file: ConfigFile,
 }
 
 /// A change of a plugin's grants.
 struct GrantChange {
     given: bool,
     line: GrantLine,
+    agreement: Agreement,
+    file: ConfigFile,
+}
+
+/// What became of it.
+enum Outcome {
+    Made,
+    /// The user did not agree.
+    Declined,
+    /// It changes nothing.
+    Idle,
 }
 
 impl Grant {
@@ -44,41 +62,49 @@ impl Grant {
         let wrong = |why| anyhow::anyhow!("`{}`: {why}", printable(&self.line));
         let line = GrantLine::parse(&self.line).map_err(wrong)?;
         line.check().map_err(wrong)?;
-        GrantChange { given: true, line }.make(&self.plugin, &self.file)
+        GrantChange { given: true, line, agreement: self.agreement, file: self.file }.make(&self.plugin)
     }
 }
 
 impl Revoke {
     pub(super) fn run(self) -> anyhow::Result<ExitCode> {
         let wrong = |why| anyhow::anyhow!("`{}`: {why}", printable(&self.line));
-        GrantChange { given: false, line: GrantLine::parse_or_key(&self.line).map_err(wrong)? }
-            .make(&self.plugin, &self.file)
+        let line = GrantLine::parse_or_key(&self.line).map_err(wrong)?;
+        GrantChange { given: false, line, agreement: self.agreement, file: self.file }.make(&self.plugin)
     }
 }
 
 impl GrantChange {
-    fn make(self, name: &str, file: &super::options::ConfigFile) -> anyhow::Result<ExitCode> {
-        let config = Config::load(&file.config)?;
-        let before = ConfiguredPlugin::find(&file.config, &config, name)?;
-        let changed = if before.installed { self.in_lock(&before)? } else { self.in_config(&before)? };
-        ensure!(
-            self.given || changed,
-            "{} has no such grant in {}; `portcullis policy show {}` lists its grants",
-            before.id.cli_name(),
-            before.file.display(),
-            before.id.cli_name()
-        );
-        let config = Config::load(&file.config)?;
-        let after = ConfiguredPlugin::find(&file.config, &config, &before.id.table())?;
-        let lines = difference(&before, &after);
-        if lines.is_empty() {
-            println!("{} has that already; nothing was changed", before.id.cli_name());
-            return Ok(ExitCode::SUCCESS);
+    fn make(self, name: &str) -> anyhow::Result<ExitCode> {
+        let file = &self.file.config;
+        let config = Config::load(file)?;
+        let before = ConfiguredPlugin::find(file, &config, name)?;
+        let outcome = if before.installed { self.in_lock(&before)? } else { self.in_config(&before)? };
+        match outcome {
+            Outcome::Made => {}
+            Outcome::Declined => {
+                println!("Nothing was changed.");
+                return Ok(ExitCode::FAILURE);
+            }
+            Outcome::Idle if self.given => {
+                println!("{} has that already; nothing was changed", before.id.cli_name());
+                return Ok(ExitCode::SUCCESS);
+            }
+            Outcome::Idle => bail!(
+                "{0} has no such grant in {1}; `portcullis policy show {0}{2}` lists its grants",
+                before.id.cli_name(),
+                before.file.display(),
+                self.file.as_option()
+            ),
         }
+        let config = Config::load(file)?;
+        let after = ConfiguredPlugin::find(file, &config, &before.id.table())?;
+        let lines = difference(&before, &after);
         println!("[{}] in {}", before.id, before.file.display());
         lines.iter().for_each(|line| println!("  {}", printable(line)));
         warn_of_idle(&after, &self.line);
-        println!("{RUNNING} Running calls keep the grants that they started with.");
+        after.missing().iter().for_each(|what| println!("note: {}", printable(what)));
+        println!("{} Running calls keep the grants that they started with.", how_running_servers_change(&config));
         let audit = host::open_audit(&config)?;
         let event = AuditEvent::Grant { given: self.given, line: self.line.text().to_owned() };
         audit.record(AuditRecord::for_operator(Some(before.id.clone()), None, event));
@@ -86,8 +112,16 @@ impl GrantChange {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Changes the configuration file. Returns whether its text has changed.
-    fn in_config(&self, subject: &ConfiguredPlugin) -> anyhow::Result<bool> {
+    fn is_agreed(&self, subject: &ConfiguredPlugin) -> anyhow::Result<bool> {
+        let (verb, from) = if self.given { ("grant", "to") } else { ("revoke", "from") };
+        let (name, line) = (subject.id.cli_name(), self.line.text());
+        let command = format!("portcullis {verb} {name} {}{}", shell_quote(line), self.file.as_option());
+        let question = format!("{}{} {from} {name}: {}?", verb[..1].to_uppercase(), &verb[1..], printable(line));
+        self.agreement.get(&question, &command)
+    }
+
+    /// Changes the configuration file, if the user agrees.
+    fn in_config(&self, subject: &ConfiguredPlugin) -> anyhow::Result<Outcome> {
         let mut file = ConfigEditor::open(&subject.file)?;
         let text = file.document.to_string();
         let plugin = file.document.get_mut(subject.id.side.table()).and_then(|side| side.get_mut(&*subject.id.name));
@@ -98,14 +132,17 @@ impl GrantChange {
             self.line.remove_from(plugin);
         }
         if file.document.to_string() == text {
-            return Ok(false);
+            return Ok(Outcome::Idle);
         }
         file.check()?;
+        if !self.is_agreed(subject)? {
+            return Ok(Outcome::Declined);
+        }
         file.save()?;
-        Ok(true)
+        Ok(Outcome::Made)
     }
 
-    fn in_lock(&self, subject: &ConfiguredPlugin) -> anyhow::Result<bool> {
+    fn in_lock(&self, subject: &ConfiguredPlugin) -> anyhow::Result<Outcome> {
         ensure!(
             !self.line.has_limits(),
             "limits of an installed plugin are set in {}, under [{}.limits]",
@@ -121,13 +158,16 @@ impl GrantChange {
             self.line.remove_from_grants(&mut grants);
         }
         if grants.to_string() == text {
-            return Ok(false);
+            return Ok(Outcome::Idle);
         }
         let meant: Grants = toml::from_str(&grants.to_string())?;
         meant.check().map_err(anyhow::Error::msg)?;
         lock.set_grants(&subject.id, grants).map_err(anyhow::Error::msg)?;
+        if !self.is_agreed(subject)? {
+            return Ok(Outcome::Declined);
+        }
         lock.save()?;
-        Ok(true)
+        Ok(Outcome::Made)
     }
 }
 

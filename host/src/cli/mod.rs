@@ -5,12 +5,14 @@ mod agent;
 mod audit;
 mod authority_lines;
 mod call;
+mod call_arguments;
 mod check;
 mod config;
 mod configured_plugin;
 mod confinement;
 mod forms;
 mod grant;
+mod init;
 mod key;
 mod layout;
 mod options;
@@ -39,6 +41,8 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Write a small configuration to begin with.
+    Init(init::Init),
     /// Serve the configured plugins' tools over MCP: stdio, or Streamable HTTP when an address is given.
     Serve(serve::Serve),
     /// Call one tool and print its chunks, without an MCP client.
@@ -104,6 +108,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Call(command) => block_on(&crate::config::log_filter(), command.run()),
         Command::Plugin(command) => block_on(&crate::config::quiet_log_filter(), command.run()),
         Command::Check(command) => block_on(&crate::config::quiet_log_filter(), command.run()),
+        Command::Init(command) => command.run(),
         Command::Grant(command) => command.run(),
         Command::Revoke(command) => command.run(),
         Command::Policy(command) => command.run(),

@@ -1,5 +1,6 @@
 //! Options that several commands share.
 
+use super::text::shell_quote;
 use crate::config::{Config, DEFAULT_FILE};
 use std::path::PathBuf;
 
@@ -11,6 +12,14 @@ pub(super) struct ConfigFile {
 }
 
 impl ConfigFile {
+    /// As it is written in a command that is printed: nothing for the default file.
+    pub(super) fn as_option(&self) -> String {
+        if self.config.as_os_str() == DEFAULT_FILE {
+            return String::new();
+        }
+        format!(" --config {}", shell_quote(&self.config.display().to_string()))
+    }
+
     /// Loads the configuration without its plugins. A missing default file counts as an empty configuration.
     pub(super) fn load_or_empty(&self) -> anyhow::Result<Config> {
         let named = self.config.as_os_str() != DEFAULT_FILE;

@@ -2,10 +2,16 @@
 
 use super::authority_lines::request_lines;
 use super::configured_plugin::ConfiguredPlugin;
-use crate::config::Config;
+use super::options::ConfigFile;
+use super::prompt::confirm;
+use crate::config::{Config, GrantConfirmation};
+use crate::host;
+use anyhow::{Context, ensure};
 use bytesize::ByteSize;
+use platform::audit::{AuditEvent, AuditRecord};
 use platform::telemetry::printable;
 use policy::{Authority, Capability, HostEnvironment, Requests};
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 #[derive(clap::Subcommand)]
@@ -15,7 +21,7 @@ pub(super) enum Policy {
         /// The plugin. Default: all plugins.
         plugin: Option<String>,
         #[command(flatten)]
-        file: super::options::ConfigFile,
+        file: ConfigFile,
     },
     /// Test whether a plugin may do something, and show the line that allows it. Exit status 0 if allowed, 1 if not.
     ///
@@ -29,7 +35,12 @@ pub(super) enum Policy {
         #[arg(required = true)]
         question: Vec<String>,
         #[command(flatten)]
-        file: super::options::ConfigFile,
+        file: ConfigFile,
+    },
+    /// Let running servers use all grants as they are written now. For `server.grants = "locked"`; asks at the terminal.
+    Confirm {
+        #[command(flatten)]
+        file: ConfigFile,
     },
 }
 
@@ -51,6 +62,7 @@ impl Policy {
                 }
                 Ok(ExitCode::SUCCESS)
             }
+            Self::Confirm { file } => confirm_grants(&file),
             Self::Test { plugin, question, file } => {
                 let config = Config::load(&file.config)?;
                 let subject = ConfiguredPlugin::find(&file.config, &config, &plugin)?;
@@ -59,6 +71,48 @@ impl Policy {
             }
         }
     }
+}
+
+/// There is no option to do this without a terminal: it is for what a program should not do for the user.
+fn confirm_grants(file: &ConfigFile) -> anyhow::Result<ExitCode> {
+    let read = || -> anyhow::Result<_> {
+        let config = Config::load(&file.config)?;
+        let confirmation = GrantConfirmation::for_config(&config);
+        let confirmation =
+            confirmation.context("there is no state folder to note it in: set PORTCULLIS_STATE or server.state")?;
+        let digest = confirmation.current().context("the configuration or the lock file cannot be read")?;
+        Ok((config, confirmation, digest))
+    };
+    let (config, confirmation, digest) = read()?;
+    ensure!(
+        config.locks_grants,
+        "nothing waits to be confirmed: servers take up new grants at once, unless `server.grants` is \"locked\""
+    );
+    ensure!(std::io::stdin().is_terminal(), "there is no terminal to ask at, so nothing was confirmed");
+    for subject in ConfiguredPlugin::all(&file.config, &config)? {
+        println!("[{}]", subject.id);
+        let lines = subject.grant_lines();
+        lines.iter().for_each(|(key, what)| println!("  {key:<14}  {}", printable(what)));
+        if lines.is_empty() {
+            println!("  nothing is granted: it can only compute");
+        }
+    }
+    if confirm("These are all grants. May running servers use them?") != Some(true) {
+        println!("Nothing was confirmed.");
+        return Ok(ExitCode::FAILURE);
+    }
+    ensure!(
+        confirmation.current()? == digest,
+        "the configuration or the lock file has changed meanwhile, so nothing was confirmed: run it again"
+    );
+    let written = confirmation.confirm(&digest);
+    written.with_context(|| format!("cannot write {}", confirmation.file.display()))?;
+    println!("Confirmed: running servers use them within seconds.");
+    let audit = host::open_audit(&config)?;
+    let line = format!("confirmed at a terminal: all grants of {digest}");
+    audit.record(AuditRecord::for_operator(None, None, AuditEvent::Grant { given: true, line }));
+    audit.flush();
+    Ok(ExitCode::SUCCESS)
 }
 
 fn test(subject: &ConfiguredPlugin, authority: &Authority, capability: &Capability) -> ExitCode {
@@ -106,6 +160,7 @@ fn show(subject: &ConfiguredPlugin, machine: &HostEnvironment) -> anyhow::Result
         }
     };
     let authority = Authority::new(subject.id.clone(), &requests, &subject.grants).with_environment(machine);
+    subject.missing().iter().for_each(|what| println!("  note: {}", printable(what)));
     let (requested, granted) = (request_lines(&requests), subject.grant_lines());
     let mut keys: Vec<&str> = requested.iter().chain(&granted).map(|(key, _)| *key).collect();
     keys.dedup();

@@ -71,6 +71,28 @@ pub(super) fn read_line(prompt: &str) -> Option<String> {
     Some(input.trim().to_owned())
 }
 
+/// The user's agreement, which commands need that change what plugins may do.
+#[derive(clap::Args)]
+pub(super) struct Agreement {
+    /// Agree without being asked.
+    #[arg(long, short)]
+    yes: bool,
+}
+
+impl Agreement {
+    /// Asks, unless the option is given. `command` does the same without a terminal when the option is appended.
+    pub(super) fn get(&self, question: &str, command: &str) -> anyhow::Result<bool> {
+        if self.yes {
+            return Ok(true);
+        }
+        anyhow::ensure!(
+            std::io::stdin().is_terminal(),
+            "there is no terminal to ask at, so nothing was changed. If whoever runs this host agrees: {command} --yes"
+        );
+        Ok(confirm(question) == Some(true))
+    }
+}
+
 /// Asks for yes or no; Enter means no. None at the end of input.
 pub(super) fn confirm(question: &str) -> Option<bool> {
     loop {

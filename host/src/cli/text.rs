@@ -1,6 +1,7 @@
 //! Text from outside, made safe for a terminal.
 
 use platform::telemetry::printable;
+use policy::is_name;
 use runtime::imports::{Content, ContentData};
 
 /// Escapes everything that could control the terminal, except line breaks.
@@ -18,6 +19,25 @@ fn without_codes(text: &str) -> String {
     let mut parts = text.split(" (os error ");
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |text, part| text + part.split_once(')').map_or(part, |(_, rest)| rest))
+}
+
+/// Quotes a text as one shell word.
+pub(super) fn shell_quote(text: &str) -> String {
+    if is_name(text, usize::MAX, "-_./:@=+,") {
+        return text.to_owned();
+    }
+    format!("'{}'", printable(text).replace('\'', r"'\''"))
+}
+
+/// What is wrong with a JSON text, with the line and a mark under the place.
+pub(super) fn json_error(text: &str, error: &serde_json::Error) -> String {
+    let reason = error.to_string();
+    let reason = reason.split(" at line ").next().unwrap_or_default();
+    let line = text.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
+    // Columns count bytes, from one; the end of the text is one beyond.
+    let before = &line[..line.floor_char_boundary(error.column().saturating_sub(1).min(line.len()))];
+    let (shown, indent) = (printable(line), printable(before).chars().count());
+    format!("this is not JSON, in line {}: {reason}\n  {shown}\n  {:indent$}^", error.line().max(1), "")
 }
 
 /// Content as text. Other content than text is shown by its type and size.
@@ -48,6 +68,13 @@ pub(super) fn group_digits(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_shell_reads_one_word() {
+        assert_eq!(shell_quote("env = [\"TZ\"]"), "'env = [\"TZ\"]'");
+        assert_eq!(shell_quote("it's"), r"'it'\''s'");
+        assert_eq!(shell_quote("./a.wasm"), "./a.wasm");
+    }
 
     #[test]
     fn digits_are_grouped() {

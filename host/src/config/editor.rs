@@ -19,7 +19,7 @@ pub struct ConfigEditor {
 impl ConfigEditor {
     /// Waits for the lock, then reads the file. Blocks.
     pub fn open(path: &Path) -> Result<Self, ConfigError> {
-        let fail = |error| ConfigError::Read { path: path.to_owned(), error, hint: "" };
+        let fail = |error| ConfigError::reading(path, error);
         // The target of a link is replaced, not the link.
         let canonical_path = fs::canonicalize(path).map_err(fail)?;
         // The folder is locked because the file itself is replaced.

@@ -1,12 +1,15 @@
 //! The error for configurations that cannot be used.
 
 use plugins::install::LockfileError;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    #[error("cannot read the configuration {path}: {error}{hint}")]
-    Read { path: PathBuf, error: std::io::Error, hint: &'static str },
+    #[error("cannot read the configuration {path}: {error}")]
+    Read { path: PathBuf, error: io::Error },
+    #[error("there is no {path}: `portcullis init` writes a small one, and --config names another")]
+    Missing { path: PathBuf },
     #[error("{path}: {message}")]
     Parse { path: PathBuf, message: String },
     #[error("{path}: [{table}] {message}")]
@@ -15,4 +18,14 @@ pub enum ConfigError {
     Lockfile(#[from] LockfileError),
     #[error("{0}")]
     Environment(String),
+}
+
+impl ConfigError {
+    pub(super) fn reading(path: &Path, error: io::Error) -> Self {
+        let path = path.to_owned();
+        match error.kind() {
+            io::ErrorKind::NotFound => Self::Missing { path },
+            _ => Self::Read { path, error },
+        }
+    }
 }

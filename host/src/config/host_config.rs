@@ -5,7 +5,7 @@ use super::error::ConfigError;
 use super::explain::explain;
 use super::resolve::Resolver;
 use super::restart_settings::RestartSettings;
-use super::tables::ConfigTables;
+use super::tables::{ConfigTables, GrantChanges};
 use super::telemetry::TelemetrySettings;
 use bytesize::ByteSize;
 use platform::audit::AuditSettings;
@@ -39,6 +39,8 @@ pub struct Config {
     /// Whether changed component files are reloaded while the host runs. On by default: a user who can write the file
     /// decides what runs after the next start anyway.
     pub reload: bool,
+    /// Whether a running host takes up new grants only when they are confirmed at a terminal.
+    pub locks_grants: bool,
     /// Where to serve metrics, if anywhere.
     pub metrics: Option<SocketAddr>,
     pub telemetry: TelemetrySettings,
@@ -91,16 +93,7 @@ pub struct Config {
 impl Config {
     /// Reads a configuration file without the installed plugins of the lock file.
     pub fn load_without_lockfile(path: &Path) -> Result<Self, ConfigError> {
-        let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Read {
-            path: path.to_owned(),
-            hint: match error.kind() {
-                std::io::ErrorKind::NotFound => {
-                    "; name one with --config, or begin with `portcullis config --example > portcullis.toml`"
-                }
-                _ => "",
-            },
-            error,
-        })?;
+        let text = std::fs::read_to_string(path).map_err(|error| ConfigError::reading(path, error))?;
         let file = std::path::absolute(path).ok();
         let folder = file.as_deref().and_then(Path::parent).map(Path::to_owned).unwrap_or_default();
         let lockfile = file.as_deref().map(lockfile_path);
@@ -131,6 +124,7 @@ impl Config {
             allowed_origins: server.allowed_origins,
             confine: server.confine.unwrap_or(true),
             reload: server.reload.unwrap_or(true),
+            locks_grants: server.grants == GrantChanges::Locked,
             parked: server.parked,
             per_principal: server.per_principal,
             cache: match server.cache {

@@ -53,6 +53,7 @@ pub(super) struct StandInTable {
 pub(super) struct ServerTable {
     pub(super) confine: Option<bool>,
     pub(super) reload: Option<bool>,
+    pub(super) grants: GrantChanges,
     #[serde(deserialize_with = "listen_address::deserialize")]
     pub(super) http: Option<SocketAddr>,
     pub(super) allowed_hosts: Option<Vec<String>>,
@@ -73,6 +74,16 @@ pub(super) struct ServerTable {
     pub(super) fallback_tools: bool,
     pub(super) withdrawn: Vec<Digest>,
     pub(super) withdrawn_file: Option<PathBuf>,
+}
+
+/// When a running server takes up new grants.
+#[derive(Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum GrantChanges {
+    #[default]
+    Live,
+    /// When they are confirmed at a terminal.
+    Locked,
 }
 
 #[derive(Deserialize)]

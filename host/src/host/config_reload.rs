@@ -1,6 +1,7 @@
 //! Reloads a changed configuration in a running host: plugins, their grants and limits, and the withdrawn list. Changes of
 //! other settings are logged; they need a restart.
 
+use super::grant_lock::GrantLock;
 use crate::config::{Config, ConfigError};
 use platform::confine::ConfineSettings;
 use plugins::loading::PluginSet;
@@ -11,6 +12,8 @@ use std::path::{Path, PathBuf};
 pub(super) struct ConfigReload {
     running: Config,
     reachable: Option<ReachableFolders>,
+    /// None unless `server.grants` is "locked".
+    lock: Option<GrantLock>,
     /// The warnings of the last reload, so that each is logged once.
     warnings: Vec<String>,
 }
@@ -26,12 +29,14 @@ impl ConfigReload {
         let canonical = |paths: &[PathBuf]| paths.iter().filter_map(|path| path.canonicalize().ok()).collect();
         let reachable = confined
             .map(|folders| ReachableFolders { read: canonical(&folders.read), write: canonical(&folders.write) });
-        Self { running, reachable, warnings: Vec::new() }
+        let lock = running.locks_grants.then(|| GrantLock::new(&running));
+        Self { running, reachable, lock, warnings: Vec::new() }
     }
 
     /// Reads the files again, and returns the plugins that should be loaded now. On an error nothing changes.
     pub(super) fn reload(&mut self) -> Result<PluginSet, ConfigError> {
         let mut warnings = Vec::new();
+        let confirmed = self.lock.as_ref().and_then(GrantLock::newly_confirmed);
         let mut now = self.running.clone();
         if let Some(file) = &self.running.file {
             let changed = Config::load_without_lockfile(file)?;
@@ -44,6 +49,13 @@ impl ConfigReload {
             (now.plugins, now.agent, now.withdrawn) = (changed.plugins, changed.agent, changed.withdrawn);
         }
         let mut now = now.with_installed()?;
+        match (&mut self.lock, confirmed) {
+            (None, _) => {}
+            (Some(lock), Some(before)) if lock.newly_confirmed().as_ref() == Some(&before) => {
+                lock.take_up(&now, before.0)
+            }
+            (Some(lock), _) => lock.restrict(&mut now, &mut warnings),
+        }
         for spec in now.plugins.iter_mut().chain(&mut now.agent) {
             if let Some(reachable) = &self.reachable {
                 reachable.restrict(spec, &mut warnings);

@@ -12,8 +12,8 @@ impl Home {
         let keys = names.map(|name| {
             let made = portcullis(self, &["key", "new", name]);
             let lines: Vec<_> = made.good().lines().map(str::trim).collect();
-            file += &format!("{}\n", lines[3]);
-            lines[1].to_owned()
+            file += &format!("{}\n", lines[1]);
+            lines[0].to_owned()
         });
         let path = self.write("keys.toml", &file);
         fs::set_permissions(path, fs::Permissions::from_mode(0o600)).expect("hiding a file");

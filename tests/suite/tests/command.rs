@@ -33,8 +33,99 @@ fn a_call_that_fails_has_status_1_and_says_why() {
     assert!(ran.stderr.contains("limits.fuel"), "{ran:?}");
     let config = plugin("relay", r#"grants.agent-tools = ["echo.run"]"#) + &agent("echo", "echo", "");
     let ran = run(&config, &["call", "relay", "run", r#"{"path": "notes.add"}"#]);
-    assert_eq!(ran.status, Some(1));
+    assert_eq!(ran.status, Some(3), "{ran:?}");
     assert!(ran.stderr.contains("portcullis grant relay") || ran.stdout.contains("portcullis grant relay"), "{ran:?}");
+}
+
+#[test]
+fn a_call_takes_the_clients_name_and_arguments_in_words() {
+    let home = Home::new();
+    home.write("portcullis.toml", plugin("echo", "") + &plugin("slow-stream", ""));
+    let file = home.write("arguments.json", r#"{"n": 7, "path": "from a file"}"#);
+    let file = format!("@{}", file.display());
+    for (words, expected) in [
+        (&["call", "echo__run", "n=3", "path=12"][..], json!({"n": 3, "path": "12"})),
+        (&["call", "echo", "run", "n=3"], json!({"n": 3, "path": null})),
+        (&["call", "echo__run", &file, "n=8"], json!({"n": 8, "path": "from a file"})),
+        (&["call", "echo__run"], json!({"n": null, "path": null})),
+    ] {
+        let ran = portcullis(&home, words);
+        let printed: serde_json::Value = serde_json::from_str(ran.good().trim()).unwrap_or_else(|_| panic!("{ran:?}"));
+        assert_eq!(printed, expected, "{words:?}");
+    }
+    let mut piped = std::process::Command::new("sh");
+    let script = r#"printf '{"n": 5}' | "$0" call echo__run -"#;
+    piped.arg("-c").arg(script).arg(paths::binary()).current_dir(home.path()).env("PORTCULLIS_CACHE", paths::cache());
+    assert!(suite::cli::run(piped).good().contains(r#""n":5"#));
+    assert!(portcullis(&home, &["call", "echo"]).refused().contains("which tool?; it has: run"));
+}
+
+/// As `portcullis ... | head -1`.
+#[test]
+fn a_reader_that_leaves_early_ends_a_command_quietly() {
+    let home = Home::new();
+    let mut early = std::process::Command::new("bash");
+    early.arg("-c").arg(r#""$0" config --example 2> errors | head -1; echo "${PIPESTATUS[0]}"; cat errors"#);
+    early.arg(paths::binary()).current_dir(home.path());
+    let ran = suite::cli::run(early);
+    let lines: Vec<_> = ran.good().lines().skip(1).collect();
+    assert!(lines == ["141"] || lines == ["0"], "nothing is said: {lines:?}");
+}
+
+#[test]
+fn a_new_user_begins_with_init() {
+    let home = Home::new();
+    let none = portcullis(&home, &["plugin", "list"]);
+    assert_eq!(none.refused().matches("portcullis init").count(), 1, "{none:?}");
+    assert!(portcullis(&home, &["init"]).good().contains("plugin install"));
+    portcullis(&home, &["plugin", "list"]).good();
+    let text = std::fs::read_to_string(home.path().join("portcullis.toml")).unwrap();
+    assert!(portcullis(&home, &["init"]).refused().contains("there is portcullis.toml already"));
+    assert_eq!(std::fs::read_to_string(home.path().join("portcullis.toml")).unwrap(), text);
+    // An installation begins a folder, too, with the consent that it needs anyway.
+    let home = Home::new();
+    let file = home.write("echo.wasm", std::fs::read(paths::guest("echo")).unwrap());
+    let install = ["plugin", "install", &file.display().to_string(), "--name", "echo"];
+    assert!(portcullis(&home, &install).refused().contains("portcullis init"));
+    assert!(portcullis(&home, &[&install[..], &["--yes"]].concat()).good().contains("Wrote portcullis.toml"));
+    assert!(portcullis(&home, &["plugin", "outdated"]).good().contains("All 1 installed plugins are the newest"));
+    portcullis(&home, &["plugin", "disable", "echo"]).good();
+    assert!(portcullis(&home, &["call", "echo__run"]).refused().contains("disabled"));
+}
+
+#[test]
+fn a_component_without_a_manifest_gets_one() {
+    let home = Home::new();
+    let file = home.write("mine.wasm", std::fs::read(paths::guest("echo")).unwrap());
+    let file = file.display().to_string();
+    let show = || portcullis(&home, &["plugin", "manifest", &file]);
+    assert!(show().stdout.contains("requests") || show().refused().contains("--set name=NAME"), "{:?}", show());
+    let settings =
+        ["name=mine", "version=2.1", "requests.filesystem=read", r#"requests.http=["https://api.example.com"]"#];
+    let mut words = vec!["plugin", "manifest", &file];
+    settings.iter().for_each(|setting| words.extend(["--set", setting]));
+    portcullis(&home, &words).good();
+    let shown = portcullis(&home, &["check", &file]);
+    for part in ["mine", "2.1", "filesystem", "https://api.example.com"] {
+        assert!(shown.good().contains(part), "{part}: {shown:?}");
+    }
+    assert!(show().good().contains("filesystem = \"read\""));
+    let wrong = portcullis(&home, &["plugin", "manifest", &file, "--set", "requests.network=true"]);
+    assert!(wrong.refused().contains("unknown field `network`"), "{wrong:?}");
+    assert!(portcullis(&home, &["check", &file]).good().contains("2.1"), "nothing was changed");
+}
+
+#[test]
+fn a_granted_directory_that_is_missing_is_said() {
+    let home = Home::new();
+    let gone = r#"filesystem = [{ host = "gone", guest = "/gone", access = "read" }]"#;
+    home.write("portcullis.toml", plugin("read-inside", ""));
+    let granted = portcullis(&home, &["grant", "read-inside", gone, "--yes"]);
+    assert!(granted.good().contains("there is no directory"), "{granted:?}");
+    assert!(portcullis(&home, &["policy", "show", "read-inside"]).good().contains("there is no directory"));
+    assert!(portcullis(&home, &["plugin", "list"]).stderr.contains("there is no directory"));
+    std::fs::create_dir(home.path().join("gone")).unwrap();
+    assert!(!portcullis(&home, &["policy", "show", "read-inside"]).good().contains("there is no directory"));
 }
 
 #[test]
@@ -126,5 +217,5 @@ fn the_example_configuration_is_complete_and_works() {
 fn a_missing_configuration_is_reported_with_a_remedy() {
     let home = Home::new();
     let ran = portcullis(&home, &["serve"]);
-    assert!(ran.refused().contains("portcullis.toml") && ran.stderr.contains("config --example"), "{}", ran.stderr);
+    assert!(ran.refused().contains("portcullis.toml") && ran.stderr.contains("portcullis init"), "{}", ran.stderr);
 }

@@ -33,12 +33,12 @@ fn a_running_server_refuses_a_revoked_grant_at_once() {
     let config = plugin("relay", &format!("grants.{grant}")) + &agent("echo", "echo", "") + &plugin("keeper", "");
     let mut client = Client::of(&config);
     client.run("relay", json!({"path": "echo.run"})).good();
-    let revoked = portcullis(&client.server.home, &["revoke", "relay", "agent-tools"]);
+    let revoked = portcullis(&client.server.home, &["revoke", "relay", "agent-tools", "--yes"]);
     assert!(revoked.good().contains("reloads by itself"), "{revoked:?}");
     until(&mut client, "relay", "echo.run", denied);
     let log = client.server.wait_for_log("reloaded: new calls use the current grants");
     assert!(log.contains("plugins.relay") && log.contains("agent.echo"), "{log}");
-    portcullis(&client.server.home, &["grant", "relay", grant]).good();
+    portcullis(&client.server.home, &["grant", "relay", grant, "--yes"]).good();
     until(&mut client, "relay", "echo.run", |called| !denied(called));
     client.run("relay", json!({"path": "echo.run"})).good();
 }
@@ -51,7 +51,7 @@ fn a_running_call_keeps_the_grants_it_started_with() {
     let sent = Instant::now();
     let old = client.begin_call("edition__run", json!({"path": "/work/go"}));
     client.server.wait_for_log("waiting for /work/go");
-    portcullis(&client.server.home, &["revoke", "edition", "filesystem"]).good();
+    portcullis(&client.server.home, &["revoke", "edition", "filesystem", "--yes"]).good();
     client.server.wait_for_log("reloaded");
     assert!(!client.is_answered(old));
     // The running call keeps its grant; a new call would not find the file.
@@ -113,10 +113,10 @@ fn changes_that_need_a_restart_are_reported() {
     let line = |host: &Path| {
         format!("filesystem = [{{ host = {:?}, guest = \"/out\", access = \"read\" }}]", host.display().to_string())
     };
-    portcullis(&client.server.home, &["grant", "edition", &line(outside.path())]).good();
+    portcullis(&client.server.home, &["grant", "edition", &line(outside.path()), "--yes"]).good();
     said(&client, "[plugins.edition] cannot use ");
     assert_eq!(client.run("edition", json!({})).good(), "edition=A");
-    portcullis(&client.server.home, &["grant", "keeper", "state = {}"]).good();
+    portcullis(&client.server.home, &["grant", "keeper", "state = {}", "--yes"]).good();
     said(&client, "[plugins.keeper] has no state yet");
     assert_eq!(client.run("edition", json!({})).good(), "edition=A");
 }
@@ -131,10 +131,10 @@ fn a_plugin_that_no_longer_loads_still_loses_revoked_grants() {
     assert_eq!(client.run("edition", json!({})).good(), "edition=A");
     replace(&path, b"no component any more");
     client.server.wait_for_log("the old version stays");
-    portcullis(&client.server.home, &["grant", "edition", "publish = true"]).good();
+    portcullis(&client.server.home, &["grant", "edition", "publish = true", "--yes"]).good();
     client.server.wait_for_log("its configuration changed but cannot be loaded");
     assert_eq!(client.run("edition", json!({})).good(), "edition=A");
-    portcullis(&client.server.home, &["revoke", "edition", "filesystem"]).good();
+    portcullis(&client.server.home, &["revoke", "edition", "filesystem", "--yes"]).good();
     client.server.wait_for_log("it is not loaded");
     let names = |client: &mut Client| client.tools().iter().map(|tool| tool["name"].clone()).collect::<Vec<_>>();
     eventually(PATIENCE, || (names(&mut client) == [json!("keeper__run")]).then_some(())).unwrap();

@@ -71,6 +71,13 @@ fn through(client: &mut Client, tool: &str, arguments: &Value, answer: Answer) -
     seen
 }
 
+/// Checks progress where reports within a tenth of a second are merged: the first and the last are always sent.
+fn assert_progress(seen: &[f64], whole: &[f64]) {
+    let mut rest = whole.iter();
+    let all_known = seen.iter().all(|done| rest.any(|it| it == done));
+    assert!(all_known && seen.first() == whole.first() && seen.last() == whole.last(), "{seen:?} of {whole:?}");
+}
+
 fn progress(called: &Called) -> Vec<f64> {
     called.progress().iter().map(|report| report["progress"].as_f64().unwrap()).collect()
 }

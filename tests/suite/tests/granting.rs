@@ -25,7 +25,7 @@ fn command(denial: &str) -> Vec<String> {
     let (_, command) = denial.split_once("To allow it: portcullis ").unwrap();
     let (words, line) = command.split_once(" '").unwrap();
     let line = line.split('\'').next().unwrap();
-    words.split(' ').chain([line]).map(str::to_owned).collect()
+    words.split(' ').chain([line, "--yes"]).map(str::to_owned).collect()
 }
 
 #[test]
@@ -56,16 +56,16 @@ fn grant_and_revoke_keep_the_rest_of_the_file() {
     let home = home(&config);
     let file = home.path().join("portcullis.toml");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
-    portcullis(&home, &["grant", "relay", r#"agent-tools = ["c.d", "a.b"]"#]).good();
+    portcullis(&home, &["grant", "relay", r#"agent-tools = ["c.d", "a.b"]"#, "--yes"]).good();
     assert_eq!(text(&home), config.replace("\"a.b\", # one\n", "\"a.b\", # one\n    \"c.d\",\n"));
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
-    let again = portcullis(&home, &["grant", "relay", r#"agent-tools = ["c.d"]"#]);
+    let again = portcullis(&home, &["grant", "relay", r#"agent-tools = ["c.d"]"#, "--yes"]);
     assert!(again.good().contains("nothing was changed"), "{again:?}");
-    portcullis(&home, &["revoke", "relay", r#"agent-tools = ["c.d"]"#]).good();
+    portcullis(&home, &["revoke", "relay", r#"agent-tools = ["c.d"]"#, "--yes"]).good();
     assert_eq!(text(&home), config);
-    portcullis(&home, &["revoke", "relay", "agent-tools"]).good();
+    portcullis(&home, &["revoke", "relay", "agent-tools", "--yes"]).good();
     assert!(!text(&home).contains("agent-tools"), "{}", text(&home));
-    portcullis(&home, &["grant", "relay", "limits = { fuel = 5_000_000 }"]).good();
+    portcullis(&home, &["grant", "relay", "limits = { fuel = 5_000_000 }", "--yes"]).good();
     assert!(text(&home).contains("fuel = 5_000_000"), "{}", text(&home));
 }
 
@@ -92,7 +92,7 @@ fn an_invalid_grant_is_refused_and_changes_nothing() {
         assert!(ran.refused().contains(why), "{words:?}: {ran:?}");
         assert_eq!(text(&home), config, "{words:?}");
     }
-    let idle = portcullis(&home, &["grant", "agent.echo", "state = {}"]);
+    let idle = portcullis(&home, &["grant", "agent.echo", "state = {}", "--yes"]);
     assert!(idle.good().contains("`state` has no effect"), "{idle:?}");
 }
 

@@ -18,8 +18,8 @@ fn start(names: &[&str], issuer: Option<&Issuer>) -> (Server, SocketAddr, Vec<St
     for name in names {
         let made = portcullis(&home, &["key", "new", name]);
         let lines: Vec<_> = made.good().lines().map(str::trim).collect();
-        keys.push(lines[1].to_owned());
-        file += &format!("{}\n", lines[3]);
+        keys.push(lines[0].to_owned());
+        file += &format!("{}\n", lines[1]);
     }
     let path = home.write("keys.toml", &file);
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
@@ -114,6 +114,28 @@ fn clients_that_look_for_oauth_are_told_of_keys() {
     let (_server, open) = Server::start_http(&plugin("echo", ""));
     let error = request_at(open, "POST", "/register", &[], "{}").message().unwrap();
     assert!(error["error_description"].as_str().unwrap().contains("asks for no credentials"), "{error}");
+}
+
+#[test]
+fn keys_are_listed_and_revoked() {
+    let home = Home::new();
+    let lines = ["alice", "bob@example.com"].map(|name| {
+        let made = portcullis(&home, &["key", "new", name]);
+        assert!(made.stderr.contains("cannot be shown again"), "hints are for people: {made:?}");
+        made.good().lines().nth(1).unwrap().to_owned()
+    });
+    let path = home.write("keys.toml", format!("# ours\n{}\n{}\n", lines[0], lines[1]));
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    home.write("portcullis.toml", "[server.auth]\nkeys = \"keys.toml\"\n");
+    assert_eq!(portcullis(&home, &["key", "list"]).good(), "alice\nbob@example.com\n");
+    assert!(portcullis(&home, &["key", "revoke", "alice"]).refused().contains("key revoke alice --yes"));
+    assert!(
+        portcullis(&home, &["key", "revoke", "eve", "--yes"]).refused().contains("there are: alice, bob@example.com")
+    );
+    assert!(portcullis(&home, &["key", "revoke", "alice", "--yes"]).good().contains("Restart the server"));
+    assert_eq!(std::fs::read_to_string(&path).unwrap().trim_end().lines().last(), Some(&*lines[1]));
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(portcullis(&home, &["key", "list"]).good(), "bob@example.com\n");
 }
 
 #[test]

@@ -47,6 +47,7 @@ mod languages;
 mod large_answers;
 mod live;
 mod live_calls;
+mod locked_grants;
 mod main_job;
 mod malformed;
 mod mangled;

@@ -37,6 +37,7 @@ fn mistakes() -> Vec<Mistake> {
         "[server]\nmetrics = \"9000000\"",
         "[server]\nreloads = true",
         "[server]\nreload = \"yes\"",
+        "[server]\ngrants = \"frozen\"",
         "[server]\nmax-body = \"a lot\"",
         "[server]\nmax-sessions = 0",
         "[server]\nallowed-hosts = \"localhost\"",
@@ -102,7 +103,7 @@ fn mistakes() -> Vec<Mistake> {
         "grants.publish = \"all\"",
         "grants.network = true",
     ];
-    let commands: [&'static [&'static str]; 24] = [
+    let commands: [&'static [&'static str]; 27] = [
         &["serv"],
         &["serve", "--http", "there"],
         &["serve", "--htp", "8808"],
@@ -118,6 +119,9 @@ fn mistakes() -> Vec<Mistake> {
         &["grant", "echo", "publsh = true"],
         &["grant", "echo", "filesystem = [\"/tmp\"]"],
         &["revoke", "echo", "publish = true"],
+        &["grant", "echo", "publish = true"],
+        &["plugin", "remove", "echo"],
+        &["policy", "confirm"],
         &["policy", "test", "eccho", "publish"],
         &["policy", "test", "echo", "everything"],
         &["policy", "show", "eccho"],

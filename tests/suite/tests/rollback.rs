@@ -72,7 +72,7 @@ fn a_restored_version_gets_only_grants_it_had_and_still_has() {
     plugin(&home, &["install", "./edition.wasm", "--yes"]).good();
     publish(&home, &edition("BAAA"));
     update(&home);
-    portcullis(&home, &["grant", "edition", READ]).good();
+    portcullis(&home, &["grant", "edition", READ, "--yes"]).good();
     let back = plugin(&home, &["rollback", "edition"]);
     assert!(back.good().contains("no longer granted"), "{}", back.stdout);
     let may = |home: &Home, question: &str| portcullis(home, &["policy", "test", "edition", question]).status;
@@ -83,7 +83,7 @@ fn a_restored_version_gets_only_grants_it_had_and_still_has() {
     let home = self::home();
     updated(&home);
     assert_eq!(may(&home, "filesystem read /work/a"), Some(0));
-    portcullis(&home, &["revoke", "edition", "filesystem"]).good();
+    portcullis(&home, &["revoke", "edition", "filesystem", "--yes"]).good();
     plugin(&home, &["rollback", "edition"]).good();
     assert_eq!((says(&home).as_str(), may(&home, "filesystem read /work/a")), ("edition=A", Some(1)));
 }

@@ -35,18 +35,60 @@ fn chunks_arrive_while_the_tool_runs() {
 }
 
 #[test]
-fn without_the_extension_chunks_arrive_as_progress() {
+fn without_the_extension_progress_shows_the_newest_chunk() {
     for era in Era::ALL {
         let called = call(era, false, true);
         assert!(called.chunks().is_empty(), "{era:?}: nobody declared the extension");
         let progress = called.progress();
         let texts: Vec<_> = progress.iter().filter_map(|report| report["message"].as_str()).collect();
-        let expected: Vec<_> = (0..8).map(|number| format!("part {number}")).collect();
-        assert_eq!(texts, expected, "{era:?}");
+        // What comes within a tenth of a second is merged; the first and the last are always sent.
+        assert!((texts[0], *texts.last().unwrap()) == ("part 0", "part 7") && texts.len() <= 8, "{era:?}: {texts:?}");
+        assert!(texts.is_sorted_by(|a, b| a < b), "{era:?}: {texts:?}");
+        let done: Vec<_> = progress.iter().map(|report| report["progress"].to_string()).collect();
+        assert!(done.iter().all(|number| number.len() <= 8), "{era:?}: what people can read: {done:?}");
         let done: Vec<_> = progress.iter().map(|report| report["progress"].as_f64().unwrap()).collect();
         assert!(done.is_sorted_by(|a, b| a < b), "{era:?}: progress must grow: {done:?}");
+        assert!(progress.iter().all(|report| report["_meta"]["dev.portcullis/chunk"].is_null()), "{era:?}");
         assert_eq!(called.good(), "8 parts");
     }
+}
+
+/// Thousands of chunks in a moment.
+#[test]
+fn a_flood_of_chunks_is_ten_notifications_a_second() {
+    for era in Era::ALL {
+        let server = Server::start(&plugin("chunk-flood", "limits.fuel = 100_000_000_000"));
+        let mut client = Client::new(server, era, false);
+        client.progress = true;
+        let called = client.run("chunk-flood", json!({"n": 9_000}));
+        let (sent, took) = (called.progress().len(), (called.0.answered - called.0.sent).as_secs_f64());
+        assert!(sent >= 2 && sent as f64 <= took * 10.0 + 2.0, "{era:?}: {sent} in {took} s");
+        assert_eq!(called.stream()["chunks"], 9_000, "{era:?}");
+    }
+}
+
+/// What the user saw is not lost for the model.
+#[test]
+fn a_failed_call_says_what_it_gave_before() {
+    for (era, progress) in [(Era::Modern, true), (Era::Modern, false), (Era::Legacy, true), (Era::Legacy, false)] {
+        let server = Server::start(&plugin("chunk-flood", "limits.output = \"100 B\""));
+        let mut client = Client::new(server, era, false);
+        client.progress = progress;
+        let called = client.run("chunk-flood", json!({}));
+        assert_eq!(called.code(), "output-exceeded");
+        let log = called.stream()["log"].as_str().unwrap().to_owned();
+        let note = called.result()["content"][1]["text"].as_str().unwrap().to_owned();
+        assert!(note.starts_with("Before that it gave 100 partial results (100 B)."), "{era:?} {progress}: {note}");
+        assert!(note.contains(&log) && note.ends_with(" The last: x"), "{era:?} {progress}: {note}");
+        let read = client.request("resources/read", json!({"uri": log}));
+        let read = Called(read);
+        let text = read.result()["contents"][0]["text"].as_str().unwrap();
+        assert!(text.contains("\"final\":true") && text.contains("\"next\":100"), "{era:?} {progress}: {text}");
+    }
+    // A client with the extension has them.
+    let server = Server::start(&plugin("chunk-flood", "limits.output = \"100 B\""));
+    let called = Client::new(server, Era::Modern, true).run("chunk-flood", json!({}));
+    assert_eq!(called.result()["content"].as_array().unwrap().len(), 1);
 }
 
 #[test]
@@ -100,12 +142,6 @@ fn chunks_of_concurrent_calls_name_their_call() {
     }
 }
 
-/// The chunks in the `_meta` of progress notifications.
-fn chunks_of_progress(called: &Called) -> Vec<&Value> {
-    let metas = called.progress().into_iter().map(|report| &report["_meta"]["dev.portcullis/chunk"]);
-    metas.filter(|chunk| chunk.is_object()).collect()
-}
-
 #[test]
 fn the_last_chunk_is_marked_and_a_digest_covers_all_chunks() {
     for era in Era::ALL {
@@ -117,14 +153,12 @@ fn the_last_chunk_is_marked_and_a_digest_covers_all_chunks() {
         let expected = json!({"chunks": 8, "dropped": 0, "sha256": digest(called.chunks())});
         assert_eq!(*called.stream(), expected, "{era:?}");
 
-        let by_progress = call(era, false, true);
-        assert_eq!(*by_progress.stream(), expected, "{era:?}");
-        assert_eq!(digest(chunks_of_progress(&by_progress)), expected["sha256"].as_str().unwrap(), "{era:?}");
-
-        let logged = call(era, false, false);
-        let log = logged.stream()["log"].as_str().unwrap();
-        assert!(log.starts_with("portcullis://runs/"), "{era:?}: {log}");
-        assert_eq!(logged.stream()["sha256"], expected["sha256"], "{era:?}");
+        for progress in [true, false] {
+            let logged = call(era, false, progress);
+            let log = logged.stream()["log"].as_str().unwrap();
+            assert!(log.starts_with("portcullis://runs/"), "{era:?}: {log}");
+            assert_eq!(logged.stream()["sha256"], expected["sha256"], "{era:?}");
+        }
     }
 }
 
@@ -155,10 +189,9 @@ fn every_kind_of_content_can_be_a_chunk() {
         assert_eq!(audiences, expected, "{era:?}");
         assert_eq!(pieces[1]["mimeType"], "image/png");
         assert_eq!(called.stream()["sha256"], digest(called.chunks()), "{era:?}");
-        let by_progress = run(false, true);
-        assert_eq!(by_progress.stream(), called.stream(), "{era:?}");
-        assert_eq!(digest(chunks_of_progress(&by_progress)), digest(called.chunks()), "{era:?}");
-        assert_eq!(run(false, false).stream()["sha256"], called.stream()["sha256"], "{era:?}");
+        for progress in [true, false] {
+            assert_eq!(run(false, progress).stream()["sha256"], called.stream()["sha256"], "{era:?}");
+        }
     }
 }
 

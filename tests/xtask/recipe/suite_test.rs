@@ -20,7 +20,7 @@ fn dice_need_a_grant() {
     assert_eq!((&denial["capability"], &denial["reason"]), (&json!("dice"), &json!("is not granted")));
 
     assert_eq!(portcullis(home, &["policy", "test", "dice", "dice"]).status, Some(1));
-    portcullis(home, &["grant", "dice", "dice = true"]).good();
+    portcullis(home, &["grant", "dice", "dice = true", "--yes"]).good();
     portcullis(home, &["policy", "test", "dice", "dice"]).good();
     let config = fs::read_to_string(home.path().join("portcullis.toml")).unwrap();
     let mut client = Client::of_server(Server::start(&config));

@@ -297,7 +297,7 @@ impl Authority {
             None => Denial::not_granted(&self.plugin, capability(&clean)),
             Some(mount) if mount.access >= access => Denial::leads_outside(capability(path)),
             Some(_) if self.requested.filesystem != Some(Access::Write) => {
-                Denial::not_requested(&self.plugin, capability(path))
+                Denial::requests_only_reading(&self.plugin, capability(path))
             }
             Some(mount) => Denial::read_only(&self.plugin, capability(path), &mount.guest),
         }

@@ -67,6 +67,15 @@ impl Denial {
         Self { capability, reason: "may only be read", advice: ASK_THE_USER, remedy }
     }
 
+    /// The path is in a directory that the plugin can only read, whatever is granted: its manifest does not request to write.
+    pub fn requests_only_reading(plugin: &PluginId, capability: Capability) -> Self {
+        let remedy = format!(
+            "The plugin requests read, not write; no grant can change that, only a build of `{}` that requests write",
+            plugin.name
+        );
+        Self { capability, reason: "may only be read", advice: "No grant can change that", remedy }
+    }
+
     /// The path is in a granted directory but leads out of it.
     pub fn leads_outside(capability: Capability) -> Self {
         let remedy =

@@ -41,7 +41,7 @@ fn each<T>(these: &[T], others: &[T], within: impl Fn(&T, &T) -> bool) -> bool {
     these.iter().all(|one| others.iter().any(|other| within(one, other)))
 }
 
-fn mount(one: &FilesystemGrant, other: &FilesystemGrant) -> bool {
+pub(super) fn mount(one: &FilesystemGrant, other: &FilesystemGrant) -> bool {
     let FilesystemGrant { host, guest, access, within: _ } = one;
     *host == other.host && *guest == other.guest && *access <= other.access
 }
@@ -50,14 +50,16 @@ fn asking(one: &ClientGrants, other: &ClientGrants) -> bool {
     let ClientGrants { form, url, sample, roots } = one;
     (!form || other.form)
         && each(url, &other.url, |one, other| one.is_within(other))
-        && each(sample.as_slice(), other.sample.as_slice(), |one, other| {
-            let SampleGrant { calls, tokens, fallback } = one;
-            *calls <= other.calls && *tokens <= other.tokens && (!fallback || other.fallback)
-        })
+        && each(sample.as_slice(), other.sample.as_slice(), sampling)
         && (!roots || other.roots)
 }
 
-fn requests(one: &HttpGrant, other: &HttpGrant) -> bool {
+pub(super) fn sampling(one: &SampleGrant, other: &SampleGrant) -> bool {
+    let SampleGrant { calls, tokens, fallback } = one;
+    *calls <= other.calls && *tokens <= other.tokens && (!fallback || other.fallback)
+}
+
+pub(super) fn requests(one: &HttpGrant, other: &HttpGrant) -> bool {
     let HttpGrant { allow, private, requests, body, timeout, redirects } = one;
     allow.is_within(&other.allow)
         && (!private || other.private)
@@ -67,31 +69,31 @@ fn requests(one: &HttpGrant, other: &HttpGrant) -> bool {
         && *redirects <= other.redirects
 }
 
-fn told(one: &SecretGrant, other: &SecretGrant) -> bool {
+pub(super) fn told(one: &SecretGrant, other: &SecretGrant) -> bool {
     let SecretGrant { name, hosts } = one;
     *name == other.name && each(hosts, &other.hosts, |one, other| one.is_within(other))
 }
 
-fn values(one: &StateGrant, other: &StateGrant) -> bool {
+pub(super) fn values(one: &StateGrant, other: &StateGrant) -> bool {
     let StateGrant { size, keys, private } = one;
     *size <= other.size && *keys <= other.keys && private.is_subset(&other.private)
 }
 
-fn files(one: &ScratchGrant, other: &ScratchGrant) -> bool {
+pub(super) fn files(one: &ScratchGrant, other: &ScratchGrant) -> bool {
     let ScratchGrant { guest, size } = one;
     *guest == other.guest && *size <= other.size
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn grants(text: &str) -> Grants {
+    pub(crate) fn grants(text: &str) -> Grants {
         toml::from_str(text).unwrap()
     }
 
     /// Every key, each with something less of it.
-    const LESS: [(&str, &str); 17] = [
+    pub(crate) const LESS: [(&str, &str); 17] = [
         (
             r#"filesystem = [{ host = "/a", guest = "/a", access = "write" }]"#,
             r#"filesystem = [{ host = "/a", guest = "/a", access = "read" }]"#,

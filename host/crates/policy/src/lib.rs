@@ -18,6 +18,7 @@ mod flow;
 mod folded_names;
 mod glob;
 mod grant_check;
+mod grant_limit;
 mod grant_subset;
 mod grants;
 mod guest_path;

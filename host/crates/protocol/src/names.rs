@@ -43,8 +43,6 @@ pub const CHAIN_META: &str = "dev.portcullis/chain";
 pub const CALL_META: &str = "dev.portcullis/call";
 /// Which plugin something comes from.
 pub const SOURCE_META: &str = "dev.portcullis/source";
-/// The chunk, in a progress notification that stands for one.
-pub const CHUNK_META: &str = "dev.portcullis/chunk";
 /// The tools that a forwarded chunk came through.
 pub const CHUNK_ORIGIN_META: &str = "dev.portcullis/origin";
 /// How many chunks a call emitted, and their hash.

@@ -8,7 +8,7 @@ use crate::text::single_line;
 use platform::sync::Mutex;
 use policy::TreeBudget;
 use protocol::names::{
-    CALL_META, CHUNK_META, CHUNK_ORIGIN_META, CORRELATION_META, PARTIAL_RESULT_NOTIFICATION, PARTIAL_RESULT_TOKEN_META,
+    CALL_META, CHUNK_ORIGIN_META, CORRELATION_META, PARTIAL_RESULT_NOTIFICATION, PARTIAL_RESULT_TOKEN_META,
 };
 use rmcp::model::{ClientRequest, ContentBlock, GetMeta, ProgressToken, RequestId, ServerNotification};
 use runtime::engine::{PausableDeadline, PauseGuard};
@@ -222,15 +222,10 @@ impl TransportObserver for OpenCalls {
                 let inner = message.params.meta.as_ref().map(|meta| Value::Object(meta.0.0.clone()));
                 let meta = inner.unwrap_or(meta);
                 call.read_call_id(&meta);
-                match meta.get(CHUNK_META) {
-                    Some(chunk) => call.read_chunk(chunk, &meta),
-                    None => {
-                        let (done, total) = (message.params.progress, message.params.total);
-                        let message = message.params.message.as_deref().map(single_line);
-                        if done.is_finite() {
-                            call.emit(UpstreamCallEvent::Progress(ProgressReport { done, total, message }));
-                        }
-                    }
+                let (done, total) = (message.params.progress, message.params.total);
+                let message = message.params.message.as_deref().map(single_line);
+                if done.is_finite() {
+                    call.emit(UpstreamCallEvent::Progress(ProgressReport { done, total, message }));
                 }
                 None
             }

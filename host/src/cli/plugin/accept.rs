@@ -1,7 +1,7 @@
 //! `portcullis plugin accept`.
 
 use super::consent::{ConsentOptions, ConsentRequest};
-use super::install_context::{InstallContext, RUNNING};
+use super::install_context::InstallContext;
 use super::update::difference;
 use crate::cli::options::ConfigFile;
 use anyhow::Context;
@@ -42,16 +42,24 @@ impl Accept {
         let warnings =
             difference(&context, &loader, entry, &compare_versions(&entry.installed, staged), &seen.offer).await;
         let command =
-            format!("portcullis plugin accept {} --digest {}{}", id.table(), staged.digest, context.config_option());
+            format!("portcullis plugin accept {} --digest {}{}", id.table(), staged.digest, context.config_option);
         let news = new_requests(&entry.installed.requests, &staged.requests);
         let (requested, question) = (&staged.requests, "Accept it?");
-        let ask = ConsentRequest { id: &id, requested, news: &news, warnings, question, command: &command };
+        let ask = ConsentRequest {
+            id: &id,
+            folder: context.folder(),
+            requested,
+            news: &news,
+            warnings,
+            question,
+            command: &command,
+        };
         let Some(grants) = self.consent.get(entry.grants_table().clone(), &ask)? else {
             println!("The old version stays; `portcullis plugin update --discard {}` discards the new one.", id.name);
             return Ok(ExitCode::FAILURE);
         };
         context.plugins.accept(&id, &staged.digest, grants)?;
-        println!("\n[{id}] is updated. {RUNNING}");
+        println!("\n[{id}] is updated. {}", context.running);
         Ok(ExitCode::SUCCESS)
     }
 }

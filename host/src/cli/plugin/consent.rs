@@ -2,11 +2,13 @@
 
 use crate::cli::forms::parse_yes_no;
 use crate::cli::prompt::{confirm, read_line};
+use crate::cli::text::shell_quote;
 use anyhow::Context;
 use platform::telemetry::printable;
-use plugins::install::{GrantProposal, grant_lines, propose_grants};
+use plugins::install::{Choice, GrantProposal, grant_lines, propose_grants};
 use policy::{Authority, PluginId, Requests, is_name};
 use std::io::IsTerminal;
+use std::path::Path;
 use toml_edit::Table;
 
 #[derive(clap::Args)]
@@ -22,6 +24,8 @@ pub(in crate::cli) struct ConsentOptions {
 /// A request for the user's consent.
 pub(super) struct ConsentRequest<'a> {
     pub(super) id: &'a PluginId,
+    /// What directories are relative to: that of the configuration.
+    pub(super) folder: &'a Path,
     /// Everything that the plugin requests.
     pub(super) requested: &'a Requests,
     /// The requests that the user has not seen yet.
@@ -35,6 +39,10 @@ pub(super) struct ConsentRequest<'a> {
 }
 
 impl ConsentOptions {
+    pub(super) fn is_given(&self) -> bool {
+        self.yes
+    }
+
     /// The final grants, starting from `grants`; none if the user refused.
     pub(super) fn get(&self, mut grants: Table, ask: &ConsentRequest<'_>) -> anyhow::Result<Option<Table>> {
         for line in &self.yes_grant {
@@ -69,35 +77,46 @@ impl ConsentOptions {
 impl ConsentRequest<'_> {
     /// Asks about one line, which the user can grant, edit or leave out. None at the end of input.
     fn one(&self, grants: &mut Table, proposal: &GrantProposal) -> Option<()> {
-        let GrantProposal { line: proposed, choose, .. } = proposal;
-        println!("  {}", printable(proposed));
-        let prompt = match choose {
+        println!("  {}", printable(&proposal.line));
+        let prompt = match proposal.choose {
             None => "  Grant this? [y/N/edit] ",
-            Some(what) => {
-                println!("  You choose {what}.");
-                "  Grant it? [N/edit] "
-            }
+            Some(Choice::Directory) => "  Which directory? (Enter: none, edit: write the line) ",
+            Some(Choice::SecretHost | Choice::PageHost) => "  Which host? (Enter: none, edit: write the line) ",
         };
         loop {
             let input = read_line(prompt)?;
-            match (input.to_ascii_lowercase().as_str(), parse_yes_no(&input)) {
-                ("", _) | (_, Some(false)) => return Some(()),
-                ("e" | "edit", _) => match read_line("  The line, or nothing to leave it out: ")? {
+            match (input.to_ascii_lowercase().as_str(), proposal.choose, parse_yes_no(&input)) {
+                ("", ..) | (_, _, Some(false)) => return Some(()),
+                ("e" | "edit", ..) => match read_line("  The line, or nothing to leave it out: ")? {
                     edited if edited.is_empty() => return Some(()),
                     edited if self.add(grants, &edited) => return Some(()),
                     _ => {}
                 },
-                (_, Some(true)) if choose.is_none() && self.add(grants, proposed) => return Some(()),
-                (_, Some(true)) => println!("  You must choose a value: type edit, or n."),
-                (_, None) => println!(
-                    "  Type {}, or edit to write the line yourself.",
-                    match choose {
-                        None => "y or n",
-                        Some(_) => "n",
+                (_, None, Some(true)) if self.add(grants, &proposal.line) => return Some(()),
+                (_, None, _) => println!("  Type y or n, or edit to write the line yourself."),
+                (_, Some(Choice::Directory), _) => {
+                    let Some(default) = self.find_directory(&input) else { continue };
+                    let path = read_line(&format!("  Where does the plugin see it? [{default}] "))?;
+                    let path = if path.is_empty() { &default } else { &path };
+                    if self.add(grants, &proposal.with_choice(&input, path)) {
+                        return Some(());
                     }
-                ),
+                }
+                (_, Some(_), _) if self.add(grants, &proposal.with_choice(&input, "")) => return Some(()),
+                (_, Some(_), _) => {}
             }
         }
+    }
+
+    /// The path to propose for a directory of this machine. Prints what is wrong if there is no such directory.
+    fn find_directory(&self, text: &str) -> Option<String> {
+        let directory = self.folder.join(text);
+        if !directory.is_dir() {
+            println!("  There is no directory {}.", printable(&directory.display().to_string()));
+            return None;
+        }
+        let name = directory.canonicalize().ok()?.file_name()?.to_string_lossy().into_owned();
+        Some(format!("/{}", if is_name(&name, 64, "._-") { &*name } else { "data" }))
     }
 
     /// Adds a line. Returns whether it could be added, and prints the reason if not.
@@ -130,7 +149,7 @@ fn unattended(given: &[String], proposals: &[GrantProposal], command: &str) -> S
     }
     for proposal in proposals {
         whole += &format!(" \\\n    --yes-grant {}", shell_quote(&proposal.line));
-        choices.extend(proposal.choose);
+        choices.extend(proposal.choose.map(Choice::what));
     }
     let mut text = format!("there is no terminal to ask at, so nothing was changed. To agree, run:\n\n  {whole}\n");
     if !proposals.is_empty() {
@@ -140,14 +159,6 @@ fn unattended(given: &[String], proposals: &[GrantProposal], command: &str) -> S
         text += &format!("\nYou choose {choice}.");
     }
     text
-}
-
-/// Quotes a text as one shell word.
-pub(super) fn shell_quote(text: &str) -> String {
-    if is_name(text, usize::MAX, "-_./:@=+,") {
-        return text.to_owned();
-    }
-    format!("'{}'", printable(text).replace('\'', r"'\''"))
 }
 
 fn indent_escaped(text: &str) -> String {
@@ -160,9 +171,6 @@ mod tests {
 
     #[test]
     fn the_message_contains_one_command() {
-        assert_eq!(shell_quote("env = [\"TZ\"]"), "'env = [\"TZ\"]'");
-        assert_eq!(shell_quote("it's"), r"'it'\''s'");
-        assert_eq!(shell_quote("./a.wasm"), "./a.wasm");
         let requests: Requests = toml::from_str("env = [\"TZ\"]\nfilesystem = \"read\"").unwrap();
         let text = unattended(&[], &propose_grants(&requests), "portcullis plugin install ./a.wasm");
         assert!(

@@ -1,10 +1,14 @@
 //! `portcullis plugin install`.
 
-use super::consent::{ConsentOptions, ConsentRequest, shell_quote};
-use super::install_context::{InstallContext, RUNNING};
+use super::consent::{ConsentOptions, ConsentRequest};
+use super::install_context::InstallContext;
 use super::report;
+use crate::cli::configured_plugin::missing_directories;
+use crate::cli::init;
 use crate::cli::options::ConfigFile;
+use crate::cli::text::shell_quote;
 use anyhow::Context;
+use platform::telemetry::printable;
 use plugins::install::{PluginSource, Reference, review};
 use policy::{Digest, PluginId, Side};
 use std::process::ExitCode;
@@ -31,6 +35,7 @@ pub(in crate::cli) struct Install {
 
 impl Install {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
+        init::offer(&self.file, self.consent.is_given())?;
         let context = InstallContext::open(&self.file)?;
         let wanted = self.digest.as_deref().map(Digest::parse).transpose()?;
         let reference = absolute_reference(&self.reference)?;
@@ -49,18 +54,36 @@ impl Install {
         report::candidate(&id, &reference, &new);
         let side = if self.agent { " --agent" } else { "" };
         let (quoted_reference, digest) = (shell_quote(&self.reference), &new.version.digest);
-        let config = context.config_option();
+        let config = &context.config_option;
         let command =
             format!("portcullis plugin install {quoted_reference} --name {name}{side} --digest {digest}{config}");
         let (requested, warnings) = (&new.version.requests, report::warnings(&new));
         let question = &format!("Install it as [{}]?", id.table());
-        let ask = ConsentRequest { id: &id, requested, news: requested, warnings, question, command: &command };
+        let ask = ConsentRequest {
+            id: &id,
+            folder: context.folder(),
+            requested,
+            news: requested,
+            warnings,
+            question,
+            command: &command,
+        };
         let Some(grants) = self.consent.get(Table::new(), &ask)? else {
             println!("Nothing was installed.");
             return Ok(ExitCode::FAILURE);
         };
         context.plugins.install(&id, &reference, &new, grants)?;
-        println!("\n[{}] is installed and enabled, recorded in {}. {RUNNING}", id.table(), context.lock.display());
+        let installed = context.config.clone().with_installed()?;
+        let spec = installed.plugins.iter().chain(&installed.agent).find(|spec| spec.id == id);
+        for what in spec.map(|spec| missing_directories(&spec.grants)).unwrap_or_default() {
+            println!("note: {}", printable(&what));
+        }
+        println!(
+            "\n[{}] is installed and enabled, recorded in {}. {}",
+            id.table(),
+            context.lock.display(),
+            context.running
+        );
         Ok(ExitCode::SUCCESS)
     }
 

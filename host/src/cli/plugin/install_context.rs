@@ -9,12 +9,17 @@ use plugins::install::{ComponentStore, Installer, Lockfile, PluginSources};
 use plugins::loading::{ExaminedComponent, Loader};
 use plugins::offer::definitions_digest;
 use policy::{Digest, PluginId};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Tells how a running server learns of a change.
-pub(in crate::cli) const RUNNING: &str =
-    "A running `portcullis serve` reloads by itself, unless `server.reload` is false.";
+/// How a running server learns of a change.
+pub(in crate::cli) fn how_running_servers_change(config: &Config) -> &'static str {
+    if config.locks_grants {
+        "A running `portcullis serve` reloads by itself; what allows more waits for `portcullis policy confirm`, since `server.grants` is \"locked\"."
+    } else {
+        "A running `portcullis serve` reloads by itself, unless `server.reload` is false."
+    }
+}
 
 pub(super) struct InstallContext {
     /// Without installed plugins, so that a damaged component can be repaired or removed.
@@ -23,6 +28,10 @@ pub(super) struct InstallContext {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) lock: PathBuf,
     file: PathBuf,
+    /// ` --config FILE`, unless it is the default.
+    pub(super) config_option: String,
+    /// Tells how a running server learns of a change.
+    pub(super) running: &'static str,
 }
 
 impl InstallContext {
@@ -34,7 +43,13 @@ impl InstallContext {
         let lock = config.lockfile.clone().context("the configuration file has no path")?;
         let audit = host::open_audit(&config)?;
         let plugins = Installer::new(lock.clone(), ComponentStore::new(state), audit, clock.clone());
-        Ok(Self { config, plugins, clock, lock, file: file.config.clone() })
+        let (config_option, running) = (file.as_option(), how_running_servers_change(&config));
+        Ok(Self { config, plugins, clock, lock, file: file.config.clone(), config_option, running })
+    }
+
+    /// That of the configuration file.
+    pub(super) fn folder(&self) -> &Path {
+        self.lock.parent().unwrap_or(Path::new("."))
     }
 
     pub(super) fn loader(&self) -> anyhow::Result<Loader> {
@@ -85,13 +100,5 @@ impl InstallContext {
         let found = definitions_digest(&seen.offer);
         anyhow::ensure!(found == *expected, "its definitions change each time they are read; do not use it");
         Ok(seen)
-    }
-
-    /// ` --config FILE`, unless it is the default.
-    pub(super) fn config_option(&self) -> String {
-        if self.file == std::path::Path::new(crate::config::DEFAULT_FILE) {
-            return String::new();
-        }
-        format!(" --config {}", super::consent::shell_quote(&self.file.display().to_string()))
     }
 }

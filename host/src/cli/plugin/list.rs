@@ -1,5 +1,6 @@
 //! `portcullis plugin list`.
 
+use crate::cli::configured_plugin::missing_directories;
 use crate::cli::options::ConfigFile;
 use crate::cli::text::printable_lines;
 use crate::config::Config;
@@ -77,6 +78,9 @@ fn line(loader: &Loader, spec: &PluginSpec, state: &str, published: &Claims) {
         Ok((digest, inspection, offer)) => {
             let licence = inspection.claims.get(LICENCE_CLAIM).or(published.get(LICENCE_CLAIM)).unwrap_or("-");
             print(spec, state, &digest, &inspection, licence, offer.as_ref());
+            for what in missing_directories(&spec.grants) {
+                eprintln!("note: [{}] {}", spec.id.table(), printable(&what));
+            }
         }
         Err(error) => {
             println!(

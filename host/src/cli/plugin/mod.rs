@@ -5,6 +5,7 @@ mod consent;
 mod install;
 mod install_context;
 mod list;
+mod manifest;
 mod outdated;
 mod pack;
 mod push;
@@ -15,7 +16,7 @@ mod set_enabled;
 mod show;
 mod update;
 
-pub(super) use install_context::RUNNING;
+pub(super) use install_context::how_running_servers_change;
 
 use std::process::ExitCode;
 
@@ -41,6 +42,8 @@ pub(super) enum PluginCommand {
     Rollback(rollback::Rollback),
     /// Accept a staged version: shows the differences and asks.
     Accept(accept::Accept),
+    /// Show or set the manifest of a component: its name, its version and what it requests.
+    Manifest(manifest::ManifestCommand),
     /// Pack a component as an OCI image layout in a folder.
     Pack(pack::Pack),
     /// Publish a component to a registry.
@@ -60,6 +63,7 @@ impl PluginCommand {
             PluginCommand::Outdated(command) => command.run().await,
             PluginCommand::Rollback(command) => command.run().await,
             PluginCommand::Accept(command) => command.run().await,
+            PluginCommand::Manifest(command) => command.run(),
             PluginCommand::Pack(command) => command.run().await,
             PluginCommand::Push(command) => command.run().await,
         }

@@ -1,6 +1,6 @@
 //! `portcullis plugin pack`.
 
-use super::consent::shell_quote;
+use crate::cli::text::shell_quote;
 use crate::config::Config;
 use crate::host;
 use anyhow::Context;

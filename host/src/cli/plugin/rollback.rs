@@ -1,6 +1,6 @@
 //! `portcullis plugin rollback`.
 
-use super::install_context::{InstallContext, RUNNING};
+use super::install_context::InstallContext;
 use super::update::difference;
 use crate::cli::options::ConfigFile;
 use platform::telemetry::printable;
@@ -33,8 +33,8 @@ impl Rollback {
         for line in less {
             println!("  - {}: no longer granted, since this version did not have it", printable(&line));
         }
-        let (name, config) = (id.table(), context.config_option());
-        println!("\n[{id}] is back to its previous version. {RUNNING}");
+        let (name, config) = (id.table(), context.config_option);
+        println!("\n[{id}] is back to its previous version. {}", context.running);
         println!("The newer version is staged; `portcullis plugin accept {name}{config}` installs it again.");
         Ok(ExitCode::SUCCESS)
     }

@@ -1,6 +1,6 @@
 //! `portcullis plugin enable` and `disable`.
 
-use super::install_context::{InstallContext, RUNNING};
+use super::install_context::InstallContext;
 use crate::cli::options::ConfigFile;
 use std::process::ExitCode;
 
@@ -18,7 +18,7 @@ impl SetEnabled {
         let id = context.find(&context.plugins.load_lockfile()?, &self.name)?;
         let word = if enabled { "enabled" } else { "disabled" };
         match context.plugins.set_enabled(&id, enabled)? {
-            true => println!("[{}] is {word}. {RUNNING}", id.table()),
+            true => println!("[{}] is {word}. {}", id.table(), context.running),
             false => println!("[{}] is {word} already.", id.table()),
         }
         Ok(ExitCode::SUCCESS)

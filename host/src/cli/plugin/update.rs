@@ -1,6 +1,6 @@
 //! `portcullis plugin update`.
 
-use super::install_context::{InstallContext, RUNNING};
+use super::install_context::InstallContext;
 use super::report;
 use crate::cli::options::ConfigFile;
 use crate::cli::text::{print_error, printable_lines};
@@ -67,7 +67,7 @@ impl Update {
             println!(
                 "[{id}] {newest} is staged already: portcullis plugin accept {}{}",
                 id.table(),
-                context.config_option()
+                context.config_option
             );
             return Ok(());
         }
@@ -76,7 +76,7 @@ impl Update {
         let seen = &entry.installed.digest;
         match context.plugins.update(id, seen, &new, self.allow_downgrade)? {
             UpdateOutcome::Installed(changes) => {
-                println!("[{id}] is updated to {}. {RUNNING}", new.version.digest);
+                println!("[{id}] is updated to {}. {}", new.version.digest, context.running);
                 report::changes(&changes);
             }
             UpdateOutcome::Staged(changes) => {
@@ -85,7 +85,7 @@ impl Update {
                     new.version.digest
                 );
                 difference(context, loader, entry, &changes, &new.examined.offer).await;
-                println!("  portcullis plugin accept {}{}", id.table(), context.config_option());
+                println!("  portcullis plugin accept {}{}", id.table(), context.config_option);
             }
         }
         Ok(())
@@ -129,6 +129,6 @@ async fn repair(
     let found = sources.fetch(&entry.reference).await?;
     anyhow::ensure!(found.digest == entry.installed.digest, "the source has changed meanwhile: try again");
     context.plugins.repair(id, &found.bytes)?;
-    println!("[{id}] its component was missing or changed, and has been restored as approved. {RUNNING}");
+    println!("[{id}] its component was missing or changed, and has been restored as approved. {}", context.running);
     Ok(())
 }

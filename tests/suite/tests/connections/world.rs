@@ -42,8 +42,8 @@ impl World {
         for name in ["alice", "bob"] {
             let made = portcullis(&home, &["key", "new", name]);
             let lines: Vec<_> = made.good().lines().map(str::trim).collect();
-            keys.push(lines[1].to_owned());
-            file += &format!("{}\n", lines[3]);
+            keys.push(lines[0].to_owned());
+            file += &format!("{}\n", lines[1]);
         }
         let path = home.write("keys.toml", &file);
         fs::set_permissions(path, Permissions::from_mode(0o600)).unwrap();

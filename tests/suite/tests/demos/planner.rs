@@ -103,7 +103,7 @@ fn planning_without_the_grant_is_denied() {
         let mut client = client(Home::new(), &config, era, json!({}));
         let seen = plan_day(&mut client, json!({}));
         assert_eq!(seen.called.code(), "denied", "{}", seen.called.result());
-        assert!(seen.called.text().ends_with("Ask the user, who alone can allow it"), "{}", seen.called.text());
+        assert!(seen.called.text().contains("Ask the user, who alone can allow it\n"), "{}", seen.called.text());
         client.server.wait_for_log(r#"agent-tools = ["calendar.free_slots"]"#);
         assert_eq!(seen.called.usage()["calls"], 0, "nothing was called");
         assert!(fs::read_dir(client.server.home.work()).unwrap().all(|file| !file.unwrap().path().ends_with(".json")));

@@ -1,6 +1,6 @@
 //! The research agent: with the client's model, with and without tools, or without a model, which the report then says.
 
-use super::{all, client, said, through};
+use super::{all, assert_progress, client, said, through};
 use serde_json::{Value, json};
 use std::fs;
 use suite::{Client, Era, Home, paths, paths::root, plugin_from};
@@ -42,7 +42,7 @@ fn key_findings_come_from_the_clients_model() {
         let report = seen.called.good();
         assert!(report.contains("## Key findings\n\nIt fell fast and rose slowly.\n"), "{report}");
         assert!(report.ends_with("## Sources\n\n- gatehouse.txt\n- moat.txt\n- siege.md\n"), "{report}");
-        assert_eq!(seen.progress, [0.0, 1.0, 2.0, 3.0], "{era:?}");
+        assert_progress(&seen.progress, &[0.0, 1.0, 2.0, 3.0]);
         assert_eq!(seen.asked().len(), 1);
         seen.substance()
     });

@@ -4,13 +4,14 @@
 //! a client can check it with what its library kept of the message.
 
 use async_trait::async_trait;
+use bytesize::ByteSize;
 use data_encoding::HEXLOWER;
 use platform::sync::Mutex;
 use policy::{PluginId, Principal, PrivateOrigins};
 use protocol::content::to_blocks;
 use runtime::engine::TaskOwner;
 use runtime::imports::{
-    CallContext, CallSink, Chunk, Content, ContentData, OutputError, ProgressReport, Provenance, ResourceBody,
+    CallContext, CallSink, Chunk, Content, ContentData, OutputError, ProgressReport, Provenance, ResourceBody, Role,
 };
 use serde_json::{Value, json};
 use services::principal_store::{PrincipalStore, Run, RunLog};
@@ -31,6 +32,9 @@ struct Chunks {
     state: Mutex<ChunkState>,
 }
 
+/// Bytes of the newest text in the note of a failed call.
+const MAX_NEWEST: usize = 400;
+
 #[derive(Default)]
 struct ChunkState {
     emitted: u64,
@@ -38,6 +42,10 @@ struct ChunkState {
     hash: Sha256,
     /// What the client does not read, from the first such chunk on; none inside if the store has no room.
     log: Option<Option<RunLog>>,
+    /// Of what is logged.
+    bytes: u64,
+    /// The end of the newest text that is logged and may be shown to a model.
+    newest: String,
 }
 
 impl ChunkRecord {
@@ -90,6 +98,20 @@ impl ChunkRecord {
         self.state().emitted
     }
 
+    /// What a model has not seen of a call that failed; none if there was no chunk, or the client has read them all.
+    pub(crate) fn note_of_failure(&self) -> Option<String> {
+        let ChunkState { emitted, bytes, newest, log, .. } = &*self.state();
+        let log = log.as_ref()?;
+        let mut note = format!("Before that it gave {emitted} partial results ({}).", ByteSize(*bytes));
+        if let Some(log) = log {
+            note += &format!(" The resource {} keeps the newest.", log.uri());
+        }
+        if !newest.is_empty() {
+            note += &format!(" The last: {newest}");
+        }
+        Some(note)
+    }
+
     /// The summary for the result; none if there was no chunk.
     pub(crate) fn summary(&self) -> Option<Value> {
         let state = self.state();
@@ -122,6 +144,10 @@ impl Chunks {
     fn log_chunk(&self, seq: u64, chunk: Chunk) {
         let mut state = self.state.lock();
         state.count_sent(seq, &chunk.content);
+        state.bytes += chunk.content.iter().map(Content::size).sum::<u64>();
+        if let Some(text) = chunk.content.iter().rev().find_map(text_for_models) {
+            state.newest = shown_end(text);
+        }
         let log = state.log.get_or_insert_with(|| {
             let source = Provenance {
                 plugin: self.plugin.cli_name(),
@@ -149,6 +175,23 @@ impl CallSink for Chunks {
     }
 
     fn progress(&self, _report: ProgressReport) {}
+}
+
+/// The text of a piece, unless it is for the user only.
+fn text_for_models(piece: &Content) -> Option<&str> {
+    let audience = piece.annotations.as_ref().map(|annotations| &*annotations.audience).unwrap_or_default();
+    match &piece.data {
+        ContentData::Text(text) if audience.is_empty() || audience.contains(&Role::Assistant) => Some(text),
+        _ => None,
+    }
+}
+
+/// The end of a text, with a mark where something was left out.
+fn shown_end(text: &str) -> String {
+    match text.len().checked_sub(MAX_NEWEST) {
+        None | Some(0) => text.to_owned(),
+        Some(at) => format!("…{}", &text[text.ceil_char_boundary(at)..]),
+    }
 }
 
 /// The type of a piece in the protocol's words, and the data that is hashed.

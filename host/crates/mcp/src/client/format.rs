@@ -1,9 +1,9 @@
 //! The format of notifications about a call, which the client chooses with each request.
 
 use super::session;
-use protocol::content::{to_blocks, to_plain_text};
+use protocol::content::to_blocks;
 use protocol::names::{
-    CALL_META, CHUNK_META, CHUNK_ORIGIN_META, CORRELATION_META, PARTIAL_RESULT_NOTIFICATION, PARTIAL_RESULT_TOKEN_META,
+    CALL_META, CHUNK_ORIGIN_META, CORRELATION_META, PARTIAL_RESULT_NOTIFICATION, PARTIAL_RESULT_TOKEN_META,
     PARTIAL_RESULTS,
 };
 use rmcp::model::{
@@ -28,9 +28,6 @@ pub(crate) struct NotificationFormat {
     call: Option<Arc<str>>,
 }
 
-/// The progress and the total of the last notification. Progress must grow with every notification of a call.
-pub(crate) type LastProgress = Option<(f64, Option<f64>)>;
-
 impl NotificationFormat {
     pub(crate) fn from_context(context: &RequestContext<RoleServer>) -> Self {
         let partial_results =
@@ -51,43 +48,41 @@ impl NotificationFormat {
 
     /// Whether the client reads anything at all.
     pub(crate) fn is_read(&self) -> bool {
-        self.accepts_chunks() || self.logs.is_some()
+        self.reads_chunks() || self.reads_progress() || self.logs.is_some()
     }
 
-    /// Whether the client reads chunks, as partial results or as progress.
-    pub(crate) fn accepts_chunks(&self) -> bool {
-        self.partial.is_some() || self.progress.is_some()
+    /// Whether the client reads chunks, as partial results.
+    pub(crate) fn reads_chunks(&self) -> bool {
+        self.partial.is_some()
     }
 
-    pub(crate) fn chunk(&self, seq: u64, chunk: Chunk, last: &mut LastProgress) -> Option<ServerNotification> {
-        let Chunk { content, origin } = chunk;
+    pub(crate) fn reads_progress(&self) -> bool {
+        self.progress.is_some()
+    }
+
+    /// A chunk, for a client that reads them.
+    pub(crate) fn chunk(&self, seq: u64, chunk: Chunk) -> Option<ServerNotification> {
+        let token = self.partial.as_ref()?;
         let mut meta = self.meta();
-        if !origin.is_empty() {
-            meta.insert(CHUNK_ORIGIN_META.to_owned(), origin.into());
+        if !chunk.origin.is_empty() {
+            meta.insert(CHUNK_ORIGIN_META.to_owned(), chunk.origin.into());
         }
-        if let Some(token) = &self.partial {
-            return Some(self.partial(token, json!({ "seq": seq, "content": to_blocks(content) }), meta));
-        }
-        let token = self.progress.as_ref()?;
-        // The smallest possible step leaves the guest's own reports as they are.
-        let (done, total) = last.map_or((0.0, None), |(done, total)| (done.next_up(), total));
-        let report = ProgressReport { done, total, message: Some(to_plain_text(&content)) };
-        meta.insert(CHUNK_META.to_owned(), json!({ "seq": seq, "content": to_blocks(content) }));
-        Some(notification(token, report, meta, last))
+        Some(self.partial(token, json!({ "seq": seq, "content": to_blocks(chunk.content) }), meta))
     }
 
-    /// Marks the end after `chunks` chunks. Where chunks are sent as progress, the result marks the end.
+    /// The end mark, after at least one chunk.
     pub(crate) fn end(&self, chunks: u64) -> Option<ServerNotification> {
         let token = self.partial.as_ref().filter(|_| chunks > 0)?;
         // A client that does not know `final` sees an empty chunk.
         Some(self.partial(token, json!({ "seq": chunks, "content": [], "final": true }), self.meta()))
     }
 
-    /// None if a chunk has already moved the progress past this report.
-    pub(crate) fn progress(&self, report: ProgressReport, last: &mut LastProgress) -> Option<ServerNotification> {
-        let token = self.progress.as_ref()?;
-        let grown = last.is_none_or(|(done, _)| report.done > done);
-        grown.then(|| notification(token, report, self.meta(), last))
+    pub(crate) fn progress(&self, report: ProgressReport) -> Option<ServerNotification> {
+        let mut params = ProgressNotificationParam::new(self.progress.clone()?, report.done);
+        (params.total, params.message) = (report.total, report.message);
+        let meta = self.meta();
+        params.meta = (!meta.is_empty()).then_some(NotificationMetaObject(MetaObject(meta)));
+        Some(ServerNotification::ProgressNotification(ProgressNotification::new(params)))
     }
 
     pub(crate) fn log(&self, level: LogLevel, message: String) -> Option<ServerNotification> {
@@ -113,18 +108,4 @@ impl NotificationFormat {
         let call = self.call.iter().map(|call| (CALL_META.to_owned(), Value::from(&**call)));
         correlation.chain(call).collect()
     }
-}
-
-fn notification(
-    token: &ProgressToken,
-    report: ProgressReport,
-    meta: JsonObject,
-    last: &mut LastProgress,
-) -> ServerNotification {
-    *last = Some((report.done, report.total));
-    let mut params = ProgressNotificationParam::new(token.clone(), report.done);
-    params.total = report.total;
-    params.message = report.message;
-    params.meta = (!meta.is_empty()).then_some(NotificationMetaObject(MetaObject(meta)));
-    ServerNotification::ProgressNotification(ProgressNotification::new(params))
 }

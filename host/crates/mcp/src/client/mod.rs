@@ -5,6 +5,7 @@ pub(crate) mod chunk_record;
 pub(crate) mod format;
 pub(crate) mod notification_sender;
 pub(crate) mod pending;
+mod progress;
 pub(crate) mod served_request;
 pub(crate) mod session;
 pub(crate) mod stream;

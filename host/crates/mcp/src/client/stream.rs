@@ -6,14 +6,16 @@
 //! oldest chunk.
 
 use super::chunk_record::ChunkRecord;
-use super::format::{LastProgress, NotificationFormat};
+use super::format::NotificationFormat;
 use super::notification_sender::NotificationSender;
 use super::pending::PendingRequest;
+use super::progress::MergedProgress;
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use platform::sync::Mutex;
 use policy::Overflow;
-use rmcp::model::ServerNotification;
+use protocol::content::to_plain_text;
+use rmcp::service::ServiceError;
 use runtime::imports::{CallSink, Chunk, LogLevel, OutputError, ProgressReport};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -67,7 +69,7 @@ impl EventQueue {
             Overflow::Block => None,
             Overflow::DropOldest => Some(ChunkRing::default()),
         };
-        (Self { to, ring: ring.clone() }, EventStream { from, ring, record, last_progress: None })
+        (Self { to, ring: ring.clone() }, EventStream { from, ring, record, progress: MergedProgress::default() })
     }
 
     pub(crate) fn sender(&self) -> mpsc::Sender<CallEvent> {
@@ -111,7 +113,7 @@ pub(crate) struct EventStream {
     from: mpsc::Receiver<CallEvent>,
     ring: Option<ChunkRing>,
     record: ChunkRecord,
-    last_progress: LastProgress,
+    progress: MergedProgress,
 }
 
 impl EventStream {
@@ -122,34 +124,57 @@ impl EventStream {
     /// Sends events until the call asks something, which is returned, or ends, or the client is gone.
     pub(crate) fn forward(mut self, sender: NotificationSender) -> BoxFuture<'static, (Self, Option<PendingRequest>)> {
         Box::pin(async move {
-            while let Some(event) = self.next().await {
-                let event = match event {
-                    CallEvent::Request(ask) => return (self, Some(*ask)),
-                    event => event,
-                };
-                let Some(notification) = self.notification(event, sender.format()) else { continue };
-                if sender.send(notification).await.is_err() {
+            match self.send_all(&sender).await {
+                Ok(ask) => (self, ask),
+                Err(_) => {
                     // The client is gone: the guest's next chunk fails.
                     self.from.close();
-                    return (self, None);
+                    (self, None)
                 }
-                // Other tasks run after each event, however many there are.
-                tokio::task::yield_now().await;
             }
-            if let Some(end) = sender.format().and_then(|format| format.end(self.record.emitted())) {
-                // A client that misses it finds the same in the result.
-                let _ = sender.send(end).await;
-            }
-            (self, None)
         })
+    }
+
+    async fn send_all(&mut self, sender: &NotificationSender) -> Result<Option<PendingRequest>, ServiceError> {
+        loop {
+            let Self { from, ring, progress, .. } = &mut *self;
+            let event = tokio::select! {
+                biased;
+                () = progress.due() => {
+                    self.send_progress(sender).await?;
+                    continue;
+                }
+                event = next_event(ring.as_ref(), from) => event,
+            };
+            match event {
+                Some(CallEvent::Request(ask)) => {
+                    self.rest(sender).await?;
+                    return Ok(Some(*ask));
+                }
+                Some(event) => self.send(event, sender).await?,
+                None => break,
+            }
+            // Other tasks run after each event, however many there are.
+            tokio::task::yield_now().await;
+        }
+        self.rest(sender).await?;
+        if let Some(end) = sender.format().and_then(|format| format.end(self.record.emitted())) {
+            // A client that misses it finds the same in the result.
+            let _ = sender.send(end).await;
+        }
+        Ok(None)
     }
 
     /// Sends what is in the queue now and collects what is asked; returns whether there was anything.
     pub(crate) async fn drain(&mut self, sender: &NotificationSender, asks: &mut Vec<PendingRequest>) -> bool {
         let mut found = false;
-        while let Some(event) = self.ring_chunk().or_else(|| self.from.try_recv().ok()) {
+        while let Some(event) = self.ring.as_ref().and_then(ChunkRing::pop).or_else(|| self.from.try_recv().ok()) {
             found = true;
             self.send_or_collect(event, sender, asks).await;
+        }
+        if !found {
+            // A failure shows again when the next event is sent, here and below.
+            let _ = self.rest(sender).await;
         }
         found
     }
@@ -164,40 +189,66 @@ impl EventStream {
         match event {
             CallEvent::Request(ask) => asks.push(*ask),
             event => {
-                if let Some(notification) = self.notification(event, sender.format()) {
-                    // A failure shows again when the next event is sent.
-                    let _ = sender.send(notification).await;
-                }
+                let _ = self.send(event, sender).await;
             }
         }
-    }
-
-    /// The oldest chunk in the ring.
-    fn ring_chunk(&self) -> Option<CallEvent> {
-        self.ring.as_ref()?.pop()
     }
 
     pub(crate) async fn next(&mut self) -> Option<CallEvent> {
-        match self.ring_chunk() {
-            Some(chunk) => Some(chunk),
-            None => self.from.recv().await,
-        }
+        next_event(self.ring.as_ref(), &mut self.from).await
     }
 
-    /// None if the client does not read the event. Chunks that it does not read are logged.
-    fn notification(&mut self, event: CallEvent, format: Option<&NotificationFormat>) -> Option<ServerNotification> {
-        match (event, format) {
-            (CallEvent::Chunk(seq, chunk), Some(format)) if format.accepts_chunks() => {
+    /// Sends an event if the client reads it; progress later. Chunks that are not sent as chunks are logged.
+    async fn send(&mut self, event: CallEvent, sender: &NotificationSender) -> Result<(), ServiceError> {
+        let format = sender.format();
+        let reads_chunks = format.is_some_and(NotificationFormat::reads_chunks);
+        let reads_progress = format.is_some_and(NotificationFormat::reads_progress);
+        let notification = match event {
+            CallEvent::Chunk(seq, chunk) if reads_chunks => {
                 self.record.count_sent(seq, &chunk.content);
-                format.chunk(seq, *chunk, &mut self.last_progress)
+                format.and_then(|format| format.chunk(seq, *chunk))
             }
-            (CallEvent::Chunk(seq, chunk), _) => {
+            CallEvent::Chunk(seq, chunk) => {
+                if reads_progress {
+                    self.progress.chunk(to_plain_text(&chunk.content));
+                }
                 self.record.log_chunk(seq, *chunk);
                 None
             }
-            (CallEvent::Progress(report), Some(format)) => format.progress(*report, &mut self.last_progress),
-            (CallEvent::Log(level, message), Some(format)) => format.log(level, message),
-            (CallEvent::Progress(_) | CallEvent::Log(..) | CallEvent::Ring | CallEvent::Request(_), _) => None,
+            CallEvent::Progress(report) => {
+                if reads_progress {
+                    self.progress.report(*report);
+                }
+                None
+            }
+            CallEvent::Log(level, message) => format.and_then(|format| format.log(level, message)),
+            CallEvent::Ring | CallEvent::Request(_) => None,
+        };
+        match notification {
+            Some(notification) => sender.send(notification).await,
+            None => Ok(()),
         }
+    }
+
+    async fn send_progress(&mut self, sender: &NotificationSender) -> Result<(), ServiceError> {
+        let report = self.progress.take();
+        match report.and_then(|report| sender.format()?.progress(report)) {
+            Some(notification) => sender.send(notification).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Sends the progress that waits, before a round or the call ends.
+    async fn rest(&mut self, sender: &NotificationSender) -> Result<(), ServiceError> {
+        let sent = self.send_progress(sender).await;
+        self.progress.rest();
+        sent
+    }
+}
+
+async fn next_event(ring: Option<&ChunkRing>, from: &mut mpsc::Receiver<CallEvent>) -> Option<CallEvent> {
+    match ring.and_then(ChunkRing::pop) {
+        Some(chunk) => Some(chunk),
+        None => from.recv().await,
     }
 }

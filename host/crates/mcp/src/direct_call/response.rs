@@ -66,12 +66,15 @@ pub(super) fn write_result(
     server_info: &Value,
 ) -> DirectResponse {
     let FinishedCall { result, usage, clean_up, .. } = finished;
-    let (content, structured, is_error, error) = match result {
+    let (mut content, structured, is_error, error) = match result {
         Ok(CallAnswer::Tool(answer)) => (to_blocks(answer.content), answer.structured, answer.is_error, None),
         // A tool answers as a tool.
         Ok(_) => return DirectResponse::failed(id),
         Err(error) => (vec![ContentBlock::text(error.to_string())], None, true, Some(error)),
     };
+    if is_error && let Some(note) = record.note_of_failure() {
+        content.push(ContentBlock::text(note));
+    }
     let meta = CallMeta {
         server_info,
         call: record.call_id(),

@@ -1,5 +1,6 @@
 //! A finished call as a result of the protocol, with what it cost and, if it failed, a typed error.
 
+use crate::client::chunk_record::ChunkRecord;
 use crate::server_context::SERVER_INFO_META;
 use plugins::calls::{Answer, CallAnswer, CallUsage, FinishedCall};
 use policy::LineageError;
@@ -25,27 +26,28 @@ pub(crate) enum CallResult {
     Resource(Option<ReadResourceResult>),
 }
 
-/// The result of the call's method. Only that of `tools/call` can say that the call failed, and sums up its `chunks`.
+/// The result of the call's method. Only that of `tools/call` can say that the call failed, and sums up its chunks.
 pub(crate) fn to_result(
     finished: FinishedCall,
     is_tool: bool,
     meta: MetaObject,
-    chunks: Option<Value>,
+    record: &ChunkRecord,
 ) -> Result<CallResult, ErrorData> {
     let FinishedCall { result, usage, .. } = finished;
     let mut meta = with_usage(&usage, meta);
     if is_tool {
         let error = result.as_ref().err().map(|error| (ERROR_META.to_owned(), error_to_json(error)));
-        meta.0.extend(error.into_iter().chain(chunks.map(|chunks| (STREAM_META.to_owned(), chunks))));
+        meta.0.extend(error.into_iter().chain(record.summary().map(|chunks| (STREAM_META.to_owned(), chunks))));
     }
     Ok(match result {
-        Ok(CallAnswer::Tool(answer)) => CallResult::Tool(to_tool_result(answer, meta)),
+        Ok(CallAnswer::Tool(answer)) => CallResult::Tool(to_tool_result(answer, meta, record)),
         Ok(CallAnswer::Resource(contents)) => CallResult::Resource(contents.map(|it| to_resource_result(it, meta))),
         Ok(CallAnswer::Prompt(prompt)) => CallResult::Prompt(to_prompt_result(prompt, meta)),
         // `completion` makes the results of its calls.
         Ok(CallAnswer::Completion(_)) => return unexpected_result(),
         Err(error) if is_tool => {
-            let mut result = CallToolResult::error(vec![ContentBlock::text(error.to_string())]);
+            let texts = [error.to_string()].into_iter().chain(record.note_of_failure());
+            let mut result = CallToolResult::error(texts.map(ContentBlock::text).collect());
             result.meta = Some(meta);
             CallResult::Tool(result)
         }
@@ -71,8 +73,11 @@ pub(crate) fn unexpected_result<R>() -> Result<R, ErrorData> {
     Err(ErrorData::internal_error("the call returned the result of another method", None))
 }
 
-fn to_tool_result(answer: Answer, meta: MetaObject) -> CallToolResult {
-    let content = to_blocks(answer.content);
+fn to_tool_result(answer: Answer, meta: MetaObject, record: &ChunkRecord) -> CallToolResult {
+    let mut content = to_blocks(answer.content);
+    if answer.is_error {
+        content.extend(record.note_of_failure().map(ContentBlock::text));
+    }
     let mut result = if answer.is_error { CallToolResult::error(content) } else { CallToolResult::success(content) };
     result.structured_content = answer.structured.map(|structured| structured.value);
     result.meta = Some(meta);

@@ -57,8 +57,8 @@ pub(crate) async fn dispatch(
         RoundOutcome::Finished(finished, record) => (finished, record),
     };
     let (bytes, owner) = (finished.usage.output_bytes, record.owner());
-    let (meta, chunks) = (server.call_meta(record.call_id(), record.correlation()), record.summary());
-    let convert = move || call_result::to_result(finished, is_tool, meta, chunks);
+    let meta = server.call_meta(record.call_id(), record.correlation());
+    let convert = move || call_result::to_result(finished, is_tool, meta, &record);
     let result = work_in_pool_if_large(bytes, || owner.clone(), convert).await?;
     if is_large(bytes)
         && let Some(answer) = LargeAnswer::from_message(&context.extensions)

@@ -24,7 +24,7 @@ pub const NO_LANE: &str = "none";
 pub enum AuditEvent {
     /// A plugin was installed, updated, staged, accepted, enabled, disabled or removed, as `what` says.
     Install { what: &'static str, reference: String, digest: Digest, signer: Option<String> },
-    /// An operator added or removed a grant: one line of TOML.
+    /// An operator added or removed a grant: one line of TOML. Or confirmed all grants for running servers.
     Grant { given: bool, line: String },
     /// A plugin's use of a capability was denied.
     Denial { capability: &'static str, target: String, reason: &'static str },

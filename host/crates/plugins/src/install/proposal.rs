@@ -10,7 +10,38 @@ pub struct GrantProposal {
     /// The grant. Parts that the operator must choose are in capitals.
     pub line: String,
     /// What the operator must choose. None if the line can be accepted as it is.
-    pub choose: Option<&'static str>,
+    pub choose: Option<Choice>,
+}
+
+/// A part of a proposed line that the operator chooses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    /// A directory of this machine, and the path under which the plugin sees it.
+    Directory,
+    /// The host that receives a secret.
+    SecretHost,
+    /// The host of pages.
+    PageHost,
+}
+
+impl Choice {
+    /// The names of the parts and what they are.
+    pub fn what(self) -> &'static str {
+        match self {
+            Self::Directory => "DIRECTORY of this machine, and the /PATH under which the plugin sees it",
+            Self::SecretHost => "the HOST that receives the secret",
+            Self::PageHost => "the HOST of the pages",
+        }
+    }
+}
+
+impl GrantProposal {
+    /// The line with what the operator has chosen: a directory and a path, or a host and nothing.
+    pub fn with_choice(&self, chosen: &str, path: &str) -> String {
+        let quoted = |text: &str| Value::from(text).to_string();
+        let line = self.line.replace("\"DIRECTORY\"", &quoted(chosen)).replace("\"HOST\"", &quoted(chosen));
+        line.replace("\"/PATH\"", &quoted(path))
+    }
 }
 
 pub fn propose_grants(requests: &Requests) -> Vec<GrantProposal> {
@@ -23,20 +54,17 @@ fn propose_grant(requests: &Requests, capability: RequestedCapability) -> GrantP
     let (line, choose) = match capability.key {
         "filesystem" => (
             format!("filesystem = [{{ host = \"DIRECTORY\", guest = \"/PATH\", access = {value} }}]"),
-            Some("DIRECTORY of this machine, and the /PATH under which the plugin sees it"),
+            Some(Choice::Directory),
         ),
         "http" => (format!("http = [{{ allow = {value} }}]"), None),
         "secrets" => match hosts(requests).as_slice() {
-            [] => (
-                format!("secrets = [{{ name = {value}, hosts = [\"HOST\"] }}]"),
-                Some("the HOST that receives the secret"),
-            ),
+            [] => (format!("secrets = [{{ name = {value}, hosts = [\"HOST\"] }}]"), Some(Choice::SecretHost)),
             hosts => {
                 let hosts: Vec<_> = hosts.iter().map(|host| text(host)).collect();
                 (format!("secrets = [{{ name = {value}, hosts = [{}] }}]", hosts.join(", ")), None)
             }
         },
-        "client.url" => ("client.url = [\"HOST\"]".to_owned(), Some("the HOST of the pages")),
+        "client.url" => ("client.url = [\"HOST\"]".to_owned(), Some(Choice::PageHost)),
         "client.sample" => ("client.sample = { calls = 4, tokens = 2000 }".to_owned(), None),
         "state" => ("state = {}".to_owned(), None),
         "scratch" => ("scratch = {}".to_owned(), None),
@@ -106,8 +134,8 @@ mod tests {
         assert_eq!(lines.len(), requested_capabilities(&requests).len());
         let mut table = Table::new();
         for proposal in &lines {
-            let line = proposal.line.replace("HOST", "a.example").replace("DIRECTORY", "/srv").replace("PATH", "srv");
-            grant_lines::add(&mut table, &line).unwrap();
+            let chosen = if proposal.choose == Some(Choice::Directory) { "/it's \"here\"" } else { "a.example" };
+            grant_lines::add(&mut table, &proposal.with_choice(chosen, "/srv")).unwrap();
         }
         let grants = toml::from_str(&table.to_string()).unwrap();
         let plugin = policy::PluginId { side: policy::Side::Server, name: "p".into() };

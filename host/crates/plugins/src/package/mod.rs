@@ -7,6 +7,7 @@ mod error;
 mod file;
 mod inspect;
 mod manifest;
+mod manifest_section;
 mod scan;
 mod stamp;
 
@@ -16,5 +17,6 @@ pub use error::InspectError;
 pub use file::{ComponentFile, MAX_COMPONENT, PackageError, read_file, read_stored};
 pub use inspect::{Inspection, inspect};
 pub use manifest::Manifest;
+pub use manifest_section::with_manifest;
 pub use policy::Digest;
 pub use stamp::FileStamp;

@@ -61,7 +61,7 @@ fn refused_paths_are_told_apart() {
     let write = words("/src/x", Access::Write);
     assert!(write.contains("may only be read") && write.contains(r#"guest = "/src", access = "write""#), "{write}");
     let unrequested = authority(r#"filesystem = "read""#, SRC).path_refused("/src/x", Access::Write).for_operator();
-    assert!(unrequested.contains("is not requested by the plugin"), "{unrequested}");
+    assert!(unrequested.contains("requests read, not write; no grant can change that"), "{unrequested}");
 }
 
 #[test]

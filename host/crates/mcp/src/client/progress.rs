@@ -1,0 +1,135 @@
+//! The progress of a running call as people can follow it: the newest report, at most ten times a second.
+//!
+//! A tool may report, and put out chunks, thousands of times a second. What a client that does not know chunks shows of them is
+//! a line of text that changes; it gets the text of the newest chunk. All chunks are in the run log.
+
+use platform::text::truncate_with;
+use runtime::imports::ProgressReport;
+use std::pin::Pin;
+use std::time::Duration;
+use tokio::time::{Sleep, sleep};
+
+/// Time between two notifications.
+const INTERVAL: Duration = Duration::from_millis(100);
+/// Bytes of a message, which is for one line of a screen.
+const MAX_MESSAGE: usize = 1_000;
+/// A chunk moves progress, which must grow with every notification, by one part of so many: little enough to leave the tool's
+/// own reports as they are, and a number that people can read.
+const STEPS: f64 = 1e6;
+/// Beyond this, doubles have no digits for such steps.
+const LARGE: f64 = 1e9;
+
+#[derive(Default)]
+pub(crate) struct MergedProgress {
+    /// The progress and the total of the last notification.
+    sent: Option<(f64, Option<f64>)>,
+    waiting: Option<ProgressReport>,
+    /// Runs since the last notification.
+    pause: Option<Pin<Box<Sleep>>>,
+}
+
+impl MergedProgress {
+    /// The tool's own report. It is dropped if it is not beyond what was sent.
+    pub(crate) fn report(&mut self, report: ProgressReport) {
+        let grown = self.sent.is_none_or(|(done, _)| report.done > done);
+        let newer = self.waiting.as_ref().is_none_or(|waiting| report.done >= waiting.done);
+        if grown && newer {
+            let earlier = self.waiting.take().and_then(|waiting| waiting.message);
+            let message = report.message.map(shortened).or(earlier);
+            self.waiting = Some(ProgressReport { message, ..report });
+        }
+    }
+
+    /// A chunk, by its text.
+    pub(crate) fn chunk(&mut self, text: String) {
+        let next = |(done, total)| ProgressReport { done: step(done), total, message: None };
+        let report = self.waiting.take().unwrap_or_else(|| next(self.sent.unwrap_or_default()));
+        self.waiting = Some(ProgressReport { message: Some(shortened(text)), ..report });
+    }
+
+    /// Waits until there is a report to send. Never, if nothing waits.
+    pub(crate) async fn due(&mut self) {
+        match (&self.waiting, &mut self.pause) {
+            (None, _) => std::future::pending().await,
+            (Some(_), Some(pause)) => pause.await,
+            (Some(_), None) => {}
+        }
+    }
+
+    /// What waits, to be sent now whether it is due or not.
+    pub(crate) fn take(&mut self) -> Option<ProgressReport> {
+        let report = self.waiting.take()?;
+        self.sent = Some((report.done, report.total));
+        self.pause = Some(Box::pin(sleep(INTERVAL)));
+        Some(report)
+    }
+
+    /// Ends the pause: the timer of a parked call would hold the memory of a task.
+    pub(crate) fn rest(&mut self) {
+        self.pause = None;
+    }
+}
+
+fn shortened(text: String) -> String {
+    if text.len() <= MAX_MESSAGE { text } else { truncate_with(&text, MAX_MESSAGE, "…") }
+}
+
+fn step(done: f64) -> f64 {
+    if done.abs() < LARGE { ((done * STEPS).round() + 1.0) / STEPS } else { done * (1.0 + done.signum() / STEPS) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use platform::clock::{Clock as _, SystemClock};
+
+    fn report(done: f64, message: &str) -> ProgressReport {
+        ProgressReport { done, total: Some(9.0), message: Some(message.to_owned()).filter(|it| !it.is_empty()) }
+    }
+
+    #[tokio::test]
+    async fn what_comes_at_once_is_one_report() {
+        let mut progress = MergedProgress::default();
+        progress.report(report(1.0, "one"));
+        progress.due().await;
+        assert_eq!(progress.take().unwrap().message.unwrap(), "one");
+        let start = SystemClock.now();
+        for n in 2..5_000 {
+            progress.report(report(f64::from(n) / 1_000.0, ""));
+            progress.chunk(format!("chunk {n}"));
+        }
+        progress.due().await;
+        assert!(SystemClock.now() - start >= INTERVAL);
+        let sent = progress.take().unwrap();
+        assert_eq!((sent.done, sent.message.as_deref()), (4.999, Some("chunk 4999")));
+        // What does not grow is not sent.
+        progress.report(report(4.999, "again"));
+        assert!(progress.take().is_none());
+    }
+
+    #[test]
+    fn chunks_move_progress_by_numbers_that_people_can_read() {
+        for (done, next) in
+            [(0.0, "0.000001"), (1.0, "1.000001"), (0.3, "0.300001"), (123_456.0, "123456.000001"), (-2.5, "-2.499999")]
+        {
+            assert_eq!(step(done).to_string(), next);
+        }
+        let mut done = 0.0;
+        for _ in 0..100_000 {
+            let next = step(done);
+            assert!(next > done && next.to_string().len() <= 9, "{next}");
+            done = next;
+        }
+        for done in [1e9, 1e15, -1e15, f64::MAX / 2.0] {
+            assert!(step(done) > done, "{done}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_message_is_one_line_of_a_screen() {
+        let mut progress = MergedProgress::default();
+        progress.chunk("é".repeat(5_000));
+        let message = progress.take().unwrap().message.unwrap();
+        assert!(message.len() <= MAX_MESSAGE + 3 && message.ends_with('…'));
+    }
+}
