@@ -1,6 +1,6 @@
 //! The `portcullis` binary.
 
-use clap::Parser;
+use platform::telemetry::is_closed_output;
 use portcullis::cli::{Cli, print_error, run};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind, set_hook, take_hook};
 use std::process::ExitCode;
@@ -12,22 +12,20 @@ const BROKEN_PIPE: u8 = 128 + 13;
 fn main() -> ExitCode {
     let report = take_hook();
     set_hook(Box::new(move |info| {
-        if !is_broken_pipe(info.payload_as_str()) {
+        if !info.payload_as_str().is_some_and(is_closed_output) {
             report(info);
         }
     }));
-    let command = Cli::parse();
+    let command = Cli::parse_arguments();
     match catch_unwind(AssertUnwindSafe(|| run(command))) {
         Ok(Ok(code)) => code,
         Ok(Err(error)) => {
             print_error(&format!("{error:#}"));
             ExitCode::FAILURE
         }
-        Err(panic) if is_broken_pipe(panic.downcast_ref::<String>().map(String::as_str)) => ExitCode::from(BROKEN_PIPE),
+        Err(panic) if panic.downcast_ref::<String>().is_some_and(|text| is_closed_output(text)) => {
+            ExitCode::from(BROKEN_PIPE)
+        }
         Err(panic) => resume_unwind(panic),
     }
-}
-
-fn is_broken_pipe(message: Option<&str>) -> bool {
-    message.is_some_and(|text| text.starts_with("failed printing to std") && text.contains("Broken pipe"))
 }

@@ -11,6 +11,8 @@ mod config;
 mod configured_plugin;
 mod confinement;
 mod forms;
+mod generate;
+mod global;
 mod grant;
 mod init;
 mod key;
@@ -27,7 +29,7 @@ mod text;
 
 pub use text::print_error;
 
-use clap::{Parser, Subcommand};
+use clap::{FromArgMatches, Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -35,6 +37,8 @@ use std::process::ExitCode;
 #[derive(Parser)]
 #[command(version, max_term_width = 100)]
 pub struct Cli {
+    #[command(flatten)]
+    global: global::GlobalOptions,
     #[command(subcommand)]
     command: Command,
 }
@@ -56,7 +60,7 @@ enum Command {
     Grant(grant::Grant),
     /// Remove a grant from a plugin.
     Revoke(grant::Revoke),
-    /// Show or test what plugins may do.
+    /// Show, test or confirm what plugins may do.
     #[command(subcommand)]
     Policy(policy::Policy),
     /// Check whether a component, in a file or a registry, is a plugin, and show what it requests.
@@ -64,11 +68,15 @@ enum Command {
     /// Read and verify the audit journal.
     #[command(subcommand)]
     Audit(audit::AuditCommand),
-    /// Create API keys for clients over HTTP.
+    /// Create, list and revoke API keys of clients over HTTP.
     #[command(subcommand)]
     Key(key::Key),
     /// Print the configuration's documentation.
     Config(config::ConfigCommand),
+    /// Print a completion script for a shell.
+    Completions(generate::Completions),
+    /// Write the manual pages.
+    Man(generate::Man),
     /// Compile a component from stdin to stdout. The host starts this for each new plugin.
     #[command(name = runtime::engine::WORKER_COMMAND, hide = true)]
     CompileWorker {
@@ -87,8 +95,21 @@ enum Command {
     },
 }
 
+impl Cli {
+    /// Parses the arguments of this process. Hidden commands are for the host itself: nobody is told of them.
+    pub fn parse_arguments() -> Self {
+        let hidden = [runtime::engine::WORKER_COMMAND, runtime::engine::COMPILE_TO_CACHE_COMMAND];
+        if std::env::args().nth(1).is_some_and(|first| hidden.contains(&first.as_str())) {
+            return Self::parse();
+        }
+        Self::from_arg_matches(&generate::visible_commands().get_matches()).unwrap_or_else(|error| error.exit())
+    }
+}
+
 /// Runs the command.
 pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    let global = cli.global;
+    global.apply();
     match cli.command {
         Command::CompileWorker { profile } => {
             runtime::engine::run_worker(&profile).map(|()| ExitCode::SUCCESS).map_err(anyhow::Error::msg)
@@ -102,24 +123,27 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         // Rights are given up before a second thread starts, since existing threads keep theirs.
         Command::Serve(command) => {
             let serving = command.confined()?;
-            block_on(&crate::config::log_filter(), serving.run())
+            block_on(&global.log_filter(crate::config::log_filter()), serving.run())
         }
-        Command::Agent(command) => block_on(&crate::config::quiet_log_filter(), command.run()),
-        Command::Call(command) => block_on(&crate::config::log_filter(), command.run()),
-        Command::Plugin(command) => block_on(&crate::config::quiet_log_filter(), command.run()),
-        Command::Check(command) => block_on(&crate::config::quiet_log_filter(), command.run()),
+        Command::Agent(command) => block_on(&global.log_filter(crate::config::quiet_log_filter()), command.run()),
+        Command::Call(command) => block_on(&global.log_filter(crate::config::log_filter()), command.run()),
+        Command::Plugin(command) => block_on(&global.log_filter(crate::config::quiet_log_filter()), command.run()),
+        Command::Check(command) => block_on(&global.log_filter(crate::config::quiet_log_filter()), command.run()),
         Command::Init(command) => command.run(),
         Command::Grant(command) => command.run(),
         Command::Revoke(command) => command.run(),
         Command::Policy(command) => command.run(),
-        Command::Audit(command) => block_on(&crate::config::log_filter(), command.run()),
+        Command::Audit(command) => block_on(&global.log_filter(crate::config::log_filter()), command.run()),
         Command::Key(command) => command.run(),
         Command::Config(command) => command.run(),
+        Command::Completions(command) => command.run(),
+        Command::Man(command) => command.run(),
     }
 }
 
 fn block_on(log: &str, work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
-    platform::telemetry::init(log).map_err(anyhow::Error::msg)?;
+    let colored = anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never;
+    platform::telemetry::init(log, colored).map_err(anyhow::Error::msg)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let code = runtime.block_on(work);
     runtime::engine::shut_down_compute_pool();

@@ -73,6 +73,35 @@ fn a_reader_that_leaves_early_ends_a_command_quietly() {
 }
 
 #[test]
+fn options_may_come_before_the_command() {
+    let home = Home::new();
+    home.write("other.toml", plugin("echo", ""));
+    for words in [["-c", "other.toml", "plugin", "list"], ["plugin", "list", "--config", "other.toml"]] {
+        assert!(portcullis(&home, &words).good().contains("plugins.echo"), "{words:?}");
+    }
+    let loud = portcullis(&home, &["-vv", "call", "echo__run", "-c", "other.toml"]);
+    let quiet = portcullis(&home, &["call", "echo__run", "-q", "-c", "other.toml"]);
+    assert!(loud.stderr.contains("DEBUG") && quiet.stderr.lines().count() == 1, "{quiet:?}");
+    let plain = portcullis(&home, &["plugin", "list"]);
+    let colored = portcullis(&home, &["--color", "always", "plugin", "list"]);
+    assert!(plain.refused().starts_with("error: ") && colored.refused().contains("\u{1b}["), "{colored:?}");
+}
+
+#[test]
+fn the_commands_describe_themselves() {
+    let home = Home::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = portcullis(&home, &["completions", shell]);
+        assert!(script.good().contains("outdated") && !script.stdout.contains("compile-worker"), "{shell}");
+    }
+    portcullis(&home, &["man", "pages"]).good();
+    let page = std::fs::read_to_string(home.path().join("pages/portcullis-plugin-install.1")).unwrap();
+    assert!(page.contains("yes\\-grant"), "{page}");
+    let mistaken = portcullis(&home, &["compile-work"]);
+    assert!(mistaken.status == Some(2) && !mistaken.stderr.contains("compile-worker"), "{mistaken:?}");
+}
+
+#[test]
 fn a_new_user_begins_with_init() {
     let home = Home::new();
     let none = portcullis(&home, &["plugin", "list"]);

@@ -180,3 +180,22 @@ fn the_end_of_input_ends_the_server() {
     suite::Watch::until_busy(&client.server);
     client.server.end();
 }
+
+/// The Python SDK refuses an event of more than 1 MiB.
+#[test]
+fn the_text_copy_of_a_large_structured_result_is_shortened() {
+    for era in Era::ALL {
+        for progress in [false, true] {
+            let mut client = Client::new(Server::start(&plugin("echo", "")), era, false);
+            client.progress = progress;
+            let path = "é".repeat(300_000);
+            let called = client.run("echo", json!({"path": path}));
+            let (text, result) = (called.text(), called.result());
+            assert_eq!(result["structuredContent"]["path"], path, "{era:?} {progress}");
+            assert!(text.ends_with("The whole is in structuredContent.]") && text.len() < 17_000, "{era:?} {progress}");
+            assert!(result.to_string().len() < 1 << 20, "{era:?} {progress}");
+            let small = client.run("echo", json!({"path": "é".repeat(100_000)}));
+            assert!(small.text().len() > 200_000, "{era:?} {progress}: what all clients take is whole");
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 use crate::client::chunk_record::ChunkRecord;
 use crate::requests::call_result::CallMeta;
+use crate::requests::text_copy::shorten_copy;
 use axum::http::StatusCode;
 use plugins::calls::{CallAnswer, CleanUp, FinishedCall};
 use protocol::content::to_blocks;
@@ -72,6 +73,7 @@ pub(super) fn write_result(
         Ok(_) => return DirectResponse::failed(id),
         Err(error) => (vec![ContentBlock::text(error.to_string())], None, true, Some(error)),
     };
+    shorten_copy(&mut content, structured.as_ref().map(|structured| &structured.value));
     if is_error && let Some(note) = record.note_of_failure() {
         content.push(ContentBlock::text(note));
     }

@@ -1,5 +1,6 @@
 //! A finished call as a result of the protocol, with what it cost and, if it failed, a typed error.
 
+use super::text_copy::shorten_copy;
 use crate::client::chunk_record::ChunkRecord;
 use crate::server_context::SERVER_INFO_META;
 use plugins::calls::{Answer, CallAnswer, CallUsage, FinishedCall};
@@ -75,6 +76,7 @@ pub(crate) fn unexpected_result<R>() -> Result<R, ErrorData> {
 
 fn to_tool_result(answer: Answer, meta: MetaObject, record: &ChunkRecord) -> CallToolResult {
     let mut content = to_blocks(answer.content);
+    shorten_copy(&mut content, answer.structured.as_ref().map(|structured| &structured.value));
     if answer.is_error {
         content.extend(record.note_of_failure().map(ContentBlock::text));
     }

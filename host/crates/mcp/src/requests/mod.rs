@@ -9,4 +9,5 @@ pub(crate) mod prompts;
 pub(crate) mod resources;
 pub(crate) mod round;
 pub(crate) mod steer;
+pub(crate) mod text_copy;
 pub(crate) mod tools;

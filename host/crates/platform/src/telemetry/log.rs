@@ -5,7 +5,6 @@ use crate::text::{truncate, truncate_with};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::fmt;
-use std::io::IsTerminal;
 use std::sync::OnceLock;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
@@ -40,24 +39,32 @@ pub fn set_log_format(format: LogFormat) {
     let _ = CHOSEN.set(format);
 }
 
-/// Starts logging. `filter` is in the syntax of `tracing_subscriber`, such as `info,guest=debug`.
-pub fn init(filter: &str) -> Result<(), String> {
+/// Starts logging, in colour or not. `filter` is in the syntax of `tracing_subscriber`, such as `info,guest=debug`.
+pub fn init(filter: &str, colored: bool) -> Result<(), String> {
     let filter = EnvFilter::try_new(format!("{QUIET},{filter}"))
         .map_err(|error| format!("`{filter}` is no log filter: {error}"))?;
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
-        .event_format(Chosen(Format::default().with_ansi(std::io::stderr().is_terminal())))
+        .with_ansi(colored)
+        .event_format(Chosen(Format::default().with_ansi(colored)))
         .try_init()
         .map_err(|error| error.to_string())?;
     // The default hook does not escape the message.
     std::panic::set_hook(Box::new(|panic| {
         let words = panic.payload_as_str().unwrap_or("without a word");
+        if is_closed_output(words) {
+            return;
+        }
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
         tracing::error!("the host panicked at {place}: {}", printable(words));
     }));
     Ok(())
+}
+
+/// Whether this is the panic of a print whose reader has left, as `head` does: no failure worth a message.
+pub fn is_closed_output(message: &str) -> bool {
+    message.starts_with("failed printing to std") && message.contains("Broken pipe")
 }
 
 /// Formats lines as configured.

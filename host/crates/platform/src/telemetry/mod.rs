@@ -11,7 +11,7 @@ mod trace;
 mod usage;
 
 pub use characters::{is_unsafe, printable, unsafe_characters};
-pub use log::{LogFormat, init, set_log_format};
+pub use log::{LogFormat, init, is_closed_output, set_log_format};
 pub use metric_list::{METRICS, Metric};
 pub use metrics::{Metrics, ProcessMetrics, raise_to};
 pub use plugin_metrics::PluginMetrics;
