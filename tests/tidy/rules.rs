@@ -101,7 +101,7 @@ pub(crate) const MODULES: &[(&str, &str)] = &[
     ("mcp/calls", "client reverse"),
     ("mcp/listing", "calls json_size"),
     ("mcp/server_context", "calls listing request_context reverse subscriptions"),
-    ("mcp/requests", "calls client client_tools listing request_context reverse server_context"),
+    ("mcp/requests", "calls client client_tools json_size listing request_context reverse server_context"),
     ("mcp/handler", "calls client client_tools listing requests reverse server_context subscriptions"),
     ("mcp/direct_call", "client client_tools listing request_context requests server_context"),
     ("mcp/transport", "client_tools direct_call handler request_context server_context"),

@@ -1,6 +1,7 @@
 //! `portcullis call`.
 
 use super::call_arguments::CallArguments;
+use super::json::{self, JsonOption};
 use super::options::ConfigFile;
 use super::prompt::TerminalClient;
 use super::terminal::{TerminalSink, usage_line};
@@ -34,6 +35,8 @@ pub(super) struct Call {
     /// stdin.
     #[arg(value_name = "[TOOL] ARGUMENTS")]
     rest: Vec<String>,
+    #[command(flatten)]
+    json: JsonOption,
     #[command(flatten)]
     file: ConfigFile,
 }
@@ -70,7 +73,7 @@ impl Call {
                 interrupted.cancel();
             }
         });
-        let terminal = Arc::new(TerminalSink::new());
+        let terminal = Arc::new(TerminalSink::new(!self.json.is_set));
         let request = CallRequest {
             context: CallContext::new("local"),
             link: ClientLink {
@@ -87,7 +90,9 @@ impl Call {
         terminal.finish();
         let code = match &finished.result {
             Ok(answer) => {
-                print(answer);
+                if !self.json.is_set {
+                    print(answer);
+                }
                 if answer.is_error { ExitCode::FAILURE } else { ExitCode::SUCCESS }
             }
             Err(error) => {
@@ -105,6 +110,9 @@ impl Call {
             }
         };
         eprintln!("{}", usage_line(&finished.usage));
+        if self.json.is_set {
+            json::print(&mcp::finished_to_json(finished));
+        }
         host.close().await;
         Ok(code)
     }

@@ -1,5 +1,6 @@
 //! `portcullis check`.
 
+use super::json::{self, JsonOption};
 use super::options::ConfigFile;
 use super::show;
 use super::text::print_error;
@@ -11,6 +12,7 @@ use plugins::install::{PluginSource, PluginSources};
 use plugins::loading::{ExaminedComponent, Loader};
 use plugins::offer::definitions_digest;
 use plugins::package::{self, Digest, PackageError};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -26,6 +28,8 @@ pub(super) struct Check {
     /// Check only the bytes: compile and run nothing.
     #[arg(long)]
     no_compile: bool,
+    #[command(flatten)]
+    json: JsonOption,
     /// Configuration file. Only [sources] is used.
     #[command(flatten)]
     file: ConfigFile,
@@ -52,7 +56,7 @@ impl Check {
         };
         if self.no_compile {
             for reference in &self.references {
-                report(self.read(reference).await.and_then(|component| inspect(reference, &component)));
+                report(self.read(reference).await.and_then(|component| self.inspect(reference, &component)));
             }
         } else {
             let loader = host::build_loader(&Config::empty()?, Arc::new(SystemClock))?;
@@ -60,6 +64,12 @@ impl Check {
             let mut examined = stream::iter(&self.references).map(examine).buffered(PARALLEL);
             while let Some(examined) = examined.next().await {
                 report(examined.map(|(component, seen)| {
+                    if self.json.is_set {
+                        let ExaminedComponent { digest, inspection, offer } = &seen;
+                        let definitions = definitions_digest(offer);
+                        component.print_json(json::component(digest, Some(&definitions), inspection, Some(offer)));
+                        return;
+                    }
                     component.show("is a plugin");
                     show::component(&seen.digest, Some(&definitions_digest(&seen.offer)), &seen.inspection);
                     show::offer(&seen.offer);
@@ -92,19 +102,30 @@ impl Check {
         let seen = loader.examine(Path::new(reference), &component.bytes).await?;
         Ok((component, seen))
     }
+
+    fn inspect(&self, reference: &str, component: &ComponentToCheck) -> anyhow::Result<()> {
+        let refused = |error| PackageError::Invalid { path: PathBuf::from(reference), error };
+        let (inspection, digest) =
+            (package::inspect(&component.bytes).map_err(refused)?, Digest::sha256(&component.bytes));
+        if self.json.is_set {
+            component.print_json(json::component(&digest, None, &inspection, None));
+            return Ok(());
+        }
+        component.show("has the form of a plugin");
+        show::component(&digest, None, &inspection);
+        Ok(())
+    }
 }
 
 impl ComponentToCheck {
+    fn print_json(&self, mut value: Value) {
+        value["reference"] = self.location.as_str().into();
+        value["signature"] = self.signature.clone().into();
+        json::print(&value);
+    }
+
     fn show(&self, verdict: &str) {
         println!("{} {verdict}", self.location);
         self.signature.iter().for_each(|text| println!("{text}"));
     }
-}
-
-fn inspect(reference: &str, component: &ComponentToCheck) -> anyhow::Result<()> {
-    let refused = |error| PackageError::Invalid { path: PathBuf::from(reference), error };
-    let inspection = package::inspect(&component.bytes).map_err(refused)?;
-    component.show("has the form of a plugin");
-    show::component(&Digest::sha256(&component.bytes), None, &inspection);
-    Ok(())
 }

@@ -15,6 +15,7 @@ mod generate;
 mod global;
 mod grant;
 mod init;
+mod json;
 mod key;
 mod layout;
 mod options;
@@ -29,7 +30,7 @@ mod text;
 
 pub use text::print_error;
 
-use clap::{FromArgMatches, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -102,8 +103,18 @@ impl Cli {
         if std::env::args().nth(1).is_some_and(|first| hidden.contains(&first.as_str())) {
             return Self::parse();
         }
-        Self::from_arg_matches(&generate::visible_commands().get_matches()).unwrap_or_else(|error| error.exit())
+        Self::from_arg_matches(&visible_commands().get_matches()).unwrap_or_else(|error| error.exit())
     }
+}
+
+/// All commands but the hidden ones.
+fn visible_commands() -> clap::Command {
+    let all = Cli::command();
+    let shown: Vec<_> = all.get_subcommands().filter(|command| !command.is_hide_set()).cloned().collect();
+    let arguments: Vec<_> = all.get_arguments().cloned().collect();
+    let command = clap::Command::new("portcullis").version(env!("CARGO_PKG_VERSION")).max_term_width(100);
+    let command = command.about(all.get_about().cloned().unwrap_or_default());
+    command.subcommand_required(true).arg_required_else_help(true).args(arguments).subcommands(shown)
 }
 
 /// Runs the command.
@@ -136,8 +147,8 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Audit(command) => block_on(&global.log_filter(crate::config::log_filter()), command.run()),
         Command::Key(command) => command.run(),
         Command::Config(command) => command.run(),
-        Command::Completions(command) => command.run(),
-        Command::Man(command) => command.run(),
+        Command::Completions(command) => command.run(visible_commands()),
+        Command::Man(command) => command.run(visible_commands()),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::authority_lines::request_lines;
 use super::configured_plugin::ConfiguredPlugin;
+use super::json::{self, JsonOption};
 use super::options::ConfigFile;
 use super::prompt::confirm;
 use crate::config::{Config, GrantConfirmation};
@@ -10,7 +11,8 @@ use anyhow::{Context, ensure};
 use bytesize::ByteSize;
 use platform::audit::{AuditEvent, AuditRecord};
 use platform::telemetry::printable;
-use policy::{Authority, Capability, HostEnvironment, Requests};
+use policy::{Authority, Capability, Denial, HostEnvironment, Requests};
+use serde_json::{Value, json};
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
@@ -20,6 +22,8 @@ pub(super) enum Policy {
     Show {
         /// The plugin. Default: all plugins.
         plugin: Option<String>,
+        #[command(flatten)]
+        json: JsonOption,
         #[command(flatten)]
         file: ConfigFile,
     },
@@ -35,6 +39,8 @@ pub(super) enum Policy {
         #[arg(required = true)]
         question: Vec<String>,
         #[command(flatten)]
+        json: JsonOption,
+        #[command(flatten)]
         file: ConfigFile,
     },
     /// Let running servers use all grants as they are written now. For `server.grants = "locked"`; asks at the terminal.
@@ -47,13 +53,17 @@ pub(super) enum Policy {
 impl Policy {
     pub(super) fn run(self) -> anyhow::Result<ExitCode> {
         match self {
-            Self::Show { plugin, file } => {
+            Self::Show { plugin, json, file } => {
                 let config = Config::load(&file.config)?;
                 let subjects = match plugin {
                     Some(name) => vec![ConfiguredPlugin::find(&file.config, &config, &name)?],
                     None => ConfiguredPlugin::all(&file.config, &config)?,
                 };
                 let machine = config.host_environment();
+                if json.is_set {
+                    json::print(&subjects.iter().map(to_json).collect());
+                    return Ok(ExitCode::SUCCESS);
+                }
                 for (at, subject) in subjects.iter().enumerate() {
                     if at > 0 {
                         println!();
@@ -63,11 +73,17 @@ impl Policy {
                 Ok(ExitCode::SUCCESS)
             }
             Self::Confirm { file } => confirm_grants(&file),
-            Self::Test { plugin, question, file } => {
+            Self::Test { plugin, question, json, file } => {
                 let config = Config::load(&file.config)?;
                 let subject = ConfiguredPlugin::find(&file.config, &config, &plugin)?;
                 let capability = Capability::parse(&question.join(" ")).map_err(anyhow::Error::msg)?;
-                Ok(test(&subject, &subject.authority(&config.host_environment())?, &capability))
+                let authority = subject.authority(&config.host_environment())?;
+                if json.is_set {
+                    let denial = authority.decide(&capability).err();
+                    json::print(&test_to_json(&subject, &capability, denial.as_ref()));
+                    return Ok(if denial.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS });
+                }
+                Ok(test(&subject, &authority, &capability))
             }
         }
     }
@@ -113,6 +129,37 @@ fn confirm_grants(file: &ConfigFile) -> anyhow::Result<ExitCode> {
     audit.record(AuditRecord::for_operator(None, None, AuditEvent::Grant { given: true, line }));
     audit.flush();
     Ok(ExitCode::SUCCESS)
+}
+
+fn test_to_json(subject: &ConfiguredPlugin, capability: &Capability, denial: Option<&Denial>) -> Value {
+    let (key, target) = (capability.key(), capability.target());
+    match denial {
+        Some(denial) => json!({
+            "plugin": subject.id.table(), "capability": key, "target": target, "allowed": false,
+            "reason": denial.reason, "remedy": denial.remedy,
+        }),
+        None => json!({
+            "plugin": subject.id.table(), "capability": key, "target": target, "allowed": true,
+            "by": subject.grant_location(key, subject.grants.entry(capability)), "note": runtime_check(capability),
+        }),
+    }
+}
+
+fn to_json(subject: &ConfiguredPlugin) -> Value {
+    let (requests, unknown) = match &subject.requests {
+        Ok(requests) => (json::lines(&request_lines(requests)), None),
+        Err(why) => (Value::Null, Some(why)),
+    };
+    let authority = subject.requests.as_ref().map(|it| Authority::new(subject.id.clone(), it, &subject.grants));
+    json!({
+        "plugin": subject.id.table(),
+        "source": subject.source,
+        "requested": requests,
+        "error": unknown,
+        "granted": json::lines(&subject.grant_lines()),
+        "withoutEffect": authority.map(|authority| authority.unrequested_grants().to_vec()).unwrap_or_default(),
+        "missing": subject.missing(),
+    })
 }
 
 fn test(subject: &ConfiguredPlugin, authority: &Authority, capability: &Capability) -> ExitCode {

@@ -12,14 +12,15 @@ const PARTS: f64 = 1_000.0;
 
 pub(super) struct TerminalSink {
     bar: ProgressBar,
+    shows_chunks: bool,
 }
 
 impl TerminalSink {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(shows_chunks: bool) -> Self {
         // Draws nothing when stderr is not a terminal.
         let bar = ProgressBar::no_length();
         bar.set_style(spinner());
-        Self { bar }
+        Self { bar, shows_chunks }
     }
 
     pub(super) fn finish(&self) {
@@ -38,6 +39,9 @@ fn bar() -> ProgressStyle {
 #[async_trait]
 impl CallSink for TerminalSink {
     async fn chunk(&self, _seq: u64, chunk: Chunk) -> Result<(), OutputError> {
+        if !self.shows_chunks {
+            return Ok(());
+        }
         self.bar.suspend(|| {
             for piece in &chunk.content {
                 println!("{}", content_to_text(piece));

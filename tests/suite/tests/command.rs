@@ -73,6 +73,37 @@ fn a_reader_that_leaves_early_ends_a_command_quietly() {
 }
 
 #[test]
+fn scripts_read_json() {
+    let home = Home::new();
+    let grants = r#"grants.agent-tools = ["echo.run"]"#;
+    home.write("portcullis.toml", plugin("relay", grants) + &agent("echo", "echo", "") + &plugin("slow-stream", ""));
+    let read = |words: &[&str], status: i32| -> serde_json::Value {
+        let ran = portcullis(&home, words);
+        assert_eq!(ran.status, Some(status), "{ran:?}");
+        serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:?}"))
+    };
+    let called = read(&["call", "slow-stream__run", "n=2", "--json"], 0);
+    assert_eq!((&called["content"][0]["text"], &called["isError"]), (&json!("2 parts"), &json!(false)));
+    assert_eq!(called["_meta"]["dev.portcullis/usage"]["chunks"], 2);
+    let denied = read(&["call", "relay__run", "path=notes.add", "--json"], 3);
+    assert_eq!(denied["_meta"]["dev.portcullis/error"]["code"], "denied");
+    let listed = read(&["plugin", "list", "--json"], 0);
+    let names: Vec<_> = listed.as_array().unwrap().iter().map(|it| it["plugin"].as_str().unwrap()).collect();
+    assert_eq!(names, ["plugins.relay", "plugins.slow-stream", "agent.echo"]);
+    assert!(listed[0]["state"] == "enabled" && listed[0]["digest"].as_str().unwrap().starts_with("sha256:"));
+    let shown = read(&["plugin", "show", "relay", "--json"], 0);
+    assert_eq!(shown["grants"]["agent-tools"], json!(["echo.run"]));
+    assert_eq!(shown["tools"][0]["inputSchema"]["type"], "object");
+    let checked = read(&["check", &paths::guest("relay").display().to_string(), "--json"], 0);
+    assert_eq!((&checked["digest"], &checked["tools"]), (&shown["digest"], &shown["tools"]));
+    assert_eq!(read(&["policy", "test", "relay", "agent-tools echo.run", "--json"], 0)["allowed"], true);
+    let no = read(&["policy", "test", "relay", "agent-tools notes.add", "--json"], 1);
+    assert!(no["allowed"] == false && no["remedy"].as_str().unwrap().contains("portcullis grant relay"), "{no}");
+    let policy = read(&["policy", "show", "--json"], 0);
+    assert_eq!(policy[0]["granted"]["agent-tools"], json!(["echo.run"]), "{policy}");
+}
+
+#[test]
 fn options_may_come_before_the_command() {
     let home = Home::new();
     home.write("other.toml", plugin("echo", ""));

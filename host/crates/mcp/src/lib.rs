@@ -26,4 +26,5 @@ pub use calls::parked_calls::ParkedCalls;
 pub use calls::steering::STEER_CALL;
 pub use direct_call::read_both_ways;
 pub use handler::{Server, ServerParts};
+pub use requests::call_result::finished_to_json;
 pub use reverse::StandInTools;

@@ -1,6 +1,7 @@
 //! `portcullis plugin list`.
 
 use crate::cli::configured_plugin::missing_directories;
+use crate::cli::json::{self, JsonOption};
 use crate::cli::options::ConfigFile;
 use crate::cli::text::printable_lines;
 use crate::config::Config;
@@ -15,6 +16,7 @@ use plugins::offer::find_suspicions;
 use plugins::package::{Claims, Inspection};
 use policy::{Digest, PluginSpec};
 use runtime::imports::Offer;
+use serde_json::{Value, json};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -27,6 +29,8 @@ pub(in crate::cli) struct List {
     #[arg(long)]
     load: bool,
     #[command(flatten)]
+    json: JsonOption,
+    #[command(flatten)]
     file: ConfigFile,
 }
 
@@ -38,22 +42,16 @@ impl List {
             host.close().await;
         }
         let loader = host::build_loader(&config, Arc::new(SystemClock))?;
+        if self.json.is_set {
+            json::print(&to_json(&config, &loader)?);
+            return Ok(ExitCode::SUCCESS);
+        }
         println!(
             "{:<28} {:<16} {:<10} {:>9}  {:<19}  {:<14}  TOOLS",
             "PLUGIN", "STATE", "VERSION", "SIZE", "DIGEST", "LICENCE"
         );
-        for spec in config.plugins.iter().chain(&config.agent).filter(|spec| !spec.is_installed()) {
-            line(&loader, spec, "enabled", &Claims::default());
-        }
-        if let Some(path) = &config.lockfile {
-            for (id, entry) in Lockfile::load(path)?.iter() {
-                line(
-                    &loader,
-                    &config.installed_plugin(path, &id, entry)?,
-                    state(entry),
-                    &entry.installed.published_claims,
-                );
-            }
+        for Listed { spec, state, published } in listed(&config)? {
+            line(&loader, &spec, state, &published);
         }
         for upstream in &config.upstreams {
             let name = format!("upstream.{}", upstream.name);
@@ -61,6 +59,49 @@ impl List {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// A plugin to be listed.
+struct Listed {
+    spec: PluginSpec,
+    state: &'static str,
+    published: Claims,
+}
+
+fn listed(config: &Config) -> anyhow::Result<Vec<Listed>> {
+    let own = config.plugins.iter().chain(&config.agent).filter(|spec| !spec.is_installed());
+    let enabled = |spec: &PluginSpec| Listed { spec: spec.clone(), state: "enabled", published: Claims::default() };
+    let mut all: Vec<_> = own.map(enabled).collect();
+    if let Some(path) = &config.lockfile {
+        for (id, entry) in Lockfile::load(path)?.iter() {
+            let (spec, published) =
+                (config.installed_plugin(path, &id, entry)?, entry.installed.published_claims.clone());
+            all.push(Listed { spec, state: state(entry), published });
+        }
+    }
+    Ok(all)
+}
+
+fn to_json(config: &Config, loader: &Loader) -> anyhow::Result<Value> {
+    let mut plugins = Vec::new();
+    for Listed { spec, state, .. } in listed(config)? {
+        let mut value = match loader.inspect_only(&spec) {
+            Ok((digest, inspection, offer)) => {
+                let mut value = json::component(&digest, None, &inspection, offer.as_ref());
+                value["state"] = state.into();
+                value
+            }
+            Err(error) => json!({ "state": error_state(&error), "error": error.to_string() }),
+        };
+        value["plugin"] = spec.id.table().into();
+        value["missing"] = missing_directories(&spec.grants).into();
+        plugins.push(value);
+    }
+    let servers = config
+        .upstreams
+        .iter()
+        .map(|upstream| json!({ "plugin": format!("upstream.{}", upstream.name), "state": "a server" }));
+    Ok(plugins.into_iter().chain(servers).collect())
 }
 
 fn state(entry: &InstalledPlugin) -> &'static str {

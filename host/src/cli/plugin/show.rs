@@ -1,6 +1,8 @@
 //! `portcullis plugin show`.
 
 use super::report;
+use crate::cli::authority_lines::grant_lines;
+use crate::cli::json::{self, JsonOption};
 use crate::cli::options::ConfigFile;
 use crate::cli::show;
 use crate::config::Config;
@@ -16,6 +18,8 @@ use std::sync::Arc;
 pub(in crate::cli) struct Show {
     /// The plugin's name.
     name: String,
+    #[command(flatten)]
+    json: JsonOption,
     #[command(flatten)]
     file: ConfigFile,
 }
@@ -40,6 +44,17 @@ impl Show {
         anyhow::ensure!(!found.is_empty(), "no plugin `{name}`; `portcullis plugin list` lists all plugins");
         let loader = host::build_loader(&config, Arc::new(SystemClock))?;
         for (spec, entry) in found {
+            if self.json.is_set {
+                let (plugin, seen) = loader.load_examined(spec).await?;
+                let mut value =
+                    json::component(&plugin.digest, Some(&plugin.definitions), &seen.inspection, Some(&seen.offer));
+                value["plugin"] = plugin.id().table().into();
+                value["grants"] = json::lines(&grant_lines(&plugin.spec.grants));
+                value["withoutEffect"] = plugin.authority.unrequested_grants().into();
+                value["installedFrom"] = entry.map(|entry| entry.reference).into();
+                json::print(&value);
+                continue;
+            }
             if let Some(entry) = &entry {
                 println!("[{}] installed from {}", spec.id.table(), printable(&entry.reference));
                 installed(entry);

@@ -67,7 +67,7 @@ const FIGURES: &[Figure] = figures! {
     "nested-spans", "<= 260", Most(260), Suite "watching::spans_are_counted_for_the_whole_tree", "nested spans";
     "trees", "10000, all paid", Least(10_000), Dropped "trees::who_calls_pays_however_the_calls_below_end", "trees";
     "moments", ">= 600, nothing left", Least(600), Dropped "moments::scenarios_that_are_given_up_after_any_poll_leave_nothing", "moments";
-    "panics", "70 of 70 alone", Least(70), Dropped "panics::a_panic_of_the_host_fails_one_call_only", "panics";
+    "panics", "56 of 56 alone", Least(56), Dropped "panics::a_panic_of_the_host_fails_one_call_only", "panics";
     "crowds", "80 of 80", Least(80), Suite "crowded::others_are_served_beside_every_crowd", "crowds";
     "connections", "<= 32 of 256", Most(32), Suite "crowded::requests_of_guests_leave_descriptors_for_the_host", "connections";
     "malformed", "20000, 0 faults", Least(20_000), Suite "mangled::twenty_thousand_mangled_components_never_crash_the_host", "malformed components";

@@ -56,6 +56,27 @@ pub(crate) fn to_result(
     })
 }
 
+/// A finished call of a tool as JSON, whole: as the result of `tools/call`.
+pub fn finished_to_json(finished: FinishedCall<Answer>) -> Value {
+    let FinishedCall { result, usage, .. } = finished;
+    let mut meta = json!({ USAGE_META: usage_to_json(&usage) });
+    let mut value = match result {
+        Ok(Answer { content, structured, is_error }) => {
+            let mut value = json!({ "content": to_blocks(content), "isError": is_error });
+            if let Some(structured) = structured {
+                value["structuredContent"] = structured.value;
+            }
+            value
+        }
+        Err(error) => {
+            meta[ERROR_META] = error_to_json(&error);
+            json!({ "content": [ContentBlock::text(error.for_operator())], "isError": true })
+        }
+    };
+    value["_meta"] = meta;
+    value
+}
+
 /// Fails a request whose call needs a capability that the client did not declare on it.
 pub(crate) fn check_capabilities(stateless: bool, finished: &FinishedCall) -> Result<(), ErrorData> {
     match &finished.result {

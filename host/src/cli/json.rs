@@ -1,0 +1,98 @@
+//! What `--json` prints: one document on stdout. Texts are as the plugin wrote them; JSON escapes what could control a terminal.
+
+use super::authority_lines::Lines;
+use plugins::offer::{find_suspicions, find_unportable};
+use plugins::package::Inspection;
+use policy::Digest;
+use runtime::imports::{Offer, Tool};
+use serde_json::{Map, Value, json};
+
+#[derive(clap::Args)]
+pub(super) struct JsonOption {
+    /// Print JSON, for scripts.
+    #[arg(long = "json")]
+    pub(super) is_set: bool,
+}
+
+pub(super) fn print(value: &Value) {
+    println!("{}", escaped(&format!("{value:#}")));
+}
+
+/// JSON escapes control characters below U+0020 only.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c != '\n' && platform::telemetry::is_unsafe(c) {
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out += &format!("\\u{unit:04x}"));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// A component, and what it offers if that is known.
+pub(super) fn component(
+    digest: &Digest,
+    definitions: Option<&Digest>,
+    inspection: &Inspection,
+    offer: Option<&Offer>,
+) -> Value {
+    let manifest = inspection.manifest.as_ref();
+    let claims: Map<_, _> = inspection.claims.iter().map(|(key, text)| (key.to_owned(), text.into())).collect();
+    let mut value = json!({
+        "name": manifest.map(|manifest| &manifest.name),
+        "version": manifest.map(|manifest| &manifest.version),
+        "description": manifest.and_then(|manifest| manifest.description.as_ref()),
+        "digest": digest,
+        "definitions": definitions,
+        "size": inspection.size,
+        "requests": manifest.map(|manifest| &manifest.requests),
+        "imports": inspection.imports,
+        "claims": claims,
+    });
+    if let Some(offer) = offer {
+        let suspicions = find_suspicions(offer);
+        value["tools"] = offer.tools.iter().map(tool).collect();
+        value["resources"] = offer.resources.iter().map(|resource| resource.uri.as_str()).collect();
+        value["prompts"] = offer.prompts.iter().map(|prompt| prompt.name.as_str()).collect();
+        value["suspicions"] = suspicions.iter().map(ToString::to_string).collect();
+        value["unportable"] = offer.tools.iter().flat_map(find_unportable).collect();
+    }
+    value
+}
+
+fn tool(tool: &Tool) -> Value {
+    let schema = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
+    json!({
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": schema(&tool.input_schema),
+        "outputSchema": tool.output_schema.as_deref().map(schema),
+    })
+}
+
+/// Requests or grants by key.
+pub(super) fn lines(lines: &Lines) -> Value {
+    let mut value = Map::new();
+    for (key, text) in lines {
+        if let Value::Array(list) = value.entry(*key).or_insert_with(|| json!([])) {
+            list.push(text.as_str().into());
+        }
+    }
+    value.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_can_drive_the_terminal_and_the_value_is_the_same() {
+        let value = json!({"a\u{9b}": "\u{1b}[2J\u{202e}x\u{e0041}é\n"});
+        let text = escaped(&format!("{value:#}"));
+        assert!(text.chars().all(|c| c == '\n' || !platform::telemetry::is_unsafe(c)), "{text}");
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
+    }
+}
