@@ -96,7 +96,7 @@ impl Call {
                 if answer.is_error { ExitCode::FAILURE } else { ExitCode::SUCCESS }
             }
             Err(error) => {
-                let text = error.for_operator();
+                let text = self.file.complete(error.for_operator());
                 eprintln!(
                     "error[{}]: {}",
                     error.code(),

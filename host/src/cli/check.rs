@@ -3,6 +3,7 @@
 use super::json::{self, JsonOption};
 use super::options::ConfigFile;
 use super::show;
+use super::terminal::show_work;
 use super::text::print_error;
 use crate::config::Config;
 use crate::host;
@@ -62,7 +63,8 @@ impl Check {
             let loader = host::build_loader(&Config::empty()?, Arc::new(SystemClock))?;
             let examine = async |reference: &String| self.examine(&loader, reference).await;
             let mut examined = stream::iter(&self.references).map(examine).buffered(PARALLEL);
-            while let Some(examined) = examined.next().await {
+            let what = self.references.join(", ");
+            while let Some(examined) = show_work(&format!("compiling and reading {what}"), examined.next()).await {
                 report(examined.map(|(component, seen)| {
                     if self.json.is_set {
                         let ExaminedComponent { digest, inspection, offer } = &seen;

@@ -20,6 +20,11 @@ impl ConfigFile {
         format!(" --config {}", shell_quote(&self.config.display().to_string()))
     }
 
+    /// What an operator is told, which ends in a command that changes grants: with the file that it was asked with.
+    pub(super) fn complete(&self, told: String) -> String {
+        if told.contains("portcullis grant ") { told + &self.as_option() } else { told }
+    }
+
     /// Loads the configuration without its plugins. A missing default file counts as an empty configuration.
     pub(super) fn load_or_empty(&self) -> anyhow::Result<Config> {
         let named = self.config.as_os_str() != DEFAULT_FILE;

@@ -80,10 +80,10 @@ impl Policy {
                 let authority = subject.authority(&config.host_environment())?;
                 if json.is_set {
                     let denial = authority.decide(&capability).err();
-                    json::print(&test_to_json(&subject, &capability, denial.as_ref()));
+                    json::print(&test_to_json(&subject, &capability, denial.as_ref(), &file));
                     return Ok(if denial.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS });
                 }
-                Ok(test(&subject, &authority, &capability))
+                Ok(test(&subject, &authority, &capability, &file))
             }
         }
     }
@@ -131,12 +131,17 @@ fn confirm_grants(file: &ConfigFile) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn test_to_json(subject: &ConfiguredPlugin, capability: &Capability, denial: Option<&Denial>) -> Value {
+fn test_to_json(
+    subject: &ConfiguredPlugin,
+    capability: &Capability,
+    denial: Option<&Denial>,
+    file: &ConfigFile,
+) -> Value {
     let (key, target) = (capability.key(), capability.target());
     match denial {
         Some(denial) => json!({
             "plugin": subject.id.table(), "capability": key, "target": target, "allowed": false,
-            "reason": denial.reason, "remedy": denial.remedy,
+            "reason": denial.reason, "remedy": file.complete(denial.remedy.clone()),
         }),
         None => json!({
             "plugin": subject.id.table(), "capability": key, "target": target, "allowed": true,
@@ -162,10 +167,10 @@ fn to_json(subject: &ConfiguredPlugin) -> Value {
     })
 }
 
-fn test(subject: &ConfiguredPlugin, authority: &Authority, capability: &Capability) -> ExitCode {
+fn test(subject: &ConfiguredPlugin, authority: &Authority, capability: &Capability, file: &ConfigFile) -> ExitCode {
     let (key, what) = (capability.key(), printable(capability.target()).into_owned());
     if let Err(denial) = authority.decide(capability) {
-        println!("{}", printable(&denial.for_operator()));
+        println!("{}", printable(&file.complete(denial.for_operator())));
         return ExitCode::FAILURE;
     }
     let place = subject.grant_location(key, subject.grants.entry(capability));

@@ -4,11 +4,18 @@ use super::text::{content_to_text, group_digits};
 use async_trait::async_trait;
 use bytesize::ByteSize;
 use indicatif::{ProgressBar, ProgressStyle};
+use platform::telemetry::printable;
 use plugins::calls::CallUsage;
 use runtime::imports::{CallSink, Chunk, OutputError, ProgressReport};
+use std::io::IsTerminal;
+use std::pin::pin;
+use std::time::Duration;
 
 /// Length of the progress bar. Progress has any unit, the bar counts thousandths.
 const PARTS: f64 = 1_000.0;
+
+/// Work that takes less is not spoken of.
+const MOMENT: Duration = Duration::from_secs(1);
 
 pub(super) struct TerminalSink {
     bar: ProgressBar,
@@ -26,6 +33,19 @@ impl TerminalSink {
     pub(super) fn finish(&self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// Says what goes on when it takes longer than a moment: compiling a large component takes half a minute.
+pub(super) async fn show_work<T>(what: &str, work: impl Future<Output = T>) -> T {
+    let mut work = pin!(work);
+    tokio::select! {
+        done = &mut work => return done,
+        () = tokio::time::sleep(MOMENT) => {}
+    }
+    if std::io::stderr().is_terminal() {
+        eprintln!("{} ... (this takes a while the first time)", printable(what));
+    }
+    work.await
 }
 
 fn spinner() -> ProgressStyle {
@@ -59,7 +79,7 @@ impl CallSink for TerminalSink {
             self.bar.set_position((report.done / total * PARTS).clamp(0.0, PARTS) as u64);
         }
         if let Some(message) = report.message {
-            self.bar.set_message(platform::telemetry::printable(&message).into_owned());
+            self.bar.set_message(printable(&message).into_owned());
         }
         self.bar.tick();
     }

@@ -74,6 +74,9 @@ fn a_grant_wants_a_person_or_the_option() {
     let alone = portcullis(&home, &["grant", "relay", GRANT, "--config", "other.toml"]);
     let command = format!("portcullis grant relay '{GRANT}' --config other.toml --yes");
     assert!(alone.refused().contains(&command) && text("other.toml") == config, "{alone:?}");
+    // Every command that is printed is for the configuration that was asked about.
+    let asked = portcullis(&home, &["policy", "test", "relay", "agent-tools echo.run", "--config", "other.toml"]);
+    assert!(asked.stdout.trim_end().ends_with("'agent-tools = [\"echo.run\"]' --config other.toml"), "{asked:?}");
     let no = at_terminal(&home, "", &["grant", "relay", GRANT]);
     assert!(
         no.status == Some(1) && no.stdout.contains("Grant to relay: agent-tools") && text("portcullis.toml") == config

@@ -6,6 +6,7 @@ use super::report;
 use crate::cli::configured_plugin::missing_directories;
 use crate::cli::init;
 use crate::cli::options::ConfigFile;
+use crate::cli::terminal::show_work;
 use crate::cli::text::shell_quote;
 use anyhow::Context;
 use platform::telemetry::printable;
@@ -47,7 +48,9 @@ impl Install {
         if let Some(wanted) = wanted.filter(|wanted| *wanted != found.digest) {
             anyhow::bail!("{reference} is {} now, not {wanted}: review it again", found.digest);
         }
-        let new = review(&context.loader()?, context.clock.as_ref(), found).await?;
+        let loader = context.loader()?;
+        let reviewing = review(&loader, context.clock.as_ref(), found);
+        let new = show_work(&format!("compiling and reading {}", self.reference), reviewing).await?;
         let own = new.examined.inspection.manifest.as_ref().map(|manifest| manifest.name.clone());
         let name = self.name.clone().or(own).context("it has no manifest with a name: choose one with --name")?;
         let id = self.unused_id(&context, &lock, &name)?;

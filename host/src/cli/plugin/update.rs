@@ -3,6 +3,7 @@
 use super::install_context::InstallContext;
 use super::report;
 use crate::cli::options::ConfigFile;
+use crate::cli::terminal::show_work;
 use crate::cli::text::{print_error, printable_lines};
 use plugins::install::{InstalledPlugin, PluginSource, PluginSources, UpdateOutcome, VersionChange, review};
 use plugins::loading::Loader;
@@ -72,7 +73,8 @@ impl Update {
             return Ok(());
         }
         let found = sources.fetch(&entry.reference).await?;
-        let new = review(loader, context.clock.as_ref(), found).await?;
+        let reviewing = review(loader, context.clock.as_ref(), found);
+        let new = show_work(&format!("compiling and reading {}", entry.reference), reviewing).await?;
         let seen = &entry.installed.digest;
         match context.plugins.update(id, seen, &new, self.allow_downgrade)? {
             UpdateOutcome::Installed(changes) => {

@@ -49,10 +49,12 @@ impl MergedProgress {
 
     /// Waits until there is a report to send. Never, if nothing waits.
     pub(crate) async fn due(&mut self) {
-        match (&self.waiting, &mut self.pause) {
-            (None, _) => std::future::pending().await,
-            (Some(_), Some(pause)) => pause.await,
-            (Some(_), None) => {}
+        if self.waiting.is_none() {
+            return std::future::pending().await;
+        }
+        if let Some(pause) = &mut self.pause {
+            pause.await;
+            self.pause = None;
         }
     }
 
