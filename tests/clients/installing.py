@@ -30,7 +30,7 @@ class Session(Terminal):
 
     def __init__(self, *arguments):
         self.raw = b""
-        super().__init__([sys.argv[1], *arguments], {"TERM": "xterm", "COLUMNS": "100"})
+        super().__init__([sys.argv[1], *arguments], {"TERM": "xterm", "COLUMNS": "100", "NO_COLOR": "1"})
 
     def show(self, read):
         self.raw += read

@@ -123,6 +123,8 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     global.apply();
     match cli.command {
         Command::CompileWorker { profile } => {
+            // Asking whether stderr is a terminal is a system call that a confined worker may not make.
+            anstream::ColorChoice::Never.write_global();
             runtime::engine::run_worker(&profile).map(|()| ExitCode::SUCCESS).map_err(anyhow::Error::msg)
         }
         Command::CompileToCache { profile, digest, cache } => {

@@ -128,7 +128,8 @@ fn a_grant_gives_no_more_than_was_requested() {
     let called = client.run("write-unrequested", json!({}));
     assert!(called.is_error(), "{}", called.result());
     let text = called.text();
-    assert!(text.contains("is not requested by the plugin"), "whose fault it is: {text}");
+    assert!(text.contains("may only be read. No grant can change that"), "whose fault it is: {text}");
+    client.server.wait_for_log("The plugin requests read, not write; no grant can change that");
     assert_eq!(fs::read_to_string(client.server.home.work().join("inside.txt")).unwrap(), "inside");
     client.run("write-inside", json!({"path": "/work/inside.txt"})).good();
 }
