@@ -122,6 +122,26 @@ fn a_directory_granted_for_reading_is_not_written() {
     assert_eq!(client.run("read-inside", json!({})).good(), "inside");
 }
 
+/// The sandbox has no such file, and the host never hears of the path.
+#[test]
+fn a_file_that_the_guest_does_not_see_is_a_denial_with_advice() {
+    let advice = "Ask the user, who alone can allow it";
+    let mut none = client(&plugin("read-inside", ""));
+    let called = none.run("read-inside", json!({"path": "/src/main.rs"}));
+    assert!(called.is_error() && called.text().contains("`any file` is not granted") && called.text().contains(advice));
+    none.server.wait_for_log("portcullis grant read-inside 'filesystem = [");
+    let mut some = client(&plugin("read-inside", READ));
+    let called = some.run("read-inside", json!({"path": "/src/main.rs"}));
+    // Nobody can tell it from a file that is missing in a granted directory.
+    assert!(called.text().contains("it sees files in /work only. Ask the user"), "{}", called.text());
+    let denials = |client: &Client| {
+        suite::portcullis(&client.server.home, &["audit", "tail"]).good().matches("denials=0").count()
+    };
+    assert_eq!(denials(&some), 1);
+    let records = suite::portcullis(&none.server.home, &["audit", "tail"]);
+    assert!(records.good().contains("denial") && records.stdout.contains("denials=1"), "{records:?}");
+}
+
 #[test]
 fn a_grant_gives_no_more_than_was_requested() {
     let mut client = client(&(plugin("write-unrequested", WRITE) + &plugin("write-inside", WRITE)));

@@ -36,10 +36,28 @@ pub(super) fn to_error_text(plugin: &Plugin, imports: &CallImports, error: ToolE
             // The guest failed after it was refused a path or a request: add which, and how to allow it.
             match imports.refused_path.as_ref().map(path_denial).or_else(|| imports.refused_request.clone()) {
                 Some(denial) => text(format!("{message}\n({denial})")),
-                None => text(message),
+                None => text(match missing_file(imports, &message) {
+                    Some(note) => format!("{message}\n({note})"),
+                    None => message,
+                }),
             }
         }
     }
+}
+
+/// What to say of a file that the guest did not find. It does not see what is outside the granted directories: its library says
+/// that there is no such file, and the host hears of no path.
+fn missing_file(imports: &CallImports, message: &str) -> Option<String> {
+    const NOT_FOUND: [&str; 3] = ["(os error 44)", "[Errno 44]", "pre-opened file descriptor"];
+    let authority = &imports.scope.authority;
+    let denial = authority.files_elsewhere().filter(|_| NOT_FOUND.iter().any(|text| message.contains(text)))?;
+    if authority.mounts().is_empty() {
+        authority.record_denial(&denial);
+        return Some(denial.to_string());
+    }
+    // It may be missing where the guest does see.
+    let seen: Vec<_> = authority.mounts().iter().map(|mount| mount.guest.as_str()).collect();
+    Some(format!("it sees files in {} only. {}", seen.join(", "), denial.advice))
 }
 
 fn lineage_error(kind: fn(u32) -> LineageError, limit: u64) -> CallError {

@@ -65,6 +65,16 @@ fn refused_paths_are_told_apart() {
 }
 
 #[test]
+fn files_that_nobody_sees_are_a_denial() {
+    assert_eq!(authority("", SRC).files_elsewhere(), None);
+    let none = authority(r#"filesystem = "read""#, "").files_elsewhere().unwrap();
+    assert_eq!(none.to_string(), format!("denied: filesystem `any file` is not granted. {}", crate::ASK_THE_USER));
+    let command =
+        "portcullis grant p 'filesystem = [{ host = \"<directory>\", guest = \"/<folder>\", access = \"read\" }]'";
+    assert!(none.for_operator().ends_with(command), "{}", none.for_operator());
+}
+
+#[test]
 fn private_results_stay_where_they_are() {
     use crate::Origin;
     let secrets = PrivateOrigins::from([Origin::Client]);
