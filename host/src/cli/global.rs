@@ -1,8 +1,8 @@
 //! Options before or after any command.
 
-use super::options::ConfigFile;
 use anstream::ColorChoice;
 use clap::ValueEnum;
+use std::path::PathBuf;
 
 #[derive(clap::Args)]
 pub(super) struct GlobalOptions {
@@ -15,9 +15,10 @@ pub(super) struct GlobalOptions {
     /// Whether errors and log lines are coloured. `auto`: at a terminal, unless NO_COLOR is set.
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     color: Color,
-    /// Declared here so that it may come before the command; the commands read their own.
-    #[command(flatten)]
-    _file: ConfigFile,
+    /// Configuration file.
+    // So that it may come before the command. The commands read their own, which have defaults.
+    #[arg(id = "config", long, short, global = true, value_name = "FILE")]
+    _config: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 pub(super) struct ConfigFile {
     /// Configuration file.
-    #[arg(long, short, global = true, value_name = "FILE", default_value = DEFAULT_FILE)]
+    #[arg(long, short, value_name = "FILE", default_value = DEFAULT_FILE)]
     pub(super) config: PathBuf,
 }
 

@@ -110,6 +110,23 @@ fn options_may_come_before_the_command() {
     for words in [["-c", "other.toml", "plugin", "list"], ["plugin", "list", "--config", "other.toml"]] {
         assert!(portcullis(&home, &words).good().contains("plugins.echo"), "{words:?}");
     }
+    // The agent needs no configuration, and reads none that is not named.
+    let agent = |words: &[&str]| portcullis(&home, &[words, &["agent", "--script", "commands"]].concat());
+    home.write("commands", "servers\n");
+    assert!(agent(&[]).good().contains("none; connect"));
+    home.write(
+        "nobody.toml",
+        "[upstream.far]\nurl = \"http://127.0.0.1:1/mcp\"\n[upstream.near]\ncommand = [\"true\"]\n",
+    );
+    let nobody = agent(&["-q", "-c", "nobody.toml"]).stderr;
+    for words in ["`far` is not connected: no request reaches it", "`near` is not connected: it closed the connection"]
+    {
+        assert!(nobody.contains(words) && !nobody.contains("::"), "in words for people: {nobody}");
+    }
+    home.write("portcullis.toml", "[nothing");
+    agent(&[]).good();
+    assert!(agent(&["-c", "portcullis.toml"]).refused().contains("TOML parse error"));
+    std::fs::remove_file(home.path().join("portcullis.toml")).unwrap();
     let loud = portcullis(&home, &["-vv", "call", "echo__run", "-c", "other.toml"]);
     let quiet = portcullis(&home, &["call", "echo__run", "-q", "-c", "other.toml"]);
     assert!(loud.stderr.contains("DEBUG") && quiet.stderr.lines().count() == 1, "{quiet:?}");

@@ -13,6 +13,7 @@ mod definitions;
 mod error;
 pub mod gateway;
 pub mod handler;
+mod handshake_error;
 mod invoke;
 mod live_lane;
 mod offer;

@@ -1,5 +1,6 @@
 //! Connects to a server over a program's stdin and stdout or over Streamable HTTP.
 
+use crate::handshake_error::handshake_reason;
 use crate::ordered_transport::{OrderedTransport, TransportObserver};
 use crate::settings::{ProtocolVersions, UpstreamSettings};
 use platform::files::read_key_file;
@@ -59,7 +60,7 @@ pub(super) async fn connect<H: ClientHandler>(
             ClientLifecycleMode::Auto { preferred_versions: vec![ProtocolVersion::V_2026_07_28], legacy_version: None }
         }
     };
-    let failed = |error: ClientInitializeError| ConnectError::Handshake(printable(&error.to_string()).into_owned());
+    let failed = |error: ClientInitializeError| ConnectError::Handshake(handshake_reason(&error));
     let timed_out = |_| ConnectError::HandshakeTimeout;
     match &settings.url {
         Some(url) => {
