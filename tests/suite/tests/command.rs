@@ -118,7 +118,8 @@ fn options_may_come_before_the_command() {
         "nobody.toml",
         "[upstream.far]\nurl = \"http://127.0.0.1:1/mcp\"\n[upstream.near]\ncommand = [\"true\"]\n",
     );
-    let nobody = agent(&["-q", "-c", "nobody.toml"]).stderr;
+    let nobody = agent(&["-q", "-c", "nobody.toml"]);
+    let nobody = nobody.stdout + &nobody.stderr;
     for words in ["`far` is not connected: no request reaches it", "`near` is not connected: it closed the connection"]
     {
         assert!(nobody.contains(words) && !nobody.contains("::"), "in words for people: {nobody}");
