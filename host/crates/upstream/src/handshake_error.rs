@@ -4,13 +4,14 @@ use platform::telemetry::printable;
 use rmcp::service::ClientInitializeError;
 use std::error::Error;
 
+/// Of a program that ends at once, too.
+const CLOSED: &str = "it closed the connection before it answered; what it says of itself is in the log";
+
 /// One sentence, without the server's name.
 pub(crate) fn handshake_reason(error: &ClientInitializeError) -> String {
     let text = match error {
         ClientInitializeError::TransportError { error, .. } => unreachable_reason(&*error.error),
-        ClientInitializeError::ConnectionClosed(_) => {
-            "it closed the connection before it answered; what it says of itself is in the log".to_owned()
-        }
+        ClientInitializeError::ConnectionClosed(_) => CLOSED.to_owned(),
         ClientInitializeError::JsonRpcError(refused) => format!("it refused: {} ({})", refused.message, refused.code.0),
         ClientInitializeError::NoCompatibleProtocolVersion { server_supported, .. } => {
             let versions: Vec<_> = server_supported.iter().map(ToString::to_string).collect();
@@ -33,6 +34,9 @@ fn unreachable_reason(error: &(dyn Error + 'static)) -> String {
     }
     let last = chain.last().map(|text| text.split(" (os error ").next().unwrap_or_default()).unwrap_or_default();
     let any = |words: &[&str]| chain.iter().any(|text| words.iter().any(|word| text.contains(word)));
+    if any(&["Broken pipe"]) {
+        return CLOSED.to_owned();
+    }
     if any(&["error sending request"]) {
         // The HTTP library keeps the cause to itself.
         return "no request reaches it; is it running at that address, and is the name right?".to_owned();
