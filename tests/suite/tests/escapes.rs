@@ -3,7 +3,7 @@
 use serde_json::json;
 use std::fs;
 use suite::home::{Home, SECRET, fingerprint};
-use suite::{Called, Client, Era, Server, plugin};
+use suite::{Called, Client, Era, PATIENCE, Server, eventually, plugin};
 
 const READ: &str = r#"grants.filesystem = [{ host = "work", guest = "/work", access = "read" }]"#;
 const WRITE: &str = r#"grants.filesystem = [{ host = "work", guest = "/work", access = "write" }]"#;
@@ -134,12 +134,13 @@ fn a_file_that_the_guest_does_not_see_is_a_denial_with_advice() {
     let called = some.run("read-inside", json!({"path": "/src/main.rs"}));
     // Nobody can tell it from a file that is missing in a granted directory.
     assert!(called.text().contains("it sees files in /work only. Ask the user"), "{}", called.text());
-    let denials = |client: &Client| {
-        suite::portcullis(&client.server.home, &["audit", "tail"]).good().matches("denials=0").count()
+    // A record is written after the answer.
+    let recorded = |client: &Client, words: &[&str]| {
+        let tail = || suite::portcullis(&client.server.home, &["audit", "tail"]).stdout;
+        eventually(PATIENCE, || words.iter().all(|word| tail().contains(word)).then_some(()))
     };
-    assert_eq!(denials(&some), 1);
-    let records = suite::portcullis(&none.server.home, &["audit", "tail"]);
-    assert!(records.good().contains("denial") && records.stdout.contains("denials=1"), "{records:?}");
+    recorded(&some, &["denials=0"]).unwrap();
+    recorded(&none, &["denial ", "denials=1"]).unwrap();
 }
 
 #[test]
