@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use std::time::Duration;
-use suite::{Called, Client, Era, Server, digest, plugin};
+use suite::{Called, Client, Era, PATIENCE, Server, digest, eventually, plugin};
 
 fn call(era: Era, extension: bool, progress: bool) -> Called {
     let mut client = Client::new(Server::start(&plugin("slow-stream", "")), era, extension);
@@ -80,10 +80,13 @@ fn a_failed_call_says_what_it_gave_before() {
         let note = called.result()["content"][1]["text"].as_str().unwrap().to_owned();
         assert!(note.starts_with("Before that it gave 100 partial results (100 B)."), "{era:?} {progress}: {note}");
         assert!(note.contains(&log) && note.ends_with(" The last: x"), "{era:?} {progress}: {note}");
-        let read = client.request("resources/read", json!({"uri": log}));
-        let read = Called(read);
-        let text = read.result()["contents"][0]["text"].as_str().unwrap();
-        assert!(text.contains("\"final\":true") && text.contains("\"next\":100"), "{era:?} {progress}: {text}");
+        // The log is final a moment after the answer.
+        let is_final = eventually(PATIENCE, || {
+            let read = Called(client.request("resources/read", json!({"uri": log})));
+            let text = read.result()["contents"][0]["text"].as_str().unwrap().to_owned();
+            (text.contains("\"final\":true") && text.contains("\"next\":100")).then_some(())
+        });
+        assert!(is_final.is_some(), "{era:?} {progress}");
     }
     // A client with the extension has them.
     let server = Server::start(&plugin("chunk-flood", "limits.output = \"100 B\""));
