@@ -93,6 +93,9 @@ enum Command {
         digest: String,
         /// The cache folder.
         cache: PathBuf,
+        /// Whether it is already detached from the process that wants the code.
+        #[arg(long)]
+        detached: bool,
     },
 }
 
@@ -127,9 +130,9 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             anstream::ColorChoice::Never.write_global();
             runtime::engine::run_worker(&profile).map(|()| ExitCode::SUCCESS).map_err(anyhow::Error::msg)
         }
-        Command::CompileToCache { profile, digest, cache } => {
+        Command::CompileToCache { profile, digest, cache, detached } => {
             let program = crate::host::worker_program()?;
-            runtime::engine::run_compile_to_cache(program, &profile, &digest, &cache)
+            runtime::engine::run_compile_to_cache(program, &profile, &digest, &cache, detached)
                 .map(|()| ExitCode::SUCCESS)
                 .map_err(anyhow::Error::msg)
         }

@@ -262,7 +262,7 @@ pub fn modern_meta(extension: bool) -> Value {
     })
 }
 
-/// The capabilities of a client with or without the extension.
+/// The capabilities of a client with or without the extensions for people.
 pub fn capabilities(extension: bool) -> Value {
-    if extension { json!({"extensions": {EXTENSION: {}}}) } else { json!({}) }
+    if extension { json!({"extensions": {EXTENSION: {}, "dev.portcullis/remedies": {}}}) } else { json!({}) }
 }

@@ -3,6 +3,7 @@
 //!
 //! Every wait has a timeout: a test that would hang fails with what it waited for and the host's log.
 
+pub mod agents;
 pub mod browser;
 mod bundle;
 mod called;

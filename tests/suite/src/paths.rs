@@ -55,6 +55,11 @@ pub fn client_script(name: &str) -> PathBuf {
     existing(root().join("tests/clients").join(name))
 }
 
+/// The folder with the agents that are installed; `None` if it is not set up.
+pub fn agents() -> Option<PathBuf> {
+    std::env::var_os("PORTCULLIS_AGENTS").map(PathBuf::from)
+}
+
 fn variable(name: &str) -> PathBuf {
     match std::env::var_os(name) {
         Some(value) => PathBuf::from(value),

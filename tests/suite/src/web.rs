@@ -85,6 +85,12 @@ impl Reply {
         Self { manner: Manner::Dripping, ..self }
     }
 
+    /// With more text at the end of the body.
+    pub fn ending_with(mut self, text: &str) -> Self {
+        self.body.extend_from_slice(text.as_bytes());
+        self
+    }
+
     /// With one more header.
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));

@@ -5,6 +5,7 @@
 mod abuse;
 mod adapters;
 mod agent;
+mod agents;
 mod amplification;
 mod answers;
 mod asking;

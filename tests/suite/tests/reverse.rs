@@ -1,7 +1,7 @@
 //! Reverse calls: only granted tools, within budgets that nested calls inherit and never refill.
 
 use serde_json::json;
-use suite::{Client, agent, plugin, plugin_from};
+use suite::{Client, Era, Server, agent, plugin, plugin_from};
 
 const ECHO: &str = r#"grants.agent-tools = ["echo.*"]"#;
 const ALL: &str = r#"grants.agent-tools = ["*.*"]"#;
@@ -37,7 +37,7 @@ fn a_guest_sees_only_what_it_may_call() {
 #[test]
 fn a_tool_that_is_not_granted_is_denied_with_the_line_that_would_grant_it() {
     let config = plugin("ungranted-agent-tool", ECHO) + &agent("notes", "echo", "") + &agent("echo", "echo", "");
-    let mut client = Client::of(&config);
+    let mut client = Client::new(Server::start(&config), Era::Modern, true);
     let called = client.run("ungranted-agent-tool", json!({}));
     assert_eq!(called.code(), "denied", "{}", called.result());
     assert_eq!(called.error()["capability"], "agent-tools");
@@ -49,6 +49,22 @@ fn a_tool_that_is_not_granted_is_denied_with_the_line_that_would_grant_it() {
         assert!(text.contains(r#"agent-tools = ["notes.add"]"#), "{text}");
     }
     assert_eq!(called.usage()["calls"], 0, "the call went nowhere");
+}
+
+/// Gemini CLI lets its model read all of a failed result, and a model with a shell runs the command that it reads.
+#[test]
+fn only_clients_that_promise_to_show_it_to_people_are_told_the_command() {
+    for era in [Era::Modern, Era::Legacy] {
+        for (progress, told) in [(false, false), (true, false), (false, true)] {
+            let config = plugin("ungranted-agent-tool", ECHO) + &agent("notes", "echo", "");
+            let mut client = Client::new(Server::start(&config), era, told);
+            client.progress = progress;
+            let called = client.run("ungranted-agent-tool", json!({}));
+            assert_eq!(called.code(), "denied", "{}", called.result());
+            let way = format!("{era:?}, progress: {progress}, extensions: {told}: {}", called.result());
+            assert_eq!(called.result().to_string().contains("portcullis grant"), told, "{way}");
+        }
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout, reason = "a tool for people at a terminal; no MCP wire here")]
 
 mod adapters;
+mod agents;
 mod bench;
 mod built;
 mod checks;
@@ -56,7 +57,7 @@ enum Task {
     /// Follows the recipe for a new import in a copy of the repository, for a toy, and tests the result.
     Recipe,
     /// Compares what every real client sees when the same guest asks it questions.
-    Clients,
+    Clients(clients::Options),
     /// Runs the official MCP conformance suite against test components.
     Conformance(conformance::Options),
     /// Fuzzes the code that parses untrusted bytes.
@@ -87,7 +88,7 @@ fn run(args: Args) -> Result<()> {
         Task::Test => checks::run(&repo),
         Task::Hostile(options) => hostile::run(&repo, &options),
         Task::Recipe => recipe::run(&repo),
-        Task::Clients => clients::run(&repo),
+        Task::Clients(options) => clients::run(&repo, &options),
         Task::Conformance(options) => conformance::run(&repo, &options),
         Task::Fuzz(options) => fuzz::run(&repo, &options),
         Task::Bench { args } => bench::run(&repo, &args),

@@ -13,13 +13,13 @@ use crate::wit;
 
 /// Makes `target/node` from `tests/clients/package.json` and its lock file.
 pub(crate) fn packages(repo: &Repo) -> Result<()> {
-    install(&repo.clients(), &repo.target.join("node"), "installing the Node packages")
+    install(&repo.clients(), &repo.target.join("node"), "installing the Node packages", &[])
 }
 
-/// Installs below `to` the packages that `package.json` and its lock file in `from` name.
-pub(crate) fn install(from: &Path, to: &Path, what: &str) -> Result<()> {
+/// Installs below `to` the packages that `package.json` and its lock file in `from` name, with further options for npm.
+pub(crate) fn install(from: &Path, to: &Path, what: &str, options: &[&str]) -> Result<()> {
     let inputs = ["package.json", "package-lock.json"].map(|name| from.join(name));
-    unless_fresh(&to.join("stamp"), &inputs, &to.join("node_modules"), || {
+    unless_fresh(&to.join(format!("stamp{}", options.concat())), &inputs, &to.join("node_modules"), || {
         check_version()?;
         step(what, || {
             for input in &inputs {
@@ -29,7 +29,8 @@ pub(crate) fn install(from: &Path, to: &Path, what: &str) -> Result<()> {
             // The lock file has versions and digests but no addresses, so any registry or mirror works. Not `npm ci`:
             // it insists on entries for all of componentize-qjs's optional builds, published or not.
             npm.args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
-            quiet(npm.current_dir(to)).context("npm could not install; it needs a package registry within reach")
+            quiet(npm.args(options).current_dir(to))
+                .context("npm could not install; it needs a package registry within reach")
         })
     })
 }

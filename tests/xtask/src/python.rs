@@ -2,30 +2,34 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::command::{output, quiet, step};
+use crate::command::{quiet, step};
 use crate::repo::Repo;
 use crate::stamp::{copy_if_changed, unless_fresh};
 use crate::wit;
 
 /// Makes `target/venv` from `tests/clients/requirements.txt`.
 pub(crate) fn packages(repo: &Repo) -> Result<()> {
-    let venv = repo.target.join("venv");
-    let requirements = repo.clients().join("requirements.txt");
-    unless_fresh(&venv.join("stamp"), std::slice::from_ref(&requirements), &repo.python(), || {
-        let system = interpreter()?;
-        step("making the Python environment", || {
+    install(&repo.clients().join("requirements.txt"), &repo.target.join("venv"), (3, 11))
+}
+
+/// Makes a virtual environment with all that a file requires, from this version of Python or a newer one.
+pub(crate) fn install(requirements: &Path, venv: &Path, version: (u32, u32)) -> Result<()> {
+    let python = venv.join("bin/python");
+    unless_fresh(&venv.join("stamp"), &[requirements.to_path_buf()], &python, || {
+        let system = interpreter(version)?;
+        step("making a Python environment", || {
             // --clear removes packages that are no longer required.
-            quiet(Command::new(system).args(["-m", "venv", "--clear"]).arg(&venv))
+            quiet(Command::new(system).args(["-m", "venv", "--clear"]).arg(venv))
                 .context("cannot make a virtual environment. On Debian and Ubuntu: `apt-get install python3-venv`")
         })?;
         step("installing the Python packages", || {
-            let mut pip = Command::new(repo.python());
+            let mut pip = Command::new(&python);
             pip.args(["-m", "pip", "install", "--quiet", "--no-deps", "--disable-pip-version-check", "--requirement"]);
-            quiet(pip.arg(&requirements)).context("pip could not install; it needs a package index within reach")
+            quiet(pip.arg(requirements)).context("pip could not install; it needs a package index within reach")
         })
     })
 }
@@ -60,13 +64,15 @@ pub(crate) fn component(repo: &Repo, folder: &str, name: &str, to: &str) -> Resu
     })
 }
 
-/// The newest installed Python that the client's packages support.
-fn interpreter() -> Result<&'static Path> {
-    for name in ["python3", "python3.13", "python3.12", "python3.11"] {
-        let version = output(Command::new(name).args(["-c", "import sys; print(sys.version_info >= (3, 11))"]));
-        if version.is_ok_and(|answer| answer.trim() == "True") {
+/// An installed Python of this version or a newer one.
+fn interpreter((major, minor): (u32, u32)) -> Result<&'static Path> {
+    let asks = format!("import sys; print(sys.version_info >= ({major}, {minor}))");
+    for name in ["python3", "python3.14", "python3.13", "python3.12", "python3.11"] {
+        let mut python = Command::new(name);
+        let answer = python.args(["-c", &asks]).stderr(Stdio::null()).output();
+        if answer.is_ok_and(|answer| answer.stdout.starts_with(b"True")) {
             return Ok(Path::new(name));
         }
     }
-    bail!("no Python 3.11 or newer found. On Debian: `apt-get install python3 python3-venv`")
+    bail!("no Python {major}.{minor} or newer found. On Debian: `apt-get install python3 python3-venv`")
 }

@@ -82,6 +82,11 @@ impl Repo {
         self.target.join("node/node_modules")
     }
 
+    /// The folder with the agents that are installed.
+    pub(crate) fn agents(&self) -> PathBuf {
+        self.target.join("agents")
+    }
+
     /// A path relative to the root, for messages.
     pub(crate) fn show(&self, path: &Path) -> String {
         path.strip_prefix(&self.root).unwrap_or(path).display().to_string()

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::repo::Repo;
-use crate::{adapters, node, python, registry, rmcp, wasm};
+use crate::{adapters, agents, node, python, registry, rmcp, wasm};
 
 /// Builds the toolchains, all plugins in all languages, and all test guests.
 pub(crate) fn everything(repo: &Repo) -> Result<()> {
@@ -11,6 +11,7 @@ pub(crate) fn everything(repo: &Repo) -> Result<()> {
     wasm::guests(repo)?;
     python::packages(repo)?;
     node::packages(repo)?;
+    agents::one(repo)?;
     adapters::typescript(repo)?;
     rmcp::client(repo)?;
     registry::debian(repo);
@@ -36,6 +37,15 @@ pub(crate) fn for_clients(repo: &Repo, guests: &[&str]) -> Result<()> {
     node::packages(repo)?;
     adapters::typescript(repo)?;
     rmcp::client(repo)
+}
+
+/// Builds what the journey of real agents needs: the agents, the plugins in Rust and in Python, and some guests.
+pub(crate) fn for_agents(repo: &Repo, guests: &[&str]) -> Result<()> {
+    rust_plugins(repo)?;
+    wasm::some_guests(repo, guests)?;
+    python::packages(repo)?;
+    python::plugin(repo)?;
+    agents::all(repo)
 }
 
 /// Builds what the attack tests need: all guests, the registry, and the Python that runs an upstream server.

@@ -20,6 +20,14 @@ pub(crate) fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
 }
 
+/// Whether the client declared this extension.
+pub(crate) fn declares(context: &RequestContext<RoleServer>, extension: &str) -> bool {
+    context
+        .client_capabilities()
+        .and_then(|declared| declared.extensions)
+        .is_some_and(|all| all.contains_key(extension))
+}
+
 /// What the client declared that it can answer.
 pub(crate) fn abilities(context: &RequestContext<RoleServer>) -> Abilities {
     context.client_capabilities().map(|declared| questions::abilities_from_capabilities(&declared)).unwrap_or_default()

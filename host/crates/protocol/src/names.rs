@@ -4,6 +4,8 @@
 
 /// A client that declares it receives chunks as `partial_result` notifications.
 pub const PARTIAL_RESULTS: &str = "dev.portcullis/partial-results";
+/// A client that declares it shows the remedies of denials to people, and not to models; only it is sent them.
+pub const REMEDIES: &str = "dev.portcullis/remedies";
 /// Reverse calls. Also the key of what a request brings along for them in `_meta`.
 pub const CLIENT_TOOLS: &str = "dev.portcullis/client-tools";
 pub const STEERING: &str = "dev.portcullis/steering";

@@ -52,7 +52,7 @@ pub(crate) fn both(repo: &Repo) -> Result<()> {
 /// Sets up, runs one transport, prints the table; fails unless all verdicts are as expected.
 pub(crate) fn run(repo: &Repo, options: &Options) -> Result<()> {
     let places = Places { source: repo.root.join("tests/conformance"), built: repo.target.join("conformance") };
-    node::install(&places.source, &places.built.join("suite"), "installing the conformance suite")?;
+    node::install(&places.source, &places.built.join("suite"), "installing the conformance suite", &[])?;
     wasm::add_target(repo)?;
     wasm::conformance(repo)?;
     step("building the host", || check(cargo().args(["build", "--quiet", "--workspace"]).current_dir(&repo.root)))?;

@@ -1,6 +1,7 @@
 //! The format of notifications about a call, which the client chooses with each request.
 
 use super::session;
+use crate::request_context::declares;
 use protocol::content::to_blocks;
 use protocol::names::{
     CALL_META, CHUNK_ORIGIN_META, CORRELATION_META, PARTIAL_RESULT_NOTIFICATION, PARTIAL_RESULT_TOKEN_META,
@@ -30,8 +31,7 @@ pub(crate) struct NotificationFormat {
 
 impl NotificationFormat {
     pub(crate) fn from_context(context: &RequestContext<RoleServer>) -> Self {
-        let partial_results =
-            context.client_capabilities().and_then(|c| c.extensions).is_some_and(|e| e.contains_key(PARTIAL_RESULTS));
+        let partial_results = declares(context, PARTIAL_RESULTS);
         NotificationFormat {
             partial: partial_results.then(|| context.meta.get(PARTIAL_RESULT_TOKEN_META).cloned()),
             progress: context.meta.get_progress_token(),

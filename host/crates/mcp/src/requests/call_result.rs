@@ -2,16 +2,18 @@
 
 use super::text_copy::shorten_copy;
 use crate::client::chunk_record::ChunkRecord;
+use crate::request_context::declares;
 use crate::server_context::SERVER_INFO_META;
 use plugins::calls::{Answer, CallAnswer, CallUsage, FinishedCall};
 use policy::LineageError;
 use protocol::content::{to_block, to_blocks, to_resource_contents, to_role};
-use protocol::names::{CALL_META, CORRELATION_META, ERROR_META, STREAM_META, USAGE_META};
+use protocol::names::{CALL_META, CORRELATION_META, ERROR_META, REMEDIES, STREAM_META, USAGE_META};
 use protocol::questions;
 use rmcp::ErrorData;
 use rmcp::model::{
     CacheScope, CallToolResult, ContentBlock, GetPromptResult, MetaObject, PromptMessage, ReadResourceResult,
 };
+use rmcp::service::{RequestContext, RoleServer};
 use runtime::engine::CallError;
 use runtime::imports::{EmbeddedResource, PromptResult};
 use serde::Serialize;
@@ -27,17 +29,33 @@ pub(crate) enum CallResult {
     Resource(Option<ReadResourceResult>),
 }
 
+/// Whether a client is shown how to get more authority. Some agents let their model read all of a failed result, `_meta`
+/// included, and a model with a shell runs the command that it reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Remedies {
+    /// It shows remedies to people only.
+    Shown,
+    Withheld,
+}
+
+impl Remedies {
+    pub(crate) fn from_context(context: &RequestContext<RoleServer>) -> Self {
+        if declares(context, REMEDIES) { Self::Shown } else { Self::Withheld }
+    }
+}
+
 /// The result of the call's method. Only that of `tools/call` can say that the call failed, and sums up its chunks.
 pub(crate) fn to_result(
     finished: FinishedCall,
     is_tool: bool,
     meta: MetaObject,
     record: &ChunkRecord,
+    remedies: Remedies,
 ) -> Result<CallResult, ErrorData> {
     let FinishedCall { result, usage, .. } = finished;
     let mut meta = with_usage(&usage, meta);
     if is_tool {
-        let error = result.as_ref().err().map(|error| (ERROR_META.to_owned(), error_to_json(error)));
+        let error = result.as_ref().err().map(|error| (ERROR_META.to_owned(), error_to_json(error, remedies)));
         meta.0.extend(error.into_iter().chain(record.summary().map(|chunks| (STREAM_META.to_owned(), chunks))));
     }
     Ok(match result {
@@ -52,7 +70,7 @@ pub(crate) fn to_result(
             result.meta = Some(meta);
             CallResult::Tool(result)
         }
-        Err(error) => return Err(to_error(&error, &usage)),
+        Err(error) => return Err(to_error(&error, &usage, remedies)),
     })
 }
 
@@ -69,7 +87,7 @@ pub fn finished_to_json(finished: FinishedCall<Answer>) -> Value {
             value
         }
         Err(error) => {
-            meta[ERROR_META] = error_to_json(&error);
+            meta[ERROR_META] = error_to_json(&error, Remedies::Shown);
             json!({ "content": [ContentBlock::text(error.for_operator())], "isError": true })
         }
     };
@@ -130,8 +148,8 @@ pub(crate) fn with_usage(usage: &CallUsage, mut meta: MetaObject) -> MetaObject 
 }
 
 /// The error of a failed call of any method but `tools/call`, whose result can say that the tool failed.
-pub(crate) fn to_error(error: &CallError, usage: &CallUsage) -> ErrorData {
-    let data = Some(json!({ ERROR_META: error_to_json(error), USAGE_META: usage_to_json(usage) }));
+pub(crate) fn to_error(error: &CallError, usage: &CallUsage, remedies: Remedies) -> ErrorData {
+    let data = Some(json!({ ERROR_META: error_to_json(error, remedies), USAGE_META: usage_to_json(usage) }));
     match error {
         CallError::InvalidArguments { .. } => ErrorData::invalid_params(error.to_string(), data),
         _ => ErrorData::internal_error(error.to_string(), data),
@@ -169,7 +187,7 @@ impl Usage {
     }
 }
 
-/// `_meta` of a call's result, for a result that is written at once.
+/// `_meta` of a call's result, for a result that is written at once. Its client declares none of our extensions.
 pub(crate) struct CallMeta<'a> {
     pub(crate) server_info: &'a Value,
     pub(crate) call: &'a str,
@@ -191,7 +209,7 @@ impl Serialize for CallMeta<'_> {
         map.serialize_entry(CALL_META, call)?;
         map.serialize_entry(USAGE_META, &Usage::new(usage))?;
         if let Some(error) = error {
-            map.serialize_entry(ERROR_META, &error_to_json(error))?;
+            map.serialize_entry(ERROR_META, &error_to_json(error, Remedies::Withheld))?;
         }
         if let Some(stream) = stream {
             map.serialize_entry(STREAM_META, stream)?;
@@ -209,7 +227,7 @@ fn millis(duration: Duration) -> f64 {
     (duration.as_micros() as f64) / 1_000.0
 }
 
-fn error_to_json(error: &CallError) -> Value {
+fn error_to_json(error: &CallError, remedies: Remedies) -> Value {
     let mut value = match error {
         CallError::FuelExhausted { limit, used } | CallError::OutputExceeded { limit, used } => {
             json!({ "limit": limit, "used": used })
@@ -255,5 +273,10 @@ fn error_to_json(error: &CallError) -> Value {
         }
     };
     value["code"] = error.code().into();
+    if remedies == Remedies::Withheld
+        && let Some(fields) = value.as_object_mut()
+    {
+        fields.remove("remedy");
+    }
     value
 }

@@ -1,6 +1,7 @@
 //! `completion/complete`.
 
-use super::{call_result, loading, prompts};
+use super::call_result::{self, Remedies};
+use super::{loading, prompts};
 use crate::request_context::call_context;
 use crate::server_context::ServerContext;
 use platform::telemetry::printable;
@@ -44,6 +45,7 @@ pub(crate) async fn complete(
     given.sort();
     let query = CompletionQuery { of, argument: argument.name, value: argument.value, context: given };
     let call = call_context(&principal, &context)?;
+    let remedies = Remedies::from_context(&context);
     let meta = server.meta(call.correlation_id.as_deref());
     // The protocol has no questions or notifications for completions.
     let link = ClientLink {
@@ -59,7 +61,7 @@ pub(crate) async fn complete(
     let completion = match finished.result {
         Ok(CallAnswer::Completion(completion)) => completion,
         Ok(_) => return call_result::unexpected_result(),
-        Err(error) => return Err(call_result::to_error(&error, &finished.usage)),
+        Err(error) => return Err(call_result::to_error(&error, &finished.usage, remedies)),
     };
     let mut info = CompletionInfo::default();
     info.values = completion.values;

@@ -1,7 +1,7 @@
 //! A request through rmcp that calls something: what it says is read from rmcp's context, and the end of its round becomes
 //! the result of its method.
 
-use super::call_result::{self, CallResult};
+use super::call_result::{self, CallResult, Remedies};
 use super::round::{self, RoundOutcome, RoundRequest};
 use crate::client::pending::ResumeToken;
 use crate::client::served_request::ServedRequest;
@@ -58,7 +58,8 @@ pub(crate) async fn dispatch(
     };
     let (bytes, owner) = (finished.usage.output_bytes, record.owner());
     let meta = server.call_meta(record.call_id(), record.correlation());
-    let convert = move || call_result::to_result(finished, is_tool, meta, &record);
+    let remedies = Remedies::from_context(context);
+    let convert = move || call_result::to_result(finished, is_tool, meta, &record, remedies);
     let result = work_in_pool_if_large(bytes, || owner.clone(), convert).await?;
     if is_large(bytes)
         && let Some(answer) = LargeAnswer::from_message(&context.extensions)

@@ -1,5 +1,6 @@
 //! Compiles a component in a process that outlives this one, and files the code in the cache. Some clients end a server that
 //! is not ready soon: without this, each start would compile a large component from its beginning, and none would finish.
+//! Some end all that descends from the server, so the process has no parent that does.
 
 use super::cache::CompileCache;
 use super::profile::Engines;
@@ -10,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use std::fs::{File, TryLockError};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -59,14 +60,14 @@ pub(super) async fn compile_to_cache(
         drop(stdin);
     };
     let mut stderr = stderr.take(MAX_ERROR_OUTPUT);
-    let (_, read) = tokio::join!(send, stderr.read_to_string(&mut said));
-    read.map_err(|error| format!("the compilation failed: {error}"))?;
-    let status = child.wait().await.map_err(|error| format!("the compilation failed: {error}"))?;
+    // The child ends when the compilation is detached, which ends when nobody writes to its stderr any more.
+    let (_, read, ended) = tokio::join!(send, stderr.read_to_string(&mut said), child.wait());
+    read.map(drop).and(ended.map(drop)).map_err(|error| format!("the compilation failed: {error}"))?;
     let said = said.trim();
-    match (status.success(), said.strip_prefix("error: ").unwrap_or(said)) {
-        (true, _) => Ok(()),
-        (false, "") => Err(format!("the compilation ended without a word ({status})")),
-        (false, why) => Err(why.to_owned()),
+    match said.strip_prefix("error: ").unwrap_or(said) {
+        _ if cache.has_code(digest, fingerprint) => Ok(()),
+        "" => Err("the compilation ended without a word".into()),
+        why => Err(why.to_owned()),
     }
 }
 
@@ -75,8 +76,23 @@ fn is_locked(lock: &Path) -> bool {
     File::open(lock).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
-/// The process's side: takes a component from stdin and files its code under `digest`.
-pub fn run_compile_to_cache(program: PathBuf, profile: &str, digest: &str, folder: &Path) -> Result<(), String> {
+/// The process's side: takes a component from stdin and files its code under `digest`. Unless it is `detached`, it starts
+/// itself once more and ends, so that the process that does the work descends from nobody.
+pub fn run_compile_to_cache(
+    program: PathBuf,
+    profile: &str,
+    digest: &str,
+    folder: &Path,
+    detached: bool,
+) -> Result<(), String> {
+    // The first process of a container would never hear of the end of a process that it did not start. Its own end ends all.
+    let parent_is_first = rustix::process::getppid().is_some_and(rustix::process::Pid::is_init);
+    if !detached && !parent_is_first {
+        let mut command = Command::new(program);
+        command.args([COMPILE_TO_CACHE_COMMAND, profile, digest]).arg(folder).arg("--detached").env_clear();
+        let started = command.stdout(Stdio::null()).spawn();
+        return started.map(drop).map_err(|error| format!("the compilation did not start: {error}"));
+    }
     // What ends the host's session does not end this process. It fails for the leader of a session, which it is not.
     let _ = rustix::process::setsid();
     let profile = profile_of(profile)?;

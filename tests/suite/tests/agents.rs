@@ -1,0 +1,16 @@
+//! A real agent on the journey of `cargo xtask clients --agents`, which takes more of them and further.
+
+use suite::agents::{Agent, Outcome, STEPS, Transport, calls, killed};
+
+#[test]
+fn an_agent_goes_through_the_journey() {
+    let agent = Agent::GeminiCli;
+    let version = agent.version().expect("Gemini CLI is not installed; `cargo xtask test` installs it");
+    for transport in Transport::ALL {
+        let mut outcomes = calls(agent, transport);
+        outcomes.push(killed(agent, transport));
+        for (outcome, step) in outcomes.iter().zip(STEPS) {
+            assert!(!matches!(outcome, Outcome::Wrong(_)), "{version} over {}, {step}: {outcome:?}", transport.name());
+        }
+    }
+}
