@@ -191,10 +191,11 @@ def remembered(terminal, command, environment):
     second.quit()
 
 
-def wait_for(condition):
+def wait_for(condition, what="it never happened", about=str):
     end = time.monotonic() + PATIENCE
     while not condition():
-        assert time.monotonic() < end, "it never happened"
+        if time.monotonic() > end:
+            sys.exit(f"{what}\n{about()}")
         time.sleep(0.01)
 
 

@@ -16,7 +16,7 @@ pub fn print_error(text: &str) {
 }
 
 /// Without the numbers that the standard library adds to what the system says.
-fn without_codes(text: &str) -> String {
+pub(super) fn without_codes(text: &str) -> String {
     let mut parts = text.split(" (os error ");
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |text, part| text + part.split_once(')').map_or(part, |(_, rest)| rest))

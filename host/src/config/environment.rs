@@ -58,7 +58,7 @@ pub fn log_filter() -> String {
     std::env::var("PORTCULLIS_LOG").unwrap_or_else(|_| quiet.into())
 }
 
-/// The filter for interactive commands, which log warnings and errors only.
+/// The filter for interactive commands, which log warnings and errors only. They say themselves which server is not connected.
 pub fn quiet_log_filter() -> String {
-    std::env::var("PORTCULLIS_LOG").unwrap_or_else(|_| "warn,rmcp=off".into())
+    std::env::var("PORTCULLIS_LOG").unwrap_or_else(|_| "warn,rmcp=off,portcullis_upstream::reconnect=error".into())
 }

@@ -63,12 +63,15 @@ fn advice(error: &Error, text: &str, table: &str) -> Option<String> {
     Some(format!("for example: {}", example.line))
 }
 
+/// The known name that was probably meant.
+pub fn most_like<'a>(unknown: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let alike = known.map(|name| (strsim::jaro_winkler(unknown, name), name)).filter(|(alike, _)| *alike >= ALIKE);
+    alike.max_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, name)| name)
+}
+
 /// The key that was meant, or the tables in which there is one of this name.
 fn instead_of(unknown: &str, known: &str) -> Option<String> {
-    let known = known.split('`').skip(1).step_by(2);
-    let likeness = |key: &str| strsim::jaro_winkler(unknown, key);
-    let best = known.max_by(|one, other| likeness(one).total_cmp(&likeness(other)));
-    if let Some(best) = best.filter(|best| likeness(best) >= ALIKE) {
+    if let Some(best) = most_like(unknown, known.split('`').skip(1).step_by(2)) {
         return Some(format!("did you mean `{best}`?"));
     }
     let all = keys(EXAMPLE, "").filter(|key| key.path.last().is_some_and(|last| last == unknown));

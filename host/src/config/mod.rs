@@ -17,6 +17,7 @@ mod telemetry;
 pub use editor::ConfigEditor;
 pub use environment::{certificates, editor, environment_variable, log_filter, quiet_log_filter};
 pub use error::ConfigError;
+pub use explain::most_like;
 pub use grant_confirmation::GrantConfirmation;
 pub use grant_line::GrantLine;
 pub use host_config::Config;

@@ -14,6 +14,7 @@ fn plugins() -> String {
         + &plugin("slow-stream", "")
         + &plugin("steered", "grants.client = { form = true }")
         + &plugin("panic", "")
+        + &plugin("large", "")
 }
 
 /// The output of one run of the agent.
@@ -248,5 +249,14 @@ fn a_person_at_a_terminal_approves_edits_denies_answers_steers_and_is_remembered
     command.arg(paths::client_script("terminal.py")).arg(paths::binary()).arg(config).arg(agent.home.path());
     command.arg(paths::binary()).args(["serve", "--config"]).arg(agent.home.path().join("server.toml"));
     command.env("PORTCULLIS_CACHE", paths::cache());
+    assert!(suite::cli::run(command).good().contains("all was as it should be"));
+}
+
+#[test]
+fn what_is_typed_ahead_is_kept_and_shown_once_and_long_answers_are_paged() {
+    let agent = Agent::over_stdio();
+    let mut command = Command::new(paths::python());
+    command.arg("-B").arg(paths::client_script("typing_ahead.py")).arg(paths::binary()).arg(agent.home.path());
+    command.arg(paths::binary()).args(["serve", "--config"]).arg(agent.home.path().join("server.toml"));
     assert!(suite::cli::run(command).good().contains("all was as it should be"));
 }

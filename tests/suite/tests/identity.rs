@@ -12,7 +12,7 @@ const AUDIENCE: &str = "https://tools.example.com/mcp";
 const METADATA: &str = "https://tools.example.com/.well-known/oauth-protected-resource/mcp";
 
 /// A server with API keys for these names, and perhaps an issuer.
-fn start(names: &[&str], issuer: Option<&Issuer>) -> (Server, SocketAddr, Vec<String>) {
+pub(crate) fn start(names: &[&str], issuer: Option<&Issuer>) -> (Server, SocketAddr, Vec<String>) {
     let home = Home::new();
     let (mut keys, mut file) = (vec![], String::new());
     for name in names {

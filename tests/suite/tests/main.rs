@@ -5,6 +5,7 @@
 mod abuse;
 mod adapters;
 mod agent;
+mod agent_keys;
 mod agents;
 mod amplification;
 mod answers;

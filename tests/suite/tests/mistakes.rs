@@ -103,7 +103,7 @@ fn mistakes() -> Vec<Mistake> {
         "grants.publish = \"all\"",
         "grants.network = true",
     ];
-    let commands: [&'static [&'static str]; 27] = [
+    let commands: [&'static [&'static str]; 32] = [
         &["serv"],
         &["serve", "--http", "there"],
         &["serve", "--htp", "8808"],
@@ -131,6 +131,20 @@ fn mistakes() -> Vec<Mistake> {
         &["plugin", "remove", "eccho"],
         &["audit", "export", "--since", "yesterday"],
         &["key", "new", "a b"],
+        &["agent", "--connect", "http://127.0.0.1:1/mcp", "--script", "/dev/null", "--forgetful"],
+        &["agent", "--connect", "demo=http://127.0.0.1:1/mcp", "--script", "/dev/null", "--forgetful"],
+        &["agent", "--connect", "demo=nowhere --stdio", "--script", "/dev/null", "--forgetful"],
+        &[
+            "agent",
+            "--connect",
+            "demo=http://127.0.0.1:1/mcp",
+            "--key-file",
+            "nowhere",
+            "--script",
+            "/dev/null",
+            "--forgetful",
+        ],
+        &["agent", "--rules", "portcullis.toml", "--script", "/dev/null", "--forgetful"],
     ];
     let in_config = in_config.into_iter().map(config);
     let commands = commands.into_iter().map(|arguments| at_all(echo(), arguments));
@@ -154,7 +168,9 @@ fn every_mistake_is_answered_with_what_to_do() {
             home.write("portcullis.toml", config);
         }
         let ran = portcullis(&home, arguments);
-        let said = steady(&ran.stderr, &home);
+        // The agent says what became of its servers where it says everything.
+        let said = if arguments[0] == "agent" { ran.stdout.clone() + &ran.stderr } else { ran.stderr.clone() };
+        let said = steady(&said, &home);
         assert_ne!(ran.status, Some(0), "{arguments:?} {config:?}: {ran:?}");
         for internal in ["os error", "panicked", "Err(", "struct ", "serde", "usize", "u64"] {
             assert!(!said.contains(internal), "{internal:?} is no word for people: {said}");

@@ -27,6 +27,8 @@ const MAX_ENTRIES: usize = 1_024;
 pub struct Memory {
     /// Addresses by name: a URL or a command.
     pub servers: BTreeMap<String, String>,
+    /// Files with the API keys of servers, by the servers' names.
+    pub key_files: BTreeMap<String, String>,
     /// Tools that the user has allowed for always.
     pub approvals: Vec<ToolApproval>,
     pub calls: Vec<UnfinishedCall>,
@@ -187,6 +189,7 @@ impl Memory {
     /// Removes a server and its approvals.
     pub fn forget(&mut self, server: &str) {
         self.servers.remove(server);
+        self.key_files.remove(server);
         self.cursors.remove(server);
         self.approvals.retain(|one| one.server != server);
     }
@@ -216,7 +219,7 @@ impl Memory {
         }
         let too_many = self.approvals.len().saturating_sub(MAX_ENTRIES);
         self.approvals.drain(..too_many);
-        for map in [&mut self.servers, &mut self.cursors] {
+        for map in [&mut self.servers, &mut self.key_files, &mut self.cursors] {
             while map.len() > MAX_ENTRIES {
                 map.pop_first();
             }

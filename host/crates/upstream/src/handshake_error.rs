@@ -44,7 +44,7 @@ fn unreachable_reason(error: &(dyn Error + 'static)) -> String {
     let advice = if any(&["refused"]) {
         "is it running at that address?"
     } else if any(&["Auth required", "401", "Unauthorized"]) {
-        "it wants a credential: name a file with `key-file`"
+        "it wants a credential: name a file with `key-file`, or `--key-file` of `portcullis agent`"
     } else if any(&["404", "405", "Not Found"]) {
         "is the path of the URL right, such as /mcp?"
     } else {

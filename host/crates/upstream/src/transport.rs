@@ -30,7 +30,7 @@ const MAX_KEY: u64 = 16 << 10;
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ConnectError {
-    #[error("cannot start `{0}`: {1}")]
+    #[error("cannot start `{0}`: {reason}", reason = reason_not_started(.1))]
     Spawn(String, io::Error),
     #[error("cannot read the key {0}: {1}")]
     Key(String, io::Error),
@@ -40,6 +40,13 @@ pub(super) enum ConnectError {
     Handshake(String),
     #[error("the handshake took longer than {t}", t = humantime::format_duration(HANDSHAKE_TIMEOUT))]
     HandshakeTimeout,
+}
+
+fn reason_not_started(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "there is no such program; is it installed, and is its folder in PATH?".to_owned(),
+        _ => error.to_string(),
+    }
 }
 
 /// An established connection, and the server's program if the host has started it. The program ends with it.

@@ -1,15 +1,22 @@
 //! The agent's commands and their syntax.
 
+use crate::cli::text::json_error;
+use crate::config;
 use serde_json::{Map, Value};
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum AgentCommand {
     List,
     Tools(Option<String>),
-    Call { tool: String, arguments: Map<String, Value>, wait: bool },
+    Call {
+        tool: String,
+        arguments: Map<String, Value>,
+        wait: bool,
+    },
     Wait(Option<u64>),
     Calls,
     Watch(u64),
+    Show(u64),
     Waiting,
     Approve(Option<u64>, ApprovalScope),
     Deny(Option<u64>, String),
@@ -18,7 +25,8 @@ pub(super) enum AgentCommand {
     Cancel(u64),
     Steer(Option<u64>, String),
     Servers,
-    Connect(String),
+    /// The server, and the file with its API key.
+    Connect(String, Option<String>),
     Forget(String),
     Repeat(String),
     Events(Option<String>),
@@ -46,6 +54,7 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("wait", "[CALL]", "wait for a call, or for all calls"),
     ("calls", "", "running calls, and unfinished calls of earlier runs"),
     ("watch", "CALL", "show the past and future output of a call"),
+    ("show", "CALL", "the whole result of a call, page by page"),
     ("steer", "[CALL] TEXT", "send a message to a running call"),
     ("cancel", "CALL", "stop a call"),
     ("waiting", "", "requests that wait for your decision"),
@@ -54,7 +63,8 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("answer", "[N] [JSON|TEXT]", "answer a form or a request to a model; without JSON the form is asked line by line"),
     ("deny", "[N] [REASON]", "refuse a request"),
     ("servers", "", "servers and whether they are connected"),
-    ("connect", "NAME=URL|COMMAND", "connect a server and remember it; NAME alone connects a known server"),
+    ("connect", "NAME=URL [--key-file FILE]", "connect a server and remember it; NAME alone connects a known server"),
+    ("connect", "NAME=COMMAND", "the same for a server that this starts"),
     ("forget", "SERVER|CALL", "forget a server and its approvals, or an unfinished call"),
     ("repeat", "CALL", "repeat an unfinished call"),
     ("events", "[SERVER]", "the events in the inbox"),
@@ -76,7 +86,10 @@ impl AgentCommand {
         let usage = || {
             let known = COMMANDS.iter().find(|(known, ..)| *known == name);
             known.map_or_else(
-                || format!("there is no command `{name}`; see `help`"),
+                || match config::most_like(name, COMMANDS.iter().map(|(known, ..)| *known)) {
+                    Some(meant) => format!("there is no command `{name}`; did you mean `{meant}`?"),
+                    None => format!("there is no command `{name}`; see `help`"),
+                },
                 |(name, what, _)| format!("usage: {name} {what}").trim_end().to_owned(),
             )
         };
@@ -95,6 +108,7 @@ impl AgentCommand {
             "wait" => AgentCommand::Wait(Some(number(rest)?)),
             "calls" => AgentCommand::Calls,
             "watch" => AgentCommand::Watch(number(rest)?),
+            "show" => AgentCommand::Show(number(rest)?),
             "waiting" => AgentCommand::Waiting,
             "approve" => AgentCommand::Approve(
                 first,
@@ -111,7 +125,10 @@ impl AgentCommand {
             "cancel" => AgentCommand::Cancel(number(rest)?),
             "steer" => AgentCommand::Steer(first, needed(after)?),
             "servers" => AgentCommand::Servers,
-            "connect" => AgentCommand::Connect(needed(rest)?),
+            "connect" => match needed(rest)?.split_once(" --key-file ") {
+                Some((server, file)) => AgentCommand::Connect(server.trim().to_owned(), Some(file.trim().to_owned())),
+                None => AgentCommand::Connect(rest.to_owned(), None),
+            },
             "forget" => AgentCommand::Forget(needed(rest)?),
             "repeat" => AgentCommand::Repeat(needed(rest)?),
             "events" => AgentCommand::Events(some(rest)),
@@ -139,7 +156,11 @@ fn call(text: &str) -> Result<(String, Map<String, Value>), String> {
 
 /// Parses a JSON object. The error is a sentence.
 pub(super) fn object(text: &str) -> Result<Map<String, Value>, String> {
-    serde_json::from_str(text).map_err(|error| format!("{text:?} is not a JSON object: {error}"))
+    match serde_json::from_str(text) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => Err(format!("{text:?} is JSON, but no object; for example: {{\"n\": 1}}")),
+        Err(error) => Err(format!("{}\nfor example: {{\"n\": 1}}", json_error(text, &error))),
+    }
 }
 
 #[cfg(test)]
@@ -171,7 +192,9 @@ mod tests {
             ("sing", "help"),
             ("cancel", "usage: cancel CALL"),
             ("cancel all", "usage"),
-            ("call x [1]", "JSON object"),
+            ("call x [1]", "no object"),
+            ("call x {\"n\": 1 2}", "^"),
+            ("cal x", "did you mean `call`?"),
             ("approve 1 maybe", "usage"),
             ("steer 4", "usage"),
         ] {

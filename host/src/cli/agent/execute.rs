@@ -1,11 +1,13 @@
 //! Carries out commands.
 
 use super::command::{AgentCommand, ApprovalScope, COMMANDS, object};
+use super::pages::{PageSize, pages};
 use super::render;
 use super::screen::{inline, quoted};
 use super::session::Session;
 use crate::cli::forms;
-use agent::{ApprovalDecision, ApprovalRequest};
+use crate::config;
+use agent::{ApprovalDecision, ApprovalRequest, Memory};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -56,6 +58,7 @@ impl Session {
             AgentCommand::Wait(call) => self.wait(call).await,
             AgentCommand::Calls => self.show_calls(),
             AgentCommand::Watch(call) => self.watch(call)?,
+            AgentCommand::Show(call) => self.show_result(call, dialog)?,
             AgentCommand::Waiting => self.show_waiting(),
             AgentCommand::Approve(id, how) => self.approve(id, how)?,
             AgentCommand::Deny(id, reason) => {
@@ -70,7 +73,7 @@ impl Session {
                 self.screen.show(&json!({ "event": "steered", "call": call }), &format!("sent to call {call}"));
             }
             AgentCommand::Servers => self.show_servers(),
-            AgentCommand::Connect(address) => self.connect(&address).await?,
+            AgentCommand::Connect(address, key_file) => self.connect(&address, key_file).await?,
             AgentCommand::Forget(what) => self.forget(&what).await?,
             AgentCommand::Repeat(call) => self.repeat(&call)?,
             AgentCommand::Events(server) => self.events(server.as_deref()).await?,
@@ -144,6 +147,27 @@ impl Session {
             lines.push("none".into());
         }
         self.screen.show(&json!({ "event": "calls", "calls": all }), &lines.join("\n"));
+    }
+
+    /// Shows a whole result. At a terminal the user turns the pages.
+    fn show_result(&self, call: u64, dialog: &mut dyn Dialog) -> Result<(), String> {
+        let text = self.result(call).ok_or_else(|| {
+            format!("there is no result of call {call}; the newest are kept, and `calls` lists the calls")
+        })?;
+        let size = self.screen.page_size().unwrap_or(PageSize { lines: usize::MAX, letters: usize::MAX });
+        let pages = pages(&text, size);
+        for (at, page) in pages.iter().enumerate() {
+            self.screen.show(&json!({ "event": "result", "call": call, "text": text }), page);
+            self.screen.flush();
+            let is_last = at + 1 == pages.len();
+            if is_last
+                || dialog.line(&format!("  page {} of {}; Enter: next, q: stop ", at + 1, pages.len()))
+                    != Some(String::new())
+            {
+                break;
+            }
+        }
+        Ok(())
     }
 
     fn show_waiting(&self) {
@@ -241,24 +265,28 @@ impl Session {
         self.screen.show(&json!({ "event": "servers", "servers": all, "approvals": approvals }), &lines.join("\n"));
     }
 
-    /// Connects `NAME=ADDRESS` or a known name.
-    pub(super) async fn connect(self: &Arc<Self>, text: &str) -> Result<(), String> {
-        let known = self.approvals.memory().get().servers;
+    /// Connects `NAME=ADDRESS` or a known name. Without a file with its API key, a known server has the one it had.
+    pub(super) async fn connect(self: &Arc<Self>, text: &str, key_file: Option<String>) -> Result<(), String> {
+        let Memory { servers: known, key_files, .. } = self.approvals.memory().get();
         let (name, address) = match text.split_once('=') {
             Some((name, address)) => (name.trim().to_owned(), address.trim().to_owned()),
             None => match known.get(text) {
                 Some(address) => (text.to_owned(), address.clone()),
-                None => return Err(format!("no server {text:?} is known; write connect NAME=URL or NAME=COMMAND")),
+                None => return Err(unknown_server(text, known.keys())),
             },
         };
-        // Approvals belong to the address, so they are dropped when it changes.
+        // Approvals and the key belong to the address, so they are dropped when it changes.
         let moved = known.get(&name).is_some_and(|old| *old != address);
-        self.servers.connect(&name, &address).await?;
+        let key_file = key_file.or_else(|| key_files.get(&name).filter(|_| !moved).cloned());
+        self.servers.connect(&name, &address, key_file.as_deref()).await?;
         let remembered = self.approvals.memory().change(|memory| {
             if moved {
                 memory.forget(&name);
             }
-            memory.servers.insert(name.clone(), address)
+            memory.servers.insert(name.clone(), address);
+            if let Some(file) = key_file {
+                memory.key_files.insert(name.clone(), file);
+            }
         });
         if let Err(error) = remembered {
             tracing::warn!("{error}");
@@ -324,5 +352,12 @@ impl Session {
             );
         }
         Ok(())
+    }
+}
+
+fn unknown_server<'a>(name: &str, known: impl Iterator<Item = &'a String>) -> String {
+    match config::most_like(name, known.map(String::as_str)) {
+        Some(meant) => format!("no server {name:?} is known; did you mean `{}`?", inline(meant)),
+        None => format!("no server {name:?} is known; write connect NAME=URL or NAME=COMMAND"),
     }
 }

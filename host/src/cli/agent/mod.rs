@@ -1,8 +1,12 @@
 //! `portcullis agent`.
 
 mod command;
+mod completion;
 mod execute;
 mod inbox;
+mod key_files;
+mod pages;
+mod quiet_terminal;
 mod render;
 mod repl;
 mod screen;
@@ -15,6 +19,7 @@ use agent::{Approvals, ApprovalsOptions, MemoryFile, Reaction, Rules, ServerSet}
 use anyhow::Context;
 use command::AgentCommand;
 use execute::{CommandFlow, NoDialog};
+use key_files::KeyFiles;
 use platform::clock::{Clock, SystemClock};
 use runtime::imports::{ModelProvider, Root, ToolCaller};
 use screen::Screen;
@@ -34,6 +39,10 @@ pub(super) struct Agent {
     /// Connect a server under this name, by its URL or by the command that starts it. May be repeated.
     #[arg(long, value_name = "NAME=URL|COMMAND")]
     connect: Vec<String>,
+    /// File with the API key for the server of --connect that has a URL; with several, NAME=FILE. May be repeated. The file is
+    /// remembered with the server.
+    #[arg(long, value_name = "[NAME=]FILE")]
+    key_file: Vec<String>,
     /// Configuration file with the agent's own tools ([agent.*]), servers ([upstream.*]) and the model that answers servers
     /// ([model]).
     #[arg(long, short, value_name = "FILE")]
@@ -76,6 +85,7 @@ pub(super) struct Agent {
 
 impl Agent {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
+        let key_files = KeyFiles::new(&self.connect, &self.key_file).map_err(anyhow::Error::msg)?;
         let scripted = self.script.is_some() || !std::io::stdin().is_terminal();
         let screen = Arc::new(Screen::new(self.json));
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -113,21 +123,26 @@ impl Agent {
             screen.show(&json!({ "event": "warning", "message": take_warning }), &format!("warning: {take_warning}"));
         }
         let history = state.filter(|_| !self.forgetful).map(|state| state.join("agent.history"));
-        let lines =
+        let terminal =
             if scripted { None } else { Some(repl::open(&screen, history.as_ref()).map_err(anyhow::Error::msg)?) };
         session.spawn_tasks(events);
-        self.connect_all(&session, &config, scripted).await;
-        let code = match lines {
-            Some(lines) => {
+        let connecting = self.connect_all(&session, &config, scripted, &key_files);
+        let code = match terminal {
+            Some(terminal) => {
+                tokio::select! {
+                    () = connecting => {}
+                    _ = tokio::signal::ctrl_c() => show_error(&session, "interrupted; `servers` says what is connected"),
+                }
                 show_greeting(&session);
                 let talking = session.clone();
-                let talked = tokio::task::spawn_blocking(move || repl::run(&talking, lines, history)).await?;
+                let talked = tokio::task::spawn_blocking(move || repl::run(&talking, terminal, history)).await?;
                 session.servers.close().await;
                 screen.flush();
                 talked.map_err(anyhow::Error::msg)?;
                 ExitCode::SUCCESS
             }
             None => {
+                connecting.await;
                 run_script(&session, self.script.as_deref()).await?;
                 session.servers.close().await;
                 if session.has_failed() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
@@ -147,7 +162,7 @@ impl Agent {
     }
 
     /// Connects configured servers, those of `--connect` and, for a user at a terminal, remembered ones.
-    async fn connect_all(&self, session: &Arc<Session>, config: &Config, scripted: bool) {
+    async fn connect_all(&self, session: &Arc<Session>, config: &Config, scripted: bool, key_files: &KeyFiles) {
         for settings in &config.upstreams {
             match session.servers.open(settings.clone()).await {
                 Ok(()) => session.connected(&settings.name).await,
@@ -161,7 +176,8 @@ impl Agent {
         };
         let known = known.into_keys().filter(|name| !scripted && !named(name));
         for text in self.connect.iter().cloned().chain(known) {
-            if let Err(error) = session.connect(&text).await {
+            let key_file = text.split('=').next().and_then(|name| key_files.of_server(name));
+            if let Err(error) = session.connect(&text, key_file).await {
                 show_error(session, &error);
             }
         }
@@ -200,7 +216,7 @@ fn show_greeting(session: &Arc<Session>) {
 
 fn show_error(session: &Arc<Session>, error: &str) {
     session.fail();
-    session.screen.show(&json!({ "event": "error", "message": error }), &format!("error: {error}"));
+    session.screen.show_error(error);
 }
 
 /// Runs a script and waits for the calls that it started.

@@ -1,13 +1,15 @@
 //! The agent at a terminal: a prompt, and events above it.
 
 use super::command::AgentCommand;
+use super::completion::Completion;
 use super::execute::{CommandFlow, Dialog};
+use super::quiet_terminal::QuietTerminal;
 use super::screen::Screen;
 use super::session::Session;
 use crate::config;
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
-use rustyline::{Config, Editor};
+use rustyline::{CompletionType, Config, Editor};
 use serde_json::json;
 use std::io::Read;
 use std::path::PathBuf;
@@ -18,11 +20,12 @@ use tokio::runtime::Handle;
 const MAX_EDITED: u64 = 1 << 20;
 const PROMPT: &str = "agent> ";
 
-type Lines = Editor<(), FileHistory>;
+/// Completes once it knows the session.
+type Lines = Editor<Completion, FileHistory>;
 
 /// Reads commands until the user quits. `history` is the file of earlier lines. Blocks.
-pub(super) fn run(session: &Arc<Session>, lines: Lines, history: Option<PathBuf>) -> Result<(), String> {
-    let mut terminal = TerminalDialog { lines };
+pub(super) fn run(session: &Arc<Session>, mut terminal: Terminal, history: Option<PathBuf>) -> Result<(), String> {
+    terminal.lines.set_helper(Some(Completion::new(session.clone())));
     loop {
         let line = match terminal.lines.readline(PROMPT) {
             Ok(line) => line,
@@ -39,13 +42,18 @@ pub(super) fn run(session: &Arc<Session>, lines: Lines, history: Option<PathBuf>
         }
         let done = match AgentCommand::parse(&line) {
             Ok(None) => Ok(CommandFlow::Continue),
-            Ok(Some(command)) => Handle::current().block_on(session.execute(command, &mut terminal, false)),
+            Ok(Some(command)) => Handle::current().block_on(async {
+                tokio::select! {
+                    done = session.execute(command, &mut terminal, false) => done,
+                    _ = tokio::signal::ctrl_c() => Err("interrupted".into()),
+                }
+            }),
             Err(error) => Err(error),
         };
         match done {
             Ok(CommandFlow::Continue) => {}
             Ok(CommandFlow::Quit) => break,
-            Err(error) => session.screen.show(&json!({}), &format!("error: {error}")),
+            Err(error) => session.screen.show_error(&error),
         }
     }
     if let Some(history) = history {
@@ -55,24 +63,25 @@ pub(super) fn run(session: &Arc<Session>, lines: Lines, history: Option<PathBuf>
     Ok(())
 }
 
-/// A line editor that prints output above the prompt.
-pub(super) fn open(screen: &Screen, history: Option<&PathBuf>) -> Result<Lines, String> {
+/// A line editor that prints output above the prompt. From now on nothing is echoed but by the editor.
+pub(super) fn open(screen: &Screen, history: Option<&PathBuf>) -> Result<Terminal, String> {
     let fail = |error: ReadlineError| format!("cannot use the terminal: {error}");
-    let config = Config::builder().auto_add_history(false).build();
+    let config = Config::builder().auto_add_history(false).completion_type(CompletionType::List).build();
     let mut lines = Lines::with_config(config).map_err(fail)?;
     if let Some(history) = history {
         // The first run has no history.
         let _ = lines.load_history(history);
     }
     screen.above_prompt(Box::new(lines.create_external_printer().map_err(fail)?));
-    Ok(lines)
+    Ok(Terminal { lines, quiet: QuietTerminal::start() })
 }
 
-struct TerminalDialog {
+pub(super) struct Terminal {
     lines: Lines,
+    quiet: QuietTerminal,
 }
 
-impl Dialog for TerminalDialog {
+impl Dialog for Terminal {
     fn line(&mut self, prompt: &str) -> Option<String> {
         self.lines.readline(prompt).ok().map(|line| line.trim().to_owned())
     }
@@ -85,8 +94,9 @@ impl Dialog for TerminalDialog {
         let arguments = super::servers::split_command(&editor)?;
         let file = tempfile::NamedTempFile::new().map_err(fail)?;
         std::fs::write(file.path(), text).map_err(fail)?;
-        let status =
-            std::process::Command::new(&arguments[0]).args(&arguments[1..]).arg(file.path()).status().map_err(fail)?;
+        let mut program = std::process::Command::new(&arguments[0]);
+        program.args(&arguments[1..]).arg(file.path());
+        let status = self.quiet.lend(|| program.status()).map_err(fail)?;
         if !status.success() {
             return Err("the editor failed; nothing was decided".into());
         }

@@ -1,10 +1,11 @@
 //! Output of the agent: lines for people, above the prompt if there is one, or JSON for programs.
 
-use crate::cli::text::printable_lines;
+use super::pages::{MARGIN, PageSize};
+use crate::cli::text::{printable_lines, without_codes};
 use platform::telemetry::printable;
 use platform::text::truncate;
 use rustyline::ExternalPrinter;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::io::{IsTerminal, Write};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,8 +17,6 @@ const MAX_TEXT: usize = 16 << 10;
 const MAX_LINES: usize = 200;
 /// Queued output above the prompt. Bounds the memory that a flood costs while the user types.
 const MAX_QUEUE: usize = 4_096;
-/// Prefix of each line of foreign text. No line of our own starts with it.
-const MARGIN: &str = "    │ ";
 
 pub(super) struct Screen {
     json: bool,
@@ -72,6 +71,12 @@ impl Screen {
         }
     }
 
+    /// Shows what went wrong, in one sentence.
+    pub(super) fn show_error(&self, error: &str) {
+        let error = without_codes(error);
+        self.show(&json!({ "event": "error", "message": error }), &format!("error: {error}"));
+    }
+
     fn print(&self, line: &str) {
         let mut line = format!("{line}\n");
         let Some(queue) = self.queue.get() else {
@@ -87,6 +92,14 @@ impl Screen {
         if queue.try_send(Print::Text(line)).is_err() {
             self.unseen.fetch_add(unseen + 1, Ordering::Relaxed);
         }
+    }
+
+    /// The size of a page, if a person reads at a terminal.
+    pub(super) fn page_size(&self) -> Option<PageSize> {
+        self.queue.get()?;
+        let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+        // Some terminals do not say.
+        (size.ws_row > 0 && size.ws_col > 0).then(|| PageSize::of_terminal(size.ws_row, size.ws_col))
     }
 
     /// Highlights our own text.

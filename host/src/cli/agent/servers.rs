@@ -1,5 +1,6 @@
 //! The agent's servers, addressed by what the user types.
 
+use super::key_files::is_url;
 use crate::config;
 use agent::{CallOutcome, INBOX_URI, ServerSet};
 use platform::outbound::Endpoint;
@@ -7,7 +8,7 @@ use platform::telemetry::printable;
 use policy::is_name;
 use runtime::imports::{ResourceBody, Tool};
 use serde_json::{Map, Value};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use upstream::{ProtocolVersions, UpstreamCall, UpstreamError, UpstreamSettings};
 
@@ -23,14 +24,15 @@ impl Servers {
         Self { set, protocol, browser }
     }
 
-    /// Connects a server by its URL, or by the command that starts it.
-    pub(super) async fn connect(&self, name: &str, address: &str) -> Result<(), String> {
+    /// Connects a server by its URL, with the API key in a file, or by the command that starts it.
+    pub(super) async fn connect(&self, name: &str, address: &str, key_file: Option<&str>) -> Result<(), String> {
         if !is_name(name, 32, "-_") {
             return Err(format!("a server's name must be 1 to 32 of A-Z a-z 0-9 - _, not {name:?}"));
         }
         let mut settings = UpstreamSettings::default();
         settings.protocol = self.protocol;
-        if address.starts_with("http://") || address.starts_with("https://") {
+        settings.key_file = key_file.map(PathBuf::from);
+        if is_url(address) {
             settings.url = Some(Endpoint::new(address).map_err(|error| error.to_string())?);
         } else {
             settings.command = split_command(address)?;
@@ -87,7 +89,18 @@ impl Servers {
         let mut found = self.tools(None).into_iter().filter(|(_, tool)| tool.name == text);
         match (found.next(), found.next()) {
             (Some((server, tool)), None) => Ok((server, tool.name)),
-            (None, _) => Err(format!("no connected server has a tool {text:?}; see `list`")),
+            (None, _) => {
+                let all: Vec<_> =
+                    self.tools(None).into_iter().map(|(server, tool)| format!("{server}.{}", tool.name)).collect();
+                let whole = config::most_like(text, all.iter().map(String::as_str));
+                let bare = || config::most_like(text, all.iter().filter_map(|name| Some(name.split_once('.')?.1)));
+                Err(match whole.or_else(bare) {
+                    Some(meant) => {
+                        format!("no connected server has a tool {text:?}; did you mean `{}`?", printable(meant))
+                    }
+                    None => format!("no connected server has a tool {text:?}; see `list`"),
+                })
+            }
             (Some(_), Some(_)) => Err(format!("several servers have a tool {text:?}; write SERVER.{text}")),
         }
     }

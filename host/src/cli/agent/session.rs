@@ -1,5 +1,6 @@
 //! One run of the agent: its calls and their events.
 
+use super::pages::pages;
 use super::render;
 use super::screen::{Screen, inline, quoted};
 use super::servers::Servers;
@@ -9,6 +10,7 @@ use agent::{
 };
 use platform::clock::Clock;
 use platform::sync::Mutex;
+use platform::text::truncate;
 use runtime::imports::{CallContext, Content};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -21,6 +23,9 @@ use upstream::UpstreamCallEvent;
 /// Outputs of one call that are kept for `watch`, and lines of the history.
 const MAX_KEPT: usize = 200;
 const MAX_HISTORY: usize = 1_000;
+/// Bytes of a result that is kept for `show`, and of all results. A server may answer with more than anybody reads.
+const MAX_RESULT: usize = 1 << 20;
+const MAX_RESULTS: usize = 8 << 20;
 /// Calls that are kept after they have ended.
 const MAX_ENDED: usize = 200;
 
@@ -48,6 +53,8 @@ pub(super) struct Session {
     pub(super) reacting: AtomicU64,
     failed: AtomicBool,
     history: Mutex<VecDeque<String>>,
+    /// The newest results, oldest first.
+    results: Mutex<VecDeque<(u64, String)>>,
     model: tokio::sync::Mutex<ScriptedModel>,
     pub(super) inboxes: tokio::sync::Mutex<HashMap<String, Reactions>>,
 }
@@ -81,6 +88,7 @@ impl Session {
             reacting: AtomicU64::new(0),
             failed: AtomicBool::new(false),
             history: Mutex::default(),
+            results: Mutex::default(),
             model: tokio::sync::Mutex::default(),
             inboxes: tokio::sync::Mutex::default(),
         })
@@ -325,7 +333,8 @@ impl Session {
         let json = json!({ "event": "result", "call": call, "isError": outcome.is_error, "text": text, "structuredContent": structured });
         let head = if outcome.is_error { "failed" } else { "is done" };
         let shown = if text.is_empty() { structured.map(|value| value.to_string()).unwrap_or_default() } else { text };
-        self.screen.show(&json, &format!("call {call} {head}\n{}", quoted(&shown)));
+        self.screen.show(&json, &format!("call {call} {head}\n{}", self.first_page(call, &shown)));
+        self.keep_result(call, shown);
         self.add_to_history(format!("call {call} {head}"));
         if outcome.is_error {
             self.fail();
@@ -334,6 +343,30 @@ impl Session {
             running.ended = Some(outcome.is_error);
         }
         self.changed.notify_waiters();
+    }
+
+    /// All of a short text; of a long one the first page, and how to see the rest.
+    fn first_page(&self, call: u64, text: &str) -> String {
+        let Some(size) = self.screen.page_size() else { return quoted(text) };
+        let pages = pages(truncate(text, MAX_RESULT), size);
+        match &pages[..] {
+            [first, _, ..] => format!("{first}\n    (page 1 of {}; `show {call}` shows all)", pages.len()),
+            _ => pages.concat(),
+        }
+    }
+
+    fn keep_result(&self, call: u64, mut text: String) {
+        text.truncate(truncate(&text, MAX_RESULT).len());
+        let mut results = self.results.lock();
+        results.push_back((call, text));
+        while results.iter().map(|(_, text)| text.len()).sum::<usize>() > MAX_RESULTS || results.len() > MAX_ENDED {
+            results.pop_front();
+        }
+    }
+
+    /// The result of a call, if it is one of the newest.
+    pub(super) fn result(&self, call: u64) -> Option<String> {
+        self.results.lock().iter().find(|(of, _)| *of == call).map(|(_, text)| text.clone())
     }
 
     /// The pending request with this number; without a number the oldest.
