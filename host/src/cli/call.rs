@@ -109,6 +109,10 @@ impl Call {
                 }
             }
         };
+        if finished.usage.denials > 0 && !matches!(finished.result, Err(CallError::Denied(_))) {
+            let times = finished.usage.denials;
+            eprintln!("note: the tool was refused something {times} times; `portcullis audit tail` says what");
+        }
         eprintln!("{}", usage_line(&finished.usage));
         if self.json.is_set {
             json::print(&mcp::finished_to_json(finished));

@@ -142,7 +142,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             block_on(&global.log_filter(crate::config::log_filter()), serving.run())
         }
         Command::Agent(command) => block_on(&global.log_filter(crate::config::quiet_log_filter()), command.run()),
-        Command::Call(command) => block_on(&global.log_filter(crate::config::log_filter()), command.run()),
+        Command::Call(command) => block_on(&global.log_filter(crate::config::call_log_filter()), command.run()),
         Command::Plugin(command) => block_on(&global.log_filter(crate::config::quiet_log_filter()), command.run()),
         Command::Check(command) => block_on(&global.log_filter(crate::config::quiet_log_filter()), command.run()),
         Command::Init(command) => command.run(),

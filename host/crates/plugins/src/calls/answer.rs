@@ -39,6 +39,8 @@ pub struct CallUsage {
     pub questions: u32,
     /// Tokens of the host's own model.
     pub model_tokens: u64,
+    /// Accesses that were refused, in the log and in the audit.
+    pub denials: u64,
 }
 
 /// None when there is no such resource.

@@ -360,14 +360,17 @@ fn finish(
         calls: imports.agent_tools.calls(),
         questions: imports.questions_asked(),
         model_tokens: imports.model_tokens(),
+        denials: imports.scope.audit().denials(),
     };
     let result = result.and_then(|answer| check.check(plugin, imports, answer, &mut usage));
     if let Err(error) = &result {
-        let (code, text, tool) = (error.code(), error.to_string(), printable(name));
+        let (code, text, tool) = (error.code(), error.for_operator(), printable(name));
         let call = &*imports.scope.context.id;
         match error {
             // Clients do so all the time.
             CallError::Cancelled => tracing::info!(plugin = %plugin.id(), %tool, call, "cancelled"),
+            // It was logged when it was refused.
+            CallError::Denied(_) if usage.denials > 0 => {}
             _ => tracing::warn!(plugin = %plugin.id(), %tool, call, code, "{}", printable(&text)),
         }
     }
