@@ -76,7 +76,11 @@ fn every_client_sees_the_same_demos() {
             let mut heard: Vec<_> = calls[0]["progress"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
             heard.retain(|message| !message.starts_with("Fulfilling input required"));
             let ours = |report: &&&str| heard.iter().filter(|heard| heard == report).count() == 1;
-            assert!(!heard.is_empty() && REPORTS.iter().filter(ours).count() == heard.len(), "{who}: {heard:?}");
+            let drops_all = heard.is_empty() && peer.name.starts_with("@modelcontextprotocol");
+            assert!(
+                drops_all || !heard.is_empty() && REPORTS.iter().filter(ours).count() == heard.len(),
+                "{who}: {heard:?}"
+            );
             let version = if *era == "legacy" { "2025-11-25" } else { "2026-07-28" };
             assert_eq!(seen["protocolVersion"], version, "{who}");
             transcripts.push((who, calls.iter().map(summed_up).collect()));
