@@ -51,15 +51,19 @@ impl fmt::Display for Table {
         let steps = self.rows.iter().map(|(.., outcomes)| outcomes.len()).max().unwrap_or_default();
         writeln!(out, "| {} | transport | {} |", self.kind, STEPS[..steps].join(" | "))?;
         writeln!(out, "|---|---|{}", ":-:|".repeat(steps))?;
-        for (client, transport, outcomes) in &self.rows {
-            let number = |why| notes.iter().position(|note| note == why).unwrap_or_default() + 1;
-            let cells = outcomes.iter().map(|outcome| match outcome {
-                Outcome::Good => "yes".to_owned(),
-                Outcome::Clients(instead) => format!("yes ({})", number(instead)),
-                Outcome::Unable(why) => format!("no ({})", number(why)),
-                Outcome::Wrong(_) => "**no**".to_owned(),
-            });
-            writeln!(out, "| {client} | {} | {} |", transport.name(), cells.collect::<Vec<_>>().join(" | "))?;
+        let number = |why: &str| notes.iter().position(|note| *note == why).unwrap_or_default() + 1;
+        let cell = |outcome: &Outcome| match outcome {
+            Outcome::Good => "yes".to_owned(),
+            Outcome::Clients(instead) => format!("yes ({})", number(instead)),
+            Outcome::Unable(why) => format!("no ({})", number(why)),
+            Outcome::Wrong(_) => "**no**".to_owned(),
+        };
+        // One line for both transports of a client where they are alike.
+        for rows in self.rows.chunk_by(|(one, _, these), (other, _, those)| one == other && these == those) {
+            let (client, _, outcomes) = &rows[0];
+            let transports: Vec<_> = rows.iter().map(|(_, transport, _)| transport.name()).collect();
+            let cells: Vec<_> = outcomes.iter().map(cell).collect();
+            writeln!(out, "| {client} | {} | {} |", transports.join(", "), cells.join(" | "))?;
         }
         writeln!(out)?;
         for (at, note) in notes.iter().enumerate() {
