@@ -56,6 +56,7 @@ pub(crate) const MODULES: &[(&str, &str)] = &[
     ("platform/changes", ""),
     ("platform/clock", ""),
     ("platform/confine", ""),
+    ("platform/durable", ""),
     ("platform/random", ""),
     ("platform/secrets", "files"),
     ("platform/signals", ""),
