@@ -10,6 +10,7 @@ use runtime::imports::{
     Http, NoSink, PublishedPrompt, Question, ResourceAttributes, ResourceBody, Role, SampleContent, SampleMessage,
     SampleRequest, UrlTarget,
 };
+use runtime::journal::CallJournal;
 use services::state::SqliteStateStore;
 use std::fmt::Debug;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -90,7 +91,7 @@ impl<'a> Call<'a> {
             held: HeldResources::default(),
         };
         let http = Http::new(scope.clone(), services.egress.clone());
-        let imports = CallImports::new(scope, link, services, None);
+        let imports = CallImports::new(scope, link, services, None, CallJournal::default());
         Self { imports, http, host, world, seen: 0, version: None }
     }
 

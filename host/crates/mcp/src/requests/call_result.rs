@@ -268,6 +268,7 @@ fn error_to_json(error: &CallError, remedies: Remedies) -> Value {
         | CallError::StackOverflow
         | CallError::Cancelled
         | CallError::AuditUnavailable
+        | CallError::Journal(_)
         | CallError::Internal => {
             json!({})
         }

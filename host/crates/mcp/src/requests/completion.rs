@@ -13,6 +13,7 @@ use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Referen
 use rmcp::service::{RequestContext, RoleServer};
 use runtime::engine::HeldResources;
 use runtime::imports::{ClientLink, CompletionQuery, CompletionTarget, NoClient, NoSink};
+use runtime::journal::CallJournal;
 use services::principal_store::TEMPLATES;
 use std::sync::Arc;
 
@@ -57,7 +58,10 @@ pub(crate) async fn complete(
         held: HeldResources::default(),
     };
     let target = CallTarget::Plugin(plugin, PluginCall::Completion(query));
-    let finished = server.runner.run(target, CallRequest { context: call, link, parent: None }).await;
+    let finished = server
+        .runner
+        .run(target, CallRequest { context: call, link, parent: None, journal: CallJournal::default() })
+        .await;
     let completion = match finished.result {
         Ok(CallAnswer::Completion(completion)) => completion,
         Ok(_) => return call_result::unexpected_result(),

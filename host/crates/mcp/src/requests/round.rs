@@ -19,6 +19,7 @@ use rmcp::ErrorData;
 use rmcp::model::InputRequiredResult;
 use runtime::engine::{BusyResource, CallError, HeldResources};
 use runtime::imports::{CallContext, ClientLink, NoClient};
+use runtime::journal::CallJournal;
 use std::sync::Arc;
 
 /// What a request says of a call.
@@ -70,7 +71,12 @@ pub(crate) fn begin(server: &Arc<ServerContext>, request: RoundRequest<'_>) -> R
             cancel: served.cancel,
             held: HeldResources::default(),
         };
-        let call = run(server.runner.clone(), running, target, CallRequest { context, link, parent });
+        let call = run(
+            server.runner.clone(),
+            running,
+            target,
+            CallRequest { context, link, parent, journal: CallJournal::default() },
+        );
         return Ok(Box::pin(async move { finished(call.await, record, stateless) }));
     }
     let (overflow, binding, record) = (target.overflow(), binding(), record(called));
@@ -84,7 +90,12 @@ pub(crate) fn begin(server: &Arc<ServerContext>, request: RoundRequest<'_>) -> R
     let (mut link, end) = ClientEnd::link(&server.lanes, &context.principal, stateless, overflow, record, input);
     link.steering = steering;
     // Boxed, because an async block would hold what it awaits twice for as long as the call is parked.
-    let call = Box::pin(run(server.runner.clone(), running, target, CallRequest { context, link, parent }));
+    let call = Box::pin(run(
+        server.runner.clone(),
+        running,
+        target,
+        CallRequest { context, link, parent, journal: CallJournal::default() },
+    ));
     Ok(Box::pin(round.serve(server.clone(), LiveCall::new(call, end))))
 }
 

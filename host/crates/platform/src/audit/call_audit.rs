@@ -5,8 +5,8 @@ use super::journal::Audit;
 use super::record::AuditRecord;
 use crate::telemetry::{ActiveSpan, PluginMetrics, ResourceUsage, SpanContext, Tracer};
 use policy::{Digest, Lineage, PluginId, Principal, TreeBudget};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// The fields that all records of a call share.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,6 +42,8 @@ struct Inner {
     refusals_left_out: AtomicU64,
     spans_dropped: AtomicU64,
     observed: CallTelemetry,
+    /// While it holds, an earlier run of the call has written the same.
+    silent: OnceLock<Arc<AtomicBool>>,
 }
 
 impl CallAudit {
@@ -51,8 +53,16 @@ impl CallAudit {
 
     /// With metrics and tracing.
     pub fn observed(audit: Audit, scope: AuditScope, lineage: Lineage, observed: CallTelemetry) -> Self {
-        let (denials, refusals_left_out, spans_dropped) = Default::default();
-        Self(Some(Arc::new(Inner { audit, scope, lineage, denials, refusals_left_out, spans_dropped, observed })))
+        let (denials, refusals_left_out, spans_dropped, silent) = Default::default();
+        let inner = Inner { audit, scope, lineage, denials, refusals_left_out, spans_dropped, observed, silent };
+        Self(Some(Arc::new(inner)))
+    }
+
+    /// Writes nothing while `replaying` holds: an earlier run of the call has done so.
+    pub fn be_silent_while(&self, replaying: Option<Arc<AtomicBool>>) {
+        if let (Some(inner), Some(replaying)) = (self.0.as_deref(), replaying) {
+            let _ = inner.silent.set(replaying);
+        }
     }
 
     /// Starts a child of the call's span; `None` if the call is not traced or its tree has too many spans. It ends when dropped.
@@ -64,6 +74,9 @@ impl CallAudit {
     /// Starts a child of one of the call's spans.
     pub fn span_below(&self, name: &'static str, above: SpanContext) -> Option<ActiveSpan> {
         let inner = self.0.as_deref()?;
+        if inner.is_silent() {
+            return None;
+        }
         if inner.lineage.take(TreeBudget::Spans, 1).is_err() {
             inner.spans_dropped.fetch_add(1, Ordering::Relaxed);
             return None;
@@ -84,13 +97,18 @@ impl CallAudit {
     /// either.
     pub fn record(&self, event: AuditEvent) -> bool {
         let Some(inner) = self.0.as_deref() else { return true };
-        inner.count(&event);
+        let is_silent = inner.is_silent();
+        if !is_silent {
+            inner.count(&event);
+        }
         if matches!(event, AuditEvent::Denial { .. }) {
             inner.denials.fetch_add(1, Ordering::Relaxed);
         }
         let is_kept = !event.is_refusal() || inner.lineage.take(TreeBudget::Refusals, 1).is_ok();
         if is_kept {
-            inner.keep(event);
+            if !is_silent {
+                inner.keep(event);
+            }
         } else {
             inner.refusals_left_out.fetch_add(1, Ordering::Relaxed);
         }
@@ -118,6 +136,10 @@ impl CallAudit {
 }
 
 impl Inner {
+    fn is_silent(&self) -> bool {
+        self.silent.get().is_some_and(|silent| silent.load(Ordering::Relaxed))
+    }
+
     fn count(&self, event: &AuditEvent) {
         let Some(meter) = self.observed.meter.as_deref() else { return };
         match event {

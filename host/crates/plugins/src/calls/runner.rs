@@ -205,7 +205,7 @@ impl Runner {
         if self.audit.refuses_calls(&request.context.principal) {
             return Err(CallError::AuditUnavailable);
         }
-        let CallRequest { mut context, mut link, parent } = request;
+        let CallRequest { mut context, mut link, parent, journal } = request;
         if let Some(traceparent) = recorder.traceparent() {
             context.traceparent = Some(traceparent);
         }
@@ -237,7 +237,7 @@ impl Runner {
         let (limits, cancel) = (plugin.spec.limits.clone(), link.cancel.clone());
         let authority = CallAuthority::new(plugin.authority.clone(), recorder.call_audit().clone());
         let scope = CallScope::new(context, authority, lineage, limits.clone());
-        let imports = CallImports::new(scope, link, self.services.clone(), plugin.scratch_quota.clone());
+        let imports = CallImports::new(scope, link, self.services.clone(), plugin.scratch_quota.clone(), journal);
         let allowance = Allowance { limits, budget, cancel, pausable_deadline };
         Ok(StartedCall { admitted, instance, imports: Box::new(imports), allowance })
     }
@@ -298,7 +298,10 @@ impl Runner {
         outcome: GuestOutcome<GuestAnswer>,
         check: AnswerCheck,
     ) -> FinishedCall {
-        let GuestOutcome { result, cost, imports, spent_store } = outcome;
+        let GuestOutcome { mut result, cost, imports, spent_store } = outcome;
+        if let Some(problem) = imports.as_ref().and_then(|imports| imports.journal.problem()) {
+            result = Err(problem.into());
+        }
         admitted.finish(&result, imports.as_ref().map(|imports| &imports.scope.lineage));
         let clean_up = admitted.root.take().map(|(slot, number)| {
             slot.release();

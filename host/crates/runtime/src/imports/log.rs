@@ -4,6 +4,7 @@ use platform::sync::Mutex;
 use platform::telemetry::printable;
 use policy::{Limits, Lineage, PluginId, TreeBudget};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Severities of RFC 5424, lowest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,6 +34,7 @@ struct LogState {
     dropped: u64,
     /// The end of stderr.
     stderr_tail: String,
+    replaying: Option<Arc<AtomicBool>>,
 }
 
 /// What may be written.
@@ -94,12 +96,15 @@ impl GuestLog {
             budget: LogBudget::Instance { limits, written: LogSize::default() },
             dropped: 0,
             stderr_tail: String::new(),
+            replaying: None,
         })))
     }
 
     /// Labels the log with the call that begins.
-    pub fn begin(&self, tool: &Arc<str>, call: &Arc<str>, lineage: &Lineage) {
+    /// Nothing is written while `replaying` holds: an earlier run has done so.
+    pub fn begin(&self, tool: &Arc<str>, call: &Arc<str>, lineage: &Lineage, replaying: Option<Arc<AtomicBool>>) {
         let mut state = self.state();
+        state.replaying = replaying;
         state.budget.begin(lineage);
         state.tool = tool.clone();
         state.call = call.clone();
@@ -110,11 +115,14 @@ impl GuestLog {
         self.0.lock()
     }
 
-    /// Writes one record; returns false when the call has reached its limits.
+    /// Writes one record; returns false when the call has reached its limits, or is replayed.
     pub fn write(&self, level: LogLevel, message: &str) -> bool {
         let mut state = self.state();
         if !state.budget.take(message.len() as u64) {
             state.dropped += 1;
+            return false;
+        }
+        if state.replaying.as_ref().is_some_and(|replaying| replaying.load(Ordering::Relaxed)) {
             return false;
         }
         let (plugin, tool, call) = (&state.plugin, &*state.tool, &*state.call);
@@ -237,7 +245,7 @@ mod tests {
         let log = log();
         assert!(log.write(LogLevel::Info, "made") && log.write(LogLevel::Info, "made"));
         let lineage = Lineage::root("plugins.p.x", &Limits { log_lines: 3, ..Limits::default() });
-        log.begin(&"x".into(), &"c".into(), &lineage);
+        log.begin(&"x".into(), &"c".into(), &lineage, None);
         assert!(log.write(LogLevel::Info, "called") && !log.write(LogLevel::Info, "called"));
         assert_eq!((lineage.used(TreeBudget::LogLines), lineage.used(TreeBudget::LogBytes)), (3, 14));
     }

@@ -7,6 +7,7 @@ use super::disk_quota::{DiskQuota, Moving, QuotaUse};
 use super::mounts::{MountError, open_mounts};
 use super::open_files::{OpenFiles, Reservation, count};
 use crate::engine::CallError;
+use crate::journal::Step;
 use policy::{Access, Recipient};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -133,6 +134,10 @@ pub trait WasiHost: WasiView + 'static {
     /// The running call's files, and the guest path of the plugin's own directory; an error before the call has begun.
     fn files(&mut self) -> wasmtime::Result<(&mut Files, Option<String>)>;
     fn start_span(&mut self, name: &'static str) -> wasmtime::Result<ImportSpan>;
+    /// The guest comes to a step of its call, or learns something from outside before its call has begun.
+    fn begin_step(&mut self, import: &'static str) -> Step;
+    /// The call does something that cannot be replayed.
+    fn cannot_replay(&mut self, why: &'static str);
 
     /// Whether the running call may open another file.
     fn may_open_file(&mut self) -> wasmtime::Result<bool> {

@@ -11,6 +11,7 @@ mod filesystem;
 mod mounts;
 mod open_files;
 mod outcome;
+mod outside;
 mod quota_stream;
 mod read_directory;
 mod removals;
