@@ -11,9 +11,12 @@ pub enum DurableError {
     #[error("the log has {next} entries, and not as many as its writer thinks")]
     Moved { next: u64 },
     /// A later owner has taken over, or the lease has expired; nothing has changed.
-    #[error("another process has taken over")]
+    #[error("another process has taken over, or the lease has expired")]
     Fenced,
-    /// There is no room. Reads and removals still work.
+    /// A value, an entry or a log would have more bytes than the store takes; nothing has changed.
+    #[error("{bytes} bytes are too many; the store takes at most {most} there")]
+    TooLarge { bytes: u64, most: u64 },
+    /// There is no room; nothing has changed. Reads and removals still work.
     #[error("the store is full: {0}")]
     Full(String),
     /// Whether the change was made is unknown until it is read.

@@ -11,12 +11,18 @@
 //! ([`Strength`]). What fails is as if it had never been asked, or, if the store cannot tell, an error that says so.
 //! After an error of the disk nothing is acknowledged until a write has succeeded again.
 
+#[cfg(any(test, feature = "store-conformance"))]
+pub mod conformance;
 mod contract;
 mod error;
 mod key;
+#[cfg(any(test, feature = "store-conformance"))]
+mod memory;
 mod types;
 
 pub use contract::{Answer, DurableStore};
 pub use error::DurableError;
 pub use key::{InvalidKey, Key};
+#[cfg(any(test, feature = "store-conformance"))]
+pub use memory::MemoryStore;
 pub use types::{Entries, Expected, Fence, Lease, Record, Revision, Strength};

@@ -31,7 +31,7 @@ pub struct Record {
 }
 
 /// A fencing token. A log refuses entries under a lower one than it has seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Fence(pub u64);
 
 /// Ownership of a name until it expires, is released, or is taken by a later owner.

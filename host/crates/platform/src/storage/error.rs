@@ -18,6 +18,8 @@ pub enum StorageError {
         "{path} was written by a newer portcullis (format {found}, this one knows {known}): run that one, or set another state folder"
     )]
     Newer { path: PathBuf, found: i64, known: i64 },
+    #[error("there is no room for the state: {0}")]
+    Full(String),
     #[error("the state cannot be kept: {0}")]
     Sql(String),
     #[error("the state is closed")]
@@ -26,6 +28,9 @@ pub enum StorageError {
 
 impl From<rusqlite::Error> for StorageError {
     fn from(error: rusqlite::Error) -> Self {
-        Self::Sql(error.to_string())
+        match error.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::DiskFull) => Self::Full(error.to_string()),
+            _ => Self::Sql(error.to_string()),
+        }
     }
 }
