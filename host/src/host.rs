@@ -9,7 +9,7 @@ mod parts;
 pub use error::StartError;
 pub use loading::build_loader;
 pub(crate) use loading::worker_program;
-pub use parts::{open_audit, open_connection_broker};
+pub use parts::{open_audit, open_connection_broker, open_durable_store, open_shared_parking};
 
 use crate::config::{Config, GrantConfirmation};
 use config_reload::ConfigReload;

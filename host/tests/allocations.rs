@@ -135,7 +135,7 @@ async fn serve(config: &Config, stop: CancellationToken) -> SocketAddr {
         catalog: host.catalog.clone(),
         runner: host.runner.clone(),
         host_tools: host.agent.clone(),
-        parked_calls: mcp::ParkedCalls::new(ParkedCallLimits::default(), clock.clone()).unwrap(),
+        parked_calls: mcp::ParkedCalls::new(ParkedCallLimits::default(), clock.clone(), None).unwrap(),
         principal_store: host.principal_store.clone(),
         changes: host.changes.clone(),
         principal: Principal::anonymous(),

@@ -108,7 +108,9 @@ impl Serving {
         tokio::spawn(stop.clone().run_until_cancelled_owned(host::load_plugins(plugins, config.clone(), needs)));
         tokio::spawn(stop.clone().run_until_cancelled_owned(report_ready(host.catalog.clone(), host.upstreams.len())));
         let stand_in_tools = config.stand_in_tools.as_deref().map(read_stand_in_tools).transpose()?.map(Arc::new);
-        let parked_calls = ParkedCalls::new(config.parked.clone(), Arc::new(SystemClock))?;
+        let store = host::open_durable_store(&config, clock.clone()).await?;
+        let shared = host::open_shared_parking(&config, store)?;
+        let parked_calls = ParkedCalls::new(config.parked.clone(), clock.clone(), shared)?;
         let counted = parked_calls.clone();
         host.metrics.on_scrape(move |levels| {
             levels.parked_calls.set(i64::try_from(counted.count()).unwrap_or(i64::MAX));
@@ -143,7 +145,7 @@ impl Serving {
                 serve_stdio(server(Principal::local()), stop, force_stop).await?;
             }
         }
-        parked_calls.end_all();
+        parked_calls.drop_all();
         host.close().await;
         Ok(ExitCode::SUCCESS)
     }

@@ -2,11 +2,15 @@
 
 use super::error::StartError;
 use crate::config::Config;
+use mcp::SharedParking;
 use platform::audit::{Audit, FileJournal};
 use platform::clock::{Clock, SystemClock};
+use platform::durable::DurableStore;
 use platform::file_descriptors;
+use platform::files::read_or_create_key;
 use platform::outbound::{OutboundClient, SpanExporter, SystemNetwork};
 use platform::secrets::SecretStore;
+use platform::storage::SqliteStore;
 use platform::telemetry::Tracer;
 use runtime::imports::{ModelProvider, StateStore};
 use services::connections::ConnectionBroker;
@@ -80,6 +84,26 @@ pub(super) async fn open_state(config: &Config) -> Result<Option<Arc<dyn StateSt
     };
     let store = tokio::task::spawn_blocking(move || SqliteStateStore::open(&folder)).await.map_err(StartError::Task)?;
     Ok(Some(Arc::new(store?)))
+}
+
+/// Opens the store of parked calls, if there is a state folder.
+pub async fn open_durable_store(
+    config: &Config,
+    clock: Arc<dyn Clock>,
+) -> Result<Option<Arc<dyn DurableStore>>, StartError> {
+    let Some(folder) = config.state.clone() else { return Ok(None) };
+    let opening = tokio::task::spawn_blocking(move || SqliteStore::open(&folder, clock));
+    Ok(Some(Arc::new(opening.await.map_err(StartError::Task)??)))
+}
+
+/// What the processes of one state folder need to take up each other's parked calls.
+pub fn open_shared_parking(
+    config: &Config,
+    store: Option<Arc<dyn DurableStore>>,
+) -> Result<Option<SharedParking>, StartError> {
+    let (Some(store), Some(folder)) = (store, &config.state) else { return Ok(None) };
+    let key = read_or_create_key(&folder.join("parked.key")).map_err(StartError::ParkedKey)?;
+    Ok(Some(SharedParking { store, key }))
 }
 
 /// Opens the configured fallback model, if there is one.

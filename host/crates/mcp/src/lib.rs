@@ -22,7 +22,7 @@ mod server_context;
 mod subscriptions;
 pub mod transport;
 
-pub use calls::parked_calls::ParkedCalls;
+pub use calls::parked_calls::{ParkedCalls, SharedParking};
 pub use calls::steering::STEER_CALL;
 pub use direct_call::read_both_ways;
 pub use handler::{Server, ServerParts};

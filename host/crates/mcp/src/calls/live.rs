@@ -2,6 +2,7 @@
 //! is parked, and a later request resumes it. In 2025-11-25 the question is sent on the stream of the request.
 
 use super::legacy_questions::StreamQuestions;
+use super::parked_records::StoredCall;
 use super::wait_permits::WaitPermits;
 use crate::client::asker::QueuedClient;
 use crate::client::chunk_record::ChunkRecord;
@@ -18,6 +19,7 @@ use protocol::names::CALL_META;
 use rmcp::model::MetaObject;
 use runtime::engine::{ComputePoll, Held, HeldResources, poll_compute};
 use runtime::imports::ClientLink;
+use runtime::journal::CallJournal;
 use serde_json::Value;
 use std::future::poll_fn;
 use std::pin::pin;
@@ -39,6 +41,17 @@ pub(crate) struct ClientEnd {
     view: Arc<RequestView>,
     cancel: CancellationToken,
     held: HeldResources,
+    life: CallLife,
+}
+
+/// What outlives one instance of a call.
+#[derive(Default)]
+pub(crate) struct CallLife {
+    pub(crate) journal: CallJournal,
+    /// How long the call has run, waiting for its client not included.
+    pub(crate) worked: Duration,
+    /// Its record in the store, while it is parked.
+    pub(crate) stored: Option<StoredCall>,
 }
 
 impl ClientEnd {
@@ -50,7 +63,9 @@ impl ClientEnd {
         overflow: Overflow,
         record: ChunkRecord,
         input: RequestInput,
+        journal: CallJournal,
     ) -> (ClientLink, Self) {
+        let life = CallLife { worked: journal.worked(), journal, stored: None };
         let (queue, stream) = EventQueue::new(overflow, record);
         let view = Arc::new(RequestView::new(input));
         let (cancel, held) = (CancellationToken::new(), HeldResources::default());
@@ -62,7 +77,7 @@ impl ClientEnd {
             cancel: cancel.clone(),
             held: held.clone(),
         };
-        (link, Self { stream, view, cancel, held })
+        (link, Self { stream, view, cancel, held, life })
     }
 }
 
@@ -86,6 +101,10 @@ impl LiveCall {
     /// What the call and those nested in it hold while it waits.
     pub(crate) fn held(&self) -> Held {
         self.end.held.now()
+    }
+
+    pub(crate) fn life(&mut self) -> &mut CallLife {
+        &mut self.end.life
     }
 
     /// The record of what it has sent.
@@ -114,9 +133,9 @@ impl LiveCall {
         correlation: Option<&str>,
         request: ServedRequest,
     ) -> RoundEnd {
-        let LiveCall { mut call, end: ClientEnd { mut stream, view, cancel, held }, unasked } = self;
+        let LiveCall { mut call, end: ClientEnd { mut stream, view, cancel, held, life }, unasked } = self;
         let park = |call, stream, view, cancel, held, pending| {
-            RoundEnd::Waiting(Box::new(LiveCall::new(call, ClientEnd { stream, view, cancel, held })), pending)
+            RoundEnd::Waiting(Box::new(LiveCall::new(call, ClientEnd { stream, view, cancel, held, life })), pending)
         };
         let ServedRequest { notifications, questions, cancel: gone } = request;
         let record = stream.record();

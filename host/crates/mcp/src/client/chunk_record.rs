@@ -174,6 +174,10 @@ impl CallSink for Chunks {
         Ok(())
     }
 
+    fn replayed_chunk(&self, seq: u64, chunk: Chunk) {
+        self.log_chunk(seq, chunk);
+    }
+
     fn progress(&self, _report: ProgressReport) {}
 }
 

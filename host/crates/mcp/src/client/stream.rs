@@ -60,6 +60,7 @@ pub(crate) struct EventQueue {
     to: mpsc::Sender<CallEvent>,
     /// Has the chunks of a call that may lose some.
     ring: Option<ChunkRing>,
+    record: ChunkRecord,
 }
 
 impl EventQueue {
@@ -69,7 +70,8 @@ impl EventQueue {
             Overflow::Block => None,
             Overflow::DropOldest => Some(ChunkRing::default()),
         };
-        (Self { to, ring: ring.clone() }, EventStream { from, ring, record, progress: MergedProgress::default() })
+        let queue = Self { to, ring: ring.clone(), record: record.clone() };
+        (queue, EventStream { from, ring, record, progress: MergedProgress::default() })
     }
 
     pub(crate) fn sender(&self) -> mpsc::Sender<CallEvent> {
@@ -95,6 +97,10 @@ impl CallSink for EventQueue {
                 }
             }
         }
+    }
+
+    fn replayed_chunk(&self, seq: u64, chunk: Chunk) {
+        self.record.log_chunk(seq, chunk);
     }
 
     fn progress(&self, report: ProgressReport) {

@@ -3,7 +3,8 @@
 
 use super::call_result::check_capabilities;
 use crate::calls::live::{ClientEnd, LiveCall, RoundEnd};
-use crate::calls::parking_store::NotParked;
+use crate::calls::parked_calls::{NotParked, Parked};
+use crate::calls::parked_records::ParkedRecord;
 use crate::calls::seal::RequestBinding;
 use crate::calls::steering::RunningCallGuard;
 use crate::client::chunk_record::ChunkRecord;
@@ -18,9 +19,10 @@ use policy::Principal;
 use rmcp::ErrorData;
 use rmcp::model::InputRequiredResult;
 use runtime::engine::{BusyResource, CallError, HeldResources};
-use runtime::imports::{CallContext, ClientLink, NoClient};
+use runtime::imports::{CallContext, ClientLink, NoClient, Steering};
 use runtime::journal::CallJournal;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What a request says of a call.
 pub(crate) struct RoundRequest<'a> {
@@ -53,10 +55,24 @@ pub(crate) fn begin(server: &Arc<ServerContext>, request: RoundRequest<'_>) -> R
     let binding = || RequestBinding::new(&context.principal, method, name, &target.arguments(), target.version());
     if let Some((token, kind)) = resumes {
         let binding = binding();
-        let (live, pending) = server.parked_calls.take(&token, kind, &binding)?;
-        let CallContext { principal, correlation_id, .. } = context;
-        let round = LiveRound { principal, correlation_id, binding, served };
-        return Ok(Box::pin(round.serve(server.clone(), live.resume(pending, input))));
+        let parked = server.parked_calls.find(&token, kind, &binding)?;
+        let (server, principal) = (server.clone(), context.principal.clone());
+        let round = LiveRound { principal, correlation_id: context.correlation_id.clone(), binding, served };
+        let invalid = |reason| ErrorData::invalid_params(reason, None);
+        return match parked {
+            Parked::Here(mut live, pending) => Ok(Box::pin(async move {
+                server.parked_calls.claim(&mut live, kind).await.map_err(invalid)?;
+                round.serve(server, live.resume(pending, input)).await
+            })),
+            Parked::Stored(id) => {
+                let name = Arc::<str>::from(name);
+                Ok(Box::pin(async move {
+                    let stored = server.parked_calls.load(id, kind).await.map_err(invalid)?;
+                    let live = take_up(&server, stored, &name, target, context, input).map_err(invalid)?;
+                    round.serve(server, live).await
+                }))
+            }
+        };
     }
     let called = Arc::<str>::from(name);
     let (running, steering) = server.running_calls.register(&context, &called, target.reads_steering());
@@ -79,7 +95,7 @@ pub(crate) fn begin(server: &Arc<ServerContext>, request: RoundRequest<'_>) -> R
         );
         return Ok(Box::pin(async move { finished(call.await, record, stateless) }));
     }
-    let (overflow, binding, record) = (target.overflow(), binding(), record(called));
+    let (binding, record) = (binding(), record(called));
     let round = LiveRound {
         principal: context.principal.clone(),
         correlation_id: context.correlation_id.clone(),
@@ -87,16 +103,64 @@ pub(crate) fn begin(server: &Arc<ServerContext>, request: RoundRequest<'_>) -> R
         served,
     };
     let stateless = round.served.is_stateless();
-    let (mut link, end) = ClientEnd::link(&server.lanes, &context.principal, stateless, overflow, record, input);
-    link.steering = steering;
-    // Boxed, because an async block would hold what it awaits twice for as long as the call is parked.
-    let call = Box::pin(run(
-        server.runner.clone(),
-        running,
-        target,
-        CallRequest { context, link, parent, journal: CallJournal::default() },
-    ));
-    Ok(Box::pin(round.serve(server.clone(), LiveCall::new(call, end))))
+    // A call within another one cannot be taken up without that one.
+    let journal = match stateless && parent.is_none() && server.parked_calls.are_stored() {
+        true => CallJournal::in_memory(server.lanes.clock.clone()),
+        false => CallJournal::default(),
+    };
+    let started = StartedCall { running, steering, record, stateless, journal };
+    let live = started.live(server, target, context, parent, input);
+    Ok(Box::pin(round.serve(server.clone(), live)))
+}
+
+/// Takes up a call that was parked elsewhere: it runs again, and comes to where it was by its journal.
+fn take_up(
+    server: &Arc<ServerContext>,
+    stored: ParkedRecord,
+    name: &Arc<str>,
+    target: CallTarget,
+    context: CallContext,
+    input: RequestInput,
+) -> Result<LiveCall, &'static str> {
+    let worked = Duration::from_millis(stored.worked);
+    let journal = CallJournal::resumed(server.lanes.clock.clone(), stored.steps, worked).map_err(|error| {
+        tracing::error!(%error, call = stored.call, "a parked call cannot be taken up");
+        "the host cannot read what it has stored of this call; its log has the details"
+    })?;
+    let context = CallContext { id: stored.call.into(), ..context };
+    let (running, steering) = server.running_calls.register(&context, name, target.reads_steering());
+    let record = ChunkRecord::new(server.principal_store.clone(), &context, target.id().clone(), name.clone());
+    let started = StartedCall { running, steering, record, stateless: true, journal };
+    Ok(started.live(server, target, context, None, input))
+}
+
+/// What a call has before it runs.
+struct StartedCall {
+    running: RunningCallGuard,
+    steering: Option<Steering>,
+    record: ChunkRecord,
+    stateless: bool,
+    journal: CallJournal,
+}
+
+impl StartedCall {
+    /// The call, which runs when it is served.
+    fn live(
+        self,
+        server: &Arc<ServerContext>,
+        target: CallTarget,
+        context: CallContext,
+        parent: Option<CallParent>,
+        input: RequestInput,
+    ) -> LiveCall {
+        let Self { running, steering, record, stateless, journal } = self;
+        let (lanes, principal, overflow) = (&server.lanes, &context.principal, target.overflow());
+        let (mut link, end) = ClientEnd::link(lanes, principal, stateless, overflow, record, input, journal.clone());
+        link.steering = steering;
+        let request = CallRequest { context, link, parent, journal };
+        // Boxed, because an async block would hold what it awaits twice for as long as the call is parked.
+        LiveCall::new(Box::pin(run(server.runner.clone(), running, target, request)), end)
+    }
 }
 
 /// The call itself, which may span several requests. It owns everything it needs.
@@ -126,14 +190,16 @@ impl LiveRound {
     async fn serve(self, server: Arc<ServerContext>, live: LiveCall) -> Result<RoundOutcome, ErrorData> {
         let Self { principal, correlation_id, binding, served } = self;
         let (correlation, stateless) = (correlation_id.as_deref(), served.is_stateless());
+        let began = server.lanes.clock.now();
         match live.serve(server.parked_calls.wait_permits(), &principal, correlation, served).await {
             RoundEnd::Done(call, record) => finished(call, record, stateless),
-            RoundEnd::Waiting(live, pending) => {
+            RoundEnd::Waiting(mut live, pending) => {
+                live.life().worked += server.lanes.clock.now().saturating_duration_since(began);
                 debug_assert!(stateless);
                 let requests = pending.to_round_requests(correlation)?;
                 let meta = live.extend_meta(server.meta(correlation));
                 let record = live.record();
-                let token = match server.parked_calls.park(*live, pending, &principal, &binding) {
+                let token = match server.parked_calls.park(*live, pending, &principal, &binding).await {
                     Ok(token) => token,
                     Err(NotParked::TooMuch) => {
                         let limit = server.parked_calls.per_principal();

@@ -5,7 +5,7 @@ use super::journal::Audit;
 use super::record::AuditRecord;
 use crate::telemetry::{ActiveSpan, PluginMetrics, ResourceUsage, SpanContext, Tracer};
 use policy::{Digest, Lineage, PluginId, Principal, TreeBudget};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// The fields that all records of a call share.
@@ -29,6 +29,9 @@ pub struct CallTelemetry {
     pub place: Option<SpanContext>,
 }
 
+/// Says whether nothing is to be written at this moment.
+pub type Silence = Arc<dyn Fn() -> bool + Send + Sync>;
+
 /// Records what one call does. Clones share the counters.
 #[derive(Clone, Default)]
 pub struct CallAudit(Option<Arc<Inner>>);
@@ -42,8 +45,8 @@ struct Inner {
     refusals_left_out: AtomicU64,
     spans_dropped: AtomicU64,
     observed: CallTelemetry,
-    /// While it holds, an earlier run of the call has written the same.
-    silent: OnceLock<Arc<AtomicBool>>,
+    /// While it holds, another run of the call writes the same.
+    silent: OnceLock<Silence>,
 }
 
 impl CallAudit {
@@ -58,10 +61,11 @@ impl CallAudit {
         Self(Some(Arc::new(inner)))
     }
 
-    /// Writes nothing while `replaying` holds: an earlier run of the call has done so.
-    pub fn be_silent_while(&self, replaying: Option<Arc<AtomicBool>>) {
-        if let (Some(inner), Some(replaying)) = (self.0.as_deref(), replaying) {
-            let _ = inner.silent.set(replaying);
+    /// Writes nothing while this holds: another run of the call does so.
+    pub fn be_silent_while(&self, silence: Option<Silence>) {
+        if let (Some(inner), Some(silence)) = (self.0.as_deref(), silence) {
+            // A call has one journal.
+            let _ = inner.silent.set(silence);
         }
     }
 
@@ -137,7 +141,7 @@ impl CallAudit {
 
 impl Inner {
     fn is_silent(&self) -> bool {
-        self.silent.get().is_some_and(|silent| silent.load(Ordering::Relaxed))
+        self.silent.get().is_some_and(|silent| silent())
     }
 
     fn count(&self, event: &AuditEvent) {

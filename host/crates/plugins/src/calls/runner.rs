@@ -25,6 +25,7 @@ use runtime::engine::{
 };
 use runtime::imports::{Arguments, CallAuthority, CallImports, CallScope, HostServices, ModelProvider};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -189,7 +190,13 @@ impl Runner {
             PluginCall::Resource { .. } | PluginCall::Prompt { .. } | PluginCall::Completion(_) => None,
         };
         let target = RecordedTarget { method: call.method(), name: call.name(), arguments };
-        let observers = Observers { metrics, tracer: &self.tracer, traceparent, unrecorded: self.unrecorded() };
+        let observers = Observers {
+            metrics,
+            tracer: &self.tracer,
+            traceparent,
+            unrecorded: self.unrecorded(),
+            journal: request.journal.clone(),
+        };
         CallRecorder::new(&self.audit, scope, lineage, target, observers)
     }
 
@@ -219,7 +226,8 @@ impl Runner {
                     Some(CallParent::Host(_)) | None => None,
                 };
                 let parent = (lineage, budget_source);
-                let admitted = self.admit_root(plugin, call, &context.principal, parent, &link.cancel).await;
+                let who = (&context.principal, journal.worked());
+                let admitted = self.admit_root(plugin, call, who, parent, &link.cancel).await;
                 let (admitted, slot, inherited) = admitted?;
                 link.client = Arc::new(WaitingClient {
                     client: link.client,
@@ -259,12 +267,12 @@ impl Runner {
         Ok((admitted, Inherited { lineage, budget, ..inherited }))
     }
 
-    /// Admits a call that has a slot of its own. The lineage is its own, or that of the upstream tool that pays for it.
+    /// Admits a call that has a slot of its own; earlier runs of it have `worked` for so long. The lineage is its own, or that of the upstream tool that pays for it.
     async fn admit_root(
         &self,
         plugin: &Arc<Plugin>,
         call: &PluginCall,
-        principal: &Principal,
+        (principal, worked): (&Principal, Duration),
         (mut lineage, budget_source): (Lineage, Option<Arc<dyn BudgetSource>>),
         cancel: &CancellationToken,
     ) -> Result<(AdmittedCall, Arc<RootSlot>, Inherited), CallError> {
@@ -282,7 +290,8 @@ impl Runner {
         let mut admitted = self.admission.admit(plugin, circuit)?;
         let now = self.clock.now();
         let left = budget_source.as_ref().map(|source| source.reserve(now));
-        let budget = left.map_or_else(|| Budget::root(limits, now), |left| left.nested(limits, now));
+        let mut budget = left.map_or_else(|| Budget::root(limits, now), |left| left.nested(limits, now));
+        budget.deadline = budget.deadline.checked_sub(worked).unwrap_or(now);
         let pausable_deadline = PausableDeadline::new(self.clock.clone());
         let slot = RootSlot::new(self.admission.slots.clone(), slot_request, acquired, budget_source);
         admitted.root = Some((slot.clone(), number));

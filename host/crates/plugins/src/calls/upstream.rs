@@ -27,7 +27,13 @@ impl Runner {
     ) -> FinishedCall {
         let scope = audit_scope(&request.context, &upstream_tool.id, None);
         let traceparent = request.context.traceparent.as_deref();
-        let observers = Observers { metrics: None, tracer: self.tracer(), traceparent, unrecorded: self.unrecorded() };
+        let observers = Observers {
+            metrics: None,
+            tracer: self.tracer(),
+            traceparent,
+            unrecorded: self.unrecorded(),
+            journal: CallJournal::default(),
+        };
         let (name, text) = (upstream_tool.tool.name.clone(), Some(arguments.text()));
         let target = RecordedTarget { method: "execute_tool", name, arguments: text };
         let limits = Limits { deadline: MAX_DEADLINE, ..Limits::default() };

@@ -69,7 +69,7 @@ impl Guest {
         imports: Box<CallImports>,
         permit: Option<InstancePermit>,
     ) {
-        self.log.begin(tool, &imports.scope.context.id, &imports.scope.lineage, imports.journal.replaying());
+        self.log.begin(tool, &imports.scope.context.id, &imports.scope.lineage, imports.journal.silence());
         self.supervision.begin_call(allowance, permit);
         self.http_hooks.begin(imports.scope.clone(), imports.egress());
         self.imports = Some(imports);

@@ -51,7 +51,7 @@ impl CallImports {
         journal: CallJournal,
     ) -> Self {
         journal.end_with(&link.cancel);
-        scope.audit().be_silent_while(journal.replaying());
+        scope.audit().be_silent_while(journal.silence());
         Self {
             agent_tools: AgentTools::new(scope.clone(), link.agent.clone(), journal.clone()),
             progress: Progress::new(link.sink.clone()),

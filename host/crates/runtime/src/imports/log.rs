@@ -1,10 +1,10 @@
 //! `log`, and a guest's stdout and stderr: written to the host's log, labelled, escaped, and within limits.
 
+use platform::audit::Silence;
 use platform::sync::Mutex;
 use platform::telemetry::printable;
 use policy::{Limits, Lineage, PluginId, TreeBudget};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Severities of RFC 5424, lowest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,7 +34,7 @@ struct LogState {
     dropped: u64,
     /// The end of stderr.
     stderr_tail: String,
-    replaying: Option<Arc<AtomicBool>>,
+    silence: Option<Silence>,
 }
 
 /// What may be written.
@@ -96,15 +96,15 @@ impl GuestLog {
             budget: LogBudget::Instance { limits, written: LogSize::default() },
             dropped: 0,
             stderr_tail: String::new(),
-            replaying: None,
+            silence: None,
         })))
     }
 
     /// Labels the log with the call that begins.
-    /// Nothing is written while `replaying` holds: an earlier run has done so.
-    pub fn begin(&self, tool: &Arc<str>, call: &Arc<str>, lineage: &Lineage, replaying: Option<Arc<AtomicBool>>) {
+    /// Nothing is written while `silence` holds: another run of the call does so.
+    pub fn begin(&self, tool: &Arc<str>, call: &Arc<str>, lineage: &Lineage, silence: Option<Silence>) {
         let mut state = self.state();
-        state.replaying = replaying;
+        state.silence = silence;
         state.budget.begin(lineage);
         state.tool = tool.clone();
         state.call = call.clone();
@@ -122,7 +122,7 @@ impl GuestLog {
             state.dropped += 1;
             return false;
         }
-        if state.replaying.as_ref().is_some_and(|replaying| replaying.load(Ordering::Relaxed)) {
+        if state.silence.as_ref().is_some_and(|silence| silence()) {
             return false;
         }
         let (plugin, tool, call) = (&state.plugin, &*state.tool, &*state.call);

@@ -6,10 +6,12 @@ use super::log::JournalLog;
 use super::problem::JournalProblem;
 use super::records::Records;
 use super::step::Step;
+use platform::audit::Silence;
 use platform::clock::Clock;
 use serde::Serialize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// One call's access to its journal; none by default. Clones share it.
@@ -21,23 +23,28 @@ pub(super) struct Handle {
     /// The step that made this call; empty for a root call.
     call: StepPath,
     next: AtomicU32,
-    replaying: Arc<AtomicBool>,
+    replaying: AtomicBool,
 }
 
 impl CallJournal {
     /// For a call that may be parked.
     pub fn in_memory(clock: Arc<dyn Clock>) -> Self {
-        Self::root(Records::new(clock, JournalLimits::IN_MEMORY, None, Vec::new()).ok())
+        Self::root(Records::new(clock, JournalLimits::IN_MEMORY, None, Vec::new(), Duration::ZERO).ok())
     }
 
-    /// For a call that goes on where an earlier run with these records was.
-    pub fn resumed(clock: Arc<dyn Clock>, records: Vec<Vec<u8>>) -> Result<Self, JournalProblem> {
-        Records::new(clock, JournalLimits::IN_MEMORY, None, records).map(|records| Self::root(Some(records)))
+    /// For a call that goes on where an earlier run with these records was, which has taken `worked`.
+    pub fn resumed(clock: Arc<dyn Clock>, records: Vec<Vec<u8>>, worked: Duration) -> Result<Self, JournalProblem> {
+        Records::new(clock, JournalLimits::IN_MEMORY, None, records, worked).map(|records| Self::root(Some(records)))
     }
 
-    /// For a durable call. `records` are those that the log has.
-    pub fn stored(clock: Arc<dyn Clock>, log: JournalLog, records: Vec<Vec<u8>>) -> Result<Self, JournalProblem> {
-        Records::new(clock, JournalLimits::STORED, Some(log), records).map(|records| Self::root(Some(records)))
+    /// For a durable call. `records` are those that the log has, of runs that have taken `worked`.
+    pub fn stored(
+        clock: Arc<dyn Clock>,
+        log: JournalLog,
+        records: Vec<Vec<u8>>,
+        worked: Duration,
+    ) -> Result<Self, JournalProblem> {
+        Records::new(clock, JournalLimits::STORED, Some(log), records, worked).map(|records| Self::root(Some(records)))
     }
 
     fn root(records: Option<Records>) -> Self {
@@ -45,7 +52,7 @@ impl CallJournal {
     }
 
     fn handle(records: Arc<Records>, call: StepPath) -> Arc<Handle> {
-        let replaying = Arc::new(AtomicBool::new(records.has_earlier_of(&call)));
+        let replaying = AtomicBool::new(records.has_earlier_of(&call));
         Arc::new(Handle { records, call, next: AtomicU32::new(0), replaying })
     }
 
@@ -64,9 +71,34 @@ impl CallJournal {
         self.0.as_ref().is_some_and(|handle| handle.replaying.load(Ordering::Relaxed))
     }
 
-    /// As [`Self::is_replaying`], at any later moment.
-    pub fn replaying(&self) -> Option<Arc<AtomicBool>> {
-        self.0.as_ref().map(|handle| handle.replaying.clone())
+    /// Says at any moment whether another run writes what this one would: one before, or one to come.
+    pub fn silence(&self) -> Option<Silence> {
+        let handle = self.0.clone()?;
+        Some(Arc::new(move || {
+            handle.replaying.load(Ordering::Relaxed) || handle.records.suspended.load(Ordering::Relaxed)
+        }))
+    }
+
+    /// The call is dropped here, and goes on in another instance: it has not ended. Or it goes on here after all.
+    pub fn set_suspended(&self, suspended: bool) {
+        if let Some(handle) = &self.0 {
+            handle.records.suspended.store(suspended, Ordering::Relaxed);
+        }
+    }
+
+    pub fn is_suspended(&self) -> bool {
+        self.0.as_ref().is_some_and(|handle| handle.records.suspended.load(Ordering::Relaxed))
+    }
+
+    /// How long earlier runs of the call have taken, waiting not included.
+    pub fn worked(&self) -> Duration {
+        self.0.as_ref().map_or(Duration::ZERO, |handle| handle.records.worked)
+    }
+
+    /// The number of the step that made this call, the same in every run; none for a root call.
+    pub fn name(&self) -> Option<String> {
+        let handle = self.0.as_ref()?;
+        (!handle.call.0.is_empty()).then(|| handle.call.to_string())
     }
 
     /// The guest comes to its next step. To be called in the order of the guest's calls.

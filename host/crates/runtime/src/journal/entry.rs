@@ -75,12 +75,13 @@ impl Entry {
     }
 }
 
-/// Everything that is recorded can be encoded: it has no maps with odd keys and no sequences of unknown length.
-pub(super) fn encode(value: &impl Serialize) -> Vec<u8> {
+/// The form in which records are kept. Everything that is recorded has one: it has no sequences of unknown length.
+pub fn encode(value: &impl Serialize) -> Vec<u8> {
     rmp_serde::to_vec(value).unwrap_or_default()
 }
 
-pub(super) fn decode<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Option<T> {
+/// None for anything but what [`encode`] gave.
+pub fn decode<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Option<T> {
     rmp_serde::from_slice(bytes).ok()
 }
 

@@ -25,7 +25,7 @@ mod step;
 
 pub use call_journal::CallJournal;
 pub(crate) use entry::bytes;
-pub use entry::{Entry, Phase};
+pub use entry::{Entry, Phase, decode, encode};
 pub use limits::JournalLimits;
 pub use log::JournalLog;
 pub use problem::JournalProblem;

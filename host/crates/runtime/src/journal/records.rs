@@ -9,6 +9,8 @@ use platform::durable::Answer;
 use platform::sync::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// What an earlier run has recorded of a step.
@@ -24,6 +26,10 @@ pub(super) struct Recorded {
 pub(super) struct Records {
     clock: Arc<dyn Clock>,
     limits: JournalLimits,
+    /// How long earlier runs have taken, waiting not included.
+    pub(super) worked: Duration,
+    /// The call is no longer served here, and not over.
+    pub(super) suspended: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -49,6 +55,7 @@ impl Records {
         limits: JournalLimits,
         log: Option<JournalLog>,
         earlier: Vec<Vec<u8>>,
+        worked: Duration,
     ) -> Result<Self, JournalProblem> {
         let (entries, bytes) = (earlier.len() as u64, earlier.iter().map(|entry| entry.len() as u64).sum());
         let mut steps = HashMap::<StepPath, Recorded>::new();
@@ -73,7 +80,7 @@ impl Records {
             problem: None,
             cancel: None,
         };
-        Ok(Self { clock, limits, state: Mutex::new(state) })
+        Ok(Self { clock, limits, worked, suspended: AtomicBool::new(false), state: Mutex::new(state) })
     }
 
     /// Whether an earlier run of a call has come to a step.

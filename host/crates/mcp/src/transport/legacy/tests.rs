@@ -185,7 +185,7 @@ fn server() -> Server {
         catalog: Arc::new(CurrentCatalog::new(catalog, changes.clone())),
         runner: Arc::new(Runner::new(clock.clone(), HostServices::none())),
         host_tools: Arc::new(NoTools),
-        parked_calls: ParkedCalls::new(ParkedCallLimits::default(), clock.clone()).unwrap(),
+        parked_calls: ParkedCalls::new(ParkedCallLimits::default(), clock.clone(), None).unwrap(),
         principal_store: Arc::new(PrincipalStore::new(clock, changes.clone())),
         changes,
         principal: Principal::anonymous(),
