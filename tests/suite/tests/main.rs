@@ -84,6 +84,7 @@ mod steering;
 mod streaming;
 mod subscriptions;
 mod tables;
+mod taken_up;
 mod tampering;
 mod tls;
 mod transcripts;

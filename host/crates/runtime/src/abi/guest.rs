@@ -147,12 +147,6 @@ impl WasiHost for Guest {
         }
     }
 
-    fn cannot_replay(&mut self, why: &'static str) {
-        if let Some(imports) = &self.imports {
-            imports.journal.cannot_replay(why);
-        }
-    }
-
     fn record_refused_path(&mut self, path: RefusedPath) {
         if let Some(imports) = &mut self.imports {
             let refused = imports.scope.authority.path_refused(&path.path, path.access);

@@ -55,7 +55,7 @@ impl CallImports {
         Self {
             agent_tools: AgentTools::new(scope.clone(), link.agent.clone(), journal.clone()),
             progress: Progress::new(link.sink.clone()),
-            files: Files::new(scope.clone(), disk_quota, services.open_files.clone()),
+            files: Files::new(scope.clone(), disk_quota, services.open_files.clone(), journal.clone()),
             output: None,
             accounts: None,
             client: None,

@@ -8,6 +8,7 @@ mod directory_stream;
 mod disk_quota;
 mod files;
 mod filesystem;
+mod metadata;
 mod mounts;
 mod open_files;
 mod outcome;
