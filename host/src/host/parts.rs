@@ -4,9 +4,11 @@ use super::error::StartError;
 use crate::config::Config;
 use platform::audit::{Audit, FileJournal};
 use platform::clock::{Clock, SystemClock};
+use platform::durable::{DurableStore, MemoryStore};
 use platform::file_descriptors;
 use platform::outbound::{OutboundClient, SpanExporter, SystemNetwork};
 use platform::secrets::SecretStore;
+use platform::storage::SqliteStore;
 use platform::telemetry::Tracer;
 use runtime::imports::{ModelProvider, StateStore};
 use services::connections::ConnectionBroker;
@@ -30,6 +32,21 @@ pub fn open_audit(config: &Config) -> Result<Audit, StartError> {
     let (journal, head) = FileJournal::open(folder, &config.audit, Arc::new(SystemClock))?;
     tracing::debug!(%head, "audit journal");
     Ok(Audit::new(Arc::new(journal)))
+}
+
+/// Opens the store of tasks. Without one, the host serves all the same, and tasks do not outlive it.
+pub async fn open_durable_store(config: &Config, clock: Arc<dyn Clock>) -> Arc<dyn DurableStore> {
+    let Some(folder) = config.state.clone() else {
+        tracing::info!("tasks do not outlive this process: set PORTCULLIS_STATE or server.state");
+        return Arc::new(MemoryStore::new(clock));
+    };
+    let opening = clock.clone();
+    match tokio::task::spawn_blocking(move || SqliteStore::open(&folder, opening)).await {
+        Ok(Ok(store)) => return Arc::new(store),
+        Ok(Err(error)) => tracing::error!("tasks do not outlive this process: {error}"),
+        Err(error) => tracing::error!("tasks do not outlive this process: {error}"),
+    }
+    Arc::new(MemoryStore::new(clock))
 }
 
 /// Starts the exporter of spans, if a collector is configured.

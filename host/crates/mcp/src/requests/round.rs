@@ -2,6 +2,7 @@
 //! How the request arrived is unknown here.
 
 use super::call_result::check_capabilities;
+use super::task_call::{self, TaskAnswer, TaskFollower};
 use crate::calls::live::{ClientEnd, LiveCall, RoundEnd};
 use crate::calls::parking_store::NotParked;
 use crate::calls::seal::RequestBinding;
@@ -12,6 +13,7 @@ use crate::client::served_request::ServedRequest;
 use crate::client::view::RequestInput;
 use crate::client_tools::retry;
 use crate::server_context::ServerContext;
+use crate::tasks::{NewTask, NotCreated};
 use futures::future::BoxFuture;
 use plugins::calls::{CallParent, CallRequest, CallTarget, FinishedCall, Runner};
 use policy::Principal;
@@ -33,6 +35,8 @@ pub(crate) struct RoundRequest<'a> {
     pub(crate) resumes: Option<(String, ResumeToken)>,
     pub(crate) input: RequestInput,
     pub(crate) served: ServedRequest,
+    /// Who follows the call if it becomes a task.
+    pub(crate) follower: TaskFollower,
 }
 
 /// How a round ended.
@@ -41,6 +45,8 @@ pub(crate) enum RoundOutcome {
     Finished(FinishedCall, ChunkRecord),
     /// The call is parked.
     InputRequired(InputRequiredResult),
+    /// The call goes on as a task.
+    Task(TaskAnswer),
 }
 
 /// A round that has begun.
@@ -48,19 +54,25 @@ pub(crate) type RunningRound = BoxFuture<'static, Result<RoundOutcome, ErrorData
 
 /// Takes the parked call, or begins one. The error is a sentence for the client; nothing has changed then.
 pub(crate) fn begin(server: &Arc<ServerContext>, request: RoundRequest<'_>) -> Result<RunningRound, &'static str> {
-    let RoundRequest { method, name, target, context, parent, resumes, input, served } = request;
+    let RoundRequest { method, name, target, context, parent, resumes, input, served, follower } = request;
     let binding = || RequestBinding::new(&context.principal, method, name, &target.arguments(), target.version());
     if let Some((token, kind)) = resumes {
         let binding = binding();
         let (live, pending) = server.parked_calls.take(&token, kind, &binding)?;
+        let begins = task_call::begins(name, &target, live.record().call_id(), &context, follower);
         let CallContext { principal, correlation_id, .. } = context;
-        let round = LiveRound { principal, correlation_id, binding, served };
+        let round = LiveRound { principal, correlation_id, binding, served, begins };
         return Ok(Box::pin(round.serve(server.clone(), live.resume(pending, input))));
+    }
+    let begins = task_call::begins(name, &target, &context.id, &context, follower);
+    let at_once = task_call::is_task_only(&target);
+    if at_once && begins.is_none() {
+        return Ok(Box::pin(async { Err(task_call::needs_extension()) }));
     }
     let called = Arc::<str>::from(name);
     let (running, steering) = server.running_calls.register(&context, &called, target.reads_steering());
     let record = |called| ChunkRecord::new(server.principal_store.clone(), &context, target.id().clone(), called);
-    if input.can_answer_nothing() && served.notifications.is_none() {
+    if input.can_answer_nothing() && served.notifications.is_none() && begins.is_none() {
         let (record, stateless) = (record(called), served.is_stateless());
         let link = ClientLink {
             sink: record.sink(),
@@ -79,13 +91,18 @@ pub(crate) fn begin(server: &Arc<ServerContext>, request: RoundRequest<'_>) -> R
         correlation_id: context.correlation_id.clone(),
         binding,
         served,
+        begins,
     };
     let stateless = round.served.is_stateless();
     let (mut link, end) = ClientEnd::link(&server.lanes, &context.principal, stateless, overflow, record, input);
     link.steering = steering;
     // Boxed, because an async block would hold what it awaits twice for as long as the call is parked.
     let call = Box::pin(run(server.runner.clone(), running, target, CallRequest { context, link, parent }));
-    Ok(Box::pin(round.serve(server.clone(), LiveCall::new(call, end))))
+    let live = LiveCall::new(call, end);
+    match at_once {
+        true => Ok(Box::pin(round.begin_task(server.clone(), live))),
+        false => Ok(Box::pin(round.serve(server.clone(), live))),
+    }
 }
 
 /// The call itself, which may span several requests. It owns everything it needs.
@@ -109,13 +126,38 @@ struct LiveRound {
     correlation_id: Option<String>,
     binding: RequestBinding,
     served: ServedRequest,
+    /// The task that it may become.
+    begins: Option<(TaskFollower, NewTask)>,
 }
 
 impl LiveRound {
+    /// The call is a task from the start.
+    async fn begin_task(self, server: Arc<ServerContext>, live: LiveCall) -> Result<RoundOutcome, ErrorData> {
+        let Some((follower, new)) = self.begins else { return Err(task_call::needs_extension()) };
+        match server.tasks.clone().create(new).await {
+            Ok(created) => task_call::hand_over(&server, live, created, follower).map(RoundOutcome::Task),
+            Err(NotCreated::Full) => {
+                let limit = server.tasks.limits().per_principal;
+                let busy = CallError::Busy { resource: BusyResource::Tasks, limit };
+                finished(FinishedCall::not_started(Err(busy)), live.record(), true)
+            }
+            Err(error) => {
+                tracing::error!(%error, "a task cannot be stored");
+                let text = "the host cannot store the task; its log has the details";
+                Err(ErrorData::internal_error(text, None))
+            }
+        }
+    }
+
     async fn serve(self, server: Arc<ServerContext>, live: LiveCall) -> Result<RoundOutcome, ErrorData> {
-        let Self { principal, correlation_id, binding, served } = self;
+        let Self { principal, correlation_id, binding, served, begins } = self;
+        let follower = begins.as_ref().map_or(TaskFollower::Nobody, |(follower, _)| *follower);
+        let leave = begins.map(|(_, new)| task_call::leave(server.tasks.clone(), new));
         let (correlation, stateless) = (correlation_id.as_deref(), served.is_stateless());
-        match live.serve(server.parked_calls.wait_permits(), &principal, correlation, served).await {
+        match live.serve(server.parked_calls.wait_permits(), &principal, correlation, served, leave).await {
+            RoundEnd::Left(live, created) => {
+                task_call::hand_over(&server, *live, created, follower).map(RoundOutcome::Task)
+            }
             RoundEnd::Done(call, record) => finished(call, record, stateless),
             RoundEnd::Waiting(live, pending) => {
                 debug_assert!(stateless);
