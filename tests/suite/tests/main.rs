@@ -85,6 +85,7 @@ mod streaming;
 mod subscriptions;
 mod tables;
 mod tampering;
+mod tasks;
 mod tls;
 mod transcripts;
 mod upstream;
