@@ -86,6 +86,7 @@ mod subscriptions;
 mod tables;
 mod taken_up;
 mod tampering;
+mod tasks;
 mod tls;
 mod transcripts;
 mod upstream;

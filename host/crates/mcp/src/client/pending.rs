@@ -57,6 +57,11 @@ impl PendingQuestions {
             .collect()
     }
 
+    /// Whether the call does not wait for the answers any more.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        self.answer.is_closed()
+    }
+
     /// Answers from what the current request brings.
     fn answer_from(self, view: &RequestView) {
         let reply = |(key, asked): &(String, CheckedQuestion)| match view.take_answer(key) {
@@ -75,7 +80,7 @@ impl PendingQuestions {
     /// Renames keys that other questions of the round have. The guest does not see it, since replies come in the order
     /// of the questions.
     /// The result is whether any was renamed.
-    fn make_keys_unique(&mut self, taken: &mut HashSet<String>) -> bool {
+    pub(crate) fn make_keys_unique(&mut self, taken: &mut HashSet<String>) -> bool {
         let mut has_renamed = false;
         for (key, _) in &mut self.batch.questions {
             let (own, mut number) = (key.clone(), 1);
@@ -120,7 +125,7 @@ impl PendingRequest {
 
     fn is_abandoned(&self) -> bool {
         match self {
-            Self::Questions(questions) => questions.answer.is_closed(),
+            Self::Questions(questions) => questions.is_abandoned(),
             Self::ReverseCall(call) => call.answer.is_closed(),
         }
     }

@@ -218,7 +218,7 @@ impl Serialize for CallMeta<'_> {
     }
 }
 
-fn usage_to_json(usage: &CallUsage) -> Value {
+pub(crate) fn usage_to_json(usage: &CallUsage) -> Value {
     serde_json::to_value(Usage::new(usage)).unwrap_or_default()
 }
 

@@ -4,6 +4,7 @@ use super::call_result::{self, Remedies};
 use super::{loading, prompts};
 use crate::request_context::call_context;
 use crate::server_context::ServerContext;
+use crate::tasks::TASK_URI;
 use platform::telemetry::printable;
 use plugins::calls::{CallAnswer, CallRequest, CallTarget, PluginCall};
 use plugins::catalog::{Catalog, Plugin};
@@ -100,7 +101,7 @@ fn find_completer(
         let names = exposed.item().pattern.variables().map(str::to_owned).collect();
         return Ok(Some((exposed.plugin().clone(), CompletionTarget::Template(text.to_owned()), names)));
     }
-    if TEMPLATES.iter().any(|template| template.uri == text) {
+    if TEMPLATES.iter().any(|template| template.uri == text) || text.starts_with(TASK_URI) {
         return Ok(None);
     }
     let text =

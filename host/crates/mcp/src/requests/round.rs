@@ -2,6 +2,7 @@
 //! How the request arrived is unknown here.
 
 use super::call_result::check_capabilities;
+use super::task_call::{self, TaskAnswer, TaskFollower};
 use crate::calls::live::{ClientEnd, LiveCall, RoundEnd};
 use crate::calls::parked_calls::{NotParked, Parked};
 use crate::calls::parked_records::ParkedRecord;
@@ -13,6 +14,7 @@ use crate::client::served_request::ServedRequest;
 use crate::client::view::RequestInput;
 use crate::client_tools::retry;
 use crate::server_context::ServerContext;
+use crate::tasks::{NewTask, NotCreated};
 use futures::future::BoxFuture;
 use plugins::calls::{CallParent, CallRequest, CallTarget, FinishedCall, Runner};
 use policy::Principal;
@@ -36,6 +38,8 @@ pub(crate) struct RoundRequest<'a> {
     pub(crate) resumes: Option<(String, ResumeToken)>,
     pub(crate) input: RequestInput,
     pub(crate) served: ServedRequest,
+    /// Who follows the call if it becomes a task.
+    pub(crate) follower: TaskFollower,
 }
 
 /// How a round ended.
@@ -44,6 +48,8 @@ pub(crate) enum RoundOutcome {
     Finished(FinishedCall, ChunkRecord),
     /// The call is parked.
     InputRequired(InputRequiredResult),
+    /// The call goes on as a task.
+    Task(TaskAnswer),
 }
 
 /// A round that has begun.
@@ -51,33 +57,45 @@ pub(crate) type RunningRound = BoxFuture<'static, Result<RoundOutcome, ErrorData
 
 /// Takes the parked call, or begins one. The error is a sentence for the client; nothing has changed then.
 pub(crate) fn begin(server: &Arc<ServerContext>, request: RoundRequest<'_>) -> Result<RunningRound, &'static str> {
-    let RoundRequest { method, name, target, context, parent, resumes, input, served } = request;
+    let RoundRequest { method, name, target, context, parent, resumes, input, served, follower } = request;
     let binding = || RequestBinding::new(&context.principal, method, name, &target.arguments(), target.version());
     if let Some((token, kind)) = resumes {
         let binding = binding();
         let parked = server.parked_calls.find(&token, kind, &binding)?;
-        let (server, principal) = (server.clone(), context.principal.clone());
-        let round = LiveRound { principal, correlation_id: context.correlation_id.clone(), binding, served };
+        let server = server.clone();
         let invalid = |reason| ErrorData::invalid_params(reason, None);
-        return match parked {
-            Parked::Here(mut live, pending) => Ok(Box::pin(async move {
-                server.parked_calls.claim(&mut live, kind).await.map_err(invalid)?;
-                round.serve(server, live.resume(pending, input)).await
-            })),
+        return Ok(match parked {
+            Parked::Here(mut live, pending) => {
+                let begins = task_call::begins(name, &target, live.record().call_id(), &context, follower);
+                let CallContext { principal, correlation_id, .. } = context;
+                let round = LiveRound { principal, correlation_id, binding, served, begins };
+                Box::pin(async move {
+                    server.parked_calls.claim(&mut live, kind).await.map_err(invalid)?;
+                    round.serve(server, live.resume(pending, input)).await
+                })
+            }
             Parked::Stored(id) => {
                 let name = Arc::<str>::from(name);
-                Ok(Box::pin(async move {
+                Box::pin(async move {
                     let stored = server.parked_calls.load(id, kind).await.map_err(invalid)?;
+                    let begins = task_call::begins(&name, &target, &stored.call, &context, follower);
+                    let (principal, correlation_id) = (context.principal.clone(), context.correlation_id.clone());
+                    let round = LiveRound { principal, correlation_id, binding, served, begins };
                     let live = take_up(&server, stored, &name, target, context, input).map_err(invalid)?;
                     round.serve(server, live).await
-                }))
+                })
             }
-        };
+        });
+    }
+    let begins = task_call::begins(name, &target, &context.id, &context, follower);
+    let at_once = task_call::is_task_only(&target);
+    if at_once && begins.is_none() {
+        return Ok(Box::pin(async { Err(task_call::needs_extension()) }));
     }
     let called = Arc::<str>::from(name);
     let (running, steering) = server.running_calls.register(&context, &called, target.reads_steering());
     let record = |called| ChunkRecord::new(server.principal_store.clone(), &context, target.id().clone(), called);
-    if input.can_answer_nothing() && served.notifications.is_none() {
+    if input.can_answer_nothing() && served.notifications.is_none() && begins.is_none() {
         let (record, stateless) = (record(called), served.is_stateless());
         let link = ClientLink {
             sink: record.sink(),
@@ -101,6 +119,7 @@ pub(crate) fn begin(server: &Arc<ServerContext>, request: RoundRequest<'_>) -> R
         correlation_id: context.correlation_id.clone(),
         binding,
         served,
+        begins,
     };
     let stateless = round.served.is_stateless();
     // A call within another one cannot be taken up without that one.
@@ -110,7 +129,10 @@ pub(crate) fn begin(server: &Arc<ServerContext>, request: RoundRequest<'_>) -> R
     };
     let started = StartedCall { running, steering, record, stateless, journal };
     let live = started.live(server, target, context, parent, input);
-    Ok(Box::pin(round.serve(server.clone(), live)))
+    match at_once {
+        true => Ok(Box::pin(round.begin_task(server.clone(), live))),
+        false => Ok(Box::pin(round.serve(server.clone(), live))),
+    }
 }
 
 /// Takes up a call that was parked elsewhere: it runs again, and comes to where it was by its journal.
@@ -184,14 +206,39 @@ struct LiveRound {
     correlation_id: Option<String>,
     binding: RequestBinding,
     served: ServedRequest,
+    /// The task that it may become.
+    begins: Option<(TaskFollower, NewTask)>,
 }
 
 impl LiveRound {
+    /// The call is a task from the start.
+    async fn begin_task(self, server: Arc<ServerContext>, live: LiveCall) -> Result<RoundOutcome, ErrorData> {
+        let Some((follower, new)) = self.begins else { return Err(task_call::needs_extension()) };
+        match server.tasks.clone().create(new).await {
+            Ok(created) => task_call::hand_over(&server, live, created, follower).map(RoundOutcome::Task),
+            Err(NotCreated::Full) => {
+                let limit = server.tasks.limits().per_principal;
+                let busy = CallError::Busy { resource: BusyResource::Tasks, limit };
+                finished(FinishedCall::not_started(Err(busy)), live.record(), true)
+            }
+            Err(error) => {
+                tracing::error!(%error, "a task cannot be stored");
+                let text = "the host cannot store the task; its log has the details";
+                Err(ErrorData::internal_error(text, None))
+            }
+        }
+    }
+
     async fn serve(self, server: Arc<ServerContext>, live: LiveCall) -> Result<RoundOutcome, ErrorData> {
-        let Self { principal, correlation_id, binding, served } = self;
+        let Self { principal, correlation_id, binding, served, begins } = self;
+        let follower = begins.as_ref().map_or(TaskFollower::Nobody, |(follower, _)| *follower);
+        let leave = begins.map(|(_, new)| task_call::leave(server.tasks.clone(), new));
         let (correlation, stateless) = (correlation_id.as_deref(), served.is_stateless());
         let began = server.lanes.clock.now();
-        match live.serve(server.parked_calls.wait_permits(), &principal, correlation, served).await {
+        match live.serve(server.parked_calls.wait_permits(), &principal, correlation, served, leave).await {
+            RoundEnd::Left(live, created) => {
+                task_call::hand_over(&server, *live, created, follower).map(RoundOutcome::Task)
+            }
             RoundEnd::Done(call, record) => finished(call, record, stateless),
             RoundEnd::Waiting(mut live, pending) => {
                 live.life().worked += server.lanes.clock.now().saturating_duration_since(began);

@@ -1,4 +1,4 @@
-//! A store in memory, for tests: it keeps the contract as long as the process lives.
+//! A store in memory, for tests and for a host without a folder: it keeps the contract as long as the process lives.
 
 use super::contract::{Answer, DurableStore};
 use super::error::DurableError;

@@ -16,13 +16,11 @@ pub mod conformance;
 mod contract;
 mod error;
 mod key;
-#[cfg(any(test, feature = "store-conformance"))]
 mod memory;
 mod types;
 
 pub use contract::{Answer, DurableStore};
 pub use error::DurableError;
 pub use key::{InvalidKey, Key};
-#[cfg(any(test, feature = "store-conformance"))]
 pub use memory::MemoryStore;
 pub use types::{Entries, Expected, Fence, Lease, Record, Revision, Strength};

@@ -20,6 +20,10 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 #[cfg(test)]
+mod disk_tests;
+#[cfg(test)]
+mod kill_tests;
+#[cfg(test)]
 mod tests;
 
 /// The open file. Clones share it.

@@ -17,6 +17,8 @@ use tokio::sync::oneshot;
 const GROUP: usize = 256;
 /// How often maintenance runs when idle.
 const PRUNE_EVERY: Duration = Duration::from_secs(5);
+/// How often an idle worker tries to repair its database.
+const REPAIR_EVERY: Duration = Duration::from_secs(1);
 /// Jobs after which maintenance runs at the latest. Bounds what accumulates in between.
 const PRUNE_AFTER: usize = 4_096;
 
@@ -138,9 +140,10 @@ impl Worker {
 fn run(mut owner: Owner, queue: &Receiver<Order>, upkeep: Option<&Upkeep>) {
     let mut since_pruned = 0;
     loop {
-        let first = match owner.needs_repair() || upkeep.is_some() {
-            true => queue.recv_timeout(PRUNE_EVERY),
-            false => queue.recv().map_err(RecvTimeoutError::from),
+        let first = match upkeep {
+            _ if owner.needs_repair() => queue.recv_timeout(REPAIR_EVERY),
+            Some(_) => queue.recv_timeout(PRUNE_EVERY),
+            None => queue.recv().map_err(RecvTimeoutError::from),
         };
         let first = match first {
             Ok(order) => Some(order),

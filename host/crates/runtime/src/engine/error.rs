@@ -103,6 +103,9 @@ pub enum BusyResource {
         "the call and the calls nested in it hold more than may be suspended while they wait for you; server.parked sets how much"
     )]
     Parked,
+    /// Tasks of one principal, or of all.
+    #[error("as many tasks are kept as server.tasks allows; let some end, or wait until ended ones are removed")]
+    Tasks,
     /// No slot became free before the deadline.
     #[error("no slot for the call became free in time")]
     Slots,
