@@ -9,9 +9,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-const FILE: &str = "portcullis.db";
+pub(super) const FILE: &str = "portcullis.db";
 /// Format of the tables.
-const FORMAT: i64 = 1;
+pub(super) const FORMAT: i64 = 1;
 /// How long to wait for a previous process that is about to end.
 const PATIENCE: Duration = Duration::from_secs(2);
 

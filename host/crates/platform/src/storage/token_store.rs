@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+pub(super) const FILE: &str = "connections.db";
 /// How long to wait for another process that is writing.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -45,7 +46,7 @@ impl TokenStore {
         let unusable =
             |error: std::io::Error| TokenStoreError::Folder { path: folder.to_owned(), problem: error.to_string() };
         create_private_folder(folder).map_err(unusable)?;
-        let path = folder.join("connections.db");
+        let path = folder.join(FILE);
         // SQLite would create it with default permissions.
         fs::OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path).map_err(unusable)?;
         let opened = Connection::open(&path).and_then(|connection| {
