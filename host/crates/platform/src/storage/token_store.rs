@@ -2,11 +2,10 @@
 //!
 //! Several processes of one user may share this file.
 
+use super::open::make_private;
 use crate::files::create_private_folder;
 use crate::sync::Mutex;
 use rusqlite::{Connection, OptionalExtension, params};
-use std::fs;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,8 +46,7 @@ impl TokenStore {
             |error: std::io::Error| TokenStoreError::Folder { path: folder.to_owned(), problem: error.to_string() };
         create_private_folder(folder).map_err(unusable)?;
         let path = folder.join(FILE);
-        // SQLite would create it with default permissions.
-        fs::OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path).map_err(unusable)?;
+        make_private(&path).map_err(unusable)?;
         let opened = Connection::open(&path).and_then(|connection| {
             connection.busy_timeout(PATIENCE)?;
             connection.pragma_update(None, "trusted_schema", false)?;
@@ -113,6 +111,7 @@ impl TokenStore {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     #[tokio::test]
