@@ -28,8 +28,8 @@ enum Args {
         /// Losses of power, each at another moment.
         #[arg(long, default_value_t = 250)]
         images: usize,
-        /// Steps of the recorded process.
-        #[arg(long, default_value_t = 4_000)]
+        /// Steps of the recorded process: enough for the write-ahead log to be copied into the file several times.
+        #[arg(long, default_value_t = 12_000)]
         steps: u64,
         #[arg(long)]
         seed: Option<u64>,
