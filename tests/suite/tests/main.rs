@@ -81,6 +81,7 @@ mod standing_in;
 mod starting;
 mod state;
 mod steering;
+mod storage;
 mod streaming;
 mod subscriptions;
 mod tables;

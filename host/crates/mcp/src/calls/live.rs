@@ -141,7 +141,7 @@ impl LiveCall {
         mut leave: Option<Leave<T>>,
     ) -> RoundEnd<T> {
         let LiveCall { mut call, end: ClientEnd { mut stream, view, cancel, held, life }, unasked } = self;
-        let park = |call, stream, view, cancel, held, pending| {
+        let park = |call, stream, view, cancel, held, life, pending| {
             RoundEnd::Waiting(Box::new(LiveCall::new(call, ClientEnd { stream, view, cancel, held, life })), pending)
         };
         let ServedRequest { notifications, questions, cancel: gone } = request;
@@ -150,7 +150,7 @@ impl LiveCall {
         let mut early_outcome = None;
         if !unasked.is_empty() {
             match collect_requests(&mut call, &mut stream, &sender, &view, unasked).await {
-                Ok(Some(pending)) => return park(call, stream, view, cancel, held, pending),
+                Ok(Some(pending)) => return park(call, stream, view, cancel, held, life, pending),
                 Ok(None) => {}
                 Err(outcome) => early_outcome = Some(outcome),
             }
@@ -187,7 +187,7 @@ impl LiveCall {
                             let asks = vec![ask];
                             match collect_requests(&mut call, &mut stream, &sender, &view, asks).await {
                                 Ok(None) => forwarding = forward_rest(stream),
-                                Ok(Some(pending)) => return park(call, stream, view, cancel, held, pending),
+                                Ok(Some(pending)) => return park(call, stream, view, cancel, held, life, pending),
                                 Err(outcome) => {
                                     // Its last events are still to be sent.
                                     forwarding = forward_rest(stream);

@@ -78,7 +78,7 @@ pub(crate) fn begin(server: &Arc<ServerContext>, request: RoundRequest<'_>) -> R
                 let name = Arc::<str>::from(name);
                 Box::pin(async move {
                     let stored = server.parked_calls.load(id, kind).await.map_err(invalid)?;
-                    let begins = task_call::begins(&name, &target, &stored.call, &context, follower);
+                    let begins = task_call::begins(&name, &target, &stored.call.as_str().into(), &context, follower);
                     let (principal, correlation_id) = (context.principal.clone(), context.correlation_id.clone());
                     let round = LiveRound { principal, correlation_id, binding, served, begins };
                     let live = take_up(&server, stored, &name, target, context, input).map_err(invalid)?;

@@ -24,6 +24,8 @@ mod disk_tests;
 #[cfg(test)]
 mod kill_tests;
 #[cfg(test)]
+mod shared_tests;
+#[cfg(test)]
 mod tests;
 
 /// The open file. Clones share it.

@@ -16,6 +16,8 @@ pub(super) const FORMAT: i64 = 1;
 /// How long to wait for another process that is writing.
 const PATIENCE: Duration = Duration::from_secs(5);
 const PAGE: u64 = 4_096;
+/// Length of the write-ahead log at which it is copied into the file.
+const WAL_BYTES: i64 = 32 << 20;
 /// A larger file is not checked when it is opened, or a server would take long to start: `portcullis storage check` does it.
 const CHECKED_BYTES: u64 = 64 << 20;
 
@@ -114,8 +116,10 @@ fn connect(path: &Path, limits: &DurableLimits) -> rusqlite::Result<Connection> 
     connection.pragma_update(None, "trusted_schema", false)?;
     // No temporary files in a shared folder.
     connection.pragma_update(None, "temp_store", "MEMORY")?;
-    // The write-ahead log shrinks again after it was long.
-    connection.pragma_update(None, "journal_size_limit", 16 << 20)?;
+    // Each page is copied once from a long write-ahead log, however often it was written. A longer one takes longer to
+    // read after a crash. It shrinks again after it was longer than that.
+    connection.pragma_update(None, "wal_autocheckpoint", WAL_BYTES / PAGE.cast_signed())?;
+    connection.pragma_update(None, "journal_size_limit", WAL_BYTES)?;
     let pages = i64::try_from(limits.file / PAGE).unwrap_or(i64::MAX);
     connection.pragma_update(None, "max_page_count", pages)?;
     connection.set_prepared_statement_cache_capacity(64);

@@ -14,6 +14,10 @@ pub enum StorageError {
     InUse { path: PathBuf },
     #[error("{path} cannot be used: {problem}; if nothing in it is needed any more, remove it")]
     Broken { path: PathBuf, problem: String },
+    #[error("{path} cannot be read: {problem}")]
+    Unreadable { path: PathBuf, problem: String },
+    #[error("{from} cannot be copied to {to}: {problem}")]
+    Copy { from: PathBuf, to: PathBuf, problem: String },
     #[error(
         "{path} was written by a newer portcullis (format {found}, this one knows {known}): run that one, or set another state folder"
     )]

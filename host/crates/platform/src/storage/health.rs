@@ -60,3 +60,54 @@ impl Health {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{self, Write};
+    use std::sync::Arc;
+
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().extend(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn each_change_is_said_once() {
+        let (health, log) = (Health::default(), Log::default());
+        let writer = log.clone();
+        let subscriber = tracing_subscriber::fmt().with_ansi(false).without_time().with_writer(move || writer.clone());
+        tracing::subscriber::with_default(subscriber.finish(), || {
+            for _ in 0..2 {
+                for _ in 0..3 {
+                    health.fail(&StorageError::Sql("disk I/O error".into()));
+                }
+                assert!(health.problem().unwrap().to_string().contains("disk I/O error"));
+                (0..3).for_each(|_| health.heal());
+            }
+            // Much does not fit, and little does.
+            for _ in 0..3 {
+                health.full(&StorageError::Full("disk is full".into()), 1_000);
+                health.stored(300);
+                assert!(health.problem().is_some());
+            }
+            health.stored(700);
+            assert!(health.problem().is_none());
+        });
+        let said = String::from_utf8(log.0.lock().clone()).unwrap();
+        let lines: Vec<_> = said.lines().map(|line| line.rsplit_once(": the store ").unwrap().1).collect();
+        assert!(lines[0].starts_with("does not work") && lines[0].contains("disk I/O error"), "{said}");
+        assert!(lines[4].starts_with("is full") && lines[4].contains("disk is full"), "{said}");
+        assert_eq!((lines[1], lines[3], lines[5]), ("works again", "works again", "has room again"), "{said}");
+        assert_eq!(lines.len(), 6, "{said}");
+    }
+}

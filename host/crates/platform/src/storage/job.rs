@@ -10,8 +10,7 @@ pub(super) trait Job: Send {
     /// How much its change must survive; none if it does nothing in the database.
     fn strength(&self) -> Option<Strength>;
 
-    /// Runs it and keeps its result. May run again after its transaction was rolled back. Fails only if the whole
-    /// transaction has failed.
+    /// Runs it and keeps its result. May run again after its transaction was rolled back.
     fn run(&mut self, connection: &Connection) -> rusqlite::Result<()>;
 
     /// Reports, once the transaction is committed or has failed.
@@ -22,7 +21,7 @@ pub(super) trait Job: Send {
 pub(super) struct DatabaseJob<T, J, F: FnOnce(Result<T, StorageError>)> {
     strength: Strength,
     job: J,
-    result: Option<rusqlite::Result<T>>,
+    result: Option<T>,
     done: Done<T, F>,
 }
 
@@ -43,7 +42,7 @@ where
     }
 
     fn run(&mut self, connection: &Connection) -> rusqlite::Result<()> {
-        self.result = Some(alone(connection, &mut self.job)?);
+        self.result = Some((self.job)(connection)?);
         Ok(())
     }
 
@@ -51,7 +50,7 @@ where
         let result = self.result.take();
         match (failed, result) {
             (Some(error), _) => self.done.tell(Err(error.clone())),
-            (None, Some(result)) => self.done.tell(result.map_err(StorageError::from)),
+            (None, Some(result)) => self.done.tell(Ok(result)),
             (None, None) => {}
         }
     }
@@ -95,22 +94,4 @@ impl<T, F: FnOnce(Result<T, StorageError>)> Drop for Done<T, F> {
     fn drop(&mut self) {
         self.tell(Err(StorageError::Closed));
     }
-}
-
-/// Runs a job in a savepoint: if it fails, it leaves no changes, and the others of its group are committed. After some
-/// errors SQLite has rolled the whole transaction back.
-fn alone<T>(
-    connection: &Connection,
-    job: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-) -> rusqlite::Result<rusqlite::Result<T>> {
-    connection.prepare_cached("SAVEPOINT job")?.execute([])?;
-    let result = match job(connection) {
-        Err(error) if connection.is_autocommit() => return Err(error),
-        result => result,
-    };
-    if result.is_err() {
-        connection.prepare_cached("ROLLBACK TO job")?.execute([])?;
-    }
-    connection.prepare_cached("RELEASE job")?.execute([])?;
-    Ok(result)
 }

@@ -4,6 +4,10 @@
 //!
 //! Nothing here knows the protocol: messages and principals are text.
 
+mod backup;
+mod check;
+#[cfg(test)]
+mod check_tests;
 mod durable_leases;
 mod durable_limits;
 mod durable_logs;
@@ -19,6 +23,7 @@ mod owner;
 mod prune;
 mod session_store;
 mod sessions;
+mod state_files;
 mod streams;
 #[cfg(test)]
 mod tests;
@@ -27,6 +32,8 @@ mod value_store;
 mod value_tables;
 mod worker;
 
+pub use backup::{CopiedFile, back_up_state};
+pub use check::{FileReport, Finding, check_state};
 pub use durable_limits::DurableLimits;
 pub use durable_store::SqliteStore;
 pub use error::StorageError;

@@ -23,7 +23,8 @@ pub(super) struct Owner {
 
 /// Why no job of a group was done.
 enum GroupError {
-    /// There is no room, or another process has the file: nothing has changed, and others may succeed.
+    /// One of them cannot be done, there is no room for it, or another process has the file: nothing has changed, and others
+    /// may succeed.
     Passing(StorageError),
     /// After an error of the disk SQLite's memory of the file may be wrong, and so may the kernel's: pages whose write
     /// failed count as written.
@@ -40,10 +41,10 @@ impl GroupError {
 
 impl From<rusqlite::Error> for GroupError {
     fn from(error: rusqlite::Error) -> Self {
-        use ErrorCode::{DatabaseBusy, DatabaseLocked, DiskFull};
+        use ErrorCode::{CannotOpen, FileLockingProtocolFailed, ReadOnly, SystemIoFailure};
         match error.sqlite_error_code() {
-            Some(DiskFull | DatabaseBusy | DatabaseLocked) => Self::Passing(error.into()),
-            _ => Self::Disk(error.into()),
+            Some(SystemIoFailure | ReadOnly | CannotOpen | FileLockingProtocolFailed) => Self::Disk(error.into()),
+            _ => Self::Passing(error.into()),
         }
     }
 }
@@ -62,7 +63,8 @@ impl Owner {
         self.connection.is_none()
     }
 
-    /// Does all jobs in one transaction. If one of them fails all for a passing reason, each is done in its own.
+    /// Does all jobs in one transaction. If one of them fails, each is done in its own: that is rare, and savepoints would
+    /// cost every job as much as its work.
     pub(super) fn serve(&mut self, mut jobs: Vec<Box<dyn Job>>) {
         let failed = match self.attempt(&mut jobs) {
             Err(GroupError::Passing(_)) if jobs.len() > 1 => {
