@@ -105,10 +105,11 @@ pub(super) async fn open_state(config: &Config) -> Result<Option<Arc<dyn StateSt
 pub fn open_shared_parking(
     config: &Config,
     store: Arc<dyn DurableStore>,
+    audit: Audit,
 ) -> Result<Option<SharedParking>, StartError> {
     let Some(folder) = &config.state else { return Ok(None) };
     let key = read_or_create_key(&folder.join("parked.key")).map_err(StartError::ParkedKey)?;
-    Ok(Some(SharedParking { store, key }))
+    Ok(Some(SharedParking { store, key, audit }))
 }
 
 /// Opens the configured fallback model, if there is one.

@@ -62,7 +62,10 @@ fn a_trip_confirmed_after_the_host_was_killed_is_booked_once() {
 /// The guest asks twice, and each answer comes in another process.
 #[test]
 fn a_call_goes_on_with_what_it_knew() {
-    let config = plugin("ask", "grants.client.form = true\ngrants.filesystem = [{ host = \"work\", guest = \"/work\", access = \"write\" }]");
+    let config = plugin(
+        "ask",
+        "grants.client.form = true\ngrants.filesystem = [{ host = \"work\", guest = \"/work\", access = \"write\" }]",
+    );
     let mut client = client(Server::start(&config));
     let arguments = json!({"path": "rounds", "n": 2});
     let first = client.call("ask__run", arguments.clone());
@@ -74,4 +77,20 @@ fn a_call_goes_on_with_what_it_knew() {
     let params = retry("ask__run", &arguments, &second, yes(&second, json!({"name": "Bob"})));
     let said = Called(send(&mut client, &params)).good();
     assert!(said.contains("Ada") && said.contains("Bob"), "{said}");
+}
+
+/// Five calls wait where two have room: the others are in the store.
+#[test]
+fn calls_that_lost_their_place_in_memory_go_on() {
+    let config = "[server]\nparked = { calls = 2, per-principal = 2 }\n\n".to_owned()
+        + &plugin("ask", "grants.client.form = true");
+    let mut client = client(Server::start(&config));
+    let arguments = json!({"path": "chunks"});
+    let asked: Vec<_> = (0..5).map(|_| client.call("ask__run", arguments.clone())).collect();
+    for asked in &asked {
+        let params = retry("ask__run", &arguments, asked, yes(asked, json!({"name": "Ada"})));
+        let called = Called(send(&mut client, &params));
+        assert!(called.good().contains("Ada"), "{}", called.text());
+        assert_eq!(called.usage()["chunks"], 2, "{}", called.result());
+    }
 }

@@ -15,6 +15,8 @@ pub struct ParkedCallLimits {
     pub per_principal: usize,
     /// What all of them hold: linear memory, tables, and what the host keeps for them. Bounds the cost of waiting.
     pub memory: ByteSize,
+    /// Whether they are kept in the state folder, too, where other processes find them. What users have answered is there then.
+    pub stored: bool,
 }
 
 impl ParkedCallLimits {
@@ -22,13 +24,13 @@ impl ParkedCallLimits {
     pub fn of_one(&self) -> Self {
         let (calls, part) = (self.calls.max(1) as u64, self.per_principal.min(self.calls));
         let memory = ByteSize::b(self.memory.as_u64() / calls * part as u64);
-        Self { calls: part, per_principal: part, memory }
+        Self { calls: part, per_principal: part, memory, stored: self.stored }
     }
 }
 
 impl Default for ParkedCallLimits {
     fn default() -> Self {
-        Self { calls: 1_000, per_principal: 250, memory: ByteSize::gib(1) }
+        Self { calls: 1_000, per_principal: 250, memory: ByteSize::gib(1), stored: true }
     }
 }
 

@@ -142,7 +142,7 @@ fn fixed() -> Vec<LimitRow> {
 fn of_host() -> Vec<LimitRow> {
     use LimitScope::Host;
     let PrincipalLimits { concurrent, queue, rate } = PrincipalLimits::default();
-    let ParkedCallLimits { calls, per_principal, memory } = ParkedCallLimits::default();
+    let ParkedCallLimits { calls, per_principal, memory, stored: _ } = ParkedCallLimits::default();
     let TaskLimits { inline: _, kept, per_principal: tasks_of_one, size, result, run, keep } = TaskLimits::default();
     vec![
         row("server.per-principal.concurrent", concurrent, Host, "running calls of one principal"),

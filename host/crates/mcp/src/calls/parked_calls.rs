@@ -6,6 +6,7 @@ use super::parking_store::{ParkingError, ParkingStore};
 use super::seal::{ParkedId, RequestBinding};
 use super::wait_permits::WaitPermits;
 use crate::client::pending::{PendingRequests, ResumeToken};
+use platform::audit::Audit;
 use platform::clock::Clock;
 use platform::durable::DurableStore;
 use policy::{ParkedCallLimits, Principal};
@@ -26,6 +27,8 @@ pub struct SharedParking {
     pub store: Arc<dyn DurableStore>,
     /// Tokens are sealed with it.
     pub key: [u8; 32],
+    /// Where the end of those is recorded to which nobody returns.
+    pub audit: Audit,
 }
 
 /// Where the call behind a token is.
@@ -53,8 +56,10 @@ impl ParkedCalls {
     ) -> io::Result<Arc<Self>> {
         let permits = Arc::new(WaitPermits::new(limits.clone()));
         let per_principal = u32::try_from(limits.per_principal).unwrap_or(u32::MAX);
+        let shared = shared.filter(|_| limits.stored);
         let key = shared.as_ref().map(|shared| shared.key);
-        let records = shared.map(|shared| ParkedRecords::new(shared.store, clock.clone(), limits.per_principal));
+        let records =
+            shared.map(|shared| ParkedRecords::new(shared.store, clock.clone(), limits.per_principal, shared.audit));
         let store = ParkingStore::new(limits, clock, key)?;
         Ok(Arc::new(Self { store, records, permits, per_principal }))
     }
@@ -101,7 +106,9 @@ impl ParkedCalls {
             && let Some(steps) = call.life().journal.export()
         {
             let record = ParkedRecord {
-                owner: ParkedRecords::owner(principal),
+                owner: principal.as_str().to_owned(),
+                plugin: call.record().owner().1.name.to_string(),
+                tool: call.record().tool().to_string(),
                 call: call.record().call_id().to_string(),
                 worked: u64::try_from(call.life().worked.as_millis()).unwrap_or(u64::MAX),
                 expires: token.expires,

@@ -3,10 +3,13 @@
 
 use super::seal::ParkedId;
 use data_encoding::HEXLOWER;
+use platform::audit::{Audit, AuditEvent, AuditRecord};
 use platform::clock::Clock;
 use platform::durable::{DurableError, DurableStore, Expected, Key, Revision, Strength};
 use platform::sync::Mutex;
-use policy::Principal;
+use platform::telemetry::ResourceUsage;
+use policy::{PluginId, Principal, Side};
+use runtime::engine::CallError;
 use runtime::journal::{decode, encode};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -25,6 +28,9 @@ const PAGE: u32 = 200;
 #[derive(Serialize, Deserialize)]
 pub(crate) struct ParkedRecord {
     pub(crate) owner: String,
+    /// The plugin and the tool that it calls.
+    pub(crate) plugin: String,
+    pub(crate) tool: String,
     /// The id of the call.
     pub(crate) call: String,
     /// How long it has run, waiting not included; milliseconds.
@@ -46,15 +52,21 @@ pub(crate) struct ParkedRecords {
     store: Arc<dyn DurableStore>,
     clock: Arc<dyn Clock>,
     per_principal: usize,
+    audit: Audit,
     /// What this process knows to be in the store, by its end.
     known: Mutex<BTreeMap<(u64, Key), String>>,
 }
 
 impl ParkedRecords {
     /// Removes what expires, for as long as it is in use.
-    pub(crate) fn new(store: Arc<dyn DurableStore>, clock: Arc<dyn Clock>, per_principal: usize) -> Arc<Self> {
+    pub(crate) fn new(
+        store: Arc<dyn DurableStore>,
+        clock: Arc<dyn Clock>,
+        per_principal: usize,
+        audit: Audit,
+    ) -> Arc<Self> {
         let per_principal = per_principal.saturating_mul(PER_PLACE_IN_MEMORY);
-        let records = Arc::new(Self { store, clock, per_principal, known: Mutex::default() });
+        let records = Arc::new(Self { store, clock, per_principal, audit, known: Mutex::default() });
         let swept = Arc::downgrade(&records);
         tokio::spawn(async move {
             if let Some(records) = swept.upgrade() {
@@ -85,7 +97,7 @@ impl ParkedRecords {
             oldest
         };
         if let Some((_, key)) = oldest {
-            drop(self.store.remove(&key, Expected::Any, Strength::Process));
+            self.end(key).await;
         }
         let revision = self.store.put(&key, encode(record), Expected::Nothing, Strength::Process).await?;
         Ok(StoredCall { key, revision })
@@ -141,15 +153,35 @@ impl ParkedRecords {
             expired.into_iter().map(|(_, key)| key).collect()
         };
         for key in expired {
-            if let Err(error) = self.store.remove(&key, Expected::Any, Strength::Process).await {
-                tracing::warn!(%error, "an expired parked call stays in the store");
-            }
+            self.end(key).await;
         }
     }
 
-    /// For calls of this principal: who may take them up.
-    pub(crate) fn owner(principal: &Principal) -> String {
-        principal.as_str().to_owned()
+    /// Removes a call to which nobody returns any more. Whoever removes it records its end.
+    async fn end(&self, key: Key) {
+        let removed = async {
+            let Some(found) = self.store.get(&key).await? else { return Ok(None) };
+            let stored = StoredCall { key: key.clone(), revision: found.revision };
+            Ok::<_, DurableError>(self.remove(&stored).await?.then(|| decode::<ParkedRecord>(&found.value)).flatten())
+        };
+        match removed.await {
+            Ok(None) => {}
+            Ok(Some(ParkedRecord { owner, plugin, tool, call, .. })) => self.audit.record(AuditRecord {
+                principal: Some(Principal::from_stored(&owner)),
+                plugin: Some(PluginId { side: Side::Server, name: plugin.into() }),
+                digest: None,
+                call: Some(call.into()),
+                parent: None,
+                event: AuditEvent::Verdict {
+                    tool: tool.into(),
+                    outcome: CallError::Cancelled.code(),
+                    arguments: None,
+                    denials: 0,
+                    cost: ResourceUsage::default(),
+                },
+            }),
+            Err(error) => tracing::warn!(%error, "a parked call that has expired stays in the store"),
+        }
     }
 }
 
@@ -166,14 +198,31 @@ mod tests {
     use platform::durable::MemoryStore;
 
     fn record(owner: &str, expires: u64) -> ParkedRecord {
-        ParkedRecord { owner: owner.into(), call: "c".into(), worked: 5, expires, steps: vec![vec![1, 2], vec![]] }
+        ParkedRecord {
+            owner: owner.into(),
+            plugin: "p".into(),
+            tool: "p__t".into(),
+            call: "c".into(),
+            worked: 5,
+            expires,
+            steps: vec![vec![1, 2], vec![]],
+        }
+    }
+
+    #[derive(Default)]
+    struct Kept(Mutex<Vec<AuditRecord>>);
+
+    impl platform::audit::Journal for Kept {
+        fn keep(&self, record: AuditRecord) {
+            self.0.lock().push(record);
+        }
     }
 
     #[tokio::test]
     async fn a_call_is_taken_once_whoever_takes_it() {
         let clock = Arc::new(SystemClock);
         let store: Arc<dyn DurableStore> = Arc::new(MemoryStore::new(clock.clone()));
-        let open = || ParkedRecords::new(store.clone(), clock.clone(), 1);
+        let open = || ParkedRecords::new(store.clone(), clock.clone(), 1, Audit::none());
         let (one, other) = (open(), open());
         let stored = one.put([7; 16], &record("ann", u64::MAX)).await.unwrap();
         let taken = other.take([7; 16]).await.unwrap().unwrap();
@@ -185,7 +234,7 @@ mod tests {
     #[tokio::test]
     async fn a_principal_that_never_returns_loses_its_own() {
         let clock = Arc::new(SystemClock);
-        let records = ParkedRecords::new(Arc::new(MemoryStore::new(clock.clone())), clock, 1);
+        let records = ParkedRecords::new(Arc::new(MemoryStore::new(clock.clone())), clock, 1, Audit::none());
         let most = u8::try_from(PER_PLACE_IN_MEMORY).unwrap();
         records.put([200; 16], &record("bob", 1)).await.unwrap();
         for at in 0..=most {
@@ -200,13 +249,20 @@ mod tests {
     async fn what_an_earlier_process_left_expires() {
         let clock = Arc::new(SystemClock);
         let store: Arc<dyn DurableStore> = Arc::new(MemoryStore::new(clock.clone()));
-        let earlier = ParkedRecords::new(store.clone(), clock.clone(), 1);
+        let earlier = ParkedRecords::new(store.clone(), clock.clone(), 1, Audit::none());
         earlier.put([1; 16], &record("ann", 1)).await.unwrap();
         earlier.put([2; 16], &record("ann", u64::MAX)).await.unwrap();
         drop(earlier);
-        let records = ParkedRecords::new(store, clock, 1);
-        records.find_all().await;
-        records.sweep().await;
+        let journal = Arc::new(Kept::default());
+        let records =
+            [(); 2].map(|()| ParkedRecords::new(store.clone(), clock.clone(), 1, Audit::new(journal.clone())));
+        for records in &records {
+            records.find_all().await;
+            records.sweep().await;
+        }
+        let [records, _] = records;
+        let ended: Vec<_> = journal.0.lock().iter().map(|record| record.call.clone()).collect();
+        assert_eq!(ended, [Some("c".into())], "one of the two processes records the end");
         assert!(records.take([1; 16]).await.unwrap().is_none() && records.take([2; 16]).await.unwrap().is_some());
     }
 }

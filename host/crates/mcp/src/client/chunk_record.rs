@@ -75,6 +75,11 @@ impl ChunkRecord {
         &self.0.call
     }
 
+    /// The name that the client called.
+    pub(crate) fn tool(&self) -> &str {
+        &self.0.tool
+    }
+
     pub(crate) fn correlation(&self) -> Option<&str> {
         self.0.correlation.as_deref()
     }

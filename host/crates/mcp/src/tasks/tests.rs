@@ -98,7 +98,10 @@ impl Fixture {
             };
             FinishedCall::not_started(Err(error))
         };
-        LiveCall::new(call.boxed(), ClientEnd { stream, view, cancel, held: HeldResources::default(), life: CallLife::default() })
+        LiveCall::new(
+            call.boxed(),
+            ClientEnd { stream, view, cancel, held: HeldResources::default(), life: CallLife::default() },
+        )
     }
 
     async fn state(&self, tasks: &Arc<Tasks>, id: &str) -> TaskRecord {

@@ -86,7 +86,8 @@ async fn a_full_store_evicts_the_oldest_value_of_the_owner_with_most() {
 
 #[tokio::test]
 async fn room_is_made_by_whoever_holds_the_most() {
-    let limits = ParkedCallLimits { calls: 100, per_principal: 50, memory: bytesize::ByteSize::b(1_000) };
+    let limits =
+        ParkedCallLimits { calls: 100, per_principal: 50, memory: bytesize::ByteSize::b(1_000), stored: false };
     let (store, clock) = store(limits);
     let ((ann, anns), (bob, bobs)) = (owner("ann"), owner("bob"));
     let park = |value, owner, instances, bytes, binding| {
