@@ -60,6 +60,11 @@ pub fn agents() -> Option<PathBuf> {
     std::env::var_os("PORTCULLIS_AGENTS").map(PathBuf::from)
 }
 
+/// The folder with the client libraries that are installed; `None` if it is not set up.
+pub fn libraries() -> Option<PathBuf> {
+    std::env::var_os("PORTCULLIS_LIBRARIES").map(PathBuf::from)
+}
+
 fn variable(name: &str) -> PathBuf {
     match std::env::var_os(name) {
         Some(value) => PathBuf::from(value),

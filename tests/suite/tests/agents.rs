@@ -1,6 +1,7 @@
 //! A real agent on the journey of `cargo xtask clients --agents`, which takes more of them and further.
 
-use suite::agents::{Agent, Outcome, STEPS, Transport, calls, killed};
+use suite::agents::{Agent, calls, killed};
+use suite::journey::{Outcome, STEPS, Transport};
 
 #[test]
 fn an_agent_goes_through_the_journey() {

@@ -121,6 +121,8 @@ fn undeclared_questions_are_refused_without_effects() {
         let mut modern = Client::able(Server::start(&config()), Era::Modern, false, json!({}));
         let answer = modern.request("tools/call", json!({"name": "ask__run", "arguments": {"path": path}}));
         assert_eq!(answer.error_code(), -32021, "{path}");
+        let said = answer.message["error"]["message"].as_str().unwrap();
+        assert!(said.contains("this client does not let it"), "{said}");
         assert_eq!(answer.message["error"]["data"]["requiredCapabilities"], required, "{path}");
         let mut legacy = Client::able(Server::start(&config()), Era::Legacy, false, json!({}));
         let called = legacy.run("ask", json!({"path": path}));

@@ -124,7 +124,7 @@ fn in_a_legacy_session_a_channel_ends_with_its_request() {
     });
     assert!(free.is_some());
     // The channel also ends with its session.
-    assert_eq!(legacy(address, &session, "DELETE", &[], "").status, 202);
+    assert_eq!(legacy(address, &session, "DELETE", &[], "").status, 204);
     assert!(open.unwrap().message().is_none());
 }
 

@@ -47,6 +47,7 @@ mod isolation;
 mod lanes;
 mod languages;
 mod large_answers;
+mod libraries;
 mod live;
 mod live_calls;
 mod locked_grants;

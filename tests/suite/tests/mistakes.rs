@@ -103,7 +103,7 @@ fn mistakes() -> Vec<Mistake> {
         "grants.publish = \"all\"",
         "grants.network = true",
     ];
-    let commands: [&'static [&'static str]; 32] = [
+    let commands: [&'static [&'static str]; 35] = [
         &["serv"],
         &["serve", "--http", "there"],
         &["serve", "--htp", "8808"],
@@ -145,6 +145,9 @@ fn mistakes() -> Vec<Mistake> {
             "--forgetful",
         ],
         &["agent", "--rules", "portcullis.toml", "--script", "/dev/null", "--forgetful"],
+        &["agent", "--on", "disk.*", "--script", "/dev/null", "--forgetful"],
+        &["agent", "--on", r#"disk.*=call office.notes.add {"text": full}"#, "--script", "/dev/null", "--forgetful"],
+        &["agent", "--on", "disk.*=call office.notes.add 3", "--script", "/dev/null", "--forgetful"],
     ];
     let in_config = in_config.into_iter().map(config);
     let commands = commands.into_iter().map(|arguments| at_all(echo(), arguments));

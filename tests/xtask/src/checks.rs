@@ -67,6 +67,7 @@ pub(crate) fn with_peers<'a>(repo: &Repo, command: &'a mut Command) -> &'a mut C
         .env("PORTCULLIS_PYTHON", repo.python())
         .env("PORTCULLIS_NODE_MODULES", repo.node_modules())
         .env("PORTCULLIS_AGENTS", repo.agents())
+        .env("PORTCULLIS_LIBRARIES", repo.libraries())
         .env("PORTCULLIS_RMCP_CLIENT", rmcp::program(repo))
         .env("PORTCULLIS_DOCKER_REGISTRY", registry::program(repo))
 }

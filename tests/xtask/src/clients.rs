@@ -1,5 +1,5 @@
 //! `cargo xtask clients`: what every real client sees, side by side, when a guest asks it questions and when a plugin calls it
-//! back through every lane; with `--agents`, real agents on one journey.
+//! back through every lane; with `--agents` or `--libraries`, real agents or client libraries on one journey.
 
 use std::fs;
 use std::process::Command;
@@ -13,26 +13,40 @@ use crate::{checks, setup};
 
 /// The guest that asks the questions.
 const GUESTS: [&str; 1] = ["ask"];
-/// The guests on the agents' journey.
+/// The guests on the journey.
 const JOURNEY: [&str; 5] = ["echo", "slow-stream", "spin", "large", "wait-forever"];
 /// The document that shows the tables.
 const DOCUMENT: &str = "host/docs/clients.md";
 
 #[derive(Args)]
+#[command(group = clap::ArgGroup::new("journey").args(["agents", "libraries"]))]
 pub(crate) struct Options {
     /// Takes real agents, each with a model that follows a script, through one journey.
     #[arg(long)]
     agents: bool,
-    /// Only the agents of these names, such as Codex.
-    #[arg(requires = "agents")]
+    /// Takes MCP client libraries, called without a model, through most of the same journey.
+    #[arg(long)]
+    libraries: bool,
+    /// Only the agents or the libraries of these names, such as Codex or fastmcp.
+    #[arg(requires = "journey")]
     only: Vec<String>,
     /// Replaces the table in host/docs/clients.md.
-    #[arg(long, requires = "agents", conflicts_with = "only")]
+    #[arg(long, requires = "journey", conflicts_with = "only")]
     write: bool,
 }
 
 pub(crate) fn run(repo: &Repo, options: &Options) -> Result<()> {
-    if options.agents { agents(repo, options) } else { transcripts(repo) }
+    match options {
+        Options { agents: true, .. } => {
+            setup::for_agents(repo, &JOURNEY)?;
+            journey(repo, options, "agents")
+        }
+        Options { libraries: true, .. } => {
+            setup::for_libraries(repo, &JOURNEY)?;
+            journey(repo, options, "libraries")
+        }
+        _ => transcripts(repo),
+    }
 }
 
 /// Sets up all clients and prints both tables; fails unless all clients see the same.
@@ -43,17 +57,16 @@ fn transcripts(repo: &Repo) -> Result<()> {
     check(checks::with_peers(repo, &mut compare).current_dir(&repo.root)).context("not every client sees the same")
 }
 
-/// Sets up the agents and prints the table of their journeys; fails unless each goes as well as its client allows.
-fn agents(repo: &Repo, options: &Options) -> Result<()> {
-    setup::for_agents(repo, &JOURNEY)?;
+/// Prints the table of the journeys, by the program of this name; fails unless each goes as well as its client allows.
+fn journey(repo: &Repo, options: &Options, program: &str) -> Result<()> {
     build(repo)?;
-    let mut journeys = Command::new(repo.binary("debug", "agents"));
+    let mut journeys = Command::new(repo.binary("debug", program));
     checks::with_peers(repo, &mut journeys).args(&options.only).current_dir(&repo.root);
     if !options.write {
-        return check(&mut journeys).context("not every agent goes through the journey");
+        return check(&mut journeys).context("not every client goes through the journey");
     }
-    let table = output(&mut journeys).context("not every agent goes through the journey; nothing is written")?;
-    replace(repo, "agents", &table)
+    let table = output(&mut journeys).context("not every client goes through the journey; nothing is written")?;
+    replace(repo, program, &table)
 }
 
 fn build(repo: &Repo) -> Result<()> {

@@ -14,6 +14,7 @@ mod crash;
 mod demo;
 mod fuzz;
 mod hostile;
+mod libraries;
 mod node;
 mod python;
 mod recipe;
@@ -57,7 +58,7 @@ enum Task {
     Hostile(hostile::Options),
     /// Follows the recipe for a new import in a copy of the repository, for a toy, and tests the result.
     Recipe,
-    /// Compares what every real client sees when the same guest asks it questions.
+    /// Compares what every real client sees when the same guest asks it questions; or takes agents or libraries on a journey.
     Clients(clients::Options),
     /// Runs the official MCP conformance suite against test components.
     Conformance(conformance::Options),

@@ -87,6 +87,11 @@ impl Repo {
         self.target.join("agents")
     }
 
+    /// The folder with the client libraries that are installed.
+    pub(crate) fn libraries(&self) -> PathBuf {
+        self.target.join("libraries")
+    }
+
     /// A path relative to the root, for messages.
     pub(crate) fn show(&self, path: &Path) -> String {
         path.strip_prefix(&self.root).unwrap_or(path).display().to_string()

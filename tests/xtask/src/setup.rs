@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::repo::Repo;
-use crate::{adapters, agents, node, python, registry, rmcp, wasm};
+use crate::{adapters, agents, libraries, node, python, registry, rmcp, wasm};
 
 /// Builds the toolchains, all plugins in all languages, and all test guests.
 pub(crate) fn everything(repo: &Repo) -> Result<()> {
@@ -46,6 +46,17 @@ pub(crate) fn for_agents(repo: &Repo, guests: &[&str]) -> Result<()> {
     python::packages(repo)?;
     python::plugin(repo)?;
     agents::all(repo)
+}
+
+/// Builds what the journey of client libraries needs: the libraries, all plugins, and some guests.
+pub(crate) fn for_libraries(repo: &Repo, guests: &[&str]) -> Result<()> {
+    rust_plugins(repo)?;
+    wasm::some_guests(repo, guests)?;
+    python::packages(repo)?;
+    python::plugin(repo)?;
+    node::packages(repo)?;
+    node::plugin(repo)?;
+    libraries::all(repo)
 }
 
 /// Builds what the attack tests need: all guests, the registry, and the Python that runs an upstream server.

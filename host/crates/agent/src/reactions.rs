@@ -57,17 +57,18 @@ pub struct Reaction {
 
 /// A malformed reaction.
 #[derive(Debug, thiserror::Error)]
-#[error("--on {text:?}: {reason}; write EVENT=notify or EVENT='call SERVER.TOOL JSON'")]
+#[error("{reason}; write EVENT=notify or EVENT='call SERVER.TOOL JSON'")]
 pub struct ReactionError {
-    text: String,
     reason: String,
+    /// The arguments that are not JSON, and why.
+    pub malformed: Option<(String, serde_json::Error)>,
 }
 
 impl std::str::FromStr for Reaction {
     type Err = ReactionError;
 
     fn from_str(text: &str) -> Result<Self, ReactionError> {
-        let fail = |reason: String| ReactionError { text: text.to_owned(), reason };
+        let fail = |reason: String| ReactionError { reason, malformed: None };
         let (event, action) = text.split_once('=').ok_or_else(|| fail("there is no `=`".into()))?;
         let event = Glob::new(event.trim()).map_err(|error: GlobError| fail(error.to_string()))?;
         let action = action.trim();
@@ -77,8 +78,14 @@ impl std::str::FromStr for Reaction {
         let call = action.strip_prefix("call ").ok_or_else(|| fail("the action is neither notify nor call".into()))?;
         let (name, arguments) = call.trim().split_once(char::is_whitespace).unwrap_or((call.trim(), "{}"));
         let (server, tool) = name.split_once('.').ok_or_else(|| fail(format!("{name:?} names no server")))?;
-        let arguments = serde_json::from_str(arguments)
-            .map_err(|error| fail(format!("the arguments are not a JSON object: {error}")))?;
+        let arguments = match serde_json::from_str(arguments) {
+            Ok(Value::Object(arguments)) => arguments,
+            Ok(_) => return Err(fail("the arguments are JSON, but no object".into())),
+            Err(error) => {
+                let failed = fail(format!("the arguments are not JSON: {error}"));
+                return Err(ReactionError { malformed: Some((arguments.to_owned(), error)), ..failed });
+            }
+        };
         Ok(Self { event, action: ReactionAction::Call { server: server.to_owned(), tool: tool.to_owned(), arguments } })
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::cli::text::json_error;
 use crate::config;
+use agent::{Reaction, ReactionError};
 use serde_json::{Map, Value};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -161,6 +162,17 @@ pub(super) fn object(text: &str) -> Result<Map<String, Value>, String> {
         Ok(_) => Err(format!("{text:?} is JSON, but no object; for example: {{\"n\": 1}}")),
         Err(error) => Err(format!("{}\nfor example: {{\"n\": 1}}", json_error(text, &error))),
     }
+}
+
+/// Parses the value of `--on`. The error is a sentence.
+pub(super) fn reaction(text: &str) -> Result<Reaction, String> {
+    text.parse().map_err(|error: ReactionError| match &error.malformed {
+        Some((arguments, why)) => format!(
+            "{}\nfor example: --on 'disk.*=call office.notes.add {{\"text\": \"the disk is full\"}}'",
+            json_error(arguments, why)
+        ),
+        None => error.to_string(),
+    })
 }
 
 #[cfg(test)]

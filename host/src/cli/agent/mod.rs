@@ -55,7 +55,7 @@ pub(super) struct Agent {
     script: Option<PathBuf>,
     /// React to events in a server's inbox: show them (`EVENT=notify`) or call a tool (`EVENT='call SERVER.TOOL JSON'`), if
     /// you or a rule allow it. May be repeated.
-    #[arg(long, value_name = "EVENT=ACTION")]
+    #[arg(long, value_name = "EVENT=ACTION", value_parser = command::reaction)]
     on: Vec<Reaction>,
     /// Ask nobody, even at a terminal: everything that no rule allows is declined.
     #[arg(long)]

@@ -1,6 +1,7 @@
 //! The agents, and how each is told of its model, of the server, and of what to do.
 
 use super::model::Model;
+use crate::journey::{Access, without_user};
 use crate::paths;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -24,15 +25,6 @@ pub enum Agent {
     FastAgent,
     /// The one of this name.
     OpenCode,
-}
-
-/// How an agent reaches the server.
-#[derive(Debug, Clone)]
-pub(crate) enum Access {
-    /// It starts this command.
-    Stdio(Vec<String>),
-    /// It connects to this URL.
-    Http(String),
 }
 
 impl Agent {
@@ -151,7 +143,7 @@ impl Agent {
         Some(command)
     }
 
-    /// The program itself, not a script that would start it: a signal is to reach it.
+    /// The program itself, not a script that would start it: a signal is to reach it. It gets nothing of the user's.
     fn program(self, home: &Path) -> Option<Command> {
         let folder = paths::agents()?;
         let packages = folder.join("node_modules");
@@ -171,11 +163,7 @@ impl Agent {
             Self::FastAgent => Command::new(existing(folder.join("venv/bin/fast-agent"))?),
             Self::OpenCode => Command::new(existing(native("opencode")?.join("bin/opencode"))?),
         };
-        // Nothing of the user's own configuration, keys or plugins of these agents, and nothing outside the folder.
-        command
-            .env_clear()
-            .envs(["PATH", "LANG", "TMPDIR"].into_iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
-        command.env("HOME", home).env("NO_COLOR", "1").env("TERM", "dumb").current_dir(home);
+        without_user(&mut command, home);
         Some(command)
     }
 }

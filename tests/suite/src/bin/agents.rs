@@ -1,9 +1,9 @@
 //! Takes real agents through one journey and prints what came of it, as a table in Markdown. With arguments, only the agents
 //! of these names. `cargo xtask clients --agents` sets up what it needs.
-#![allow(clippy::print_stdout, reason = "a tool for people at a terminal; no MCP wire here")]
 
 use std::process::ExitCode;
 use suite::agents::{Agent, travel_all};
+use suite::journey::report;
 
 fn main() -> ExitCode {
     let wanted: Vec<_> = std::env::args().skip(1).collect();
@@ -15,11 +15,5 @@ fn main() -> ExitCode {
         }
     }
     agents.retain(|agent| agent.version().is_some());
-    let table = travel_all(&agents, |agent, transport| eprintln!("  {} over {}", agent.name(), transport.name()));
-    print!("{table}");
-    let wrong = table.wrong();
-    for wrong in &wrong {
-        eprintln!("{wrong}");
-    }
-    if wrong.is_empty() && !agents.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if report(&travel_all(&agents)) && !agents.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

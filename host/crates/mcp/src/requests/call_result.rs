@@ -98,11 +98,14 @@ pub fn finished_to_json(finished: FinishedCall<Answer>) -> Value {
 /// Fails a request whose call needs a capability that the client did not declare on it.
 pub(crate) fn check_capabilities(stateless: bool, finished: &FinishedCall) -> Result<(), ErrorData> {
     match &finished.result {
-        Err(CallError::Unsupported { .. })
+        Err(error @ CallError::Unsupported { .. })
             if stateless && (finished.missing_abilities.any() || finished.missing_tools) =>
         {
             let required = questions::abilities_to_capabilities(finished.missing_abilities, finished.missing_tools);
-            Err(ErrorData::missing_required_client_capability(required))
+            let mut refused = ErrorData::missing_required_client_capability(required);
+            // Clients show a model the message alone, which otherwise does not say what is missing.
+            refused.message = format!("{}: {error}", refused.message).into();
+            Err(refused)
         }
         _ => Ok(()),
     }

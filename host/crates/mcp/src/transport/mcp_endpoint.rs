@@ -84,7 +84,15 @@ impl McpEndpoint {
             // It resumes a stream, or ends a session.
             let active = self.lifecycle.accept(|| true)?;
             count_for_principal(request.extensions())?;
-            return Ok(Lifecycle::hold_until_sent(active, next.run(request).await));
+            let ends_session = request.method() == Method::DELETE;
+            let response = match next.run(request).await {
+                // From rmcp. The session has ended already, and the Python SDK warns its user of a 202.
+                response if ends_session && response.status() == StatusCode::ACCEPTED => {
+                    StatusCode::NO_CONTENT.into_response()
+                }
+                response => response,
+            };
+            return Ok(Lifecycle::hold_until_sent(active, response));
         }
         let (mut parts, whole) = request.into_parts();
         let connection = parts.extensions.get::<Arc<Connection>>().cloned();

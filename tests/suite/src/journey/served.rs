@@ -1,0 +1,135 @@
+//! A server for one client: over HTTP it runs already, over stdio the client starts it.
+
+use crate::{Home, Server, paths};
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+
+/// How the client reaches the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transport {
+    /// The client starts it.
+    Stdio,
+    /// It runs already.
+    Http,
+}
+
+impl Transport {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Stdio, Self::Http];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stdio => "stdio",
+            Self::Http => "HTTP",
+        }
+    }
+}
+
+/// What a client is told of the server.
+#[derive(Debug, Clone)]
+pub(crate) enum Access {
+    /// It starts this command.
+    Stdio(Vec<String>),
+    /// It connects to this URL.
+    Http(String),
+}
+
+/// The cache for compiled code.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cache {
+    /// That of all tests.
+    Shared,
+    /// An empty one.
+    Cold,
+}
+
+/// A server, or what starts one.
+pub(crate) struct Served {
+    /// Over stdio, the server's folder, with its configuration, state and log; over both, its cache if that is cold.
+    home: Home,
+    server: Option<Server>,
+    pub(crate) access: Access,
+}
+
+impl Served {
+    /// Starts the server over HTTP, or prepares the command for stdio.
+    pub(crate) fn new(transport: Transport, config: &str, cache: Cache) -> Self {
+        let home = Home::new();
+        let folder = match cache {
+            Cache::Shared => paths::cache(),
+            Cache::Cold => home.path().join("cache"),
+        };
+        match transport {
+            Transport::Stdio => {
+                let file = home.write("portcullis.toml", config);
+                let variable = |name: &str, value: PathBuf| format!("{name}={}", value.display());
+                let log = home.path().join("server.log");
+                let command = vec![
+                    "/usr/bin/env".to_owned(),
+                    variable("PORTCULLIS_CACHE", folder),
+                    variable("PORTCULLIS_STATE", home.path().join("state")),
+                    "/bin/sh".into(),
+                    "-c".into(),
+                    format!("exec \"$@\" 2>> {}", log.display()),
+                    "sh".into(),
+                    paths::binary().display().to_string(),
+                    "serve".into(),
+                    "--config".into(),
+                    file.display().to_string(),
+                ];
+                Self { home, server: None, access: Access::Stdio(command) }
+            }
+            Transport::Http => {
+                let server = Server::spawn(Home::new(), config, &["--http", "127.0.0.1:0"], |command| {
+                    command.env("PORTCULLIS_CACHE", folder);
+                });
+                let access = Access::Http(format!("http://{}/mcp", server.address()));
+                Self { home, server: Some(server), access }
+            }
+        }
+    }
+
+    /// A folder for the client, which outlives it.
+    pub(crate) fn folder(&self) -> PathBuf {
+        let folder = self.home.path().join("client");
+        fs::create_dir_all(&folder).expect("the client's folder");
+        folder
+    }
+
+    /// The folder that the server runs in.
+    pub(crate) fn home(&self) -> &Home {
+        self.server.as_ref().map_or(&self.home, |server| &server.home)
+    }
+
+    /// The server's log so far.
+    pub(crate) fn log(&self) -> String {
+        let file = || fs::read_to_string(self.home.path().join("server.log")).unwrap_or_default();
+        self.server.as_ref().map_or_else(file, Server::log)
+    }
+
+    /// Plugin and outcome of each call in the audit.
+    pub(crate) fn audited(&self) -> Vec<(String, String)> {
+        let text = fs::read_to_string(self.home().path().join("state/audit/audit.jsonl")).unwrap_or_default();
+        // The last line may be written just now.
+        let records = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let verdicts = records.filter(|record| record["event"] == "verdict");
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        verdicts.map(|record| (text(&record["plugin"]), text(&record["outcome"]))).collect()
+    }
+
+    /// Whether compiled code is in the cold cache.
+    pub(crate) fn has_compiled(&self) -> bool {
+        let entries = fs::read_dir(self.home.path().join("cache")).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).any(|path| path.extension().is_some_and(|end| end == "bin"))
+    }
+
+    /// Whether a server that the client started still runs.
+    pub(crate) fn is_serving(&self) -> bool {
+        let config = self.home.path().join("portcullis.toml").display().to_string();
+        let processes = fs::read_dir("/proc").expect("the system's processes").flatten();
+        let mut commands = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
+        commands.any(|command| String::from_utf8_lossy(&command).contains(&config))
+    }
+}
