@@ -18,8 +18,8 @@ use tokio_util::sync::CancellationToken;
 #[derive(Clone, Default)]
 pub struct CallJournal(Option<Arc<Handle>>);
 
-pub(super) struct Handle {
-    pub(super) records: Arc<Records>,
+struct Handle {
+    records: Arc<Records>,
     /// The step that made this call; empty for a root call.
     call: StepPath,
     next: AtomicU32,
@@ -58,7 +58,7 @@ impl CallJournal {
 
     /// The journal of a call that a step makes.
     pub fn of_nested(&self, step: &Step) -> Self {
-        Self(step.place().map(|(handle, path)| Self::handle(handle.records.clone(), path.clone())))
+        Self(step.place().map(|(records, path)| Self::handle(records.clone(), path.clone())))
     }
 
     pub fn is_on(&self) -> bool {
@@ -105,7 +105,7 @@ impl CallJournal {
     pub fn begin(&self, import: &'static str, arguments: &impl Serialize) -> Step {
         let Some(handle) = &self.0 else { return Step::none() };
         let path = handle.call.below(handle.next.fetch_add(1, Ordering::Relaxed));
-        let step = Step::begin(handle.clone(), path, import, ArgumentsDigest::of(arguments));
+        let step = Step::begin(handle.records.clone(), path, import, ArgumentsDigest::new(arguments));
         handle.replaying.store(step.is_recorded(), Ordering::Relaxed);
         step
     }

@@ -51,7 +51,7 @@ impl fmt::Display for StepPath {
 }
 
 impl ArgumentsDigest {
-    pub(super) fn of(arguments: &impl Serialize) -> Self {
+    pub(super) fn new(arguments: &impl Serialize) -> Self {
         let bytes = encode(arguments);
         let mut digest = [0; 16];
         digest.copy_from_slice(&Sha256::digest(&bytes)[..16]);

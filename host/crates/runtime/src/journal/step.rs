@@ -1,9 +1,8 @@
 //! One step of a call.
 
-use super::call_journal::Handle;
 use super::entry::{ArgumentsDigest, Phase, StepPath, decode, encode};
 use super::problem::JournalProblem;
-use super::records::Recorded;
+use super::records::{Recorded, Records};
 use platform::durable::{Answer, DurableError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -22,7 +21,7 @@ pub enum Again {
 pub struct Step(Option<JournaledStep>);
 
 struct JournaledStep {
-    handle: Arc<Handle>,
+    records: Arc<Records>,
     path: StepPath,
     import: &'static str,
     arguments: ArgumentsDigest,
@@ -36,15 +35,20 @@ impl Step {
     }
 
     /// Compares with what an earlier run has recorded. If that differs, the call ends.
-    pub(super) fn begin(handle: Arc<Handle>, path: StepPath, import: &'static str, arguments: ArgumentsDigest) -> Self {
-        let earlier = handle.records.take_earlier(&path);
+    pub(super) fn begin(
+        records: Arc<Records>,
+        path: StepPath,
+        import: &'static str,
+        arguments: ArgumentsDigest,
+    ) -> Self {
+        let earlier = records.take_earlier(&path);
         if let Some(recorded) = &earlier
             && (recorded.import != import || recorded.arguments != arguments)
         {
             let (step, recorded) = (path.to_string(), recorded.import.clone());
-            handle.records.stop(JournalProblem::Diverged { step, recorded, now: import.to_owned() });
+            records.stop(JournalProblem::Diverged { step, recorded, now: import.to_owned() });
         }
-        Self(Some(JournaledStep { handle, path, import, arguments, earlier }))
+        Self(Some(JournaledStep { records, path, import, arguments, earlier }))
     }
 
     /// Whether an earlier run has come to this step.
@@ -53,8 +57,8 @@ impl Step {
     }
 
     /// Where the steps of a call that this step makes are numbered.
-    pub(super) fn place(&self) -> Option<(&Arc<Handle>, &StepPath)> {
-        self.0.as_ref().map(|step| (&step.handle, &step.path))
+    pub(super) fn place(&self) -> Option<(&Arc<Records>, &StepPath)> {
+        self.0.as_ref().map(|step| (&step.records, &step.path))
     }
 
     /// The outcome, if an earlier run has got as far. Never returns if the call has to end.
@@ -73,7 +77,7 @@ impl Step {
         if may_have_happened {
             if again == Again::Unknown {
                 let (step_name, import) = (step.path.to_string(), step.import.to_owned());
-                step.handle.records.stop(JournalProblem::Unknown { step: step_name, import });
+                step.records.stop(JournalProblem::Unknown { step: step_name, import });
             }
         } else {
             step.store(Phase::Began).await;
@@ -160,19 +164,19 @@ impl JournaledStep {
         let outcome = self.earlier.take_if(|earlier| earlier.outcome.is_some())?.outcome?;
         let decoded = decode(&outcome);
         if decoded.is_none() {
-            self.handle.records.stop(JournalProblem::Unreadable(self.path.to_string()));
+            self.records.stop(JournalProblem::Unreadable(self.path.to_string()));
         }
         decoded
     }
 
     fn add(&self, phase: Phase) -> Option<Answer<()>> {
-        self.handle.records.add(self.path.clone(), self.import, self.arguments, phase)
+        self.records.add(self.path.clone(), self.import, self.arguments, phase)
     }
 
     async fn store(&self, phase: Phase) {
         let Some(stored) = self.add(phase) else { return };
         if let Err(error) = stored.await {
-            self.handle.records.stop(match error {
+            self.records.stop(match error {
                 DurableError::Full(why) => JournalProblem::Store(why),
                 other => JournalProblem::Store(other.to_string()),
             });
@@ -181,7 +185,7 @@ impl JournaledStep {
 
     /// The guest of a call that has to end learns nothing more.
     async fn wait_if_stopped(&self) {
-        if self.handle.records.problem().is_some() {
+        if self.records.problem().is_some() {
             std::future::pending::<()>().await;
         }
     }
