@@ -5,7 +5,9 @@ use guests::client::{self, Answer, Form, FormAnswer, KeyedQuestion, Question};
 use guests::{CallContext, Execution, Guest, Outcome, Tool, ToolError, failed, output, progress, steering, text};
 use std::time::Duration;
 
-guests::manifest!(r#"{"name":"job","version":"0.1.0","description":"","requests":{"client":{"form":true,"roots":true}}}"#);
+guests::manifest!(
+    r#"{"name":"job","version":"0.1.0","description":"","requests":{"client":{"form":true,"roots":true}}}"#
+);
 
 const NAME: &str = r#"{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}"#;
 
