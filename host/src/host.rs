@@ -9,11 +9,11 @@ mod parts;
 pub use error::StartError;
 pub use loading::build_loader;
 pub(crate) use loading::worker_program;
-pub use parts::{open_audit, open_connection_broker};
+pub use parts::{open_audit, open_connection_broker, open_durable_store, open_shared_parking};
 
 use crate::config::{Config, GrantConfirmation};
 use config_reload::ConfigReload;
-use mcp::STEER_CALL;
+use mcp::FALLBACK_TOOLS;
 use platform::audit::Audit;
 use platform::changes::ChangeNotifier;
 use platform::clock::{Clock, SystemClock};
@@ -76,7 +76,7 @@ impl Host {
         let (tracer, span_exporter) = parts::start_tracer(config, clock.clone())?;
 
         let loader = Arc::new(loading::build_serving_loader(config, clock.clone(), metrics.clone())?);
-        let reserved: &[&str] = if config.fallback_tools { &[STEER_CALL] } else { &[] };
+        let reserved: &[&str] = if config.fallback_tools { FALLBACK_TOOLS } else { &[] };
         let empty = Catalog::starting(reserved, MissingPlugins::new(), !config.upstreams.is_empty());
         let catalog = Arc::new(CurrentCatalog::new(empty, changes.clone()));
         let specs: Vec<PluginSpec> = config.plugins.iter().chain(&config.agent).cloned().collect();

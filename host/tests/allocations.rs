@@ -8,8 +8,9 @@
 use mcp::transport::{HttpOptions, HttpServer, LegacyOptions};
 use mcp::{Server, ServerParts};
 use platform::clock::{Clock, SystemClock};
+use platform::durable::MemoryStore;
 use platform::storage::SessionStore;
-use policy::{ParkedCallLimits, Principal};
+use policy::{ParkedCallLimits, Principal, TaskLimits};
 use portcullis::config::Config;
 use portcullis::host::Host;
 use serde_json::Value;
@@ -131,11 +132,16 @@ async fn serve(config: &Config, stop: CancellationToken) -> SocketAddr {
     let address = http.address();
     let storage = SessionStore::open(config.state.as_deref().unwrap(), clock.clone()).unwrap();
     let host = Host::start_whole(config, None).await.unwrap();
+    let parked_calls = mcp::ParkedCalls::new(ParkedCallLimits::default(), clock.clone(), None).unwrap();
+    let store = Arc::new(MemoryStore::new(clock.clone()));
+    let limits = TaskLimits::default();
+    let tasks = mcp::Tasks::open(store, limits, clock.clone(), host.changes.clone(), &parked_calls).unwrap();
     let server = Server::new(ServerParts {
         catalog: host.catalog.clone(),
         runner: host.runner.clone(),
         host_tools: host.agent.clone(),
-        parked_calls: mcp::ParkedCalls::new(ParkedCallLimits::default(), clock.clone()).unwrap(),
+        parked_calls,
+        tasks,
         principal_store: host.principal_store.clone(),
         changes: host.changes.clone(),
         principal: Principal::anonymous(),

@@ -15,6 +15,7 @@ use plugins::install::Lockfile;
 use policy::PluginSpec;
 use runtime::engine::{CallError, HeldResources};
 use runtime::imports::{CallContext, ClientLink};
+use runtime::journal::CallJournal;
 use std::process::ExitCode;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -85,6 +86,7 @@ impl Call {
                 held: HeldResources::default(),
             },
             parent: None,
+            journal: CallJournal::default(),
         };
         let finished = host.runner.call_tool(plugin.clone(), tool.clone(), value.into(), request).await;
         terminal.finish();

@@ -25,6 +25,7 @@ mod prompt;
 mod serve;
 mod show;
 mod stop_signals;
+mod storage;
 mod terminal;
 mod text;
 
@@ -69,6 +70,9 @@ enum Command {
     /// Read and verify the audit journal.
     #[command(subcommand)]
     Audit(audit::AuditCommand),
+    /// Check and copy what a server keeps.
+    #[command(subcommand)]
+    Storage(storage::StorageCommand),
     /// Create, list and revoke API keys of clients over HTTP.
     #[command(subcommand)]
     Key(key::Key),
@@ -150,6 +154,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Revoke(command) => command.run(),
         Command::Policy(command) => command.run(),
         Command::Audit(command) => block_on(&global.log_filter(crate::config::log_filter()), command.run()),
+        Command::Storage(command) => command.run(),
         Command::Key(command) => command.run(),
         Command::Config(command) => command.run(),
         Command::Completions(command) => command.run(visible_commands()),

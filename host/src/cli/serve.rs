@@ -7,7 +7,7 @@ use crate::config::{Config, parse_listen_address};
 use crate::host::{self, Host};
 use anyhow::Context;
 use mcp::transport::{HttpOptions, HttpServer, LegacyOptions, serve_account_pages, serve_metrics, serve_stdio};
-use mcp::{ParkedCalls, Server, ServerParts, StandInTools};
+use mcp::{ParkedCalls, Server, ServerParts, StandInTools, Tasks};
 use platform::clock::{Clock, SystemClock};
 use platform::confine::{self, ConfineSettings, Confinement};
 use platform::file_descriptors;
@@ -108,10 +108,14 @@ impl Serving {
         tokio::spawn(stop.clone().run_until_cancelled_owned(host::load_plugins(plugins, config.clone(), needs)));
         tokio::spawn(stop.clone().run_until_cancelled_owned(report_ready(host.catalog.clone(), host.upstreams.len())));
         let stand_in_tools = config.stand_in_tools.as_deref().map(read_stand_in_tools).transpose()?.map(Arc::new);
-        let parked_calls = ParkedCalls::new(config.parked.clone(), Arc::new(SystemClock))?;
-        let counted = parked_calls.clone();
+        let store = host::open_durable_store(&config, clock.clone()).await;
+        let shared = host::open_shared_parking(&config, store.clone(), host.audit.clone())?;
+        let parked_calls = ParkedCalls::new(config.parked.clone(), clock.clone(), shared)?;
+        let tasks = Tasks::open(store, config.tasks.clone(), clock.clone(), host.changes.clone(), &parked_calls)?;
+        let (counted, open) = (parked_calls.clone(), tasks.clone());
         host.metrics.on_scrape(move |levels| {
             levels.parked_calls.set(i64::try_from(counted.count()).unwrap_or(i64::MAX));
+            levels.open_tasks.set(i64::try_from(open.open_count()).unwrap_or(i64::MAX));
         });
         if let Some(address) = config.metrics {
             serve_metrics(address, &config.allowed_hosts, host.metrics.clone(), stop.clone()).await?;
@@ -122,6 +126,7 @@ impl Serving {
                 runner: host.runner.clone(),
                 host_tools: host.agent.clone(),
                 parked_calls: parked_calls.clone(),
+                tasks: tasks.clone(),
                 principal_store: host.principal_store.clone(),
                 changes: host.changes.clone(),
                 principal,
@@ -143,7 +148,8 @@ impl Serving {
                 serve_stdio(server(Principal::local()), stop, force_stop).await?;
             }
         }
-        parked_calls.end_all();
+        parked_calls.drop_all();
+        tasks.close().await;
         host.close().await;
         Ok(ExitCode::SUCCESS)
     }

@@ -13,7 +13,7 @@ use platform::identity::AuthSettings;
 use platform::outbound::Endpoint;
 use platform::secrets::SecretSource;
 use plugins::install::{SourceTables, lockfile_path};
-use policy::{Digest, HostEnvironment, ParkedCallLimits, PluginSpec, PrincipalLimits, Side, WithdrawnList};
+use policy::{Digest, HostEnvironment, ParkedCallLimits, PluginSpec, PrincipalLimits, Side, TaskLimits, WithdrawnList};
 use services::connections::ConnectionSettings;
 use services::model::ModelSettings;
 use std::collections::BTreeMap;
@@ -50,6 +50,7 @@ pub struct Config {
     /// How clients authenticate over HTTP.
     pub auth: AuthSettings,
     pub parked: ParkedCallLimits,
+    pub tasks: TaskLimits,
     /// Limits on all calls of one principal together.
     pub per_principal: PrincipalLimits,
     /// A model for plugins whose client has none.
@@ -109,6 +110,7 @@ impl Config {
         let upstreams = resolver.upstreams(&tables)?;
         let server = tables.server;
         server.per_principal.check().map_err(|message| resolver.error("server", message))?;
+        server.tasks.check().map_err(|message| resolver.error("server", message))?;
         let state = server.state.map(|state| resolver.path(&state)).or_else(default_state);
         Ok(Self {
             metrics: server.metrics,
@@ -126,6 +128,7 @@ impl Config {
             reload: server.reload.unwrap_or(true),
             locks_grants: server.grants == GrantChanges::Locked,
             parked: server.parked,
+            tasks: server.tasks,
             per_principal: server.per_principal,
             cache: match server.cache {
                 Some(cache) => resolver.path(&cache),

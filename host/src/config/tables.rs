@@ -8,7 +8,7 @@ use platform::identity::AuthSettings;
 use platform::outbound::Endpoint;
 use platform::secrets::SecretSource;
 use plugins::install::SourceSettings;
-use policy::{Digest, Grants, Limits, ParkedCallLimits, PrincipalLimits};
+use policy::{Digest, Grants, Limits, ParkedCallLimits, PrincipalLimits, TaskLimits};
 use serde::Deserialize;
 use services::connections::ConnectionSettings;
 use services::model::ModelSettings;
@@ -66,6 +66,7 @@ pub(super) struct ServerTable {
     pub(super) audit: AuditSettings,
     pub(super) auth: AuthSettings,
     pub(super) parked: ParkedCallLimits,
+    pub(super) tasks: TaskLimits,
     pub(super) per_principal: PrincipalLimits,
     pub(super) max_body: Option<ByteSize>,
     pub(super) max_sessions: Option<NonZeroU32>,

@@ -37,6 +37,8 @@ pub enum StartError {
     NoJournal,
     #[error(transparent)]
     State(#[from] StorageError),
+    #[error("the key of parked calls cannot be used: {0}")]
+    ParkedKey(std::io::Error),
     #[error(transparent)]
     Task(tokio::task::JoinError),
 }

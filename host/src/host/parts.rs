@@ -2,11 +2,15 @@
 
 use super::error::StartError;
 use crate::config::Config;
+use mcp::SharedParking;
 use platform::audit::{Audit, FileJournal};
 use platform::clock::{Clock, SystemClock};
+use platform::durable::{DurableStore, MemoryStore};
 use platform::file_descriptors;
+use platform::files::read_or_create_key;
 use platform::outbound::{OutboundClient, SpanExporter, SystemNetwork};
 use platform::secrets::SecretStore;
+use platform::storage::SqliteStore;
 use platform::telemetry::Tracer;
 use runtime::imports::{ModelProvider, StateStore};
 use services::connections::ConnectionBroker;
@@ -30,6 +34,21 @@ pub fn open_audit(config: &Config) -> Result<Audit, StartError> {
     let (journal, head) = FileJournal::open(folder, &config.audit, Arc::new(SystemClock))?;
     tracing::debug!(%head, "audit journal");
     Ok(Audit::new(Arc::new(journal)))
+}
+
+/// Opens the store of tasks and parked calls. Without one, the host serves all the same, and they do not outlive it.
+pub async fn open_durable_store(config: &Config, clock: Arc<dyn Clock>) -> Arc<dyn DurableStore> {
+    let Some(folder) = config.state.clone() else {
+        tracing::info!("tasks and parked calls do not outlive this process: set PORTCULLIS_STATE or server.state");
+        return Arc::new(MemoryStore::new(clock));
+    };
+    let opening = clock.clone();
+    match tokio::task::spawn_blocking(move || SqliteStore::open(&folder, opening)).await {
+        Ok(Ok(store)) => return Arc::new(store),
+        Ok(Err(error)) => tracing::error!("tasks and parked calls do not outlive this process: {error}"),
+        Err(error) => tracing::error!("tasks and parked calls do not outlive this process: {error}"),
+    }
+    Arc::new(MemoryStore::new(clock))
 }
 
 /// Starts the exporter of spans, if a collector is configured.
@@ -80,6 +99,17 @@ pub(super) async fn open_state(config: &Config) -> Result<Option<Arc<dyn StateSt
     };
     let store = tokio::task::spawn_blocking(move || SqliteStateStore::open(&folder)).await.map_err(StartError::Task)?;
     Ok(Some(Arc::new(store?)))
+}
+
+/// What the processes of one state folder need to take up each other's parked calls.
+pub fn open_shared_parking(
+    config: &Config,
+    store: Arc<dyn DurableStore>,
+    audit: Audit,
+) -> Result<Option<SharedParking>, StartError> {
+    let Some(folder) = &config.state else { return Ok(None) };
+    let key = read_or_create_key(&folder.join("parked.key")).map_err(StartError::ParkedKey)?;
+    Ok(Some(SharedParking { store, key, audit }))
 }
 
 /// Opens the configured fallback model, if there is one.

@@ -7,6 +7,7 @@ use portcullis::config::Config;
 use portcullis::host::Host;
 use runtime::engine::{CallError, HeldResources};
 use runtime::imports::{CallContext, ClientLink};
+use runtime::journal::CallJournal;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
@@ -150,6 +151,7 @@ impl Setup {
                 held: HeldResources::default(),
             },
             parent: None,
+            journal: CallJournal::default(),
         };
         let tool = plugin.tool("run").unwrap();
         let finished = self.host.runner.call_tool(plugin.clone(), tool.clone(), job.arguments.into(), request).await;

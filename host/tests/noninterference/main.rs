@@ -5,11 +5,15 @@
 //! Time is left out: how long something takes, and limits that all plugins and principals share. Files are tested with
 //! guests, in `tests/suite/tests/abuse`.
 //!
-//! `PORTCULLIS_PROGRAMS` sets how many programs; `cargo xtask hostile` runs 100,000.
+//! The same programs show that a call which is stopped and goes on in another instance comes to the same (`replay`).
+//!
+//! `PORTCULLIS_PROGRAMS` sets how many programs; `cargo xtask hostile` runs 100,000. `PORTCULLIS_REPLAYS`
+//! sets how many calls are replayed.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![allow(clippy::print_stdout, reason = "the figure is what this test is for")]
 
 mod program;
+mod replay;
 mod run;
 mod world;
 

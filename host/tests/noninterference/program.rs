@@ -64,6 +64,17 @@ pub(crate) fn program(number: u64) -> Program {
     (0..calls).map(|_| (0..rng.usize(1..=MOST_STEPS)).map(|_| step(&mut rng, store)).collect()).collect()
 }
 
+/// One call with this number, with more steps, over all kinds of stores.
+pub(crate) fn call(number: u64) -> Vec<Step> {
+    let mut rng = Rng::with_seed(number);
+    (0..rng.usize(1..=3 * MOST_STEPS))
+        .map(|_| {
+            let store = rng.u8(0..4);
+            step(&mut rng, store)
+        })
+        .collect()
+}
+
 fn step(rng: &mut Rng, store: u8) -> Step {
     let op = match rng.u8(0..10) {
         0 | 1 => Op::CallPrivate(rng.u8(0..5)),

@@ -2,18 +2,21 @@
 
 use crate::program::{Op, Program, Step};
 use crate::world::{Tools, User, World, services};
-use platform::clock::{Clock as _, SystemClock};
-use policy::{Authority, Budget, Grants, HttpTarget, Limits, Lineage, PluginId, Principal, Requests, Side};
+use platform::clock::{Clock, SystemClock};
+use policy::{
+    Authority, Budget, Grants, HttpTarget, Limits, Lineage, PluginId, Principal, PrivateOrigins, Requests, Side,
+};
 use runtime::engine::{HeldResources, PausableDeadline};
 use runtime::imports::{
     CallContext, CallImports, CallOptions, CallScope, ClientLink, ConnectionRequest, ExpectedVersion, HostServices,
     Http, NoSink, PublishedPrompt, Question, ResourceAttributes, ResourceBody, Role, SampleContent, SampleMessage,
-    SampleRequest, UrlTarget,
+    SampleRequest, StateStore, UrlTarget,
 };
-use services::state::SqliteStateStore;
+use runtime::journal::CallJournal;
 use std::fmt::Debug;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 const REQUESTS: &str = r#"
@@ -42,11 +45,11 @@ const FORM: &str = r#"{"type": "object", "properties": {"a": {"type": "string"}}
 pub(crate) struct Host {
     authority: Arc<Authority>,
     limits: Arc<Limits>,
-    state: Arc<SqliteStateStore>,
+    state: Arc<dyn StateStore>,
 }
 
 impl Host {
-    pub(crate) fn new(state: Arc<SqliteStateStore>, more: &str) -> Self {
+    pub(crate) fn new(state: Arc<dyn StateStore>, more: &str) -> Self {
         let requests: Requests = toml::from_str(REQUESTS).unwrap();
         let grants: Grants = toml::from_str(&format!("{GRANTS}{more}")).unwrap();
         let authority = Authority::new(PluginId { side: Side::Server, name: "p".into() }, &requests, &grants);
@@ -57,13 +60,47 @@ impl Host {
     pub(crate) async fn run(&self, program: &Program, principal: &Principal, world: &Arc<World>) {
         let services = services(world, &self.state, SystemClock.now());
         for steps in program {
-            let mut call = Call::new(self, principal, world, services.clone());
+            let mut call = Call::new(self, principal, world, services.clone(), CallJournal::default());
             for step in steps {
                 call.take(*step).await;
             }
         }
     }
 }
+
+impl Host {
+    /// Runs one call, in as many instances as there are `stops`, each of which begins when the one before it has taken so
+    /// many steps. Returns what the call has seen in the end.
+    pub(crate) async fn run_in_instances(
+        &self,
+        steps: &[Step],
+        stops: &[usize],
+        principal: &Principal,
+        world: &Arc<World>,
+    ) -> Seen {
+        let services = services(world, &self.state, SystemClock.now());
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let mut journal = CallJournal::in_memory(clock.clone());
+        for stop in stops {
+            let mut call = Call::new(self, principal, world, services.clone(), journal.clone());
+            for step in &steps[..*stop] {
+                call.take(*step).await;
+            }
+            let records = journal.export().expect("all of it can be replayed");
+            journal = CallJournal::resumed(clock.clone(), records, Duration::ZERO).unwrap();
+        }
+        let mut call = Call::new(self, principal, world, services, journal.clone());
+        for step in steps {
+            call.take(*step).await;
+        }
+        assert_eq!(journal.problem(), None);
+        let imports = &call.imports;
+        (call.seen, imports.agent_tools.calls(), imports.questions_asked(), imports.scope.lineage.private_origins())
+    }
+}
+
+/// What a call has seen, as a number, and what is counted for it.
+pub(crate) type Seen = (u64, u32, u32, PrivateOrigins);
 
 /// A running call.
 struct Call<'a> {
@@ -77,7 +114,13 @@ struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    fn new(host: &'a Host, principal: &Principal, world: &'a Arc<World>, services: Arc<HostServices>) -> Self {
+    fn new(
+        host: &'a Host,
+        principal: &Principal,
+        world: &'a Arc<World>,
+        services: Arc<HostServices>,
+        journal: CallJournal,
+    ) -> Self {
         let context = CallContext::new(principal.clone());
         let lineage = Lineage::root("plugins.p.run", &host.limits);
         let scope = CallScope::new(context, host.authority.clone(), lineage, host.limits.clone());
@@ -90,7 +133,7 @@ impl<'a> Call<'a> {
             held: HeldResources::default(),
         };
         let http = Http::new(scope.clone(), services.egress.clone());
-        let imports = CallImports::new(scope, link, services, None);
+        let imports = CallImports::new(scope, link, services, None, journal);
         Self { imports, http, host, world, seen: 0, version: None }
     }
 

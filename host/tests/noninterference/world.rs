@@ -9,10 +9,9 @@ use runtime::imports::{
     Abilities, AgentError, AgentResult, AgentTool, CheckedQuestion, ClientCalls, ClientError, ClientReply,
     ConnectionError, ConnectionRequest, ConnectionResponse, Connections, Consent, Content, HostServices, ModelAnswer,
     ModelError, NoEgress, OpenFiles, Origin, QuestionBatch, ReverseCall, ReverseOutcome, Role, SampleAnswer,
-    SampleContent, SampleRequest, TokenUsage, ToolCaller, ToolResult,
+    SampleContent, SampleRequest, StateStore, TokenUsage, ToolCaller, ToolResult,
 };
 use services::principal_store::PrincipalStore;
-use services::state::SqliteStateStore;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -61,7 +60,7 @@ fn result(text: &str, origin: Origin) -> AgentResult {
 }
 
 /// The services of a host. They outlive the calls of a program, and so does what calls tell each other by them.
-pub(crate) fn services(world: &Arc<World>, state: &Arc<SqliteStateStore>, now: Instant) -> Arc<HostServices> {
+pub(crate) fn services(world: &Arc<World>, state: &Arc<dyn StateStore>, now: Instant) -> Arc<HostServices> {
     let store = Arc::new(PrincipalStore::new(Arc::new(StoppedClock(now)), ChangeNotifier::new()));
     Arc::new(HostServices {
         publisher: store.clone(),

@@ -68,11 +68,16 @@ impl Server {
 
     /// Kills it with SIGKILL and starts it again over HTTP, on another port.
     pub fn restart(&mut self) -> SocketAddr {
+        self.restart_stdio();
+        self.address()
+    }
+
+    /// Kills it with SIGKILL and starts it again over stdio.
+    pub fn restart_stdio(&mut self) {
         self.kill();
         let (child, stdin, lines, log) = run(&mut self.command);
         (self.child, self.stdin, self.lines, self.log) = (child, stdin, lines, log);
         self.wait_until_loaded();
-        self.address()
     }
 
     /// Waits until all plugins are loaded that can be.

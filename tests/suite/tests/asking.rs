@@ -225,7 +225,7 @@ fn a_state_works_once_and_only_for_its_own_call() {
 
 #[test]
 fn the_oldest_parked_call_is_dropped_at_the_limit() {
-    let config = config() + "[server]\nparked = { calls = 3, per-principal = 2 }\n";
+    let config = config() + "[server]\nparked = { calls = 3, per-principal = 2, stored = false }\n";
     let mut client = Client::able(Server::start(&config), Era::Modern, false, all());
     let arguments = json!({"path": "form"});
     let states: Vec<_> = (0..3).map(|_| parked(&mut client, &arguments)["requestState"].clone()).collect();

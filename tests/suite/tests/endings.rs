@@ -137,12 +137,13 @@ fn a_server_ends_when_nobody_reads_its_stdout() {
     drop(stdin);
 }
 
-/// A call that waits for its client to come back has nobody to come back to.
+/// A call that waits for its client to come back, and is in memory only, has nobody to come back to.
 #[test]
 fn a_parked_call_is_recorded_at_the_end() {
     let abilities = json!({"elicitation": {"form": {}}});
-    let server = Server::start(&plugin("ask", "grants.client = { form = true }"));
-    let mut client = Client::able(server, Era::Modern, false, abilities);
+    let config =
+        "[server]\nparked = { stored = false }\n\n".to_owned() + &plugin("ask", "grants.client = { form = true }");
+    let mut client = Client::able(Server::start(&config), Era::Modern, false, abilities);
     let asked = client.request("tools/call", json!({"name": "ask__run", "arguments": {"path": "form"}}));
     assert_eq!(asked.result()["resultType"], "input_required");
     assert!(client.server.end().success());

@@ -62,7 +62,7 @@ fn a_thousand_calls_wait_and_each_gets_its_own_answer() {
 #[test]
 fn parked_calls_are_bounded_by_memory() {
     const BOUND: u64 = 12 << 20;
-    let mut client = client("memory = \"12 MiB\"");
+    let mut client = client("memory = \"12 MiB\", stored = false");
     let peak = client.run("ask", json!({"path": "supported"})).usage()["peakMemory"].as_u64().unwrap();
     let all = 30;
     // The calls are sent one after the other, so that their order of age is known.

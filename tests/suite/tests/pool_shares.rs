@@ -104,7 +104,7 @@ fn calls_with_many_nested_ones_leave_room_for_others() {
 #[test]
 fn nested_calls_count_among_the_parked_ones() {
     let (fan, arguments) = fan();
-    let parked = "[server]\nparked = { calls = 200, per-principal = 100, memory = \"1 GiB\" }\n\n";
+    let parked = "[server]\nparked = { calls = 200, per-principal = 100, memory = \"1 GiB\", stored = false }\n\n";
     let (_server, ann, bob) = users(Home::new(), &(parked.to_owned() + &fan + &plugin("ask", FORM)));
     let his = bob.park("ask__run", json!({})).unwrap();
     let small = ann.park("ask__run", json!({})).unwrap();
@@ -140,7 +140,7 @@ fn park_beside_waiting(user: &User, arguments: &Value) -> Called {
 #[test]
 fn memory_of_nested_calls_that_do_not_ask_counts_too() {
     let (config, arguments) = beside_waiting();
-    let parked = "[server]\nparked = { memory = \"350 MiB\" }\n\n";
+    let parked = "[server]\nparked = { memory = \"350 MiB\", stored = false }\n\n";
     let (server, ann, bob) = users(Home::new(), &(parked.to_owned() + &config + &plugin("ask", FORM)));
     let his: Vec<Value> = (0..5).map(|_| bob.park("ask__run", json!({})).unwrap()).collect();
     let states: Vec<Value> =
@@ -159,7 +159,7 @@ fn memory_of_nested_calls_that_do_not_ask_counts_too() {
 #[test]
 fn a_call_that_holds_more_than_may_be_parked_ends_as_busy() {
     let (config, arguments) = beside_waiting();
-    let parked = "[server]\nparked = { memory = \"50 MiB\" }\n\n";
+    let parked = "[server]\nparked = { memory = \"50 MiB\", stored = false }\n\n";
     let (_server, ann, bob) = users(Home::new(), &(parked.to_owned() + &config + &plugin("ask", FORM)));
     let his = bob.park("ask__run", json!({})).unwrap();
     let refused = park_beside_waiting(&ann, &arguments);

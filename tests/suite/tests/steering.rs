@@ -185,7 +185,7 @@ fn the_operator_can_offer_steering_as_a_tool() {
         let mut client = client(era, &("[server]\nfallback-tools = true\n".to_owned() + &config()));
         let tools = client.tools();
         let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-        assert_eq!(names, ["ask__run", "steer_call", "steered__run"]);
+        assert_eq!(names, ["ask__run", "steer_call", "steered__run", "task_cancel", "task_result", "task_status"]);
         let nothing = client.call("steer_call", json!({"message": "stop"}));
         assert!(nothing.is_error() && nothing.text().contains("no such call"), "{}", nothing.result());
         let (first, one) = begin(&mut client, None);

@@ -38,6 +38,7 @@ fn counters_are_served_beside_the_tools() {
         r#"portcullis_reverse_calls_total{plugin="plugins.relay",lane="local",outcome="ok"} 1"#,
         r#"portcullis_calls_in_progress{plugin="plugins.relay"} 0"#,
         "portcullis_parked_calls 0",
+        "portcullis_open_tasks 0",
         "portcullis_audit_lost_records_total 0",
     ] {
         assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");

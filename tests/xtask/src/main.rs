@@ -10,6 +10,7 @@ mod checks;
 mod clients;
 mod command;
 mod conformance;
+mod crash;
 mod demo;
 mod fuzz;
 mod hostile;
@@ -61,6 +62,8 @@ enum Task {
     Clients(clients::Options),
     /// Runs the official MCP conformance suite against test components.
     Conformance(conformance::Options),
+    /// Takes away the power while the durable store is written, and looks for what is lost.
+    Crash(crash::Options),
     /// Fuzzes the code that parses untrusted bytes.
     Fuzz(fuzz::Options),
     /// Benchmarks the host against a native server, in release builds.
@@ -91,6 +94,7 @@ fn run(args: Args) -> Result<()> {
         Task::Recipe => recipe::run(&repo),
         Task::Clients(options) => clients::run(&repo, &options),
         Task::Conformance(options) => conformance::run(&repo, &options),
+        Task::Crash(options) => crash::run(&repo, &options),
         Task::Fuzz(options) => fuzz::run(&repo, &options),
         Task::Bench { args } => bench::run(&repo, &args),
     }

@@ -4,12 +4,13 @@ use crate::calls::parked_calls::ParkedCalls;
 use crate::client::session::ClientSession;
 use crate::client_tools;
 use crate::listing::lists::CatalogLists;
-use crate::requests::{completion, extensions, loading, prompts, resources, tools};
+use crate::requests::{completion, extensions, loading, prompts, resources, tasks, tools};
 use crate::reverse::live::LiveChannels;
 use crate::reverse::{CallChains, HostToolsOnly, LaneResources, StandInTools};
 use crate::server_context::ServerContext;
 use crate::subscriptions::listen::{self, OpenSubscriptions};
 use crate::subscriptions::updates::LegacyUpdates;
+use crate::tasks::Tasks;
 use platform::changes::ChangeNotifier;
 use platform::sync::RwLock;
 use plugins::calls::Runner;
@@ -19,11 +20,12 @@ use protocol::names::{CLIENT_TOOLS, PARTIAL_RESULTS, STEERING};
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest, CustomResult,
-    ExtensionCapabilities, Extensions, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestParams,
-    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult, CustomRequest,
+    CustomResult, ExtensionCapabilities, Extensions, GetPromptRequestParams, GetPromptResponse, GetTaskParams,
+    GetTaskResult, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    ServerConfig, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, TASKS_EXTENSION_ID, Tool,
+    UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, RoleServer, SubscriptionContext};
 use runtime::engine::{CallError, catch_panic};
@@ -39,6 +41,7 @@ pub struct ServerParts {
     /// Answers reverse calls to the host's own tools.
     pub host_tools: Arc<dyn ToolCaller>,
     pub parked_calls: Arc<ParkedCalls>,
+    pub tasks: Arc<Tasks>,
     /// What clients are notified of.
     pub changes: ChangeNotifier,
     pub principal_store: Arc<PrincipalStore>,
@@ -61,12 +64,13 @@ pub struct Server {
 
 impl Server {
     pub fn new(parts: ServerParts) -> Self {
-        let ServerParts { catalog, runner, host_tools, parked_calls, changes, .. } = parts;
+        let ServerParts { catalog, runner, host_tools, parked_calls, tasks, changes, .. } = parts;
         let me = Implementation::new("portcullis", env!("CARGO_PKG_VERSION")).with_title("Portcullis");
         let extensions = ExtensionCapabilities::from([
             (PARTIAL_RESULTS.to_owned(), Default::default()),
             (CLIENT_TOOLS.to_owned(), client_tools::capability_settings()),
             (STEERING.to_owned(), Default::default()),
+            (TASKS_EXTENSION_ID.to_owned(), Default::default()),
         ]);
         // All capabilities, whatever the catalog has now: it can change while a client is connected.
         let capabilities = ServerCapabilities::builder()
@@ -98,6 +102,7 @@ impl Server {
             host_tools: Arc::new(HostToolsOnly(host_tools)),
             parked_calls,
             running_calls: Arc::default(),
+            tasks,
             principal_store: parts.principal_store,
             changes,
             subscriptions: OpenSubscriptions::default(),
@@ -176,6 +181,30 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         catch_handler_panic(extensions::call(&self.context, request, context)).await
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        catch_handler_panic(tasks::get(&self.context, request, context)).await
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        catch_handler_panic(tasks::update(&self.context, request, context)).await
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        catch_handler_panic(tasks::cancel(&self.context, request, context)).await
     }
 
     async fn set_level(

@@ -1,7 +1,7 @@
 //! The MCP server: revisions 2026-07-28 and 2025-11-25, over stdio and Streamable HTTP.
 //!
 //! A module imports only those before it in this list: `request_context`, `json_size`, `client_tools` and `subscriptions`, `client`,
-//! `reverse`, `calls`, `listing`, `server_context`, `requests`, `handler`, `direct_call`,
+//! `reverse`, `calls`, `tasks`, `listing`, `server_context`, `requests`, `handler`, `direct_call`,
 //! `transport`.
 #![allow(
     deprecated,
@@ -20,11 +20,13 @@ mod requests;
 mod reverse;
 mod server_context;
 mod subscriptions;
+mod tasks;
 pub mod transport;
 
-pub use calls::parked_calls::ParkedCalls;
-pub use calls::steering::STEER_CALL;
+pub use calls::parked_calls::{ParkedCalls, SharedParking};
 pub use direct_call::read_both_ways;
 pub use handler::{Server, ServerParts};
+pub use listing::fallback_tools::FALLBACK_TOOLS;
 pub use requests::call_result::finished_to_json;
 pub use reverse::StandInTools;
+pub use tasks::Tasks;

@@ -1,11 +1,13 @@
 //! What all requests to a server share.
 
 use crate::calls::parked_calls::ParkedCalls;
-use crate::calls::steering::{RunningCalls, STEER_CALL};
+use crate::calls::steering::RunningCalls;
+use crate::listing::fallback_tools::FALLBACK_TOOLS;
 use crate::listing::lists::CatalogLists;
 use crate::request_context;
 use crate::reverse::LaneResources;
 use crate::subscriptions::listen::OpenSubscriptions;
+use crate::tasks::Tasks;
 use platform::changes::ChangeNotifier;
 use platform::sync::RwLock;
 use plugins::calls::Runner;
@@ -36,6 +38,7 @@ pub(crate) struct ServerContext {
     pub(crate) host_tools: Arc<dyn ToolCaller>,
     pub(crate) parked_calls: Arc<ParkedCalls>,
     pub(crate) running_calls: Arc<RunningCalls>,
+    pub(crate) tasks: Arc<Tasks>,
     pub(crate) principal_store: Arc<PrincipalStore>,
     pub(crate) changes: ChangeNotifier,
     pub(crate) subscriptions: OpenSubscriptions,
@@ -77,7 +80,7 @@ impl ServerContext {
 
     /// Whether a name is that of a tool of the server's own.
     pub(crate) fn is_fallback_tool(&self, name: &str) -> bool {
-        self.fallback_tools && name == STEER_CALL
+        self.fallback_tools && FALLBACK_TOOLS.contains(&name)
     }
 
     /// The lists once everything is loaded, or as they are when that takes too long: clients are told of what comes later.

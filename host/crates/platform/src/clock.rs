@@ -46,6 +46,35 @@ impl Clock for SystemClock {
     }
 }
 
+/// A clock of tests, that moves only when it is told to.
+#[cfg(test)]
+#[derive(Debug, Default)]
+pub(crate) struct ManualClock(crate::sync::Mutex<Duration>);
+
+#[cfg(test)]
+impl ManualClock {
+    pub(crate) fn pass(&self, time: Duration) {
+        *self.0.lock() += time;
+    }
+
+    /// Sets the time since 1970.
+    pub(crate) fn set(&self, time: Duration) {
+        *self.0.lock() = time;
+    }
+}
+
+#[cfg(test)]
+impl Clock for ManualClock {
+    fn now(&self) -> Instant {
+        static START: std::sync::LazyLock<Instant> = std::sync::LazyLock::new(|| SystemClock.now());
+        *START + *self.0.lock()
+    }
+
+    fn unix(&self) -> Duration {
+        *self.0.lock()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

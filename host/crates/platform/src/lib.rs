@@ -5,6 +5,7 @@ pub mod audit;
 pub mod changes;
 pub mod clock;
 pub mod confine;
+pub mod durable;
 pub mod file_descriptors;
 pub mod files;
 pub mod folder;

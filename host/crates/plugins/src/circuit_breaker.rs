@@ -295,6 +295,7 @@ pub(super) fn judge<T>(result: &Result<T, CallError>, limits: &Limits) -> Breake
         | CallError::PluginFailing { .. }
         | CallError::ScratchExceeded { .. }
         | CallError::AuditUnavailable
+        | CallError::Journal(_)
         | CallError::Internal => false,
     };
     if is_own_failure { BreakerOutcome::Failure(error.code()) } else { BreakerOutcome::Unknown }

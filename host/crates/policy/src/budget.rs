@@ -1,6 +1,7 @@
 //! The budget of a call. Nested calls inherit it, and it is never refilled.
 
 use super::{Limits, Metering};
+use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
 /// What one call may still use. A nested call gets the lesser of this and its own limits, and what it uses is taken from
@@ -18,7 +19,7 @@ pub struct Budget {
 }
 
 /// What a finished call used of its parent's budget.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BudgetUsage {
     /// Fuel, when metered by fuel.
     pub fuel: Option<u64>,

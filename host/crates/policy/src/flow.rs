@@ -5,7 +5,7 @@
 //! result, everything that it sends elsewhere counts as passing it on.
 
 use globset::{Glob, GlobMatcher};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -175,6 +175,12 @@ impl<'de> Deserialize<'de> for Origin {
             let why = format!("`{text}` is nobody: write client, model, user, agent.<name> or upstream.<name>");
             serde::de::Error::custom(why)
         })
+    }
+}
+
+impl Serialize for Origin {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

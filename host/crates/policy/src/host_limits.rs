@@ -1,4 +1,4 @@
-//! Limits of the whole host: parked calls, failing tools, and each principal's share.
+//! Limits of the whole host: parked calls, tasks, failing tools, and each principal's share.
 
 use super::Rate;
 use bytesize::ByteSize;
@@ -15,6 +15,8 @@ pub struct ParkedCallLimits {
     pub per_principal: usize,
     /// What all of them hold: linear memory, tables, and what the host keeps for them. Bounds the cost of waiting.
     pub memory: ByteSize,
+    /// Whether they are kept in the state folder, too, where other processes find them. What users have answered is there then.
+    pub stored: bool,
 }
 
 impl ParkedCallLimits {
@@ -22,13 +24,70 @@ impl ParkedCallLimits {
     pub fn of_one(&self) -> Self {
         let (calls, part) = (self.calls.max(1) as u64, self.per_principal.min(self.calls));
         let memory = ByteSize::b(self.memory.as_u64() / calls * part as u64);
-        Self { calls: part, per_principal: part, memory }
+        Self { calls: part, per_principal: part, memory, stored: self.stored }
     }
 }
 
 impl Default for ParkedCallLimits {
     fn default() -> Self {
-        Self { calls: 1_000, per_principal: 250, memory: ByteSize::gib(1) }
+        Self { calls: 1_000, per_principal: 250, memory: ByteSize::gib(1), stored: true }
+    }
+}
+
+/// Tasks: calls that go on after their request is answered.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct TaskLimits {
+    /// How long a call runs before it becomes a task, if its client can follow one.
+    #[serde(with = "humantime_serde")]
+    pub inline: Duration,
+    /// Tasks that are kept, ended ones too. Bounds what clients leave behind that never come back for their results.
+    pub kept: u32,
+    /// Those of one principal. Bounds what one principal takes from the others.
+    pub per_principal: u32,
+    /// What all of them take in the store, and a principal its part of. Bounds the disk that results fill.
+    pub size: ByteSize,
+    /// The result of one task. Bounds what is read and sent each time somebody asks for the task.
+    pub result: ByteSize,
+    /// How long a task may take. Bounds tasks that nobody cancels.
+    #[serde(with = "humantime_serde")]
+    pub run: Duration,
+    /// How long a task is kept after it has ended. Bounds the store again.
+    #[serde(with = "humantime_serde")]
+    pub keep: Duration,
+}
+
+impl TaskLimits {
+    /// The longest that `run` and `keep` may be.
+    const LONGEST: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+    /// Bytes that the tasks of one principal may take.
+    pub fn size_of_one(&self) -> u64 {
+        self.size.as_u64() / u64::from(self.kept.max(1)) * u64::from(self.per_principal.min(self.kept))
+    }
+
+    /// Refuses impossible limits; the error is a sentence.
+    pub fn check(&self) -> Result<(), String> {
+        let long = [("run", self.run), ("keep", self.keep)].into_iter().find(|(_, time)| *time > Self::LONGEST);
+        match long {
+            Some((key, _)) => Err(format!("tasks.{key} is more than 30 days")),
+            None if self.run.is_zero() => Err("tasks.run = 0 would end every task at once".into()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Default for TaskLimits {
+    fn default() -> Self {
+        Self {
+            inline: Duration::from_secs(10),
+            kept: 1_000,
+            per_principal: 250,
+            size: ByteSize::gib(1),
+            result: ByteSize::mib(8),
+            run: Duration::from_secs(24 * 60 * 60),
+            keep: Duration::from_secs(60 * 60),
+        }
     }
 }
 
@@ -100,5 +159,16 @@ mod tests {
             assert!(toml::from_str::<PrincipalLimits>(bad).unwrap().check().is_err(), "{bad}");
         }
         assert!(toml::from_str::<PrincipalLimits>("rate = \"often\"").is_err());
+    }
+
+    #[test]
+    fn tasks_end_and_one_principal_has_a_part_of_them() {
+        let limits = TaskLimits::default();
+        limits.check().unwrap();
+        assert_eq!(limits.size_of_one() / 1_000_000, 268);
+        for bad in ["run = \"0s\"", "run = \"31days\"", "keep = \"31days\""] {
+            assert!(toml::from_str::<TaskLimits>(bad).unwrap().check().is_err(), "{bad}");
+        }
+        assert_eq!(TaskLimits { kept: 0, per_principal: 9, ..limits }.size_of_one(), 0);
     }
 }

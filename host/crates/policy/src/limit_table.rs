@@ -2,7 +2,7 @@
 
 use super::{
     BreakerLimits, HttpGrant, HttpPattern, Limits, ParkedCallLimits, PrincipalLimits, SampleGrant, ScratchGrant,
-    StateGrant, TreeBudget,
+    StateGrant, TaskLimits, TreeBudget,
 };
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -142,7 +142,8 @@ fn fixed() -> Vec<LimitRow> {
 fn of_host() -> Vec<LimitRow> {
     use LimitScope::Host;
     let PrincipalLimits { concurrent, queue, rate } = PrincipalLimits::default();
-    let ParkedCallLimits { calls, per_principal, memory } = ParkedCallLimits::default();
+    let ParkedCallLimits { calls, per_principal, memory, stored: _ } = ParkedCallLimits::default();
+    let TaskLimits { inline: _, kept, per_principal: tasks_of_one, size, result, run, keep } = TaskLimits::default();
     vec![
         row("server.per-principal.concurrent", concurrent, Host, "running calls of one principal"),
         row("server.per-principal.queue", queue, Host, "its calls that wait for that"),
@@ -150,6 +151,12 @@ fn of_host() -> Vec<LimitRow> {
         row("server.parked.calls", calls, Host, "calls that wait for their clients"),
         row("server.parked.per-principal", per_principal, Host, "those of one principal"),
         row("server.parked.memory", memory, Host, "their memory"),
+        row("server.tasks.kept", kept, Host, "tasks, ended ones too"),
+        row("server.tasks.per-principal", tasks_of_one, Host, "those of one principal"),
+        row("server.tasks.size", size, Host, "what they take in the store; one principal has its part of it"),
+        row("server.tasks.result", result, Host, "the result of one task"),
+        row("server.tasks.run", time(run), Host, "how long one may take"),
+        row("server.tasks.keep", time(keep), Host, "how long it is kept after it has ended"),
     ]
 }
 

@@ -29,6 +29,11 @@ impl Principal {
         Self(format!("{source}:{name}").into())
     }
 
+    /// One that this host has stored as text.
+    pub fn from_stored(text: &str) -> Self {
+        Self(text.into())
+    }
+
     /// As text, for logs and for guests.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -43,6 +43,8 @@ pub const CHAIN_META: &str = "dev.portcullis/chain";
 
 /// The id of the call, by which it can be steered.
 pub const CALL_META: &str = "dev.portcullis/call";
+/// The id of the task that the call of a result goes on as.
+pub const TASK_META: &str = "dev.portcullis/task";
 /// Which plugin something comes from.
 pub const SOURCE_META: &str = "dev.portcullis/source";
 /// The tools that a forwarded chunk came through.

@@ -3,3 +3,4 @@
 pub mod abi;
 pub mod engine;
 pub mod imports;
+pub mod journal;

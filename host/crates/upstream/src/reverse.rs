@@ -14,6 +14,7 @@ use runtime::imports::{
     AgentError, AgentResult, Arguments, CallContext, LaneCell, NoSink, ReverseCall, ReverseOutcome, Schema, ToolCaller,
     ToolResult,
 };
+use runtime::journal::CallJournal;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -127,6 +128,8 @@ async fn run(open: &Arc<OpenCall>, params: ReverseCallParams, served_in: ServedI
         lane: LaneCell::default(),
         audit: CallAudit::default(),
         span: None,
+        journal: CallJournal::default(),
+        step: None,
     };
     let ReverseOutcome { answer, private, spent } = {
         let _serving = serving.start();

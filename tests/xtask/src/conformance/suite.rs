@@ -57,7 +57,7 @@ impl Suite {
         let mut suite = self.node();
         suite.arg(self.package.join("dist/index.js")).args(["server", "--url", url, "--timeout", TIMEOUT_MS]);
         match only {
-            Some(scenario) => suite.args(["--scenario", scenario, "--spec-version", set.revision]),
+            Some(scenario) => suite.args(["--scenario", scenario, "--spec-version", set.revision, "--force"]),
             None => suite.args(["--requirements", set.revision]),
         };
         suite.arg("--output-dir").arg(results).stderr(file.try_clone()?).stdout(file);

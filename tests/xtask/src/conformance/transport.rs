@@ -22,6 +22,8 @@ const HTTP_ONLY: &[(&str, &str)] = &[
     ("http-header-validation", "stdio has no headers"),
     ("http-custom-header-server-validation", "stdio has no headers"),
     ("server-stateless:sep-2575-http-server-header-mismatch-400", "stdio has no headers"),
+    ("tasks-request-headers:tasks-headers-reject-mismatched-method", "stdio has no headers"),
+    ("tasks-request-headers:sep-2663-server-rejects-mismatched-mcp-name-on-tasks-get", "stdio has no headers"),
     ("server-session-lifecycle", "stdio has no session ids: a session is a process"),
     ("server-sse-polling", "stdio has no streams to come back to: a lost pipe ends the session"),
 ];

@@ -57,6 +57,11 @@ impl<'a> StreamQuestions<'a> {
         }
     }
 
+    /// Whether the client has answered everything.
+    pub(super) fn is_idle(&self) -> bool {
+        self.asked.is_empty()
+    }
+
     /// Waits for one of them to end. None if there is none.
     pub(super) async fn next(&mut self) -> Option<()> {
         self.asked.next().await

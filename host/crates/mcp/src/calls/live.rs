@@ -1,14 +1,16 @@
 //! A call in progress, which may outlive the request that began it. In 2026-07-28 a question ends the request: the call
-//! is parked, and a later request resumes it. In 2025-11-25 the question is sent on the stream of the request.
+//! is parked, and a later request resumes it. In 2025-11-25 the question is sent on the stream of the request. A call that
+//! takes long may leave its request and go on as a task.
 
 use super::legacy_questions::StreamQuestions;
+use super::parked_records::StoredCall;
 use super::wait_permits::WaitPermits;
 use crate::client::asker::QueuedClient;
 use crate::client::chunk_record::ChunkRecord;
 use crate::client::notification_sender::NotificationSender;
 use crate::client::pending::{PendingRequest, PendingRequests};
 use crate::client::served_request::ServedRequest;
-use crate::client::stream::{EventQueue, EventStream};
+use crate::client::stream::{EventQueue, EventStream, ForwardEnd};
 use crate::client::view::{RequestInput, RequestView};
 use crate::reverse::{LaneResources, LaneRouter};
 use futures::future::BoxFuture;
@@ -18,6 +20,7 @@ use protocol::names::CALL_META;
 use rmcp::model::MetaObject;
 use runtime::engine::{ComputePoll, Held, HeldResources, poll_compute};
 use runtime::imports::ClientLink;
+use runtime::journal::CallJournal;
 use serde_json::Value;
 use std::future::poll_fn;
 use std::pin::pin;
@@ -27,18 +30,29 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) struct LiveCall {
-    call: BoxFuture<'static, FinishedCall>,
-    end: ClientEnd,
+    pub(crate) call: BoxFuture<'static, FinishedCall>,
+    pub(crate) end: ClientEnd,
     /// What earlier rounds left to be asked first.
-    unasked: Vec<PendingRequest>,
+    pub(crate) unasked: Vec<PendingRequest>,
 }
 
-/// The end of a call's link at which its client's requests serve it.
+/// The end of a call's link at which its client's requests, or a task, serve it.
 pub(crate) struct ClientEnd {
-    stream: EventStream,
-    view: Arc<RequestView>,
-    cancel: CancellationToken,
-    held: HeldResources,
+    pub(crate) stream: EventStream,
+    pub(crate) view: Arc<RequestView>,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) held: HeldResources,
+    pub(crate) life: CallLife,
+}
+
+/// What outlives one instance of a call.
+#[derive(Default)]
+pub(crate) struct CallLife {
+    pub(crate) journal: CallJournal,
+    /// How long the call has run, waiting for its client not included.
+    pub(crate) worked: Duration,
+    /// Its record in the store, while it is parked.
+    pub(crate) stored: Option<StoredCall>,
 }
 
 impl ClientEnd {
@@ -50,7 +64,9 @@ impl ClientEnd {
         overflow: Overflow,
         record: ChunkRecord,
         input: RequestInput,
+        journal: CallJournal,
     ) -> (ClientLink, Self) {
+        let life = CallLife { worked: journal.worked(), journal, stored: None };
         let (queue, stream) = EventQueue::new(overflow, record);
         let view = Arc::new(RequestView::new(input));
         let (cancel, held) = (CancellationToken::new(), HeldResources::default());
@@ -62,17 +78,22 @@ impl ClientEnd {
             cancel: cancel.clone(),
             held: held.clone(),
         };
-        (link, Self { stream, view, cancel, held })
+        (link, Self { stream, view, cancel, held, life })
     }
 }
 
 /// How a round ended.
 #[allow(clippy::large_enum_variant, reason = "most rounds end a call, which a box would cost an allocation")]
-pub(crate) enum RoundEnd {
+pub(crate) enum RoundEnd<T> {
     /// The record is complete.
     Done(FinishedCall, ChunkRecord),
     Waiting(Box<LiveCall>, PendingRequests),
+    /// It goes on where `leave` said.
+    Left(Box<LiveCall>, T),
 }
+
+/// Ready when a call is to leave the request that serves it, with what takes it over; with none if it has to stay.
+pub(crate) type Leave<T> = BoxFuture<'static, Option<T>>;
 
 /// How long a round that asks something waits for nested calls that still compute, so that their questions are asked
 /// too.
@@ -86,6 +107,10 @@ impl LiveCall {
     /// What the call and those nested in it hold while it waits.
     pub(crate) fn held(&self) -> Held {
         self.end.held.now()
+    }
+
+    pub(crate) fn life(&mut self) -> &mut CallLife {
+        &mut self.end.life
     }
 
     /// The record of what it has sent.
@@ -106,17 +131,18 @@ impl LiveCall {
         self
     }
 
-    /// Runs the call under a request until it is done or asks something that ends the request.
-    pub(crate) async fn serve(
+    /// Runs the call under a request until it is done, asks something that ends the request, or leaves it.
+    pub(crate) async fn serve<T>(
         self,
         permits: &Arc<WaitPermits>,
         principal: &Principal,
         correlation: Option<&str>,
         request: ServedRequest,
-    ) -> RoundEnd {
-        let LiveCall { mut call, end: ClientEnd { mut stream, view, cancel, held }, unasked } = self;
-        let park = |call, stream, view, cancel, held, pending| {
-            RoundEnd::Waiting(Box::new(LiveCall::new(call, ClientEnd { stream, view, cancel, held })), pending)
+        mut leave: Option<Leave<T>>,
+    ) -> RoundEnd<T> {
+        let LiveCall { mut call, end: ClientEnd { mut stream, view, cancel, held, life }, unasked } = self;
+        let park = |call, stream, view, cancel, held, life, pending| {
+            RoundEnd::Waiting(Box::new(LiveCall::new(call, ClientEnd { stream, view, cancel, held, life })), pending)
         };
         let ServedRequest { notifications, questions, cancel: gone } = request;
         let record = stream.record();
@@ -124,20 +150,29 @@ impl LiveCall {
         let mut early_outcome = None;
         if !unasked.is_empty() {
             match collect_requests(&mut call, &mut stream, &sender, &view, unasked).await {
-                Ok(Some(pending)) => return park(call, stream, view, cancel, held, pending),
+                Ok(Some(pending)) => return park(call, stream, view, cancel, held, life, pending),
                 Ok(None) => {}
                 Err(outcome) => early_outcome = Some(outcome),
             }
         }
         let mut asked = questions.map(|peer| StreamQuestions::new(peer, correlation, permits, principal, held.clone()));
-        let mut forwarding = Some(stream.forward(sender.clone()));
+        let leaving = CancellationToken::new();
+        let forward_rest = |stream: EventStream| Some(stream.forward(sender.clone(), leaving.clone()));
+        let mut forwarding = forward_rest(stream);
         let outcome = loop {
             if let Some(outcome) = early_outcome.take() {
                 break outcome;
             }
+            let may_leave = forwarding.is_some() && asked.as_ref().is_none_or(StreamQuestions::is_idle);
             let forward = async {
                 match forwarding.as_mut() {
                     Some(forwarding) => forwarding.await,
+                    None => std::future::pending().await,
+                }
+            };
+            let left = async {
+                match leave.as_mut().filter(|_| may_leave) {
+                    Some(leave) => leave.await,
                     None => std::future::pending().await,
                 }
             };
@@ -148,25 +183,53 @@ impl LiveCall {
                 (mut stream, event) = forward => {
                     forwarding = None;
                     match (event, &mut asked) {
-                        (Some(ask), None) => {
+                        (ForwardEnd::Asked(ask), None) => {
                             let asks = vec![ask];
                             match collect_requests(&mut call, &mut stream, &sender, &view, asks).await {
-                                Ok(None) => forwarding = Some(stream.forward(sender.clone())),
-                                Ok(Some(pending)) => return park(call, stream, view, cancel, held, pending),
+                                Ok(None) => forwarding = forward_rest(stream),
+                                Ok(Some(pending)) => return park(call, stream, view, cancel, held, life, pending),
                                 Err(outcome) => {
                                     // Its last events are still to be sent.
-                                    forwarding = Some(stream.forward(sender.clone()));
+                                    forwarding = forward_rest(stream);
                                     break outcome;
                                 }
                             }
                         }
-                        (Some(ask), Some(asked)) => {
+                        (ForwardEnd::Asked(ask), Some(asked)) => {
                             asked.ask(ask);
-                            forwarding = Some(stream.forward(sender.clone()));
+                            forwarding = forward_rest(stream);
                         }
                         // The client is gone; the call ends by itself.
-                        (None, _) => {}
+                        (ForwardEnd::Over | ForwardEnd::Left, _) => {}
                     }
+                }
+                to = left => {
+                    leave = None;
+                    // Nobody would learn of it if the client is gone.
+                    let Some(to) = to.filter(|_| !gone.is_cancelled()) else { continue };
+                    let Some(mut forwarding) = forwarding.take() else { continue };
+                    leaving.cancel();
+                    // A client that reads slowly does not hold up the call.
+                    let mut ended = None;
+                    let (stream, event) = tokio::select! {
+                        biased;
+                        outcome = &mut call => {
+                            ended = Some(outcome);
+                            forwarding.await
+                        }
+                        event = &mut forwarding => event,
+                    };
+                    let unasked = match event {
+                        ForwardEnd::Asked(ask) => vec![ask],
+                        ForwardEnd::Left => Vec::new(),
+                        ForwardEnd::Over => match ended {
+                            Some(outcome) => break outcome,
+                            None => continue,
+                        },
+                    };
+                    let call = ended.map_or(call, |outcome| Box::pin(std::future::ready(outcome)));
+                    let end = ClientEnd { stream, view, cancel, held, life };
+                    return RoundEnd::Left(Box::new(LiveCall { call, end, unasked }), to);
                 }
                 Some(()) = answered => {}
                 () = gone.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),

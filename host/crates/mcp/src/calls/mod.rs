@@ -3,6 +3,7 @@
 mod legacy_questions;
 pub(crate) mod live;
 pub(crate) mod parked_calls;
+pub(crate) mod parked_records;
 mod parking_limits;
 pub(crate) mod parking_store;
 pub(crate) mod seal;

@@ -1,36 +1,82 @@
 //! Calls that wait, between two requests, for their client to return with answers.
 
 use super::live::LiveCall;
-use super::parking_store::{NotParked, ParkingError, ParkingStore};
-use super::seal::RequestBinding;
+use super::parked_records::{ParkedRecord, ParkedRecords};
+use super::parking_store::{ParkingError, ParkingStore};
+use super::seal::{ParkedId, RequestBinding};
 use super::wait_permits::WaitPermits;
 use crate::client::pending::{PendingRequests, ResumeToken};
+use platform::audit::Audit;
 use platform::clock::Clock;
+use platform::durable::DurableStore;
 use policy::{ParkedCallLimits, Principal};
+use std::io;
 use std::sync::Arc;
 
 /// The parked calls of a process, and the permits of those that wait on their own streams instead.
 pub struct ParkedCalls {
     store: Arc<ParkingStore<(LiveCall, PendingRequests)>>,
+    /// Where other processes find them.
+    records: Option<Arc<ParkedRecords>>,
     permits: Arc<WaitPermits>,
     per_principal: u32,
 }
 
+/// What processes share that take up each other's parked calls.
+pub struct SharedParking {
+    pub store: Arc<dyn DurableStore>,
+    /// Tokens are sealed with it.
+    pub key: [u8; 32],
+    /// Where the end of those is recorded to which nobody returns.
+    pub audit: Audit,
+}
+
+/// Where the call behind a token is.
+#[allow(clippy::large_enum_variant, reason = "it is taken apart at once")]
+pub(crate) enum Parked {
+    Here(LiveCall, PendingRequests),
+    /// In the store, if anywhere.
+    Stored(ParkedId),
+}
+
+/// Why a call was not parked.
+#[derive(Debug)]
+pub(crate) enum NotParked {
+    /// It holds more than may be kept for its owner.
+    TooMuch,
+    Failed(io::Error),
+}
+
 impl ParkedCalls {
-    pub fn new(limits: ParkedCallLimits, clock: Arc<dyn Clock>) -> std::io::Result<Arc<Self>> {
+    /// Without `shared`, parked calls end with the process.
+    pub fn new(
+        limits: ParkedCallLimits,
+        clock: Arc<dyn Clock>,
+        shared: Option<SharedParking>,
+    ) -> io::Result<Arc<Self>> {
         let permits = Arc::new(WaitPermits::new(limits.clone()));
         let per_principal = u32::try_from(limits.per_principal).unwrap_or(u32::MAX);
-        Ok(Arc::new(Self { store: ParkingStore::new(limits, clock)?, permits, per_principal }))
+        let shared = shared.filter(|_| limits.stored);
+        let key = shared.as_ref().map(|shared| shared.key);
+        let records =
+            shared.map(|shared| ParkedRecords::new(shared.store, clock.clone(), limits.per_principal, shared.audit));
+        let store = ParkingStore::new(limits, clock, key)?;
+        Ok(Arc::new(Self { store, records, permits, per_principal }))
     }
 
-    /// How many calls are parked now.
+    /// How many calls are parked in this process now.
     pub fn count(&self) -> usize {
         self.store.len()
     }
 
-    /// Ends all that are parked, since nobody can return to them when the process ends.
-    pub fn end_all(&self) {
+    /// Drops all that are parked here, since the process ends. Those in the store can be taken up by another one.
+    pub fn drop_all(&self) {
         self.store.clear();
+    }
+
+    /// Whether calls are kept for other processes, too. To be kept, a call needs a journal.
+    pub(crate) fn are_stored(&self) -> bool {
+        self.records.is_some()
     }
 
     /// How many calls may be parked for one principal, nested ones included.
@@ -42,30 +88,99 @@ impl ParkedCalls {
         &self.permits
     }
 
-    /// Parks a call and returns the token that resumes it. Other calls may have to make room.
-    pub(crate) fn park(
+    /// Parks a call and returns the token that resumes it. Other calls may have to make room; those in the store, and this
+    /// one if it is there, lose only their place in memory.
+    pub(crate) async fn park(
         &self,
-        call: LiveCall,
+        mut call: LiveCall,
         pending: PendingRequests,
         principal: &Principal,
         binding: &RequestBinding,
     ) -> Result<String, NotParked> {
         let binding = binding.with_resume_token(pending.resume_token());
         let (held, keep) = (call.held(), pending.timeout());
-        self.store.park((call, pending), principal, held, keep, &binding)
+        let token = self.store.make_token(keep, &binding).map_err(NotParked::Failed)?;
+        let mut is_stored = false;
+        if let Some(records) = &self.records
+            && !pending.has_renamed_keys()
+            && let Some(steps) = call.life().journal.export()
+        {
+            let record = ParkedRecord {
+                owner: principal.as_str().to_owned(),
+                plugin: call.record().owner().1.name.to_string(),
+                tool: call.record().tool().to_string(),
+                call: call.record().call_id().to_string(),
+                worked: u64::try_from(call.life().worked.as_millis()).unwrap_or(u64::MAX),
+                expires: token.expires,
+                steps,
+            };
+            match records.put(token.id, &record).await {
+                Ok(stored) => {
+                    let life = call.life();
+                    life.journal.set_suspended(true);
+                    life.stored = Some(stored);
+                    is_stored = true;
+                }
+                Err(error) => tracing::warn!(%error, "a parked call is kept in memory only"),
+            }
+        }
+        if self.store.park((call, pending), principal, held, &token) || is_stored {
+            Ok(token.token)
+        } else {
+            Err(NotParked::TooMuch)
+        }
     }
 
-    /// Takes out the call behind a token, which works once and only as the kind of token that it is. The error is a
-    /// sentence for the client.
-    pub(crate) fn take(
+    /// Finds the call behind a token, which works once and only as the kind of token that it is. The error is a sentence
+    /// for the client.
+    pub(crate) fn find(
         &self,
         token: &str,
         kind: ResumeToken,
         binding: &RequestBinding,
-    ) -> Result<(LiveCall, PendingRequests), &'static str> {
-        self.store.take(token, &binding.with_resume_token(kind)).map_err(|error| describe(error, kind))
+    ) -> Result<Parked, &'static str> {
+        let binding = binding.with_resume_token(kind);
+        match self.store.take(token, &binding) {
+            Ok((call, pending)) => Ok(Parked::Here(call, pending)),
+            Err(error) => match self.store.open(token, &binding).filter(|_| self.are_stored()) {
+                Some(id) => Ok(Parked::Stored(id)),
+                None => Err(describe(error, kind)),
+            },
+        }
+    }
+
+    /// Takes a call that was parked here out of the store. Fails if it goes on in another process.
+    pub(crate) async fn claim(&self, call: &mut LiveCall, kind: ResumeToken) -> Result<(), &'static str> {
+        let life = call.life();
+        if let (Some(records), Some(stored)) = (&self.records, life.stored.take()) {
+            match records.remove(&stored).await {
+                Ok(true) => {}
+                Ok(false) => return Err(describe(ParkingError::Invalid, kind)),
+                Err(error) => {
+                    tracing::error!(%error, "a parked call cannot be taken up");
+                    return Err(STORE_FAILED);
+                }
+            }
+        }
+        life.journal.set_suspended(false);
+        Ok(())
+    }
+
+    /// Takes the call behind a token out of the store.
+    pub(crate) async fn load(&self, id: ParkedId, kind: ResumeToken) -> Result<ParkedRecord, &'static str> {
+        let gone = || describe(ParkingError::Invalid, kind);
+        let records = self.records.as_ref().ok_or_else(gone)?;
+        match records.take(id).await {
+            Ok(record) => record.ok_or_else(gone),
+            Err(error) => {
+                tracing::error!(%error, "a parked call cannot be taken up");
+                Err(STORE_FAILED)
+            }
+        }
     }
 }
+
+const STORE_FAILED: &str = "the host cannot read what it has stored of this call; its log has the details";
 
 /// Says as little as possible to a client that guesses tokens, and why the call is gone to one that had the token.
 fn describe(error: ParkingError, kind: ResumeToken) -> &'static str {

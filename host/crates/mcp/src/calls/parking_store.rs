@@ -21,7 +21,8 @@ pub(crate) struct ParkingStore<T> {
     sealer: TokenSealer,
     limits: ParkedCallLimits,
     clock: Arc<dyn Clock>,
-    epoch: Instant,
+    /// The moment at which it began, on both clocks.
+    epoch: (Instant, Duration),
     inner: Mutex<Entries<T>>,
 }
 
@@ -40,12 +41,13 @@ struct ParkedEntry<T> {
     held: Held,
 }
 
-/// Why a value was not kept.
-#[derive(Debug)]
-pub(crate) enum NotParked {
-    /// It holds more than may be kept for its owner.
-    TooMuch,
-    Failed(std::io::Error),
+/// The token of a parked value.
+pub(crate) struct ParkedToken {
+    pub(crate) token: String,
+    pub(crate) id: ParkedId,
+    /// Milliseconds since 1970.
+    pub(crate) expires: u64,
+    ends: Instant,
 }
 
 /// What has to happen before another value is kept.
@@ -69,10 +71,14 @@ pub(crate) enum ParkingError {
 
 impl<T: Send + 'static> ParkingStore<T> {
     /// Expired values are dropped for as long as the store is in use.
-    pub(crate) fn new(limits: ParkedCallLimits, clock: Arc<dyn Clock>) -> std::io::Result<Arc<Self>> {
-        let epoch = clock.now();
+    pub(crate) fn new(
+        limits: ParkedCallLimits,
+        clock: Arc<dyn Clock>,
+        key: Option<[u8; 32]>,
+    ) -> std::io::Result<Arc<Self>> {
+        let epoch = (clock.now(), clock.unix());
         let inner = Mutex::new(Entries { parked: HashMap::new(), dropped: VecDeque::new(), held: Held::default() });
-        let store = Arc::new(Self { sealer: TokenSealer::new()?, limits, clock, epoch, inner });
+        let store = Arc::new(Self { sealer: TokenSealer::new(key)?, limits, clock, epoch, inner });
         let swept = Arc::downgrade(&store);
         tokio::spawn(async move {
             let mut interval = tokio::time::interval(SWEEP_INTERVAL);
@@ -89,6 +95,12 @@ impl<T: Send + 'static> ParkingStore<T> {
         self.lock().parked.len()
     }
 
+    /// What the token stands for, wherever it is kept, unless it has expired.
+    pub(crate) fn open(&self, token: &str, binding: &RequestBinding) -> Option<ParkedId> {
+        let (id, expires) = self.sealer.open(token, binding)?;
+        (expires > self.millis(self.clock.now())).then_some(id)
+    }
+
     /// Drops all values.
     pub(crate) fn clear(&self) {
         let mut inner = self.lock();
@@ -99,20 +111,18 @@ impl<T: Send + 'static> ParkingStore<T> {
         drop(parked);
     }
 
-    /// Keeps a value until it is taken, it expires or it has to make room; returns its token. `held` is what
-    /// it holds.
-    pub(crate) fn park(
-        &self,
-        value: T,
-        owner: &Principal,
-        held: Held,
-        keep: Duration,
-        binding: &RequestBinding,
-    ) -> Result<String, NotParked> {
-        let (id, held): (ParkedId, Held) = (random_bytes().map_err(NotParked::Failed)?, counted(held));
-        let now = self.clock.now();
-        let expires = now + keep;
-        let token = self.sealer.seal(id, self.millis(expires), binding).map_err(NotParked::Failed)?;
+    /// Makes the token of a value that is kept for so long.
+    pub(crate) fn make_token(&self, keep: Duration, binding: &RequestBinding) -> std::io::Result<ParkedToken> {
+        let id: ParkedId = random_bytes()?;
+        let ends = self.clock.now() + keep;
+        let expires = self.millis(ends);
+        Ok(ParkedToken { token: self.sealer.seal(id, expires, binding)?, id, expires, ends })
+    }
+
+    /// Keeps a value until it is taken, it expires or it has to make room. `held` is what it holds. False, and the value is
+    /// dropped, if there is no room for it.
+    pub(crate) fn park(&self, value: T, owner: &Principal, held: Held, token: &ParkedToken) -> bool {
+        let (held, now) = (counted(held), self.clock.now());
         let mut evicted = Vec::new();
         let mut inner = self.lock();
         let refused = loop {
@@ -124,12 +134,13 @@ impl<T: Send + 'static> ParkingStore<T> {
         };
         if !refused {
             inner.held = inner.held + held;
-            inner.parked.insert(id, ParkedEntry { value, owner: owner.clone(), since: now, expires, held });
+            let (owner, expires) = (owner.clone(), token.ends);
+            inner.parked.insert(token.id, ParkedEntry { value, owner, since: now, expires, held });
         }
         drop(inner);
         // Dropped outside the lock, since dropping a value can take time.
         drop(evicted);
-        if refused { Err(NotParked::TooMuch) } else { Ok(token) }
+        !refused
     }
 
     /// Takes out the value behind a token: each token works once.
@@ -169,7 +180,8 @@ impl<T: Send + 'static> ParkingStore<T> {
     }
 
     fn millis(&self, at: Instant) -> u64 {
-        u64::try_from(at.saturating_duration_since(self.epoch).as_millis()).unwrap_or(u64::MAX)
+        let (began, unix) = self.epoch;
+        u64::try_from((unix + at.saturating_duration_since(began)).as_millis()).unwrap_or(u64::MAX)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Tokens for parked calls: only the call's own client can use one, for the same request, until it expires.
 //!
-//! A token is an id and an expiry, sealed with XChaCha20-Poly1305 under a key that lives as long as the process; the
-//! call itself never leaves the process. The request is authenticated with it, so that a token does not open for
+//! A token is an id and an expiry, sealed with XChaCha20-Poly1305 under a key of the process, or of all processes that share
+//! a state folder. The request is authenticated with it, so that a token does not open for
 //! another principal, method, tool, argument or plugin version.
 
 use crate::client::pending::ResumeToken;
@@ -82,12 +82,16 @@ fn digest(value: &Value) -> [u8; 32] {
 }
 
 impl TokenSealer {
-    /// Generates a key.
-    pub(crate) fn new() -> std::io::Result<Self> {
-        Ok(Self(XChaCha20Poly1305::new(&random_bytes::<32>()?.into())))
+    /// With a key that other processes have too, or else a new one.
+    pub(crate) fn new(key: Option<[u8; 32]>) -> std::io::Result<Self> {
+        let key = match key {
+            Some(key) => key,
+            None => random_bytes::<32>()?,
+        };
+        Ok(Self(XChaCha20Poly1305::new(&key.into())))
     }
 
-    /// `expires` is in milliseconds of the store's own time.
+    /// `expires` is in milliseconds since 1970.
     pub(crate) fn seal(&self, id: ParkedId, expires: u64, binding: &RequestBinding) -> std::io::Result<String> {
         let nonce = random_bytes::<NONCE_SIZE>()?;
         let payload = [id.as_slice(), &expires.to_le_bytes()].concat();
@@ -97,7 +101,7 @@ impl TokenSealer {
         Ok(URL_SAFE_NO_PAD.encode([nonce.as_slice(), &sealed].concat()))
     }
 
-    /// None unless the text was sealed by this process for the same request.
+    /// None unless the text was sealed under this key for the same request.
     pub(crate) fn open(&self, text: &str, binding: &RequestBinding) -> Option<(ParkedId, u64)> {
         // Longer than any token: not worth decoding.
         if text.len() > 256 {
@@ -123,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_token_opens_only_for_its_own_request() {
-        let sealer = TokenSealer::new().unwrap();
+        let sealer = TokenSealer::new(None).unwrap();
         let mine = binding("ann", "book", json!({"a": 1, "b": [2]}), "v1");
         let state = sealer.seal([7; 16], 99, &mine).unwrap();
         assert_eq!(sealer.open(&state, &mine), Some(([7; 16], 99)));
@@ -142,13 +146,13 @@ mod tests {
         assert_eq!((sealer.open(&state_only, &as_continuation), sealer.open(&state_only, &mine)), (None, None));
         let reordered = binding("ann", "book", serde_json::from_str(r#"{"b":[2],"a":1}"#).unwrap(), "v1");
         assert_eq!(sealer.open(&state, &reordered), Some(([7; 16], 99)));
-        assert_eq!(TokenSealer::new().unwrap().open(&state, &mine), None);
+        assert_eq!(TokenSealer::new(None).unwrap().open(&state, &mine), None);
         assert_ne!(sealer.seal([7; 16], 99, &mine).unwrap(), state);
     }
 
     #[test]
     fn a_token_with_a_flipped_bit_does_not_open() {
-        let sealer = TokenSealer::new().unwrap();
+        let sealer = TokenSealer::new(None).unwrap();
         let mine = binding("ann", "book", json!({}), "v1");
         let state = sealer.seal([7; 16], 99, &mine).unwrap();
         for at in 0..state.len() * 8 {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, MutexGuard};
 
-pub const STEER_CALL: &str = "steer_call";
+pub(crate) const STEER_CALL: &str = "steer_call";
 /// Characters of a target's name that are kept. Tools have shorter names; a resource's URI can have any length.
 const MAX_TARGET: usize = 256;
 /// Running calls that an error lists, of which there can be hundreds.

@@ -75,6 +75,11 @@ impl ChunkRecord {
         &self.0.call
     }
 
+    /// The name that the client called.
+    pub(crate) fn tool(&self) -> &str {
+        &self.0.tool
+    }
+
     pub(crate) fn correlation(&self) -> Option<&str> {
         self.0.correlation.as_deref()
     }
@@ -172,6 +177,10 @@ impl CallSink for Chunks {
     async fn chunk(&self, seq: u64, chunk: Chunk) -> Result<(), OutputError> {
         self.log_chunk(seq, chunk);
         Ok(())
+    }
+
+    fn replayed_chunk(&self, seq: u64, chunk: Chunk) {
+        self.log_chunk(seq, chunk);
     }
 
     fn progress(&self, _report: ProgressReport) {}

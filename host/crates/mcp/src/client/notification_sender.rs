@@ -1,8 +1,10 @@
-//! Sends the notifications of one request.
+//! Sends what a call says before its result: as notifications of the request it is served under, or, for a task, as its
+//! status.
 
 use super::format::NotificationFormat;
 use rmcp::model::{GetExtensions as _, RequestId, ServerNotification};
 use rmcp::service::{OriginatingRequestId, Peer, RequestContext, RoleServer, ServiceError};
+use runtime::imports::ProgressReport;
 use std::sync::Arc;
 
 /// Where notifications go, and in which format.
@@ -18,9 +20,14 @@ impl NotificationTarget {
     }
 }
 
-/// Has no target if the client reads no notifications.
 #[derive(Clone)]
-pub(crate) struct NotificationSender(Option<Arc<NotificationTarget>>);
+pub(crate) enum NotificationSender {
+    /// The client reads nothing before the result.
+    Nobody,
+    Request(Arc<NotificationTarget>),
+    /// Reports become the status of a task. It has no notifications of its own.
+    Task(Arc<dyn Fn(ProgressReport) + Send + Sync>),
+}
 
 impl NotificationSender {
     /// `call` is the id of the call that the notifications are about.
@@ -28,16 +35,40 @@ impl NotificationSender {
         let named = |NotificationTarget { format, peer, request }| {
             Arc::new(NotificationTarget { format: format.with_call_id(call), peer, request })
         };
-        Self(target.map(named))
+        target.map_or(Self::Nobody, |target| Self::Request(named(target)))
     }
 
     /// None if the client reads no notifications.
     pub(super) fn format(&self) -> Option<&NotificationFormat> {
-        self.0.as_ref().map(|target| &target.format)
+        match self {
+            Self::Request(target) => Some(&target.format),
+            Self::Nobody | Self::Task(_) => None,
+        }
+    }
+
+    pub(super) fn reads_progress(&self) -> bool {
+        match self {
+            Self::Nobody => false,
+            Self::Request(target) => target.format.reads_progress(),
+            Self::Task(_) => true,
+        }
+    }
+
+    pub(super) async fn progress(&self, report: ProgressReport) -> Result<(), ServiceError> {
+        match self {
+            Self::Nobody => {}
+            Self::Task(status) => status(report),
+            Self::Request(target) => {
+                if let Some(notification) = target.format.progress(report) {
+                    self.send(notification).await?;
+                }
+            }
+        }
+        Ok(())
     }
 
     pub(super) async fn send(&self, mut notification: ServerNotification) -> Result<(), ServiceError> {
-        let Some(target) = &self.0 else { return Ok(()) };
+        let Self::Request(target) = self else { return Ok(()) };
         // Legacy sessions have a stream for each request and one for everything else; rmcp marks only requests by
         // itself.
         notification.extensions_mut().insert(OriginatingRequestId(target.request.clone()));

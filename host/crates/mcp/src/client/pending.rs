@@ -57,6 +57,11 @@ impl PendingQuestions {
             .collect()
     }
 
+    /// Whether the call does not wait for the answers any more.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        self.answer.is_closed()
+    }
+
     /// Answers from what the current request brings.
     fn answer_from(self, view: &RequestView) {
         let reply = |(key, asked): &(String, CheckedQuestion)| match view.take_answer(key) {
@@ -74,14 +79,18 @@ impl PendingQuestions {
 
     /// Renames keys that other questions of the round have. The guest does not see it, since replies come in the order
     /// of the questions.
-    fn make_keys_unique(&mut self, taken: &mut HashSet<String>) {
+    /// The result is whether any was renamed.
+    pub(crate) fn make_keys_unique(&mut self, taken: &mut HashSet<String>) -> bool {
+        let mut has_renamed = false;
         for (key, _) in &mut self.batch.questions {
             let (own, mut number) = (key.clone(), 1);
             while !taken.insert(key.clone()) {
                 number += 1;
                 *key = format!("{own}-{number}");
+                has_renamed = true;
             }
         }
+        has_renamed
     }
 }
 
@@ -116,7 +125,7 @@ impl PendingRequest {
 
     fn is_abandoned(&self) -> bool {
         match self {
-            Self::Questions(questions) => questions.answer.is_closed(),
+            Self::Questions(questions) => questions.is_abandoned(),
             Self::ReverseCall(call) => call.answer.is_closed(),
         }
     }
@@ -133,6 +142,7 @@ impl PendingRequest {
 pub(crate) struct PendingRequests {
     now: CurrentRequests,
     next: Vec<PendingRequest>,
+    has_renamed_keys: bool,
 }
 
 enum CurrentRequests {
@@ -157,10 +167,11 @@ impl PendingRequests {
         }
         let calls_first = matches!(asks.first(), Some(PendingRequest::ReverseCall(_)));
         let (mut questions, mut calls, mut next, mut keys) = (Vec::new(), Vec::new(), Vec::new(), HashSet::new());
+        let mut has_renamed_keys = false;
         for ask in asks {
             match ask {
                 PendingRequest::Questions(mut asked) if !calls_first => {
-                    asked.make_keys_unique(&mut keys);
+                    has_renamed_keys |= asked.make_keys_unique(&mut keys);
                     questions.push(asked);
                 }
                 PendingRequest::ReverseCall(call) if calls_first => calls.push(call),
@@ -170,7 +181,13 @@ impl PendingRequests {
         Some(Self {
             now: if calls_first { CurrentRequests::ReverseCalls(calls) } else { CurrentRequests::Questions(questions) },
             next,
+            has_renamed_keys,
         })
+    }
+
+    /// Whether a key is not that of its question, so that only this instance of the call knows what the answer is to.
+    pub(crate) fn has_renamed_keys(&self) -> bool {
+        self.has_renamed_keys
     }
 
     /// How long the call may be parked.

@@ -20,6 +20,7 @@ use runtime::imports::{CallSink, Chunk, LogLevel, OutputError, ProgressReport};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 /// Chunks that may wait for the client: at most 1 MiB for each call.
 const QUEUE_CHUNKS: usize = 16;
@@ -60,6 +61,7 @@ pub(crate) struct EventQueue {
     to: mpsc::Sender<CallEvent>,
     /// Has the chunks of a call that may lose some.
     ring: Option<ChunkRing>,
+    record: ChunkRecord,
 }
 
 impl EventQueue {
@@ -69,7 +71,8 @@ impl EventQueue {
             Overflow::Block => None,
             Overflow::DropOldest => Some(ChunkRing::default()),
         };
-        (Self { to, ring: ring.clone() }, EventStream { from, ring, record, progress: MergedProgress::default() })
+        let queue = Self { to, ring: ring.clone(), record: record.clone() };
+        (queue, EventStream { from, ring, record, progress: MergedProgress::default() })
     }
 
     pub(crate) fn sender(&self) -> mpsc::Sender<CallEvent> {
@@ -97,6 +100,10 @@ impl CallSink for EventQueue {
         }
     }
 
+    fn replayed_chunk(&self, seq: u64, chunk: Chunk) {
+        self.record.log_chunk(seq, chunk);
+    }
+
     fn progress(&self, report: ProgressReport) {
         // A full queue means that the client is behind; a newer report will follow.
         let _ = self.to.try_send(CallEvent::Progress(Box::new(report)));
@@ -106,6 +113,18 @@ impl CallSink for EventQueue {
         // A full queue drops it; the host's log has it in any case.
         let _ = self.to.try_send(CallEvent::Log(level, message.to_owned()));
     }
+}
+
+/// Events on their way to the client; then the stream again.
+pub(crate) type Forwarding = BoxFuture<'static, (EventStream, ForwardEnd)>;
+
+/// Why events are not sent any further.
+pub(crate) enum ForwardEnd {
+    Asked(PendingRequest),
+    /// The call has ended, or the client is gone.
+    Over,
+    /// Somebody else is to send the rest.
+    Left,
 }
 
 /// The wire's side of the queue.
@@ -121,21 +140,25 @@ impl EventStream {
         self.record.clone()
     }
 
-    /// Sends events until the call asks something, which is returned, or ends, or the client is gone.
-    pub(crate) fn forward(mut self, sender: NotificationSender) -> BoxFuture<'static, (Self, Option<PendingRequest>)> {
+    /// Sends events until the call asks something or ends, the client is gone, or `leave` is cancelled.
+    pub(crate) fn forward(mut self, sender: NotificationSender, leave: CancellationToken) -> Forwarding {
         Box::pin(async move {
-            match self.send_all(&sender).await {
-                Ok(ask) => (self, ask),
+            match self.send_all(&sender, &leave).await {
+                Ok(end) => (self, end),
                 Err(_) => {
                     // The client is gone: the guest's next chunk fails.
                     self.from.close();
-                    (self, None)
+                    (self, ForwardEnd::Over)
                 }
             }
         })
     }
 
-    async fn send_all(&mut self, sender: &NotificationSender) -> Result<Option<PendingRequest>, ServiceError> {
+    async fn send_all(
+        &mut self,
+        sender: &NotificationSender,
+        leave: &CancellationToken,
+    ) -> Result<ForwardEnd, ServiceError> {
         loop {
             let Self { from, ring, progress, .. } = &mut *self;
             let event = tokio::select! {
@@ -144,12 +167,16 @@ impl EventStream {
                     self.send_progress(sender).await?;
                     continue;
                 }
+                () = leave.cancelled() => {
+                    self.rest(sender).await?;
+                    return Ok(ForwardEnd::Left);
+                }
                 event = next_event(ring.as_ref(), from) => event,
             };
             match event {
                 Some(CallEvent::Request(ask)) => {
                     self.rest(sender).await?;
-                    return Ok(Some(*ask));
+                    return Ok(ForwardEnd::Asked(*ask));
                 }
                 Some(event) => self.send(event, sender).await?,
                 None => break,
@@ -162,7 +189,7 @@ impl EventStream {
             // A client that misses it finds the same in the result.
             let _ = sender.send(end).await;
         }
-        Ok(None)
+        Ok(ForwardEnd::Over)
     }
 
     /// Sends what is in the queue now and collects what is asked; returns whether there was anything.
@@ -202,7 +229,7 @@ impl EventStream {
     async fn send(&mut self, event: CallEvent, sender: &NotificationSender) -> Result<(), ServiceError> {
         let format = sender.format();
         let reads_chunks = format.is_some_and(NotificationFormat::reads_chunks);
-        let reads_progress = format.is_some_and(NotificationFormat::reads_progress);
+        let reads_progress = sender.reads_progress();
         let notification = match event {
             CallEvent::Chunk(seq, chunk) if reads_chunks => {
                 self.record.count_sent(seq, &chunk.content);
@@ -231,9 +258,8 @@ impl EventStream {
     }
 
     async fn send_progress(&mut self, sender: &NotificationSender) -> Result<(), ServiceError> {
-        let report = self.progress.take();
-        match report.and_then(|report| sender.format()?.progress(report)) {
-            Some(notification) => sender.send(notification).await,
+        match self.progress.take() {
+            Some(report) => sender.progress(report).await,
             None => Ok(()),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::unread::Unread;
 use protocol::questions;
-use rmcp::model::{ClientCapabilities, InputResponses, ProtocolVersion, RequestId};
+use rmcp::model::{ClientCapabilities, InputResponses, ProtocolVersion, RequestId, TASKS_EXTENSION_ID};
 use runtime::imports::Abilities;
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
@@ -53,6 +53,12 @@ pub(super) struct Meta<'a> {
 const OWN_EXTENSIONS: &str = "dev.portcullis/";
 
 impl Meta<'_> {
+    /// Whether the client follows tasks.
+    pub(super) fn declares_tasks(&self) -> bool {
+        let declared = self.capabilities.get("extensions").and_then(Value::as_object);
+        declared.is_some_and(|declared| declared.contains_key(TASKS_EXTENSION_ID))
+    }
+
     /// What the client can be asked, read as rmcp reads it. None if the ordinary way has to see the declaration.
     pub(super) fn abilities(&self) -> Option<Abilities> {
         let Self { capabilities, .. } = self;

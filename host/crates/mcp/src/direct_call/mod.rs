@@ -17,7 +17,9 @@ use crate::client::view::RequestInput;
 use crate::client_tools::{ReverseParams, retry};
 use crate::listing::lists::CatalogLists;
 use crate::request_context::MAX_CORRELATION;
+use crate::requests::call_result::Remedies;
 use crate::requests::round::{self, RoundOutcome, RoundRequest, RunningRound};
+use crate::requests::task_call::{TaskAnswer, TaskFollower};
 use crate::server_context::ServerContext;
 use axum::http::HeaderMap;
 use cancel_on_drop::CancelOnDrop;
@@ -82,6 +84,7 @@ impl DirectCall {
         let Message { id, params, .. } = message;
         let Params { name, arguments, request_state, input_responses, meta } = params;
         let abilities = meta.abilities()?;
+        let follower = TaskFollower::new(meta.declares_tasks(), server.fallback_tools, Remedies::Withheld);
         let catalog = &lists.catalog;
         let is_other = server.is_fallback_tool(name)
             || catalog.upstream_tool(name).is_some()
@@ -106,6 +109,7 @@ impl DirectCall {
             resumes: request_state.map(|state| (state, ResumeToken::RequestState)),
             input: RequestInput::new(abilities, input_responses, ReverseParams::default()),
             served: ServedRequest::answered_once(cancel.clone()),
+            follower,
         };
         let round = round::begin(server, request).ok()?;
         Some(Self { id, round, cancel })
@@ -123,6 +127,8 @@ impl DirectCall {
         let outcome = match ended.unwrap_or_else(|error| Err(ErrorData::internal_error(error.to_string(), None))) {
             Ok(RoundOutcome::Finished(finished, record)) => (finished, record),
             Ok(RoundOutcome::InputRequired(result)) => return response::write(&id, &result),
+            Ok(RoundOutcome::Task(TaskAnswer::Created(task))) => return response::write(&id, &task),
+            Ok(RoundOutcome::Task(TaskAnswer::Link(result))) => return response::write(&id, &result),
             Err(error) => return response::refuse(&id, error),
         };
         let (finished, record) = outcome;

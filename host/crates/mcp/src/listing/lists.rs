@@ -1,7 +1,6 @@
 //! The catalog as lists of the protocol, built once for each catalog.
 
-use super::published;
-use crate::calls::steering;
+use super::{fallback_tools, published};
 use plugins::catalog::{Catalog, UpstreamTool};
 use plugins::offer::PluginTool;
 use protocol::content::{to_annotations, to_icons};
@@ -31,7 +30,7 @@ impl CatalogLists {
         let mut tools: Vec<Tool> = catalog.tools().map(|(name, exposed)| tool(name, exposed.tool())).collect();
         tools.extend(catalog.upstream_tools().map(|(name, upstream)| upstream_tool(name, upstream)));
         if fallback_tools {
-            tools.push(steering::tool());
+            tools.extend(fallback_tools::tools());
         }
         tools.sort_by(|a, b| a.name.cmp(&b.name));
         let header_tools =

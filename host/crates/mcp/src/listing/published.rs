@@ -7,7 +7,9 @@ use rmcp::model::{
     Resource, ResourceTemplate,
 };
 use runtime::imports::{EmbeddedResource, Provenance};
-use services::principal_store::{FilledPrompt, ListedPrompt, ListedResource, ResourceSnapshot, TEMPLATES};
+use services::principal_store::{
+    FilledPrompt, ListedPrompt, ListedResource, ResourceSnapshot, StoreTemplate, TEMPLATES,
+};
 
 pub(crate) fn to_resource(listed: ListedResource) -> Resource {
     let mut resource = Resource::new(listed.uri, listed.name);
@@ -21,7 +23,12 @@ pub(crate) fn to_resource(listed: ListedResource) -> Resource {
 }
 
 pub(crate) fn to_templates() -> impl Iterator<Item = ResourceTemplate> {
-    TEMPLATES.iter().map(|template| {
+    const TASKS: StoreTemplate = StoreTemplate {
+        uri: "portcullis://tasks/{id}{?after}",
+        name: "task",
+        description: "A call that goes on after its request was answered: how it stands, its output after the chunk with this number, and its result.",
+    };
+    TEMPLATES.iter().chain([&TASKS]).map(|template| {
         let mut shown = ResourceTemplate::new(template.uri, template.name);
         shown.description = Some(template.description.to_owned());
         shown.mime_type = Some("application/json".to_owned());

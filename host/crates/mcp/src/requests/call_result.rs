@@ -221,7 +221,7 @@ impl Serialize for CallMeta<'_> {
     }
 }
 
-fn usage_to_json(usage: &CallUsage) -> Value {
+pub(crate) fn usage_to_json(usage: &CallUsage) -> Value {
     serde_json::to_value(Usage::new(usage)).unwrap_or_default()
 }
 
@@ -271,6 +271,7 @@ fn error_to_json(error: &CallError, remedies: Remedies) -> Value {
         | CallError::StackOverflow
         | CallError::Cancelled
         | CallError::AuditUnavailable
+        | CallError::Journal(_)
         | CallError::Internal => {
             json!({})
         }

@@ -4,6 +4,7 @@ use super::call_result::{self, Remedies};
 use super::{loading, prompts};
 use crate::request_context::call_context;
 use crate::server_context::ServerContext;
+use crate::tasks::TASK_URI;
 use platform::telemetry::printable;
 use plugins::calls::{CallAnswer, CallRequest, CallTarget, PluginCall};
 use plugins::catalog::{Catalog, Plugin};
@@ -13,6 +14,7 @@ use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Referen
 use rmcp::service::{RequestContext, RoleServer};
 use runtime::engine::HeldResources;
 use runtime::imports::{ClientLink, CompletionQuery, CompletionTarget, NoClient, NoSink};
+use runtime::journal::CallJournal;
 use services::principal_store::TEMPLATES;
 use std::sync::Arc;
 
@@ -57,7 +59,10 @@ pub(crate) async fn complete(
         held: HeldResources::default(),
     };
     let target = CallTarget::Plugin(plugin, PluginCall::Completion(query));
-    let finished = server.runner.run(target, CallRequest { context: call, link, parent: None }).await;
+    let finished = server
+        .runner
+        .run(target, CallRequest { context: call, link, parent: None, journal: CallJournal::default() })
+        .await;
     let completion = match finished.result {
         Ok(CallAnswer::Completion(completion)) => completion,
         Ok(_) => return call_result::unexpected_result(),
@@ -96,7 +101,7 @@ fn find_completer(
         let names = exposed.item().pattern.variables().map(str::to_owned).collect();
         return Ok(Some((exposed.plugin().clone(), CompletionTarget::Template(text.to_owned()), names)));
     }
-    if TEMPLATES.iter().any(|template| template.uri == text) {
+    if TEMPLATES.iter().any(|template| template.uri == text) || text.starts_with(TASK_URI) {
         return Ok(None);
     }
     let text =

@@ -3,16 +3,17 @@
 
 use super::call_result::{self, CallResult, Remedies};
 use super::round::{self, RoundOutcome, RoundRequest};
+use super::task_call::{TaskAnswer, TaskFollower};
 use crate::client::pending::ResumeToken;
 use crate::client::served_request::ServedRequest;
 use crate::client::session::ClientSession;
 use crate::client::view::RequestInput;
 use crate::client_tools::ReverseParams;
-use crate::request_context::{LargeAnswer, abilities, call_context};
+use crate::request_context::{LargeAnswer, abilities, call_context, declares};
 use crate::server_context::ServerContext;
 use plugins::calls::CallTarget;
 use rmcp::ErrorData;
-use rmcp::model::{InputRequiredResult, InputResponses};
+use rmcp::model::{CreateTaskResult, InputRequiredResult, InputResponses, TASKS_EXTENSION_ID};
 use rmcp::service::{RequestContext, RoleServer};
 use runtime::engine::{is_large, work_in_pool_if_large};
 use std::sync::Arc;
@@ -21,6 +22,8 @@ use std::sync::Arc;
 pub(crate) enum RoundResponse {
     Complete(CallResult),
     InputRequired(InputRequiredResult),
+    /// Only `tools/call` has it.
+    Task(CreateTaskResult),
 }
 
 /// A request whose call may take several rounds.
@@ -50,15 +53,19 @@ pub(crate) async fn dispatch(
     let parent = server.lanes.chains.parent(context, &principal)?;
     let call = call_context(&principal, context)?;
     let input = RequestInput::new(abilities(context), input_responses, reverse);
-    let request = RoundRequest { method, name, target, context: call, parent, resumes, input, served };
+    let remedies = Remedies::from_context(context);
+    let declares_tasks = stateless && declares(context, TASKS_EXTENSION_ID);
+    let follower = TaskFollower::new(declares_tasks, server.fallback_tools, remedies);
+    let request = RoundRequest { method, name, target, context: call, parent, resumes, input, served, follower };
     let round = round::begin(server, request).map_err(|reason| ErrorData::invalid_params(reason, None))?;
     let (finished, record) = match round.await? {
         RoundOutcome::InputRequired(result) => return Ok(RoundResponse::InputRequired(result)),
+        RoundOutcome::Task(TaskAnswer::Created(task)) => return Ok(RoundResponse::Task(task)),
+        RoundOutcome::Task(TaskAnswer::Link(result)) => return Ok(RoundResponse::Complete(CallResult::Tool(result))),
         RoundOutcome::Finished(finished, record) => (finished, record),
     };
     let (bytes, owner) = (finished.usage.output_bytes, record.owner());
     let meta = server.call_meta(record.call_id(), record.correlation());
-    let remedies = Remedies::from_context(context);
     let convert = move || call_result::to_result(finished, is_tool, meta, &record, remedies);
     let result = work_in_pool_if_large(bytes, || owner.clone(), convert).await?;
     if is_large(bytes)

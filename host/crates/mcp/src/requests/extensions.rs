@@ -1,9 +1,10 @@
-//! Requests of the `dev.portcullis` extensions, which `wit/extensions` specifies.
+//! Requests of the `dev.portcullis` extensions, which `wit/extensions` specifies, and others that rmcp does not know.
 
 use super::steer;
 use crate::request_context::is_stateless;
 use crate::reverse::live;
 use crate::server_context::ServerContext;
+use crate::subscriptions::task_listen::{self, LISTEN_METHOD, TaskSubscription};
 use protocol::names::{REVERSE_LISTEN_METHOD, REVERSE_RESPOND_METHOD, STEER_METHOD};
 use rmcp::ErrorData;
 use rmcp::model::{CustomRequest, CustomResult, ErrorCode, ResultType};
@@ -26,12 +27,19 @@ pub(crate) async fn call(
             live::respond(channels, &principal, params(request)?)?;
             json!({})
         }
+        LISTEN_METHOD if is_stateless(&context) && task_listen::is_passed_on(&request.params) => {
+            let subscription = TaskSubscription::parse(request, &context)?;
+            let (key, id) = super::task_listen::run(server, &principal, subscription, &context).await?;
+            json!({ "_meta": { key: id } })
+        }
         STEER_METHOD => json!({ "call": steer::steer(server, &principal, params(request)?)? }),
         _ => return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None)),
     };
     if is_stateless(&context) {
         result["resultType"] = ResultType::COMPLETE.as_str().into();
-        result["_meta"] = Value::Object(server.meta(None).0);
+        let mut meta = server.meta(None).0;
+        meta.extend(result["_meta"].as_object().cloned().unwrap_or_default());
+        result["_meta"] = Value::Object(meta);
     }
     Ok(CustomResult::new(result))
 }

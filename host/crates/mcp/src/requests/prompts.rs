@@ -69,7 +69,7 @@ pub(crate) async fn get(
     };
     match dispatch(server, request, &context).await? {
         RoundResponse::Complete(CallResult::Prompt(result)) => Ok(GetPromptResponse::Complete(result)),
-        RoundResponse::Complete(_) => unexpected_result(),
+        RoundResponse::Complete(_) | RoundResponse::Task(_) => unexpected_result(),
         RoundResponse::InputRequired(result) => Ok(GetPromptResponse::InputRequired(result)),
     }
 }

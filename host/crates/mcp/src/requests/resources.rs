@@ -2,9 +2,10 @@
 
 use super::call_result::{CallResult, unexpected_result};
 use super::dispatch::{RoundResponse, TargetRequest, dispatch};
-use super::loading;
+use super::{loading, task_resource};
 use crate::listing::{page, published};
 use crate::server_context::ServerContext;
+use crate::tasks::TASK_URI;
 use platform::telemetry::printable;
 use plugins::calls::{CallTarget, PluginCall};
 use policy::Principal;
@@ -56,6 +57,10 @@ pub(crate) async fn read(
     context: RequestContext<RoleServer>,
 ) -> Result<ReadResourceResponse, ErrorData> {
     let uri = request.uri;
+    if let Some(id) = uri.strip_prefix(TASK_URI) {
+        let read = task_resource::read(server, &server.principal(&context), id).await?;
+        return read.map(ReadResourceResponse::Complete).ok_or_else(|| unknown_resource(&uri));
+    }
     if uri.starts_with(STORE_SCHEME) {
         let reading =
             server.principal_store.read(&server.principal(&context), &uri).ok_or_else(|| unknown_resource(&uri))?;
@@ -76,7 +81,7 @@ pub(crate) async fn read(
         RoundResponse::Complete(CallResult::Resource(result)) => {
             result.map(ReadResourceResponse::Complete).ok_or_else(|| unknown_resource(&uri))
         }
-        RoundResponse::Complete(_) => unexpected_result(),
+        RoundResponse::Complete(_) | RoundResponse::Task(_) => unexpected_result(),
         RoundResponse::InputRequired(result) => Ok(ReadResourceResponse::InputRequired(result)),
     }
 }

@@ -2,8 +2,10 @@
 //! How the request arrived is unknown here.
 
 use super::call_result::check_capabilities;
+use super::task_call::{self, TaskAnswer, TaskFollower};
 use crate::calls::live::{ClientEnd, LiveCall, RoundEnd};
-use crate::calls::parking_store::NotParked;
+use crate::calls::parked_calls::{NotParked, Parked};
+use crate::calls::parked_records::ParkedRecord;
 use crate::calls::seal::RequestBinding;
 use crate::calls::steering::RunningCallGuard;
 use crate::client::chunk_record::ChunkRecord;
@@ -12,14 +14,17 @@ use crate::client::served_request::ServedRequest;
 use crate::client::view::RequestInput;
 use crate::client_tools::retry;
 use crate::server_context::ServerContext;
+use crate::tasks::{NewTask, NotCreated};
 use futures::future::BoxFuture;
 use plugins::calls::{CallParent, CallRequest, CallTarget, FinishedCall, Runner};
 use policy::Principal;
 use rmcp::ErrorData;
 use rmcp::model::InputRequiredResult;
 use runtime::engine::{BusyResource, CallError, HeldResources};
-use runtime::imports::{CallContext, ClientLink, NoClient};
+use runtime::imports::{CallContext, ClientLink, NoClient, Steering};
+use runtime::journal::CallJournal;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What a request says of a call.
 pub(crate) struct RoundRequest<'a> {
@@ -33,6 +38,8 @@ pub(crate) struct RoundRequest<'a> {
     pub(crate) resumes: Option<(String, ResumeToken)>,
     pub(crate) input: RequestInput,
     pub(crate) served: ServedRequest,
+    /// Who follows the call if it becomes a task.
+    pub(crate) follower: TaskFollower,
 }
 
 /// How a round ended.
@@ -41,6 +48,8 @@ pub(crate) enum RoundOutcome {
     Finished(FinishedCall, ChunkRecord),
     /// The call is parked.
     InputRequired(InputRequiredResult),
+    /// The call goes on as a task.
+    Task(TaskAnswer),
 }
 
 /// A round that has begun.
@@ -48,19 +57,45 @@ pub(crate) type RunningRound = BoxFuture<'static, Result<RoundOutcome, ErrorData
 
 /// Takes the parked call, or begins one. The error is a sentence for the client; nothing has changed then.
 pub(crate) fn begin(server: &Arc<ServerContext>, request: RoundRequest<'_>) -> Result<RunningRound, &'static str> {
-    let RoundRequest { method, name, target, context, parent, resumes, input, served } = request;
+    let RoundRequest { method, name, target, context, parent, resumes, input, served, follower } = request;
     let binding = || RequestBinding::new(&context.principal, method, name, &target.arguments(), target.version());
     if let Some((token, kind)) = resumes {
         let binding = binding();
-        let (live, pending) = server.parked_calls.take(&token, kind, &binding)?;
-        let CallContext { principal, correlation_id, .. } = context;
-        let round = LiveRound { principal, correlation_id, binding, served };
-        return Ok(Box::pin(round.serve(server.clone(), live.resume(pending, input))));
+        let parked = server.parked_calls.find(&token, kind, &binding)?;
+        let server = server.clone();
+        let invalid = |reason| ErrorData::invalid_params(reason, None);
+        return Ok(match parked {
+            Parked::Here(mut live, pending) => {
+                let begins = task_call::begins(name, &target, live.record().call_id(), &context, follower);
+                let CallContext { principal, correlation_id, .. } = context;
+                let round = LiveRound { principal, correlation_id, binding, served, begins };
+                Box::pin(async move {
+                    server.parked_calls.claim(&mut live, kind).await.map_err(invalid)?;
+                    round.serve(server, live.resume(pending, input)).await
+                })
+            }
+            Parked::Stored(id) => {
+                let name = Arc::<str>::from(name);
+                Box::pin(async move {
+                    let stored = server.parked_calls.load(id, kind).await.map_err(invalid)?;
+                    let begins = task_call::begins(&name, &target, &stored.call.as_str().into(), &context, follower);
+                    let (principal, correlation_id) = (context.principal.clone(), context.correlation_id.clone());
+                    let round = LiveRound { principal, correlation_id, binding, served, begins };
+                    let live = take_up(&server, stored, &name, target, context, input).map_err(invalid)?;
+                    round.serve(server, live).await
+                })
+            }
+        });
+    }
+    let begins = task_call::begins(name, &target, &context.id, &context, follower);
+    let at_once = task_call::is_task_only(&target);
+    if at_once && begins.is_none() {
+        return Ok(Box::pin(async { Err(task_call::needs_extension()) }));
     }
     let called = Arc::<str>::from(name);
     let (running, steering) = server.running_calls.register(&context, &called, target.reads_steering());
     let record = |called| ChunkRecord::new(server.principal_store.clone(), &context, target.id().clone(), called);
-    if input.can_answer_nothing() && served.notifications.is_none() {
+    if input.can_answer_nothing() && served.notifications.is_none() && begins.is_none() {
         let (record, stateless) = (record(called), served.is_stateless());
         let link = ClientLink {
             sink: record.sink(),
@@ -70,22 +105,84 @@ pub(crate) fn begin(server: &Arc<ServerContext>, request: RoundRequest<'_>) -> R
             cancel: served.cancel,
             held: HeldResources::default(),
         };
-        let call = run(server.runner.clone(), running, target, CallRequest { context, link, parent });
+        let call = run(
+            server.runner.clone(),
+            running,
+            target,
+            CallRequest { context, link, parent, journal: CallJournal::default() },
+        );
         return Ok(Box::pin(async move { finished(call.await, record, stateless) }));
     }
-    let (overflow, binding, record) = (target.overflow(), binding(), record(called));
+    let (binding, record) = (binding(), record(called));
     let round = LiveRound {
         principal: context.principal.clone(),
         correlation_id: context.correlation_id.clone(),
         binding,
         served,
+        begins,
     };
     let stateless = round.served.is_stateless();
-    let (mut link, end) = ClientEnd::link(&server.lanes, &context.principal, stateless, overflow, record, input);
-    link.steering = steering;
-    // Boxed, because an async block would hold what it awaits twice for as long as the call is parked.
-    let call = Box::pin(run(server.runner.clone(), running, target, CallRequest { context, link, parent }));
-    Ok(Box::pin(round.serve(server.clone(), LiveCall::new(call, end))))
+    // A call within another one cannot be taken up without that one.
+    let journal = match stateless && parent.is_none() && server.parked_calls.are_stored() {
+        true => CallJournal::in_memory(server.lanes.clock.clone()),
+        false => CallJournal::default(),
+    };
+    let started = StartedCall { running, steering, record, stateless, journal };
+    let live = started.live(server, target, context, parent, input);
+    match at_once {
+        true => Ok(Box::pin(round.begin_task(server.clone(), live))),
+        false => Ok(Box::pin(round.serve(server.clone(), live))),
+    }
+}
+
+/// Takes up a call that was parked elsewhere: it runs again, and comes to where it was by its journal.
+fn take_up(
+    server: &Arc<ServerContext>,
+    stored: ParkedRecord,
+    name: &Arc<str>,
+    target: CallTarget,
+    context: CallContext,
+    input: RequestInput,
+) -> Result<LiveCall, &'static str> {
+    let worked = Duration::from_millis(stored.worked);
+    let journal = CallJournal::resumed(server.lanes.clock.clone(), stored.steps, worked).map_err(|error| {
+        tracing::error!(%error, call = stored.call, "a parked call cannot be taken up");
+        "the host cannot read what it has stored of this call; its log has the details"
+    })?;
+    let context = CallContext { id: stored.call.into(), ..context };
+    let (running, steering) = server.running_calls.register(&context, name, target.reads_steering());
+    let record = ChunkRecord::new(server.principal_store.clone(), &context, target.id().clone(), name.clone());
+    let started = StartedCall { running, steering, record, stateless: true, journal };
+    Ok(started.live(server, target, context, None, input))
+}
+
+/// What a call has before it runs.
+struct StartedCall {
+    running: RunningCallGuard,
+    steering: Option<Steering>,
+    record: ChunkRecord,
+    stateless: bool,
+    journal: CallJournal,
+}
+
+impl StartedCall {
+    /// The call, which runs when it is served.
+    fn live(
+        self,
+        server: &Arc<ServerContext>,
+        target: CallTarget,
+        context: CallContext,
+        parent: Option<CallParent>,
+        input: RequestInput,
+    ) -> LiveCall {
+        let Self { running, steering, record, stateless, journal } = self;
+        let (lanes, principal, overflow) = (&server.lanes, &context.principal, target.overflow());
+        let (mut link, end) = ClientEnd::link(lanes, principal, stateless, overflow, record, input, journal.clone());
+        link.steering = steering;
+        let request = CallRequest { context, link, parent, journal };
+        // Boxed, because an async block would hold what it awaits twice for as long as the call is parked.
+        LiveCall::new(Box::pin(run(server.runner.clone(), running, target, request)), end)
+    }
 }
 
 /// The call itself, which may span several requests. It owns everything it needs.
@@ -109,20 +206,47 @@ struct LiveRound {
     correlation_id: Option<String>,
     binding: RequestBinding,
     served: ServedRequest,
+    /// The task that it may become.
+    begins: Option<(TaskFollower, NewTask)>,
 }
 
 impl LiveRound {
+    /// The call is a task from the start.
+    async fn begin_task(self, server: Arc<ServerContext>, live: LiveCall) -> Result<RoundOutcome, ErrorData> {
+        let Some((follower, new)) = self.begins else { return Err(task_call::needs_extension()) };
+        match server.tasks.clone().create(new).await {
+            Ok(created) => task_call::hand_over(&server, live, created, follower).map(RoundOutcome::Task),
+            Err(NotCreated::Full) => {
+                let limit = server.tasks.limits().per_principal;
+                let busy = CallError::Busy { resource: BusyResource::Tasks, limit };
+                finished(FinishedCall::not_started(Err(busy)), live.record(), true)
+            }
+            Err(error) => {
+                tracing::error!(%error, "a task cannot be stored");
+                let text = "the host cannot store the task; its log has the details";
+                Err(ErrorData::internal_error(text, None))
+            }
+        }
+    }
+
     async fn serve(self, server: Arc<ServerContext>, live: LiveCall) -> Result<RoundOutcome, ErrorData> {
-        let Self { principal, correlation_id, binding, served } = self;
+        let Self { principal, correlation_id, binding, served, begins } = self;
+        let follower = begins.as_ref().map_or(TaskFollower::Nobody, |(follower, _)| *follower);
+        let leave = begins.map(|(_, new)| task_call::leave(server.tasks.clone(), new));
         let (correlation, stateless) = (correlation_id.as_deref(), served.is_stateless());
-        match live.serve(server.parked_calls.wait_permits(), &principal, correlation, served).await {
+        let began = server.lanes.clock.now();
+        match live.serve(server.parked_calls.wait_permits(), &principal, correlation, served, leave).await {
+            RoundEnd::Left(live, created) => {
+                task_call::hand_over(&server, *live, created, follower).map(RoundOutcome::Task)
+            }
             RoundEnd::Done(call, record) => finished(call, record, stateless),
-            RoundEnd::Waiting(live, pending) => {
+            RoundEnd::Waiting(mut live, pending) => {
+                live.life().worked += server.lanes.clock.now().saturating_duration_since(began);
                 debug_assert!(stateless);
                 let requests = pending.to_round_requests(correlation)?;
                 let meta = live.extend_meta(server.meta(correlation));
                 let record = live.record();
-                let token = match server.parked_calls.park(*live, pending, &principal, &binding) {
+                let token = match server.parked_calls.park(*live, pending, &principal, &binding).await {
                     Ok(token) => token,
                     Err(NotParked::TooMuch) => {
                         let limit = server.parked_calls.per_principal();

@@ -2,7 +2,7 @@
 
 use super::call_result::{CallResult, unexpected_result};
 use super::dispatch::{RoundResponse, TargetRequest, dispatch};
-use super::{loading, steer};
+use super::{fallback_tools, loading};
 use crate::listing::page;
 use crate::request_context;
 use crate::server_context::ServerContext;
@@ -37,7 +37,9 @@ pub(crate) async fn call(
 ) -> Result<CallToolResponse, ErrorData> {
     let arguments = request.arguments.unwrap_or_default();
     if server.is_fallback_tool(&request.name) {
-        return Ok(CallToolResponse::Complete(steer::call_tool(server, &server.principal(&context), arguments)));
+        let principal = server.principal(&context);
+        let called = fallback_tools::call(server, &principal, &request.name, arguments);
+        return Ok(CallToolResponse::Complete(called.await));
     }
     wait_for_tool(server, &request.name, &context).await?;
     let request = TargetRequest {
@@ -51,6 +53,7 @@ pub(crate) async fn call(
         RoundResponse::Complete(CallResult::Tool(result)) => Ok(CallToolResponse::Complete(result)),
         RoundResponse::Complete(_) => unexpected_result(),
         RoundResponse::InputRequired(result) => Ok(CallToolResponse::InputRequired(result)),
+        RoundResponse::Task(task) => Ok(CallToolResponse::Task(task)),
     }
 }
 

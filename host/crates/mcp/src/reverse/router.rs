@@ -18,6 +18,7 @@ use runtime::imports::{
     AgentError, AgentResult, AgentTool, BudgetKind, ClientError, Exhaustion, Origin, ReverseCall, ReverseOutcome,
     ToolCaller,
 };
+use runtime::journal::Again;
 use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -139,6 +140,7 @@ impl LaneRouter {
         let left = call.lineage.remaining_wait()?.min(call.answer_timeout);
         let timeout = call.timeout.map_or(left, |timeout| timeout.min(left));
         let fields = call_params::to_fields(&call, timeout, chain);
+        let key = self.key(&call);
         let started = self.resources.clock.now();
         let mut outcome = None;
         let waiting = async {
@@ -147,7 +149,7 @@ impl LaneRouter {
                 let _permit = self.counter.acquire(declaration.limits.parallel).await;
                 match &lane {
                     Lane::Live(channel) => self.send_live(channel, fields, timeout).await,
-                    Lane::CurrentRequest => self.send_with_request(fields, left).await,
+                    Lane::CurrentRequest => self.send_with_request(key, fields, left).await,
                 }
             })
             .await
@@ -178,6 +180,14 @@ impl LaneRouter {
         })
     }
 
+    /// Unique in the call. In a journaled call it is the same whichever instance makes the call.
+    fn key(&self, call: &ReverseCall) -> String {
+        match call.journal.name() {
+            Some(step) => format!("call-{step}"),
+            None => format!("call-{}", self.next_key.fetch_add(1, Ordering::Relaxed)),
+        }
+    }
+
     fn find_stand_in(&self, name: &str) -> Option<(&StandInTools, Origin)> {
         let tools = self.resources.stand_in_tools.as_deref()?;
         Some((tools, tools.find(name, self.view.abilities())?))
@@ -187,7 +197,10 @@ impl LaneRouter {
         call.lane.take("ask");
         let left = call.lineage.remaining_wait()?.min(call.answer_timeout);
         let timeout = call.timeout.map_or(left, |timeout| timeout.min(left));
-        let key = format!("tool-{}", self.next_key.fetch_add(1, Ordering::Relaxed));
+        let key = match call.journal.name() {
+            Some(step) => format!("tool-{step}"),
+            None => format!("tool-{}", self.next_key.fetch_add(1, Ordering::Relaxed)),
+        };
         let started = self.resources.clock.now();
         // A parked call is kept for as long as its answer may take, even if the plugin's own timeout is shorter.
         let result = tools.call(&call, key, if self.stateless { left } else { timeout }).await;
@@ -197,9 +210,12 @@ impl LaneRouter {
     }
 
     /// Passes the call to the task that serves the current request. `keep` is how long the call may stay parked.
-    async fn send_with_request(&self, fields: Value, keep: Duration) -> Result<Value, AgentError> {
+    async fn send_with_request(&self, key: String, fields: Value, keep: Duration) -> Result<Value, AgentError> {
+        // An earlier instance of the call may have asked for it.
+        if let Some(outcome) = self.view.take_outcome(&key) {
+            return Ok(outcome);
+        }
         let (answer, answered) = oneshot::channel();
-        let key = format!("call-{}", self.next_key.fetch_add(1, Ordering::Relaxed));
         let ask = PendingReverseCall { key, fields, timeout: keep, answer };
         // That task has ended if the call is cancelled.
         self.queue
@@ -233,6 +249,33 @@ impl ToolCaller for LaneRouter {
                 Err(error) => self.find_stand_in(name).map(|(_, origin)| origin).ok_or(error),
             },
             found => found,
+        }
+    }
+
+    fn again(&self, name: &str) -> Again {
+        let host = &self.resources.host;
+        if host.find(name).is_ok() {
+            return host.again(name);
+        }
+        match self.find_client_tool(name) {
+            // The client is asked again under the same key, and repeats what it has found out.
+            Ok((_, Lane::CurrentRequest)) if self.stateless => Again::Safe,
+            Ok(_) => Again::Unknown,
+            Err(_) => Again::Safe,
+        }
+    }
+
+    fn replayed(&self, name: &str) {
+        match self.resources.host.find(name) {
+            Ok(_) => self.resources.host.replayed(name),
+            Err(_) => {
+                if let Some(declaration) = self.view.declaration()
+                    && let Some(tool) = declaration.tool(name)
+                {
+                    // It was within the limits when it was made.
+                    let _ = self.counter.count(&declaration, tool, 0);
+                }
+            }
         }
     }
 

@@ -37,10 +37,7 @@ pub(crate) async fn run(
     subscription: SubscriptionContext,
     changes: Receiver<Change>,
 ) -> Result<(), ErrorData> {
-    let Some(_guard) = open.enter(&principal) else {
-        let text = format!("{MAX_OPEN} subscriptions are open already, as many as one client may have; close some");
-        return Err(ErrorData::new(ErrorCode::INVALID_REQUEST, text, None));
-    };
+    let _guard = open.enter(&principal)?;
     tokio::select! {
         () = subscription.cancelled() => {}
         () = stop.cancelled() => {}
@@ -79,10 +76,18 @@ async fn forward(
 pub(crate) struct OpenSubscriptions(Mutex<HashMap<Principal, usize>>);
 
 /// One open subscription.
-struct SubscriptionGuard<'a>(&'a OpenSubscriptions, Principal);
+pub(crate) struct SubscriptionGuard<'a>(&'a OpenSubscriptions, Principal);
 
 impl OpenSubscriptions {
-    fn enter(&self, principal: &Principal) -> Option<SubscriptionGuard<'_>> {
+    pub(crate) fn enter(&self, principal: &Principal) -> Result<SubscriptionGuard<'_>, ErrorData> {
+        self.count(principal).ok_or_else(|| {
+            let text = format!("{MAX_OPEN} subscriptions are open already, as many as one client may have; close some");
+            ErrorData::new(ErrorCode::INVALID_REQUEST, text, None)
+        })
+    }
+
+    /// None if this principal has too many.
+    fn count(&self, principal: &Principal) -> Option<SubscriptionGuard<'_>> {
         let mut open = self.0.lock();
         let count = open.entry(principal.clone()).or_default();
         if *count >= MAX_OPEN {
@@ -117,10 +122,10 @@ mod tests {
             Principal::from_source("key", "bob"),
         );
         let mut guards: Vec<_> = (0..MAX_OPEN).map(|_| open.enter(&alice).unwrap()).collect();
-        assert!(open.enter(&alice).is_none());
-        assert!(open.enter(&bob).is_some());
+        assert!(open.enter(&alice).err().unwrap().message.contains("256 subscriptions"));
+        assert!(open.enter(&bob).is_ok());
         guards.pop();
-        assert!(open.enter(&alice).is_some());
+        assert!(open.enter(&alice).is_ok());
         guards.clear();
         assert!(open.0.lock().is_empty());
     }

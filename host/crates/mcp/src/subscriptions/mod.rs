@@ -2,4 +2,5 @@
 
 pub(crate) mod changes;
 pub(crate) mod listen;
+pub(crate) mod task_listen;
 pub(crate) mod updates;

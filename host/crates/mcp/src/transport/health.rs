@@ -24,7 +24,15 @@ pub(super) async fn ready(State(endpoint): State<McpEndpoint>) -> Response {
         ServerPhase::Starting => unavailable("starting"),
         ServerPhase::Stopping => unavailable("stopping"),
         ServerPhase::Ready if catalog.is_loading() => unavailable("loading"),
-        ServerPhase::Ready => response(StatusCode::OK, &with_missing(catalog.missing(), endpoint.tells_why)),
+        ServerPhase::Ready => {
+            let mut status = with_missing(catalog.missing(), endpoint.tells_why);
+            // A balancer that takes a host out waits for them.
+            let tasks = server.context.tasks.open_count();
+            if tasks > 0 {
+                status["tasks"] = tasks.into();
+            }
+            response(StatusCode::OK, &status)
+        }
     }
 }
 

@@ -15,6 +15,7 @@ use crate::direct_call::{DirectCall, DirectResponse};
 use crate::handler::Server;
 use crate::request_context::LargeAnswer;
 use crate::server_context::ServerContext;
+use crate::subscriptions::task_listen::{self, LISTEN_METHOD};
 use axum::Router;
 use axum::body::{Body, HttpBody as _, to_bytes};
 use axum::extract::{Request, State};
@@ -23,6 +24,7 @@ use axum::http::{Extensions, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
+use bytes::Bytes;
 use bytesize::ByteSize;
 use futures::TryStreamExt as _;
 use policy::Principal;
@@ -32,7 +34,7 @@ use std::sync::{Arc, OnceLock};
 use tokio_util::sync::CancellationToken;
 
 /// Requests that last until the client or the server ends them.
-const LONG_LIVED_METHODS: [&str; 2] = ["subscriptions/listen", REVERSE_LISTEN_METHOD];
+const LONG_LIVED_METHODS: [&str; 2] = [LISTEN_METHOD, REVERSE_LISTEN_METHOD];
 
 pub(super) type McpService = StreamableHttpService<Server, LegacySessionManager>;
 
@@ -105,6 +107,13 @@ impl McpEndpoint {
         count_for_principal(&parts.extensions)?;
         let method = parts.headers.get("mcp-method");
         let is_long_lived = method.is_some_and(|method| LONG_LIVED_METHODS.iter().any(|it| method == it));
+        let text = match is_long_lived.then(|| task_listen::pass_on(&text)).flatten() {
+            Some(passed_on) => {
+                parts.headers.insert(header::CONTENT_LENGTH, passed_on.len().into());
+                Bytes::from(passed_on)
+            }
+            None => text,
+        };
         let active = self.lifecycle.accept(|| !body::is_request(&text))?;
         if let Some(response) = self.respond_directly(&parts, &text).await {
             return Ok(response);

@@ -5,8 +5,8 @@ use super::journal::Audit;
 use super::record::AuditRecord;
 use crate::telemetry::{ActiveSpan, PluginMetrics, ResourceUsage, SpanContext, Tracer};
 use policy::{Digest, Lineage, PluginId, Principal, TreeBudget};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// The fields that all records of a call share.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,6 +29,9 @@ pub struct CallTelemetry {
     pub place: Option<SpanContext>,
 }
 
+/// Says whether nothing is to be written at this moment.
+pub type Silence = Arc<dyn Fn() -> bool + Send + Sync>;
+
 /// Records what one call does. Clones share the counters.
 #[derive(Clone, Default)]
 pub struct CallAudit(Option<Arc<Inner>>);
@@ -42,6 +45,8 @@ struct Inner {
     refusals_left_out: AtomicU64,
     spans_dropped: AtomicU64,
     observed: CallTelemetry,
+    /// While it holds, another run of the call writes the same.
+    silent: OnceLock<Silence>,
 }
 
 impl CallAudit {
@@ -51,8 +56,17 @@ impl CallAudit {
 
     /// With metrics and tracing.
     pub fn observed(audit: Audit, scope: AuditScope, lineage: Lineage, observed: CallTelemetry) -> Self {
-        let (denials, refusals_left_out, spans_dropped) = Default::default();
-        Self(Some(Arc::new(Inner { audit, scope, lineage, denials, refusals_left_out, spans_dropped, observed })))
+        let (denials, refusals_left_out, spans_dropped, silent) = Default::default();
+        let inner = Inner { audit, scope, lineage, denials, refusals_left_out, spans_dropped, observed, silent };
+        Self(Some(Arc::new(inner)))
+    }
+
+    /// Writes nothing while this holds: another run of the call does so.
+    pub fn be_silent_while(&self, silence: Option<Silence>) {
+        if let (Some(inner), Some(silence)) = (self.0.as_deref(), silence) {
+            // A call has one journal.
+            let _ = inner.silent.set(silence);
+        }
     }
 
     /// Starts a child of the call's span; `None` if the call is not traced or its tree has too many spans. It ends when dropped.
@@ -64,6 +78,9 @@ impl CallAudit {
     /// Starts a child of one of the call's spans.
     pub fn span_below(&self, name: &'static str, above: SpanContext) -> Option<ActiveSpan> {
         let inner = self.0.as_deref()?;
+        if inner.is_silent() {
+            return None;
+        }
         if inner.lineage.take(TreeBudget::Spans, 1).is_err() {
             inner.spans_dropped.fetch_add(1, Ordering::Relaxed);
             return None;
@@ -84,13 +101,18 @@ impl CallAudit {
     /// either.
     pub fn record(&self, event: AuditEvent) -> bool {
         let Some(inner) = self.0.as_deref() else { return true };
-        inner.count(&event);
+        let is_silent = inner.is_silent();
+        if !is_silent {
+            inner.count(&event);
+        }
         if matches!(event, AuditEvent::Denial { .. }) {
             inner.denials.fetch_add(1, Ordering::Relaxed);
         }
         let is_kept = !event.is_refusal() || inner.lineage.take(TreeBudget::Refusals, 1).is_ok();
         if is_kept {
-            inner.keep(event);
+            if !is_silent {
+                inner.keep(event);
+            }
         } else {
             inner.refusals_left_out.fetch_add(1, Ordering::Relaxed);
         }
@@ -118,6 +140,10 @@ impl CallAudit {
 }
 
 impl Inner {
+    fn is_silent(&self) -> bool {
+        self.silent.get().is_some_and(|silent| silent())
+    }
+
     fn count(&self, event: &AuditEvent) {
         let Some(meter) = self.observed.meter.as_deref() else { return };
         match event {

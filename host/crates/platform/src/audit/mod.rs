@@ -27,7 +27,7 @@ mod tests;
 mod verify;
 mod writer;
 
-pub use call_audit::{AuditScope, CallAudit, CallTelemetry};
+pub use call_audit::{AuditScope, CallAudit, CallTelemetry, Silence};
 pub use event::{Archived, AuditEvent, JournalEvent, NO_LANE, RecordedArguments};
 pub use event_kind::EventKind;
 pub use hash::Hash;

@@ -14,10 +14,16 @@ pub enum StorageError {
     InUse { path: PathBuf },
     #[error("{path} cannot be used: {problem}; if nothing in it is needed any more, remove it")]
     Broken { path: PathBuf, problem: String },
+    #[error("{path} cannot be read: {problem}")]
+    Unreadable { path: PathBuf, problem: String },
+    #[error("{from} cannot be copied to {to}: {problem}")]
+    Copy { from: PathBuf, to: PathBuf, problem: String },
     #[error(
         "{path} was written by a newer portcullis (format {found}, this one knows {known}): run that one, or set another state folder"
     )]
     Newer { path: PathBuf, found: i64, known: i64 },
+    #[error("there is no room for the state: {0}")]
+    Full(String),
     #[error("the state cannot be kept: {0}")]
     Sql(String),
     #[error("the state is closed")]
@@ -26,6 +32,9 @@ pub enum StorageError {
 
 impl From<rusqlite::Error> for StorageError {
     fn from(error: rusqlite::Error) -> Self {
-        Self::Sql(error.to_string())
+        match error.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::DiskFull) => Self::Full(error.to_string()),
+            _ => Self::Sql(error.to_string()),
+        }
     }
 }

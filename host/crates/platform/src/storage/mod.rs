@@ -1,14 +1,29 @@
 //! What outlives the process, in SQLite, which only this module names: sessions of the legacy protocol and the events on
 //! their streams, so that a client may resume after a broken connection or a restart of the server; credentials of
-//! connected accounts; values that plugins keep. Each has a file of its own.
+//! connected accounts; values that plugins keep; records, logs and leases of long-running work. Each has a file of its own.
 //!
 //! Nothing here knows the protocol: messages and principals are text.
 
+mod backup;
+mod check;
+#[cfg(test)]
+mod check_tests;
+mod durable_leases;
+mod durable_limits;
+mod durable_logs;
+mod durable_numbers;
+mod durable_records;
+mod durable_store;
+mod durable_tables;
 mod error;
+mod health;
+mod job;
 mod open;
+mod owner;
 mod prune;
 mod session_store;
 mod sessions;
+mod state_files;
 mod streams;
 #[cfg(test)]
 mod tests;
@@ -17,6 +32,10 @@ mod value_store;
 mod value_tables;
 mod worker;
 
+pub use backup::{CopiedFile, back_up_state};
+pub use check::{FileReport, Finding, check_state};
+pub use durable_limits::DurableLimits;
+pub use durable_store::SqliteStore;
 pub use error::StorageError;
 pub use session_store::SessionStore;
 pub use sessions::{SessionAdmission, SessionQuota};

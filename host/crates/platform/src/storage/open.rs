@@ -9,9 +9,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-const FILE: &str = "portcullis.db";
+pub(super) const FILE: &str = "portcullis.db";
 /// Format of the tables.
-const FORMAT: i64 = 1;
+pub(super) const FORMAT: i64 = 1;
 /// How long to wait for a previous process that is about to end.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -77,10 +77,18 @@ pub(super) fn open(folder: &Path) -> Result<Connection, StorageError> {
     Ok(connection)
 }
 
-/// Creates the file, because SQLite would let others read it. SQLite's other files get the same permissions.
 pub(super) fn make(path: &Path) -> Result<(), StorageError> {
     let broken = |error: io::Error| StorageError::Broken { path: path.to_owned(), problem: error.to_string() };
-    fs::OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path).map(drop).map_err(broken)
+    make_private(path).map_err(broken)
+}
+
+/// Creates a file that is missing, because SQLite would let others read it. SQLite's other files get the same permissions.
+/// One that is there is not opened: if this process uses it already, closing it again would give up SQLite's locks.
+pub(super) fn make_private(path: &Path) -> io::Result<()> {
+    match fs::OpenOptions::new().create_new(true).write(true).mode(0o600).open(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// Locks the file for this process: two servers would each consider the other's running calls abandoned. A commit

@@ -4,9 +4,10 @@
 //! commit.
 
 use super::error::StorageError;
-use super::worker::Worker;
+use super::worker::{Setup, Worker};
 use super::{open, prune};
 use crate::clock::Clock;
+use crate::durable::Strength;
 use rusqlite::{Connection, TransactionBehavior};
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +25,8 @@ impl SessionStore {
         let connection = open::open(folder)?;
         let time = clock.clone();
         let upkeep = Arc::new(move |connection: &Connection| prune::prune(connection, seconds(time.as_ref())));
-        let worker = Arc::new(Worker::start(connection, TransactionBehavior::Immediate, Some(upkeep))?);
+        let setup = Setup::new(connection, TransactionBehavior::Immediate, Strength::Process);
+        let worker = Arc::new(Worker::start(Setup { upkeep: Some(upkeep), ..setup })?);
         Ok(Self { worker, clock })
     }
 

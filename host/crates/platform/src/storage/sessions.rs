@@ -35,7 +35,7 @@ impl SessionStore {
     pub fn keep_handshake(&self, id: String, handshake: String) -> PendingResult<()> {
         self.worker.ask(move |connection| {
             let sql = "UPDATE session SET handshake = ?2 WHERE id = ?1";
-            connection.prepare_cached(sql)?.execute((id, handshake)).map(|_| ())
+            connection.prepare_cached(sql)?.execute((&id, &handshake)).map(|_| ())
         })
     }
 
@@ -44,7 +44,7 @@ impl SessionStore {
         let now = self.now();
         self.worker.ask(move |connection| {
             let sql = "UPDATE session SET used = ?3 WHERE id = ?1 AND principal = ?2 AND handshake IS NOT NULL RETURNING handshake";
-            connection.prepare_cached(sql)?.query_row((id, principal, now), |row| row.get(0)).optional()
+            connection.prepare_cached(sql)?.query_row((&id, &principal, now), |row| row.get(0)).optional()
         })
     }
 
@@ -61,7 +61,7 @@ impl SessionStore {
     pub fn forget(&self, id: String, principal: String) -> PendingResult<bool> {
         self.worker.ask(move |connection| {
             let sql = "DELETE FROM session WHERE id = ?1 AND principal = ?2";
-            connection.prepare_cached(sql)?.execute((id, principal)).map(|removed| removed > 0)
+            connection.prepare_cached(sql)?.execute((&id, &principal)).map(|removed| removed > 0)
         })
     }
 }

@@ -62,7 +62,7 @@ impl SessionStore {
                 connection.prepare_cached(sql)?.query_row([&session], |row| row.get(0)).optional()?;
             let token = match found {
                 Some(token) => token,
-                None => insert(connection, &session, &token, None).map(|_| token)?,
+                None => insert(connection, &session, &token, None).map(|_| token.clone())?,
             };
             let sql = format!("{RECORD} WHERE token = ?1");
             let record = connection.prepare_cached(&sql)?.query_row([&token], record)?;
@@ -74,7 +74,7 @@ impl SessionStore {
     pub fn find_stream(&self, session: String, token: String) -> PendingResult<Option<StreamRecord>> {
         self.worker.ask(move |connection| {
             let sql = format!("{RECORD} WHERE session = ?1 AND token = ?2");
-            connection.prepare_cached(&sql)?.query_row((session, token), record).optional()
+            connection.prepare_cached(&sql)?.query_row((&session, &token), record).optional()
         })
     }
 

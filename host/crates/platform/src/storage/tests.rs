@@ -3,24 +3,10 @@
 
 use super::streams::StreamEvent;
 use super::*;
-use crate::clock::Clock;
+use crate::clock::ManualClock;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
-
-/// A clock that moves only when it is set.
-#[derive(Default)]
-struct Stopped(AtomicU64);
-
-impl Clock for Stopped {
-    fn now(&self) -> Instant {
-        crate::clock::SystemClock.now()
-    }
-    fn unix(&self) -> Duration {
-        Duration::from_secs(self.0.load(Ordering::Relaxed))
-    }
-}
+use std::time::Duration;
 
 const QUOTA: SessionQuota = SessionQuota { all: 3, own: 2 };
 
@@ -37,7 +23,7 @@ async fn append(storage: &SessionStore, key: StreamKey, number: u32, message: &s
 #[tokio::test]
 async fn what_was_said_outlives_the_process() {
     let folder = tempfile::tempdir().unwrap();
-    let open = || SessionStore::open(folder.path(), Arc::new(Stopped::default())).unwrap();
+    let open = || SessionStore::open(folder.path(), Arc::new(ManualClock::default())).unwrap();
     let storage = open();
     assert_eq!(storage.admit("s".into(), "p".into(), QUOTA).await.unwrap(), SessionAdmission::Admitted);
     assert_eq!(storage.handshake("s".into(), "p".into()).await.unwrap(), None, "not introduced yet");
@@ -70,7 +56,7 @@ async fn what_was_said_outlives_the_process() {
 #[tokio::test]
 async fn a_burst_keeps_its_order_and_a_failed_job_stands_alone() {
     let folder = tempfile::tempdir().unwrap();
-    let storage = SessionStore::open(folder.path(), Arc::new(Stopped::default())).unwrap();
+    let storage = SessionStore::open(folder.path(), Arc::new(ManualClock::default())).unwrap();
     let _ = storage.admit("s".into(), "p".into(), QUOTA).await.unwrap();
     let key = storage.open_stream("s".into(), "t".into(), "1".into()).await.unwrap();
     let order = Arc::new(crate::sync::Mutex::new(Vec::new()));
@@ -94,10 +80,10 @@ async fn a_burst_keeps_its_order_and_a_failed_job_stands_alone() {
 #[tokio::test]
 async fn there_is_room_for_so_many() {
     let folder = tempfile::tempdir().unwrap();
-    let clock = Arc::new(Stopped::default());
+    let clock = Arc::new(ManualClock::default());
     let storage = SessionStore::open(folder.path(), clock.clone()).unwrap();
     for (at, id, principal) in [(10, "a", "p"), (20, "b", "p"), (30, "c", "q")] {
-        clock.0.store(at, Ordering::Relaxed);
+        clock.set(Duration::from_secs(at));
         assert_eq!(storage.admit(id.into(), principal.into(), QUOTA).await.unwrap(), SessionAdmission::Admitted);
     }
     storage.touch(vec!["a".into()]).await.unwrap();
@@ -109,7 +95,7 @@ async fn there_is_room_for_so_many() {
 #[tokio::test]
 async fn old_and_too_much_is_removed_but_never_what_runs() {
     let folder = tempfile::tempdir().unwrap();
-    let storage = SessionStore::open(folder.path(), Arc::new(Stopped::default())).unwrap();
+    let storage = SessionStore::open(folder.path(), Arc::new(ManualClock::default())).unwrap();
     let _ = storage.admit("s".into(), "p".into(), QUOTA).await.unwrap();
     storage.keep_handshake("s".into(), "hello".into()).await.unwrap();
     let running = storage.open_stream("s".into(), "running".into(), "0".into()).await.unwrap();
@@ -137,7 +123,7 @@ async fn old_and_too_much_is_removed_but_never_what_runs() {
 #[tokio::test]
 async fn what_cannot_be_used_says_so() {
     let folder = tempfile::tempdir().unwrap();
-    let open = || SessionStore::open(folder.path(), Arc::new(Stopped::default()));
+    let open = || SessionStore::open(folder.path(), Arc::new(ManualClock::default()));
     let said = |result: Result<SessionStore, StorageError>| result.err().unwrap().to_string();
     let first = open().unwrap();
     assert!(said(open()).contains("in use by another portcullis"));
@@ -161,6 +147,6 @@ async fn what_cannot_be_used_says_so() {
     assert!(said(open()).contains("only you can write to"));
     let under_a_file = folder.path().join("file");
     std::fs::write(&under_a_file, "").unwrap();
-    let said = said(SessionStore::open(&under_a_file.join("state"), Arc::new(Stopped::default())));
+    let said = said(SessionStore::open(&under_a_file.join("state"), Arc::new(ManualClock::default())));
     assert!(said.contains("set PORTCULLIS_STATE or server.state"), "{said}");
 }

@@ -2,15 +2,15 @@
 //!
 //! Several processes of one user may share this file.
 
+use super::open::make_private;
 use crate::files::create_private_folder;
 use crate::sync::Mutex;
 use rusqlite::{Connection, OptionalExtension, params};
-use std::fs;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+pub(super) const FILE: &str = "connections.db";
 /// How long to wait for another process that is writing.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -45,9 +45,8 @@ impl TokenStore {
         let unusable =
             |error: std::io::Error| TokenStoreError::Folder { path: folder.to_owned(), problem: error.to_string() };
         create_private_folder(folder).map_err(unusable)?;
-        let path = folder.join("connections.db");
-        // SQLite would create it with default permissions.
-        fs::OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path).map_err(unusable)?;
+        let path = folder.join(FILE);
+        make_private(&path).map_err(unusable)?;
         let opened = Connection::open(&path).and_then(|connection| {
             connection.busy_timeout(PATIENCE)?;
             connection.pragma_update(None, "trusted_schema", false)?;
@@ -112,6 +111,7 @@ impl TokenStore {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     #[tokio::test]

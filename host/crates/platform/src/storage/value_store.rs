@@ -5,7 +5,8 @@
 
 use super::error::StorageError;
 use super::value_tables::open_values;
-use super::worker::{PendingResult, Worker};
+use super::worker::{PendingResult, Setup, Worker};
+use crate::durable::Strength;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use std::path::Path;
 use std::sync::Arc;
@@ -65,8 +66,8 @@ impl ValueStore {
     pub fn open(folder: &Path) -> Result<Self, StorageError> {
         let (writer, reader) = open_values(folder)?;
         Ok(Self {
-            reads: Arc::new(Worker::start(reader, TransactionBehavior::Deferred, None)?),
-            writes: Arc::new(Worker::start(writer, TransactionBehavior::Immediate, None)?),
+            reads: Arc::new(Worker::start(Setup::new(reader, TransactionBehavior::Deferred, Strength::Power))?),
+            writes: Arc::new(Worker::start(Setup::new(writer, TransactionBehavior::Immediate, Strength::Power))?),
         })
     }
 
@@ -100,7 +101,7 @@ impl ValueStore {
             if !as_expected {
                 return Ok(PutOutcome::Conflict);
             }
-            write(connection, own, &key, Some(value), room)
+            write(connection, own, &key, Some(&value), room)
         })
     }
 
@@ -178,13 +179,13 @@ fn write(
     connection: &Connection,
     own: Part,
     key: &str,
-    value: Option<Vec<u8>>,
+    value: Option<&[u8]>,
     room: ValueQuota,
 ) -> rusqlite::Result<PutOutcome> {
     let sql = "SELECT octet_length(key) + ifnull(length(value), 0) FROM item WHERE part = ?1 AND key = ?2";
     let before: Option<u64> =
         connection.prepare_cached(sql)?.query_row(params![own.id, key], |row| number(row, 0)).optional()?;
-    let size = (key.len() + value.as_ref().map_or(0, Vec::len)) as u64;
+    let size = (key.len() + value.map_or(0, <[u8]>::len)) as u64;
     let after = own.bytes.saturating_sub(before.unwrap_or_default()) + size;
     if after > room.bytes && after > own.bytes {
         return Ok(PutOutcome::TooLarge(room.bytes));

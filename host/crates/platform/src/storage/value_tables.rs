@@ -6,9 +6,9 @@ use rusqlite::{Connection, TransactionBehavior};
 use std::path::Path;
 use std::time::Duration;
 
-const FILE: &str = "values.db";
+pub(super) const FILE: &str = "values.db";
 /// Format of the tables.
-const FORMAT: i64 = 2;
+pub(super) const FORMAT: i64 = 2;
 /// How long to wait for another process that is writing.
 const PATIENCE: Duration = Duration::from_secs(5);
 

@@ -1,8 +1,11 @@
 //! The thread that owns a database: jobs run in order and are committed in groups.
 
 use super::error::StorageError;
+use super::health::Health;
+use super::job::{Afterwards, DatabaseJob, Job};
+use super::owner::{Owner, Repair};
+use crate::durable::Strength;
 use rusqlite::{Connection, TransactionBehavior};
-use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SendError, Sender, channel};
@@ -14,23 +17,42 @@ use tokio::sync::oneshot;
 const GROUP: usize = 256;
 /// How often maintenance runs when idle.
 const PRUNE_EVERY: Duration = Duration::from_secs(5);
+/// How often an idle worker tries to repair its database.
+const REPAIR_EVERY: Duration = Duration::from_secs(1);
 /// Jobs after which maintenance runs at the latest. Bounds what accumulates in between.
 const PRUNE_AFTER: usize = 4_096;
 
-/// Reports to the caller, once the group is committed or has failed.
-type Finish = Box<dyn FnOnce(Option<&StorageError>) + Send>;
-type Work = Box<dyn FnOnce(&Connection) -> Finish + Send>;
 /// A job that runs regularly.
 pub(super) type Upkeep = Arc<dyn Fn(&Connection) -> rusqlite::Result<()> + Send + Sync>;
 
-enum Job {
-    Work(Work),
+enum Order {
+    Job(Box<dyn Job>),
     /// Close the file, then confirm.
     Close(oneshot::Sender<()>),
 }
 
 pub(super) struct Worker {
-    jobs: Sender<Job>,
+    orders: Sender<Order>,
+    strength: Strength,
+}
+
+/// What a worker needs to know of its database.
+pub(super) struct Setup {
+    pub(super) connection: Connection,
+    /// Each group of jobs is a transaction of this kind.
+    pub(super) kind: TransactionBehavior,
+    /// Of jobs that do not say another.
+    pub(super) strength: Strength,
+    pub(super) upkeep: Option<Upkeep>,
+    /// Opens the database again after an error of the disk.
+    pub(super) repair: Option<Repair>,
+    pub(super) health: Arc<Health>,
+}
+
+impl Setup {
+    pub(super) fn new(connection: Connection, kind: TransactionBehavior, strength: Strength) -> Self {
+        Self { connection, kind, strength, upkeep: None, repair: None, health: Arc::default() }
+    }
 }
 
 /// The result of a job. The job runs whether or not anybody waits for it.
@@ -48,63 +70,56 @@ impl<T> Future for PendingResult<T> {
 /// A job that came after the store was closed. Dropping it calls the job's `done`, so it must not be dropped under a lock
 /// that `done` takes.
 #[must_use = "the asker is told when it is dropped"]
-pub struct RejectedJob(#[allow(dead_code, reason = "it is only to be dropped")] SendError<Job>);
-
-/// Reports exactly once, even if the job is dropped.
-struct Done<T, F: FnOnce(Result<T, StorageError>)>(Option<F>, PhantomData<T>);
-
-impl<T, F: FnOnce(Result<T, StorageError>)> Done<T, F> {
-    fn tell(&mut self, result: Result<T, StorageError>) {
-        if let Some(done) = self.0.take() {
-            done(result);
-        }
-    }
-}
-
-impl<T, F: FnOnce(Result<T, StorageError>)> Drop for Done<T, F> {
-    fn drop(&mut self) {
-        self.tell(Err(StorageError::Closed));
-    }
-}
+pub struct RejectedJob(#[allow(dead_code, reason = "it is only to be dropped")] SendError<Order>);
 
 impl Worker {
-    /// Starts the thread; each group of jobs is a transaction of this kind.
-    pub(super) fn start(
-        connection: Connection,
-        kind: TransactionBehavior,
-        upkeep: Option<Upkeep>,
-    ) -> Result<Self, StorageError> {
-        let (jobs, queue) = channel();
+    /// Starts the thread.
+    pub(super) fn start(setup: Setup) -> Result<Self, StorageError> {
+        let (orders, queue) = channel();
+        let Setup { connection, kind, strength, upkeep, repair, health } = setup;
+        let owner = Owner::new(connection, kind, repair, health);
         std::thread::Builder::new()
             .name("storage".into())
-            .spawn(move || run(connection, kind, &queue, upkeep.as_ref()))
+            .spawn(move || run(owner, &queue, upkeep.as_ref()))
             .map_err(|error| StorageError::Sql(error.to_string()))?;
-        Ok(Self { jobs })
+        Ok(Self { orders, strength })
     }
 
     /// Queues a job. Jobs run in the order of these calls; `done` is called on the storage thread in the same order. The
     /// queue is bounded by its callers: each waits for its job, so there is about one job per running call.
     pub(super) fn tell<T: Send + 'static>(
         &self,
-        job: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+        job: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
         done: impl FnOnce(Result<T, StorageError>) + Send + 'static,
     ) -> Option<RejectedJob> {
-        let mut done = Done(Some(done), PhantomData);
-        let work: Work = Box::new(move |connection| {
-            let result = alone(connection, job);
-            Box::new(move |failed| {
-                done.tell(match failed {
-                    None => result.map_err(StorageError::from),
-                    Some(error) => Err(error.clone()),
-                });
-            })
-        });
-        self.jobs.send(Job::Work(work)).err().map(RejectedJob)
+        self.tell_with(self.strength, job, done)
+    }
+
+    /// Queues a job whose change must survive so much.
+    pub(super) fn tell_with<T: Send + 'static>(
+        &self,
+        strength: Strength,
+        job: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
+        done: impl FnOnce(Result<T, StorageError>) + Send + 'static,
+    ) -> Option<RejectedJob> {
+        self.queue(DatabaseJob::new(strength, job, done))
+    }
+
+    /// Calls `done` once all jobs that are queued now have been reported. It fails if the database cannot be used.
+    pub(super) fn afterwards(
+        &self,
+        done: impl FnOnce(Result<(), StorageError>) + Send + 'static,
+    ) -> Option<RejectedJob> {
+        self.queue(Afterwards::new(done))
+    }
+
+    fn queue(&self, job: impl Job + 'static) -> Option<RejectedJob> {
+        self.orders.send(Order::Job(Box::new(job))).err().map(RejectedJob)
     }
 
     pub(super) fn ask<T: Send + 'static>(
         &self,
-        job: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+        job: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> PendingResult<T> {
         let (done, pending) = oneshot::channel();
         drop(self.tell(job, move |result| {
@@ -116,80 +131,58 @@ impl Worker {
 
     pub(super) async fn close(&self) {
         let (done, closed) = oneshot::channel();
-        if self.jobs.send(Job::Close(done)).is_ok() {
+        if self.orders.send(Order::Close(done)).is_ok() {
             let _ = closed.await;
         }
     }
 }
 
-/// Runs a job in a savepoint: if it fails, it leaves no changes, and the others of its group are committed.
-fn alone<T>(connection: &Connection, job: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
-    connection.prepare_cached("SAVEPOINT job")?.execute([])?;
-    let result = job(connection);
-    if result.is_err() {
-        connection.prepare_cached("ROLLBACK TO job")?.execute([])?;
-    }
-    connection.prepare_cached("RELEASE job")?.execute([])?;
-    result
-}
-
-fn run(mut connection: Connection, kind: TransactionBehavior, queue: &Receiver<Job>, upkeep: Option<&Upkeep>) {
+fn run(mut owner: Owner, queue: &Receiver<Order>, upkeep: Option<&Upkeep>) {
     let mut since_pruned = 0;
     loop {
-        let first = match queue.recv_timeout(PRUNE_EVERY) {
-            Ok(job) => Some(job),
+        let first = match upkeep {
+            _ if owner.needs_repair() => queue.recv_timeout(REPAIR_EVERY),
+            Some(_) => queue.recv_timeout(PRUNE_EVERY),
+            None => queue.recv().map_err(RecvTimeoutError::from),
+        };
+        let first = match first {
+            Ok(order) => Some(order),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => return,
         };
-        let mut work = Vec::new();
+        let mut jobs = Vec::new();
         let mut close = None;
-        for job in first.into_iter().chain(queue.try_iter()).take(GROUP) {
-            match job {
-                Job::Work(job) => work.push(job),
-                Job::Close(done) => close = Some(done),
+        for order in first.into_iter().chain(queue.try_iter()).take(GROUP) {
+            match order {
+                Order::Job(job) => jobs.push(job),
+                Order::Close(done) => close = Some(done),
             }
             if close.is_some() {
                 break;
             }
         }
-        since_pruned += work.len();
-        let idle = work.is_empty();
-        commit(&mut connection, kind, work);
+        since_pruned += jobs.len();
+        let idle = jobs.is_empty();
+        // Without jobs it only repairs what needs it.
+        owner.serve(jobs);
         if let Some(upkeep) = upkeep.filter(|_| close.is_none() && (idle || since_pruned >= PRUNE_AFTER)) {
             since_pruned = 0;
             let upkeep = upkeep.clone();
-            commit(
-                &mut connection,
-                kind,
-                vec![Box::new(move |connection| {
-                    let result = alone(connection, |connection| upkeep(connection));
-                    Box::new(move |failed| {
-                        if let Some(error) = failed.cloned().or(result.err().map(StorageError::from)) {
-                            tracing::error!(%error, "old state is not removed");
-                        }
-                    })
-                })],
-            );
+            let told = |result: Result<(), StorageError>| {
+                if let Err(error) = result {
+                    tracing::error!(%error, "old state is not removed");
+                }
+            };
+            owner.serve(vec![Box::new(DatabaseJob::new(
+                Strength::Process,
+                move |connection: &Connection| upkeep(connection),
+                told,
+            ))]);
         }
         if let Some(done) = close {
-            drop(connection);
+            drop(owner);
             let _ = done.send(());
             return;
         }
-    }
-}
-
-fn commit(connection: &mut Connection, kind: TransactionBehavior, work: Vec<Work>) {
-    if work.is_empty() {
-        return;
-    }
-    let mut finish: Vec<Finish> = Vec::with_capacity(work.len());
-    let done = connection.transaction_with_behavior(kind).and_then(|group| {
-        finish.extend(work.into_iter().map(|job| job(&group)));
-        group.commit()
-    });
-    let failed = done.err().map(StorageError::from);
-    for finish in finish {
-        finish(failed.as_ref());
     }
 }

@@ -64,6 +64,11 @@ impl PluginMetrics {
         self.in_progress.inc();
     }
 
+    /// The call goes on in another instance, which counts its end.
+    pub fn suspended(&self) {
+        self.in_progress.dec();
+    }
+
     /// Counts the end of a call, however far it came.
     pub fn ended(&self, tool: &str, outcome: &'static str, used: &ResourceUsage) {
         self.in_progress.dec();

@@ -11,6 +11,7 @@ use runtime::imports::{
     AgentError, AgentResult, AgentTool, BudgetKind, ClientLink, Exhaustion, ReverseCall, ReverseOutcome, Tool,
     ToolCaller, ToolResult,
 };
+use runtime::journal::Again;
 use std::sync::Arc;
 
 /// Calls tools of the catalog's agent-side plugins.
@@ -46,6 +47,11 @@ impl ToolCaller for LocalTools {
         }
     }
 
+    /// A call that another instance takes up does nothing twice.
+    fn again(&self, _name: &str) -> Again {
+        Again::Safe
+    }
+
     async fn call(&self, call: ReverseCall) -> ReverseOutcome {
         call.lane.take("local");
         let catalog = self.catalog.snapshot();
@@ -64,6 +70,7 @@ impl ToolCaller for LocalTools {
                 held,
             },
             parent: Some(CallParent::Host(Inherited { lineage, budget, pausable_deadline })),
+            journal: call.journal,
         };
         let finished = self.runner.call_tool(plugin.clone(), tool.clone(), arguments, request).await;
         let origin = Origin::Component(plugin.id().name.to_string());

@@ -6,6 +6,7 @@ use platform::telemetry::{ActiveSpan, PluginMetrics, ResourceUsage, Tracer};
 use policy::{Digest, Lineage, PluginId};
 use runtime::engine::CallError;
 use runtime::imports::CallContext;
+use runtime::journal::CallJournal;
 use std::sync::Arc;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
@@ -16,6 +17,8 @@ pub(super) struct CallRecorder {
     metrics: Option<Arc<PluginMetrics>>,
     span: Option<ActiveSpan>,
     done: bool,
+    /// A call that goes on in another instance has not ended.
+    journal: CallJournal,
     /// Held until the call is recorded.
     _unrecorded: TaskTrackerToken,
 }
@@ -27,6 +30,7 @@ pub(super) struct Observers<'a> {
     /// The caller's trace context.
     pub(super) traceparent: Option<&'a str>,
     pub(super) unrecorded: TaskTrackerToken,
+    pub(super) journal: CallJournal,
 }
 
 /// What is recorded of what a call calls.
@@ -47,7 +51,7 @@ impl CallRecorder {
         target: RecordedTarget<'_>,
         observers: Observers<'_>,
     ) -> Self {
-        let Observers { metrics, tracer, traceparent, unrecorded } = observers;
+        let Observers { metrics, tracer, traceparent, unrecorded, journal } = observers;
         let RecordedTarget { method, name: tool, arguments } = target;
         let span = tracer.begin(method, traceparent).map(|mut span| {
             if arguments.is_some() {
@@ -66,7 +70,7 @@ impl CallRecorder {
         let place = span.as_ref().and_then(ActiveSpan::place);
         let telemetry = CallTelemetry { meter: metrics.clone(), tracer: tracer.clone(), place };
         let call_audit = CallAudit::observed(audit.clone(), scope, lineage.clone(), telemetry);
-        Self { tool, call_audit, arguments, metrics, span, done: false, _unrecorded: unrecorded }
+        Self { tool, call_audit, arguments, metrics, span, done: false, journal, _unrecorded: unrecorded }
     }
 
     pub(super) fn call_audit(&self) -> &CallAudit {
@@ -144,7 +148,14 @@ pub(super) fn audit_scope(context: &CallContext, plugin: &PluginId, digest: Opti
 
 impl Drop for CallRecorder {
     fn drop(&mut self) {
-        if !self.done {
+        if self.done {
+            return;
+        }
+        if self.journal.is_suspended() {
+            if let Some(metrics) = &self.metrics {
+                metrics.suspended();
+            }
+        } else {
             // Nobody waits for the call any more, and what it used is unknown.
             self.record(CallError::Cancelled.code(), ResourceUsage::default());
         }

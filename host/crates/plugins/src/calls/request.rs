@@ -3,6 +3,7 @@
 use policy::{Budget, BudgetUsage, Lineage};
 use runtime::engine::PausableDeadline;
 use runtime::imports::{CallContext, ClientLink};
+use runtime::journal::CallJournal;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,6 +12,8 @@ pub struct CallRequest {
     pub link: ClientLink,
     /// Set for a nested call.
     pub parent: Option<CallParent>,
+    /// Of a call that another instance may have to take up.
+    pub journal: CallJournal,
 }
 
 /// What a call within another one inherits from it.

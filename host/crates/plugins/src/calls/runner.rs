@@ -25,6 +25,7 @@ use runtime::engine::{
 };
 use runtime::imports::{Arguments, CallAuthority, CallImports, CallScope, HostServices, ModelProvider};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -189,7 +190,13 @@ impl Runner {
             PluginCall::Resource { .. } | PluginCall::Prompt { .. } | PluginCall::Completion(_) => None,
         };
         let target = RecordedTarget { method: call.method(), name: call.name(), arguments };
-        let observers = Observers { metrics, tracer: &self.tracer, traceparent, unrecorded: self.unrecorded() };
+        let observers = Observers {
+            metrics,
+            tracer: &self.tracer,
+            traceparent,
+            unrecorded: self.unrecorded(),
+            journal: request.journal.clone(),
+        };
         CallRecorder::new(&self.audit, scope, lineage, target, observers)
     }
 
@@ -205,7 +212,7 @@ impl Runner {
         if self.audit.refuses_calls(&request.context.principal) {
             return Err(CallError::AuditUnavailable);
         }
-        let CallRequest { mut context, mut link, parent } = request;
+        let CallRequest { mut context, mut link, parent, journal } = request;
         if let Some(traceparent) = recorder.traceparent() {
             context.traceparent = Some(traceparent);
         }
@@ -219,7 +226,8 @@ impl Runner {
                     Some(CallParent::Host(_)) | None => None,
                 };
                 let parent = (lineage, budget_source);
-                let admitted = self.admit_root(plugin, call, &context.principal, parent, &link.cancel).await;
+                let who = (&context.principal, journal.worked());
+                let admitted = self.admit_root(plugin, call, who, parent, &link.cancel).await;
                 let (admitted, slot, inherited) = admitted?;
                 link.client = Arc::new(WaitingClient {
                     client: link.client,
@@ -237,7 +245,7 @@ impl Runner {
         let (limits, cancel) = (plugin.spec.limits.clone(), link.cancel.clone());
         let authority = CallAuthority::new(plugin.authority.clone(), recorder.call_audit().clone());
         let scope = CallScope::new(context, authority, lineage, limits.clone());
-        let imports = CallImports::new(scope, link, self.services.clone(), plugin.scratch_quota.clone());
+        let imports = CallImports::new(scope, link, self.services.clone(), plugin.scratch_quota.clone(), journal);
         let allowance = Allowance { limits, budget, cancel, pausable_deadline };
         Ok(StartedCall { admitted, instance, imports: Box::new(imports), allowance })
     }
@@ -259,12 +267,12 @@ impl Runner {
         Ok((admitted, Inherited { lineage, budget, ..inherited }))
     }
 
-    /// Admits a call that has a slot of its own. The lineage is its own, or that of the upstream tool that pays for it.
+    /// Admits a call that has a slot of its own; earlier runs of it have `worked` for so long. The lineage is its own, or that of the upstream tool that pays for it.
     async fn admit_root(
         &self,
         plugin: &Arc<Plugin>,
         call: &PluginCall,
-        principal: &Principal,
+        (principal, worked): (&Principal, Duration),
         (mut lineage, budget_source): (Lineage, Option<Arc<dyn BudgetSource>>),
         cancel: &CancellationToken,
     ) -> Result<(AdmittedCall, Arc<RootSlot>, Inherited), CallError> {
@@ -282,7 +290,8 @@ impl Runner {
         let mut admitted = self.admission.admit(plugin, circuit)?;
         let now = self.clock.now();
         let left = budget_source.as_ref().map(|source| source.reserve(now));
-        let budget = left.map_or_else(|| Budget::root(limits, now), |left| left.nested(limits, now));
+        let mut budget = left.map_or_else(|| Budget::root(limits, now), |left| left.nested(limits, now));
+        budget.deadline = budget.deadline.checked_sub(worked).unwrap_or(now);
         let pausable_deadline = PausableDeadline::new(self.clock.clone());
         let slot = RootSlot::new(self.admission.slots.clone(), slot_request, acquired, budget_source);
         admitted.root = Some((slot.clone(), number));
@@ -298,7 +307,10 @@ impl Runner {
         outcome: GuestOutcome<GuestAnswer>,
         check: AnswerCheck,
     ) -> FinishedCall {
-        let GuestOutcome { result, cost, imports, spent_store } = outcome;
+        let GuestOutcome { mut result, cost, imports, spent_store } = outcome;
+        if let Some(problem) = imports.as_ref().and_then(|imports| imports.journal.problem()) {
+            result = Err(problem.into());
+        }
         admitted.finish(&result, imports.as_ref().map(|imports| &imports.scope.lineage));
         let clean_up = admitted.root.take().map(|(slot, number)| {
             slot.release();

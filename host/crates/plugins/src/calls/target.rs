@@ -5,7 +5,7 @@ use crate::catalog::{Plugin, UpstreamTool};
 use crate::offer::PluginTool;
 use policy::{Overflow, PluginId};
 use runtime::abi::GuestCall;
-use runtime::imports::{Arguments, CompletionQuery};
+use runtime::imports::{Arguments, CompletionQuery, Tool};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -42,7 +42,16 @@ impl CallTarget {
     }
 
     pub fn is_tool(&self) -> bool {
-        matches!(self, Self::Upstream(..) | Self::Plugin(_, PluginCall::Tool(..)))
+        self.tool().is_some()
+    }
+
+    /// The tool as its plugin describes it; none if it is no tool.
+    pub fn tool(&self) -> Option<&Tool> {
+        match self {
+            Self::Plugin(_, PluginCall::Tool(tool, _)) => Some(&tool.tool),
+            Self::Upstream(tool, _) => Some(&tool.tool.tool),
+            Self::Plugin(..) => None,
+        }
     }
 
     pub fn overflow(&self) -> Overflow {
@@ -64,6 +73,14 @@ impl CallTarget {
         match self {
             Self::Plugin(plugin, _) => plugin.reads_steering,
             Self::Upstream(..) => false,
+        }
+    }
+
+    /// The arguments of a tool, as text.
+    pub fn tool_arguments(&self) -> &str {
+        match self {
+            Self::Plugin(_, PluginCall::Tool(_, arguments)) | Self::Upstream(_, arguments) => arguments.text(),
+            Self::Plugin(..) => "",
         }
     }
 

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use platform::sync::RwLock;
 use policy::Origin;
 use runtime::imports::{AgentError, AgentTool, ReverseCall, ReverseOutcome, ToolCaller};
+use runtime::journal::Again;
 use std::sync::Arc;
 
 /// Tries its callers in order; the first that knows a tool runs it. Callers can be added later, because an upstream server
@@ -46,6 +47,16 @@ impl ToolCaller for ToolCallerChain {
 
     fn find(&self, name: &str) -> Result<Origin, AgentError> {
         self.find_caller(name).map(|(_, origin)| origin)
+    }
+
+    fn again(&self, name: &str) -> Again {
+        self.find_caller(name).map_or(Again::Safe, |(caller, _)| caller.again(name))
+    }
+
+    fn replayed(&self, name: &str) {
+        if let Ok((caller, _)) = self.find_caller(name) {
+            caller.replayed(name);
+        }
     }
 
     async fn call(&self, call: ReverseCall) -> ReverseOutcome {

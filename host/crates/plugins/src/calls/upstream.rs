@@ -12,6 +12,7 @@ use runtime::engine::{CallError, PausableDeadline, work_in_pool_if_large};
 use runtime::imports::{
     AgentError, AgentResult, Arguments, ClientLink, LaneCell, ReverseCall, ReverseOutcome, ToolResult,
 };
+use runtime::journal::CallJournal;
 use std::time::Duration;
 
 /// The upstream server's own settings bound how long a call may take; this is the bound for a server without such settings.
@@ -26,7 +27,13 @@ impl Runner {
     ) -> FinishedCall {
         let scope = audit_scope(&request.context, &upstream_tool.id, None);
         let traceparent = request.context.traceparent.as_deref();
-        let observers = Observers { metrics: None, tracer: self.tracer(), traceparent, unrecorded: self.unrecorded() };
+        let observers = Observers {
+            metrics: None,
+            tracer: self.tracer(),
+            traceparent,
+            unrecorded: self.unrecorded(),
+            journal: CallJournal::default(),
+        };
         let (name, text) = (upstream_tool.tool.name.clone(), Some(arguments.text()));
         let target = RecordedTarget { method: "execute_tool", name, arguments: text };
         let limits = Limits { deadline: MAX_DEADLINE, ..Limits::default() };
@@ -47,7 +54,9 @@ impl Runner {
         }
         let clock = self.clock();
         let began = clock.now();
-        let CallRequest { mut context, link: ClientLink { sink, client, agent, cancel, held, .. }, parent } = request;
+        let CallRequest { mut context, link: ClientLink { sink, client, agent, cancel, held, .. }, parent, journal } =
+            request;
+        journal.cannot_replay("its tool is that of another server");
         let (lineage, budget, budget_source) = match parent {
             Some(CallParent::External { budget_source, .. }) => {
                 let lineage = match lineage.descend(full_name.clone(), arguments.text().len() as u64) {
@@ -82,6 +91,8 @@ impl Runner {
             lane: LaneCell::default(),
             audit: recorder.call_audit().clone(),
             span: None,
+            journal: CallJournal::default(),
+            step: None,
         };
         let (parent, lineage, principal) = (call.parent.clone(), call.lineage.clone(), call.context.principal.clone());
         let ReverseOutcome { answer: result, spent, .. } = upstream_tool.caller.call(call).await;

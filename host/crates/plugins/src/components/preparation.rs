@@ -9,6 +9,7 @@ use policy::{Authority, Budget, Limits, Lineage, PluginId, Principal};
 use runtime::abi::{LinkedComponent, PreparedComponent};
 use runtime::engine::{Allowance, CallError, HeldResources, PausableDeadline, Profile};
 use runtime::imports::{CallContext, CallImports, CallScope, ClientLink, HostServices, NoClient, NoSink, Offer};
+use runtime::journal::CallJournal;
 use std::path::Path;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -119,7 +120,8 @@ impl ComponentLibrary {
             cancel: cancel.clone(),
             held: HeldResources::default(),
         };
-        let imports = Box::new(CallImports::new(scope, link, Arc::new(HostServices::none()), None));
+        let imports =
+            Box::new(CallImports::new(scope, link, Arc::new(HostServices::none()), None, CallJournal::default()));
         let (budget, pausable_deadline) =
             (Budget::root(&limits, self.clock.now()), PausableDeadline::new(self.clock.clone()));
         let allowance = Allowance { limits, budget, cancel, pausable_deadline };

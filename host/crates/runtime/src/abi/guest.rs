@@ -3,6 +3,7 @@
 use crate::engine::{Allowance, InstancePermit, Supervised, Supervision};
 use crate::imports::wasi::{self, Files, RefusedPath, WasiHost};
 use crate::imports::{CallImports, GuestLog, HttpHooks, ImportSpan};
+use crate::journal::Step;
 use platform::clock::Clock;
 use policy::Authority;
 use std::sync::Arc;
@@ -21,6 +22,8 @@ const HANDLE_BYTES: u64 = 128 << 10;
 /// The data of an instance, and of its one call once that has begun.
 pub(super) struct Guest {
     supervision: Supervision,
+    /// Whether it has learnt something from outside before its call, which no journal knows.
+    has_looked_outside: bool,
     /// None before the call begins and after it has ended.
     imports: Option<Box<CallImports>>,
     pub(super) log: GuestLog,
@@ -44,7 +47,18 @@ impl Guest {
         let supervision = Supervision::new(allowance);
         let mut http = WasiHttpCtx::new();
         http.set_field_size_limit(MAX_HEADER_SIZE);
-        Self { supervision, imports: None, log, clock, wasi, http, http_hooks: HttpHooks::default(), table }
+        let has_looked_outside = false;
+        Self {
+            supervision,
+            has_looked_outside,
+            imports: None,
+            log,
+            clock,
+            wasi,
+            http,
+            http_hooks: HttpHooks::default(),
+            table,
+        }
     }
 
     /// `permit` is none if nobody's call is to pay for the instance.
@@ -55,10 +69,15 @@ impl Guest {
         imports: Box<CallImports>,
         permit: Option<InstancePermit>,
     ) {
-        self.log.begin(tool, &imports.scope.context.id, &imports.scope.lineage);
+        self.log.begin(tool, &imports.scope.context.id, &imports.scope.lineage, imports.journal.silence());
         self.supervision.begin_call(allowance, permit);
         self.http_hooks.begin(imports.scope.clone(), imports.egress());
         self.imports = Some(imports);
+    }
+
+    /// Whether another instance would be in the same state when its call begins.
+    pub(super) fn is_as_made(&self) -> bool {
+        !self.has_looked_outside
     }
 
     /// Closes the call's connections, and ends its log.
@@ -116,6 +135,16 @@ impl WasiHost for Guest {
 
     fn start_span(&mut self, name: &'static str) -> wasmtime::Result<ImportSpan> {
         Ok(self.imports()?.start_span(name, 0))
+    }
+
+    fn begin_step(&mut self, import: &'static str) -> Step {
+        match &self.imports {
+            Some(imports) => imports.journal.begin(import, &()),
+            None => {
+                self.has_looked_outside = true;
+                Step::none()
+            }
+        }
     }
 
     fn record_refused_path(&mut self, path: RefusedPath) {

@@ -1,5 +1,6 @@
 //! How a call can fail. Independent of any protocol's error codes.
 
+use crate::journal::JournalProblem;
 use bytesize::ByteSize;
 use policy::{Denial, LineageError, Rate};
 use std::time::Duration;
@@ -78,6 +79,9 @@ pub enum CallError {
         "refused: the audit journal cannot be written now, and server.audit.required forbids calls without it; the host's log says why"
     )]
     AuditUnavailable,
+    /// The call cannot go on where an earlier instance was, or its steps cannot be recorded.
+    #[error("{0}")]
+    Journal(#[from] JournalProblem),
     /// A failure of the host itself; details are in its log.
     #[error("the host failed; its log has the details")]
     Internal,
@@ -99,6 +103,9 @@ pub enum BusyResource {
         "the call and the calls nested in it hold more than may be suspended while they wait for you; server.parked sets how much"
     )]
     Parked,
+    /// Tasks of one principal, or of all.
+    #[error("as many tasks are kept as server.tasks allows; let some end, or wait until ended ones are removed")]
+    Tasks,
     /// No slot became free before the deadline.
     #[error("no slot for the call became free in time")]
     Slots,
@@ -179,6 +186,7 @@ impl CallError {
             CallError::AuditUnavailable => "unrecorded",
             CallError::RateLimited { .. } => "rate-limited",
             CallError::PluginFailing { .. } => "plugin-failing",
+            CallError::Journal(problem) => problem.code(),
             CallError::Internal => "internal",
         }
     }

@@ -2,7 +2,9 @@
 
 use super::agent_tools::{AgentTools, ReverseCaller};
 use super::call_scope::CallScope;
+use super::call_sink::OutputError;
 use super::client::{Abilities, Client};
+use super::client_journal::JournaledClient;
 use super::client_link::ClientLink;
 use super::connections::Accounts;
 use super::events::Events;
@@ -13,8 +15,11 @@ use super::output::Output;
 use super::progress::Progress;
 use super::publish::Publish;
 use super::state::PluginState;
+use super::steering::Steering;
+use super::types::Content;
 use super::wasi::{DiskQuota, Files, RefusedPath};
 use crate::engine::PausableDeadline;
+use crate::journal::CallJournal;
 use policy::{Budget, Denial, TreeBudget};
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,6 +28,7 @@ pub struct CallImports {
     pub scope: Arc<CallScope>,
     pub link: ClientLink,
     services: Arc<HostServices>,
+    pub journal: CallJournal,
     pub agent_tools: AgentTools,
     pub progress: Progress,
     pub files: Files,
@@ -42,11 +48,14 @@ impl CallImports {
         link: ClientLink,
         services: Arc<HostServices>,
         disk_quota: Option<Arc<DiskQuota>>,
+        journal: CallJournal,
     ) -> Self {
+        journal.end_with(&link.cancel);
+        scope.audit().be_silent_while(journal.silence());
         Self {
-            agent_tools: AgentTools::new(scope.clone(), link.agent.clone()),
+            agent_tools: AgentTools::new(scope.clone(), link.agent.clone(), journal.clone()),
             progress: Progress::new(link.sink.clone()),
-            files: Files::new(scope.clone(), disk_quota, services.open_files.clone()),
+            files: Files::new(scope.clone(), disk_quota, services.open_files.clone(), journal.clone()),
             output: None,
             accounts: None,
             client: None,
@@ -55,6 +64,7 @@ impl CallImports {
             scope,
             link,
             services,
+            journal,
         }
     }
 
@@ -68,15 +78,15 @@ impl CallImports {
     }
 
     pub fn publish(&self) -> Publish<'_> {
-        Publish::new(&self.scope, &*self.services.publisher)
+        Publish::new(&self.scope, &*self.services.publisher, &self.journal)
     }
 
     pub fn events(&self) -> Events<'_> {
-        Events::new(&self.scope, &*self.services.events)
+        Events::new(&self.scope, &*self.services.events, &self.journal)
     }
 
     pub fn state(&self) -> PluginState<'_> {
-        PluginState::new(&self.scope, &*self.services.state)
+        PluginState::new(&self.scope, &*self.services.state, &self.journal)
     }
 
     pub fn output(&mut self) -> &Output {
@@ -84,15 +94,36 @@ impl CallImports {
     }
 
     pub fn accounts(&mut self) -> &Accounts {
-        self.accounts.get_or_insert_with(|| Accounts::new(self.scope.clone(), self.services.connections.clone()))
+        let Self { scope, services, journal, accounts, .. } = self;
+        let new = || Accounts::new(scope.clone(), services.connections.clone(), journal.clone());
+        accounts.get_or_insert_with(new)
     }
 
     pub fn client(&mut self) -> &mut Client {
-        let Self { scope, link, services, accounts, client, .. } = self;
+        let Self { scope, link, services, journal, accounts, client, .. } = self;
         client.get_or_insert_with(|| {
-            let new = || Accounts::new(scope.clone(), services.connections.clone());
-            Client::new(scope.clone(), link.client.clone(), accounts.get_or_insert_with(new).clone())
+            let new = || Accounts::new(scope.clone(), services.connections.clone(), journal.clone());
+            let calls = JournaledClient::wrap(link.client.clone(), journal);
+            Client::new(scope.clone(), calls, accounts.get_or_insert_with(new).clone(), journal.clone())
         })
+    }
+
+    /// Sends a chunk. A replayed one is only counted: whoever reads them has it already.
+    pub async fn emit(&mut self, content: Vec<Content>) -> Result<u64, OutputError> {
+        let mut step = self.journal.begin("output.emit", &content);
+        if let Some(number) = step.recorded().await {
+            self.output().replayed(&number, content);
+            return number;
+        }
+        let number = self.output().emit(content).await;
+        step.ended(&number).await;
+        number
+    }
+
+    /// The next message to the call.
+    pub fn next_steering(&self) -> Option<String> {
+        let next = || self.link.steering.as_ref().and_then(Steering::next);
+        self.journal.begin("steering.next", &()).see(next)
     }
 
     /// What `concurrent` reverse calls take from this call, each with this share of its budget.

@@ -3,6 +3,7 @@
 use super::log::LogLevel;
 use super::types::{Content, Exhaustion};
 use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
 
 /// One chunk of a call's output.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +19,8 @@ pub trait CallSink: Send + Sync {
     /// Waits while the reader is behind, which applies back-pressure to the guest. When dropped while waiting, nothing
     /// was taken.
     async fn chunk(&self, seq: u64, chunk: Chunk) -> Result<(), OutputError>;
+    /// A chunk that an earlier run of the call has sent. It is not sent again.
+    fn replayed_chunk(&self, _seq: u64, _chunk: Chunk) {}
     /// May drop the report; never waits.
     fn progress(&self, report: ProgressReport);
     /// May drop the message; never waits.
@@ -45,7 +48,7 @@ pub struct ProgressReport {
     pub message: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum OutputError {
     Closed,
     Exhausted(Exhaustion),

@@ -4,28 +4,32 @@
 use super::call_scope::CallScope;
 use super::import_span::ErrorName;
 use super::types::{BudgetKind, Exhaustion, GuestDenial};
+use crate::journal::{Again, CallJournal, bytes};
 use async_trait::async_trait;
 use platform::telemetry::printable;
 use policy::{PluginId, Principal, Recipient, TreeBudget};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// One HTTP request below an account's base address.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ConnectionRequest {
     /// Such as `GET`.
     pub method: String,
     pub path: String,
     /// In order.
     pub headers: Vec<(String, String)>,
+    #[serde(with = "bytes")]
     pub body: Vec<u8>,
 }
 
 /// What the other server answered.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ConnectionResponse {
     pub status: u16,
     /// Without credentials and connection headers.
     pub headers: Vec<(String, String)>,
+    #[serde(with = "bytes")]
     pub body: Vec<u8>,
 }
 
@@ -45,7 +49,7 @@ fn size(headers: &[(String, String)], body: &[u8]) -> u64 {
     headers.iter().map(|(name, value)| (name.len() + value.len()) as u64).sum::<u64>() + body.len() as u64
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ConnectionError {
     Denied(GuestDenial),
     /// Not connected yet, or it must be connected again.
@@ -129,11 +133,12 @@ impl Connections for NoConnections {
 pub struct Accounts {
     scope: Arc<CallScope>,
     connections: Arc<dyn Connections>,
+    journal: CallJournal,
 }
 
 impl Accounts {
-    pub fn new(scope: Arc<CallScope>, connections: Arc<dyn Connections>) -> Self {
-        Self { scope, connections }
+    pub fn new(scope: Arc<CallScope>, connections: Arc<dyn Connections>, journal: CallJournal) -> Self {
+        Self { scope, connections, journal }
     }
 
     fn principal(&self) -> &Principal {
@@ -142,10 +147,17 @@ impl Accounts {
 
     pub fn page(&self, name: &str) -> Result<String, ConnectionError> {
         self.granted(name)?;
-        self.connections.page(self.principal(), self.scope.authority.plugin(), name)
+        let plugin = self.scope.authority.plugin();
+        let step = self.journal.begin("connections.page", &name);
+        step.see(|| self.connections.page(self.principal(), plugin, name))
     }
 
     pub async fn connected(&self, name: &str) -> Result<bool, ConnectionError> {
+        self.journal.begin("connections.connected", &name).ask(self.connected_now(name)).await
+    }
+
+    /// Without a step of its own, for a step that asks for it.
+    pub(super) async fn connected_now(&self, name: &str) -> Result<bool, ConnectionError> {
         self.granted(name)?;
         self.connections.is_connected(self.principal(), name).await
     }
@@ -161,7 +173,9 @@ impl Accounts {
         // The other server has rate limits, and counts requests against the user.
         let exhausted = |limit| ConnectionError::Exhausted(Exhaustion { budget: BudgetKind::Calls, limit });
         self.scope.lineage.take(TreeBudget::AccountRequests, 1).map_err(exhausted)?;
-        self.connections.send(self.principal(), name, request).await
+        let again = if is_safe(&request.method) { Again::Safe } else { Again::Unknown };
+        let step = self.journal.begin("connections.send", &(name, &request));
+        step.act(again, self.connections.send(self.principal(), name, request)).await
     }
 
     /// Whatever is done with an account, its server may notice: a page leads there, and asking whether it is connected may
@@ -171,6 +185,11 @@ impl Accounts {
         authority.enforce(authority.connection(name)).map_err(ConnectionError::Denied)?;
         self.scope.check_flow(&Recipient::Connection(name.to_owned())).map_err(ConnectionError::Denied)
     }
+}
+
+/// Whether a request may be sent twice (RFC 9110, section 9.2).
+fn is_safe(method: &str) -> bool {
+    ["GET", "HEAD", "OPTIONS", "PUT", "DELETE"].iter().any(|safe| method.eq_ignore_ascii_case(safe))
 }
 
 #[cfg(test)]
@@ -214,7 +233,7 @@ mod tests {
         let limits = Arc::new(Limits { calls: 2, ..Limits::default() });
         let lineage = Lineage::root("plugins.p.x", &limits);
         let scope = CallScope::new(CallContext::new("local"), authority, lineage, limits);
-        Accounts::new(scope, Arc::new(AllowAll))
+        Accounts::new(scope, Arc::new(AllowAll), CallJournal::default())
     }
 
     #[tokio::test]

@@ -5,8 +5,10 @@ use super::call_scope::CallScope;
 use super::import_span::ErrorName;
 use super::provenance::Provenance;
 use super::types::{BudgetKind, Exhaustion, GuestDenial};
+use crate::journal::CallJournal;
 use platform::text::truncate_chars;
 use policy::{Principal, is_name};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Length of a name in bytes.
@@ -16,7 +18,7 @@ const MAX_PAYLOAD: usize = 16 << 10;
 /// Length of a deduplication key in bytes. Keys are remembered longer than events.
 const MAX_KEY: usize = 256;
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum EventError {
     Denied(GuestDenial),
     Invalid(String),
@@ -33,7 +35,7 @@ impl ErrorName for EventError {
     }
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PluginEvent {
     pub name: String,
     /// Compact JSON text.
@@ -52,11 +54,12 @@ pub trait EventSink: Send + Sync {
 pub struct Events<'a> {
     scope: &'a CallScope,
     sink: &'a dyn EventSink,
+    journal: &'a CallJournal,
 }
 
 impl<'a> Events<'a> {
-    pub(super) fn new(scope: &'a CallScope, sink: &'a dyn EventSink) -> Self {
-        Self { scope, sink }
+    pub(super) fn new(scope: &'a CallScope, sink: &'a dyn EventSink, journal: &'a CallJournal) -> Self {
+        Self { scope, sink, journal }
     }
 
     /// Returns false for a duplicate.
@@ -75,7 +78,8 @@ impl<'a> Events<'a> {
             .map_err(|error| EventError::Invalid(format!("the payload is not JSON: {error}")))?
             .to_string();
         let (owner, source) = (&self.scope.context.principal, self.scope.provenance());
-        self.sink.emit(owner, source, PluginEvent { name, payload, dedupe_key })
+        let event = PluginEvent { name, payload, dedupe_key };
+        self.journal.begin("events.emit", &event).see(|| self.sink.emit(owner, source, event))
     }
 }
 
@@ -107,7 +111,8 @@ mod tests {
         let lineage = Lineage::root("plugins.p.x", &limits);
         let scope = CallScope::new(CallContext::new("local"), authority, lineage, limits);
         let services = HostServices::none();
-        let events = Events::new(&scope, &*services.events);
+        let journal = CallJournal::default();
+        let events = Events::new(&scope, &*services.events, &journal);
         let emit = |name: &str, payload: &str| events.emit(name.into(), payload, None).unwrap_err();
         for bad in ["", "policy", "policy.", ".x", "policy..x", "policy x.y", &format!("policy.{}", "x".repeat(64))] {
             assert!(matches!(emit(bad, "{}"), EventError::Invalid(_)), "{bad}");

@@ -1,5 +1,6 @@
 //! `log`, and a guest's stdout and stderr: written to the host's log, labelled, escaped, and within limits.
 
+use platform::audit::Silence;
 use platform::sync::Mutex;
 use platform::telemetry::printable;
 use policy::{Limits, Lineage, PluginId, TreeBudget};
@@ -33,6 +34,7 @@ struct LogState {
     dropped: u64,
     /// The end of stderr.
     stderr_tail: String,
+    silence: Option<Silence>,
 }
 
 /// What may be written.
@@ -94,12 +96,15 @@ impl GuestLog {
             budget: LogBudget::Instance { limits, written: LogSize::default() },
             dropped: 0,
             stderr_tail: String::new(),
+            silence: None,
         })))
     }
 
     /// Labels the log with the call that begins.
-    pub fn begin(&self, tool: &Arc<str>, call: &Arc<str>, lineage: &Lineage) {
+    /// Nothing is written while `silence` holds: another run of the call does so.
+    pub fn begin(&self, tool: &Arc<str>, call: &Arc<str>, lineage: &Lineage, silence: Option<Silence>) {
         let mut state = self.state();
+        state.silence = silence;
         state.budget.begin(lineage);
         state.tool = tool.clone();
         state.call = call.clone();
@@ -110,11 +115,14 @@ impl GuestLog {
         self.0.lock()
     }
 
-    /// Writes one record; returns false when the call has reached its limits.
+    /// Writes one record; returns false when the call has reached its limits, or is replayed.
     pub fn write(&self, level: LogLevel, message: &str) -> bool {
         let mut state = self.state();
         if !state.budget.take(message.len() as u64) {
             state.dropped += 1;
+            return false;
+        }
+        if state.silence.as_ref().is_some_and(|silence| silence()) {
             return false;
         }
         let (plugin, tool, call) = (&state.plugin, &*state.tool, &*state.call);
@@ -237,7 +245,7 @@ mod tests {
         let log = log();
         assert!(log.write(LogLevel::Info, "made") && log.write(LogLevel::Info, "made"));
         let lineage = Lineage::root("plugins.p.x", &Limits { log_lines: 3, ..Limits::default() });
-        log.begin(&"x".into(), &"c".into(), &lineage);
+        log.begin(&"x".into(), &"c".into(), &lineage, None);
         assert!(log.write(LogLevel::Info, "called") && !log.write(LogLevel::Info, "called"));
         assert_eq!((lineage.used(TreeBudget::LogLines), lineage.used(TreeBudget::LogBytes)), (3, 14));
     }

@@ -12,6 +12,7 @@ mod call_imports;
 mod call_scope;
 mod call_sink;
 mod client;
+mod client_journal;
 mod client_link;
 mod completions;
 mod connections;
@@ -35,8 +36,8 @@ mod types;
 pub mod wasi;
 
 pub use agent_tools::{
-    AgentError, AgentResult, AgentTool, AgentTools, CallOptions, LaneCell, ReverseCall, ReverseCaller, ReverseOutcome,
-    ToolCaller,
+    AgentError, AgentResult, AgentTool, AgentTools, CallOptions, LaneCell, ReverseCall, ReverseCallStep, ReverseCaller,
+    ReverseOutcome, ToolCaller,
 };
 pub use arguments::Arguments;
 pub use call_authority::CallAuthority;

@@ -47,6 +47,21 @@ impl Output {
         self.0.send(Chunk { content, origin: Vec::new() }).await
     }
 
+    /// Counts a chunk that an earlier run has sent.
+    pub(super) fn replayed(&self, outcome: &Result<u64, OutputError>, content: Vec<Content>) {
+        if let Ok(seq) = outcome {
+            let size: u64 = content.iter().map(Content::size).sum();
+            self.advance(*seq + 1, self.bytes() + size);
+            self.0.sink.replayed_chunk(*seq, Chunk { content, origin: Vec::new() });
+        }
+    }
+
+    /// Counts what an earlier run has sent in all.
+    pub(super) fn advance(&self, chunks: u64, bytes: u64) {
+        self.0.chunks.fetch_max(chunks, Ordering::Relaxed);
+        self.0.bytes.fetch_max(bytes, Ordering::Relaxed);
+    }
+
     /// A sink that emits the chunks of a called tool as chunks of this call, until the call ends. The tool's progress
     /// and log messages are dropped.
     pub fn forward(&self, tool: &str) -> Arc<dyn CallSink> {
@@ -110,6 +125,15 @@ impl CallSink for Forward {
         chunk.origin.truncate(MAX_ORIGIN - 1);
         chunk.origin.insert(0, self.tool.clone());
         caller.send(chunk).await.map(|_| ())
+    }
+
+    fn replayed_chunk(&self, _seq: u64, mut chunk: Chunk) {
+        let Some(caller) = self.caller.upgrade() else { return };
+        let seq = caller.chunks.fetch_add(1, Ordering::Relaxed);
+        caller.bytes.fetch_add(chunk.content.iter().map(Content::size).sum::<u64>(), Ordering::Relaxed);
+        chunk.origin.truncate(MAX_ORIGIN - 1);
+        chunk.origin.insert(0, self.tool.clone());
+        caller.sink.replayed_chunk(seq, chunk);
     }
 
     fn progress(&self, _report: ProgressReport) {}

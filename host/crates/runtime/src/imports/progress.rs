@@ -18,13 +18,16 @@ impl Progress {
         Self { sink, last: None }
     }
 
-    /// Drops reports that do not grow.
-    pub fn report(&mut self, mut report: ProgressReport) {
+    /// Drops reports that do not grow. Of a replayed one only the value is noted.
+    pub fn report(&mut self, mut report: ProgressReport, replayed: bool) {
         let grows = self.last.is_none_or(|last| report.done > last);
         if !report.done.is_finite() || !grows {
             return;
         }
         self.last = Some(report.done);
+        if replayed {
+            return;
+        }
         report.total = report.total.filter(|total| total.is_finite());
         if let Some(message) = &mut report.message {
             message.truncate(truncate(message, MAX_MESSAGE).len());
@@ -57,8 +60,10 @@ mod tests {
         let sink = Arc::new(Recorder::default());
         let mut progress = Progress::new(sink.clone());
         for done in [1.0, 1.0, f64::NAN, 0.5, f64::INFINITY, 2.0] {
-            progress.report(ProgressReport { done, total: Some(f64::NAN), message: Some("é".repeat(1000)) });
+            progress.report(ProgressReport { done, total: Some(f64::NAN), message: Some("é".repeat(1000)) }, false);
         }
+        progress.report(ProgressReport { done: 3.0, total: None, message: None }, true);
+        progress.report(ProgressReport { done: 2.5, total: None, message: None }, false);
         let seen = sink.0.lock();
         assert_eq!(seen.iter().map(|r| r.done).collect::<Vec<_>>(), [1.0, 2.0]);
         assert_eq!((seen[0].total, seen[0].message.as_ref().map(String::len)), (None, Some(MAX_MESSAGE)));

@@ -24,7 +24,7 @@ pub struct Prompt {
 }
 
 /// One message of a prompt after its arguments were inserted.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PromptMessage {
     pub role: Role,
     pub content: Content,

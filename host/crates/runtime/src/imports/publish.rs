@@ -4,9 +4,11 @@ use super::call_scope::CallScope;
 use super::import_span::ErrorName;
 use super::provenance::Provenance;
 use super::types::{Annotations, Exhaustion, GuestDenial, ResourceBody, Role};
+use crate::journal::CallJournal;
 use platform::telemetry::unsafe_characters;
 use platform::text::truncate_chars;
 use policy::{Principal, Recipient, is_name};
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Length of a path in bytes. It becomes part of a URI that clients show.
@@ -21,7 +23,7 @@ const MAX_DESCRIPTION: usize = 1 << 10;
 const MAX_ARGUMENTS: usize = 16;
 const MAX_MESSAGES: usize = 32;
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum PublishError {
     Denied(GuestDenial),
     Invalid(String),
@@ -47,7 +49,7 @@ impl ErrorName for PublishError {
 }
 
 /// Metadata of a published resource.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ResourceAttributes {
     pub title: Option<String>,
     pub description: Option<String>,
@@ -58,7 +60,7 @@ pub struct ResourceAttributes {
 }
 
 /// A prompt with placeholders.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PublishedPrompt {
     pub name: String,
     pub title: Option<String>,
@@ -97,11 +99,12 @@ pub trait Publisher: Send + Sync {
 pub struct Publish<'a> {
     scope: &'a CallScope,
     publisher: &'a dyn Publisher,
+    journal: &'a CallJournal,
 }
 
 impl<'a> Publish<'a> {
-    pub(super) fn new(scope: &'a CallScope, publisher: &'a dyn Publisher) -> Self {
-        Self { scope, publisher }
+    pub(super) fn new(scope: &'a CallScope, publisher: &'a dyn Publisher, journal: &'a CallJournal) -> Self {
+        Self { scope, publisher, journal }
     }
 
     pub fn put_resource(
@@ -112,29 +115,34 @@ impl<'a> Publish<'a> {
     ) -> Result<String, PublishError> {
         self.allowed()?;
         check_path(path).and_then(|()| attributes.check()).map_err(PublishError::Invalid)?;
-        self.publisher.put_resource(self.owner(), self.scope.provenance(), path, body, attributes)
+        let step = self.journal.begin("publish.put-resource", &(path, &body, &attributes));
+        step.see(|| self.publisher.put_resource(self.owner(), self.scope.provenance(), path, body, attributes))
     }
 
     pub fn append_resource(&self, path: &str, body: ResourceBody) -> Result<String, PublishError> {
         self.allowed()?;
         check_path(path).map_err(PublishError::Invalid)?;
-        self.publisher.append_resource(self.owner(), self.scope.provenance(), path, body)
+        let step = self.journal.begin("publish.append-resource", &(path, &body));
+        step.see(|| self.publisher.append_resource(self.owner(), self.scope.provenance(), path, body))
     }
 
     pub fn remove_resource(&self, path: &str) -> Result<(), PublishError> {
         self.allowed()?;
-        self.publisher.remove_resource(self.owner(), self.scope.provenance(), path)
+        let step = self.journal.begin("publish.remove-resource", &path);
+        step.see(|| self.publisher.remove_resource(self.owner(), self.scope.provenance(), path))
     }
 
     pub fn put_prompt(&self, prompt: PublishedPrompt) -> Result<(), PublishError> {
         self.may_change_prompts()?;
         prompt.check().map_err(PublishError::Invalid)?;
-        self.publisher.put_prompt(self.owner(), self.scope.provenance(), prompt)
+        let step = self.journal.begin("publish.put-prompt", &prompt);
+        step.see(|| self.publisher.put_prompt(self.owner(), self.scope.provenance(), prompt))
     }
 
     pub fn remove_prompt(&self, name: &str) -> Result<(), PublishError> {
         self.may_change_prompts()?;
-        self.publisher.remove_prompt(self.owner(), self.scope.provenance(), name)
+        let step = self.journal.begin("publish.remove-prompt", &name);
+        step.see(|| self.publisher.remove_prompt(self.owner(), self.scope.provenance(), name))
     }
 
     fn allowed(&self) -> Result<(), PublishError> {

@@ -8,15 +8,17 @@
 use super::call_scope::CallScope;
 use super::import_span::ErrorName;
 use super::types::{BudgetKind, Exhaustion, GuestDenial};
+use crate::journal::{Again, CallJournal, bytes};
 use async_trait::async_trait;
 use platform::text::truncate_chars;
 use policy::{PluginId, Principal, PrivateOrigins, StateGrant, is_name};
+use serde::{Deserialize, Serialize};
 
 /// Length of a key in bytes.
 const MAX_KEY: usize = 256;
 const PAGE: u32 = 100;
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum StateError {
     Denied(GuestDenial),
     Invalid(String),
@@ -47,8 +49,9 @@ pub struct StateOwner {
     pub knows: PrivateOrigins,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StateEntry {
+    #[serde(with = "bytes")]
     pub value: Vec<u8>,
     /// Changes with every write.
     pub version: u64,
@@ -126,17 +129,18 @@ impl StateStore for NoState {
 pub struct PluginState<'a> {
     scope: &'a CallScope,
     store: &'a dyn StateStore,
+    journal: &'a CallJournal,
 }
 
 impl<'a> PluginState<'a> {
-    pub(super) fn new(scope: &'a CallScope, store: &'a dyn StateStore) -> Self {
-        Self { scope, store }
+    pub(super) fn new(scope: &'a CallScope, store: &'a dyn StateStore, journal: &'a CallJournal) -> Self {
+        Self { scope, store, journal }
     }
 
     pub async fn get(&self, key: &str) -> Result<Option<StateEntry>, StateError> {
         let (owner, _) = self.granted()?;
         check_key(key)?;
-        self.store.get(&owner, key).await
+        self.journal.begin("state.get", &key).ask(self.store.get(&owner, key)).await
     }
 
     /// Stores a value if `expected` holds, and returns its version.
@@ -147,14 +151,29 @@ impl<'a> PluginState<'a> {
         if value.len() as u64 > quota.size.as_u64() {
             return Err(StateError::Exhausted(Exhaustion { budget: BudgetKind::Stored, limit: quota.size.as_u64() }));
         }
-        self.store.put(&owner, key, value, expected, quota).await
+        let (name, version) = match expected {
+            ExpectedVersion::Any => ("state.set", None),
+            ExpectedVersion::Is(version) => ("state.swap", Some(version)),
+        };
+        let mut step = self.journal.begin(name, &(&key, &value, version));
+        if let Some(stored) = step.recorded().await {
+            return stored;
+        }
+        let may_be_stored = step.before_effect(Again::Safe).await;
+        let stored = match version {
+            Some(version) if may_be_stored => self.swap_again(&owner, key, value, version, quota).await,
+            _ => self.store.put(&owner, key, value, expected, quota).await,
+        };
+        step.ended(&stored).await;
+        stored
     }
 
     /// Returns whether there was a value.
     pub async fn remove(&self, key: String) -> Result<bool, StateError> {
         let (owner, quota) = self.granted()?;
         check_key(&key)?;
-        self.store.remove(&owner, key, quota).await
+        let step = self.journal.begin("state.remove", &key);
+        step.act(Again::Safe, self.store.remove(&owner, key, quota)).await
     }
 
     pub async fn keys(&self, prefix: String, after: Option<String>) -> Result<Vec<String>, StateError> {
@@ -162,7 +181,24 @@ impl<'a> PluginState<'a> {
         for part in [Some(&prefix), after.as_ref()].into_iter().flatten().filter(|part| !part.is_empty()) {
             check_key(part)?;
         }
-        self.store.keys(&owner, prefix, after.unwrap_or_default(), PAGE).await
+        let after = after.unwrap_or_default();
+        let step = self.journal.begin("state.keys", &(&prefix, &after));
+        step.ask(self.store.keys(&owner, prefix, after, PAGE)).await
+    }
+
+    /// Repeats a swap that may have been done when the host ended: then the value is there under another version.
+    async fn swap_again(
+        &self,
+        owner: &StateOwner,
+        key: String,
+        value: Vec<u8>,
+        version: Option<u64>,
+        quota: StateGrant,
+    ) -> Result<u64, StateError> {
+        match self.store.get(owner, &key).await? {
+            Some(found) if found.value == value && Some(found.version) != version => Ok(found.version),
+            _ => self.store.put(owner, key, value, ExpectedVersion::Is(version), quota).await,
+        }
     }
 
     /// Whose values the call uses, and their quota. What the grant lets it know it knows from here on, whatever it finds.
@@ -236,7 +272,8 @@ mod tests {
         let (asked, given) = ("state = true", "state = { size = \"16 B\" }");
         for (requests, grants) in [(asked, ""), ("", given), ("", "")] {
             let scope = scope(requests, grants);
-            let state = PluginState::new(&scope, &store);
+            let journal = CallJournal::default();
+            let state = PluginState::new(&scope, &store, &journal);
             let denied = |error| matches!(error, StateError::Denied(denial) if denial.capability == "state");
             assert!(denied(state.get("k").await.unwrap_err()));
             assert!(denied(state.put("k".into(), vec![], ExpectedVersion::Any).await.unwrap_err()));
@@ -244,7 +281,8 @@ mod tests {
             assert!(denied(state.keys(String::new(), None).await.unwrap_err()));
         }
         let scope = scope(asked, given);
-        let state = PluginState::new(&scope, &store);
+        let journal = CallJournal::default();
+        let state = PluginState::new(&scope, &store, &journal);
         assert_eq!(state.put("k".into(), vec![0; 16], ExpectedVersion::Any).await, Ok(1));
         let exhausted = Exhaustion { budget: BudgetKind::Stored, limit: 16 };
         let large = state.put("k".into(), vec![0; 17], ExpectedVersion::Any).await;
@@ -258,7 +296,8 @@ mod tests {
     #[tokio::test]
     async fn a_stored_private_result_stays_private() {
         let store = One::default();
-        let state = |scope| PluginState::new(scope, &store);
+        let journal = CallJournal::default();
+        let state = |scope| PluginState::new(scope, &store, &journal);
         let (knows, plain) = (scope("state = true", "state = {}"), scope("state = true", "state = {}"));
         let raised = scope("state = true", r#"state = { private = ["client"] }"#);
         knows.lineage.mark_private(Origin::Client);

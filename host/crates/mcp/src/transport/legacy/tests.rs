@@ -9,16 +9,18 @@ use super::reader::{ReaderOptions, read_events};
 use super::session::LegacySession;
 use crate::calls::parked_calls::ParkedCalls;
 use crate::handler::{Server, ServerParts};
+use crate::tasks::Tasks;
 use crate::transport::lifecycle::Lifecycle;
 use crate::transport::refusal::HttpRefusal;
 use crate::transport::request_scope::with_principal;
 use futures::StreamExt;
 use platform::changes::ChangeNotifier;
 use platform::clock::{Clock as _, SystemClock};
+use platform::durable::MemoryStore;
 use platform::storage::{SessionQuota, SessionStore, StreamRecord};
 use plugins::calls::Runner;
 use plugins::catalog::{Catalog, CurrentCatalog};
-use policy::{Origin, ParkedCallLimits, Principal};
+use policy::{Origin, ParkedCallLimits, Principal, TaskLimits};
 use rmcp::model::{ClientJsonRpcMessage, CustomNotification, ServerJsonRpcMessage, ServerNotification};
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionManager};
 use runtime::imports::{AgentError, AgentTool, HostServices, ReverseCall, ReverseOutcome, ToolCaller};
@@ -179,13 +181,18 @@ impl ToolCaller for NoTools {
 fn server() -> Server {
     let (clock, changes) = (Arc::new(SystemClock), ChangeNotifier::new());
     let catalog = Catalog::new(vec![], vec![]).unwrap();
+    let parked_calls = ParkedCalls::new(ParkedCallLimits::default(), clock.clone(), None).unwrap();
+    let store = Arc::new(MemoryStore::new(clock.clone()));
+    let limits = TaskLimits::default();
+    let tasks = Tasks::open(store, limits, clock.clone(), changes.clone(), &parked_calls).unwrap();
     Server::new(ServerParts {
         fallback_tools: false,
         stand_in_tools: None,
         catalog: Arc::new(CurrentCatalog::new(catalog, changes.clone())),
         runner: Arc::new(Runner::new(clock.clone(), HostServices::none())),
         host_tools: Arc::new(NoTools),
-        parked_calls: ParkedCalls::new(ParkedCallLimits::default(), clock.clone()).unwrap(),
+        parked_calls,
+        tasks,
         principal_store: Arc::new(PrincipalStore::new(clock, changes.clone())),
         changes,
         principal: Principal::anonymous(),

@@ -7,6 +7,7 @@ use super::shutdown::Shutdown;
 use crate::client_tools::retry;
 use crate::direct_call::{DirectCall, DirectResponse};
 use crate::server_context::ServerContext;
+use crate::subscriptions::task_listen;
 use crate::transport::shutdown::FLUSH_TIMEOUT;
 use bytes::BytesMut;
 use futures::StreamExt as _;
@@ -98,6 +99,7 @@ impl Connection {
                 return None;
             }
         }
+        let line = task_listen::pass_on(&line).map_or(line, |text| BytesMut::from(text.as_slice()));
         let message = self.parse(line)?;
         match message {
             ClientJsonRpcMessage::Request(request) if self.shutdown.has_begun() => {

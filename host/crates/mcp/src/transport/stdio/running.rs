@@ -1,5 +1,6 @@
 //! The requests of a client that are not answered yet, and how the client speaks.
 
+use crate::subscriptions::task_listen::is_subscription;
 use rmcp::ErrorData;
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification, ClientRequest,
@@ -74,7 +75,7 @@ impl RunningRequests {
         match message {
             ClientJsonRpcMessage::Request(message) => {
                 self.style.update(&message.request);
-                let awaited = !matches!(message.request, ClientRequest::SubscriptionsListenRequest(_));
+                let awaited = !is_subscription(&message.request);
                 self.ordinary.insert(message.id.clone(), awaited);
             }
             ClientJsonRpcMessage::Notification(message) => {

@@ -108,7 +108,9 @@ impl PreparedComponent {
             + 'static,
     {
         let authority = &imports.scope.authority;
-        let (mut store, ready, spent) = match self.ready.take() {
+        // What an instance has learnt before its call is not in the call's journal.
+        let is_usable = |ready: &ReadyInstance| !imports.journal.is_on() || ready.store.data().is_as_made();
+        let (mut store, ready, spent) = match self.ready.take().filter(is_usable) {
             Some(ReadyInstance { store, instance, spent, .. }) => (store, Some(instance), spent),
             None => (self.new_store(authority, allowance.clone()), None, 0),
         };

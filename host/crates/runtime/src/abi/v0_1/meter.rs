@@ -12,6 +12,10 @@ pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> 
         let guest = store.data_mut();
         let now = guest.clock.now();
         let left = guest.supervision().deadline().saturating_duration_since(now);
-        Ok((u64::try_from(left.as_millis()).unwrap_or(u64::MAX),))
+        let left = || u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
+        Ok((match guest.imports() {
+            Ok(imports) => imports.journal.begin("meter.deadline-left", &()).see(left),
+            Err(_) => left(),
+        },))
     })
 }

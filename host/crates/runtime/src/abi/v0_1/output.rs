@@ -15,7 +15,7 @@ pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> 
             let content: Vec<_> = content.into_iter().map(content_from_guest).collect();
             let bytes: u64 = content.iter().map(h::Content::size).sum();
             charge_with_bytes(&mut store, price::CALL, bytes)?;
-            let number = store.data_mut().imports()?.output().emit(content).await;
+            let number = store.data_mut().imports()?.emit(content).await;
             Ok((number.map_err(error_to_guest),))
         })
     })

@@ -9,8 +9,9 @@ use super::super::output::Output;
 use super::super::types::Tool;
 use super::error::AgentError;
 use super::lane::LaneCell;
-use super::reverse_call::{AgentTool, CallOptions, ReverseCall, ReverseOutcome, ToolCaller};
+use super::reverse_call::{AgentTool, CallOptions, ReverseCall, ReverseCallStep, ReverseOutcome, ToolCaller};
 use crate::engine::{HeldResources, PausableDeadline};
+use crate::journal::CallJournal;
 use futures::StreamExt;
 use futures::stream;
 use platform::audit::{AuditEvent, NO_LANE};
@@ -24,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 pub struct AgentTools {
     scope: Arc<CallScope>,
     caller: Arc<dyn ToolCaller>,
+    journal: CallJournal,
     lacked: AtomicBool,
 }
 
@@ -41,13 +43,14 @@ pub struct ReverseCaller {
 }
 
 impl AgentTools {
-    pub fn new(scope: Arc<CallScope>, caller: Arc<dyn ToolCaller>) -> Self {
-        Self { scope, caller, lacked: AtomicBool::new(false) }
+    pub fn new(scope: Arc<CallScope>, caller: Arc<dyn ToolCaller>, journal: CallJournal) -> Self {
+        Self { scope, caller, journal, lacked: AtomicBool::new(false) }
     }
 
     pub fn list(&self) -> Vec<Tool> {
         let granted = |found: &AgentTool| self.scope.authority.agent_tool(&found.tool.name).is_ok();
-        self.caller.tools().into_iter().filter(granted).map(|found| found.tool).collect()
+        let list = || self.caller.tools().into_iter().filter(granted).map(|found| found.tool).collect();
+        self.journal.begin("agent-tools.list", &()).see(list)
     }
 
     /// Whether the call asked for a tool of a client that declared none.
@@ -74,7 +77,8 @@ impl AgentTools {
         };
         let authority = &self.scope.authority;
         authority.enforce(authority.agent_tool(&name)).map_err(AgentError::Denied)?;
-        let origin = self.caller.find(&name).inspect_err(|error| {
+        let found = self.journal.begin("agent-tools.find", &name).see(|| self.caller.find(&name));
+        let origin = found.inspect_err(|error| {
             if matches!(error, AgentError::NotSupported(_)) && self.caller.lacks_declaration() {
                 self.lacked.store(true, Ordering::Relaxed);
             }
@@ -84,6 +88,7 @@ impl AgentTools {
         let lineage = self.scope.lineage.descend(&*name, arguments.len() as u64).map_err(AgentError::from);
         let lineage = lineage.inspect_err(|error| refused(error.name()))?.split(caller.concurrent);
         let size = arguments.len() as u64;
+        let step = self.journal.begin("agent-tools.call", &(&name, &arguments, options));
         let arguments = Arguments::parse(&arguments).map_err(AgentError::InvalidArguments);
         let arguments = arguments.inspect_err(|error| refused(error.name()))?;
         let purpose = options.purpose.as_deref().map(printable).unwrap_or_default();
@@ -122,6 +127,8 @@ impl AgentTools {
             timeout: options.timeout,
             answer_timeout: self.scope.limits.answer_timeout,
             lane: LaneCell::default(),
+            journal: self.journal.of_nested(&step),
+            step: self.journal.is_on().then(|| ReverseCallStep { step, output: caller.output.clone() }),
             audit: self.scope.authority.audit().clone(),
             span,
         })

@@ -3,9 +3,10 @@
 use super::super::import_span::ErrorName;
 use super::super::types::{BudgetKind, Exhaustion, GuestDenial, ToolResult};
 use policy::LineageError;
+use serde::{Deserialize, Serialize};
 
 /// Why a reverse call gave no result.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum AgentError {
     UnknownTool(String),
     /// Nobody can serve reverse calls; the text says who was asked.

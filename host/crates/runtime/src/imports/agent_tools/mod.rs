@@ -9,4 +9,4 @@ mod reverse_call_span;
 pub use access::{AgentTools, ReverseCaller};
 pub use error::AgentError;
 pub use lane::LaneCell;
-pub use reverse_call::{AgentResult, AgentTool, CallOptions, ReverseCall, ReverseOutcome, ToolCaller};
+pub use reverse_call::{AgentResult, AgentTool, CallOptions, ReverseCall, ReverseCallStep, ReverseOutcome, ToolCaller};

@@ -3,21 +3,24 @@
 use super::super::arguments::Arguments;
 use super::super::call_sink::CallSink;
 use super::super::client::ClientCalls;
+use super::super::output::Output;
 use super::super::types::{CallContext, Content, Tool};
 use super::error::AgentError;
 use super::lane::LaneCell;
 use super::reverse_call_span::ReverseCallSpan;
 use crate::engine::{HeldResources, PausableDeadline};
+use crate::journal::{Again, CallJournal, Step};
 use async_trait::async_trait;
 use platform::audit::CallAudit;
 use platform::telemetry::ActiveSpan;
 use policy::{Budget, BudgetUsage, Lineage, Origin};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// The answer of a tool that reported no failure.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AgentResult {
     pub content: Vec<Content>,
     /// JSON text.
@@ -39,14 +42,14 @@ fn size(content: &[Content], structured: Option<&str>) -> u64 {
 }
 
 /// A tool that can be called; `tool.name` is its full name.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AgentTool {
     pub tool: Tool,
     pub origin: Origin,
 }
 
 /// How a reverse call ended.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct ReverseOutcome {
     pub answer: Result<AgentResult, AgentError>,
     /// The origin to which the answer is private, failures included: what its caller learns of it must not be passed on.
@@ -61,7 +64,7 @@ impl ReverseOutcome {
     }
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct CallOptions {
     pub timeout: Option<Duration>,
     pub purpose: Option<String>,
@@ -102,6 +105,25 @@ pub struct ReverseCall {
     pub lane: LaneCell,
     pub audit: CallAudit,
     pub span: Option<ActiveSpan>,
+    /// Of the call that it makes, if that runs in this host.
+    pub journal: CallJournal,
+    /// Of a caller with a journal.
+    pub step: Option<ReverseCallStep>,
+}
+
+/// Where a caller's journal records the call.
+pub struct ReverseCallStep {
+    pub(super) step: Step,
+    /// The caller's.
+    pub(super) output: Output,
+}
+
+/// What is recorded of a reverse call.
+#[derive(Serialize, Deserialize)]
+struct RecordedCall {
+    outcome: ReverseOutcome,
+    /// What the caller's client had been sent by then: chunks and bytes.
+    sent: (u64, u64),
 }
 
 /// Calls tools of the agent's side. Implemented by `plugins` for local agent plugins and by `mcp` for the client's
@@ -113,6 +135,12 @@ pub trait ToolCaller: Send + Sync {
     fn find(&self, name: &str) -> Result<Origin, AgentError>;
     /// Calls one tool.
     async fn call(&self, call: ReverseCall) -> ReverseOutcome;
+    /// Whether a call whose outcome is unknown may be made again.
+    fn again(&self, _name: &str) -> Again {
+        Again::Unknown
+    }
+    /// An earlier run has made this call.
+    fn replayed(&self, _name: &str) {}
     /// Whether the client declared no tools, so that there might be more.
     fn lacks_declaration(&self) -> bool {
         false
@@ -124,8 +152,27 @@ impl ReverseCall {
     pub async fn make(mut self) -> ReverseOutcome {
         let (agent, lineage) = (self.agent.clone(), self.lineage.clone());
         let (audit, lane, tool) = (self.audit.clone(), self.lane.clone(), self.name.clone());
+        let mut journaled = self.step.take();
+        let recorded = match &mut journaled {
+            Some(journaled) => journaled.step.recorded().await,
+            None => None,
+        };
         let mut span = ReverseCallSpan { audit, lane, tool, outcome: "cancelled", bytes: 0, span: self.span.take() };
-        let ReverseOutcome { answer, private, spent } = agent.call(self).await;
+        let ReverseOutcome { answer, private, spent } = match (recorded, journaled) {
+            (Some(RecordedCall { outcome, sent: (chunks, bytes) }), Some(ReverseCallStep { output, .. })) => {
+                agent.replayed(&self.name);
+                output.advance(chunks, bytes);
+                outcome
+            }
+            (_, Some(ReverseCallStep { mut step, output })) => {
+                step.before_effect(agent.again(&self.name)).await;
+                let outcome = agent.call(self).await;
+                let record = RecordedCall { outcome, sent: (output.chunks(), output.bytes()) };
+                step.ended(&record).await;
+                record.outcome
+            }
+            (_, None) => agent.call(self).await,
+        };
         lineage.report_fuel(spent.as_fuel());
         if let Some(origin) = &private {
             lineage.mark_private(origin.clone());

@@ -14,6 +14,7 @@ use super::model::{ModelAnswer, TokenUsage};
 use super::question::{Abilities, Ability, CheckedQuestion, ClientAnswer, Consent, Question, SampleRequest, UrlTarget};
 use super::question_counter::count_questions;
 use super::question_record::QuestionRecord;
+use crate::journal::CallJournal;
 use platform::telemetry::{is_unsafe, printable};
 use policy::{Denial, Recipient, SampleLimit};
 use std::collections::HashSet;
@@ -36,12 +37,13 @@ pub struct Client {
     pub(super) asked: usize,
     used: TokenUsage,
     lacked: Abilities,
+    pub(super) journal: CallJournal,
 }
 
 impl Client {
-    pub fn new(scope: Arc<CallScope>, calls: Arc<dyn ClientCalls>, accounts: Accounts) -> Self {
+    pub fn new(scope: Arc<CallScope>, calls: Arc<dyn ClientCalls>, accounts: Accounts, journal: CallJournal) -> Self {
         let (used, lacked) = (TokenUsage::default(), Abilities::default());
-        Self { scope, calls, accounts, asked: 0, used, lacked }
+        Self { scope, calls, accounts, asked: 0, used, lacked, journal }
     }
 
     /// How long an answer may take.

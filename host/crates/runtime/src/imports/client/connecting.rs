@@ -16,16 +16,9 @@ impl Client {
         asked: &CheckedQuestion,
     ) -> Result<Result<ClientAnswer, Unanswered>, ClientError> {
         if let CheckedQuestion::Url { connect: Some(name), .. } = asked {
-            let timeout = CONNECTING.min(self.answer_timeout() / (ASK_AGAIN as u32 + 1));
-            let mut result = Ok(());
-            let event = async {
-                if let Ok(ended) = tokio::time::timeout(timeout, self.accounts.wait_connected(name)).await {
-                    result = ended;
-                }
-            };
-            self.calls.wait_outside(Box::pin(event)).await?;
-            result?;
-            if !self.accounts.connected(name).await? {
+            let step = self.journal.begin("connections.wait", &name);
+            let connected = step.ask(self.wait_connected(name)).await?;
+            if !connected {
                 return Ok(Err(Unanswered {
                     reason: format!("the account `{name}` is not connected yet"),
                     show_user: true,
@@ -33,5 +26,19 @@ impl Client {
             }
         }
         Ok(Ok(ClientAnswer::Url(Consent::Accept)))
+    }
+
+    /// Waits for a while; whether the account is connected then.
+    async fn wait_connected(&self, name: &str) -> Result<bool, ClientError> {
+        let timeout = CONNECTING.min(self.answer_timeout() / (ASK_AGAIN as u32 + 1));
+        let mut result = Ok(());
+        let event = async {
+            if let Ok(ended) = tokio::time::timeout(timeout, self.accounts.wait_connected(name)).await {
+                result = ended;
+            }
+        };
+        self.calls.wait_outside(Box::pin(event)).await?;
+        result?;
+        Ok(self.accounts.connected_now(name).await?)
     }
 }

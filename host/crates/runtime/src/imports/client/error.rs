@@ -5,9 +5,10 @@ use super::super::import_span::ErrorName;
 use super::super::types::{BudgetKind, Exhaustion, GuestDenial};
 use super::model::ModelError;
 use super::question::Ability;
+use serde::{Deserialize, Serialize};
 
 /// Why a question has no answer.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ClientError {
     /// The client does not support this.
     Unsupported(Ability),

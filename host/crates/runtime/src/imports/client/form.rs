@@ -2,6 +2,7 @@
 //! before the question is sent.
 
 use super::super::schema::Schema;
+use serde::Serialize;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -32,6 +33,13 @@ const SECRET_WORDS: [&str; 14] = [
 pub struct FormSchema {
     schema: Arc<Schema>,
     text: Arc<str>,
+}
+
+/// As its text.
+impl Serialize for FormSchema {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
 }
 
 impl FormSchema {

@@ -2,6 +2,7 @@
 
 use super::question::{SampleAnswer, SampleRequest};
 use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Asks a model on the operator's account; implemented by `services::model`.
@@ -10,14 +11,14 @@ pub trait ModelProvider: Send + Sync {
     async fn sample(&self, request: &SampleRequest, timeout: Duration) -> Result<ModelAnswer, ModelError>;
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelAnswer {
     pub answer: SampleAnswer,
     /// As reported by the model; zero if it reports nothing.
     pub tokens: TokenUsage,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenUsage {
     pub input: u64,
     pub output: u64,
@@ -29,7 +30,7 @@ impl TokenUsage {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error, Serialize, Deserialize)]
 pub enum ModelError {
     /// The model does not accept such a request; a sentence.
     #[error("{0}")]

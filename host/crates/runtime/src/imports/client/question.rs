@@ -2,9 +2,10 @@
 
 use super::super::types::{Blob, Content, Role};
 use super::form::FormSchema;
+use serde::{Deserialize, Serialize};
 
 /// The kinds of question that a client supports.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Abilities {
     pub form: bool,
     pub url: bool,
@@ -14,7 +15,7 @@ pub struct Abilities {
 }
 
 /// One kind of question that not all clients support.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ability {
     Form,
     Url,
@@ -87,7 +88,7 @@ pub enum Question {
 }
 
 /// A question that passed all checks and may be sent.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub enum CheckedQuestion {
     Form {
         message: String,
@@ -105,7 +106,7 @@ pub enum CheckedQuestion {
 }
 
 /// The client's reply to one question, not yet checked.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ClientReply {
     /// The content is unchecked.
     Form(Consent, Option<serde_json::Value>),
@@ -119,7 +120,7 @@ pub enum ClientReply {
     Failed(String),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Consent {
     Accept,
     Decline,
@@ -143,7 +144,7 @@ pub enum ClientAnswer {
     Roots(Vec<Root>),
 }
 
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SampleRequest {
     pub messages: Vec<SampleMessage>,
     pub system_prompt: Option<String>,
@@ -156,13 +157,13 @@ pub struct SampleRequest {
     pub purpose: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SampleMessage {
     pub role: Role,
     pub content: Vec<SampleContent>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum SampleContent {
     Text(String),
     Image(Blob),
@@ -172,7 +173,7 @@ pub enum SampleContent {
 }
 
 /// A tool call that the model requests.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolUse {
     pub id: String,
     pub name: String,
@@ -180,7 +181,7 @@ pub struct ToolUse {
     pub input: String,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolOutcome {
     pub id: String,
     pub content: Vec<Content>,
@@ -190,7 +191,7 @@ pub struct ToolOutcome {
 }
 
 /// A tool that the model may request.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SampleTool {
     pub name: String,
     pub description: Option<String>,
@@ -198,7 +199,7 @@ pub struct SampleTool {
     pub input_schema: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ToolChoice {
     Auto,
     Required,
@@ -206,7 +207,7 @@ pub enum ToolChoice {
 }
 
 /// Values from 0 to 1.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ModelPreferences {
     pub hints: Vec<String>,
     pub cost: Option<f64>,
@@ -214,7 +215,7 @@ pub struct ModelPreferences {
     pub intelligence: Option<f64>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SampleAnswer {
     pub role: Role,
     pub content: Vec<SampleContent>,
@@ -223,7 +224,7 @@ pub struct SampleAnswer {
 }
 
 /// A root of the client's workspace.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Root {
     pub uri: String,
     pub name: Option<String>,

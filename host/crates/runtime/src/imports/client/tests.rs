@@ -5,6 +5,7 @@ use super::super::call_scope::CallScope;
 use super::super::connections::{Accounts, NoConnections};
 use super::super::types::{BudgetKind, CallContext, Exhaustion, Role};
 use super::*;
+use crate::journal::CallJournal;
 use async_trait::async_trait;
 use platform::sync::Mutex;
 use policy::{Authority, Limits, Lineage, PluginId, Side};
@@ -43,8 +44,8 @@ fn client(script: &Arc<Script>, requests: &str, grants: &str) -> Client {
     let limits = Arc::new(Limits { questions: 6, ..Limits::default() });
     let lineage = Lineage::root("plugins.p.x", &limits);
     let scope = CallScope::new(CallContext::new("local"), Arc::new(authority), lineage, limits);
-    let accounts = Accounts::new(scope.clone(), Arc::new(NoConnections));
-    Client::new(scope, script.clone(), accounts)
+    let accounts = Accounts::new(scope.clone(), Arc::new(NoConnections), CallJournal::default());
+    Client::new(scope, script.clone(), accounts, CallJournal::default())
 }
 
 fn exhausted(budget: BudgetKind, limit: u64) -> ClientError {

@@ -1,5 +1,6 @@
 //! Content: text, images, audio, links and embedded resources.
 
+use crate::journal::bytes;
 use platform::telemetry::is_unsafe;
 use serde::{Deserialize, Serialize};
 
@@ -20,14 +21,15 @@ pub struct Annotations {
 }
 
 /// Bytes with a media type.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Blob {
     pub mime_type: String,
     /// Raw bytes.
+    #[serde(with = "bytes")]
     pub data: Vec<u8>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ResourceLink {
     pub uri: String,
     pub name: String,
@@ -39,14 +41,14 @@ pub struct ResourceLink {
 }
 
 /// Text or bytes of an embedded resource.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ResourceBody {
     Text(String),
     /// Bytes.
-    Blob(Vec<u8>),
+    Blob(#[serde(with = "bytes")] Vec<u8>),
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EmbeddedResource {
     pub uri: String,
     pub mime_type: Option<String>,
@@ -64,7 +66,7 @@ impl EmbeddedResource {
     }
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ContentData {
     Text(String),
     Image(Blob),
@@ -73,7 +75,7 @@ pub enum ContentData {
     Resource(EmbeddedResource),
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Content {
     pub data: ContentData,
     pub annotations: Option<Annotations>,

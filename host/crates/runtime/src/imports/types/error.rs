@@ -1,9 +1,10 @@
 //! Limits, denials and errors that cross the guest boundary.
 
 use policy::Denial;
+use serde::{Deserialize, Serialize};
 
 /// The limit that was reached; named as in `policy::Limits`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BudgetKind {
     Fuel,
     Cpu,
@@ -43,7 +44,7 @@ impl BudgetKind {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[error("the limit of {limit} {} is reached", budget.name())]
 pub struct Exhaustion {
     pub budget: BudgetKind,
@@ -51,7 +52,7 @@ pub struct Exhaustion {
 }
 
 /// A `policy::Denial` as the guest receives it. Its remedy is the advice for models: what a guest knows, it can tell them.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GuestDenial {
     pub capability: String,
     pub target: String,

@@ -46,7 +46,7 @@ pub struct Tool {
     pub icons: Vec<Icon>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolResult {
     pub content: Vec<Content>,
     /// JSON text.

@@ -7,6 +7,7 @@ use super::disk_quota::{DiskQuota, Moving, QuotaUse};
 use super::mounts::{MountError, open_mounts};
 use super::open_files::{OpenFiles, Reservation, count};
 use crate::engine::CallError;
+use crate::journal::{CallJournal, Step};
 use policy::{Access, Recipient};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -35,11 +36,17 @@ pub struct Files {
     reservation: Reservation,
     /// Whether the log says that it may open no more files.
     has_warned: bool,
+    journal: CallJournal,
 }
 
 impl Files {
     /// Opens the call's directories. `disk_quota` is that of the plugin's own one.
-    pub fn new(scope: Arc<CallScope>, disk_quota: Option<Arc<DiskQuota>>, open_files: Arc<OpenFiles>) -> Self {
+    pub fn new(
+        scope: Arc<CallScope>,
+        disk_quota: Option<Arc<DiskQuota>>,
+        open_files: Arc<OpenFiles>,
+        journal: CallJournal,
+    ) -> Self {
         let mounts = open_mounts(&scope.authority);
         let reservation = Reservation::new(open_files, scope.context.principal.clone());
         Self {
@@ -51,11 +58,18 @@ impl Files {
             in_own: HashSet::new(),
             reservation,
             has_warned: false,
+            journal,
         }
+    }
+
+    /// The call has learnt something of its files, or will change them. Its journal has none of it.
+    pub(super) fn looked_at(&self) {
+        self.journal.cannot_replay("it uses files");
     }
 
     /// Whether another file may be opened beside `open` of this call.
     pub(super) fn may_open_another(&mut self, open: usize) -> bool {
+        self.looked_at();
         let limit = self.scope.limits.open_files;
         let may = self.reservation.covers_another(open, limit);
         if !may && !std::mem::replace(&mut self.has_warned, true) {
@@ -72,6 +86,7 @@ impl Files {
     /// Whether the call may change anything in its directories. Other programs and other calls would see what it writes,
     /// removes or renames.
     pub(super) fn may_change(&self) -> Result<(), ErrorCode> {
+        self.looked_at();
         may_change(&self.scope)
     }
 
@@ -133,6 +148,8 @@ pub trait WasiHost: WasiView + 'static {
     /// The running call's files, and the guest path of the plugin's own directory; an error before the call has begun.
     fn files(&mut self) -> wasmtime::Result<(&mut Files, Option<String>)>;
     fn start_span(&mut self, name: &'static str) -> wasmtime::Result<ImportSpan>;
+    /// The guest comes to a step of its call, or learns something from outside before its call has begun.
+    fn begin_step(&mut self, import: &'static str) -> Step;
 
     /// Whether the running call may open another file.
     fn may_open_file(&mut self) -> wasmtime::Result<bool> {

@@ -7,7 +7,7 @@ use super::disk_quota::QuotaUse;
 use super::files::{RefusedPath, WasiHost};
 use super::outcome::{finish, finish_with, to_guest};
 use super::quota_stream::QuotaStream;
-use super::{read_directory, removals};
+use super::{metadata, outside, read_directory, removals};
 use policy::Access;
 use std::sync::Arc;
 use wasmtime::StoreContextMut;
@@ -42,6 +42,8 @@ pub fn add_to_linker<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Result<()
     })?;
     read_directory::add_to_linker(&mut types)?;
     removals::add_to_linker(&mut types)?;
+    metadata::add_to_linker(&mut types)?;
+    outside::add_to_linker(linker)?;
     linker.allow_shadowing(false);
     Ok(())
 }
@@ -52,8 +54,9 @@ fn directories<T: WasiHost>(mut store: Caller<'_, T>, (): ()) -> wasmtime::Resul
     let data = store.data_mut();
     // Before its call begins, an instance has no directories; that of a plugin with directories is made in its call.
     let Ok((files, own)) = data.files() else { return Ok((Vec::new(),)) };
+    let mounts = files.mounts()?;
     let mut found = Vec::new();
-    for (directory, path) in files.mounts()? {
+    for (directory, path) in mounts {
         let descriptor = data.filesystem().table.push(Descriptor::Dir(directory))?;
         data.files()?.0.track(descriptor.rep(), own.as_ref() == Some(&path));
         found.push((descriptor, path));

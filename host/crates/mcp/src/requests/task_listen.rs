@@ -1,0 +1,89 @@
+//! Serves a subscription that names tasks.
+
+use crate::server_context::ServerContext;
+use crate::subscriptions::changes::ChangeSet;
+use crate::subscriptions::task_listen::{TaskNotifier, TaskSubscription};
+use crate::tasks::Tasks;
+use platform::changes::Change;
+use policy::Principal;
+use rmcp::ErrorData;
+use rmcp::service::{RequestContext, RoleServer, ServiceError};
+use serde_json::Value;
+use tokio::sync::broadcast::Receiver;
+
+/// Lasts until the client goes away or the server stops. Returns what the result's `_meta` says of the subscription.
+pub(super) async fn run(
+    server: &ServerContext,
+    principal: &Principal,
+    subscription: TaskSubscription,
+    context: &RequestContext<RoleServer>,
+) -> Result<(String, Value), ErrorData> {
+    let _guard = server.subscriptions.enter(principal)?;
+    // From here on no change is missed.
+    let changes = server.changes.subscribe();
+    let notifier = TaskNotifier(context);
+    tokio::select! {
+        () = context.ct.cancelled() => {}
+        () = server.stop.cancelled() => {}
+        broken = forward(server, principal, subscription, &notifier, changes) => if let Err(error) = broken {
+            tracing::debug!(%error, "a subscription broke");
+        },
+    }
+    Ok(notifier.end_meta())
+}
+
+async fn forward(
+    server: &ServerContext,
+    principal: &Principal,
+    subscription: TaskSubscription,
+    notifier: &TaskNotifier<'_>,
+    mut changes: Receiver<Change>,
+) -> Result<(), ServiceError> {
+    let mut tasks = Vec::new();
+    for id in &subscription.tasks {
+        if let Ok(task) = server.tasks.get(principal, id).await {
+            tasks.push((id.clone(), task));
+        }
+    }
+    let accepted: Vec<String> = tasks.iter().map(|(id, _)| id.clone()).collect();
+    notifier.acknowledge(&subscription, &accepted).await?;
+    // Its client may have asked for the task before the subscription, and would not learn what changed in between.
+    for (id, task) in &tasks {
+        notifier.task(&task.to_detailed(id)).await?;
+    }
+    let filter = &subscription.filter;
+    let wants = |flag: Option<bool>| flag == Some(true);
+    let mut open: Vec<(String, String)> = tasks
+        .into_iter()
+        .filter(|(_, task)| !task.has_ended())
+        .map(|(id, _)| {
+            let uri = Tasks::uri(&id);
+            (id, uri)
+        })
+        .collect();
+    while let Some(changed) = ChangeSet::next(&mut changes, principal).await {
+        for (what, listens) in [
+            ("tools", changed.tools && wants(filter.tools_list_changed)),
+            ("prompts", changed.prompts && wants(filter.prompts_list_changed)),
+            ("resources", changed.resources && wants(filter.resources_list_changed)),
+        ] {
+            if listens {
+                notifier.list_changed(what).await?;
+            }
+        }
+        for uri in filter.resource_subscriptions.iter().flatten().filter(|uri| changed.has_resource(uri)) {
+            notifier.resource_updated(uri).await?;
+        }
+        let mut ended = Vec::new();
+        for (id, _) in open.iter().filter(|(_, uri)| changed.has_resource(uri)) {
+            let Ok(task) = server.tasks.get(principal, id).await else { continue };
+            notifier.task(&task.to_detailed(id)).await?;
+            if task.has_ended() {
+                ended.push(id.clone());
+            }
+        }
+        open.retain(|(id, _)| !ended.contains(id));
+        ChangeSet::pause().await;
+    }
+    Ok(())
+}

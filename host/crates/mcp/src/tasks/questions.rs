@@ -1,0 +1,227 @@
+//! What a task asks its client: answered one by one, in any order, under keys that are used once.
+
+use crate::calls::wait_permits::{WaitPermit, WaitPermits};
+use crate::client::pending::{PendingQuestions, PendingRequest};
+use policy::Principal;
+use protocol::questions;
+use rmcp::model::InputResponses;
+use runtime::engine::HeldResources;
+use runtime::imports::{AgentError, ClientError, ClientReply};
+use serde_json::{Map, Value};
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Bytes of the questions that are stored at once. They are stored and sent with every change: bounds what a plugin adds to
+/// that which asks very long questions.
+const MAX_STORED: usize = 1 << 20;
+
+pub(super) struct TaskQuestions {
+    permits: Arc<WaitPermits>,
+    principal: Principal,
+    correlation: Option<String>,
+    held: HeldResources,
+    /// A task needs one, however much it asks.
+    permit: Option<WaitPermit>,
+    /// All keys that it has used.
+    taken: HashSet<String>,
+    batches: Vec<AskedBatch>,
+}
+
+/// Questions that the guest asked at once. It gets all answers at once.
+struct AskedBatch {
+    questions: PendingQuestions,
+    /// The requests that are sent, in the order of the questions, each until it is answered.
+    requests: Vec<Option<(String, Value)>>,
+    replies: Vec<Option<ClientReply>>,
+    bytes: usize,
+    expires: Instant,
+}
+
+impl TaskQuestions {
+    pub(super) fn new(
+        permits: Arc<WaitPermits>,
+        principal: Principal,
+        correlation: Option<String>,
+        held: HeldResources,
+    ) -> Self {
+        let (taken, batches) = (HashSet::new(), Vec::new());
+        Self { permits, principal, correlation, held, permit: None, taken, batches }
+    }
+
+    pub(super) fn ask(&mut self, request: PendingRequest, now: Instant) {
+        if self.permit.is_none() {
+            match self.permits.acquire(&self.principal, self.held.now()) {
+                Ok(permit) => self.permit = Some(permit),
+                Err(limit) => return request.refuse_over_limit(limit),
+            }
+        }
+        match request {
+            PendingRequest::Questions(questions) => self.ask_questions(questions, now),
+            PendingRequest::ReverseCall(call) => {
+                let why = "the call is a task now, which no request serves any more: the client's tools can be called on \
+                           a channel that it keeps open, and not in results";
+                call.answer(Err(AgentError::NotSupported(why.into())));
+            }
+        }
+        self.forget_answered();
+    }
+
+    fn ask_questions(&mut self, mut questions: PendingQuestions, now: Instant) {
+        questions.make_keys_unique(&mut self.taken);
+        let requests = questions.requests(self.correlation.as_deref()).map_err(|error| error.message.into_owned());
+        let written = requests.and_then(|mut requests| {
+            let mut write = |key: &String| {
+                let request = serde_json::to_value(requests.remove(key)).map_err(|error| error.to_string())?;
+                Ok(Some((key.clone(), request)))
+            };
+            questions.questions().iter().map(|(key, _)| write(key)).collect::<Result<Vec<_>, String>>()
+        });
+        match written {
+            Err(why) => questions.answer(Err(ClientError::Failed(why))),
+            Ok(requests) => {
+                let bytes = requests.iter().flatten().map(|(key, request)| key.len() + request.to_string().len()).sum();
+                if self.batches.iter().map(|batch| batch.bytes).sum::<usize>() + bytes > MAX_STORED {
+                    let why = format!("the questions of a task may have {MAX_STORED} bytes together");
+                    return questions.answer(Err(ClientError::Failed(why)));
+                }
+                let replies = requests.iter().map(|_| None).collect();
+                let expires = now + questions.timeout();
+                self.batches.push(AskedBatch { questions, requests, replies, bytes, expires });
+            }
+        }
+    }
+
+    /// What is not answered, by key.
+    pub(super) fn outstanding(&self) -> Map<String, Value> {
+        self.batches.iter().flat_map(|batch| batch.requests.iter().flatten().cloned()).collect()
+    }
+
+    /// Takes answers. Those under other keys than what is outstanding are ignored.
+    pub(super) fn answer(&mut self, mut answers: InputResponses) {
+        for batch in &mut self.batches {
+            let AskedBatch { questions, requests, replies, .. } = batch;
+            for (((_, question), request), reply) in questions.questions().iter().zip(requests).zip(replies) {
+                let answer = request.as_ref().and_then(|(key, _)| answers.remove(key));
+                if let Some(answer) = answer {
+                    *request = None;
+                    *reply = Some(questions::reply_from_json(question, answer));
+                }
+            }
+        }
+        let (answered, batches) =
+            std::mem::take(&mut self.batches).into_iter().partition(|batch| batch.requests.iter().all(Option::is_none));
+        self.batches = batches;
+        let answered: Vec<AskedBatch> = answered;
+        for AskedBatch { questions, replies, .. } in answered {
+            questions.answer(Ok(replies.into_iter().flatten().collect()));
+        }
+        self.forget_answered();
+    }
+
+    /// When the next question has waited for too long, if there is one.
+    pub(super) fn expires(&self) -> Option<Instant> {
+        self.batches.iter().map(|batch| batch.expires).min()
+    }
+
+    /// Gives up the questions that have waited for too long, and those whose guest has.
+    pub(super) fn give_up(&mut self, now: Instant) {
+        let (over, batches): (Vec<_>, Vec<_>) = std::mem::take(&mut self.batches)
+            .into_iter()
+            .partition(|batch| batch.expires <= now || batch.questions.is_abandoned());
+        self.batches = batches;
+        for AskedBatch { questions, .. } in over {
+            let timeout = questions.timeout();
+            questions.answer(Err(ClientError::Timeout(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX))));
+        }
+        self.forget_answered();
+    }
+
+    fn forget_answered(&mut self) {
+        if self.batches.is_empty() {
+            self.permit = None;
+        }
+    }
+}
+
+/// How often abandoned questions are looked for, while there are questions.
+pub(super) const LOOK: Duration = Duration::from_secs(5);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use platform::clock::{Clock as _, SystemClock};
+    use policy::{ParkedCallLimits, PluginId, Side};
+    use runtime::imports::{CheckedQuestion, QuestionBatch};
+    use serde_json::json;
+    use tokio::sync::oneshot;
+
+    type Answered = oneshot::Receiver<Result<Vec<ClientReply>, ClientError>>;
+
+    fn questions(calls: usize) -> TaskQuestions {
+        let limits = ParkedCallLimits { calls, per_principal: calls, ..ParkedCallLimits::default() };
+        let permits = Arc::new(WaitPermits::new(limits));
+        TaskQuestions::new(permits, Principal::from_source("key", "alice"), None, HeldResources::default())
+    }
+
+    fn ask(asked: &mut TaskQuestions, keys: &[&str], timeout: u64) -> Answered {
+        let plugin = PluginId { side: Side::Server, name: "p".into() };
+        let questions = keys.iter().map(|key| ((*key).to_owned(), CheckedQuestion::Roots)).collect();
+        let (answer, answered) = oneshot::channel();
+        let batch = QuestionBatch { plugin, questions, timeout: Duration::from_secs(timeout) };
+        asked.ask(PendingRequest::Questions(PendingQuestions::new(batch, answer)), SystemClock.now());
+        answered
+    }
+
+    fn answers(keys: &[&str]) -> InputResponses {
+        keys.iter().map(|key| ((*key).to_owned(), json!({ "roots": [] }))).collect()
+    }
+
+    fn keys(asked: &TaskQuestions) -> Vec<String> {
+        asked.outstanding().keys().cloned().collect()
+    }
+
+    #[tokio::test]
+    async fn partial_answers_leave_the_rest_and_other_keys_are_ignored() {
+        let mut asked = questions(9);
+        let mut first = ask(&mut asked, &["a", "b"], 9);
+        let mut second = ask(&mut asked, &["c"], 9);
+        assert_eq!(keys(&asked), ["a", "b", "c"]);
+        asked.answer(answers(&["b", "nobody"]));
+        assert_eq!(keys(&asked), ["a", "c"]);
+        assert!(first.try_recv().is_err(), "the guest waits for all of its answers");
+        asked.answer(answers(&["b", "c"]));
+        assert_eq!(second.try_recv().unwrap().unwrap().len(), 1);
+        asked.answer(answers(&["a"]));
+        assert_eq!(first.try_recv().unwrap().unwrap().len(), 2);
+        assert!(asked.outstanding().is_empty() && asked.permit.is_none());
+    }
+
+    #[tokio::test]
+    async fn a_key_is_used_once_in_the_life_of_a_task() {
+        let mut asked = questions(9);
+        let _one = ask(&mut asked, &["sure"], 9);
+        asked.answer(answers(&["sure"]));
+        let mut two = ask(&mut asked, &["sure"], 9);
+        assert_eq!(keys(&asked), ["sure-2"]);
+        asked.answer(answers(&["sure"]));
+        assert!(two.try_recv().is_err(), "a late answer to the first is not one to the second");
+        asked.answer(answers(&["sure-2"]));
+        two.try_recv().unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn questions_are_given_up_in_time_and_refused_over_the_limit() {
+        let mut asked = questions(9);
+        let (mut soon, mut later) = (ask(&mut asked, &["a"], 1), ask(&mut asked, &["b"], 60));
+        let expires = asked.expires().unwrap();
+        asked.give_up(expires);
+        assert!(matches!(soon.try_recv(), Ok(Err(ClientError::Timeout(1_000)))));
+        assert!(later.try_recv().is_err() && keys(&asked) == ["b"]);
+        drop(later);
+        asked.give_up(expires);
+        assert!(keys(&asked).is_empty(), "its guest has given it up");
+        let mut none = questions(0);
+        assert!(matches!(ask(&mut none, &["a"], 1).try_recv(), Ok(Err(ClientError::Exhausted(_)))));
+    }
+}

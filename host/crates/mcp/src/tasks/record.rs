@@ -1,0 +1,212 @@
+//! A task as it is stored, and the states it goes through.
+
+use humantime::format_rfc3339_millis;
+use policy::Principal;
+use rmcp::model::{DetailedTask, JsonObject, Task, TaskPayload, TaskStatus};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use std::time::{Duration, UNIX_EPOCH};
+
+/// How often a client should ask for a task that has not ended.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+
+/// What is stored of a task and changes. The call that it began with is stored beside it, once.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TaskRecord {
+    pub(crate) principal: String,
+    /// The name that the client called.
+    pub(crate) tool: String,
+    /// The id of the call, which steering messages and the log of its chunks are for.
+    pub(crate) call: String,
+    pub(crate) correlation: Option<String>,
+    /// Milliseconds since 1970, as all times here.
+    pub(crate) created: u64,
+    pub(crate) updated: u64,
+    /// How long it is kept, from its creation on.
+    pub(crate) ttl: u64,
+    pub(crate) message: Option<String>,
+    pub(crate) state: TaskState,
+    /// What the call cost, once it has ended.
+    pub(crate) usage: Option<Value>,
+    /// Bytes of the record.
+    #[serde(skip)]
+    pub(crate) size: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "status")]
+pub(crate) enum TaskState {
+    Working,
+    /// The requests that its client has not answered, by key.
+    InputRequired {
+        requests: Map<String, Value>,
+    },
+    /// The result of the tool, also if the tool failed.
+    Completed {
+        result: JsonObject,
+    },
+    /// An error of the protocol.
+    Failed {
+        error: JsonObject,
+    },
+    Cancelled,
+}
+
+impl TaskState {
+    pub(crate) fn has_ended(&self) -> bool {
+        matches!(self, Self::Completed { .. } | Self::Failed { .. } | Self::Cancelled)
+    }
+
+    /// What a task waits for that asks for `requests`.
+    pub(super) fn open(requests: Map<String, Value>) -> Self {
+        if requests.is_empty() { Self::Working } else { Self::InputRequired { requests } }
+    }
+
+    /// A failure of the host.
+    pub(super) fn failed(message: &str) -> Self {
+        let error = json!({ "code": rmcp::model::ErrorCode::INTERNAL_ERROR.0, "message": message });
+        Self::Failed { error: error.as_object().cloned().unwrap_or_default() }
+    }
+}
+
+impl TaskRecord {
+    pub(crate) fn principal(&self) -> Principal {
+        Principal::from_stored(&self.principal)
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.state.has_ended()
+    }
+
+    /// When it is removed, in milliseconds since 1970.
+    pub(super) fn expires(&self) -> u64 {
+        self.created.saturating_add(self.ttl)
+    }
+
+    /// Changes it, unless it has ended: then nothing changes, and the answer is false. From its end on it is kept for `keep`.
+    pub(super) fn change(&mut self, state: TaskState, message: Option<String>, now: u64, keep: Duration) -> bool {
+        if self.has_ended() {
+            return false;
+        }
+        if state.has_ended() {
+            self.ttl = now.saturating_sub(self.created).saturating_add(millis(keep));
+        }
+        (self.state, self.message, self.updated) = (state, message, now.max(self.created));
+        true
+    }
+
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        // Maps with text as keys can always be written.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
+        let read: Self = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        Ok(Self { size: bytes.len() as u64, ..read })
+    }
+
+    /// What a client is told of it when it is created.
+    pub(crate) fn to_task(&self, id: &str) -> Task {
+        let status = match self.state {
+            TaskState::Working => TaskStatus::Working,
+            TaskState::InputRequired { .. } => TaskStatus::InputRequired,
+            TaskState::Completed { .. } => TaskStatus::Completed,
+            TaskState::Failed { .. } => TaskStatus::Failed,
+            TaskState::Cancelled => TaskStatus::Cancelled,
+        };
+        let mut task = Task::new(id, status, date(self.created), date(self.updated)).with_ttl_ms(self.ttl.max(1));
+        task.poll_interval_ms = Some(millis(POLL_INTERVAL));
+        task.status_message = self.message.clone();
+        task
+    }
+
+    /// What a client is told of it later.
+    pub(crate) fn to_detailed(&self, id: &str) -> DetailedTask {
+        let payload = match self.state.clone() {
+            TaskState::Working => TaskPayload::Working,
+            // These are the type's own shapes, so this does not fail.
+            TaskState::InputRequired { requests } => TaskPayload::InputRequired {
+                input_requests: serde_json::from_value(requests.into()).unwrap_or_default(),
+            },
+            TaskState::Completed { result } => TaskPayload::Completed { result },
+            TaskState::Failed { error } => TaskPayload::Failed { error },
+            TaskState::Cancelled => TaskPayload::Cancelled,
+        };
+        DetailedTask::new(self.to_task(id), payload)
+    }
+}
+
+pub(super) fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn date(millis: u64) -> String {
+    format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(millis)).to_string()
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub(in crate::tasks) fn record() -> TaskRecord {
+        TaskRecord {
+            principal: "key:alice".into(),
+            tool: "a__b".into(),
+            call: "c".into(),
+            correlation: None,
+            created: 1_000,
+            updated: 1_000,
+            ttl: 60_000,
+            message: None,
+            state: TaskState::Working,
+            usage: None,
+            size: 0,
+        }
+    }
+
+    #[test]
+    fn an_end_is_final_and_moves_the_time_of_removal() {
+        let keep = Duration::from_secs(5);
+        let ends = [TaskState::Completed { result: JsonObject::new() }, TaskState::failed("x"), TaskState::Cancelled];
+        for end in ends {
+            let mut task = record();
+            let asks = Map::from_iter([("k".to_owned(), Value::Null)]);
+            assert!(task.change(TaskState::open(asks.clone()), Some("asks".into()), 2_000, keep));
+            assert_eq!((task.expires(), task.updated), (61_000, 2_000));
+            assert!(task.change(TaskState::open(Map::new()), None, 2_500, keep), "answered");
+            assert_eq!(task.state, TaskState::Working);
+            assert!(task.change(end.clone(), None, 3_000, keep));
+            assert_eq!((task.expires(), task.ttl), (8_000, 7_000));
+            let ended = task.clone();
+            for later in [TaskState::Working, TaskState::Cancelled, TaskState::open(asks)] {
+                assert!(!task.change(later, Some("later".into()), 4_000, keep));
+            }
+            assert_eq!(task, ended);
+            let stored = task.to_bytes();
+            assert_eq!(TaskRecord::from_bytes(&stored).unwrap(), TaskRecord { size: stored.len() as u64, ..task });
+        }
+    }
+
+    #[test]
+    fn the_wire_has_what_the_state_has() {
+        let mut task = record();
+        let shown = |task: &TaskRecord| serde_json::to_value(task.to_detailed("id")).unwrap();
+        let expected = json!({
+            "taskId": "id", "status": "working", "createdAt": "1970-01-01T00:00:01.000Z",
+            "lastUpdatedAt": "1970-01-01T00:00:01.000Z", "ttlMs": 60_000, "pollIntervalMs": 1_000,
+        });
+        assert_eq!(shown(&task), expected);
+        let question = json!({"method": "elicitation/create", "params": {
+            "mode": "form", "message": "Sure?", "requestedSchema": {"type": "object", "properties": {}}}});
+        let asks = Map::from_iter([("k".to_owned(), question.clone())]);
+        task.change(TaskState::open(asks), Some("asks".into()), 1_500, Duration::ZERO);
+        let value = shown(&task);
+        assert_eq!(
+            (&value["status"], &value["inputRequests"]["k"]["method"]),
+            (&json!("input_required"), &question["method"])
+        );
+        task.change(TaskState::failed("broken"), None, 2_000, Duration::ZERO);
+        assert_eq!(shown(&task)["error"], json!({"code": -32603, "message": "broken"}));
+    }
+}

@@ -1,0 +1,124 @@
+//! Stores how a task stands while it runs, and how it ended.
+
+use super::record::{TaskRecord, TaskState};
+use super::table::TaskId;
+use super::tasks::{Tasks, record_key};
+use platform::durable::{DurableError, Expected, Revision, Strength};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+/// Time between two stored messages of a task's progress. Bounds what a tool that reports all the time costs the disk.
+const MESSAGE_PAUSE: Duration = Duration::from_millis(500);
+/// Time before an end that could not be stored is tried again.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// How a running task stands. A change of the message alone may wait.
+#[derive(Debug, Clone, Default)]
+pub(super) struct TaskProgress {
+    pub(super) message: Option<String>,
+    pub(super) requests: Map<String, Value>,
+    /// Counts the changes of `requests`.
+    pub(super) version: u64,
+}
+
+/// The record of a running task, which this process alone changes.
+pub(super) struct Recorder {
+    pub(super) tasks: Arc<Tasks>,
+    pub(super) id: TaskId,
+    pub(super) record: TaskRecord,
+    pub(super) revision: Revision,
+}
+
+/// Somebody else has ended the task or removed it.
+pub(super) struct Superseded;
+
+impl Recorder {
+    /// Stores changes until somebody else takes the task over. `stored` is told the version that is stored.
+    pub(super) async fn follow(
+        &mut self,
+        mut progress: watch::Receiver<TaskProgress>,
+        stored: &watch::Sender<u64>,
+    ) -> Superseded {
+        let mut version = 0;
+        let mut pause = Box::pin(sleep(Duration::ZERO));
+        loop {
+            if progress.changed().await.is_err() {
+                return std::future::pending().await;
+            }
+            tokio::select! {
+                () = &mut pause => {}
+                _ = progress.wait_for(|now| now.version != version) => {}
+            }
+            let now = progress.borrow_and_update().clone();
+            version = now.version;
+            match self.save(TaskState::open(now.requests), now.message, Strength::Process).await {
+                Ok(true) => {}
+                Ok(false) => return Superseded,
+                // The next change, or the end, is stored with this one.
+                Err(error) => tracing::error!(task = &*self.id, %error, "how a task stands cannot be stored"),
+            }
+            stored.send_replace(version);
+            pause = Box::pin(sleep(MESSAGE_PAUSE));
+        }
+    }
+
+    /// Stores how the task ended. Tries until it has succeeded, or until it is not this process's task any more.
+    pub(super) async fn end(&mut self, state: TaskState, message: Option<String>, usage: Option<Value>) {
+        self.record.usage = usage;
+        let mut state = state;
+        loop {
+            match self.save(state.clone(), message.clone(), Strength::Power).await {
+                Ok(_) => return,
+                Err(error @ (DurableError::TooLarge { .. } | DurableError::Full(_)))
+                    if matches!(state, TaskState::Completed { .. }) =>
+                {
+                    tracing::error!(task = &*self.id, %error, "the result of a task cannot be kept");
+                    state = TaskState::failed("The tool has ended, but the host has no room for its result.");
+                }
+                Err(DurableError::Closed) => {
+                    return tracing::error!(task = &*self.id, "a task ended after the store was closed");
+                }
+                Err(error) => {
+                    tracing::error!(task = &*self.id, %error, "the end of a task cannot be stored; trying again")
+                }
+            }
+            sleep(RETRY).await;
+        }
+    }
+
+    /// Stores a change. False if the task has ended or is gone.
+    async fn save(
+        &mut self,
+        state: TaskState,
+        message: Option<String>,
+        strength: Strength,
+    ) -> Result<bool, DurableError> {
+        let (tasks, id) = (self.tasks.clone(), self.id.clone());
+        let Some(key) = record_key(&id) else { return Ok(false) };
+        let mut changed = self.record.clone();
+        if !changed.change(state, message, tasks.now(), tasks.limits.keep) {
+            return Ok(false);
+        }
+        loop {
+            match tasks.store.put(&key, changed.to_bytes(), Expected::At(self.revision), strength).await {
+                Ok(revision) => {
+                    self.revision = revision;
+                    self.record = changed;
+                    tasks.table.lock().set_expiry(&id, self.record.expires());
+                    tasks.wake.notify_one();
+                    tasks.changed(&self.record.principal(), &id);
+                    return Ok(true);
+                }
+                // A change whose answer was lost has been made; an end was made by somebody else.
+                Err(DurableError::Conflict(_)) => match tasks.load(&id).await? {
+                    Some((task, record)) if !task.has_ended() => self.revision = record.revision,
+                    _ => return Ok(false),
+                },
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}

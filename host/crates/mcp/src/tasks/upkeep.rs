@@ -1,0 +1,128 @@
+//! Looks after tasks: takes up those of an earlier process, renews the leases of those that run, and removes those whose time
+//! is over. Without tasks it sleeps until there is one.
+
+use super::control::StopReason;
+use super::record::millis;
+use super::table::TaskId;
+use super::tasks::{LEASE, RENEW, Tasks};
+use crate::calls::parked_calls::ParkedCalls;
+use platform::changes::ChangeNotifier;
+use platform::clock::Clock;
+use platform::durable::{DurableError, DurableStore};
+use policy::TaskLimits;
+use std::future::pending;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+use tokio::time::sleep;
+
+/// The longest sleep, since the wall clock may be set meanwhile.
+const LONGEST: Duration = Duration::from_secs(600);
+/// Time before a store that does not work is read again.
+const RETRY: Duration = Duration::from_secs(5);
+
+/// When things are to be done.
+struct Agenda {
+    /// Read what is stored; none if nothing is left that another process may still serve.
+    take_up: Option<Instant>,
+    renew: Instant,
+}
+
+/// Runs as long as somebody has the tasks.
+async fn run(tasks: Weak<Tasks>, clock: Arc<dyn Clock>) {
+    let mut agenda = Agenda { take_up: Some(clock.now()), renew: clock.now() + RENEW };
+    loop {
+        let Some(tasks) = tasks.upgrade() else { return };
+        let wait = tasks.do_what_is_due(&mut agenda).await;
+        let wake = tasks.wake.clone();
+        // Whoever uses the tasks keeps them, and not this sleep.
+        drop(tasks);
+        tokio::select! {
+            () = wake.notified() => {}
+            () = async {
+                match wait {
+                    Some(wait) => sleep(wait).await,
+                    None => pending().await,
+                }
+            } => {}
+        }
+    }
+}
+
+impl Tasks {
+    /// Finds the tasks of an earlier process, as far as they are this one's to treat, and looks after all of them from now on.
+    pub fn open(
+        store: Arc<dyn DurableStore>,
+        limits: TaskLimits,
+        clock: Arc<dyn Clock>,
+        changes: ChangeNotifier,
+        waiting: &ParkedCalls,
+    ) -> std::io::Result<Arc<Self>> {
+        let tasks = Self::new(store, limits, clock.clone(), changes, waiting.wait_permits().clone())?;
+        tokio::spawn(run(Arc::downgrade(&tasks), clock));
+        Ok(tasks)
+    }
+
+    /// Returns how long there is nothing to do; none if nothing will be before somebody says so.
+    async fn do_what_is_due(&self, agenda: &mut Agenda) -> Option<Duration> {
+        if agenda.take_up.is_some_and(|at| at <= self.clock.now()) {
+            agenda.take_up = match self.take_up().await {
+                Ok(0) => None,
+                // They are left behind if nobody has renewed their leases by then.
+                Ok(_) => Some(self.clock.now() + LEASE),
+                Err(error) => {
+                    tracing::error!(%error, "stored tasks cannot be read; trying again");
+                    Some(self.clock.now() + RETRY)
+                }
+            };
+        }
+        if agenda.renew <= self.clock.now() {
+            self.renew_leases().await;
+            agenda.renew = self.clock.now() + RENEW;
+        }
+        self.sweep();
+        let renew = (self.open_count() > 0).then_some(agenda.renew);
+        let next = agenda.take_up.into_iter().chain(renew).min();
+        let wait = next.map(|at| at.saturating_duration_since(self.clock.now()));
+        wait.into_iter().chain(self.next_sweep()).min()
+    }
+
+    /// How long to sleep until the next task is to be removed; none if there is none.
+    fn next_sweep(&self) -> Option<Duration> {
+        let next = self.table.lock().next_expiry()?;
+        Some(Duration::from_millis(next.saturating_sub(self.now())).min(LONGEST))
+    }
+
+    /// Removes the tasks whose time is over. One that still runs is ended instead, and kept until its client has seen that.
+    pub(super) fn sweep(&self) {
+        let now = self.now();
+        loop {
+            let Some(id) = self.table.lock().expired(now) else { return };
+            let running = self.running.lock().get(&id).cloned();
+            match running {
+                None => self.remove_stored(&id, None),
+                Some(running) => {
+                    running.stop(StopReason::Expired);
+                    self.table.lock().set_expiry(&id, now + millis(self.limits.keep).max(1_000));
+                }
+            }
+        }
+    }
+
+    /// Says that the tasks which run here are still this process's.
+    async fn renew_leases(&self) {
+        let running: Vec<(TaskId, _)> =
+            self.running.lock().iter().map(|(id, running)| (id.clone(), running.clone())).collect();
+        let renewed = running.iter().map(|(_, running)| self.store.renew(&running.lease, LEASE));
+        let renewed = futures::future::join_all(renewed).await;
+        for ((id, running), renewed) in running.into_iter().zip(renewed) {
+            match renewed {
+                Ok(()) => {}
+                Err(DurableError::Fenced) if self.running.lock().contains_key(&id) => {
+                    tracing::error!(task = &*id, "another process has taken a task over; its call ends here");
+                    running.stop(StopReason::Superseded);
+                }
+                Err(error) => tracing::error!(task = &*id, %error, "the lease of a task cannot be renewed"),
+            }
+        }
+    }
+}

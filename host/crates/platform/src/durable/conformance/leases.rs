@@ -1,0 +1,106 @@
+//! Leases: one owner at a time, and tokens that tell later ones from earlier ones.
+
+use super::super::contract::DurableStore;
+use super::super::error::DurableError;
+use super::super::types::{Fence, Lease, Strength};
+use super::bed::{TestBed, bodies, key};
+use futures::future::join_all;
+use std::sync::Arc;
+use std::time::Duration;
+
+const TERM: Duration = Duration::from_secs(3);
+const HALF: Duration = Duration::from_millis(1_500);
+const MOST: Duration = Duration::from_millis(2_000);
+
+pub(super) async fn check(bed: &dyn TestBed) {
+    let (a, b) = (bed.open().await, bed.open().await);
+    one_has_it_until_it_ends(bed, a.as_ref(), b.as_ref()).await;
+    it_can_be_given_back(a.as_ref(), b.as_ref()).await;
+    a_renewed_one_holds_from_then_on(bed, a.as_ref(), b.as_ref()).await;
+    a_holder_may_take_it_again(a.as_ref()).await;
+    one_of_many_gets_it(bed).await;
+    a_replaced_owner_cannot_append(bed, a.as_ref(), b.as_ref()).await;
+}
+
+async fn one_has_it_until_it_ends(bed: &dyn TestBed, a: &dyn DurableStore, b: &dyn DurableStore) {
+    let name = key("lease/expiry");
+    let first = a.acquire(&name, "a", TERM).await.unwrap().unwrap();
+    assert_eq!((&first.name, first.holder.as_str()), (&name, "a"));
+    assert_eq!(b.acquire(&name, "b", TERM).await, Ok(None));
+    assert!(b.acquire(&key("lease/other"), "b", TERM).await.unwrap().is_some(), "another name");
+    bed.pass(TERM).await;
+    assert_eq!(a.renew(&first, TERM).await, Err(DurableError::Fenced), "an expired lease stays expired");
+    let second = b.acquire(&name, "b", TERM).await.unwrap().unwrap();
+    assert!(second.fence > first.fence);
+    assert_eq!(a.renew(&first, TERM).await, Err(DurableError::Fenced));
+    assert_eq!(a.release(&first).await, Ok(()));
+    assert_eq!(a.acquire(&name, "a", TERM).await, Ok(None), "what is not one's own is not given back");
+    assert_eq!(b.renew(&second, TERM).await, Ok(()));
+}
+
+async fn it_can_be_given_back(a: &dyn DurableStore, b: &dyn DurableStore) {
+    let name = key("lease/back");
+    let mut last = Fence(0);
+    for round in 0..4 {
+        let (store, holder) = if round % 2 == 0 { (a, "a") } else { (b, "b") };
+        let lease = store.acquire(&name, holder, TERM).await.unwrap().unwrap();
+        assert!(lease.fence > last, "a token is not used again");
+        last = lease.fence;
+        let forged = Lease { holder: "c".into(), ..lease.clone() };
+        assert_eq!(store.renew(&forged, TERM).await, Err(DurableError::Fenced));
+        assert_eq!(store.release(&forged).await, Ok(()));
+        assert_eq!(store.renew(&lease, TERM).await, Ok(()));
+        for _ in 0..2 {
+            assert_eq!(store.release(&lease).await, Ok(()));
+        }
+        assert_eq!(store.renew(&lease, TERM).await, Err(DurableError::Fenced));
+    }
+}
+
+async fn a_renewed_one_holds_from_then_on(bed: &dyn TestBed, a: &dyn DurableStore, b: &dyn DurableStore) {
+    let name = key("lease/renewed");
+    let lease = a.acquire(&name, "a", TERM).await.unwrap().unwrap();
+    for _ in 0..3 {
+        bed.pass(HALF).await;
+        assert_eq!(a.renew(&lease, TERM).await, Ok(()));
+    }
+    bed.pass(MOST).await;
+    assert_eq!(b.acquire(&name, "b", TERM).await, Ok(None));
+    bed.pass(TERM).await;
+    assert!(b.acquire(&name, "b", TERM).await.unwrap().is_some());
+}
+
+async fn a_holder_may_take_it_again(store: &dyn DurableStore) {
+    let name = key("lease/again");
+    let first = store.acquire(&name, "a", TERM).await.unwrap().unwrap();
+    let second = store.acquire(&name, "a", TERM).await.unwrap().unwrap();
+    assert!(second.fence > first.fence);
+    assert_eq!(store.renew(&first, TERM).await, Err(DurableError::Fenced));
+    assert_eq!(store.release(&first).await, Ok(()));
+    assert_eq!(store.renew(&second, TERM).await, Ok(()));
+}
+
+async fn one_of_many_gets_it(bed: &dyn TestBed) {
+    let stores: Vec<Arc<dyn DurableStore>> = join_all((0..4).map(|_| bed.open())).await;
+    let name = key("lease/race");
+    let wanted = (0..16).map(|number| stores[number % 4].acquire(&name, &format!("holder{number}"), TERM));
+    let got = join_all(wanted).await.into_iter().filter(|answer| answer.as_ref().unwrap().is_some()).count();
+    assert_eq!(got, 1);
+}
+
+/// The case for which there are tokens: a process stops in the middle, and does not know that it lost its lease.
+async fn a_replaced_owner_cannot_append(bed: &dyn TestBed, a: &dyn DurableStore, b: &dyn DurableStore) {
+    let (name, log) = (key("lease/owner"), key("lease/log"));
+    let old = a.acquire(&name, "a", TERM).await.unwrap().unwrap();
+    a.append(&log, old.fence, 0, bodies(&["one"]), Strength::Process).await.unwrap();
+    bed.pass(TERM).await;
+    let new = b.acquire(&name, "b", TERM).await.unwrap().unwrap();
+    b.append(&log, new.fence, 1, Vec::new(), Strength::Process).await.unwrap();
+    let late = a.append(&log, old.fence, 1, bodies(&["two"]), Strength::Power);
+    assert_eq!(late.await, Err(DurableError::Fenced));
+    b.append(&log, new.fence, 1, bodies(&["two"]), Strength::Process).await.unwrap();
+    bed.pass(TERM).await;
+    let late = a.append(&log, old.fence, 2, bodies(&["three"]), Strength::Power);
+    assert_eq!(late.await, Err(DurableError::Fenced), "however late, and whether or not the lease has an owner");
+    assert_eq!(a.read(&log, 0, u64::MAX).await.unwrap().entries, bodies(&["one", "two"]));
+}

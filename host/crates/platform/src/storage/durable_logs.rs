@@ -1,0 +1,117 @@
+//! Logs of the durable store.
+
+use super::durable_limits::{ENTRY_COST, READ_ENTRIES};
+use super::durable_numbers::{signed, unsigned};
+use crate::durable::{DurableError, Entries, Fence, Key};
+use rusqlite::{Connection, OptionalExtension, params};
+
+struct Log {
+    id: i64,
+    first: u64,
+    next: u64,
+    bytes: u64,
+    fence: Fence,
+}
+
+fn find(connection: &Connection, name: &Key) -> rusqlite::Result<Option<Log>> {
+    let log = |row: &rusqlite::Row<'_>| {
+        let fence = Fence(unsigned(row, 4)?);
+        Ok(Log { id: row.get(0)?, first: unsigned(row, 1)?, next: unsigned(row, 2)?, bytes: unsigned(row, 3)?, fence })
+    };
+    let sql = "SELECT id, first, next, bytes, token FROM log WHERE name = ?1";
+    connection.prepare_cached(sql)?.query_row([name.as_str()], log).optional()
+}
+
+fn size(body: &[u8]) -> u64 {
+    body.len() as u64 + ENTRY_COST
+}
+
+/// `most` bounds the bytes of the log.
+pub(super) fn append(
+    connection: &Connection,
+    name: &Key,
+    fence: Fence,
+    next: u64,
+    entries: &[Vec<u8>],
+    most: u64,
+) -> rusqlite::Result<Result<(), DurableError>> {
+    let found = find(connection, name)?;
+    let log = found.as_ref().unwrap_or(&Log { id: 0, first: 0, next: 0, bytes: 0, fence: Fence(0) });
+    if fence < log.fence {
+        return Ok(Err(DurableError::Fenced));
+    }
+    if next != log.next {
+        return Ok(Err(DurableError::Moved { next: log.next }));
+    }
+    let bytes = log.bytes + entries.iter().map(|body| size(body)).sum::<u64>();
+    if bytes > most && !entries.is_empty() {
+        return Ok(Err(DurableError::TooLarge { bytes, most }));
+    }
+    let end = next + entries.len() as u64;
+    let id = match found {
+        Some(log) => {
+            let sql = "UPDATE log SET next = ?2, bytes = ?3, token = ?4 WHERE id = ?1";
+            connection.prepare_cached(sql)?.execute((log.id, signed(end), signed(bytes), signed(fence.0)))?;
+            log.id
+        }
+        None => {
+            let sql = "INSERT INTO log (name, first, next, bytes, token) VALUES (?1, 0, ?2, ?3, ?4)";
+            let values = (name.as_str(), signed(end), signed(bytes), signed(fence.0));
+            connection.prepare_cached(sql)?.insert(values)?
+        }
+    };
+    let mut insert = connection.prepare_cached("INSERT INTO entry (log, number, body) VALUES (?1, ?2, ?3)")?;
+    for (number, body) in (next..).zip(entries) {
+        insert.execute(params![id, signed(number), body])?;
+    }
+    Ok(Ok(()))
+}
+
+pub(super) fn read(connection: &Connection, name: &Key, from: u64, most_bytes: u64) -> rusqlite::Result<Entries> {
+    let Some(log) = find(connection, name)? else { return Ok(Entries::default()) };
+    let first = from.clamp(log.first, log.next);
+    let sql = "SELECT body FROM entry WHERE log = ?1 AND number >= ?2 ORDER BY number";
+    let mut select = connection.prepare_cached(sql)?;
+    let mut rows = select.query((log.id, signed(first)))?;
+    let (mut entries, mut bytes) = (Vec::new(), 0);
+    while let Some(row) = rows.next()? {
+        let body = row.get_ref(0)?.as_blob()?;
+        bytes += body.len() as u64;
+        if !entries.is_empty() && (bytes > most_bytes || entries.len() >= READ_ENTRIES) {
+            break;
+        }
+        entries.push(body.to_vec());
+    }
+    Ok(Entries { first, entries, next: log.next })
+}
+
+pub(super) fn trim(
+    connection: &Connection,
+    name: &Key,
+    fence: Fence,
+    before: u64,
+) -> rusqlite::Result<Result<(), DurableError>> {
+    let Some(log) = find(connection, name)? else { return Ok(Ok(())) };
+    if fence < log.fence {
+        return Ok(Err(DurableError::Fenced));
+    }
+    let first = before.clamp(log.first, log.next);
+    let sql = "DELETE FROM entry WHERE log = ?1 AND number < ?2 RETURNING length(body)";
+    let mut delete = connection.prepare_cached(sql)?;
+    let mut bytes = log.bytes;
+    for gone in delete.query_map((log.id, signed(first)), |row| unsigned(row, 0))? {
+        bytes = bytes.saturating_sub(gone? + ENTRY_COST);
+    }
+    let sql = "UPDATE log SET first = ?2, bytes = ?3, token = ?4 WHERE id = ?1";
+    connection.prepare_cached(sql)?.execute((log.id, signed(first), signed(bytes), signed(fence.0)))?;
+    Ok(Ok(()))
+}
+
+pub(super) fn remove(connection: &Connection, name: &Key) -> rusqlite::Result<()> {
+    let sql = "DELETE FROM log WHERE name = ?1 RETURNING id";
+    let id: Option<i64> = connection.prepare_cached(sql)?.query_row([name.as_str()], |row| row.get(0)).optional()?;
+    if let Some(id) = id {
+        connection.prepare_cached("DELETE FROM entry WHERE log = ?1")?.execute([id])?;
+    }
+    Ok(())
+}

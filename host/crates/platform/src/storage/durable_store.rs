@@ -1,0 +1,207 @@
+//! Records, logs and leases in one file, which several processes of one user may share.
+//!
+//! One thread writes, with one commit for all queued changes, and one reads. A read is passed on by the writing thread
+//! once everything asked for before it is committed.
+
+use super::durable_limits::DurableLimits;
+use super::error::StorageError;
+use super::health::Health;
+use super::worker::{Setup, Worker};
+use super::{durable_leases as leases, durable_logs as logs, durable_records as records, durable_tables as tables};
+use crate::clock::Clock;
+use crate::durable::{
+    Answer, DurableError, DurableStore, Entries, Expected, Fence, Key, Lease, Record, Revision, Strength,
+};
+use rusqlite::{Connection, TransactionBehavior};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+#[cfg(test)]
+mod disk_tests;
+#[cfg(test)]
+mod kill_tests;
+#[cfg(test)]
+mod shared_tests;
+#[cfg(test)]
+mod tests;
+
+/// The open file. Clones share it.
+#[derive(Clone)]
+pub struct SqliteStore {
+    writes: Arc<Worker>,
+    reads: Arc<Worker>,
+    health: Arc<Health>,
+    clock: Arc<dyn Clock>,
+    limits: DurableLimits,
+    /// Bytes of changes that wait.
+    waiting: Arc<AtomicU64>,
+}
+
+/// What a change counts besides its bytes while it waits.
+const CHANGE_COST: u64 = 512;
+
+impl SqliteStore {
+    /// Opens the file in the state folder and creates both if they are missing, private to this user. Blocks.
+    pub fn open(folder: &Path, clock: Arc<dyn Clock>) -> Result<Self, StorageError> {
+        Self::open_with(folder, clock, DurableLimits::default())
+    }
+
+    pub fn open_with(folder: &Path, clock: Arc<dyn Clock>, limits: DurableLimits) -> Result<Self, StorageError> {
+        let tables::Opened { path, writer, reader } = tables::open(folder, &limits)?;
+        let health = Arc::<Health>::default();
+        let writes = Setup {
+            repair: Some(Box::new(move || tables::repair(&path, &limits))),
+            health: health.clone(),
+            ..Setup::new(writer, TransactionBehavior::Immediate, Strength::Process)
+        };
+        let reads = Setup::new(reader, TransactionBehavior::Deferred, Strength::Process);
+        let (writes, reads) = (Arc::new(Worker::start(writes)?), Arc::new(Worker::start(reads)?));
+        Ok(Self { writes, reads, health, clock, limits, waiting: Arc::default() })
+    }
+
+    /// Waits for all queued requests and closes the file. Later requests fail.
+    pub async fn close(&self) {
+        self.writes.close().await;
+        self.reads.close().await;
+    }
+
+    fn read_with<T: Send + 'static>(
+        &self,
+        mut job: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Answer<T> {
+        let (answer, pending) = oneshot::channel();
+        let reads = self.reads.clone();
+        drop(self.writes.afterwards(move |before| {
+            let done = move |result: Result<T, StorageError>| {
+                // The caller may not wait for it.
+                let _ = answer.send(result.map_err(DurableError::from));
+            };
+            match before {
+                Ok(()) => drop(reads.tell(move |connection| job(connection), done)),
+                Err(error) => done(Err(error)),
+            }
+        }));
+        answered(pending)
+    }
+
+    /// Makes a change that takes so many bytes.
+    fn change<T: Send + 'static>(
+        &self,
+        strength: Strength,
+        bytes: u64,
+        job: impl FnMut(&Connection) -> rusqlite::Result<Result<T, DurableError>> + Send + 'static,
+    ) -> Answer<T> {
+        let (answer, pending) = oneshot::channel();
+        let (waiting, most, cost) = (self.waiting.clone(), self.limits.queue, bytes + CHANGE_COST);
+        if waiting.fetch_add(cost, Ordering::Relaxed) + cost > most {
+            waiting.fetch_sub(cost, Ordering::Relaxed);
+            let full = DurableError::Full(format!("changes of {most} bytes wait for the disk"));
+            return Box::pin(std::future::ready(Err(full)));
+        }
+        let health = self.health.clone();
+        drop(self.writes.tell_with(strength, job, move |result| {
+            waiting.fetch_sub(cost, Ordering::Relaxed);
+            match &result {
+                Ok(Ok(_)) if bytes > 0 => health.stored(bytes),
+                Err(error @ StorageError::Full(_)) => health.full(error, bytes),
+                _ => {}
+            }
+            let _ = answer.send(result.map_err(DurableError::from).and_then(|result| result));
+        }));
+        answered(pending)
+    }
+
+    /// An error if one value is too large.
+    fn fits<'a>(&self, values: impl IntoIterator<Item = &'a Vec<u8>>) -> Result<(), DurableError> {
+        let most = self.limits.value;
+        let largest = values.into_iter().map(|value| value.len() as u64).max().unwrap_or_default();
+        if largest > most { Err(DurableError::TooLarge { bytes: largest, most }) } else { Ok(()) }
+    }
+}
+
+fn answered<T: Send + 'static>(pending: oneshot::Receiver<Result<T, DurableError>>) -> Answer<T> {
+    Box::pin(async move { pending.await.unwrap_or(Err(DurableError::Closed)) })
+}
+
+impl From<StorageError> for DurableError {
+    fn from(error: StorageError) -> Self {
+        match error {
+            StorageError::Closed => Self::Closed,
+            StorageError::Full(problem) => Self::Full(problem),
+            error => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+impl DurableStore for SqliteStore {
+    fn get(&self, key: &Key) -> Answer<Option<Record>> {
+        let key = key.clone();
+        self.read_with(move |connection| records::get(connection, &key))
+    }
+
+    fn put(&self, key: &Key, value: Vec<u8>, expected: Expected, strength: Strength) -> Answer<Revision> {
+        let (key, fits) = (key.clone(), self.fits([&value]));
+        self.change(strength, value.len() as u64, move |connection| match &fits {
+            Ok(()) => records::put(connection, &key, &value, expected),
+            Err(error) => Ok(Err(error.clone())),
+        })
+    }
+
+    fn remove(&self, key: &Key, expected: Expected, strength: Strength) -> Answer<()> {
+        let key = key.clone();
+        self.change(strength, 0, move |connection| records::remove(connection, &key, expected))
+    }
+
+    fn list(&self, prefix: &Key, after: Option<&Key>, most: u32) -> Answer<Vec<(Key, Record)>> {
+        let (prefix, after) = (prefix.clone(), after.cloned());
+        self.read_with(move |connection| records::list(connection, &prefix, after.as_ref(), most))
+    }
+
+    fn append(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, strength: Strength) -> Answer<()> {
+        let (log, fits, most) = (log.clone(), self.fits(&entries), self.limits.log);
+        let bytes = entries.iter().map(|entry| entry.len() as u64).sum();
+        self.change(strength, bytes, move |connection| match &fits {
+            Ok(()) => logs::append(connection, &log, fence, next, &entries, most),
+            Err(error) => Ok(Err(error.clone())),
+        })
+    }
+
+    fn read(&self, log: &Key, from: u64, most_bytes: u64) -> Answer<Entries> {
+        let log = log.clone();
+        self.read_with(move |connection| logs::read(connection, &log, from, most_bytes))
+    }
+
+    fn trim(&self, log: &Key, fence: Fence, before: u64) -> Answer<()> {
+        let log = log.clone();
+        self.change(Strength::Process, 0, move |connection| logs::trim(connection, &log, fence, before))
+    }
+
+    fn remove_log(&self, log: &Key) -> Answer<()> {
+        let log = log.clone();
+        self.change(Strength::Process, 0, move |connection| logs::remove(connection, &log).map(Ok))
+    }
+
+    fn acquire(&self, name: &Key, holder: &str, time: Duration) -> Answer<Option<Lease>> {
+        let (name, holder, clock) = (name.clone(), holder.to_owned(), self.clock.clone());
+        self.change(Strength::Process, 0, move |connection| {
+            leases::acquire(connection, &name, &holder, time, clock.unix()).map(Ok)
+        })
+    }
+
+    fn renew(&self, lease: &Lease, time: Duration) -> Answer<()> {
+        let (lease, clock) = (lease.clone(), self.clock.clone());
+        self.change(Strength::Process, 0, move |connection| leases::renew(connection, &lease, time, clock.unix()))
+    }
+
+    fn release(&self, lease: &Lease) -> Answer<()> {
+        let lease = lease.clone();
+        self.change(Strength::Process, 0, move |connection| leases::release(connection, &lease).map(Ok))
+    }
+
+    fn problem(&self) -> Option<DurableError> {
+        self.health.problem().map(DurableError::from)
+    }
+}

@@ -1,0 +1,199 @@
+//! The durable store: it keeps the contract, keeps to its limits, and says what was wrong.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use super::*;
+use crate::clock::ManualClock;
+use crate::durable::conformance::{TestBed, check};
+use futures::future::{BoxFuture, join_all};
+use std::os::unix::fs::PermissionsExt;
+use tempfile::TempDir;
+
+struct Bed {
+    folder: TempDir,
+    clock: Arc<ManualClock>,
+    limits: DurableLimits,
+}
+
+impl Bed {
+    fn new(limits: DurableLimits) -> Self {
+        let clock = Arc::new(ManualClock::default());
+        clock.set(Duration::from_secs(1_800_000_000));
+        Self { folder: tempfile::tempdir().unwrap(), clock, limits }
+    }
+
+    fn store(&self) -> SqliteStore {
+        SqliteStore::open_with(self.folder.path(), self.clock.clone(), self.limits).unwrap()
+    }
+}
+
+impl TestBed for Bed {
+    fn open(&self) -> BoxFuture<'_, Arc<dyn DurableStore>> {
+        Box::pin(async { Arc::new(self.store()) as _ })
+    }
+
+    fn pass(&self, time: Duration) -> BoxFuture<'_, ()> {
+        self.clock.pass(time);
+        Box::pin(async {})
+    }
+}
+
+fn key(text: &str) -> Key {
+    Key::new(text).unwrap()
+}
+
+const ONE: Fence = Fence(1);
+
+#[tokio::test]
+async fn it_keeps_the_contract() {
+    check(&Bed::new(DurableLimits::default())).await;
+}
+
+#[tokio::test]
+async fn what_is_too_large_is_refused() {
+    let bed = Bed::new(DurableLimits { value: 100, log: 1_000, ..DurableLimits::default() });
+    let (store, record, log) = (bed.store(), key("record"), key("log"));
+    let put = |size| store.put(&record, vec![7; size], Expected::Any, Strength::Process);
+    assert!(put(100).await.is_ok());
+    assert_eq!(put(101).await, Err(DurableError::TooLarge { bytes: 101, most: 100 }));
+    assert_eq!(store.get(&record).await.unwrap().unwrap().value.len(), 100, "the last one stays");
+    let append = |next, sizes: &[usize]| {
+        store.append(&log, ONE, next, sizes.iter().map(|size| vec![7; *size]).collect(), Strength::Process)
+    };
+    assert_eq!(append(0, &[1, 101]).await, Err(DurableError::TooLarge { bytes: 101, most: 100 }));
+    assert_eq!(append(0, &[0; 15]).await, Ok(()), "an empty entry counts 64 bytes");
+    assert_eq!(append(15, &[0]).await, Err(DurableError::TooLarge { bytes: 1_024, most: 1_000 }));
+    assert_eq!(append(15, &[]).await, Ok(()));
+    store.trim(&log, ONE, 2).await.unwrap();
+    assert_eq!(append(15, &[100]).await, Ok(()), "trimming makes room");
+    assert_eq!(store.problem(), None);
+}
+
+#[tokio::test]
+async fn a_page_of_large_records_ends_early() {
+    let bed = Bed::new(DurableLimits::default());
+    let store = bed.store();
+    let names: Vec<_> = (0..5).map(|number| key(&format!("large/{number}"))).collect();
+    for name in &names {
+        store.put(name, vec![0; 7 << 20], Expected::Any, Strength::Process).await.unwrap();
+    }
+    let mut after = None;
+    for expected in [2, 2, 1, 0] {
+        let page = store.list(&key("large"), after.as_ref(), 9).await.unwrap();
+        assert_eq!(page.len(), expected);
+        after = page.last().map(|(name, _)| name.clone()).or(after);
+    }
+    assert_eq!(after.as_ref(), names.last());
+}
+
+#[tokio::test]
+async fn changes_that_wait_are_bounded() {
+    let bed = Bed::new(DurableLimits { queue: 10_000, ..DurableLimits::default() });
+    let store = bed.store();
+    // Nothing is written while another process writes.
+    let other = Connection::open(bed.folder.path().join("durable.db")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let put = |number: usize| store.put(&key(&format!("a/{number}")), vec![0; 1_000], Expected::Any, Strength::Power);
+    let answers: Vec<_> = (0..20).map(put).collect();
+    other.execute_batch("COMMIT").unwrap();
+    let answers = join_all(answers).await;
+    let done = answers.iter().filter(|answer| answer.is_ok()).count();
+    assert!(answers.iter().all(|answer| matches!(answer, Ok(_) | Err(DurableError::Full(_)))), "{answers:?}");
+    assert_eq!(done, 6, "each takes 1,512 bytes");
+    assert!(put(0).await.is_ok(), "there is room again");
+}
+
+#[tokio::test]
+async fn a_full_store_still_reads_and_removes_and_says_so() {
+    let bed = Bed::new(DurableLimits { file: 100 * 4_096, ..DurableLimits::default() });
+    let store = bed.store();
+    let name = |number: u32| key(&format!("a/{number:04}"));
+    let put = |number| store.put(&name(number), vec![7; 3_000], Expected::Any, Strength::Process);
+    let mut kept = 0;
+    let full = loop {
+        match put(kept).await {
+            Ok(_) => kept += 1,
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(full, DurableError::Full(_)) && kept > 50, "{full:?} after {kept}");
+    assert_eq!(store.problem(), Some(full));
+    // In one group, what can be done is done.
+    let answers = (
+        put(9_001),
+        store.get(&name(0)),
+        store.remove(&name(1), Expected::Any, Strength::Power),
+        store.remove(&name(2), Expected::Any, Strength::Process),
+        store.list(&key("a"), None, 9),
+        put(9_002),
+        put(9_003),
+        put(9_004),
+    );
+    assert!(matches!(answers.0.await, Err(DurableError::Full(_))));
+    assert_eq!(answers.1.await.unwrap().unwrap().value.len(), 3_000);
+    assert_eq!((answers.2.await, answers.3.await), (Ok(()), Ok(())));
+    assert_eq!(answers.4.await.unwrap()[1].0, name(3), "it was asked after the removals");
+    assert!(answers.5.await.is_ok() && answers.6.await.is_ok(), "there is room for two");
+    assert!(matches!(answers.7.await, Err(DurableError::Full(_))));
+    store.remove(&name(3), Expected::Any, Strength::Process).await.unwrap();
+    assert!(put(9_005).await.is_ok());
+    assert_eq!(store.problem(), None, "it works again");
+    let reopened = bed.store();
+    for number in [0, 4, kept - 1, 9_002, 9_003, 9_005] {
+        assert!(reopened.get(&name(number)).await.unwrap().is_some(), "{number}");
+    }
+}
+
+#[tokio::test]
+async fn expired_leases_do_not_pile_up() {
+    let bed = Bed::new(DurableLimits::default());
+    let store = bed.store();
+    let term = Duration::from_secs(1);
+    for number in 0..200 {
+        store.acquire(&key(&format!("task/{number}")), "a", term).await.unwrap().unwrap();
+        bed.clock.pass(term);
+    }
+    let other = Connection::open(bed.folder.path().join("durable.db")).unwrap();
+    let left: u32 = other.query_row("SELECT count(*) FROM lease", [], |row| row.get(0)).unwrap();
+    assert!(left < 10, "{left} leases");
+}
+
+#[tokio::test]
+async fn a_clock_that_was_set_back_blocks_nobody() {
+    let bed = Bed::new(DurableLimits::default());
+    let (store, name, term) = (bed.store(), key("task"), Duration::from_secs(10));
+    let lease = store.acquire(&name, "a", term).await.unwrap().unwrap();
+    bed.clock.set(Duration::from_secs(1_800_000_000 - 5));
+    assert_eq!(store.acquire(&name, "b", term).await, Ok(None), "a little is nothing");
+    assert_eq!(store.renew(&lease, term).await, Ok(()));
+    bed.clock.set(Duration::from_secs(1_700_000_000));
+    let next = store.acquire(&name, "b", term).await.unwrap().unwrap();
+    assert!(next.fence > lease.fence);
+    assert_eq!(store.renew(&lease, term).await, Err(DurableError::Fenced));
+}
+
+#[tokio::test]
+async fn what_cannot_be_opened_says_so() {
+    let bed = Bed::new(DurableLimits::default());
+    let open = || SqliteStore::open(bed.folder.path(), bed.clock.clone());
+    let said = || open().err().unwrap().to_string();
+    let (store, file) = (open().unwrap(), bed.folder.path().join("durable.db"));
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    let answers: Vec<_> =
+        (0..99u8).map(|value| store.put(&key("a/b"), vec![value; 999], Expected::Any, Strength::Power)).collect();
+    store.close().await;
+    assert!(join_all(answers).await.iter().all(Result::is_ok), "what was asked is done");
+    assert_eq!(store.get(&key("a/b")).await, Err(DurableError::Closed));
+    assert_eq!(store.remove(&key("a/b"), Expected::Any, Strength::Process).await, Err(DurableError::Closed));
+    let newer = Connection::open(&file).unwrap();
+    newer.pragma_update(None, "user_version", 99).unwrap();
+    assert!(said().contains("newer portcullis (format 99, this one knows 1)"), "{}", said());
+    newer.pragma_update(None, "user_version", 1).unwrap();
+    drop(newer);
+    let whole = std::fs::read(&file).unwrap();
+    let mut damaged = whole.clone();
+    damaged[4_096..].fill(0x5a);
+    for (bytes, problem) in [(damaged, "durable.db cannot be used"), (vec![b'x'; 5_000], "not a database")] {
+        std::fs::write(&file, bytes).unwrap();
+        assert!(said().contains(problem), "{}", said());
+    }
+}

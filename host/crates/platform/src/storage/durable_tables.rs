@@ -1,0 +1,127 @@
+//! The file of the durable store: its tables, and how it is opened.
+
+use super::durable_limits::DurableLimits;
+use super::error::StorageError;
+use super::open::{make, private};
+use super::owner::synchronous;
+use crate::durable::Strength;
+use rusqlite::{Connection, TransactionBehavior};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+pub(super) const FILE: &str = "durable.db";
+/// Format of the tables.
+pub(super) const FORMAT: i64 = 1;
+/// How long to wait for another process that is writing.
+const PATIENCE: Duration = Duration::from_secs(5);
+const PAGE: u64 = 4_096;
+/// Length of the write-ahead log at which it is copied into the file.
+const WAL_BYTES: i64 = 32 << 20;
+/// A larger file is not checked when it is opened, or a server would take long to start: `portcullis storage check` does it.
+const CHECKED_BYTES: u64 = 64 << 20;
+
+/// `AUTOINCREMENT`: a revision or a token is never used again. An entry has no row id, so that a log's entries lie together.
+const TABLES: &str = "
+CREATE TABLE record (
+    revision INTEGER PRIMARY KEY AUTOINCREMENT,
+    key TEXT NOT NULL UNIQUE,
+    value BLOB NOT NULL
+) STRICT;
+CREATE TABLE log (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    first INTEGER NOT NULL,       -- number of the first entry that was not trimmed
+    next INTEGER NOT NULL,        -- number of the next entry
+    bytes INTEGER NOT NULL,       -- of all entries
+    token INTEGER NOT NULL        -- the highest that it has seen
+) STRICT;
+CREATE TABLE entry (
+    log INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (log, number)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE lease (
+    token INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL UNIQUE,
+    holder TEXT NOT NULL,
+    until INTEGER NOT NULL,       -- milliseconds since 1970
+    time INTEGER NOT NULL         -- milliseconds for which it was taken or renewed
+) STRICT;
+CREATE INDEX lease_until ON lease (until);
+CREATE TABLE repair (times INTEGER NOT NULL) STRICT;
+INSERT INTO repair VALUES (0);
+";
+
+/// The open file: a connection that writes, and one that only reads.
+pub(super) struct Opened {
+    pub(super) path: PathBuf,
+    pub(super) writer: Connection,
+    pub(super) reader: Connection,
+}
+
+/// Opens the file in the state folder and creates both if they are missing, private to this user. Blocks.
+pub(super) fn open(folder: &Path, limits: &DurableLimits) -> Result<Opened, StorageError> {
+    private(folder)?;
+    let path = folder.join(FILE);
+    make(&path)?;
+    // The names of file and folder must survive a loss of power like what is in them.
+    let unusable = |error: std::io::Error| StorageError::Folder { path: folder.to_owned(), problem: error.to_string() };
+    for folder in [Some(folder), folder.parent().filter(|parent| !parent.as_os_str().is_empty())].into_iter().flatten()
+    {
+        File::open(folder).and_then(|folder| folder.sync_all()).map_err(unusable)?;
+    }
+    let broken = |error: rusqlite::Error| StorageError::Broken { path: path.clone(), problem: error.to_string() };
+    let mut writer = connect(&path, limits).map_err(broken)?;
+    let making = writer.transaction_with_behavior(TransactionBehavior::Immediate).map_err(broken)?;
+    let found: i64 = making.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(broken)?;
+    if found > FORMAT {
+        return Err(StorageError::Newer { path, found, known: FORMAT });
+    }
+    if found < FORMAT {
+        making.execute_batch(TABLES).map_err(broken)?;
+        making.pragma_update(None, "user_version", FORMAT).map_err(broken)?;
+    }
+    making.commit().map_err(broken)?;
+    if fs::metadata(&path).map_err(unusable)?.len() <= CHECKED_BYTES {
+        let sound: String = writer.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(broken)?;
+        if sound != "ok" {
+            return Err(StorageError::Broken { path, problem: sound });
+        }
+    }
+    let reader = connect(&path, limits).map_err(broken)?;
+    reader.pragma_update(None, "query_only", true).map_err(broken)?;
+    Ok(Opened { path, writer, reader })
+}
+
+/// Opens the file for writing after an error of the disk. What was written before may be in the kernel's memory only, and
+/// count as written there. So the write-ahead log is copied into the file and emptied, which also drops what a failed
+/// commit left there; then something is written.
+pub(super) fn repair(path: &Path, limits: &DurableLimits) -> Result<Connection, StorageError> {
+    let connection = connect(path, limits)?;
+    let waiting: bool = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+    if waiting {
+        return Err(StorageError::Sql("another process reads it all the time".to_owned()));
+    }
+    connection.execute("UPDATE repair SET times = times + 1", [])?;
+    Ok(connection)
+}
+
+fn connect(path: &Path, limits: &DurableLimits) -> rusqlite::Result<Connection> {
+    let connection = Connection::open(path)?;
+    connection.busy_timeout(PATIENCE)?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", synchronous(Strength::Power))?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    // No temporary files in a shared folder.
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    // Each page is copied once from a long write-ahead log, however often it was written. A longer one takes longer to
+    // read after a crash. It shrinks again after it was longer than that.
+    connection.pragma_update(None, "wal_autocheckpoint", WAL_BYTES / PAGE.cast_signed())?;
+    connection.pragma_update(None, "journal_size_limit", WAL_BYTES)?;
+    let pages = i64::try_from(limits.file / PAGE).unwrap_or(i64::MAX);
+    connection.pragma_update(None, "max_page_count", pages)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(connection)
+}

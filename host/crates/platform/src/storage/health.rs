@@ -1,0 +1,113 @@
+//! Whether a database works: said once when it stops, and once when it works again.
+
+use super::error::StorageError;
+use crate::sync::Mutex;
+
+#[derive(Default)]
+pub(super) struct Health(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    broken: Option<StorageError>,
+    full: Option<Full>,
+}
+
+/// It is full until as many bytes could be stored as could not. So a client that stores much and little in turn does not
+/// flood the log.
+struct Full {
+    error: StorageError,
+    missing: u64,
+}
+
+impl Health {
+    /// Why nothing is kept at the moment.
+    pub(super) fn problem(&self) -> Option<StorageError> {
+        let state = self.0.lock();
+        state.broken.clone().or_else(|| state.full.as_ref().map(|full| full.error.clone()))
+    }
+
+    /// The disk has failed.
+    pub(super) fn fail(&self, error: &StorageError) {
+        if self.0.lock().broken.replace(error.clone()).is_none() {
+            tracing::error!(%error, "the store does not work: nothing is acknowledged until a write succeeds");
+        }
+    }
+
+    /// A write has succeeded after the disk had failed.
+    pub(super) fn heal(&self) {
+        if self.0.lock().broken.take().is_some() {
+            tracing::info!("the store works again");
+        }
+    }
+
+    /// There was no room for so many bytes.
+    pub(super) fn full(&self, error: &StorageError, bytes: u64) {
+        let full = Full { error: error.clone(), missing: bytes };
+        if self.0.lock().full.replace(full).is_none() {
+            tracing::error!(%error, "the store is full: nothing more is kept until something is removed");
+        }
+    }
+
+    /// There was room for so many bytes.
+    pub(super) fn stored(&self, bytes: u64) {
+        let mut state = self.0.lock();
+        let Some(full) = &mut state.full else { return };
+        full.missing = full.missing.saturating_sub(bytes);
+        if full.missing == 0 {
+            state.full = None;
+            drop(state);
+            tracing::info!("the store has room again");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{self, Write};
+    use std::sync::Arc;
+
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().extend(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn each_change_is_said_once() {
+        let (health, log) = (Health::default(), Log::default());
+        let writer = log.clone();
+        let subscriber = tracing_subscriber::fmt().with_ansi(false).without_time().with_writer(move || writer.clone());
+        tracing::subscriber::with_default(subscriber.finish(), || {
+            for _ in 0..2 {
+                for _ in 0..3 {
+                    health.fail(&StorageError::Sql("disk I/O error".into()));
+                }
+                assert!(health.problem().unwrap().to_string().contains("disk I/O error"));
+                (0..3).for_each(|_| health.heal());
+            }
+            // Much does not fit, and little does.
+            for _ in 0..3 {
+                health.full(&StorageError::Full("disk is full".into()), 1_000);
+                health.stored(300);
+                assert!(health.problem().is_some());
+            }
+            health.stored(700);
+            assert!(health.problem().is_none());
+        });
+        let said = String::from_utf8(log.0.lock().clone()).unwrap();
+        let lines: Vec<_> = said.lines().map(|line| line.rsplit_once(": the store ").unwrap().1).collect();
+        assert!(lines[0].starts_with("does not work") && lines[0].contains("disk I/O error"), "{said}");
+        assert!(lines[4].starts_with("is full") && lines[4].contains("disk is full"), "{said}");
+        assert_eq!((lines[1], lines[3], lines[5]), ("works again", "works again", "has room again"), "{said}");
+        assert_eq!(lines.len(), 6, "{said}");
+    }
+}

@@ -1,0 +1,144 @@
+//! One call's access to its journal.
+
+use super::entry::{ArgumentsDigest, StepPath};
+use super::limits::JournalLimits;
+use super::log::JournalLog;
+use super::problem::JournalProblem;
+use super::records::Records;
+use super::step::Step;
+use platform::audit::Silence;
+use platform::clock::Clock;
+use serde::Serialize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// One call's access to its journal; none by default. Clones share it.
+#[derive(Clone, Default)]
+pub struct CallJournal(Option<Arc<Handle>>);
+
+struct Handle {
+    records: Arc<Records>,
+    /// The step that made this call; empty for a root call.
+    call: StepPath,
+    next: AtomicU32,
+    replaying: AtomicBool,
+}
+
+impl CallJournal {
+    /// For a call that may be parked.
+    pub fn in_memory(clock: Arc<dyn Clock>) -> Self {
+        Self::root(Records::new(clock, JournalLimits::IN_MEMORY, None, Vec::new(), Duration::ZERO).ok())
+    }
+
+    /// For a call that goes on where an earlier run with these records was, which has taken `worked`.
+    pub fn resumed(clock: Arc<dyn Clock>, records: Vec<Vec<u8>>, worked: Duration) -> Result<Self, JournalProblem> {
+        Records::new(clock, JournalLimits::IN_MEMORY, None, records, worked).map(|records| Self::root(Some(records)))
+    }
+
+    /// For a durable call. `records` are those that the log has, of runs that have taken `worked`.
+    pub fn stored(
+        clock: Arc<dyn Clock>,
+        log: JournalLog,
+        records: Vec<Vec<u8>>,
+        worked: Duration,
+    ) -> Result<Self, JournalProblem> {
+        Records::new(clock, JournalLimits::STORED, Some(log), records, worked).map(|records| Self::root(Some(records)))
+    }
+
+    fn root(records: Option<Records>) -> Self {
+        Self(records.map(|records| Self::handle(Arc::new(records), StepPath(Vec::new()))))
+    }
+
+    fn handle(records: Arc<Records>, call: StepPath) -> Arc<Handle> {
+        let replaying = AtomicBool::new(records.has_earlier_of(&call));
+        Arc::new(Handle { records, call, next: AtomicU32::new(0), replaying })
+    }
+
+    /// The journal of a call that a step makes.
+    pub fn of_nested(&self, step: &Step) -> Self {
+        Self(step.place().map(|(records, path)| Self::handle(records.clone(), path.clone())))
+    }
+
+    pub fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Whether the guest has not got yet to where an earlier run was. What the host would write of it, it has written
+    /// then: log lines, audit records, spans.
+    pub fn is_replaying(&self) -> bool {
+        self.0.as_ref().is_some_and(|handle| handle.replaying.load(Ordering::Relaxed))
+    }
+
+    /// Says at any moment whether another run writes what this one would: one before, or one to come.
+    pub fn silence(&self) -> Option<Silence> {
+        let handle = self.0.clone()?;
+        Some(Arc::new(move || {
+            handle.replaying.load(Ordering::Relaxed) || handle.records.suspended.load(Ordering::Relaxed)
+        }))
+    }
+
+    /// The call is dropped here, and goes on in another instance: it has not ended. Or it goes on here after all.
+    pub fn set_suspended(&self, suspended: bool) {
+        if let Some(handle) = &self.0 {
+            handle.records.suspended.store(suspended, Ordering::Relaxed);
+        }
+    }
+
+    pub fn is_suspended(&self) -> bool {
+        self.0.as_ref().is_some_and(|handle| handle.records.suspended.load(Ordering::Relaxed))
+    }
+
+    /// How long earlier runs of the call have taken, waiting not included.
+    pub fn worked(&self) -> Duration {
+        self.0.as_ref().map_or(Duration::ZERO, |handle| handle.records.worked)
+    }
+
+    /// The number of the step that made this call, the same in every run; none for a root call.
+    pub fn name(&self) -> Option<String> {
+        let handle = self.0.as_ref()?;
+        (!handle.call.0.is_empty()).then(|| handle.call.to_string())
+    }
+
+    /// The guest comes to its next step. To be called in the order of the guest's calls.
+    pub fn begin(&self, import: &'static str, arguments: &impl Serialize) -> Step {
+        let Some(handle) = &self.0 else { return Step::none() };
+        let path = handle.call.below(handle.next.fetch_add(1, Ordering::Relaxed));
+        let step = Step::begin(handle.records.clone(), path, import, ArgumentsDigest::new(arguments));
+        handle.replaying.store(step.is_recorded(), Ordering::Relaxed);
+        step
+    }
+
+    /// The call does something that cannot be replayed; `why` completes "the call cannot be replayed, because".
+    pub fn cannot_replay(&self, why: &'static str) {
+        if let Some(handle) = &self.0 {
+            handle.records.give_up(why);
+        }
+    }
+
+    /// Why no other instance can take the place of this one; none if one can.
+    pub fn unreplayable(&self) -> Option<&'static str> {
+        match &self.0 {
+            Some(handle) => handle.records.unreplayable(),
+            None => Some("it has no journal"),
+        }
+    }
+
+    /// All records, if they are in memory and the call can be replayed from them.
+    pub fn export(&self) -> Option<Vec<Vec<u8>>> {
+        self.0.as_ref()?.records.export()
+    }
+
+    /// Why the call has to end. Whatever else it ended with is of no account then.
+    pub fn problem(&self) -> Option<JournalProblem> {
+        self.0.as_ref()?.records.problem()
+    }
+
+    /// The token that ends the call when it has to.
+    pub fn end_with(&self, cancel: &CancellationToken) {
+        if let Some(handle) = &self.0 {
+            handle.records.end_with(cancel.clone());
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! One record of a journal.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use std::borrow::Cow;
+use std::fmt;
+
+/// Which step of which call: the number of the step, after those of the steps that made its call and the calls above.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct StepPath(pub(super) Vec<u32>);
+
+/// One record of a journal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    pub path: StepPath,
+    /// Such as `state.get`.
+    pub import: Cow<'static, str>,
+    pub arguments: ArgumentsDigest,
+    /// Milliseconds since 1970.
+    pub at: u64,
+    pub phase: Phase,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Phase {
+    /// The effect is about to happen.
+    Began,
+    /// With the outcome.
+    Ended(#[serde(with = "bytes")] Vec<u8>),
+}
+
+/// Tells apart the arguments of two steps.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArgumentsDigest([u8; 16]);
+
+impl StepPath {
+    pub(super) fn below(&self, number: u32) -> Self {
+        let mut path = self.0.clone();
+        path.push(number);
+        Self(path)
+    }
+}
+
+impl fmt::Display for StepPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, number) in self.0.iter().enumerate() {
+            write!(f, "{}{}", if at > 0 { "." } else { "" }, number + 1)?;
+        }
+        Ok(())
+    }
+}
+
+impl ArgumentsDigest {
+    pub(super) fn new(arguments: &impl Serialize) -> Self {
+        let bytes = encode(arguments);
+        let mut digest = [0; 16];
+        digest.copy_from_slice(&Sha256::digest(&bytes)[..16]);
+        Self(digest)
+    }
+}
+
+impl fmt::Debug for ArgumentsDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl Entry {
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        decode(bytes)
+    }
+
+    pub(super) fn encode(&self) -> Vec<u8> {
+        encode(self)
+    }
+}
+
+/// The form in which records are kept. Everything that is recorded has one: it has no sequences of unknown length.
+pub fn encode(value: &impl Serialize) -> Vec<u8> {
+    rmp_serde::to_vec(value).unwrap_or_default()
+}
+
+/// None for anything but what [`encode`] gave.
+pub fn decode<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Option<T> {
+    rmp_serde::from_slice(bytes).ok()
+}
+
+/// Bytes as bytes, where serde would write a list of numbers.
+pub(crate) mod bytes {
+    use serde::de::{Error, SeqAccess, Visitor};
+    use serde::{Deserializer, Serializer};
+    use std::fmt;
+
+    pub(crate) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(bytes)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+        deserializer.deserialize_byte_buf(Bytes)
+    }
+
+    struct Bytes;
+
+    impl<'de> Visitor<'de> for Bytes {
+        type Value = Vec<u8>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("bytes")
+        }
+
+        fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Vec<u8>, E> {
+            Ok(bytes.to_vec())
+        }
+
+        fn visit_byte_buf<E: Error>(self, bytes: Vec<u8>) -> Result<Vec<u8>, E> {
+            Ok(bytes)
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<u8>, A::Error> {
+            let mut bytes = Vec::new();
+            while let Some(byte) = items.next_element()? {
+                bytes.push(byte);
+            }
+            Ok(bytes)
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! How long a journal may be.
+
+/// Without a limit, a guest that asks the clock in a loop fills the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JournalLimits {
+    /// Records.
+    pub entries: u64,
+    /// Bytes of all records.
+    pub bytes: u64,
+}
+
+impl JournalLimits {
+    /// Of a call that is journaled only for the case that it is parked: all of it is in memory.
+    pub const IN_MEMORY: Self = Self { entries: 2_000, bytes: 256 << 10 };
+
+    /// Of a call whose journal is stored.
+    pub const STORED: Self = Self { entries: 50_000, bytes: 16 << 20 };
+
+    /// Whether a journal of this length should worry whoever runs it: at half of a limit.
+    pub(super) fn is_near(&self, entries: u64, bytes: u64) -> bool {
+        entries >= self.entries / 2 || bytes >= self.bytes / 2
+    }
+
+    pub(super) fn is_over(&self, entries: u64, bytes: u64) -> bool {
+        entries > self.entries || bytes > self.bytes
+    }
+}

@@ -1,0 +1,32 @@
+//! The journal of a call: what its guest has learnt from outside, and what it has done there, step by step.
+//!
+//! A guest's result depends on its component, its arguments and the answers of its imports. With all of these at hand, a
+//! fresh instance gets to where an earlier one was by running again: imports answer from the journal, and what was done
+//! is not done twice. Past the last step the call goes on as if nothing had happened.
+//!
+//! - Each import call that asks or does something is a **step**. Steps are numbered in the order in which the guest makes
+//!   them; steps of a nested call are numbered below the step that made the call. A step knows its import and a digest of
+//!   its arguments: if they differ when it is replayed, the call has **diverged** and ends.
+//! - An **answer** is recorded once it is there. An **effect** is recorded before it happens, and again with its outcome.
+//!   If only the first record is there, the effect is made again where that is safe; otherwise nobody knows whether it has
+//!   happened, and the call ends in that state ([`JournalProblem::Unknown`]).
+//! - Records of a durable call are stored before anything that depends on them leaves the call. Other calls keep them in
+//!   memory, for the case that they are parked.
+//!
+//! What cannot be replayed yet says so ([`CallJournal::cannot_replay`]). Such a call runs as ever and ends with its process.
+
+mod call_journal;
+mod entry;
+mod limits;
+mod log;
+mod problem;
+mod records;
+mod step;
+
+pub use call_journal::CallJournal;
+pub(crate) use entry::bytes;
+pub use entry::{Entry, Phase, decode, encode};
+pub use limits::JournalLimits;
+pub use log::JournalLog;
+pub use problem::JournalProblem;
+pub use step::{Again, Step};

@@ -1,0 +1,32 @@
+//! Why a journaled call cannot go on.
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum JournalProblem {
+    #[error(
+        "the call cannot go on where it was: at step {step} it used to call {recorded}, and now it calls {now}{}; the plugin, its grants or its files have changed meanwhile",
+        if recorded == now { " with other arguments" } else { "" }
+    )]
+    Diverged { step: String, recorded: String, now: String },
+    #[error(
+        "it is unknown whether step {step} ({import}) has happened: the host ended after it was begun and before its outcome was stored. Look there before you call again"
+    )]
+    Unknown { step: String, import: String },
+    #[error("the journal of the call is full ({0}); a call that does so much must be divided")]
+    Full(&'static str),
+    #[error("the journal of the call cannot be stored: {0}")]
+    Store(String),
+    #[error("step {0} of the journal cannot be read")]
+    Unreadable(String),
+}
+
+impl JournalProblem {
+    /// A stable code.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Diverged { .. } => "diverged",
+            Self::Unknown { .. } => "outcome-unknown",
+            Self::Full(_) => "journal-full",
+            Self::Store(_) | Self::Unreadable(_) => "journal-failed",
+        }
+    }
+}

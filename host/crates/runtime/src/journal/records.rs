@@ -1,0 +1,178 @@
+//! The records of a call and the calls below it.
+
+use super::entry::{ArgumentsDigest, Entry, Phase, StepPath};
+use super::limits::JournalLimits;
+use super::log::JournalLog;
+use super::problem::JournalProblem;
+use platform::clock::Clock;
+use platform::durable::Answer;
+use platform::sync::Mutex;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// What an earlier run has recorded of a step.
+#[derive(Debug, Clone)]
+pub(super) struct Recorded {
+    pub(super) import: String,
+    pub(super) arguments: ArgumentsDigest,
+    /// None: it had begun.
+    pub(super) outcome: Option<Vec<u8>>,
+}
+
+/// Shared by the journals of all calls of a tree.
+pub(super) struct Records {
+    clock: Arc<dyn Clock>,
+    limits: JournalLimits,
+    /// How long earlier runs have taken, waiting not included.
+    pub(super) worked: Duration,
+    /// The call is no longer served here, and not over.
+    pub(super) suspended: AtomicBool,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// Of earlier runs, until the step is made again.
+    earlier: HashMap<StepPath, Recorded>,
+    /// All records in their order, if they are not stored elsewhere.
+    kept: Option<Vec<Vec<u8>>>,
+    log: Option<JournalLog>,
+    entries: u64,
+    bytes: u64,
+    has_warned: bool,
+    /// Why the call cannot be replayed.
+    unreplayable: Option<&'static str>,
+    problem: Option<JournalProblem>,
+    /// Ends the call.
+    cancel: Option<CancellationToken>,
+}
+
+impl Records {
+    pub(super) fn new(
+        clock: Arc<dyn Clock>,
+        limits: JournalLimits,
+        log: Option<JournalLog>,
+        earlier: Vec<Vec<u8>>,
+        worked: Duration,
+    ) -> Result<Self, JournalProblem> {
+        let (entries, bytes) = (earlier.len() as u64, earlier.iter().map(|entry| entry.len() as u64).sum());
+        let mut steps = HashMap::<StepPath, Recorded>::new();
+        for (at, bytes) in earlier.iter().enumerate() {
+            let entry = Entry::decode(bytes).ok_or_else(|| JournalProblem::Unreadable(format!("(record {at})")))?;
+            let outcome = match entry.phase {
+                Phase::Began => None,
+                Phase::Ended(outcome) => Some(outcome),
+            };
+            let recorded = Recorded { import: entry.import.into_owned(), arguments: entry.arguments, outcome };
+            steps.insert(entry.path, recorded);
+        }
+        let kept = log.is_none().then_some(earlier);
+        let state = State {
+            earlier: steps,
+            kept,
+            log,
+            entries,
+            bytes,
+            has_warned: false,
+            unreplayable: None,
+            problem: None,
+            cancel: None,
+        };
+        Ok(Self { clock, limits, worked, suspended: AtomicBool::new(false), state: Mutex::new(state) })
+    }
+
+    /// Whether an earlier run of a call has come to a step.
+    pub(super) fn has_earlier_of(&self, call: &StepPath) -> bool {
+        self.state.lock().earlier.contains_key(&call.below(0))
+    }
+
+    /// Takes what an earlier run has recorded of a step.
+    pub(super) fn take_earlier(&self, path: &StepPath) -> Option<Recorded> {
+        self.state.lock().earlier.remove(path)
+    }
+
+    /// Adds a record. The answer is there when it is stored.
+    pub(super) fn add(
+        &self,
+        path: StepPath,
+        import: &'static str,
+        arguments: ArgumentsDigest,
+        phase: Phase,
+    ) -> Option<Answer<()>> {
+        let at = u64::try_from(self.clock.unix().as_millis()).unwrap_or(u64::MAX);
+        let entry = Entry { path, import: import.into(), arguments, at, phase }.encode();
+        let mut state = self.state.lock();
+        state.entries += 1;
+        state.bytes += entry.len() as u64;
+        let (entries, bytes) = (state.entries, state.bytes);
+        if self.limits.is_over(entries, bytes) {
+            if state.log.is_some() {
+                state.stop(JournalProblem::Full("limits.journal"));
+            } else {
+                state.give_up("its journal is too long");
+            }
+            return None;
+        }
+        if self.limits.is_near(entries, bytes) && state.log.is_some() && !state.has_warned {
+            state.has_warned = true;
+            tracing::warn!(entries, bytes, "the journal of a call is half full; at its limit the call ends");
+        }
+        match &mut state.log {
+            Some(log) => Some(log.append(entry)),
+            None => {
+                if let Some(kept) = &mut state.kept {
+                    kept.push(entry);
+                }
+                None
+            }
+        }
+    }
+
+    pub(super) fn stop(&self, problem: JournalProblem) {
+        self.state.lock().stop(problem);
+    }
+
+    pub(super) fn problem(&self) -> Option<JournalProblem> {
+        self.state.lock().problem.clone()
+    }
+
+    pub(super) fn end_with(&self, cancel: CancellationToken) {
+        let mut state = self.state.lock();
+        if state.problem.is_some() {
+            cancel.cancel();
+        }
+        state.cancel = Some(cancel);
+    }
+
+    /// The call goes on, but no other instance can take its place. A stored journal is of no use then.
+    pub(super) fn give_up(&self, why: &'static str) {
+        self.state.lock().give_up(why);
+    }
+
+    pub(super) fn unreplayable(&self) -> Option<&'static str> {
+        self.state.lock().unreplayable
+    }
+
+    /// All records, if they are kept here and the call can be replayed.
+    pub(super) fn export(&self) -> Option<Vec<Vec<u8>>> {
+        let state = self.state.lock();
+        state.kept.clone().filter(|_| state.unreplayable.is_none() && state.problem.is_none())
+    }
+}
+
+impl State {
+    fn stop(&mut self, problem: JournalProblem) {
+        self.problem.get_or_insert(problem);
+        if let Some(cancel) = &self.cancel {
+            cancel.cancel();
+        }
+    }
+
+    fn give_up(&mut self, why: &'static str) {
+        self.unreplayable.get_or_insert(why);
+        // Nobody will read them.
+        self.kept = None;
+    }
+}

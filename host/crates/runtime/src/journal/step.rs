@@ -1,0 +1,192 @@
+//! One step of a call.
+
+use super::entry::{ArgumentsDigest, Phase, StepPath, decode, encode};
+use super::problem::JournalProblem;
+use super::records::{Recorded, Records};
+use platform::durable::{Answer, DurableError};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::sync::Arc;
+
+/// What to do with an effect that was begun, when nothing is known of its outcome.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Again {
+    /// To do it twice is as good as once.
+    Safe,
+    /// It may have happened: the call ends, and somebody has to look.
+    Unknown,
+}
+
+/// A step that the guest has come to. Without a journal it does nothing.
+pub struct Step(Option<JournaledStep>);
+
+struct JournaledStep {
+    records: Arc<Records>,
+    path: StepPath,
+    import: &'static str,
+    arguments: ArgumentsDigest,
+    earlier: Option<Recorded>,
+}
+
+impl Step {
+    /// Of a call without a journal.
+    pub(crate) fn none() -> Self {
+        Self(None)
+    }
+
+    /// Compares with what an earlier run has recorded. If that differs, the call ends.
+    pub(super) fn begin(
+        records: Arc<Records>,
+        path: StepPath,
+        import: &'static str,
+        arguments: ArgumentsDigest,
+    ) -> Self {
+        let earlier = records.take_earlier(&path);
+        if let Some(recorded) = &earlier
+            && (recorded.import != import || recorded.arguments != arguments)
+        {
+            let (step, recorded) = (path.to_string(), recorded.import.clone());
+            records.stop(JournalProblem::Diverged { step, recorded, now: import.to_owned() });
+        }
+        Self(Some(JournaledStep { records, path, import, arguments, earlier }))
+    }
+
+    /// Whether an earlier run has come to this step.
+    pub(super) fn is_recorded(&self) -> bool {
+        self.0.as_ref().is_some_and(|step| step.earlier.as_ref().is_some_and(|earlier| earlier.outcome.is_some()))
+    }
+
+    /// Where the steps of a call that this step makes are numbered.
+    pub(super) fn place(&self) -> Option<(&Arc<Records>, &StepPath)> {
+        self.0.as_ref().map(|step| (&step.records, &step.path))
+    }
+
+    /// The outcome, if an earlier run has got as far. Never returns if the call has to end.
+    pub async fn recorded<T: DeserializeOwned>(&mut self) -> Option<T> {
+        let Some(step) = &mut self.0 else { return None };
+        let outcome = step.take_outcome();
+        step.wait_if_stopped().await;
+        outcome
+    }
+
+    /// To be called before an effect. Returns when that is stored, and never if the effect must not be made. The result is
+    /// whether it may have happened already.
+    pub async fn before_effect(&mut self, again: Again) -> bool {
+        let Some(step) = &mut self.0 else { return false };
+        let may_have_happened = step.earlier.take().is_some();
+        if may_have_happened {
+            if again == Again::Unknown {
+                let (step_name, import) = (step.path.to_string(), step.import.to_owned());
+                step.records.stop(JournalProblem::Unknown { step: step_name, import });
+            }
+        } else {
+            step.store(Phase::Began).await;
+        }
+        step.wait_if_stopped().await;
+        may_have_happened
+    }
+
+    /// Stores the outcome. Returns when it is stored; the guest may see it then.
+    pub async fn ended(self, outcome: &impl Serialize) {
+        let Some(step) = &self.0 else { return };
+        step.store(Phase::Ended(encode(outcome))).await;
+        step.wait_if_stopped().await;
+    }
+
+    /// For an import that asks for something and changes nothing.
+    pub async fn ask<T: Serialize + DeserializeOwned>(mut self, work: impl Future<Output = T>) -> T {
+        if let Some(outcome) = self.recorded().await {
+            return outcome;
+        }
+        let outcome = work.await;
+        self.ended(&outcome).await;
+        outcome
+    }
+
+    /// For an import that changes something outside.
+    pub async fn act<T: Serialize + DeserializeOwned>(mut self, again: Again, work: impl Future<Output = T>) -> T {
+        if let Some(outcome) = self.recorded().await {
+            return outcome;
+        }
+        self.before_effect(again).await;
+        let outcome = work.await;
+        self.ended(&outcome).await;
+        outcome
+    }
+
+    /// As [`Self::ask`], for an import that may trap. A trap ends the call, and is not recorded.
+    pub async fn try_ask<T, E>(mut self, work: impl Future<Output = Result<T, E>>) -> Result<T, E>
+    where
+        T: Serialize + DeserializeOwned,
+    {
+        if let Some(outcome) = self.recorded().await {
+            return Ok(outcome);
+        }
+        let outcome = work.await?;
+        self.ended(&outcome).await;
+        Ok(outcome)
+    }
+
+    /// As [`Self::see`], for an import that may trap.
+    pub fn try_see<T, E>(mut self, work: impl FnOnce() -> Result<T, E>) -> Result<T, E>
+    where
+        T: Serialize + DeserializeOwned,
+    {
+        if let Some(outcome) = self.0.as_mut().and_then(JournaledStep::take_outcome) {
+            return Ok(outcome);
+        }
+        let outcome = work()?;
+        self.add_ended(&outcome);
+        Ok(outcome)
+    }
+
+    fn add_ended(&self, outcome: &impl Serialize) {
+        if let Some(step) = &self.0 {
+            // It has its turn, and a later record is refused if this one fails.
+            drop(step.add(Phase::Ended(encode(outcome))));
+        }
+    }
+
+    /// For an import that waits for nothing, and changes nothing that outlives the process. What it sees is stored before
+    /// any later effect.
+    pub fn see<T: Serialize + DeserializeOwned>(mut self, work: impl FnOnce() -> T) -> T {
+        if let Some(outcome) = self.0.as_mut().and_then(JournaledStep::take_outcome) {
+            return outcome;
+        }
+        let outcome = work();
+        self.add_ended(&outcome);
+        outcome
+    }
+}
+
+impl JournaledStep {
+    fn take_outcome<T: DeserializeOwned>(&mut self) -> Option<T> {
+        let outcome = self.earlier.take_if(|earlier| earlier.outcome.is_some())?.outcome?;
+        let decoded = decode(&outcome);
+        if decoded.is_none() {
+            self.records.stop(JournalProblem::Unreadable(self.path.to_string()));
+        }
+        decoded
+    }
+
+    fn add(&self, phase: Phase) -> Option<Answer<()>> {
+        self.records.add(self.path.clone(), self.import, self.arguments, phase)
+    }
+
+    async fn store(&self, phase: Phase) {
+        let Some(stored) = self.add(phase) else { return };
+        if let Err(error) = stored.await {
+            self.records.stop(match error {
+                DurableError::Full(why) => JournalProblem::Store(why),
+                other => JournalProblem::Store(other.to_string()),
+            });
+        }
+    }
+
+    /// The guest of a call that has to end learns nothing more.
+    async fn wait_if_stopped(&self) {
+        if self.records.problem().is_some() {
+            std::future::pending::<()>().await;
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Works until it is told how to go on: by its `path` at once, and then by each message that it gets. `run` may be called
+//! in any way, `only` as a task only.
+
+use guests::client::{self, Answer, Form, FormAnswer, KeyedQuestion, Question};
+use guests::{CallContext, Execution, Guest, Outcome, Tool, ToolError, failed, output, progress, steering, text};
+use std::time::Duration;
+
+guests::manifest!(
+    r#"{"name":"job","version":"0.1.0","description":"","requests":{"client":{"form":true,"roots":true}}}"#
+);
+
+const NAME: &str = r#"{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}"#;
+
+struct Job;
+
+impl Guest for Job {
+    fn list_tools() -> Vec<Tool> {
+        let only = Tool { name: "only".into(), execution: Execution::TaskOnly, ..guests::run_tool() };
+        vec![guests::run_tool(), only]
+    }
+
+    fn call_tool(_: CallContext, _: String, arguments: String) -> Outcome {
+        let mut next = Some(guests::Args::parse(&arguments).path_or("wait"));
+        let (mut said, mut reports) = (Vec::new(), 0.0);
+        loop {
+            let word = match next.take().or_else(steering::next) {
+                Some(word) => word,
+                None => {
+                    std::thread::sleep(Duration::from_millis(5));
+                    continue;
+                }
+            };
+            match word.split_once(' ').unwrap_or((&word, "")) {
+                ("wait", _) => {}
+                ("ask", _) => said.extend(ask(&["first", "second"])?),
+                ("again", _) => said.extend(ask(&["first"])?),
+                ("report", words) => {
+                    reports += 1.0;
+                    progress::report(reports, None, Some(words));
+                }
+                ("chunk", words) => drop(output::emit(&[text(words)]).map_err(|error| failed(format!("{error:?}")))?),
+                ("spin", _) => loop {
+                    std::hint::spin_loop();
+                },
+                ("fail", _) => return Err(failed("told to fail")),
+                ("roots", _) => return client::list_roots(None).map(|_| "roots".to_owned().into()).map_err(why),
+                ("large", bytes) => return Ok("x".repeat(bytes.parse().unwrap_or_default()).into()),
+                ("stop", _) => return Ok(format!("said: {}", said.join(", ")).into()),
+                _ => said.push(word),
+            }
+        }
+    }
+}
+
+guests::bindings::export!(Job with_types_in guests::bindings);
+
+fn ask(keys: &[&str]) -> Result<Vec<String>, ToolError> {
+    let question = |key: &&str| KeyedQuestion {
+        key: (*key).to_owned(),
+        question: Question::Form(Form { message: format!("Who is {key}?"), schema: NAME.to_owned() }),
+    };
+    let answers = client::ask_many(&keys.iter().map(question).collect::<Vec<_>>()).map_err(why)?;
+    let said = answers.into_iter().map(|answer| match answer {
+        Answer::Form(FormAnswer::Accepted(content)) => content,
+        other => format!("{other:?}"),
+    });
+    Ok(said.collect())
+}
+
+fn why(error: client::ClientError) -> ToolError {
+    match error {
+        client::ClientError::Unsupported(what) => ToolError::Unsupported(what),
+        other => failed(format!("{other:?}")),
+    }
+}

@@ -1,0 +1,51 @@
+//! What a server keeps can be checked and copied while it runs, and restored.
+
+use serde_json::json;
+use std::fs;
+use suite::{Client, Home, Server, plugin, portcullis};
+
+fn keep(client: &mut Client, path: &str) -> String {
+    client.run("keeper", json!({ "path": path })).good()
+}
+
+fn config() -> String {
+    plugin("keeper", "grants.state = {}")
+}
+
+#[test]
+fn a_copy_made_while_the_server_runs_can_be_restored() {
+    let mut client = Client::of(&config());
+    keep(&mut client, "set k before");
+    let said = portcullis(&client.server.home, &["storage", "check"]).good().to_owned();
+    assert!(said.contains("values.db (values of plugins): sound, format 2"), "{said}");
+    assert!(said.contains("  values: 1\n"), "{said}");
+    let said = portcullis(&client.server.home, &["storage", "backup", "copy"]).good().to_owned();
+    assert!(said.contains("copied values.db (values of plugins): "), "{said}");
+    let said = portcullis(&client.server.home, &["storage", "backup", "copy"]).refused().to_owned();
+    assert!(said.contains("there is one already; choose another folder"), "{said}");
+    keep(&mut client, "set k after");
+    assert_eq!(keep(&mut client, "get k"), "after");
+
+    let other = Home::new();
+    let state = other.path().join("state");
+    fs::create_dir(&state).unwrap();
+    fs::copy(client.server.home.path().join("copy/values.db"), state.join("values.db")).unwrap();
+    let mut restored = Client::of_server(Server::start_in(other, &config()));
+    assert_eq!(keep(&mut restored, "get k"), "before");
+    assert_eq!(keep(&mut client, "get k"), "after");
+}
+
+#[test]
+fn a_damaged_database_is_named() {
+    let home = Home::new();
+    let said = portcullis(&home, &["storage", "check"]).refused().to_owned();
+    assert!(said.contains("nothing was kept yet"), "{said}");
+    fs::create_dir(home.path().join("state")).unwrap();
+    fs::write(home.path().join("state/durable.db"), "this is no database, and never was one".repeat(200)).unwrap();
+    let ran = portcullis(&home, &["storage", "check"]);
+    assert!(ran.refused().contains("cannot be used as it is: durable.db"), "{ran:?}");
+    assert!(ran.stdout.contains("file is not a database"), "{ran:?}");
+    assert!(ran.stdout.contains("values.db (values of plugins): nothing kept"), "{ran:?}");
+    let said = portcullis(&home, &["storage", "backup", "copy"]).refused().to_owned();
+    assert!(said.contains("durable.db cannot be read: file is not a database"), "{said}");
+}
