@@ -44,7 +44,7 @@ fn config(provider: &Provider) -> String {
     );
     let endless = "limits.fuel = 1_000_000_000_000_000\nlimits.deadline = \"1h\"";
     let server = format!(
-        "[server]\nstate = \"state\"\nparked = {{ calls = 64, per-principal = {PARKED} }}\n[server.auth]\nkeys = \"keys.toml\"\n[model]\nurl = \"http://127.0.0.1:9/v1/\"\nname = \"deaf\"\n\n"
+        "[server]\nstate = \"state\"\nparked = {{ calls = 64, per-principal = {PARKED}, stored = false }}\n[server.auth]\nkeys = \"keys.toml\"\n[model]\nurl = \"http://127.0.0.1:9/v1/\"\nname = \"deaf\"\n\n"
     );
     server
         + &provider.config("service")
