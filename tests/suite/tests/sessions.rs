@@ -32,7 +32,7 @@ fn a_session_ends_when_its_client_deletes_it() {
     assert_eq!(ping(address, &session), 200);
     let mut running = call(address, &session, 9);
     assert!(running.message().is_some());
-    assert_eq!(legacy(address, &session, "DELETE", &[], "").status, 202);
+    assert_eq!(legacy(address, &session, "DELETE", &[], "").status, 204);
     while let Some(message) = running.message() {
         assert!(message.get("method").is_some(), "no answer: {message}");
     }
@@ -86,7 +86,7 @@ fn the_number_of_sessions_is_limited() {
     assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")), "one may have half of them");
     assert_eq!(refused.header("mcp-session-id"), None);
     assert!(sessions.iter().all(|session| ping(address, session) == 200), "those there are go on");
-    assert_eq!(legacy(address, &sessions[0], "DELETE", &[], "").status, 202);
+    assert_eq!(legacy(address, &sessions[0], "DELETE", &[], "").status, 204);
     legacy_session(address, false);
     let address = server.restart();
     assert_eq!(request(address, "POST", &[], &hello).status, 200, "after a restart nobody uses the others");
@@ -102,6 +102,6 @@ fn the_sessions_own_stream_is_primed_and_stays_open() {
     assert_eq!(own.header("x-accel-buffering"), Some("no"));
     let mut resumed = legacy(address, &session, "GET", &[("Last-Event-ID", &first.id.clone().unwrap())], "");
     assert_eq!(resumed.event().unwrap().id, first.id);
-    assert_eq!(legacy(address, &session, "DELETE", &[], "").status, 202);
+    assert_eq!(legacy(address, &session, "DELETE", &[], "").status, 204);
     assert!(own.event().is_none() && resumed.event().is_none(), "they end with the session");
 }

@@ -164,7 +164,7 @@ pub(super) const ROWS: &[Row] = &[
             let id = &session.iter().find(|(name, _)| name == "Mcp-Session-Id").unwrap().1;
             let seen = alike(in_session(g, Who::Bob, id), in_session(g, Who::Bob, "AAAAAAAAAAAAAAAAAAAAAA"));
             let own = legacy(g.address, &session, "DELETE", &[], "").status;
-            if own == 202 { seen } else { format!("{seen}, and its owner got {own}") }
+            if own == 204 { seen } else { format!("{seen}, and its owner got {own}") }
         },
     },
     Row {
