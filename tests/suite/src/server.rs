@@ -3,6 +3,8 @@
 use crate::home::Home;
 use crate::{PATIENCE, paths};
 use serde_json::Value;
+use std::collections::HashMap;
+use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
@@ -28,6 +30,8 @@ pub struct Server {
     stdin: Option<ChildStdin>,
     lines: Receiver<Line>,
     log: Arc<Mutex<Vec<String>>>,
+    /// What each of its threads is called and has used, also those that have ended since.
+    used: Mutex<HashMap<OsString, (String, u64)>>,
     /// The server's folder.
     pub home: Home,
 }
@@ -77,6 +81,7 @@ impl Server {
         self.kill();
         let (child, stdin, lines, log) = run(&mut self.command);
         (self.child, self.stdin, self.lines, self.log) = (child, stdin, lines, log);
+        self.used = Mutex::default();
         self.wait_until_loaded();
     }
 
@@ -127,7 +132,7 @@ impl Server {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         adjust(&mut command);
         let (child, stdin, lines, log) = run(&mut command);
-        Self { command, child, stdin, lines, log, home }
+        Self { command, child, stdin, lines, log, used: Mutex::default(), home }
     }
 
     /// Sends one line.
@@ -219,7 +224,7 @@ impl Server {
         fs::read_dir(format!("/proc/{}/task", self.child.id())).expect("/proc of the server").count()
     }
 
-    /// CPU time used by all its threads.
+    /// CPU time used by all its threads, as far as it was seen of those that have ended. It never gets less.
     pub fn cpu(&self) -> Duration {
         self.cpu_of(|_| true)
     }
@@ -231,9 +236,11 @@ impl Server {
         let times = tasks.flatten().filter_map(|task| {
             let read = |file| fs::read_to_string(task.path().join(file)).ok();
             let used = read("schedstat")?.split(' ').next()?.parse::<u64>().ok()?;
-            is_one(read("comm")?.trim_end()).then_some(used)
+            Some((task.file_name(), (read("comm")?.trim_end().to_owned(), used)))
         });
-        Duration::from_nanos(times.sum())
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        used.extend(times);
+        Duration::from_nanos(used.values().filter(|(name, _)| is_one(name)).map(|(_, used)| used).sum())
     }
 }
 

@@ -58,8 +58,7 @@ impl ParkedCalls {
         let per_principal = u32::try_from(limits.per_principal).unwrap_or(u32::MAX);
         let shared = shared.filter(|_| limits.stored);
         let key = shared.as_ref().map(|shared| shared.key);
-        let records =
-            shared.map(|shared| ParkedRecords::new(shared.store, clock.clone(), limits.per_principal, shared.audit));
+        let records = shared.map(|shared| ParkedRecords::new(shared.store, clock.clone(), &limits, shared.audit));
         let store = ParkingStore::new(limits, clock, key)?;
         Ok(Arc::new(Self { store, records, permits, per_principal }))
     }
@@ -164,6 +163,15 @@ impl ParkedCalls {
         }
         life.journal.set_suspended(false);
         Ok(())
+    }
+
+    /// Stores a call again that could not be taken up now, so that the same token takes it up later.
+    pub(crate) async fn put_back(&self, id: ParkedId, record: &ParkedRecord) {
+        if let Some(records) = &self.records
+            && let Err(error) = records.put(id, record).await
+        {
+            tracing::error!(%error, call = record.call, "a parked call that could not be taken up is lost");
+        }
     }
 
     /// Takes the call behind a token out of the store.

@@ -8,11 +8,11 @@ use platform::clock::Clock;
 use platform::durable::{DurableError, DurableStore, Expected, Key, Revision, Strength};
 use platform::sync::Mutex;
 use platform::telemetry::ResourceUsage;
-use policy::{PluginId, Principal, Side};
+use policy::{ParkedCallLimits, PluginId, Principal, Side};
 use runtime::engine::CallError;
-use runtime::journal::{decode, encode};
+use runtime::journal::{byte_strings, decode, encode};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +23,16 @@ const PER_PLACE_IN_MEMORY: usize = 16;
 const SWEEP_INTERVAL: Duration = Duration::from_secs(30);
 /// Records of a page of the list.
 const PAGE: u32 = 200;
+
+/// How records are written. One that another version of the host has written otherwise is not taken up.
+const FORMAT: u32 = 1;
+
+/// What is stored of a call.
+#[derive(Serialize, Deserialize)]
+struct Stored<T> {
+    format: u32,
+    call: T,
+}
 
 /// A call that can be taken up from its journal.
 #[derive(Serialize, Deserialize)]
@@ -38,6 +48,7 @@ pub(crate) struct ParkedRecord {
     /// Milliseconds since 1970.
     pub(crate) expires: u64,
     /// Its journal.
+    #[serde(with = "byte_strings")]
     pub(crate) steps: Vec<Vec<u8>>,
 }
 
@@ -53,8 +64,17 @@ pub(crate) struct ParkedRecords {
     clock: Arc<dyn Clock>,
     per_principal: usize,
     audit: Audit,
+    /// Bytes of all, and of those of one principal. Without them, calls that nobody returns to would fill the disk.
+    most_bytes: (u64, u64),
     /// What this process knows to be in the store, by its end.
-    known: Mutex<BTreeMap<(u64, Key), String>>,
+    known: Mutex<BTreeMap<(u64, Key), Known>>,
+}
+
+/// What is known of a stored call.
+#[derive(Clone, Default)]
+struct Known {
+    owner: String,
+    bytes: u64,
 }
 
 impl ParkedRecords {
@@ -62,11 +82,12 @@ impl ParkedRecords {
     pub(crate) fn new(
         store: Arc<dyn DurableStore>,
         clock: Arc<dyn Clock>,
-        per_principal: usize,
+        limits: &ParkedCallLimits,
         audit: Audit,
     ) -> Arc<Self> {
-        let per_principal = per_principal.saturating_mul(PER_PLACE_IN_MEMORY);
-        let records = Arc::new(Self { store, clock, per_principal, audit, known: Mutex::default() });
+        let per_principal = limits.per_principal.saturating_mul(PER_PLACE_IN_MEMORY);
+        let most_bytes = (limits.memory.as_u64(), limits.of_one().memory.as_u64());
+        let records = Arc::new(Self { store, clock, per_principal, audit, most_bytes, known: Mutex::default() });
         let swept = Arc::downgrade(&records);
         tokio::spawn(async move {
             if let Some(records) = swept.upgrade() {
@@ -82,33 +103,57 @@ impl ParkedRecords {
         records
     }
 
-    /// Stores a call. It is there when this returns.
+    /// Stores a call. It is there when this returns. Others make room: of its owner, or of whoever has the most.
     pub(crate) async fn put(&self, id: ParkedId, record: &ParkedRecord) -> Result<StoredCall, DurableError> {
-        let key = key(id)?;
-        let oldest = {
-            let mut known = self.known.lock();
-            let own = known.iter().filter(|(_, owner)| **owner == record.owner);
-            let oldest = own.clone().next().map(|(place, _)| place.clone());
-            let oldest = oldest.filter(|_| own.count() >= self.per_principal);
-            if let Some(place) = &oldest {
-                known.remove(place);
-            }
-            known.insert((record.expires, key.clone()), record.owner.clone());
-            oldest
-        };
-        if let Some((_, key)) = oldest {
-            self.end(key).await;
+        let (key, value) = (key(id)?, encode(&Stored { format: FORMAT, call: record }));
+        let new = Known { owner: record.owner.clone(), bytes: value.len() as u64 };
+        if new.bytes > self.most_bytes.1 {
+            return Err(DurableError::TooLarge { bytes: new.bytes, most: self.most_bytes.1 });
         }
-        let revision = self.store.put(&key, encode(record), Expected::Nothing, Strength::Process).await?;
+        for old in self.make_room((record.expires, key.clone()), new) {
+            self.end(old).await;
+        }
+        let revision = self.store.put(&key, value, Expected::Nothing, Strength::Process).await?;
         Ok(StoredCall { key, revision })
+    }
+
+    /// Notes a new call, and forgets those for which there is no room beside it.
+    fn make_room(&self, place: (u64, Key), new: Known) -> Vec<Key> {
+        let mut known = self.known.lock();
+        let mut owners = HashMap::<String, (usize, u64)>::new();
+        for Known { owner, bytes } in known.values().chain([&new]) {
+            let owned = owners.entry(owner.clone()).or_default();
+            *owned = (owned.0 + 1, owned.1 + bytes);
+        }
+        let mut removed = Vec::new();
+        loop {
+            let own = owners.get(&new.owner).copied().unwrap_or_default();
+            let all: u64 = owners.values().map(|(_, bytes)| bytes).sum();
+            let loser = if own.0 > self.per_principal || own.1 > self.most_bytes.1 {
+                new.owner.clone()
+            } else if all > self.most_bytes.0 {
+                owners.iter().max_by_key(|(_, (_, bytes))| *bytes).map_or_else(String::new, |(owner, _)| owner.clone())
+            } else {
+                break;
+            };
+            let Some(oldest) = known.iter().find(|(_, old)| old.owner == loser).map(|(place, _)| place.clone()) else {
+                break;
+            };
+            if let (Some(old), Some(owned)) = (known.remove(&oldest), owners.get_mut(&loser)) {
+                *owned = (owned.0 - 1, owned.1 - old.bytes);
+            }
+            removed.push(oldest.1);
+        }
+        known.insert(place, new);
+        removed
     }
 
     /// Takes a call out of the store. None if somebody else has done so.
     pub(crate) async fn take(&self, id: ParkedId) -> Result<Option<ParkedRecord>, DurableError> {
         let key = key(id)?;
         let Some(found) = self.store.get(&key).await? else { return Ok(None) };
-        let Some(record) = decode::<ParkedRecord>(&found.value) else {
-            return Err(DurableError::Failed(format!("{key} cannot be read")));
+        let Some(record) = read(&found.value) else {
+            return Err(DurableError::Failed(format!("{key} was written by another version of this program")));
         };
         let stored = StoredCall { key, revision: found.revision };
         Ok(self.remove(&stored).await?.then_some(record))
@@ -137,9 +182,9 @@ impl ParkedRecords {
             after = Some(last.clone());
             for (key, record) in page {
                 // One that cannot be read expires at once.
-                let (expires, owner) = decode::<ParkedRecord>(&record.value)
-                    .map_or_else(Default::default, |record| (record.expires, record.owner));
-                self.known.lock().insert((expires, key), owner);
+                let bytes = record.value.len() as u64;
+                let (expires, owner) = read(&record.value).map_or_else(Default::default, |it| (it.expires, it.owner));
+                self.known.lock().insert((expires, key), Known { owner, bytes });
             }
         }
     }
@@ -162,7 +207,7 @@ impl ParkedRecords {
         let removed = async {
             let Some(found) = self.store.get(&key).await? else { return Ok(None) };
             let stored = StoredCall { key: key.clone(), revision: found.revision };
-            Ok::<_, DurableError>(self.remove(&stored).await?.then(|| decode::<ParkedRecord>(&found.value)).flatten())
+            Ok::<_, DurableError>(self.remove(&stored).await?.then(|| read(&found.value)).flatten())
         };
         match removed.await {
             Ok(None) => {}
@@ -183,6 +228,10 @@ impl ParkedRecords {
             Err(error) => tracing::warn!(%error, "a parked call that has expired stays in the store"),
         }
     }
+}
+
+fn read(value: &[u8]) -> Option<ParkedRecord> {
+    decode::<Stored<ParkedRecord>>(value).filter(|stored| stored.format == FORMAT).map(|stored| stored.call)
 }
 
 const PREFIX: &str = "parked";
@@ -209,6 +258,10 @@ mod tests {
         }
     }
 
+    fn few() -> ParkedCallLimits {
+        ParkedCallLimits { calls: 4, per_principal: 1, memory: bytesize::ByteSize::kib(16), stored: true }
+    }
+
     #[derive(Default)]
     struct Kept(Mutex<Vec<AuditRecord>>);
 
@@ -222,7 +275,7 @@ mod tests {
     async fn a_call_is_taken_once_whoever_takes_it() {
         let clock = Arc::new(SystemClock);
         let store: Arc<dyn DurableStore> = Arc::new(MemoryStore::new(clock.clone()));
-        let open = || ParkedRecords::new(store.clone(), clock.clone(), 1, Audit::none());
+        let open = || ParkedRecords::new(store.clone(), clock.clone(), &few(), Audit::none());
         let (one, other) = (open(), open());
         let stored = one.put([7; 16], &record("ann", u64::MAX)).await.unwrap();
         let taken = other.take([7; 16]).await.unwrap().unwrap();
@@ -234,7 +287,7 @@ mod tests {
     #[tokio::test]
     async fn a_principal_that_never_returns_loses_its_own() {
         let clock = Arc::new(SystemClock);
-        let records = ParkedRecords::new(Arc::new(MemoryStore::new(clock.clone())), clock, 1, Audit::none());
+        let records = ParkedRecords::new(Arc::new(MemoryStore::new(clock.clone())), clock, &few(), Audit::none());
         let most = u8::try_from(PER_PLACE_IN_MEMORY).unwrap();
         records.put([200; 16], &record("bob", 1)).await.unwrap();
         for at in 0..=most {
@@ -246,16 +299,39 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn whoever_takes_the_most_room_gives_way() {
+        let clock = Arc::new(SystemClock);
+        let records = ParkedRecords::new(Arc::new(MemoryStore::new(clock.clone())), clock, &few(), Audit::none());
+        let large =
+            |owner: &str, expires, bytes| ParkedRecord { steps: vec![vec![0; bytes]], ..record(owner, expires) };
+        let refused = records.put([9; 16], &large("ann", 50, 5 << 10)).await;
+        assert!(matches!(refused, Err(DurableError::TooLarge { .. })), "more than her part");
+        let owners = ["ann", "bob", "cat", "dan", "eve", "fay", "gus", "hal"];
+        for (at, owner) in (0..).zip(owners) {
+            let bytes = if owner == "cat" { 3 << 10 } else { 2 << 10 };
+            records.put([at; 16], &large(owner, 10 + u64::from(at), bytes)).await.unwrap();
+        }
+        let mut left = Vec::new();
+        for at in 0..8 {
+            left.extend(records.take([at; 16]).await.unwrap().map(|record| record.owner));
+        }
+        assert_eq!(left, ["ann", "bob", "dan", "eve", "fay", "gus", "hal"], "cat had the most");
+        records.put([20; 16], &large("ann", 10, 3 << 10)).await.unwrap();
+        records.put([21; 16], &large("ann", 20, 3 << 10)).await.unwrap();
+        assert!(records.take([20; 16]).await.unwrap().is_none() && records.take([21; 16]).await.unwrap().is_some());
+    }
+
+    #[tokio::test]
     async fn what_an_earlier_process_left_expires() {
         let clock = Arc::new(SystemClock);
         let store: Arc<dyn DurableStore> = Arc::new(MemoryStore::new(clock.clone()));
-        let earlier = ParkedRecords::new(store.clone(), clock.clone(), 1, Audit::none());
+        let earlier = ParkedRecords::new(store.clone(), clock.clone(), &few(), Audit::none());
         earlier.put([1; 16], &record("ann", 1)).await.unwrap();
         earlier.put([2; 16], &record("ann", u64::MAX)).await.unwrap();
         drop(earlier);
         let journal = Arc::new(Kept::default());
         let records =
-            [(); 2].map(|()| ParkedRecords::new(store.clone(), clock.clone(), 1, Audit::new(journal.clone())));
+            [(); 2].map(|()| ParkedRecords::new(store.clone(), clock.clone(), &few(), Audit::new(journal.clone())));
         for records in &records {
             records.find_all().await;
             records.sweep().await;

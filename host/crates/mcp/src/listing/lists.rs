@@ -39,7 +39,7 @@ impl CatalogLists {
             tools,
             header_tools,
             resources: catalog.resources().map(|(_, exposed)| resource(exposed.item())).collect(),
-            templates: templates(&catalog),
+            templates: templates(&catalog, fallback_tools),
             prompts: catalog.prompts().map(|(name, exposed)| prompt(name, exposed.item())).collect(),
             catalog,
         }
@@ -105,9 +105,9 @@ fn resource(described: &ResourceInfo) -> Resource {
     resource
 }
 
-fn templates(catalog: &Catalog) -> Vec<ResourceTemplate> {
+fn templates(catalog: &Catalog, fallback_tools: bool) -> Vec<ResourceTemplate> {
     let offered = catalog.templates().map(|(_, exposed)| template(&exposed.item().template));
-    let mut templates: Vec<_> = offered.chain(published::to_templates()).collect();
+    let mut templates: Vec<_> = offered.chain(published::to_templates(fallback_tools)).collect();
     templates.sort_by(|a, b| a.uri_template.cmp(&b.uri_template));
     templates
 }

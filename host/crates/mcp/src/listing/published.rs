@@ -22,13 +22,14 @@ pub(crate) fn to_resource(listed: ListedResource) -> Resource {
     resource
 }
 
-pub(crate) fn to_templates() -> impl Iterator<Item = ResourceTemplate> {
+/// `tasks`: whether clients are given links to tasks.
+pub(crate) fn to_templates(tasks: bool) -> impl Iterator<Item = ResourceTemplate> {
     const TASKS: StoreTemplate = StoreTemplate {
         uri: "portcullis://tasks/{id}{?after}",
         name: "task",
         description: "A call that goes on after its request was answered: how it stands, its output after the chunk with this number, and its result.",
     };
-    TEMPLATES.iter().chain([&TASKS]).map(|template| {
+    TEMPLATES.iter().chain(tasks.then_some(&TASKS)).map(|template| {
         let mut shown = ResourceTemplate::new(template.uri, template.name);
         shown.description = Some(template.description.to_owned());
         shown.mime_type = Some("application/json".to_owned());

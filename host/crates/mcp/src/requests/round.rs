@@ -81,8 +81,18 @@ pub(crate) fn begin(server: &Arc<ServerContext>, request: RoundRequest<'_>) -> R
                     let begins = task_call::begins(&name, &target, &stored.call.as_str().into(), &context, follower);
                     let (principal, correlation_id) = (context.principal.clone(), context.correlation_id.clone());
                     let round = LiveRound { principal, correlation_id, binding, served, begins };
-                    let live = take_up(&server, stored, &name, target, context, input).map_err(invalid)?;
-                    round.serve(server, live).await
+                    let (mut live, mut stored) =
+                        take_up(&server, stored, &name, target, context, input).map_err(invalid)?;
+                    let journal = live.life().journal.clone();
+                    let outcome = round.serve(server.clone(), live).await;
+                    if let Ok(RoundOutcome::Finished(ended, _)) = &outcome
+                        && ended.result.as_ref().is_err_and(CallError::was_not_started)
+                        && let Some(steps) = journal.export()
+                    {
+                        stored.steps = steps;
+                        server.parked_calls.put_back(id, &stored).await;
+                    }
+                    outcome
                 })
             }
         });
@@ -135,25 +145,28 @@ pub(crate) fn begin(server: &Arc<ServerContext>, request: RoundRequest<'_>) -> R
     }
 }
 
-/// Takes up a call that was parked elsewhere: it runs again, and comes to where it was by its journal.
+/// Takes up a call that was parked elsewhere: it runs again, and comes to where it was by its journal, which has the steps of
+/// the record then.
 fn take_up(
     server: &Arc<ServerContext>,
-    stored: ParkedRecord,
+    mut stored: ParkedRecord,
     name: &Arc<str>,
     target: CallTarget,
     context: CallContext,
     input: RequestInput,
-) -> Result<LiveCall, &'static str> {
+) -> Result<(LiveCall, ParkedRecord), &'static str> {
     let worked = Duration::from_millis(stored.worked);
-    let journal = CallJournal::resumed(server.lanes.clock.clone(), stored.steps, worked).map_err(|error| {
-        tracing::error!(%error, call = stored.call, "a parked call cannot be taken up");
-        "the host cannot read what it has stored of this call; its log has the details"
-    })?;
-    let context = CallContext { id: stored.call.into(), ..context };
+    let journal = CallJournal::resumed(server.lanes.clock.clone(), std::mem::take(&mut stored.steps), worked).map_err(
+        |error| {
+            tracing::error!(%error, call = stored.call, "a parked call cannot be taken up");
+            "the host cannot read what it has stored of this call; its log has the details"
+        },
+    )?;
+    let context = CallContext { id: stored.call.as_str().into(), ..context };
     let (running, steering) = server.running_calls.register(&context, name, target.reads_steering());
     let record = ChunkRecord::new(server.principal_store.clone(), &context, target.id().clone(), name.clone());
     let started = StartedCall { running, steering, record, stateless: true, journal };
-    Ok(started.live(server, target, context, None, input))
+    Ok((started.live(server, target, context, None, input), stored))
 }
 
 /// What a call has before it runs.

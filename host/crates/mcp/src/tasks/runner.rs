@@ -119,7 +119,9 @@ async fn serve(
     live: LiveCall,
     finish: Finish,
 ) -> (EndedCall, bool) {
-    let LiveCall { mut call, end: ClientEnd { stream, view: _, cancel, held, life: _ }, unasked } = live;
+    let LiveCall { mut call, end: ClientEnd { stream, view: _, cancel, held, life }, unasked } = live;
+    // No request parks it any more, so nobody would read its records.
+    life.journal.cannot_replay("it goes on as a task");
     let (tasks, chunks) = (recorder.tasks.clone(), stream.record());
     let (progress, sees) = watch::channel(TaskProgress::default());
     let progress = Arc::new(progress);

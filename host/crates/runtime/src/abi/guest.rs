@@ -89,10 +89,12 @@ impl Guest {
         Some(imports)
     }
 
-    /// Counts what the host holds for a guest that begins to wait: what it passed, and what is behind its handles.
+    /// Counts what the host holds for a guest that begins to wait: what it passed, what is behind its handles, and
+    /// what is recorded of its call.
     pub(super) fn count_host_bytes(&mut self, passed: u64) {
         let handles = self.table.iter_mut().count().saturating_sub(FREE_HANDLES) as u64;
-        self.supervision.set_host_bytes(passed.saturating_add(handles * HANDLE_BYTES));
+        let recorded = self.imports.as_ref().map_or(0, |imports| imports.journal.kept_bytes());
+        self.supervision.set_host_bytes(passed.saturating_add(handles * HANDLE_BYTES).saturating_add(recorded));
     }
 
     /// The imports of the running call. Fails when an instance uses one while it is made before its call; such a

@@ -153,6 +153,36 @@ fn lacking(what: &str) -> String {
 }
 
 impl CallError {
+    /// Whether the call was refused for now, and no guest has run: the same call may be let in later.
+    pub fn was_not_started(&self) -> bool {
+        match self {
+            Self::Busy { .. } | Self::RateLimited { .. } | Self::PluginFailing { .. } | Self::AuditUnavailable => true,
+            Self::FuelExhausted { .. }
+            | Self::CpuExhausted { .. }
+            | Self::DeadlineExceeded { .. }
+            | Self::MemoryExceeded { .. }
+            | Self::TableExceeded { .. }
+            | Self::InstancesExceeded { .. }
+            | Self::HandlesExceeded { .. }
+            | Self::HostcallExceeded { .. }
+            | Self::OutputExceeded { .. }
+            | Self::ScratchExceeded { .. }
+            | Self::StackOverflow
+            | Self::Trap { .. }
+            | Self::Exited { .. }
+            | Self::InvalidOutput { .. }
+            | Self::InvalidArguments { .. }
+            | Self::Failed { .. }
+            | Self::Upstream { .. }
+            | Self::Denied(_)
+            | Self::Lineage(_)
+            | Self::Unsupported { .. }
+            | Self::Cancelled
+            | Self::Journal(_)
+            | Self::Internal => false,
+        }
+    }
+
     /// A stable name of the kind of failure.
     pub fn code(&self) -> &'static str {
         match self {

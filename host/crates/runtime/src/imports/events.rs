@@ -79,7 +79,11 @@ impl<'a> Events<'a> {
             .to_string();
         let (owner, source) = (&self.scope.context.principal, self.scope.provenance());
         let event = PluginEvent { name, payload, dedupe_key };
-        self.journal.begin("events.emit", &event).see(|| self.sink.emit(owner, source, event))
+        let step = self.journal.begin("events.emit", &event);
+        if step.has_to_end() {
+            return Err(EventError::Invalid("the call ends here".into()));
+        }
+        step.see(|| self.sink.emit(owner, source, event))
     }
 }
 

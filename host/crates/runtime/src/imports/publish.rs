@@ -4,7 +4,7 @@ use super::call_scope::CallScope;
 use super::import_span::ErrorName;
 use super::provenance::Provenance;
 use super::types::{Annotations, Exhaustion, GuestDenial, ResourceBody, Role};
-use crate::journal::CallJournal;
+use crate::journal::{CallJournal, Step};
 use platform::telemetry::unsafe_characters;
 use platform::text::truncate_chars;
 use policy::{Principal, Recipient, is_name};
@@ -116,6 +116,7 @@ impl<'a> Publish<'a> {
         self.allowed()?;
         check_path(path).and_then(|()| attributes.check()).map_err(PublishError::Invalid)?;
         let step = self.journal.begin("publish.put-resource", &(path, &body, &attributes));
+        may_go_on(&step)?;
         step.see(|| self.publisher.put_resource(self.owner(), self.scope.provenance(), path, body, attributes))
     }
 
@@ -123,12 +124,14 @@ impl<'a> Publish<'a> {
         self.allowed()?;
         check_path(path).map_err(PublishError::Invalid)?;
         let step = self.journal.begin("publish.append-resource", &(path, &body));
+        may_go_on(&step)?;
         step.see(|| self.publisher.append_resource(self.owner(), self.scope.provenance(), path, body))
     }
 
     pub fn remove_resource(&self, path: &str) -> Result<(), PublishError> {
         self.allowed()?;
         let step = self.journal.begin("publish.remove-resource", &path);
+        may_go_on(&step)?;
         step.see(|| self.publisher.remove_resource(self.owner(), self.scope.provenance(), path))
     }
 
@@ -136,12 +139,14 @@ impl<'a> Publish<'a> {
         self.may_change_prompts()?;
         prompt.check().map_err(PublishError::Invalid)?;
         let step = self.journal.begin("publish.put-prompt", &prompt);
+        may_go_on(&step)?;
         step.see(|| self.publisher.put_prompt(self.owner(), self.scope.provenance(), prompt))
     }
 
     pub fn remove_prompt(&self, name: &str) -> Result<(), PublishError> {
         self.may_change_prompts()?;
         let step = self.journal.begin("publish.remove-prompt", &name);
+        may_go_on(&step)?;
         step.see(|| self.publisher.remove_prompt(self.owner(), self.scope.provenance(), name))
     }
 
@@ -158,6 +163,14 @@ impl<'a> Publish<'a> {
 
     fn owner(&self) -> &Principal {
         &self.scope.context.principal
+    }
+}
+
+/// A call that has to end, because it is not what its journal says, publishes nothing more.
+fn may_go_on(step: &Step) -> Result<(), PublishError> {
+    match step.has_to_end() {
+        true => Err(PublishError::Invalid("the call ends here".into())),
+        false => Ok(()),
     }
 }
 

@@ -130,6 +130,11 @@ impl CallJournal {
         self.0.as_ref()?.records.export()
     }
 
+    /// Bytes in memory, for the root call of the tree, which has the records of all.
+    pub fn kept_bytes(&self) -> u64 {
+        self.0.as_ref().filter(|handle| handle.call.0.is_empty()).map_or(0, |handle| handle.records.kept_bytes())
+    }
+
     /// Why the call has to end. Whatever else it ended with is of no account then.
     pub fn problem(&self) -> Option<JournalProblem> {
         self.0.as_ref()?.records.problem()

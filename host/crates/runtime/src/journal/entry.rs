@@ -85,6 +85,25 @@ pub fn decode<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Option<T> {
     rmp_serde::from_slice(bytes).ok()
 }
 
+/// Several byte strings, likewise.
+pub mod byte_strings {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize)]
+    struct Borrowed<'a>(#[serde(serialize_with = "super::bytes::serialize")] &'a [u8]);
+
+    #[derive(Deserialize)]
+    struct Owned(#[serde(deserialize_with = "super::bytes::deserialize")] Vec<u8>);
+
+    pub fn serialize<S: Serializer>(strings: &[Vec<u8>], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(strings.iter().map(|bytes| Borrowed(bytes)))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Vec<u8>>, D::Error> {
+        Ok(Vec::<Owned>::deserialize(deserializer)?.into_iter().map(|Owned(bytes)| bytes).collect())
+    }
+}
+
 /// Bytes as bytes, where serde would write a list of numbers.
 pub(crate) mod bytes {
     use serde::de::{Error, SeqAccess, Visitor};

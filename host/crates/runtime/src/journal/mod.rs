@@ -22,10 +22,12 @@ mod log;
 mod problem;
 mod records;
 mod step;
+#[cfg(test)]
+mod tests;
 
 pub use call_journal::CallJournal;
 pub(crate) use entry::bytes;
-pub use entry::{Entry, Phase, decode, encode};
+pub use entry::{Entry, Phase, byte_strings, decode, encode};
 pub use limits::JournalLimits;
 pub use log::JournalLog;
 pub use problem::JournalProblem;

@@ -11,8 +11,10 @@ pub enum JournalProblem {
         "it is unknown whether step {step} ({import}) has happened: the host ended after it was begun and before its outcome was stored. Look there before you call again"
     )]
     Unknown { step: String, import: String },
-    #[error("the journal of the call is full ({0}); a call that does so much must be divided")]
-    Full(&'static str),
+    #[error(
+        "the call has made {entries} records of what it asked and did, which are {bytes} bytes; a call that does so much must be divided"
+    )]
+    Full { entries: u64, bytes: u64 },
     #[error("the journal of the call cannot be stored: {0}")]
     Store(String),
     #[error("step {0} of the journal cannot be read")]
@@ -25,7 +27,7 @@ impl JournalProblem {
         match self {
             Self::Diverged { .. } => "diverged",
             Self::Unknown { .. } => "outcome-unknown",
-            Self::Full(_) => "journal-full",
+            Self::Full { .. } => "journal-full",
             Self::Store(_) | Self::Unreadable(_) => "journal-failed",
         }
     }

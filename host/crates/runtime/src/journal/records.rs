@@ -109,7 +109,7 @@ impl Records {
         let (entries, bytes) = (state.entries, state.bytes);
         if self.limits.is_over(entries, bytes) {
             if state.log.is_some() {
-                state.stop(JournalProblem::Full("limits.journal"));
+                state.stop(JournalProblem::Full { entries, bytes });
             } else {
                 state.give_up("its journal is too long");
             }
@@ -153,6 +153,12 @@ impl Records {
 
     pub(super) fn unreplayable(&self) -> Option<&'static str> {
         self.state.lock().unreplayable
+    }
+
+    /// Bytes of the records that are kept here.
+    pub(super) fn kept_bytes(&self) -> u64 {
+        let state = self.state.lock();
+        if state.kept.is_some() { state.bytes } else { 0 }
     }
 
     /// All records, if they are kept here and the call can be replayed.

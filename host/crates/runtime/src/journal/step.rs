@@ -56,6 +56,11 @@ impl Step {
         self.0.as_ref().is_some_and(|step| step.earlier.as_ref().is_some_and(|earlier| earlier.outcome.is_some()))
     }
 
+    /// Whether the call ends at this step, and must do nothing more. An import that does not wait asks before an effect.
+    pub fn has_to_end(&self) -> bool {
+        self.0.as_ref().is_some_and(|step| step.records.problem().is_some())
+    }
+
     /// Where the steps of a call that this step makes are numbered.
     pub(super) fn place(&self) -> Option<(&Arc<Records>, &StepPath)> {
         self.0.as_ref().map(|step| (&step.records, &step.path))

@@ -1,0 +1,155 @@
+//! What a journal promises, with a store that the test can look into.
+
+use super::entry::{Entry, Phase};
+use super::limits::JournalLimits;
+use super::{Again, CallJournal, JournalLog, JournalProblem};
+use futures::FutureExt as _;
+use platform::clock::{Clock, SystemClock};
+use platform::durable::{DurableStore, Fence, Key, MemoryStore, Strength};
+use std::cell::Cell;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// A call whose records are stored, and the processes that run it.
+struct StoredCall {
+    store: Arc<dyn DurableStore>,
+    key: Key,
+    clock: Arc<dyn Clock>,
+}
+
+impl StoredCall {
+    fn new() -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let store = Arc::new(MemoryStore::new(clock.clone()));
+        Self { store, key: Key::new("journal/c").unwrap(), clock }
+    }
+
+    async fn records(&self) -> Vec<Vec<u8>> {
+        self.store.read(&self.key, 0, u64::MAX).await.unwrap().entries
+    }
+
+    /// Another process goes on with the call.
+    async fn run(&self, process: u64) -> CallJournal {
+        let records = self.records().await;
+        let (store, key, next) = (self.store.clone(), self.key.clone(), records.len() as u64);
+        let log = JournalLog { store, key, fence: Fence(process), strength: Strength::Process, next };
+        CallJournal::stored(self.clock.clone(), log, records, Duration::ZERO).unwrap()
+    }
+}
+
+/// Pays once, and counts how often it is done.
+async fn pay(journal: &CallJournal, amount: u32, again: Again, paid: &Cell<u32>) -> u32 {
+    let paying = async {
+        paid.set(paid.get() + 1);
+        amount * 2
+    };
+    journal.begin("shop.pay", &amount).act(again, paying).await
+}
+
+#[tokio::test]
+async fn what_was_done_is_not_done_again() {
+    let (call, paid) = (StoredCall::new(), Cell::new(0));
+    for process in 1..4 {
+        let journal = call.run(process).await;
+        let time = journal.begin("clock", &()).see(|| process);
+        assert_eq!((time, pay(&journal, 7, Again::Unknown, &paid).await, paid.get()), (1, 14, 1), "{process}");
+        assert_eq!(journal.is_replaying(), process > 1);
+        // Past what was recorded, the call goes on.
+        if process == 3 {
+            assert_eq!(journal.begin("ask", &()).ask(async { 9u32 }).now_or_never(), Some(9));
+            assert!(!journal.is_replaying() && journal.problem().is_none());
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_effect_without_an_outcome_is_repeated_only_where_that_is_safe() {
+    for (again, repeated) in [(Again::Safe, true), (Again::Unknown, false)] {
+        let (call, paid) = (StoredCall::new(), Cell::new(0));
+        {
+            let journal = call.run(1).await;
+            let mut step = journal.begin("shop.pay", &7u32);
+            assert!(step.recorded::<u32>().await.is_none() && !step.before_effect(again).await);
+            // The process ends here: whether it has paid nobody knows.
+        }
+        assert!(matches!(Entry::decode(&call.records().await[0]).unwrap().phase, Phase::Began));
+        let journal = call.run(2).await;
+        let cancel = CancellationToken::new();
+        journal.end_with(&cancel);
+        let outcome = pay(&journal, 7, again, &paid).now_or_never();
+        assert_eq!((outcome, paid.get()), if repeated { (Some(14), 1) } else { (None, 0) }, "{again:?}");
+        assert_eq!(cancel.is_cancelled(), !repeated);
+        let problem = journal.problem();
+        assert_eq!(matches!(&problem, Some(JournalProblem::Unknown { .. })), !repeated, "{problem:?}");
+    }
+}
+
+#[tokio::test]
+async fn another_step_than_the_recorded_one_ends_the_call() {
+    let call = StoredCall::new();
+    call.run(1).await.begin("ask", &1u32).ask(async { 5u32 }).await;
+    for (import, arguments) in [("ask", 2u32), ("tell", 1)] {
+        let journal = call.run(2).await;
+        let cancel = CancellationToken::new();
+        journal.end_with(&cancel);
+        let step = journal.begin(import, &arguments);
+        assert!(step.has_to_end() && cancel.is_cancelled());
+        assert_eq!(step.ask(async { 6u32 }).now_or_never(), None, "the guest learns nothing more");
+        let problem = journal.problem().unwrap();
+        assert_eq!(problem.code(), "diverged");
+        assert!(problem.to_string().contains("step 1"), "{problem}");
+    }
+}
+
+#[tokio::test]
+async fn a_process_that_was_replaced_does_nothing_more() {
+    let (call, paid) = (StoredCall::new(), Cell::new(0));
+    let old = call.run(1).await;
+    call.store.append(&call.key, Fence(2), 0, vec![], Strength::Process).await.unwrap();
+    assert_eq!(pay(&old, 7, Again::Safe, &paid).now_or_never(), None);
+    assert_eq!((paid.get(), old.problem().map(|problem| problem.code())), (0, Some("journal-failed")));
+}
+
+#[tokio::test]
+async fn a_journal_has_an_end() {
+    let call = StoredCall::new();
+    let journal = call.run(1).await;
+    let large = vec!["x".repeat(1 << 10)];
+    let steps = JournalLimits::STORED.bytes / (1 << 10);
+    for _ in 0..steps {
+        journal.begin("see", &()).see(|| large.clone());
+    }
+    let problem = journal.problem().unwrap();
+    assert_eq!(problem.code(), "journal-full");
+    let stored: usize = call.records().await.iter().map(Vec::len).sum();
+    assert!(stored as u64 <= JournalLimits::STORED.bytes, "{stored}");
+
+    let journal = CallJournal::in_memory(call.clock.clone());
+    assert_eq!(journal.export(), Some(vec![]));
+    for _ in 0..JournalLimits::IN_MEMORY.bytes / (1 << 10) {
+        journal.begin("see", &()).see(|| large.clone());
+    }
+    // The call goes on, and nothing is kept for it any more.
+    assert_eq!((journal.problem(), journal.export(), journal.kept_bytes()), (None, None, 0));
+    assert!(journal.unreplayable().is_some());
+}
+
+#[tokio::test]
+async fn steps_of_a_nested_call_are_below_the_step_that_makes_it() {
+    let (call, paid) = (StoredCall::new(), Cell::new(0));
+    for process in 1..3 {
+        let journal = call.run(process).await;
+        let mut step = journal.begin("call", &"other.put");
+        assert!(step.recorded::<u32>().await.is_none());
+        step.before_effect(Again::Safe).await;
+        let nested = journal.of_nested(&step);
+        assert_eq!((nested.name().as_deref(), nested.kept_bytes()), (Some("1"), 0));
+        assert_eq!(nested.is_replaying(), process > 1);
+        pay(&nested, 7, Again::Unknown, &paid).await;
+        // The process ends here, within the caller's step.
+    }
+    assert_eq!(paid.get(), 1);
+    let paths: Vec<_> = call.records().await.iter().map(|it| Entry::decode(it).unwrap().path.to_string()).collect();
+    assert_eq!(paths, ["1", "1.1", "1.1"]);
+}
