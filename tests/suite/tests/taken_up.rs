@@ -79,6 +79,22 @@ fn a_call_goes_on_with_what_it_knew() {
     assert!(said.contains("Ada") && said.contains("Bob"), "{said}");
 }
 
+/// A client that comes back without an answer is asked again, as it would be by the process that parked the call.
+#[test]
+fn a_missing_answer_is_asked_for_again() {
+    let mut client = client(Server::start(&plugin("ask", "grants.client.form = true")));
+    let arguments = json!({"path": "form"});
+    let mut asked = client.call("ask__run", arguments.clone());
+    for _ in 0..3 {
+        client.server.restart_stdio();
+        asked = Called(send(&mut client, &retry("ask__run", &arguments, &asked, json!({}))));
+        assert_eq!(asked.result()["resultType"], "input_required", "{}", asked.result());
+    }
+    client.server.restart_stdio();
+    let called = Called(send(&mut client, &retry("ask__run", &arguments, &asked, json!({}))));
+    assert!(called.is_error(), "a question is asked four times at most: {}", called.result());
+}
+
 /// Five calls wait where two have room: the others are in the store.
 #[test]
 fn calls_that_lost_their_place_in_memory_go_on() {

@@ -111,6 +111,7 @@ impl ParkedCalls {
                 call: call.record().call_id().to_string(),
                 worked: u64::try_from(call.life().worked.as_millis()).unwrap_or(u64::MAX),
                 expires: token.expires,
+                asked: pending.asked_keys(),
                 steps,
             };
             match records.put(token.id, &record).await {

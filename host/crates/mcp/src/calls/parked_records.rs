@@ -47,6 +47,8 @@ pub(crate) struct ParkedRecord {
     pub(crate) worked: u64,
     /// Milliseconds since 1970.
     pub(crate) expires: u64,
+    /// The keys of what its client was asked.
+    pub(crate) asked: Vec<String>,
     /// Its journal.
     #[serde(with = "byte_strings")]
     pub(crate) steps: Vec<Vec<u8>>,

@@ -1,6 +1,6 @@
 //! The guest's side of a question: queued for whoever serves the call's current request, then awaited.
 
-use super::pending::{PendingQuestions, PendingRequest};
+use super::pending::{PendingQuestions, PendingRequest, no_answer};
 use super::stream::CallEvent;
 use super::view::RequestView;
 use async_trait::async_trait;
@@ -29,6 +29,11 @@ impl ClientCalls for QueuedClient {
             .map(|(key, question)| self.view.take_answer(key).map(|value| questions::reply_from_json(question, value)))
             .map(|reply| reply.filter(|reply| !matches!(reply, ClientReply::Missing(_))))
             .collect();
+        for ((key, _), reply) in batch.questions.iter().zip(&mut replies) {
+            if self.view.take_asked(key) && reply.is_none() {
+                *reply = Some(no_answer(key));
+            }
+        }
         let mut answered = replies.iter().map(Option::is_some);
         batch.questions.retain(|_| !answered.next().unwrap_or_default());
         if !batch.questions.is_empty() {

@@ -11,6 +11,16 @@ use std::collections::HashSet;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
+/// The reply to a question that the client was asked and came back without an answer to.
+pub(crate) fn no_answer(key: &str) -> ClientReply {
+    ClientReply::Missing(format!("there is no answer under the key `{key}`"))
+}
+
+/// What becomes of a reverse call with whose outcome the client did not come back.
+pub(crate) fn no_outcome() -> AgentError {
+    AgentError::Failed("the client sent the request again without an outcome".into())
+}
+
 /// One thing that a call waits for.
 pub(crate) enum PendingRequest {
     Questions(PendingQuestions),
@@ -66,7 +76,7 @@ impl PendingQuestions {
     fn answer_from(self, view: &RequestView) {
         let reply = |(key, asked): &(String, CheckedQuestion)| match view.take_answer(key) {
             Some(value) => questions::reply_from_json(asked, value),
-            None => ClientReply::Missing(format!("there is no answer under the key `{key}`")),
+            None => no_answer(key),
         };
         let replies = self.batch.questions.iter().map(reply).collect();
         self.answer(Ok(replies));
@@ -101,8 +111,7 @@ impl PendingReverseCall {
             let why = "the client sent the request again without declaring its tools";
             Err(AgentError::NotSupported(why.into()))
         } else {
-            view.take_outcome(&self.key)
-                .ok_or_else(|| AgentError::Failed("the client sent the request again without an outcome".into()))
+            view.take_outcome(&self.key).ok_or_else(no_outcome)
         };
         self.answer(outcome);
     }
@@ -188,6 +197,16 @@ impl PendingRequests {
     /// Whether a key is not that of its question, so that only this instance of the call knows what the answer is to.
     pub(crate) fn has_renamed_keys(&self) -> bool {
         self.has_renamed_keys
+    }
+
+    /// The keys of all that this round asks.
+    pub(crate) fn asked_keys(&self) -> Vec<String> {
+        match &self.now {
+            CurrentRequests::Questions(questions) => {
+                questions.iter().flat_map(|asked| asked.questions()).map(|(key, _)| key.clone()).collect()
+            }
+            CurrentRequests::ReverseCalls(calls) => calls.iter().map(|call| call.key.clone()).collect(),
+        }
     }
 
     /// How long the call may be parked.

@@ -5,7 +5,7 @@ use platform::sync::Mutex;
 use rmcp::model::InputResponses;
 use runtime::imports::Abilities;
 use serde_json::{Map, Value};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, MutexGuard};
 
 /// The current request of a call, which changes with every round.
@@ -26,6 +26,8 @@ pub(crate) struct RequestInput {
     declaration: Option<Arc<ToolDeclaration>>,
     /// Outcomes of reverse calls, by key.
     outcomes: Map<String, Value>,
+    /// What an earlier instance of the call has asked its client, which is back with what it has to say.
+    asked: HashSet<String>,
 }
 
 /// A reverse call is under way until this is dropped.
@@ -39,7 +41,18 @@ pub(crate) struct NestedCallGuard<'a> {
 impl RequestInput {
     pub(crate) fn new(abilities: Abilities, answers: Option<InputResponses>, reverse: ReverseParams) -> Self {
         let outcomes = reverse.retry.map(|retry| retry.outcomes).unwrap_or_default();
-        Self { abilities, answers: answers.unwrap_or_default(), declaration: reverse.declaration, outcomes }
+        Self {
+            abilities,
+            answers: answers.unwrap_or_default(),
+            declaration: reverse.declaration,
+            outcomes,
+            asked: HashSet::new(),
+        }
+    }
+
+    /// For a call that is taken up: what its client was asked.
+    pub(crate) fn with_asked(self, keys: Vec<String>) -> Self {
+        Self { asked: keys.into_iter().collect(), ..self }
     }
 
     /// Whether its client answers no question and runs no tool.
@@ -92,6 +105,11 @@ impl RequestView {
     /// Takes the answer under a key.
     pub(crate) fn take_answer(&self, key: &str) -> Option<Value> {
         self.input().answers.remove(key)
+    }
+
+    /// Whether the client of this request was asked under this key, and was not yet found to have no answer.
+    pub(crate) fn take_asked(&self, key: &str) -> bool {
+        self.input().asked.remove(key)
     }
 
     /// The tools that the current client lets the server call.

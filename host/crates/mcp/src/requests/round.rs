@@ -166,6 +166,7 @@ fn take_up(
     let (running, steering) = server.running_calls.register(&context, name, target.reads_steering());
     let record = ChunkRecord::new(server.principal_store.clone(), &context, target.id().clone(), name.clone());
     let started = StartedCall { running, steering, record, stateless: true, journal };
+    let input = input.with_asked(stored.asked.clone());
     Ok((started.live(server, target, context, None, input), stored))
 }
 

@@ -7,7 +7,7 @@ use super::host_tools::undeclared_error;
 use super::live::{ChannelError, LiveChannels};
 use super::outcome;
 use super::stand_in::StandInTools;
-use crate::client::pending::{PendingRequest, PendingReverseCall};
+use crate::client::pending::{PendingRequest, PendingReverseCall, no_outcome};
 use crate::client::stream::CallEvent;
 use crate::client::view::RequestView;
 use crate::client_tools::ToolDeclaration;
@@ -212,8 +212,12 @@ impl LaneRouter {
     /// Passes the call to the task that serves the current request. `keep` is how long the call may stay parked.
     async fn send_with_request(&self, key: String, fields: Value, keep: Duration) -> Result<Value, AgentError> {
         // An earlier instance of the call may have asked for it.
+        let was_asked = self.view.take_asked(&key);
         if let Some(outcome) = self.view.take_outcome(&key) {
             return Ok(outcome);
+        }
+        if was_asked {
+            return Err(no_outcome());
         }
         let (answer, answered) = oneshot::channel();
         let ask = PendingReverseCall { key, fields, timeout: keep, answer };
