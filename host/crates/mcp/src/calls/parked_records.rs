@@ -256,6 +256,7 @@ mod tests {
             call: "c".into(),
             worked: 5,
             expires,
+            asked: vec!["k".into()],
             steps: vec![vec![1, 2], vec![]],
         }
     }
