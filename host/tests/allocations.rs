@@ -135,7 +135,8 @@ async fn serve(config: &Config, stop: CancellationToken) -> SocketAddr {
     let parked_calls = mcp::ParkedCalls::new(ParkedCallLimits::default(), clock.clone(), None).unwrap();
     let store = Arc::new(MemoryStore::new(clock.clone()));
     let limits = TaskLimits::default();
-    let tasks = mcp::Tasks::open(store, limits, clock.clone(), host.changes.clone(), &parked_calls).unwrap();
+    let store = mcp::TaskStore { store, process: None };
+    let tasks = mcp::Tasks::open(store, limits, clock.clone(), host.changes.clone(), &parked_calls);
     let server = Server::new(ServerParts {
         catalog: host.catalog.clone(),
         runner: host.runner.clone(),

@@ -2,10 +2,9 @@
 
 use crate::config::{self, Config};
 use platform::confine::ConfineSettings;
+use platform::files::create_private_folder;
 use platform::secrets::SecretSource;
 use policy::Access;
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// What serving this configuration needs. Creates the host's own folders, since a confined server cannot.
@@ -13,7 +12,7 @@ pub(super) fn confinement_needs(config: &Config, file: &Path) -> ConfineSettings
     let own: Vec<PathBuf> = config.state.iter().chain([&config.cache]).cloned().collect();
     for folder in &own {
         // Errors are reported when the folder is opened.
-        let _ = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        let _ = create_private_folder(folder);
     }
     let specs = || config.plugins.iter().chain(&config.agent);
     let mut needs =

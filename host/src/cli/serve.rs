@@ -109,9 +109,9 @@ impl Serving {
         tokio::spawn(stop.clone().run_until_cancelled_owned(report_ready(host.catalog.clone(), host.upstreams.len())));
         let stand_in_tools = config.stand_in_tools.as_deref().map(read_stand_in_tools).transpose()?.map(Arc::new);
         let store = host::open_durable_store(&config, clock.clone()).await;
-        let shared = host::open_shared_parking(&config, store.clone(), host.audit.clone())?;
+        let shared = host::open_shared_parking(&config, store.store.clone(), host.audit.clone())?;
         let parked_calls = ParkedCalls::new(config.parked.clone(), clock.clone(), shared)?;
-        let tasks = Tasks::open(store, config.tasks.clone(), clock.clone(), host.changes.clone(), &parked_calls)?;
+        let tasks = Tasks::open(store, config.tasks.clone(), clock.clone(), host.changes.clone(), &parked_calls);
         let (counted, open) = (parked_calls.clone(), tasks.clone());
         host.metrics.on_scrape(move |levels| {
             levels.parked_calls.set(i64::try_from(counted.count()).unwrap_or(i64::MAX));

@@ -2,12 +2,12 @@
 
 use super::error::StartError;
 use crate::config::Config;
-use mcp::SharedParking;
+use mcp::{SharedParking, TaskStore};
 use platform::audit::{Audit, FileJournal};
 use platform::clock::{Clock, SystemClock};
 use platform::durable::{DurableStore, MemoryStore};
 use platform::file_descriptors;
-use platform::files::read_or_create_key;
+use platform::files::{ProcessSlot, read_or_create_key};
 use platform::outbound::{OutboundClient, SpanExporter, SystemNetwork};
 use platform::secrets::SecretStore;
 use platform::storage::SqliteStore;
@@ -37,18 +37,23 @@ pub fn open_audit(config: &Config) -> Result<Audit, StartError> {
 }
 
 /// Opens the store of tasks and parked calls. Without one, the host serves all the same, and they do not outlive it.
-pub async fn open_durable_store(config: &Config, clock: Arc<dyn Clock>) -> Arc<dyn DurableStore> {
+pub async fn open_durable_store(config: &Config, clock: Arc<dyn Clock>) -> TaskStore {
     let Some(folder) = config.state.clone() else {
         tracing::info!("tasks and parked calls do not outlive this process: set PORTCULLIS_STATE or server.state");
-        return Arc::new(MemoryStore::new(clock));
+        return TaskStore { store: Arc::new(MemoryStore::new(clock)), process: None };
     };
     let opening = clock.clone();
-    match tokio::task::spawn_blocking(move || SqliteStore::open(&folder, opening)).await {
-        Ok(Ok(store)) => return Arc::new(store),
-        Ok(Err(error)) => tracing::error!("tasks and parked calls do not outlive this process: {error}"),
-        Err(error) => tracing::error!("tasks and parked calls do not outlive this process: {error}"),
+    let opened = tokio::task::spawn_blocking(move || {
+        let store = SqliteStore::open(&folder, opening).map_err(|error| error.to_string())?;
+        Ok((store, ProcessSlot::take(&folder).map_err(|error| format!("{}: {error}", folder.display()))?))
+    });
+    match opened.await.unwrap_or_else(|error| Err(error.to_string())) {
+        Ok((store, process)) => TaskStore { store: Arc::new(store), process: Some(process) },
+        Err(error) => {
+            tracing::error!("tasks and parked calls do not outlive this process: {error}");
+            TaskStore { store: Arc::new(MemoryStore::new(clock)), process: None }
+        }
     }
-    Arc::new(MemoryStore::new(clock))
 }
 
 /// Starts the exporter of spans, if a collector is configured.

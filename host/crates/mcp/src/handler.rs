@@ -4,6 +4,7 @@ use crate::calls::parked_calls::ParkedCalls;
 use crate::client::session::ClientSession;
 use crate::client_tools;
 use crate::listing::lists::CatalogLists;
+use crate::requests::task_resume::TaskCalls;
 use crate::requests::{completion, extensions, loading, prompts, resources, tasks, tools};
 use crate::reverse::live::LiveChannels;
 use crate::reverse::{CallChains, HostToolsOnly, LaneResources, StandInTools};
@@ -113,7 +114,9 @@ impl Server {
             lists,
             server_info,
         };
-        Self { context: Arc::new(context), session: Arc::default() }
+        let context = Arc::new(context);
+        context.tasks.resume_with(TaskCalls::new(&context));
+        Self { context, session: Arc::default() }
     }
 
     /// The same server with a new session, for another connection or for a request without a session.

@@ -29,4 +29,4 @@ pub use handler::{Server, ServerParts};
 pub use listing::fallback_tools::FALLBACK_TOOLS;
 pub use requests::call_result::finished_to_json;
 pub use reverse::StandInTools;
-pub use tasks::Tasks;
+pub use tasks::{TaskStore, Tasks};

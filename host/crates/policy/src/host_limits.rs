@@ -55,6 +55,19 @@ pub struct TaskLimits {
     /// How long a task is kept after it has ended. Bounds the store again.
     #[serde(with = "humantime_serde")]
     pub keep: Duration,
+    /// What the steps of a task's call survive.
+    pub survive: Survive,
+}
+
+/// What work that was stored survives.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Survive {
+    /// The end of the process at any moment. After a loss of power, the last moments may be missing.
+    #[default]
+    Crash,
+    /// A loss of power, too. Each step waits for the disk.
+    PowerLoss,
 }
 
 impl TaskLimits {
@@ -87,6 +100,7 @@ impl Default for TaskLimits {
             result: ByteSize::mib(8),
             run: Duration::from_secs(24 * 60 * 60),
             keep: Duration::from_secs(60 * 60),
+            survive: Survive::Crash,
         }
     }
 }

@@ -54,7 +54,7 @@ pub use flow::{FlowError, FlowPattern, Origin, PrivateOrigins, Recipient, first_
 pub use folded_names::{KEPT_OF_NAME, looks_like_host};
 pub use glob::{Glob, GlobError};
 pub use grants::{Access, FilesystemGrant, Grants, HttpGrant, Requests, ScratchGrant, SecretGrant, StateGrant};
-pub use host_limits::{BreakerLimits, ParkedCallLimits, PrincipalLimits, TaskLimits};
+pub use host_limits::{BreakerLimits, ParkedCallLimits, PrincipalLimits, Survive, TaskLimits};
 pub use host_pattern::{HostPattern, HostPatternError};
 pub use http_pattern::{HttpPattern, HttpPatternError};
 pub use http_target::{HttpTarget, HttpUrlError};

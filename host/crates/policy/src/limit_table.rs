@@ -143,7 +143,7 @@ fn of_host() -> Vec<LimitRow> {
     use LimitScope::Host;
     let PrincipalLimits { concurrent, queue, rate } = PrincipalLimits::default();
     let ParkedCallLimits { calls, per_principal, memory, stored: _ } = ParkedCallLimits::default();
-    let TaskLimits { inline: _, kept, per_principal: tasks_of_one, size, result, run, keep } = TaskLimits::default();
+    let TaskLimits { inline: _, kept, per_principal: tasks_of_one, size, result, run, keep, survive: _ } = TaskLimits::default();
     vec![
         row("server.per-principal.concurrent", concurrent, Host, "running calls of one principal"),
         row("server.per-principal.queue", queue, Host, "its calls that wait for that"),

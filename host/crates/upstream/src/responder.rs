@@ -140,7 +140,7 @@ impl Responder {
                 let key = |(at, question)| (format!("{}.{}", requester.server, u64::from(before) + at), question);
                 let questions = (1u64..).zip(questions).map(key).collect();
                 let plugin = PluginId { side: Side::Server, name: requester.server.as_str().into() };
-                client.client.ask(QuestionBatch { plugin, questions, timeout: client.answer_timeout }).await
+                client.client.ask(QuestionBatch { plugin, questions, timeout: client.answer_timeout, step: None }).await
             }
         }
     }

@@ -54,6 +54,11 @@ impl PendingQuestions {
         self.batch.timeout
     }
 
+    /// The step of a journaled call that asks them.
+    pub(crate) fn step(&self) -> Option<&str> {
+        self.batch.step.as_deref()
+    }
+
     pub(crate) fn questions(&self) -> &[(String, CheckedQuestion)] {
         &self.batch.questions
     }
@@ -270,7 +275,7 @@ mod tests {
         let plugin = PluginId { side: Side::Server, name: "p".into() };
         let questions = vec![(key.to_owned(), CheckedQuestion::Roots)];
         let (answer, answered) = oneshot::channel();
-        let batch = QuestionBatch { plugin, questions, timeout: Duration::from_secs(1) };
+        let batch = QuestionBatch { plugin, questions, timeout: Duration::from_secs(1), step: None };
         (PendingRequest::Questions(PendingQuestions::new(batch, answer)), answered)
     }
 

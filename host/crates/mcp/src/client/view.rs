@@ -55,6 +55,11 @@ impl RequestInput {
         Self { asked: keys.into_iter().collect(), ..self }
     }
 
+    /// What its client can be asked.
+    pub(crate) fn abilities(&self) -> Abilities {
+        self.abilities
+    }
+
     /// Whether its client answers no question and runs no tool.
     pub(crate) fn can_answer_nothing(&self) -> bool {
         self.declaration.is_none() && !self.abilities.any()

@@ -13,6 +13,7 @@ pub(crate) mod steer;
 pub(crate) mod task_call;
 mod task_listen;
 mod task_resource;
+pub(crate) mod task_resume;
 pub(crate) mod tasks;
 pub(crate) mod text_copy;
 pub(crate) mod tools;

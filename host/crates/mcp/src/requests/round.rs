@@ -66,7 +66,7 @@ pub(crate) fn begin(server: &Arc<ServerContext>, request: RoundRequest<'_>) -> R
         let invalid = |reason| ErrorData::invalid_params(reason, None);
         return Ok(match parked {
             Parked::Here(mut live, pending) => {
-                let begins = task_call::begins(name, &target, live.record().call_id(), &context, follower);
+                let begins = task_call::begins(name, &target, live.record().call_id(), &context, &input, follower);
                 let CallContext { principal, correlation_id, .. } = context;
                 let round = LiveRound { principal, correlation_id, binding, served, begins };
                 Box::pin(async move {
@@ -78,7 +78,8 @@ pub(crate) fn begin(server: &Arc<ServerContext>, request: RoundRequest<'_>) -> R
                 let name = Arc::<str>::from(name);
                 Box::pin(async move {
                     let stored = server.parked_calls.load(id, kind).await.map_err(invalid)?;
-                    let begins = task_call::begins(&name, &target, &stored.call.as_str().into(), &context, follower);
+                    let call = stored.call.as_str().into();
+                    let begins = task_call::begins(&name, &target, &call, &context, &input, follower);
                     let (principal, correlation_id) = (context.principal.clone(), context.correlation_id.clone());
                     let round = LiveRound { principal, correlation_id, binding, served, begins };
                     let (mut live, mut stored) =
@@ -97,16 +98,22 @@ pub(crate) fn begin(server: &Arc<ServerContext>, request: RoundRequest<'_>) -> R
             }
         });
     }
-    let begins = task_call::begins(name, &target, &context.id, &context, follower);
+    let begins = task_call::begins(name, &target, &context.id, &context, &input, follower);
     let at_once = task_call::is_task_only(&target);
     if at_once && begins.is_none() {
         return Ok(Box::pin(async { Err(task_call::needs_extension()) }));
     }
-    let called = Arc::<str>::from(name);
-    let (running, steering) = server.running_calls.register(&context, &called, target.reads_steering());
-    let record = |called| ChunkRecord::new(server.principal_store.clone(), &context, target.id().clone(), called);
-    if input.can_answer_nothing() && served.notifications.is_none() && begins.is_none() {
-        let (record, stateless) = (record(called), served.is_stateless());
+    let (called, stateless) = (Arc::<str>::from(name), served.is_stateless());
+    // A call within another one cannot be taken up without that one.
+    let outlives = (stateless && server.parked_calls.are_stored()) || (begins.is_some() && server.tasks.are_durable());
+    let direct = input.can_answer_nothing() && served.notifications.is_none() && begins.is_none();
+    let journal = match outlives && parent.is_none() && !direct {
+        true => CallJournal::in_memory(server.lanes.clock.clone()),
+        false => CallJournal::default(),
+    };
+    let started = StartedCall::register(server, &called, &target, &context, stateless, journal);
+    if direct {
+        let StartedCall { running, steering, record, journal, .. } = started;
         let link = ClientLink {
             sink: record.sink(),
             client: NoClient::shared(),
@@ -115,29 +122,16 @@ pub(crate) fn begin(server: &Arc<ServerContext>, request: RoundRequest<'_>) -> R
             cancel: served.cancel,
             held: HeldResources::default(),
         };
-        let call = run(
-            server.runner.clone(),
-            running,
-            target,
-            CallRequest { context, link, parent, journal: CallJournal::default() },
-        );
+        let call = run(server.runner.clone(), running, target, CallRequest { context, link, parent, journal });
         return Ok(Box::pin(async move { finished(call.await, record, stateless) }));
     }
-    let (binding, record) = (binding(), record(called));
     let round = LiveRound {
         principal: context.principal.clone(),
         correlation_id: context.correlation_id.clone(),
-        binding,
+        binding: binding(),
         served,
         begins,
     };
-    let stateless = round.served.is_stateless();
-    // A call within another one cannot be taken up without that one.
-    let journal = match stateless && parent.is_none() && server.parked_calls.are_stored() {
-        true => CallJournal::in_memory(server.lanes.clock.clone()),
-        false => CallJournal::default(),
-    };
-    let started = StartedCall { running, steering, record, stateless, journal };
     let live = started.live(server, target, context, parent, input);
     match at_once {
         true => Ok(Box::pin(round.begin_task(server.clone(), live))),
@@ -163,15 +157,13 @@ fn take_up(
         },
     )?;
     let context = CallContext { id: stored.call.as_str().into(), ..context };
-    let (running, steering) = server.running_calls.register(&context, name, target.reads_steering());
-    let record = ChunkRecord::new(server.principal_store.clone(), &context, target.id().clone(), name.clone());
-    let started = StartedCall { running, steering, record, stateless: true, journal };
+    let started = StartedCall::register(server, name, &target, &context, true, journal);
     let input = input.with_asked(stored.asked.clone());
     Ok((started.live(server, target, context, None, input), stored))
 }
 
 /// What a call has before it runs.
-struct StartedCall {
+pub(super) struct StartedCall {
     running: RunningCallGuard,
     steering: Option<Steering>,
     record: ChunkRecord,
@@ -180,8 +172,22 @@ struct StartedCall {
 }
 
 impl StartedCall {
+    /// From now on the call is among the running ones. `name` is the one that its client called.
+    pub(super) fn register(
+        server: &ServerContext,
+        name: &Arc<str>,
+        target: &CallTarget,
+        context: &CallContext,
+        stateless: bool,
+        journal: CallJournal,
+    ) -> Self {
+        let (running, steering) = server.running_calls.register(context, name, target.reads_steering());
+        let record = ChunkRecord::new(server.principal_store.clone(), context, target.id().clone(), name.clone());
+        Self { running, steering, record, stateless, journal }
+    }
+
     /// The call, which runs when it is served.
-    fn live(
+    pub(super) fn live(
         self,
         server: &Arc<ServerContext>,
         target: CallTarget,
@@ -229,7 +235,7 @@ impl LiveRound {
     async fn begin_task(self, server: Arc<ServerContext>, live: LiveCall) -> Result<RoundOutcome, ErrorData> {
         let Some((follower, new)) = self.begins else { return Err(task_call::needs_extension()) };
         match server.tasks.clone().create(new).await {
-            Ok(created) => task_call::hand_over(&server, live, created, follower).map(RoundOutcome::Task),
+            Ok(created) => task_call::hand_over(&server, live, created, follower).await.map(RoundOutcome::Task),
             Err(NotCreated::Full) => {
                 let limit = server.tasks.limits().per_principal;
                 let busy = CallError::Busy { resource: BusyResource::Tasks, limit };
@@ -251,7 +257,7 @@ impl LiveRound {
         let began = server.lanes.clock.now();
         match live.serve(server.parked_calls.wait_permits(), &principal, correlation, served, leave).await {
             RoundEnd::Left(live, created) => {
-                task_call::hand_over(&server, *live, created, follower).map(RoundOutcome::Task)
+                task_call::hand_over(&server, *live, created, follower).await.map(RoundOutcome::Task)
             }
             RoundEnd::Done(call, record) => finished(call, record, stateless),
             RoundEnd::Waiting(mut live, pending) => {

@@ -4,14 +4,14 @@ use super::call_result::{self, CallResult, Remedies, check_capabilities};
 use crate::calls::live::{Leave, LiveCall};
 use crate::client::view::RequestInput;
 use crate::server_context::ServerContext;
-use crate::tasks::{CreatedTask, EndedCall, Finish, NewTask, NotCreated, Tasks};
+use crate::tasks::{CreatedTask, EndedCall, Finish, NewTask, NotCreated, TaskCall, Tasks};
 use futures::FutureExt as _;
 use plugins::calls::CallTarget;
 use protocol::names::TASK_META;
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ClientCapabilities, ContentBlock, CreateTaskResult, JsonObject, Resource};
 use runtime::engine::work_in_pool_if_large;
-use runtime::imports::{CallContext, Execution};
+use runtime::imports::{Abilities, CallContext, Execution};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -54,6 +54,7 @@ pub(super) fn begins(
     target: &CallTarget,
     call: &Arc<str>,
     context: &CallContext,
+    input: &RequestInput,
     follower: TaskFollower,
 ) -> Option<(TaskFollower, NewTask)> {
     let tool = target.tool()?;
@@ -63,14 +64,20 @@ pub(super) fn begins(
         TaskFollower::Fallback if tool.output_schema.is_some() => return None,
         TaskFollower::Fallback | TaskFollower::Extension(_) => {}
     }
-    let new = NewTask {
-        principal: context.principal.clone(),
+    // Nobody answers what a task asks whose client does not know tasks.
+    let abilities = match follower {
+        TaskFollower::Extension(_) => input.abilities(),
+        TaskFollower::Fallback | TaskFollower::Nobody => Abilities::default(),
+    };
+    let task_call = TaskCall {
         tool: name.into(),
         version: target.version().to_owned(),
         arguments: target.tool_arguments().to_owned(),
-        call: call.clone(),
-        correlation: context.correlation_id.clone(),
+        abilities,
+        shows_remedies: follower == TaskFollower::Extension(Remedies::Shown),
     };
+    let (principal, correlation) = (context.principal.clone(), context.correlation_id.clone());
+    let new = NewTask { principal, call: task_call, id: call.clone(), correlation };
     Some((follower, new))
 }
 
@@ -97,7 +104,7 @@ pub(super) fn leave(tasks: Arc<Tasks>, new: NewTask) -> Leave<CreatedTask> {
 }
 
 /// The call goes on as a task, and its request is answered.
-pub(super) fn hand_over(
+pub(super) async fn hand_over(
     server: &Arc<ServerContext>,
     live: LiveCall,
     created: CreatedTask,
@@ -113,7 +120,9 @@ pub(super) fn hand_over(
         }
     };
     let finish = finish(server.clone(), remedies);
-    let Some((id, task)) = created.start(live, finish) else { return Err(ErrorData::internal_error("no task", None)) };
+    let Some((id, task)) = created.start(live, finish).await else {
+        return Err(ErrorData::internal_error("no task", None));
+    };
     let mut meta = server.call_meta(chunks.call_id(), chunks.correlation());
     if let TaskFollower::Extension(_) = follower {
         return Ok(TaskAnswer::Created(CreateTaskResult::new(task.to_task(&id)).with_meta(meta)));
@@ -133,7 +142,7 @@ pub(super) fn hand_over(
 }
 
 /// The answer that the call's request would have got.
-fn finish(server: Arc<ServerContext>, remedies: Remedies) -> Finish {
+pub(super) fn finish(server: Arc<ServerContext>, remedies: Remedies) -> Finish {
     Box::new(move |call, record| {
         async move {
             let usage = Some(call_result::usage_to_json(&call.usage));

@@ -75,7 +75,7 @@ async fn wait_for_tool(
 }
 
 /// The tool of a plugin or of an upstream server.
-fn find(server: &ServerContext, name: &str, arguments: JsonObject) -> Result<CallTarget, ErrorData> {
+pub(super) fn find(server: &ServerContext, name: &str, arguments: JsonObject) -> Result<CallTarget, ErrorData> {
     let catalog = server.catalog.snapshot();
     if let Some(tool) = catalog.upstream_tool(name) {
         return Ok(CallTarget::Upstream(tool.clone(), arguments.into()));

@@ -2,6 +2,7 @@
 
 use platform::durable::Lease;
 use rmcp::model::InputResponses;
+use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
@@ -21,10 +22,18 @@ pub(super) enum StopReason {
     Superseded,
 }
 
+/// What is asked of a task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum TaskRequest {
+    Answer(InputResponses),
+    Cancel,
+}
+
 /// A task that runs in this process, for those who ask something of it. Clones are the same.
 #[derive(Clone)]
 pub(super) struct RunningTask {
-    cancel: CancellationToken,
+    stop: CancellationToken,
     reason: Arc<OnceLock<StopReason>>,
     answers: mpsc::Sender<(InputResponses, oneshot::Sender<u64>)>,
     stored: watch::Receiver<u64>,
@@ -33,6 +42,8 @@ pub(super) struct RunningTask {
 
 /// The other ends of a [`RunningTask`].
 pub(super) struct TaskControl {
+    /// Cancelled once there is a reason to stop.
+    pub(super) stop: CancellationToken,
     pub(super) reason: Arc<OnceLock<StopReason>>,
     /// Each with whom to tell the version that has them.
     pub(super) answers: mpsc::Receiver<(InputResponses, oneshot::Sender<u64>)>,
@@ -41,16 +52,24 @@ pub(super) struct TaskControl {
 }
 
 impl RunningTask {
-    pub(super) fn new(cancel: CancellationToken, lease: Lease) -> (Self, TaskControl) {
-        let reason = Arc::<OnceLock<StopReason>>::default();
+    pub(super) fn new(lease: Lease) -> (Self, TaskControl) {
+        let (stop, reason) = (CancellationToken::new(), Arc::<OnceLock<StopReason>>::default());
         let (to, answers) = mpsc::channel(MAX_WAITING_ANSWERS);
         let (stored, sees) = watch::channel(0);
-        let control = TaskControl { reason: reason.clone(), answers, stored };
-        (Self { cancel, reason, answers: to, stored: sees, lease }, control)
+        let control = TaskControl { stop: stop.clone(), reason: reason.clone(), answers, stored };
+        (Self { stop, reason, answers: to, stored: sees, lease }, control)
+    }
+
+    /// Returns when it is done.
+    pub(super) async fn ask(self, request: TaskRequest) {
+        match request {
+            TaskRequest::Answer(answers) => self.answer(answers).await,
+            TaskRequest::Cancel => self.stop(StopReason::Client),
+        }
     }
 
     /// Returns when the answers are taken and what is left is stored, or the task has ended.
-    pub(super) async fn answer(mut self, answers: InputResponses) {
+    async fn answer(mut self, answers: InputResponses) {
         let (taken, version) = oneshot::channel();
         if self.answers.send((answers, taken)).await.is_err() {
             return;
@@ -61,9 +80,9 @@ impl RunningTask {
         }
     }
 
-    /// Ends the call. The first reason counts.
+    /// Ends the call, or leaves it to another process. The first reason counts.
     pub(super) fn stop(&self, reason: StopReason) {
         let _ = self.reason.set(reason);
-        self.cancel.cancel();
+        self.stop.cancel();
     }
 }

@@ -1,27 +1,24 @@
 //! Creating a task: it is stored before its client learns of it.
 
+use super::call::{Finish, TaskCall};
 use super::control::RunningTask;
+use super::keys::Part;
 use super::record::{TaskRecord, TaskState, millis};
-use super::runner::{Finish, TaskRunner};
+use super::runner::TaskRunner;
 use super::table::TaskId;
-use super::tasks::{LEASE, Tasks, call_key, record_key};
+use super::tasks::{LEASE, Tasks};
 use crate::calls::live::LiveCall;
 use platform::durable::{DurableError, Expected, Lease, Revision, Strength};
 use platform::random::random_text;
 use policy::Principal;
-use serde_json::json;
 use std::sync::Arc;
 
-/// The call that a task begins with.
+/// A task to be created.
 pub(crate) struct NewTask {
     pub(crate) principal: Principal,
-    /// The name that the client called.
-    pub(crate) tool: Arc<str>,
-    /// The version of the plugin.
-    pub(crate) version: String,
-    /// JSON text.
-    pub(crate) arguments: String,
-    pub(crate) call: Arc<str>,
+    pub(crate) call: TaskCall,
+    /// The id of the call.
+    pub(crate) id: Arc<str>,
     pub(crate) correlation: Option<String>,
 }
 
@@ -47,56 +44,60 @@ struct Stored {
 
 impl Tasks {
     pub(crate) async fn create(self: Arc<Self>, new: NewTask) -> Result<CreatedTask, NotCreated> {
-        let NewTask { principal, tool, version, arguments, call, correlation } = new;
+        let NewTask { principal, call, id: call_id, correlation } = new;
         let id: TaskId = random_text::<24>()?.into();
         let now = self.now();
         let ttl = millis(self.limits.run);
         let record = TaskRecord {
             principal: principal.as_str().to_owned(),
-            tool: (*tool).to_owned(),
-            call: (*call).to_owned(),
+            tool: call.tool.clone(),
+            call: (*call_id).to_owned(),
             correlation,
             created: now,
             updated: now,
             ttl,
             message: None,
             state: TaskState::Working,
+            owner: 0,
             usage: None,
             size: 0,
         };
-        let bytes = (arguments.len() + tool.len() + version.len()) as u64;
+        // Text and flags can always be written.
+        let call = serde_json::to_vec(&call).unwrap_or_default();
+        let bytes = call.len() as u64;
         if !self.table.lock().insert(&id, &principal, bytes, record.expires(), &self.limits) {
             return Err(NotCreated::Full);
         }
         let mut created = CreatedTask(Some(Stored { tasks: self.clone(), id: id.clone(), record, stored: None }));
-        let (Some(record_key), Some(call_key)) = (record_key(&id), call_key(&id)) else {
+        let (Some(record_key), Some(call_key)) = (Part::Record.key(&id), Part::Call.key(&id)) else {
             return Err(NotCreated::Store(DurableError::Failed("an id is no key".into())));
         };
-        let call = json!({ "tool": &*tool, "version": version, "arguments": arguments });
+        let lease = self.store.acquire(&record_key, &self.holder, LEASE).await?;
+        let lease = lease.ok_or_else(|| DurableError::Failed("a new task has an owner already".into()))?;
+        let Some(stored) = &mut created.0 else { return Ok(created) };
+        stored.record.owner = lease.fence.0;
         // Each takes its turn when it is asked for. A record without its call is removed at the end of its time.
-        let lease = self.store.acquire(&record_key, &self.holder, LEASE);
-        let value = created.0.as_ref().map(|it| it.record.to_bytes()).unwrap_or_default();
-        let record = self.store.put(&record_key, value, Expected::Nothing, Strength::Power);
-        let call = self.store.put(&call_key, call.to_string().into_bytes(), Expected::Nothing, Strength::Power);
-        let (lease, record, call) = futures::join!(lease, record, call);
-        let lease = lease?.ok_or_else(|| DurableError::Failed("a new task has an owner already".into()))?;
+        let record = self.store.put(&record_key, stored.record.to_bytes(), Expected::Nothing, Strength::Power);
+        let call = self.store.put(&call_key, call, Expected::Nothing, Strength::Power);
+        let (record, call) = futures::join!(record, call);
         call?;
-        if let Some(stored) = &mut created.0 {
-            stored.stored = Some((record?, lease));
-        }
+        stored.stored = Some((record?, lease));
         Ok(created)
     }
 }
 
 impl CreatedTask {
-    /// Serves its call from now on. Returns the id, and how the task stands.
-    pub(crate) fn start(mut self, live: LiveCall, finish: Finish) -> Option<(TaskId, TaskRecord)> {
+    /// Serves its call from now on, once another process could go on with it. Returns the id, and how the task stands.
+    pub(crate) async fn start(mut self, mut live: LiveCall, finish: Finish) -> Option<(TaskId, TaskRecord)> {
+        let Stored { tasks, id, stored, .. } = self.0.as_ref()?;
+        let fence = stored.as_ref()?.1.fence;
+        tasks.store_journal(id, fence, live.life()).await;
         let Stored { tasks, id, record, stored } = self.0.take()?;
         let (revision, lease) = stored?;
-        let (running, control) = RunningTask::new(live.end.cancel.clone(), lease);
+        let (running, control) = RunningTask::new(lease);
         tasks.running.lock().insert(id.clone(), running);
         tasks.wake.notify_one();
-        let runner = TaskRunner { tasks: tasks.clone(), id: id.clone(), record: record.clone(), revision, control };
+        let runner = TaskRunner::new(tasks.clone(), id.clone(), record.clone(), revision, control);
         tasks.runners.spawn(runner.run(live, finish));
         Some((id, record))
     }
@@ -114,9 +115,13 @@ impl Tasks {
     /// removed at the end of its time.
     pub(super) fn remove_stored(&self, id: &TaskId, lease: Option<Lease>) {
         self.table.lock().remove(id);
-        for key in [record_key(id), call_key(id)].into_iter().flatten() {
-            // It takes its turn now, whether or not anybody waits.
-            drop(self.store.remove(&key, Expected::Any, Strength::Process));
+        // Each takes its turn now, whether or not anybody waits.
+        for part in Part::ALL {
+            let Some(key) = part.key(id) else { continue };
+            match part {
+                Part::Journal => drop(self.store.remove_log(&key)),
+                _ => drop(self.store.remove(&key, Expected::Any, Strength::Process)),
+            }
         }
         if let Some(lease) = lease {
             drop(self.store.release(&lease));

@@ -1,94 +1,97 @@
 //! What becomes of tasks whose process does not serve them any more: the one place where that is decided, for those that an
 //! earlier process left behind and for those that run when this one stops.
 //!
-//! Their calls cannot go on: a call lives in its process. So they end, and say why.
+//! A call whose steps are stored goes on: it runs again, and its journal takes it to where it was. Any other call ended with
+//! its process, and its task says so.
 
+use super::asked::AskedQuestions;
+use super::call::{Finish, NotMade, TaskCall};
 use super::control::StopReason;
-use super::record::{TaskRecord, TaskState};
+use super::keys::Part;
+use super::record::TaskState;
+use super::recorder::Recorder;
 use super::table::TaskId;
-use super::tasks::{LEASE, Tasks, all_records, parse, record_key};
-use platform::durable::{DurableError, Expected, Key, Record, Strength};
+use super::tasks::Tasks;
+use crate::calls::live::{CallLife, LiveCall};
+use platform::durable::{DurableError, Expected, Fence, Strength};
+use runtime::journal::{CallJournal, JournalLog};
 use std::time::Duration;
 
-/// Records that are read at once.
-const PAGE: u32 = 100;
-/// How long tasks that are cancelled may take to end when the process stops.
+/// How long tasks may take to end or to be left when the process stops.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How a task ends that an earlier process left behind.
-fn left_behind() -> (TaskState, Option<String>) {
-    let text = "The host was restarted while the task ran, and its call was lost.";
-    (TaskState::failed(text), Some(text.into()))
+/// How a task ends whose call cannot go on.
+pub(super) fn lost(why: &str) -> (TaskState, Option<String>) {
+    let text = format!("The host ended while the task ran, and its call could not go on: {why}.");
+    (TaskState::failed(&text), Some(text))
 }
 
-/// How a task ends that runs when the process stops.
+/// How a task ends that runs when the process stops, and cannot go on in another one.
 pub(super) fn at_shutdown() -> (TaskState, Option<String>) {
     (TaskState::Cancelled, Some("The host was stopped while the task ran.".into()))
 }
 
 impl Tasks {
-    /// Takes up all stored tasks. Those that have not ended and that nobody serves any more end now. Returns how many may
-    /// still be served by another process, or by one that ended a moment ago.
-    pub(super) async fn take_up(&self) -> Result<usize, DurableError> {
-        let Some(prefix) = all_records() else { return Ok(0) };
-        let (mut after, mut others) = (None, 0);
-        loop {
-            let page = self.store.list(&prefix, after.as_ref(), PAGE).await?;
-            let Some((last, _)) = page.last() else { return Ok(others) };
-            after = Some(last.clone());
-            for (key, record) in page {
-                others += usize::from(!self.take_up_one(key, record).await?);
-            }
+    /// From now on another process could go on with the call, if its steps can be stored.
+    pub(super) async fn store_journal(&self, id: &TaskId, fence: Fence, life: &CallLife) {
+        let (Some(strength), Some(key)) = (self.journal, Part::Journal.key(id)) else { return };
+        let log = JournalLog { store: self.store.clone(), key, fence, strength, next: 0 };
+        if let Err(error) = life.journal.store_in(log).await {
+            tracing::error!(task = &**id, %error, "a task ends with its host, since its steps cannot be stored");
+            life.journal.cannot_replay("its first steps could not be stored");
         }
     }
 
-    /// False if another process may still serve it.
-    async fn take_up_one(&self, key: Key, record: Record) -> Result<bool, DurableError> {
-        let Some((_, id)) = key.as_str().rsplit_once('/') else { return Ok(true) };
-        let id: TaskId = id.into();
-        if self.running.lock().contains_key(&id) {
-            return Ok(true);
+    /// Removes what is of no use once a task has ended.
+    pub(super) fn forget_steps(&self, id: &TaskId) {
+        if let (Some(journal), Some(asked)) = (Part::Journal.key(id), Part::Asked.key(id)) {
+            // Each takes its turn now. What stays all the same is removed with the task.
+            drop(self.store.remove_log(&journal));
+            drop(self.store.remove(&asked, Expected::Any, Strength::Process));
         }
-        let Some((task, record)) = parse(&id, record) else { return Ok(true) };
-        let bytes = record.value.len() as u64;
-        let expires = task.expires();
-        if task.has_ended() {
-            self.table.lock().insert_stored(&id, &task.principal(), bytes, expires);
-            return Ok(true);
-        }
-        let Some(lease) = self.store.acquire(&key, &self.holder, LEASE).await? else { return Ok(false) };
-        // It may have ended before the lease was free.
-        let Some((task, record)) = self.load(&id).await? else { return Ok(true) };
-        let task = if task.has_ended() { task } else { self.end_left_behind(&id, task, record).await? };
-        self.table.lock().insert_stored(&id, &task.principal(), bytes, task.expires());
-        drop(self.store.release(&lease));
-        Ok(true)
     }
 
-    async fn end_left_behind(
-        &self,
-        id: &TaskId,
-        mut task: TaskRecord,
-        record: Record,
-    ) -> Result<TaskRecord, DurableError> {
-        let (state, message) = left_behind();
-        task.change(state, message, self.now(), self.limits.keep);
-        if let Some(key) = record_key(id) {
-            self.store.put(&key, task.to_bytes(), Expected::At(record.revision), Strength::Power).await?;
-            tracing::warn!(task = &**id, tool = task.tool, "a task was lost when the host ended");
-            self.changed(&task.principal(), id);
-        }
-        Ok(task)
-    }
-
-    /// Ends all tasks that run, since their calls cannot outlive the process.
+    /// Leaves all tasks that run to the next process, and ends those that it could not go on with.
     pub async fn close(&self) {
         for running in self.running.lock().values() {
             running.stop(StopReason::Shutdown);
         }
         self.runners.close();
         if tokio::time::timeout(STOP_TIMEOUT, self.runners.wait()).await.is_err() {
-            tracing::error!("tasks do not end; the next start of the host says that they were lost");
+            tracing::error!(
+                "tasks do not end; the next start of the host goes on with them, or says that they were lost"
+            );
         }
     }
+}
+
+/// Makes the call of a stored task again, with its journal and what it has asked.
+pub(super) async fn make_call(recorder: &Recorder) -> Result<(LiveCall, Finish, AskedQuestions), NotMade> {
+    let Recorder { tasks, id, record, .. } = recorder;
+    let never = |why: &str| NotMade::Never(why.to_owned());
+    let not_yet = |error: DurableError| NotMade::NotYet(format!("what is stored of it cannot be read: {error}"));
+    let keys = (Part::Journal.key(id), Part::Call.key(id), Part::Asked.key(id));
+    let (Some(journal), Some(call), Some(asked)) = keys else { return Err(never("its id is no key")) };
+    let Some(strength) = tasks.journal else { return Err(never("this host keeps nothing")) };
+    let Some(maker) = tasks.maker.get() else { return Err(NotMade::NotYet("the host is starting".into())) };
+    let call = tasks.store.get(&call).await.map_err(not_yet)?.ok_or_else(|| never("what it called is not stored"))?;
+    let call: TaskCall = serde_json::from_slice(&call.value)
+        .map_err(|error| NotMade::Never(format!("what it called cannot be read: {error}")))?;
+    let asked = tasks.store.get(&asked).await.map_err(not_yet)?;
+    let asked = asked.map(|asked| AskedQuestions::from_bytes(&asked.value)).transpose();
+    let asked = asked.map_err(|error| NotMade::Never(format!("what it asked cannot be read: {error}")))?;
+    // Earlier owners add nothing any more.
+    let fence = Fence(record.owner);
+    let locked = async {
+        let next = tasks.store.read(&journal, 0, 0).await?.next;
+        tasks.store.append(&journal, fence, next, Vec::new(), strength).await
+    };
+    locked.await.map_err(not_yet)?;
+    let steps = JournalLog::read(&*tasks.store, &journal).await.map_err(not_yet)?;
+    let next = steps.len() as u64;
+    let log = JournalLog { store: tasks.store.clone(), key: journal, fence, strength, next };
+    let journal = CallJournal::stored(tasks.clock.clone(), log, steps, Duration::ZERO);
+    let journal = journal.map_err(|problem| NotMade::Never(problem.to_string()))?;
+    let (live, finish) = maker.make(call, record.clone(), journal).await?;
+    Ok((live, finish, asked.unwrap_or_default()))
 }

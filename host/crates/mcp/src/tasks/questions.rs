@@ -1,5 +1,6 @@
 //! What a task asks its client: answered one by one, in any order, under keys that are used once.
 
+use super::asked::AskedQuestions;
 use crate::calls::wait_permits::{WaitPermit, WaitPermits};
 use crate::client::pending::{PendingQuestions, PendingRequest};
 use policy::Principal;
@@ -8,7 +9,6 @@ use rmcp::model::InputResponses;
 use runtime::engine::HeldResources;
 use runtime::imports::{AgentError, ClientError, ClientReply};
 use serde_json::{Map, Value};
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -23,8 +23,8 @@ pub(super) struct TaskQuestions {
     held: HeldResources,
     /// A task needs one, however much it asks.
     permit: Option<WaitPermit>,
-    /// All keys that it has used.
-    taken: HashSet<String>,
+    /// Everything that it has asked.
+    asked: AskedQuestions,
     batches: Vec<AskedBatch>,
 }
 
@@ -44,9 +44,14 @@ impl TaskQuestions {
         principal: Principal,
         correlation: Option<String>,
         held: HeldResources,
+        asked: AskedQuestions,
     ) -> Self {
-        let (taken, batches) = (HashSet::new(), Vec::new());
-        Self { permits, principal, correlation, held, permit: None, taken, batches }
+        Self { permits, principal, correlation, held, permit: None, asked, batches: Vec::new() }
+    }
+
+    /// Everything that it has asked so far.
+    pub(super) fn asked(&self) -> &AskedQuestions {
+        &self.asked
     }
 
     pub(super) fn ask(&mut self, request: PendingRequest, now: Instant) {
@@ -67,28 +72,38 @@ impl TaskQuestions {
         self.forget_answered();
     }
 
-    fn ask_questions(&mut self, mut questions: PendingQuestions, now: Instant) {
-        questions.make_keys_unique(&mut self.taken);
+    fn ask_questions(&mut self, questions: PendingQuestions, now: Instant) {
         let requests = questions.requests(self.correlation.as_deref()).map_err(|error| error.message.into_owned());
         let written = requests.and_then(|mut requests| {
             let mut write = |key: &String| {
                 let request = serde_json::to_value(requests.remove(key)).map_err(|error| error.to_string())?;
-                Ok(Some((key.clone(), request)))
+                Ok((key.clone(), request))
             };
             questions.questions().iter().map(|(key, _)| write(key)).collect::<Result<Vec<_>, String>>()
         });
-        match written {
-            Err(why) => questions.answer(Err(ClientError::Failed(why))),
-            Ok(requests) => {
-                let bytes = requests.iter().flatten().map(|(key, request)| key.len() + request.to_string().len()).sum();
-                if self.batches.iter().map(|batch| batch.bytes).sum::<usize>() + bytes > MAX_STORED {
-                    let why = format!("the questions of a task may have {MAX_STORED} bytes together");
-                    return questions.answer(Err(ClientError::Failed(why)));
-                }
-                let replies = requests.iter().map(|_| None).collect();
-                let expires = now + questions.timeout();
-                self.batches.push(AskedBatch { questions, requests, replies, bytes, expires });
+        let written: Vec<(String, Value)> = match written {
+            Ok(written) => written,
+            Err(why) => return questions.answer(Err(ClientError::Failed(why))),
+        };
+        let bytes = written.iter().map(|(key, request)| key.len() + request.to_string().len()).sum();
+        if self.batches.iter().map(|batch| batch.bytes).sum::<usize>() + bytes > MAX_STORED {
+            let why = format!("the questions of a task may have {MAX_STORED} bytes together");
+            return questions.answer(Err(ClientError::Failed(why)));
+        }
+        let mut earlier = InputResponses::default();
+        let mut ask = |(own, request): (String, Value)| {
+            let (key, answer) = self.asked.ask(questions.step(), &own);
+            if let Some(answer) = answer {
+                earlier.insert(key.clone(), answer);
             }
+            Some((key, request))
+        };
+        let requests: Vec<_> = written.into_iter().map(&mut ask).collect();
+        let replies = requests.iter().map(|_| None).collect();
+        let expires = now + questions.timeout();
+        self.batches.push(AskedBatch { questions, requests, replies, bytes, expires });
+        if !earlier.is_empty() {
+            self.answer(earlier);
         }
     }
 
@@ -97,18 +112,20 @@ impl TaskQuestions {
         self.batches.iter().flat_map(|batch| batch.requests.iter().flatten().cloned()).collect()
     }
 
-    /// Takes answers. Those under other keys than what is outstanding are ignored.
+    /// Takes answers. Those under other keys than what is outstanding, or will be again, are ignored.
     pub(super) fn answer(&mut self, mut answers: InputResponses) {
         for batch in &mut self.batches {
             let AskedBatch { questions, requests, replies, .. } = batch;
             for (((_, question), request), reply) in questions.questions().iter().zip(requests).zip(replies) {
-                let answer = request.as_ref().and_then(|(key, _)| answers.remove(key));
-                if let Some(answer) = answer {
+                let answer = request.as_ref().and_then(|(key, _)| Some((key.clone(), answers.remove(key)?)));
+                if let Some((key, answer)) = answer {
+                    self.asked.answered(&key, &answer);
                     *request = None;
                     *reply = Some(questions::reply_from_json(question, answer));
                 }
             }
         }
+        answers.iter().for_each(|(key, answer)| self.asked.answer_earlier(key, answer));
         let (answered, batches) =
             std::mem::take(&mut self.batches).into_iter().partition(|batch| batch.requests.iter().all(Option::is_none));
         self.batches = batches;
@@ -161,14 +178,15 @@ mod tests {
     fn questions(calls: usize) -> TaskQuestions {
         let limits = ParkedCallLimits { calls, per_principal: calls, ..ParkedCallLimits::default() };
         let permits = Arc::new(WaitPermits::new(limits));
-        TaskQuestions::new(permits, Principal::from_source("key", "alice"), None, HeldResources::default())
+        let (alice, asked) = (Principal::from_source("key", "alice"), AskedQuestions::default());
+        TaskQuestions::new(permits, alice, None, HeldResources::default(), asked)
     }
 
     fn ask(asked: &mut TaskQuestions, keys: &[&str], timeout: u64) -> Answered {
         let plugin = PluginId { side: Side::Server, name: "p".into() };
         let questions = keys.iter().map(|key| ((*key).to_owned(), CheckedQuestion::Roots)).collect();
         let (answer, answered) = oneshot::channel();
-        let batch = QuestionBatch { plugin, questions, timeout: Duration::from_secs(timeout) };
+        let batch = QuestionBatch { plugin, questions, timeout: Duration::from_secs(timeout), step: None };
         asked.ask(PendingRequest::Questions(PendingQuestions::new(batch, answer)), SystemClock.now());
         answered
     }

@@ -27,6 +27,9 @@ pub(crate) struct TaskRecord {
     pub(crate) ttl: u64,
     pub(crate) message: Option<String>,
     pub(crate) state: TaskState,
+    /// The fencing token of the process that serves it. Each process that takes it up has a higher one.
+    #[serde(default)]
+    pub(super) owner: u64,
     /// What the call cost, once it has ended.
     pub(crate) usage: Option<Value>,
     /// Bytes of the record.
@@ -160,6 +163,7 @@ pub(super) mod tests {
             ttl: 60_000,
             message: None,
             state: TaskState::Working,
+            owner: 1,
             usage: None,
             size: 0,
         }

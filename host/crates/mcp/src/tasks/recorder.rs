@@ -1,8 +1,10 @@
 //! Stores how a task stands while it runs, and how it ended.
 
+use super::asked::AskedQuestions;
+use super::keys::Part;
 use super::record::{TaskRecord, TaskState};
 use super::table::TaskId;
-use super::tasks::{Tasks, record_key};
+use super::tasks::Tasks;
 use platform::durable::{DurableError, Expected, Revision, Strength};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -20,7 +22,8 @@ const RETRY: Duration = Duration::from_secs(1);
 pub(super) struct TaskProgress {
     pub(super) message: Option<String>,
     pub(super) requests: Map<String, Value>,
-    /// Counts the changes of `requests`.
+    pub(super) asked: Arc<AskedQuestions>,
+    /// Counts the changes of the questions.
     pub(super) version: u64,
 }
 
@@ -36,7 +39,7 @@ pub(super) struct Recorder {
 pub(super) struct Superseded;
 
 impl Recorder {
-    /// Stores changes until somebody else takes the task over. `stored` is told the version that is stored.
+    /// Stores changes until somebody else takes the task over. `stored` is told the version of the questions that is stored.
     pub(super) async fn follow(
         &mut self,
         mut progress: watch::Receiver<TaskProgress>,
@@ -53,6 +56,12 @@ impl Recorder {
                 _ = progress.wait_for(|now| now.version != version) => {}
             }
             let now = progress.borrow_and_update().clone();
+            if version != now.version
+                && let Some(key) = Part::Asked.key(&self.id)
+            {
+                // It takes its turn before the record, and fails if that fails.
+                drop(self.tasks.store.put(&key, now.asked.to_bytes(), Expected::Any, Strength::Process));
+            }
             version = now.version;
             match self.save(TaskState::open(now.requests), now.message, Strength::Process).await {
                 Ok(true) => {}
@@ -89,15 +98,15 @@ impl Recorder {
         }
     }
 
-    /// Stores a change. False if the task has ended or is gone.
-    async fn save(
+    /// Stores a change. False if the task has ended, is gone, or is served by another process.
+    pub(super) async fn save(
         &mut self,
         state: TaskState,
         message: Option<String>,
         strength: Strength,
     ) -> Result<bool, DurableError> {
         let (tasks, id) = (self.tasks.clone(), self.id.clone());
-        let Some(key) = record_key(&id) else { return Ok(false) };
+        let Some(key) = Part::Record.key(&id) else { return Ok(false) };
         let mut changed = self.record.clone();
         if !changed.change(state, message, tasks.now(), tasks.limits.keep) {
             return Ok(false);
@@ -114,7 +123,9 @@ impl Recorder {
                 }
                 // A change whose answer was lost has been made; an end was made by somebody else.
                 Err(DurableError::Conflict(_)) => match tasks.load(&id).await? {
-                    Some((task, record)) if !task.has_ended() => self.revision = record.revision,
+                    Some((task, record)) if !task.has_ended() && task.owner == changed.owner => {
+                        self.revision = record.revision;
+                    }
                     _ => return Ok(false),
                 },
                 Err(error) => return Err(error),

@@ -1,5 +1,7 @@
 //! Serves the call of a task, in the place of a request.
 
+use super::asked::AskedQuestions;
+use super::call::{EndedCall, Finish, NotMade};
 use super::control::{StopReason, TaskControl};
 use super::fate;
 use super::questions::{LOOK, TaskQuestions};
@@ -12,60 +14,157 @@ use crate::client::chunk_record::ChunkRecord;
 use crate::client::notification_sender::NotificationSender;
 use crate::client::stream::ForwardEnd;
 use bytesize::ByteSize;
-use futures::future::BoxFuture;
-use platform::durable::Revision;
+use platform::durable::{Revision, Strength};
 use plugins::calls::FinishedCall;
-use rmcp::ErrorData;
 use rmcp::model::JsonObject;
 use runtime::engine::{CallError, catch_panic};
 use runtime::imports::ProgressReport;
 use serde_json::{Value, json};
 use std::future::pending;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// Makes the result of a call that has ended.
-pub(crate) type Finish = Box<dyn FnOnce(FinishedCall, ChunkRecord) -> BoxFuture<'static, EndedCall> + Send>;
-
-/// How the call of a task ended.
-pub(crate) struct EndedCall {
-    /// What its request would have been answered with.
-    pub(crate) answer: Result<JsonObject, ErrorData>,
-    pub(crate) usage: Option<Value>,
-}
+/// Pauses between two attempts to go on with a call.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// The task of the process that serves a task's call.
 pub(super) struct TaskRunner {
-    pub(super) tasks: Arc<Tasks>,
-    pub(super) id: TaskId,
-    pub(super) record: TaskRecord,
-    pub(super) revision: Revision,
-    pub(super) control: TaskControl,
+    recorder: Recorder,
+    control: TaskControl,
+    /// What earlier runs of the call have asked.
+    asked: AskedQuestions,
+}
+
+/// How serving a call ended.
+#[allow(clippy::large_enum_variant, reason = "it is taken apart at once")]
+enum Served {
+    Ended(FinishedCall, ChunkRecord),
+    /// The call goes on elsewhere, or later.
+    Left,
 }
 
 impl TaskRunner {
-    pub(super) async fn run(self, live: LiveCall, finish: Finish) {
-        let Self { tasks, id, record, revision, mut control } = self;
-        let mut recorder = Recorder { tasks: tasks.clone(), id: id.clone(), record, revision };
-        let cancel = live.end.cancel.clone();
-        let serving = serve(&mut recorder, &mut control, live, finish);
-        let (ended, was_cancelled) = match catch_panic(serving).await {
-            Ok(ended) => ended,
-            Err(error) => {
-                cancel.cancel();
-                let answer = Err(ErrorData::internal_error(error.to_string(), None));
-                (EndedCall { answer, usage: None }, false)
+    pub(super) fn new(
+        tasks: Arc<Tasks>,
+        id: TaskId,
+        record: TaskRecord,
+        revision: Revision,
+        control: TaskControl,
+    ) -> Self {
+        Self { recorder: Recorder { tasks, id, record, revision }, control, asked: AskedQuestions::default() }
+    }
+
+    /// Serves a call that has begun here.
+    pub(super) async fn run(mut self, live: LiveCall, finish: Finish) {
+        match self.serve(live).await {
+            Ok(Served::Ended(outcome, chunks)) => self.end(outcome, chunks, finish).await,
+            Ok(Served::Left) => {}
+            Err(error) => self.record_end(EndedCall::failed(&error), None).await,
+        }
+        self.leave();
+    }
+
+    /// Serves the call of a task that an earlier process has left behind.
+    pub(super) async fn resume(mut self) {
+        let mut pauses = Backoff::default();
+        while !self.control.stop.is_cancelled() {
+            let stop = self.control.stop.clone();
+            let Some(made) = stop.run_until_cancelled_owned(fate::make_call(&self.recorder)).await else { break };
+            let (live, finish) = match made {
+                Ok((live, finish, asked)) => {
+                    self.asked = asked;
+                    (live, finish)
+                }
+                Err(NotMade::Never(why)) => {
+                    self.record_lost(&why).await;
+                    break;
+                }
+                Err(NotMade::NotYet(why)) => {
+                    tracing::warn!(task = &*self.recorder.id, "a task waits: {why}");
+                    // What it waits for is shown; if that fails, it is shown later.
+                    let _ = self.recorder.save(TaskState::Working, Some(why), Strength::Process).await;
+                    pauses.wait(&self.control.stop).await;
+                    continue;
+                }
+            };
+            match self.serve(live).await {
+                // Others have its place at the moment.
+                Ok(Served::Ended(outcome, _)) if outcome.result.as_ref().is_err_and(CallError::was_not_started) => {
+                    pauses.wait(&self.control.stop).await;
+                    continue;
+                }
+                Ok(Served::Ended(outcome, chunks)) => self.end(outcome, chunks, finish).await,
+                Ok(Served::Left) => {}
+                Err(error) => self.record_end(EndedCall::failed(&error), None).await,
             }
-        };
-        let reason = control.reason.get().copied();
-        if reason != Some(StopReason::Superseded) {
-            let (state, message) = tasks.end_state(&id, &ended, reason.filter(|_| was_cancelled));
-            recorder.end(state, message, ended.usage).await;
+            break;
+        }
+        // It was stopped while it waited.
+        if let Some(reason @ (StopReason::Client | StopReason::Expired)) = self.control.reason.get().copied()
+            && !self.recorder.record.has_ended()
+        {
+            self.record_end(EndedCall::failed(&CallError::Cancelled), Some(reason)).await;
+        }
+        self.leave();
+    }
+
+    async fn end(&mut self, outcome: FinishedCall, chunks: ChunkRecord, finish: Finish) {
+        let was_cancelled = matches!(outcome.result, Err(CallError::Cancelled));
+        let reason = self.control.reason.get().copied().filter(|_| was_cancelled);
+        let ended = finish(outcome, chunks).await;
+        self.record_end(ended, reason).await;
+    }
+
+    async fn record_end(&mut self, ended: EndedCall, reason: Option<StopReason>) {
+        let Recorder { tasks, id, .. } = &self.recorder;
+        let (state, message) = tasks.end_state(id, &ended, reason);
+        self.recorder.end(state, message, ended.usage).await;
+    }
+
+    async fn record_lost(&mut self, why: &str) {
+        let (state, message) = fate::lost(why);
+        tracing::warn!(task = &*self.recorder.id, tool = self.recorder.record.tool, "a task was lost: {why}");
+        self.recorder.end(state, message, None).await;
+    }
+
+    /// Another process may take it up, if it has not ended.
+    fn leave(self) {
+        let Recorder { tasks, id, record, .. } = self.recorder;
+        if record.has_ended() {
+            tasks.forget_steps(&id);
         }
         if let Some(running) = tasks.running.lock().remove(&id) {
             drop(tasks.store.release(&running.lease));
         }
+    }
+
+    async fn serve(&mut self, live: LiveCall) -> Result<Served, CallError> {
+        let cancel = live.end.cancel.clone();
+        let asked = std::mem::take(&mut self.asked);
+        let served = catch_panic(serve(&mut self.recorder, &mut self.control, live, asked)).await;
+        if served.is_err() {
+            cancel.cancel();
+        }
+        served
+    }
+}
+
+/// Growing pauses between two attempts.
+struct Backoff(Duration);
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Self(FIRST_PAUSE)
+    }
+}
+
+impl Backoff {
+    async fn wait(&mut self, stop: &CancellationToken) {
+        let _ = stop.run_until_cancelled(tokio::time::sleep(self.0)).await;
+        self.0 = (self.0 * 2).min(LONGEST_PAUSE);
     }
 }
 
@@ -112,18 +211,12 @@ fn too_large(bytes: u64, result: &JsonObject) -> JsonObject {
     kept
 }
 
-/// Runs the call until it is done, and stores how it stands. Also says whether it was cancelled.
-async fn serve(
-    recorder: &mut Recorder,
-    control: &mut TaskControl,
-    live: LiveCall,
-    finish: Finish,
-) -> (EndedCall, bool) {
+/// Runs the call until it is done, or until it is left to another process, and stores how it stands.
+async fn serve(recorder: &mut Recorder, control: &mut TaskControl, live: LiveCall, asked: AskedQuestions) -> Served {
     let LiveCall { mut call, end: ClientEnd { stream, view: _, cancel, held, life }, unasked } = live;
-    // No request parks it any more, so nobody would read its records.
-    life.journal.cannot_replay("it goes on as a task");
     let (tasks, chunks) = (recorder.tasks.clone(), stream.record());
-    let (progress, sees) = watch::channel(TaskProgress::default());
+    let earlier = TaskProgress { message: recorder.record.message.clone(), ..TaskProgress::default() };
+    let (progress, sees) = watch::channel(earlier);
     let progress = Arc::new(progress);
     let reports = progress.clone();
     let sender = NotificationSender::Task(Arc::new(move |report| {
@@ -136,12 +229,13 @@ async fn serve(
         });
     }));
     let (principal, correlation) = (recorder.record.principal(), recorder.record.correlation.clone());
-    let mut questions = TaskQuestions::new(tasks.permits.clone(), principal, correlation, held);
+    let mut questions = TaskQuestions::new(tasks.permits.clone(), principal, correlation, held, asked);
     let ask_changed = |questions: &TaskQuestions| {
         let requests = questions.outstanding();
         progress.send_if_modified(|now| {
-            now.requests != requests && {
+            (now.requests != requests || *now.asked != *questions.asked()) && {
                 now.requests = requests;
+                now.asked = Arc::new(questions.asked().clone());
                 now.version += 1;
                 true
             }
@@ -192,8 +286,20 @@ async fn serve(
                 () = give_up => questions.give_up(tasks.clock.now()),
                 Superseded = &mut recording => {
                     let _ = control.reason.set(StopReason::Superseded);
+                    life.journal.set_suspended(true);
+                    return Served::Left;
+                }
+                () = control.stop.cancelled(), if !cancel.is_cancelled() => {
+                    let leaves = match control.reason.get() {
+                        Some(StopReason::Superseded) => true,
+                        Some(StopReason::Shutdown) => life.journal.unreplayable().is_none(),
+                        Some(StopReason::Client | StopReason::Expired) | None => false,
+                    };
+                    if leaves {
+                        life.journal.set_suspended(true);
+                        return Served::Left;
+                    }
                     cancel.cancel();
-                    break (&mut call).await;
                 }
             }
             ask_changed(&questions);
@@ -204,8 +310,7 @@ async fn serve(
     if let Some(forwarding) = forwarding {
         forwarding.await;
     }
-    let was_cancelled = matches!(outcome.result, Err(CallError::Cancelled));
-    (finish(outcome, chunks).await, was_cancelled)
+    Served::Ended(outcome, chunks)
 }
 
 /// A report as a line of text.

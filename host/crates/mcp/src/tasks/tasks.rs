@@ -1,18 +1,20 @@
 //! The tasks of a host: what clients ask of theirs.
 
-use super::control::{RunningTask, StopReason};
+use super::call::CallMaker;
+use super::control::{RunningTask, TaskRequest};
+use super::keys::Part;
 use super::record::{TaskRecord, millis};
 use super::table::{TaskId, TaskTable};
 use crate::calls::wait_permits::WaitPermits;
 use platform::changes::{Change, ChangeNotifier};
 use platform::clock::Clock;
-use platform::durable::{DurableError, DurableStore, Key, Record};
-use platform::random::random_text;
+use platform::durable::{DurableError, DurableStore, Key, Record, Strength};
+use platform::files::ProcessSlot;
 use platform::sync::Mutex;
-use policy::{Principal, TaskLimits};
+use policy::{Principal, Survive, TaskLimits};
 use rmcp::model::InputResponses;
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
@@ -24,10 +26,13 @@ pub(crate) const TASK_URI: &str = "portcullis://tasks/";
 pub(super) const LEASE: Duration = Duration::from_secs(30);
 /// How often it says so.
 pub(super) const RENEW: Duration = Duration::from_secs(10);
-/// Where records are stored, by the task's id.
-const RECORDS: &str = "task";
-/// Where the calls that tasks began with are stored.
-const CALLS: &str = "task-call";
+
+/// Where tasks are stored.
+pub struct TaskStore {
+    pub store: Arc<dyn DurableStore>,
+    /// The place of this process among those that use the store; none if the store ends with the process.
+    pub process: Option<ProcessSlot>,
+}
 
 /// All tasks of a store, and those that run in this process.
 pub struct Tasks {
@@ -37,10 +42,18 @@ pub struct Tasks {
     pub(super) changes: ChangeNotifier,
     /// Permits for calls that wait for their clients.
     pub(super) permits: Arc<WaitPermits>,
-    /// The name of this process as a holder of leases.
+    /// The name of this process as a holder of leases. Who takes the place of a process that has ended has its name, and so
+    /// its leases at once.
     pub(super) holder: String,
+    _process: Option<ProcessSlot>,
+    /// How much the steps of calls survive; none if the store ends with the process.
+    pub(super) journal: Option<Strength>,
+    /// Makes the calls of stored tasks again. Until it is there, they wait.
+    pub(super) maker: OnceLock<Arc<dyn CallMaker>>,
     pub(super) table: Mutex<TaskTable>,
     pub(super) running: Mutex<HashMap<TaskId, RunningTask>>,
+    /// Stored requests that are being passed on.
+    pub(super) asking: Mutex<HashSet<Key>>,
     /// Wakes the upkeep: there is something to do, or earlier.
     pub(super) wake: Arc<Notify>,
     /// The runners.
@@ -62,15 +75,46 @@ pub(super) type StoredTask = (TaskRecord, Record);
 
 impl Tasks {
     pub(super) fn new(
-        store: Arc<dyn DurableStore>,
+        store: TaskStore,
         limits: TaskLimits,
         clock: Arc<dyn Clock>,
         changes: ChangeNotifier,
         permits: Arc<WaitPermits>,
-    ) -> std::io::Result<Arc<Self>> {
-        let holder = random_text::<16>()?;
-        let (table, running, wake, runners) = Default::default();
-        Ok(Arc::new(Self { store, limits, clock, changes, permits, holder, table, running, wake, runners }))
+    ) -> Arc<Self> {
+        let TaskStore { store, process } = store;
+        let holder = process.as_ref().map_or_else(String::new, |process| format!("process-{}", process.number()));
+        let journal = process.as_ref().map(|_| match limits.survive {
+            Survive::Crash => Strength::Process,
+            Survive::PowerLoss => Strength::Power,
+        });
+        let (maker, table, running, asking, wake, runners) = Default::default();
+        Arc::new(Self {
+            store,
+            limits,
+            clock,
+            changes,
+            permits,
+            holder,
+            _process: process,
+            journal,
+            maker,
+            table,
+            running,
+            asking,
+            wake,
+            runners,
+        })
+    }
+
+    /// Whether another process could go on with a call that has a journal.
+    pub(crate) fn are_durable(&self) -> bool {
+        self.journal.is_some()
+    }
+
+    /// Stored tasks go on from now on, with calls that this makes.
+    pub(crate) fn resume_with(&self, maker: Arc<dyn CallMaker>) {
+        let _ = self.maker.set(maker);
+        self.wake.notify_one();
     }
 
     /// How many tasks of this process have not ended.
@@ -97,22 +141,19 @@ impl Tasks {
         id: &str,
         answers: InputResponses,
     ) -> Result<(), TaskError> {
-        self.get(principal, id).await?;
-        let running = self.running.lock().get(id).cloned();
-        if let Some(running) = running {
-            // So that whoever asks next sees what is left to answer.
-            running.answer(answers).await;
+        match self.get(principal, id).await?.has_ended() {
+            true => Ok(()),
+            // So that whoever asks next sees what is left to answer, it returns when that is stored.
+            false => self.ask(id, TaskRequest::Answer(answers)).await,
         }
-        Ok(())
     }
 
     /// Cancels a task. One that has ended stays as it is.
     pub(crate) async fn cancel(&self, principal: &Principal, id: &str) -> Result<(), TaskError> {
-        self.get(principal, id).await?;
-        if let Some(running) = self.running.lock().get(id) {
-            running.stop(StopReason::Client);
+        match self.get(principal, id).await?.has_ended() {
+            true => Ok(()),
+            false => self.ask(id, TaskRequest::Cancel).await,
         }
-        Ok(())
     }
 
     /// The URI of a task as a resource.
@@ -131,7 +172,7 @@ impl Tasks {
 
     /// The stored task, whoever it belongs to.
     pub(super) async fn load(&self, id: &str) -> Result<Option<StoredTask>, DurableError> {
-        let Some(key) = record_key(id) else { return Ok(None) };
+        let Some(key) = Part::Record.key(id) else { return Ok(None) };
         let Some(record) = self.store.get(&key).await? else { return Ok(None) };
         Ok(parse(id, record))
     }
@@ -152,18 +193,4 @@ pub(super) fn parse(id: &str, record: Record) -> Option<StoredTask> {
             None
         }
     }
-}
-
-/// None if no task can have this id.
-pub(super) fn record_key(id: &str) -> Option<Key> {
-    Key::new(format!("{RECORDS}/{id}")).ok().filter(|_| !id.contains('/'))
-}
-
-pub(super) fn call_key(id: &str) -> Option<Key> {
-    Key::new(format!("{CALLS}/{id}")).ok().filter(|_| !id.contains('/'))
-}
-
-/// What the keys of all records begin with.
-pub(super) fn all_records() -> Option<Key> {
-    Key::new(RECORDS).ok()
 }

@@ -1,29 +1,32 @@
 //! Tasks over a store in memory, with a clock that stands still.
 
 use super::record::{TaskRecord, TaskState};
-use super::runner::{EndedCall, Finish};
 use super::table::TaskId;
-use super::tasks::{LEASE, TaskError, Tasks};
-use super::{NewTask, NotCreated};
+use super::tasks::{LEASE, TaskError, TaskStore, Tasks};
+use super::{CallMaker, EndedCall, Finish, MadeCall, NewTask, NotCreated, NotMade, TaskCall};
 use crate::calls::live::{CallLife, ClientEnd, LiveCall};
 use crate::calls::wait_permits::WaitPermits;
 use crate::client::chunk_record::ChunkRecord;
 use crate::client::stream::EventQueue;
 use crate::client::view::RequestView;
 use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use platform::changes::ChangeNotifier;
 use platform::clock::{Clock, SystemClock};
 use platform::durable::{DurableStore, MemoryStore};
+use platform::files::ProcessSlot;
 use platform::sync::Mutex;
 use plugins::calls::FinishedCall;
 use policy::{Overflow, ParkedCallLimits, PluginId, Principal, Side, TaskLimits};
 use rmcp::model::JsonObject;
 use runtime::engine::{CallError, HeldResources};
-use runtime::imports::CallContext;
+use runtime::imports::{Abilities, CallContext};
+use runtime::journal::CallJournal;
 use serde_json::json;
 use services::principal_store::PrincipalStore;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 struct TestClock {
@@ -54,6 +57,7 @@ impl Clock for TestClock {
 struct Fixture {
     clock: Arc<TestClock>,
     store: Arc<dyn DurableStore>,
+    folder: TempDir,
     alice: Principal,
 }
 
@@ -61,29 +65,38 @@ impl Fixture {
     fn new() -> Self {
         let clock = TestClock::new();
         let store = Arc::new(MemoryStore::new(clock.clone()));
-        Self { clock, store, alice: Principal::from_source("key", "alice") }
+        Self { clock, store, folder: tempfile::tempdir().unwrap(), alice: Principal::from_source("key", "alice") }
     }
 
     /// The tasks of a process over the store.
     fn process(&self) -> Arc<Tasks> {
         let limits = TaskLimits { kept: 9, per_principal: 2, ..TaskLimits::default() };
         let permits = Arc::new(WaitPermits::new(ParkedCallLimits::default()));
-        Tasks::new(self.store.clone(), limits, self.clock.clone(), ChangeNotifier::new(), permits).unwrap()
+        let process = Some(ProcessSlot::take(self.folder.path()).unwrap());
+        let store = TaskStore { store: self.store.clone(), process };
+        Tasks::new(store, limits, self.clock.clone(), ChangeNotifier::new(), permits)
     }
 
     fn new_task(&self) -> NewTask {
-        let (principal, call) = (self.alice.clone(), "c".into());
-        let (version, arguments) = ("v".into(), "{}".into());
-        NewTask { principal, tool: "a__b".into(), version, arguments, call, correlation: None }
+        let (tool, version, arguments) = ("a__b".into(), "v".into(), "{}".into());
+        let call = TaskCall { tool, version, arguments, abilities: Abilities::default(), shows_remedies: false };
+        NewTask { principal: self.alice.clone(), call, id: "c".into(), correlation: None }
     }
 
     /// A task whose call runs until it is cancelled, or until `end` is.
     async fn begin(&self, tasks: &Arc<Tasks>, end: &CancellationToken) -> TaskId {
         let created = tasks.clone().create(self.new_task()).await.unwrap();
-        created.start(self.live(end.clone()), finish()).unwrap().0
+        created.start(self.live(end.clone(), CallJournal::default()), finish()).await.unwrap().0
     }
 
-    fn live(&self, end: CancellationToken) -> LiveCall {
+    /// As [`Self::begin`], with a call that could go on in another process.
+    async fn begin_replayable(&self, tasks: &Arc<Tasks>) -> TaskId {
+        let created = tasks.clone().create(self.new_task()).await.unwrap();
+        let journal = CallJournal::in_memory(self.clock.clone());
+        created.start(self.live(CancellationToken::new(), journal), finish()).await.unwrap().0
+    }
+
+    fn live(&self, end: CancellationToken, journal: CallJournal) -> LiveCall {
         let principal_store = Arc::new(PrincipalStore::new(self.clock.clone(), ChangeNotifier::new()));
         let plugin = PluginId { side: Side::Server, name: "a".into() };
         let record = ChunkRecord::new(principal_store, &CallContext::new("local"), plugin, "a__b".into());
@@ -100,7 +113,13 @@ impl Fixture {
         };
         LiveCall::new(
             call.boxed(),
-            ClientEnd { stream, view, cancel, held: HeldResources::default(), life: CallLife::default() },
+            ClientEnd {
+                stream,
+                view,
+                cancel,
+                held: HeldResources::default(),
+                life: CallLife { journal, ..CallLife::default() },
+            },
         )
     }
 
@@ -110,6 +129,23 @@ impl Fixture {
 
     async fn is_gone(&self, tasks: &Arc<Tasks>, id: &str) -> bool {
         matches!(tasks.get(&self.alice, id).await, Err(TaskError::Unknown))
+    }
+}
+
+/// Makes calls that end at once, or says why not.
+struct Maker(Option<NotMade>, Arc<Fixture>);
+
+impl CallMaker for Maker {
+    fn make(&self, _: TaskCall, _: TaskRecord, journal: CallJournal) -> BoxFuture<'static, MadeCall> {
+        let why = match &self.0 {
+            Some(NotMade::Never(why)) => Some(NotMade::Never(why.clone())),
+            Some(NotMade::NotYet(why)) => Some(NotMade::NotYet(why.clone())),
+            None => None,
+        };
+        let end = CancellationToken::new();
+        end.cancel();
+        let live = self.1.live(end, journal);
+        std::future::ready(why.map_or_else(|| Ok((live, finish())), Err)).boxed()
     }
 }
 
@@ -183,8 +219,8 @@ async fn ended_tasks_are_removed_in_time_and_those_that_take_too_long_end() {
 }
 
 #[tokio::test]
-async fn what_a_process_left_behind_ends_and_what_another_one_serves_does_not() {
-    let fixture = Fixture::new();
+async fn what_a_process_left_behind_is_taken_up_once_nobody_serves_it() {
+    let fixture = Arc::new(Fixture::new());
     let (first, end) = (fixture.process(), CancellationToken::new());
     let (open, ended) = (fixture.begin(&first, &CancellationToken::new()).await, fixture.begin(&first, &end).await);
     end.cancel();
@@ -192,23 +228,79 @@ async fn what_a_process_left_behind_ends_and_what_another_one_serves_does_not() 
         tokio::task::yield_now().await;
     }
     let second = fixture.process();
+    second.resume_with(Arc::new(Maker(None, fixture.clone())));
     assert_eq!(second.take_up().await.unwrap(), 1, "somebody serves it");
     assert_eq!(fixture.state(&second, &open).await.state, TaskState::Working);
     assert!(fixture.state(&second, &ended).await.has_ended());
     // The first process does not renew its lease: it is gone.
     fixture.clock.pass(LEASE);
     assert_eq!(second.take_up().await.unwrap(), 0);
+    all_ended(&second).await;
     let lost = fixture.state(&second, &open).await;
-    assert!(
-        matches!(&lost.state, TaskState::Failed { error } if error["message"].as_str().unwrap().contains("restarted"))
-    );
+    assert!(matches!(lost.state, TaskState::Failed { .. }), "{lost:?}");
+    assert!(lost.message.unwrap().contains("its steps were not stored"));
     fixture.clock.pass(second.limits().keep);
     second.sweep();
     assert!(second.load(&open).await.unwrap().is_none() && second.load(&ended).await.unwrap().is_none());
 }
 
 #[tokio::test]
-async fn a_process_that_stops_says_so_of_its_tasks() {
+async fn a_call_whose_steps_are_stored_goes_on_in_the_next_process() {
+    let fixture = Arc::new(Fixture::new());
+    let never = || Some(NotMade::Never("its plugin has changed meanwhile".into()));
+    for (maker, ends) in [(None, "completed"), (never(), "plugin has changed")] {
+        let first = fixture.process();
+        let id = fixture.begin_replayable(&first).await;
+        first.close().await;
+        assert_eq!((fixture.state(&first, &id).await.state, first.open_count()), (TaskState::Working, 0));
+        drop(first);
+        // It has the place of the first, and so its leases.
+        let second = fixture.process();
+        second.resume_with(Arc::new(Maker(maker, fixture.clone())));
+        assert_eq!(second.take_up().await.unwrap(), 0);
+        all_ended(&second).await;
+        let ended = fixture.state(&second, &id).await;
+        assert!(serde_json::to_string(&ended).unwrap().contains(ends), "{ended:?}");
+        second.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_task_whose_tool_is_not_there_waits_for_it_and_can_be_cancelled() {
+    let fixture = Arc::new(Fixture::new());
+    let first = fixture.process();
+    let id = fixture.begin_replayable(&first).await;
+    first.close().await;
+    drop(first);
+    let second = fixture.process();
+    second.resume_with(Arc::new(Maker(Some(NotMade::NotYet("its tool is not there".into())), fixture.clone())));
+    assert_eq!(second.take_up().await.unwrap(), 0);
+    while fixture.state(&second, &id).await.message.is_none() {
+        tokio::task::yield_now().await;
+    }
+    second.cancel(&fixture.alice, &id).await.unwrap();
+    all_ended(&second).await;
+    assert_eq!(fixture.state(&second, &id).await.state, TaskState::Cancelled);
+}
+
+#[tokio::test]
+async fn a_process_that_was_replaced_writes_nothing_more() {
+    let fixture = Arc::new(Fixture::new());
+    let (first, second) = (fixture.process(), fixture.process());
+    let id = fixture.begin_replayable(&first).await;
+    fixture.clock.pass(LEASE);
+    second.resume_with(Arc::new(Maker(None, fixture.clone())));
+    assert_eq!(second.take_up().await.unwrap(), 0);
+    all_ended(&second).await;
+    let ended = fixture.state(&second, &id).await;
+    // It does not know yet that it was replaced.
+    first.cancel(&fixture.alice, &id).await.unwrap();
+    all_ended(&first).await;
+    assert_eq!(fixture.state(&second, &id).await, ended);
+}
+
+#[tokio::test]
+async fn a_process_that_stops_ends_what_cannot_go_on() {
     let fixture = Fixture::new();
     let tasks = fixture.process();
     let id = fixture.begin(&tasks, &CancellationToken::new()).await;

@@ -1,14 +1,15 @@
-//! Looks after tasks: takes up those of an earlier process, renews the leases of those that run, and removes those whose time
+//! Looks after tasks: takes up those of an earlier process once their calls can be made again, renews the leases of those that run, and removes those whose time
 //! is over. Without tasks it sleeps until there is one.
 
 use super::control::StopReason;
+use super::mailbox;
 use super::record::millis;
 use super::table::TaskId;
-use super::tasks::{LEASE, RENEW, Tasks};
+use super::tasks::{LEASE, RENEW, TaskStore, Tasks};
 use crate::calls::parked_calls::ParkedCalls;
 use platform::changes::ChangeNotifier;
 use platform::clock::Clock;
-use platform::durable::{DurableError, DurableStore};
+use platform::durable::DurableError;
 use policy::TaskLimits;
 use std::future::pending;
 use std::sync::{Arc, Weak};
@@ -25,11 +26,14 @@ struct Agenda {
     /// Read what is stored; none if nothing is left that another process may still serve.
     take_up: Option<Instant>,
     renew: Instant,
+    /// Look for what others ask of the tasks that run here.
+    requests: Instant,
 }
 
 /// Runs as long as somebody has the tasks.
 async fn run(tasks: Weak<Tasks>, clock: Arc<dyn Clock>) {
-    let mut agenda = Agenda { take_up: Some(clock.now()), renew: clock.now() + RENEW };
+    let now = clock.now();
+    let mut agenda = Agenda { take_up: Some(now), renew: now + RENEW, requests: now };
     loop {
         let Some(tasks) = tasks.upgrade() else { return };
         let wait = tasks.do_what_is_due(&mut agenda).await;
@@ -51,20 +55,21 @@ async fn run(tasks: Weak<Tasks>, clock: Arc<dyn Clock>) {
 impl Tasks {
     /// Finds the tasks of an earlier process, as far as they are this one's to treat, and looks after all of them from now on.
     pub fn open(
-        store: Arc<dyn DurableStore>,
+        store: TaskStore,
         limits: TaskLimits,
         clock: Arc<dyn Clock>,
         changes: ChangeNotifier,
         waiting: &ParkedCalls,
-    ) -> std::io::Result<Arc<Self>> {
-        let tasks = Self::new(store, limits, clock.clone(), changes, waiting.wait_permits().clone())?;
+    ) -> Arc<Self> {
+        let tasks = Self::new(store, limits, clock.clone(), changes, waiting.wait_permits().clone());
         tokio::spawn(run(Arc::downgrade(&tasks), clock));
-        Ok(tasks)
+        tasks
     }
 
     /// Returns how long there is nothing to do; none if nothing will be before somebody says so.
-    async fn do_what_is_due(&self, agenda: &mut Agenda) -> Option<Duration> {
-        if agenda.take_up.is_some_and(|at| at <= self.clock.now()) {
+    async fn do_what_is_due(self: &Arc<Self>, agenda: &mut Agenda) -> Option<Duration> {
+        let can_resume = self.maker.get().is_some();
+        if can_resume && agenda.take_up.is_some_and(|at| at <= self.clock.now()) {
             agenda.take_up = match self.take_up().await {
                 Ok(0) => None,
                 // They are left behind if nobody has renewed their leases by then.
@@ -80,8 +85,15 @@ impl Tasks {
             agenda.renew = self.clock.now() + RENEW;
         }
         self.sweep();
-        let renew = (self.open_count() > 0).then_some(agenda.renew);
-        let next = agenda.take_up.into_iter().chain(renew).min();
+        let has_open = self.open_count() > 0;
+        if has_open && agenda.requests <= self.clock.now() {
+            if let Err(error) = self.take_requests().await {
+                tracing::error!(%error, "what is asked of tasks cannot be read; trying again");
+            }
+            agenda.requests = self.clock.now() + mailbox::LOOK;
+        }
+        let open = [agenda.renew, agenda.requests].into_iter().filter(|_| has_open);
+        let next = agenda.take_up.filter(|_| can_resume).into_iter().chain(open).min();
         let wait = next.map(|at| at.saturating_duration_since(self.clock.now()));
         wait.into_iter().chain(self.next_sweep()).min()
     }

@@ -1,13 +1,23 @@
 //! Folders that only this user can write to.
 
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
 
-/// Creates the folder if it is missing, accessible to this user only. Refuses one that others can write to.
+/// Creates the folder if it is missing, accessible to this user only; its name then survives a loss of power. Refuses one
+/// that others can write to.
 pub fn create_private_folder(folder: &Path) -> io::Result<()> {
+    let is_new = !folder.exists();
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    if is_new && let Some(parent) = folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        match File::open(parent) {
+            Ok(parent) => parent.sync_all()?,
+            // Some folders can be written to and not read.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+            Err(error) => return Err(error),
+        }
+    }
     if fs::metadata(folder)?.permissions().mode() & 0o022 != 0 {
         return Err(io::Error::other("it must be a folder that only you can write to (chmod 700)"));
     }

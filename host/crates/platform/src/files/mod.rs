@@ -1,13 +1,16 @@
-//! Files and folders that other users of this machine must not use: keys, private folders, atomic replacement.
+//! Files and folders that other users of this machine must not use: keys, private folders, atomic replacement, and the number
+//! of this process among those that use a folder.
 
 mod folder;
 mod key_file;
+mod process_slot;
 mod replace;
 
 use std::path::Path;
 
 pub use folder::create_private_folder;
 pub use key_file::{read_key_file, read_or_create_key};
+pub use process_slot::ProcessSlot;
 pub use replace::{replace_cached_file, replace_file};
 
 /// The folder of a file; the current one for a name alone.

@@ -66,12 +66,9 @@ pub(super) fn open(folder: &Path, limits: &DurableLimits) -> Result<Opened, Stor
     private(folder)?;
     let path = folder.join(FILE);
     make(&path)?;
-    // The names of file and folder must survive a loss of power like what is in them.
+    // The name of the file must survive a loss of power like what is in it.
     let unusable = |error: std::io::Error| StorageError::Folder { path: folder.to_owned(), problem: error.to_string() };
-    for folder in [Some(folder), folder.parent().filter(|parent| !parent.as_os_str().is_empty())].into_iter().flatten()
-    {
-        File::open(folder).and_then(|folder| folder.sync_all()).map_err(unusable)?;
-    }
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(unusable)?;
     let broken = |error: rusqlite::Error| StorageError::Broken { path: path.clone(), problem: error.to_string() };
     let mut writer = connect(&path, limits).map_err(broken)?;
     let making = writer.transaction_with_behavior(TransactionBehavior::Immediate).map_err(broken)?;

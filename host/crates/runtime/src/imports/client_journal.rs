@@ -32,7 +32,9 @@ impl ClientCalls for JournaledClient {
 
     /// A client may be asked again: whoever answers sees it and answers once.
     async fn ask(&self, batch: QuestionBatch) -> Result<Vec<ClientReply>, ClientError> {
-        self.journal.begin("client.ask", &batch.questions).ask(self.client.ask(batch)).await
+        let step = self.journal.begin("client.ask", &batch.questions);
+        let batch = QuestionBatch { step: step.name(), ..batch };
+        step.ask(self.client.ask(batch)).await
     }
 
     async fn wait_outside(&self, event: BoxFuture<'_, ()>) -> Result<(), ClientError> {

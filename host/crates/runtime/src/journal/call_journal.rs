@@ -8,6 +8,7 @@ use super::records::Records;
 use super::step::Step;
 use platform::audit::Silence;
 use platform::clock::Clock;
+use platform::durable::DurableError;
 use serde::Serialize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -37,7 +38,7 @@ impl CallJournal {
         Records::new(clock, JournalLimits::IN_MEMORY, None, records, worked).map(|records| Self::root(Some(records)))
     }
 
-    /// For a durable call. `records` are those that the log has, of runs that have taken `worked`.
+    /// For a durable call that goes on. `records` are those that the log has, of runs that have taken `worked`.
     pub fn stored(
         clock: Arc<dyn Clock>,
         log: JournalLog,
@@ -45,6 +46,16 @@ impl CallJournal {
         worked: Duration,
     ) -> Result<Self, JournalProblem> {
         Records::new(clock, JournalLimits::STORED, Some(log), records, worked).map(|records| Self::root(Some(records)))
+    }
+
+    /// From now on the records are stored, those so far too. Returns when these are; false if the call cannot be replayed. For
+    /// the journal of a root call that is in memory.
+    pub async fn store_in(&self, log: JournalLog) -> Result<bool, DurableError> {
+        let Some(handle) = &self.0 else { return Ok(false) };
+        match handle.records.store_in(log, JournalLimits::STORED) {
+            Some(stored) => stored.await.map(|()| true),
+            None => Ok(false),
+        }
     }
 
     fn root(records: Option<Records>) -> Self {

@@ -27,6 +27,10 @@ pub enum Phase {
     Began,
     /// With the outcome.
     Ended(#[serde(with = "bytes")] Vec<u8>),
+    /// The first record of a stored journal. Without it, nobody knows whether steps are missing.
+    Opened,
+    /// The call cannot be replayed; the text completes "because".
+    GaveUp(String),
 }
 
 /// Tells apart the arguments of two steps.
@@ -68,6 +72,21 @@ impl fmt::Debug for ArgumentsDigest {
 impl Entry {
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         decode(bytes)
+    }
+
+    /// The only record of a call that cannot be replayed.
+    pub(super) fn gave_up(why: &str) -> Vec<u8> {
+        Self::of_journal(Phase::GaveUp(why.into()))
+    }
+
+    pub(super) fn opened() -> Vec<u8> {
+        Self::of_journal(Phase::Opened)
+    }
+
+    /// A record of no step.
+    fn of_journal(phase: Phase) -> Vec<u8> {
+        Self { path: StepPath(Vec::new()), import: "".into(), arguments: ArgumentsDigest([0; 16]), at: 0, phase }
+            .encode()
     }
 
     pub(super) fn encode(&self) -> Vec<u8> {

@@ -10,11 +10,11 @@ pub struct JournalLimits {
 }
 
 impl JournalLimits {
-    /// Of a call that is journaled only for the case that it is parked: all of it is in memory.
-    pub const IN_MEMORY: Self = Self { entries: 2_000, bytes: 256 << 10 };
+    /// Of a call that is journaled only for the case that it is parked or becomes a task: all of it is in memory.
+    pub const IN_MEMORY: Self = Self { entries: 5_000, bytes: 512 << 10 };
 
     /// Of a call whose journal is stored.
-    pub const STORED: Self = Self { entries: 50_000, bytes: 16 << 20 };
+    pub const STORED: Self = Self { entries: 200_000, bytes: 32 << 20 };
 
     /// Whether a journal of this length should worry whoever runs it: at half of a limit.
     pub(super) fn is_near(&self, entries: u64, bytes: u64) -> bool {

@@ -1,7 +1,11 @@
 //! Where the records of a durable call are stored.
 
-use platform::durable::{Answer, DurableStore, Fence, Key, Strength};
+use super::entry::Entry;
+use platform::durable::{Answer, DurableError, DurableStore, Fence, Key, Strength};
 use std::sync::Arc;
+
+/// Bytes that are read at once.
+const PART: u64 = 1 << 20;
 
 /// The log of one call. It is written by one process at a time, whose token the store checks.
 #[derive(Clone)]
@@ -15,10 +19,29 @@ pub struct JournalLog {
 }
 
 impl JournalLog {
+    /// All records of a log.
+    pub async fn read(store: &dyn DurableStore, key: &Key) -> Result<Vec<Vec<u8>>, DurableError> {
+        let mut records = Vec::new();
+        loop {
+            let part = store.read(key, records.len() as u64, PART).await?;
+            if part.entries.is_empty() {
+                return Ok(records);
+            }
+            records.extend(part.entries);
+        }
+    }
+
     /// Takes its turn at once, whether or not the answer is waited for.
-    pub(super) fn append(&mut self, entry: Vec<u8>) -> Answer<()> {
+    pub(super) fn append(&mut self, entries: Vec<Vec<u8>>) -> Answer<()> {
         let next = self.next;
-        self.next += 1;
-        self.store.append(&self.key, self.fence, next, vec![entry], self.strength)
+        self.next += entries.len() as u64;
+        self.store.append(&self.key, self.fence, next, entries, self.strength)
+    }
+
+    /// Leaves only the reason why the call cannot be replayed.
+    pub(super) fn give_up(self, why: &str) {
+        // Each takes its turn now. If the second fails, the log is missing, and the call is not replayed either.
+        drop(self.store.remove_log(&self.key));
+        drop(self.store.append(&self.key, self.fence, 0, vec![Entry::gave_up(why)], self.strength));
     }
 }

@@ -11,7 +11,7 @@
 //!   If only the first record is there, the effect is made again where that is safe; otherwise nobody knows whether it has
 //!   happened, and the call ends in that state ([`JournalProblem::Unknown`]).
 //! - Records of a durable call are stored before anything that depends on them leaves the call. Other calls keep them in
-//!   memory, for the case that they are parked.
+//!   memory, for the case that they are parked or become tasks.
 //!
 //! What cannot be replayed yet says so ([`CallJournal::cannot_replay`]). Such a call runs as ever and ends with its process.
 

@@ -11,10 +11,8 @@ pub enum JournalProblem {
         "it is unknown whether step {step} ({import}) has happened: the host ended after it was begun and before its outcome was stored. Look there before you call again"
     )]
     Unknown { step: String, import: String },
-    #[error(
-        "the call has made {entries} records of what it asked and did, which are {bytes} bytes; a call that does so much must be divided"
-    )]
-    Full { entries: u64, bytes: u64 },
+    #[error("it could not go on in another process, because {0}")]
+    GaveUp(String),
     #[error("the journal of the call cannot be stored: {0}")]
     Store(String),
     #[error("step {0} of the journal cannot be read")]
@@ -27,7 +25,7 @@ impl JournalProblem {
         match self {
             Self::Diverged { .. } => "diverged",
             Self::Unknown { .. } => "outcome-unknown",
-            Self::Full { .. } => "journal-full",
+            Self::GaveUp(_) => "not-replayable",
             Self::Store(_) | Self::Unreadable(_) => "journal-failed",
         }
     }

@@ -25,7 +25,6 @@ pub(super) struct Recorded {
 /// Shared by the journals of all calls of a tree.
 pub(super) struct Records {
     clock: Arc<dyn Clock>,
-    limits: JournalLimits,
     /// How long earlier runs have taken, waiting not included.
     pub(super) worked: Duration,
     /// The call is no longer served here, and not over.
@@ -34,6 +33,7 @@ pub(super) struct Records {
 }
 
 struct State {
+    limits: JournalLimits,
     /// Of earlier runs, until the step is made again.
     earlier: HashMap<StepPath, Recorded>,
     /// All records in their order, if they are not stored elsewhere.
@@ -59,17 +59,27 @@ impl Records {
     ) -> Result<Self, JournalProblem> {
         let (entries, bytes) = (earlier.len() as u64, earlier.iter().map(|entry| entry.len() as u64).sum());
         let mut steps = HashMap::<StepPath, Recorded>::new();
+        let mut is_opened = log.is_none();
         for (at, bytes) in earlier.iter().enumerate() {
             let entry = Entry::decode(bytes).ok_or_else(|| JournalProblem::Unreadable(format!("(record {at})")))?;
             let outcome = match entry.phase {
                 Phase::Began => None,
                 Phase::Ended(outcome) => Some(outcome),
+                Phase::GaveUp(why) => return Err(JournalProblem::GaveUp(why)),
+                Phase::Opened => {
+                    is_opened = true;
+                    continue;
+                }
             };
             let recorded = Recorded { import: entry.import.into_owned(), arguments: entry.arguments, outcome };
             steps.insert(entry.path, recorded);
         }
+        if !is_opened {
+            return Err(JournalProblem::GaveUp("its steps were not stored".into()));
+        }
         let kept = log.is_none().then_some(earlier);
         let state = State {
+            limits,
             earlier: steps,
             kept,
             log,
@@ -80,7 +90,7 @@ impl Records {
             problem: None,
             cancel: None,
         };
-        Ok(Self { clock, limits, worked, suspended: AtomicBool::new(false), state: Mutex::new(state) })
+        Ok(Self { clock, worked, suspended: AtomicBool::new(false), state: Mutex::new(state) })
     }
 
     /// Whether an earlier run of a call has come to a step.
@@ -107,20 +117,17 @@ impl Records {
         state.entries += 1;
         state.bytes += entry.len() as u64;
         let (entries, bytes) = (state.entries, state.bytes);
-        if self.limits.is_over(entries, bytes) {
-            if state.log.is_some() {
-                state.stop(JournalProblem::Full { entries, bytes });
-            } else {
-                state.give_up("its journal is too long");
-            }
+        if state.limits.is_over(entries, bytes) {
+            state.give_up("its journal is too long");
             return None;
         }
-        if self.limits.is_near(entries, bytes) && state.log.is_some() && !state.has_warned {
+        if state.limits.is_near(entries, bytes) && state.log.is_some() && !state.has_warned {
             state.has_warned = true;
-            tracing::warn!(entries, bytes, "the journal of a call is half full; at its limit the call ends");
+            let note = "the journal of a call is half full; from its limit on the call cannot go on in another process";
+            tracing::warn!(entries, bytes, "{note}");
         }
         match &mut state.log {
-            Some(log) => Some(log.append(entry)),
+            Some(log) => Some(log.append(vec![entry])),
             None => {
                 if let Some(kept) = &mut state.kept {
                     kept.push(entry);
@@ -128,6 +135,20 @@ impl Records {
                 None
             }
         }
+    }
+
+    /// Moves what is in memory to a log, which gets all further records. The answer is there when it is stored; there is none
+    /// if the call cannot be replayed.
+    pub(super) fn store_in(&self, mut log: JournalLog, limits: JournalLimits) -> Option<Answer<()>> {
+        let mut state = self.state.lock();
+        if let Some(why) = state.unreplayable {
+            log.give_up(why);
+            return None;
+        }
+        let kept = state.kept.take()?;
+        let stored = log.append([Entry::opened()].into_iter().chain(kept).collect());
+        (state.log, state.limits) = (Some(log), limits);
+        Some(stored)
     }
 
     pub(super) fn stop(&self, problem: JournalProblem) {
@@ -146,7 +167,7 @@ impl Records {
         state.cancel = Some(cancel);
     }
 
-    /// The call goes on, but no other instance can take its place. A stored journal is of no use then.
+    /// The call goes on, but no other instance can take its place. Of a stored journal only the reason is left.
     pub(super) fn give_up(&self, why: &'static str) {
         self.state.lock().give_up(why);
     }
@@ -180,5 +201,8 @@ impl State {
         self.unreplayable.get_or_insert(why);
         // Nobody will read them.
         self.kept = None;
+        if let Some(log) = self.log.take() {
+            log.give_up(why);
+        }
     }
 }

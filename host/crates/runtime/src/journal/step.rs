@@ -56,6 +56,11 @@ impl Step {
         self.0.as_ref().is_some_and(|step| step.earlier.as_ref().is_some_and(|earlier| earlier.outcome.is_some()))
     }
 
+    /// Its number, after those of the steps above; none without a journal.
+    pub fn name(&self) -> Option<String> {
+        self.0.as_ref().map(|step| step.path.to_string())
+    }
+
     /// Whether the call ends at this step, and must do nothing more. An import that does not wait asks before an effect.
     pub fn has_to_end(&self) -> bool {
         self.0.as_ref().is_some_and(|step| step.records.problem().is_some())

@@ -26,14 +26,23 @@ impl StoredCall {
     }
 
     async fn records(&self) -> Vec<Vec<u8>> {
-        self.store.read(&self.key, 0, u64::MAX).await.unwrap().entries
+        JournalLog::read(&*self.store, &self.key).await.unwrap()
+    }
+
+    fn log(&self, process: u64, next: usize) -> JournalLog {
+        let (store, key, next) = (self.store.clone(), self.key.clone(), next as u64);
+        JournalLog { store, key, fence: Fence(process), strength: Strength::Process, next }
     }
 
     /// Another process goes on with the call.
     async fn run(&self, process: u64) -> CallJournal {
         let records = self.records().await;
-        let (store, key, next) = (self.store.clone(), self.key.clone(), records.len() as u64);
-        let log = JournalLog { store, key, fence: Fence(process), strength: Strength::Process, next };
+        let log = self.log(process, records.len());
+        if records.is_empty() {
+            let journal = CallJournal::in_memory(self.clock.clone());
+            assert!(journal.store_in(log).await.unwrap());
+            return journal;
+        }
         CallJournal::stored(self.clock.clone(), log, records, Duration::ZERO).unwrap()
     }
 }
@@ -73,7 +82,7 @@ async fn an_effect_without_an_outcome_is_repeated_only_where_that_is_safe() {
             assert!(step.recorded::<u32>().await.is_none() && !step.before_effect(again).await);
             // The process ends here: whether it has paid nobody knows.
         }
-        assert!(matches!(Entry::decode(&call.records().await[0]).unwrap().phase, Phase::Began));
+        assert!(matches!(Entry::decode(&call.records().await[1]).unwrap().phase, Phase::Began));
         let journal = call.run(2).await;
         let cancel = CancellationToken::new();
         journal.end_with(&cancel);
@@ -120,10 +129,13 @@ async fn a_journal_has_an_end() {
     for _ in 0..steps {
         journal.begin("see", &()).see(|| large.clone());
     }
-    let problem = journal.problem().unwrap();
-    assert_eq!(problem.code(), "journal-full");
-    let stored: usize = call.records().await.iter().map(Vec::len).sum();
-    assert!(stored as u64 <= JournalLimits::STORED.bytes, "{stored}");
+    assert_eq!(journal.problem(), None, "the call goes on");
+    // Of the log only the reason is left.
+    let records = call.records().await;
+    assert_eq!(records.len(), 1);
+    let resumed = CallJournal::stored(call.clock.clone(), call.log(2, 1), records, Duration::ZERO);
+    let problem = resumed.err().unwrap();
+    assert_eq!(problem, JournalProblem::GaveUp("its journal is too long".into()));
 
     let journal = CallJournal::in_memory(call.clock.clone());
     assert_eq!(journal.export(), Some(vec![]));
@@ -133,6 +145,28 @@ async fn a_journal_has_an_end() {
     // The call goes on, and nothing is kept for it any more.
     assert_eq!((journal.problem(), journal.export(), journal.kept_bytes()), (None, None, 0));
     assert!(journal.unreplayable().is_some());
+}
+
+#[tokio::test]
+async fn a_call_in_memory_becomes_a_stored_one() {
+    let (call, paid) = (StoredCall::new(), Cell::new(0));
+    let journal = CallJournal::in_memory(call.clock.clone());
+    assert_eq!(pay(&journal, 7, Again::Unknown, &paid).await, 14);
+    assert!(journal.store_in(call.log(1, 0)).await.unwrap());
+    assert_eq!((call.records().await.len(), journal.kept_bytes(), journal.export()), (3, 0, None));
+    assert_eq!(pay(&journal, 8, Again::Unknown, &paid).await, 16);
+    let resumed = call.run(2).await;
+    assert_eq!(pay(&resumed, 7, Again::Unknown, &paid).await, 14);
+    assert_eq!((pay(&resumed, 8, Again::Unknown, &paid).await, paid.get()), (16, 2));
+
+    let other = StoredCall::new();
+    let journal = CallJournal::in_memory(other.clock.clone());
+    journal.cannot_replay("it is a test");
+    assert!(!journal.store_in(other.log(1, 0)).await.unwrap());
+    for (records, why) in [(other.records().await, "it is a test"), (Vec::new(), "its steps were not stored")] {
+        let resumed = CallJournal::stored(other.clock.clone(), other.log(2, 1), records, Duration::ZERO);
+        assert_eq!(resumed.err(), Some(JournalProblem::GaveUp(why.into())));
+    }
 }
 
 #[tokio::test]

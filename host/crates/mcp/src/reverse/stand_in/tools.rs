@@ -73,7 +73,7 @@ impl StandInTools {
             _ => CheckedQuestion::Form { message, schema: tool.form.clone() },
         };
         let questions = vec![(key, question)];
-        let batch = QuestionBatch { plugin: call.plugin.clone(), questions, timeout };
+        let batch = QuestionBatch { plugin: call.plugin.clone(), questions, timeout, step: None };
         let mut replies = call.client.ask(batch).await.map_err(to_agent_error)?;
         match replies.pop() {
             Some(ClientReply::Sample(answer)) if origin == Origin::Model => tool.parse_model_answer(answer),

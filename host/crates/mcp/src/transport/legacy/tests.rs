@@ -9,7 +9,7 @@ use super::reader::{ReaderOptions, read_events};
 use super::session::LegacySession;
 use crate::calls::parked_calls::ParkedCalls;
 use crate::handler::{Server, ServerParts};
-use crate::tasks::Tasks;
+use crate::tasks::{TaskStore, Tasks};
 use crate::transport::lifecycle::Lifecycle;
 use crate::transport::refusal::HttpRefusal;
 use crate::transport::request_scope::with_principal;
@@ -184,7 +184,8 @@ fn server() -> Server {
     let parked_calls = ParkedCalls::new(ParkedCallLimits::default(), clock.clone(), None).unwrap();
     let store = Arc::new(MemoryStore::new(clock.clone()));
     let limits = TaskLimits::default();
-    let tasks = Tasks::open(store, limits, clock.clone(), changes.clone(), &parked_calls).unwrap();
+    let store = TaskStore { store, process: None };
+    let tasks = Tasks::open(store, limits, clock.clone(), changes.clone(), &parked_calls);
     Server::new(ServerParts {
         fallback_tools: false,
         stand_in_tools: None,

@@ -101,7 +101,7 @@ impl Client {
             self.count(open.len())?;
             let questions = open.iter().map(|(_, key, asked)| (key.clone(), asked.clone())).collect();
             let plugin = self.scope.authority.plugin().clone();
-            let inquiry = QuestionBatch { plugin, questions, timeout: self.answer_timeout() };
+            let inquiry = QuestionBatch { plugin, questions, timeout: self.answer_timeout(), step: None };
             let replies = self.calls.ask(inquiry).await?;
             let mut again = Vec::new();
             for ((at, key, asked), reply) in std::mem::take(&mut open).into_iter().zip(replies) {

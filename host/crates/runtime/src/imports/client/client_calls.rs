@@ -15,6 +15,8 @@ pub struct QuestionBatch {
     /// Keys are unique.
     pub questions: Vec<(String, CheckedQuestion)>,
     pub timeout: Duration,
+    /// The step of a journaled call that asks them: the same in every run.
+    pub step: Option<String>,
 }
 
 /// Asks the other side of a call; implemented by the transport or surface that the call came through.

@@ -1,0 +1,58 @@
+//! Makes the calls of stored tasks again, as their requests made them.
+
+use super::call_result::Remedies;
+use super::round::StartedCall;
+use super::{task_call, tools};
+use crate::client::view::RequestInput;
+use crate::client_tools::ReverseParams;
+use crate::server_context::ServerContext;
+use crate::tasks::{CallMaker, MadeCall, NotMade, TaskCall, TaskRecord};
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use runtime::imports::CallContext;
+use runtime::journal::CallJournal;
+use std::sync::{Arc, Weak};
+
+/// The calls of a server's tasks. Tasks and server refer to each other, and this is the weak side.
+pub(crate) struct TaskCalls(Weak<ServerContext>);
+
+impl TaskCalls {
+    pub(crate) fn new(server: &Arc<ServerContext>) -> Arc<Self> {
+        Arc::new(Self(Arc::downgrade(server)))
+    }
+}
+
+impl CallMaker for TaskCalls {
+    fn make(&self, call: TaskCall, task: TaskRecord, journal: CallJournal) -> BoxFuture<'static, MadeCall> {
+        let server = self.0.upgrade();
+        async move {
+            let server = server.ok_or_else(|| NotMade::NotYet("the host is ending".into()))?;
+            make(&server, call, task, journal).await
+        }
+        .boxed()
+    }
+}
+
+async fn make(server: &Arc<ServerContext>, call: TaskCall, task: TaskRecord, journal: CallJournal) -> MadeCall {
+    let TaskCall { tool, version, arguments, abilities, shows_remedies } = call;
+    server.catalog.when(|catalog| catalog.tool(&tool).is_some() || catalog.upstream_tool(&tool).is_some()).await;
+    let arguments =
+        serde_json::from_str(&arguments).map_err(|_| NotMade::Never("its arguments cannot be read".into()))?;
+    let Ok(target) = tools::find(server, &tool, arguments) else {
+        // Whoever has made a mistake in the configuration may correct it.
+        return Err(NotMade::NotYet(format!("its tool `{tool}` is not there; it goes on when its plugin is loaded")));
+    };
+    if target.version() != version {
+        return Err(NotMade::Never("its plugin has changed meanwhile".into()));
+    }
+    let context = CallContext {
+        id: task.call.as_str().into(),
+        correlation_id: task.correlation.clone(),
+        ..CallContext::new(task.principal())
+    };
+    let input = RequestInput::new(abilities, None, ReverseParams::default());
+    let started = StartedCall::register(server, &tool.into(), &target, &context, true, journal);
+    let live = started.live(server, target, context, None, input);
+    let remedies = if shows_remedies { Remedies::Shown } else { Remedies::Withheld };
+    Ok((live, task_call::finish(server.clone(), remedies)))
+}

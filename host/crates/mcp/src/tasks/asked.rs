@@ -1,0 +1,120 @@
+//! What a task has asked, as it is stored: another process that goes on with its call asks the same under the same keys, and
+//! does not ask again for what was answered.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::HashSet;
+
+/// Bytes of the answers that are stored. Those that the call has taken are in its journal, so the oldest can go.
+const MAX_ANSWERS: usize = 256 << 10;
+
+/// All questions of a task, in the order in which they were asked.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct AskedQuestions(Vec<AskedQuestion>);
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct AskedQuestion {
+    key: String,
+    /// The step that asks it, and the key that it has there. Without a step it is not asked again.
+    step: Option<String>,
+    own: String,
+    answer: Option<Value>,
+    /// An earlier run has asked it, and this one has not yet.
+    #[serde(skip)]
+    is_earlier: bool,
+}
+
+impl AskedQuestions {
+    pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self, serde_json::Error> {
+        let Self(mut asked) = serde_json::from_slice(bytes)?;
+        asked.iter_mut().for_each(|question| question.is_earlier = true);
+        Ok(Self(asked))
+    }
+
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        // Text and JSON can always be written.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// A step asks a question, which has a key of its own there. Returns the key that it has in this task, and the answer that
+    /// an earlier run got.
+    pub(super) fn ask(&mut self, step: Option<&str>, own: &str) -> (String, Option<Value>) {
+        let is_same =
+            |asked: &&mut AskedQuestion| asked.is_earlier && asked.step.as_deref() == step && asked.own == own;
+        if step.is_some()
+            && let Some(asked) = self.0.iter_mut().find(is_same)
+        {
+            asked.is_earlier = false;
+            return (asked.key.clone(), asked.answer.clone());
+        }
+        let taken: HashSet<&str> = self.0.iter().map(|asked| &*asked.key).collect();
+        let (mut key, mut number) = (own.to_owned(), 1);
+        while taken.contains(&*key) {
+            number += 1;
+            key = format!("{own}-{number}");
+        }
+        let (step, own) = (step.map(str::to_owned), own.to_owned());
+        self.0.push(AskedQuestion { key: key.clone(), step, own, answer: None, is_earlier: false });
+        (key, None)
+    }
+
+    /// Keeps an answer to what an earlier run has asked and this one has not yet.
+    pub(super) fn answer_earlier(&mut self, key: &str, answer: &Value) {
+        let waits = |asked: &AskedQuestion| asked.is_earlier && asked.answer.is_none() && asked.key == key;
+        if self.0.iter().any(waits) {
+            self.answered(key, answer);
+        }
+    }
+
+    pub(super) fn answered(&mut self, key: &str, answer: &Value) {
+        if let Some(asked) = self.0.iter_mut().rfind(|asked| asked.key == key) {
+            asked.answer = Some(answer.clone());
+        }
+        let mut bytes = 0;
+        for asked in self.0.iter_mut().rev() {
+            bytes += asked.answer.as_ref().map_or(0, |answer| answer.to_string().len());
+            if bytes > MAX_ANSWERS {
+                asked.answer = None;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_later_run_asks_the_same_under_the_same_keys() {
+        let mut asked = AskedQuestions::default();
+        let keys = ["1", "2", "3"].map(|step| asked.ask(Some(step), "sure").0);
+        assert_eq!(keys, ["sure", "sure-2", "sure-3"]);
+        assert_eq!(asked.ask(None, "sure").0, "sure-4");
+        asked.answered("sure-2", &json!(2));
+        let mut later = AskedQuestions::from_bytes(&asked.to_bytes()).unwrap();
+        assert_eq!(later.ask(Some("2"), "sure"), ("sure-2".into(), Some(json!(2))), "in whatever order");
+        for key in ["sure-2", "sure-3", "nobody"] {
+            later.answer_earlier(key, &json!(3));
+        }
+        assert_eq!(later.ask(Some("3"), "sure"), ("sure-3".into(), Some(json!(3))), "it came before the question");
+        assert_eq!(
+            later.ask(Some("4"), "sure"),
+            ("sure-5".into(), None),
+            "the first was answered, and is not this one"
+        );
+        assert_eq!(later.ask(None, "sure").0, "sure-6");
+    }
+
+    #[test]
+    fn old_answers_make_room() {
+        let mut asked = AskedQuestions::default();
+        let large = json!("x".repeat(MAX_ANSWERS / 2));
+        for at in 0..4 {
+            let (key, _) = asked.ask(Some(&format!("{at}")), "q");
+            asked.answered(&key, &large);
+        }
+        let kept: Vec<bool> = asked.0.iter().map(|asked| asked.answer.is_some()).collect();
+        assert_eq!(kept, [false, false, false, true]);
+    }
+}

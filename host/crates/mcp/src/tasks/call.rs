@@ -1,0 +1,63 @@
+//! The call of a task: what is stored of it, so that another process can make it again.
+
+use super::record::TaskRecord;
+use crate::calls::live::LiveCall;
+use crate::client::chunk_record::ChunkRecord;
+use futures::future::BoxFuture;
+use plugins::calls::FinishedCall;
+use rmcp::ErrorData;
+use rmcp::model::JsonObject;
+use runtime::engine::CallError;
+use runtime::imports::Abilities;
+use runtime::journal::CallJournal;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The call that a task begins with. It does not change.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TaskCall {
+    /// The name that the client called.
+    pub(crate) tool: String,
+    /// The version of the plugin. With another one, the call cannot go on where it was.
+    pub(crate) version: String,
+    /// JSON text.
+    pub(crate) arguments: String,
+    /// What its client can be asked.
+    pub(crate) abilities: Abilities,
+    /// Whether its client is shown how to get more authority.
+    pub(crate) shows_remedies: bool,
+}
+
+/// Makes the calls of stored tasks again. Requests know how, and tasks do not.
+pub(crate) trait CallMaker: Send + Sync {
+    fn make(&self, call: TaskCall, task: TaskRecord, journal: CallJournal) -> BoxFuture<'static, MadeCall>;
+}
+
+pub(crate) type MadeCall = Result<(LiveCall, Finish), NotMade>;
+
+/// Why a call cannot be made again.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NotMade {
+    /// It may be possible later; the text says what is missing.
+    #[error("{0}")]
+    NotYet(String),
+    #[error("{0}")]
+    Never(String),
+}
+
+/// Makes the result of a call that has ended.
+pub(crate) type Finish = Box<dyn FnOnce(FinishedCall, ChunkRecord) -> BoxFuture<'static, EndedCall> + Send>;
+
+/// How the call of a task ended.
+pub(crate) struct EndedCall {
+    /// What its request would have been answered with.
+    pub(crate) answer: Result<JsonObject, ErrorData>,
+    pub(crate) usage: Option<Value>,
+}
+
+impl EndedCall {
+    pub(super) fn failed(error: &CallError) -> Self {
+        Self { answer: Err(ErrorData::internal_error(error.to_string(), None)), usage: None }
+    }
+}

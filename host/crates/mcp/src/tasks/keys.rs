@@ -1,0 +1,39 @@
+//! Under which keys a task is stored.
+
+use platform::durable::Key;
+
+/// What a task is made of, each part under its own key.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Part {
+    /// How it stands.
+    Record,
+    /// The call that it began with.
+    Call,
+    /// The log of the call's steps.
+    Journal,
+    /// What it has asked, with the answers.
+    Asked,
+}
+
+impl Part {
+    pub(super) const ALL: [Self; 4] = [Self::Record, Self::Call, Self::Journal, Self::Asked];
+
+    const fn prefix(self) -> &'static str {
+        match self {
+            Self::Record => "task",
+            Self::Call => "task-call",
+            Self::Journal => "task-journal",
+            Self::Asked => "task-asked",
+        }
+    }
+
+    /// None if no task can have this id.
+    pub(super) fn key(self, id: &str) -> Option<Key> {
+        Key::new(format!("{}/{id}", self.prefix())).ok().filter(|_| !id.contains('/'))
+    }
+}
+
+/// What the keys of all records begin with.
+pub(super) fn all_records() -> Option<Key> {
+    Key::new(Part::Record.prefix()).ok()
+}

@@ -1,0 +1,81 @@
+//! What is asked of a task that another process serves, or that nobody serves at the moment: it is stored, and whoever serves
+//! the task looks for it.
+
+use super::control::TaskRequest;
+use super::tasks::{TaskError, Tasks};
+use platform::durable::{DurableError, Expected, Key, Record, Strength};
+use platform::random::random_text;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How often a process looks for requests, while it serves tasks.
+pub(super) const LOOK: Duration = Duration::from_secs(1);
+/// Requests to one task that may wait. Bounds what a client stores that asks again and again while nobody serves its task.
+const MOST: u32 = 64;
+/// Requests that are read at once.
+const PAGE: u32 = 200;
+const PREFIX: &str = "task-request";
+
+impl Tasks {
+    /// Asks something of a task that has not ended.
+    pub(super) async fn ask(&self, id: &str, request: TaskRequest) -> Result<(), TaskError> {
+        let running = self.running.lock().get(id).cloned();
+        if let Some(running) = running {
+            running.ask(request).await;
+            return Ok(());
+        }
+        let failed = |error: String| TaskError::Store(DurableError::Failed(error));
+        let all = Key::new(format!("{PREFIX}/{id}")).map_err(|error| failed(error.to_string()))?;
+        if self.store.list(&all, None, MOST).await?.len() >= MOST as usize {
+            return Err(failed("too many requests to this task wait for the process that serves it".into()));
+        }
+        let name = random_text::<12>().map_err(|error| failed(error.to_string()))?;
+        let key = Key::new(format!("{all}/{name}")).map_err(|error| failed(error.to_string()))?;
+        // Text and answers can always be written.
+        let value = serde_json::to_vec(&request).unwrap_or_default();
+        self.store.put(&key, value, Expected::Nothing, Strength::Process).await?;
+        // It may have been taken up meanwhile.
+        self.wake.notify_one();
+        Ok(())
+    }
+
+    /// Passes on what was asked of the tasks that run here.
+    pub(super) async fn take_requests(self: &Arc<Self>) -> Result<(), DurableError> {
+        let Ok(all) = Key::new(PREFIX) else { return Ok(()) };
+        let mut after = None;
+        loop {
+            let page = self.store.list(&all, after.as_ref(), PAGE).await?;
+            let Some((last, _)) = page.last() else { return Ok(()) };
+            after = Some(last.clone());
+            for (key, record) in page {
+                self.take_request(key, &record).await?;
+            }
+        }
+    }
+
+    async fn take_request(self: &Arc<Self>, key: Key, record: &Record) -> Result<(), DurableError> {
+        let id = key.as_str().split('/').nth(1).unwrap_or_default().to_owned();
+        let running = self.running.lock().get(&*id).cloned();
+        let request = serde_json::from_slice::<TaskRequest>(&record.value);
+        match (running, request) {
+            (Some(running), Ok(request)) => {
+                if self.asking.lock().insert(key.clone()) {
+                    let tasks = self.clone();
+                    self.runners.spawn(async move {
+                        running.ask(request).await;
+                        // Removed once it is done: a process that is killed meanwhile leaves it to the next, and to do it twice is
+                        // as good as once.
+                        if let Err(error) = tasks.store.remove(&key, Expected::Any, Strength::Process).await {
+                            tracing::error!(%error, "what was asked of a task stays in the store, and is asked again");
+                        }
+                        tasks.asking.lock().remove(&key);
+                    });
+                }
+            }
+            (None, Ok(_)) if self.load(&id).await?.is_some_and(|(task, _)| !task.has_ended()) => {}
+            // Nobody will.
+            (_, _) => self.store.remove(&key, Expected::Any, Strength::Process).await?,
+        }
+        Ok(())
+    }
+}

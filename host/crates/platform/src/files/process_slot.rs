@@ -1,0 +1,51 @@
+//! A number for each process that uses a folder.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// More processes over one folder are refused.
+const MOST: u32 = 256;
+
+/// The lowest number that no other process over a folder has. It is free again as soon as its process ends, however it ends:
+/// who has it next takes the place of that process.
+pub struct ProcessSlot {
+    number: u32,
+    /// Locked by the kernel for as long as it is open.
+    _lock: File,
+}
+
+impl ProcessSlot {
+    pub fn take(folder: &Path) -> io::Result<Self> {
+        for number in 1..=MOST {
+            let path = folder.join(format!("process-{number}.lock"));
+            let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path)?;
+            match file.try_lock() {
+                Ok(()) => return Ok(Self { number, _lock: file }),
+                Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
+        }
+        Err(io::Error::other(format!("{MOST} processes use the folder")))
+    }
+
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_free_again_when_its_process_has_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        let take = || ProcessSlot::take(folder.path()).unwrap();
+        let (first, second) = (take(), take());
+        assert_eq!((first.number(), second.number()), (1, 2));
+        drop(first);
+        assert_eq!((take().number(), second.number()), (1, 2));
+    }
+}
