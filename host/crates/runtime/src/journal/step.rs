@@ -20,6 +20,12 @@ pub enum Again {
 /// A step that the guest has come to. Without a journal it does nothing.
 pub struct Step(Option<JournaledStep>);
 
+/// An effect that has begun, of which the record may still be on its way to the store.
+pub(crate) struct StartedEffect {
+    may_have_happened: bool,
+    stored: Option<Answer<()>>,
+}
+
 struct JournaledStep {
     records: Arc<Records>,
     path: StepPath,
@@ -107,16 +113,27 @@ impl Step {
 
     /// The same for work that nobody drops with the call: none if the effect must not be made.
     pub(crate) async fn begin_effect(&mut self, again: Again) -> Option<bool> {
-        let Some(step) = &mut self.0 else { return Some(false) };
+        let started = self.start_effect(again);
+        self.started(started).await
+    }
+
+    /// Begins an effect that is made beside the guest, while that has its turn. What comes later of the call is recorded
+    /// later. The effect must not be made before [`Self::started`] allows it.
+    pub(crate) fn start_effect(&mut self, again: Again) -> StartedEffect {
+        let Some(step) = &mut self.0 else { return StartedEffect { may_have_happened: false, stored: None } };
         let may_have_happened = step.earlier.take().is_some();
-        if may_have_happened {
-            if again == Again::Unknown {
-                let (step_name, import) = (step.path.to_string(), step.import.to_owned());
-                step.records.stop(JournalProblem::Unknown { step: step_name, import });
-            }
-        } else {
-            step.store(Phase::Began).await;
+        if may_have_happened && again == Again::Unknown {
+            let (step_name, import) = (step.path.to_string(), step.import.to_owned());
+            step.records.stop(JournalProblem::Unknown { step: step_name, import });
         }
+        let stored = if may_have_happened { None } else { step.add(Phase::Began) };
+        StartedEffect { may_have_happened, stored }
+    }
+
+    /// Whether the effect may have happened already; none if it must not be made.
+    pub(crate) async fn started(&self, StartedEffect { may_have_happened, stored }: StartedEffect) -> Option<bool> {
+        let Some(step) = &self.0 else { return Some(may_have_happened) };
+        step.wait_until(stored).await;
         step.records.problem().is_none().then_some(may_have_happened)
     }
 
@@ -215,7 +232,11 @@ impl JournaledStep {
     }
 
     async fn store(&self, phase: Phase) {
-        let Some(stored) = self.add(phase) else { return };
+        self.wait_until(self.add(phase)).await;
+    }
+
+    async fn wait_until(&self, stored: Option<Answer<()>>) {
+        let Some(stored) = stored else { return };
         if let Err(error) = stored.await {
             self.records.stop(match error {
                 DurableError::Full(why) => JournalProblem::Store(why),

@@ -142,9 +142,13 @@ impl WasiHttpHooks for HttpHooks {
             return Box::new(async { Ok((answer?, no_io())) });
         }
         let again = if may_repeat(&parts.method, &parts.headers) { Again::Safe } else { Again::Unknown };
+        let started = step.start_effect(again);
         Box::new(async move {
             let (call, hops) = call.ok_or(Error::HttpRequestDenied)?.with_hops();
-            step.before_effect(again).await;
+            if step.started(started).await.is_none() {
+                // The call has to end, and its guest learns nothing more.
+                return std::future::pending().await;
+            }
             let answer = send(call, parts, options, body).await;
             let hops = hops.lock().clone();
             let (answered, streamed) = Answered::take(hops, answer).await;

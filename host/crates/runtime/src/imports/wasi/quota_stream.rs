@@ -145,8 +145,9 @@ impl OutputStream for QuotaStream {
         }
         // Twice at the same place is as good as once; at the end it is not.
         let again = if at.is_some() { Again::Safe } else { Again::Unknown };
+        let started = step.start_effect(again);
         self.state = WriteState::Writing(tokio::spawn(async move {
-            if step.begin_effect(again).await.is_none() {
+            if step.started(started).await.is_none() {
                 return Err(io::Error::other("the call has to end"));
             }
             let write = move || quota.write(&file, at, &bytes);
