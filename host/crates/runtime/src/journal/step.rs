@@ -72,6 +72,11 @@ impl Step {
         self.0.as_ref().is_some_and(|step| step.earlier.as_ref().is_some_and(|earlier| earlier.outcome.is_none()))
     }
 
+    /// Whether it is recorded, and no earlier run has come to it.
+    pub(crate) fn is_new(&self) -> bool {
+        self.0.as_ref().is_some_and(|step| step.earlier.is_none() && step.records.problem().is_none())
+    }
+
     pub(crate) fn is_journaled(&self) -> bool {
         self.0.is_some()
     }

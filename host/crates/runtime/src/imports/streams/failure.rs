@@ -11,6 +11,10 @@ use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode as HttpCode;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Data(#[serde(with = "bytes")] pub(crate) Vec<u8>);
 
+/// The same as an argument of a step.
+#[derive(Serialize)]
+pub(crate) struct DataRef<'a>(#[serde(serialize_with = "bytes::serialize")] pub(crate) &'a [u8]);
+
 /// Why a stream told nothing more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum StreamFailure {

@@ -7,6 +7,6 @@ mod failure;
 mod input;
 mod output;
 
-pub(super) use failure::{Data, HttpFailure, StreamFailure, told};
+pub(super) use failure::{Data, DataRef, HttpFailure, StreamFailure, told};
 pub(super) use input::{JournaledInput, wrap_input};
 pub(super) use output::{BodyBytes, JournaledOutput, wrap_output};

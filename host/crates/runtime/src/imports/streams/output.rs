@@ -3,7 +3,7 @@
 //! A replayed body is written again, since it may have to be sent again; if not, it is read and thrown away. How fast that
 //! goes is not what the guest is told, so what it has written may have to wait here.
 
-use super::failure::{Data, StreamFailure, told};
+use super::failure::{DataRef, StreamFailure, told};
 use crate::journal::CallJournal;
 use bytes::Bytes;
 use std::collections::VecDeque;
@@ -82,7 +82,7 @@ impl JournaledOutput {
 impl OutputStream for JournaledOutput {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
         self.count(bytes.len());
-        let mut step = self.journal.begin("streams.write", &Data(bytes.to_vec()));
+        let mut step = self.journal.begin("streams.write", &DataRef(&bytes));
         if let Some(outcome) = step.recorded_now::<Result<(), StreamFailure>>() {
             self.write_again(bytes, &outcome);
             return Ok(outcome?);
@@ -106,7 +106,7 @@ impl OutputStream for JournaledOutput {
 
     async fn blocking_write_and_flush(&mut self, bytes: Bytes) -> StreamResult<()> {
         self.count(bytes.len());
-        let mut step = self.journal.begin("streams.write-and-flush", &Data(bytes.to_vec()));
+        let mut step = self.journal.begin("streams.write-and-flush", &DataRef(&bytes));
         if let Some(outcome) = step.recorded::<Result<(), StreamFailure>>().await {
             self.write_again(bytes, &outcome);
             return Ok(outcome?);

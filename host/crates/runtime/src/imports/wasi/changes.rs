@@ -34,16 +34,17 @@ pub(super) fn add_to_linker<T: WasiHost>(types: &mut LinkerInstance<'_, T>) -> w
     })
 }
 
-fn create_directory_at<T: WasiHost>(
+pub(super) fn create_directory_at<T: WasiHost>(
     mut store: Caller<'_, T>,
     (directory, path): (Resource<Descriptor>, String),
 ) -> FilesystemFuture<'_, ()> {
     Box::new(async move {
         let (data, of) = (store.data_mut(), directory.rep());
-        let mut change = match Change::begin(data, "filesystem.create-directory-at", of, &path, Again::Safe).await? {
-            Begun::Now(change) => change,
-            Begun::Done(result) => return Ok((result,)),
-        };
+        let mut change =
+            match Change::begin_name(data, "filesystem.create-directory-at", of, &path, (&path, false)).await? {
+                Begun::Now(change) => change,
+                Begun::Done(result) => return Ok((result,)),
+            };
         let made = match data.files()?.0.add_entry(of) {
             Err(refused) => Err(refused.into()),
             Ok(()) => {
@@ -55,14 +56,15 @@ fn create_directory_at<T: WasiHost>(
     })
 }
 
-fn symlink_at<T: WasiHost>(
+pub(super) fn symlink_at<T: WasiHost>(
     mut store: Caller<'_, T>,
     (directory, target, path): (Resource<Descriptor>, String, String),
 ) -> FilesystemFuture<'_, ()> {
     Box::new(async move {
         let (data, of) = (store.data_mut(), directory.rep());
         let arguments = (&target, &path);
-        let mut change = match Change::begin(data, "filesystem.symlink-at", of, &arguments, Again::Safe).await? {
+        let mut change = match Change::begin_name(data, "filesystem.symlink-at", of, &arguments, (&path, false)).await?
+        {
             Begun::Now(change) => change,
             Begun::Done(result) => return Ok((result,)),
         };
@@ -79,11 +81,14 @@ fn symlink_at<T: WasiHost>(
 
 type LinkAt = (Resource<Descriptor>, PathFlags, String, Resource<Descriptor>, String);
 
-fn link_at<T: WasiHost>(mut store: Caller<'_, T>, (from, flags, old, to, new): LinkAt) -> FilesystemFuture<'_, ()> {
+pub(super) fn link_at<T: WasiHost>(
+    mut store: Caller<'_, T>,
+    (from, flags, old, to, new): LinkAt,
+) -> FilesystemFuture<'_, ()> {
     Box::new(async move {
         let (data, of) = (store.data_mut(), to.rep());
         let arguments = (follows(flags), &old, &new);
-        let mut change = match Change::begin(data, "filesystem.link-at", of, &arguments, Again::Safe).await? {
+        let mut change = match Change::begin_name(data, "filesystem.link-at", of, &arguments, (&new, false)).await? {
             Begun::Now(change) => change,
             Begun::Done(result) => return Ok((result,)),
         };
@@ -104,10 +109,13 @@ fn link_at<T: WasiHost>(mut store: Caller<'_, T>, (from, flags, old, to, new): L
 
 type RenameAt = (Resource<Descriptor>, String, Resource<Descriptor>, String);
 
-fn rename_at<T: WasiHost>(mut store: Caller<'_, T>, (from, old, to, new): RenameAt) -> FilesystemFuture<'_, ()> {
+pub(super) fn rename_at<T: WasiHost>(
+    mut store: Caller<'_, T>,
+    (from, old, to, new): RenameAt,
+) -> FilesystemFuture<'_, ()> {
     Box::new(async move {
         let (data, of) = (store.data_mut(), from.rep());
-        let change = match Change::begin(data, "filesystem.rename-at", of, &(&old, &new), Again::Safe).await? {
+        let change = match Change::begin_name(data, "filesystem.rename-at", of, &(&old, &new), (&old, true)).await? {
             Begun::Now(change) => change,
             Begun::Done(result) => return Ok((result,)),
         };
@@ -120,7 +128,7 @@ fn rename_at<T: WasiHost>(mut store: Caller<'_, T>, (from, old, to, new): Rename
     })
 }
 
-fn set_size<T: WasiHost>(
+pub(super) fn set_size<T: WasiHost>(
     mut store: Caller<'_, T>,
     (file, size): (Resource<Descriptor>, u64),
 ) -> FilesystemFuture<'_, ()> {
@@ -141,7 +149,7 @@ fn set_size<T: WasiHost>(
     })
 }
 
-fn write<T: WasiHost>(
+pub(super) fn write<T: WasiHost>(
     mut store: Caller<'_, T>,
     (file, bytes, at): (Resource<Descriptor>, Vec<u8>, u64),
 ) -> FilesystemFuture<'_, u64> {
@@ -166,7 +174,7 @@ fn write<T: WasiHost>(
 
 type Streamed = (Result<Resource<DynOutputStream>, ErrorCode>,);
 
-fn stream<T: WasiHost>(
+pub(super) fn stream<T: WasiHost>(
     mut store: Caller<'_, T>,
     descriptor: &Resource<Descriptor>,
     at: Option<u64>,

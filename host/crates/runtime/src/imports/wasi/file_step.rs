@@ -7,8 +7,10 @@ use super::recorded::Code;
 use crate::journal::{Again, Step};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use wasmtime::component::Resource;
+use wasmtime_wasi::filesystem::WasiFilesystemView as _;
 use wasmtime_wasi::p2::FsResult;
-use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
+use wasmtime_wasi::p2::bindings::filesystem::types::{ErrorCode, HostDescriptor as _, PathFlags};
 
 /// What a function of `wasi:filesystem` gives the guest.
 pub(super) type Given<R> = (Result<R, ErrorCode>,);
@@ -59,16 +61,49 @@ impl Change {
         import: &'static str,
         of: u32,
         arguments: &impl Serialize,
-        again: Again,
     ) -> wasmtime::Result<Begun<R>> {
+        match Self::first(data, import, of, arguments)? {
+            Ok((step, span)) => Self::begin_step(data, step, Some(span), of, Again::Safe).await,
+            Err(denied) => Ok(Begun::Done(Err(denied))),
+        }
+    }
+
+    /// Begins a change of a name in the directory `of`, which makes sense only if that `is_there`, or is not. Otherwise
+    /// nothing will change, and that is recorded as an answer: of a change that has begun and whose outcome is not known,
+    /// the name says whether it was made.
+    pub(super) async fn begin_name<T: WasiHost>(
+        data: &mut T,
+        import: &'static str,
+        of: u32,
+        arguments: &impl Serialize,
+        (name, is_there): (&str, bool),
+    ) -> wasmtime::Result<Begun<()>> {
+        let (step, span) = match Self::first(data, import, of, arguments)? {
+            Ok(first) => first,
+            Err(denied) => return Ok(Begun::Done(Err(denied))),
+        };
+        if step.is_new() {
+            let directory = Resource::new_borrow(of);
+            let found = data.filesystem().stat_at(directory, PathFlags::empty(), name.to_owned()).await;
+            if found.is_ok() != is_there {
+                return Ok(Begun::Now(Self { step, span: Some(span), twice: false, grew: 0 }));
+            }
+        }
+        Self::begin_step(data, step, Some(span), of, Again::Safe).await
+    }
+
+    fn first<T: WasiHost>(
+        data: &mut T,
+        import: &'static str,
+        of: u32,
+        arguments: &impl Serialize,
+    ) -> wasmtime::Result<Result<(Step, ImportSpan), ErrorCode>> {
         if let Err(denied) = data.files()?.0.may_change() {
-            let denied = Err(denied);
-            finish(data.start_span(import)?, &denied);
-            return Ok(Begun::Done(denied));
+            finish::<()>(data.start_span(import)?, &Err(denied));
+            return Ok(Err(denied));
         }
         let step = data.begin_file_step(import, of, arguments)?;
-        let span = data.start_span(import)?;
-        Self::begin_step(data, step, Some(span), of, again).await
+        Ok(Ok((step, data.start_span(import)?)))
     }
 
     /// The same for a step that has begun already.

@@ -27,7 +27,7 @@ pub fn add_to_linker<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Result<()
 
 type Directories = (Vec<(Resource<Descriptor>, String)>,);
 
-fn directories<T: WasiHost>(mut store: StoreContextMut<'_, T>, (): ()) -> wasmtime::Result<Directories> {
+pub(super) fn directories<T: WasiHost>(mut store: StoreContextMut<'_, T>, (): ()) -> wasmtime::Result<Directories> {
     let data = store.data_mut();
     // Before its call begins, an instance has no directories; that of a plugin with directories is made in its call.
     let Ok((files, own)) = data.files() else { return Ok((Vec::new(),)) };

@@ -36,7 +36,7 @@ pub(super) fn add_to_linker<T: WasiHost>(types: &mut LinkerInstance<'_, T>) -> w
     types.func_wrap_async("[method]descriptor.sync-data", sync_data)
 }
 
-fn read<T: WasiHost>(
+pub(super) fn read<T: WasiHost>(
     mut store: Caller<'_, T>,
     (file, length, at): (File, u64, u64),
 ) -> FilesystemFuture<'_, (Vec<u8>, bool)> {
@@ -49,7 +49,10 @@ fn read<T: WasiHost>(
 
 type Streamed = (Result<Resource<DynInputStream>, ErrorCode>,);
 
-fn read_via_stream<T: WasiHost>(mut store: Caller<'_, T>, (file, at): (File, u64)) -> wasmtime::Result<Streamed> {
+pub(super) fn read_via_stream<T: WasiHost>(
+    mut store: Caller<'_, T>,
+    (file, at): (File, u64),
+) -> wasmtime::Result<Streamed> {
     let data = store.data_mut();
     let (files, _) = data.files()?;
     let (journal, gone) = (files.journal().clone(), files.is_gone(file.rep()).then_some(GONE));
@@ -60,7 +63,7 @@ fn read_via_stream<T: WasiHost>(mut store: Caller<'_, T>, (file, at): (File, u64
     Ok((stream,))
 }
 
-fn stat<T: WasiHost>(mut store: Caller<'_, T>, (file,): (File,)) -> FilesystemFuture<'_, DescriptorStat> {
+pub(super) fn stat<T: WasiHost>(mut store: Caller<'_, T>, (file,): (File,)) -> FilesystemFuture<'_, DescriptorStat> {
     Box::new(async move {
         let data = store.data_mut();
         let step = data.begin_file_step("filesystem.stat", file.rep(), &())?;
@@ -68,7 +71,7 @@ fn stat<T: WasiHost>(mut store: Caller<'_, T>, (file,): (File,)) -> FilesystemFu
     })
 }
 
-fn stat_at<T: WasiHost>(
+pub(super) fn stat_at<T: WasiHost>(
     mut store: Caller<'_, T>,
     (directory, flags, path): At,
 ) -> FilesystemFuture<'_, DescriptorStat> {
@@ -80,7 +83,7 @@ fn stat_at<T: WasiHost>(
     })
 }
 
-fn readlink_at<T: WasiHost>(
+pub(super) fn readlink_at<T: WasiHost>(
     mut store: Caller<'_, T>,
     (directory, path): (File, String),
 ) -> FilesystemFuture<'_, String> {

@@ -20,6 +20,8 @@ mod quota_stream;
 mod read_directory;
 mod recorded;
 mod removals;
+#[cfg(test)]
+mod replay_tests;
 mod stdio;
 
 pub use context::new_context;

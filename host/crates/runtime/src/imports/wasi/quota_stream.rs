@@ -1,7 +1,7 @@
 //! An output stream into a file under a disk quota.
 
 use super::super::call_scope::CallScope;
-use super::super::streams::{Data, StreamFailure, told};
+use super::super::streams::{DataRef, StreamFailure, told};
 use super::disk_quota::QuotaUse;
 use super::files::may_change;
 use crate::journal::{Again, CallJournal};
@@ -39,7 +39,8 @@ type Written = Result<u64, StreamFailure>;
 
 enum WriteState {
     Ready,
-    Writing(JoinHandle<io::Result<u64>>),
+    /// None if the call has to end: its guest learns nothing more.
+    Writing(JoinHandle<Option<io::Result<u64>>>),
     Failed(wasmtime::Error),
     Closed,
 }
@@ -104,7 +105,11 @@ impl QuotaStream {
 
     async fn written(&mut self) {
         if let WriteState::Writing(writing) = &mut self.state {
-            let written = writing.await.unwrap_or_else(|error| Err(io::Error::other(error)));
+            let written = match writing.await {
+                Ok(Some(written)) => written,
+                Ok(None) => return std::future::pending().await,
+                Err(error) => Err(io::Error::other(error)),
+            };
             self.state = match written {
                 Ok(bytes) => {
                     self.at = self.at.map(|at| at.saturating_add(bytes));
@@ -131,11 +136,11 @@ impl OutputStream for QuotaStream {
         let quota = self.quota.upgrade().ok_or(StreamError::Closed)?;
         let (file, at, length) = (self.file.clone(), self.at, bytes.len() as u64);
         if !self.journal.is_on() {
-            let write = move || quota.write(&file, at, &bytes).map(|_| length);
+            let write = move || Some(quota.write(&file, at, &bytes).map(|_| length));
             self.state = WriteState::Writing(spawn_blocking(write));
             return Ok(());
         }
-        let mut step = self.journal.begin("streams.write", &(at, Data(bytes.to_vec())));
+        let mut step = self.journal.begin("streams.write", &(at, DataRef(&bytes)));
         if let Some(written) = step.recorded_now() {
             self.written_before(length, written);
             return Ok(());
@@ -147,9 +152,7 @@ impl OutputStream for QuotaStream {
         let again = if at.is_some() { Again::Safe } else { Again::Unknown };
         let started = step.start_effect(again);
         self.state = WriteState::Writing(tokio::spawn(async move {
-            if step.started(started).await.is_none() {
-                return Err(io::Error::other("the call has to end"));
-            }
+            step.started(started).await?;
             let write = move || quota.write(&file, at, &bytes);
             let written = spawn_blocking(write).await.unwrap_or_else(|error| Err(io::Error::other(error)));
             let kept: Written = match &written {
@@ -157,7 +160,7 @@ impl OutputStream for QuotaStream {
                 Err(error) => Err(error.into()),
             };
             step.end_effect(&kept).await;
-            written.map(|_| length)
+            Some(written.map(|_| length))
         }));
         Ok(())
     }

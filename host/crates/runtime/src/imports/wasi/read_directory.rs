@@ -23,7 +23,7 @@ pub(super) fn add_to_linker<T: WasiHost>(types: &mut LinkerInstance<'_, T>) -> w
     types.func_wrap_async("[method]directory-entry-stream.read-directory-entry", next)
 }
 
-fn open<T: WasiHost>(
+pub(super) fn open<T: WasiHost>(
     mut store: Caller<'_, T>,
     (directory,): (Resource<Descriptor>,),
 ) -> FilesystemFuture<'_, Resource<DirectoryStream>> {
@@ -55,7 +55,7 @@ fn open<T: WasiHost>(
     })
 }
 
-fn next<T: WasiHost>(
+pub(super) fn next<T: WasiHost>(
     mut store: Caller<'_, T>,
     (stream,): (Resource<DirectoryStream>,),
 ) -> FilesystemFuture<'_, Option<DirectoryEntry>> {

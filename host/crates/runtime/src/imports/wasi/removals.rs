@@ -5,7 +5,6 @@ use super::blocking::FilesystemFuture;
 use super::file_step::{Begun, Change};
 use super::files::WasiHost;
 use super::metadata::follows;
-use crate::journal::Again;
 use wasmtime::StoreContextMut;
 use wasmtime::component::{LinkerInstance, Resource};
 use wasmtime_wasi::filesystem::WasiFilesystemView;
@@ -21,10 +20,13 @@ pub(super) fn add_to_linker<T: WasiHost>(types: &mut LinkerInstance<'_, T>) -> w
 type Caller<'a, T> = StoreContextMut<'a, T>;
 type Place = (Resource<Descriptor>, String);
 
-fn unlink_file_at<T: WasiHost>(mut store: Caller<'_, T>, (directory, path): Place) -> FilesystemFuture<'_, ()> {
+pub(super) fn unlink_file_at<T: WasiHost>(
+    mut store: Caller<'_, T>,
+    (directory, path): Place,
+) -> FilesystemFuture<'_, ()> {
     Box::new(async move {
         let (data, of) = (store.data_mut(), directory.rep());
-        let change = match Change::begin(data, "filesystem.unlink-file-at", of, &path, Again::Safe).await? {
+        let change = match Change::begin_name(data, "filesystem.unlink-file-at", of, &path, (&path, true)).await? {
             Begun::Now(change) => change,
             Begun::Done(result) => return Ok((result,)),
         };
@@ -32,10 +34,13 @@ fn unlink_file_at<T: WasiHost>(mut store: Caller<'_, T>, (directory, path): Plac
     })
 }
 
-fn remove_directory_at<T: WasiHost>(mut store: Caller<'_, T>, (directory, path): Place) -> FilesystemFuture<'_, ()> {
+pub(super) fn remove_directory_at<T: WasiHost>(
+    mut store: Caller<'_, T>,
+    (directory, path): Place,
+) -> FilesystemFuture<'_, ()> {
     Box::new(async move {
         let (data, of) = (store.data_mut(), directory.rep());
-        let change = match Change::begin(data, "filesystem.remove-directory-at", of, &path, Again::Safe).await? {
+        let change = match Change::begin_name(data, "filesystem.remove-directory-at", of, &path, (&path, true)).await? {
             Begun::Now(change) => change,
             Begun::Done(result) => return Ok((result,)),
         };
@@ -45,11 +50,14 @@ fn remove_directory_at<T: WasiHost>(mut store: Caller<'_, T>, (directory, path):
 
 type SetTimes = (Resource<Descriptor>, NewTimestamp, NewTimestamp);
 
-fn set_times<T: WasiHost>(mut store: Caller<'_, T>, (file, accessed, modified): SetTimes) -> FilesystemFuture<'_, ()> {
+pub(super) fn set_times<T: WasiHost>(
+    mut store: Caller<'_, T>,
+    (file, accessed, modified): SetTimes,
+) -> FilesystemFuture<'_, ()> {
     Box::new(async move {
         let (data, of) = (store.data_mut(), file.rep());
         let arguments = (time(&accessed), time(&modified));
-        let change = match Change::begin(data, "filesystem.set-times", of, &arguments, Again::Safe).await? {
+        let change = match Change::begin(data, "filesystem.set-times", of, &arguments).await? {
             Begun::Now(change) => change,
             Begun::Done(result) => return Ok((result,)),
         };
@@ -59,14 +67,14 @@ fn set_times<T: WasiHost>(mut store: Caller<'_, T>, (file, accessed, modified): 
 
 type SetTimesAt = (Resource<Descriptor>, PathFlags, String, NewTimestamp, NewTimestamp);
 
-fn set_times_at<T: WasiHost>(
+pub(super) fn set_times_at<T: WasiHost>(
     mut store: Caller<'_, T>,
     (directory, flags, path, accessed, modified): SetTimesAt,
 ) -> FilesystemFuture<'_, ()> {
     Box::new(async move {
         let (data, of) = (store.data_mut(), directory.rep());
         let arguments = (follows(flags), &path, time(&accessed), time(&modified));
-        let change = match Change::begin(data, "filesystem.set-times-at", of, &arguments, Again::Safe).await? {
+        let change = match Change::begin(data, "filesystem.set-times-at", of, &arguments).await? {
             Begun::Now(change) => change,
             Begun::Done(result) => return Ok((result,)),
         };
