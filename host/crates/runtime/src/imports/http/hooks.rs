@@ -6,8 +6,6 @@ use super::super::streams::BodyBytes;
 use super::access::{Egress, Http, HttpBody, HttpRequest, HttpTimeouts};
 use super::answered::{Answered, RequestRecord, may_repeat};
 use super::error::HttpError;
-use super::request_parts::limit_parts;
-use super::steps;
 use crate::journal::{Again, CallJournal};
 use http::HeaderName;
 use http::header::{
@@ -18,8 +16,6 @@ use policy::Denial;
 use std::collections::HashSet;
 use std::future::Future;
 use std::sync::Arc;
-use wasmtime::component::Linker;
-use wasmtime_wasi_http::p2::add_only_http_to_linker_async;
 use wasmtime_wasi_http::{Error, ForbiddenHeaderFilter, RequestOptions, Result, WasiBody, WasiHttpHooks, WasiHttpView};
 
 /// Bytes that a guest may write to a request body at once. Bounds a host allocation that the guest sizes.
@@ -45,13 +41,6 @@ const FORBIDDEN_HEADERS: [HeaderName; 12] = [
 /// Whether guests may not set this header.
 pub fn is_forbidden_header(name: &HeaderName) -> bool {
     FORBIDDEN_HEADERS.contains(name) || name.as_str().starts_with("proxy-")
-}
-
-/// Links `wasi:http`.
-pub fn add_to_linker<T: HttpHost>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
-    add_only_http_to_linker_async(linker)?;
-    limit_parts(linker)?;
-    steps::add_to_linker(linker)
 }
 
 /// Store data with the hooks of the running call.

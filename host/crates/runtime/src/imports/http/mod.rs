@@ -11,4 +11,5 @@ mod steps;
 pub use access::{Egress, Http, HttpBody, HttpRequest, HttpTimeouts, NoEgress};
 pub use error::HttpError;
 pub use exchange::HttpExchange;
-pub use hooks::{HttpHooks, HttpHost, add_to_linker, is_forbidden_header};
+pub use hooks::{HttpHooks, HttpHost, is_forbidden_header};
+pub use steps::add_to_linker;

@@ -3,10 +3,12 @@
 use super::super::streams::{HttpFailure, JournaledInput, JournaledOutput, wrap_input, wrap_output};
 use super::answered::Streamed;
 use super::hooks::HttpHost;
+use super::request_parts::limit_parts;
 use serde::{Deserialize, Serialize};
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, Resource};
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, Pollable as _};
+use wasmtime_wasi_http::p2::add_only_http_to_linker_async;
 use wasmtime_wasi_http::p2::bindings::http::types::{
     ErrorCode, HostFutureIncomingResponse as FutureAnswer, HostFutureTrailers as FutureTrailers, HostIncomingBody as _,
     HostIncomingResponse as _, HostOutgoingBody as _, Trailers,
@@ -16,8 +18,10 @@ use wasmtime_wasi_http::p2::types::{HostFutureIncomingResponse, HostIncomingResp
 
 type Caller<'a, T> = StoreContextMut<'a, T>;
 
-/// Replaces these functions.
-pub(super) fn add_to_linker<T: HttpHost>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+/// Links `wasi:http`.
+pub fn add_to_linker<T: HttpHost>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+    add_only_http_to_linker_async(linker)?;
+    limit_parts(linker)?;
     linker.allow_shadowing(true);
     let mut types = linker.instance("wasi:http/types@0.2.12")?;
     types.func_wrap_async("[method]future-incoming-response.get", get_answer)?;
@@ -94,7 +98,7 @@ fn read_body<T: HttpHost>(
 #[derive(Serialize, Deserialize)]
 enum Ended {
     NotYet,
-    Told,
+    Taken,
     Now(Result<(), HttpFailure>),
 }
 
@@ -110,12 +114,12 @@ fn get_trailers<T: HttpHost>(
         let place = data.http().table.get_mut(&trailers)?;
         let ended = journal.begin("http.get-trailers", &()).see(|| match place {
             HostFutureTrailers::Waiting(_) => Ended::NotYet,
-            HostFutureTrailers::Consumed => Ended::Told,
+            HostFutureTrailers::Consumed => Ended::Taken,
             HostFutureTrailers::Done(ended) => Ended::Now(ended.as_ref().map(|_| ()).map_err(Into::into)),
         });
         *place = match ended {
             Ended::NotYet => return Ok((None,)),
-            Ended::Told => HostFutureTrailers::Consumed,
+            Ended::Taken => HostFutureTrailers::Consumed,
             Ended::Now(ended) => HostFutureTrailers::Done(ended.map(|()| None).map_err(Into::into)),
         };
     }

@@ -17,7 +17,7 @@ pub(crate) struct JournaledInput {
     lost: Option<&'static str>,
 }
 
-type Told = Result<Data, StreamFailure>;
+type Piece = Result<Data, StreamFailure>;
 
 impl JournaledInput {
     /// Of a file, which a replay opens again.
@@ -40,7 +40,7 @@ impl JournaledInput {
         step
     }
 
-    fn give(&mut self, told: Told, replayed: bool) -> StreamResult<Bytes> {
+    fn give(&mut self, told: Piece, replayed: bool) -> StreamResult<Bytes> {
         if let (true, Some(behind), Ok(data)) = (replayed, &mut self.behind, &told) {
             *behind += data.0.len() as u64;
         }
@@ -62,7 +62,7 @@ impl InputStream for JournaledInput {
     fn read(&mut self, size: usize) -> StreamResult<Bytes> {
         let step = self.begin(size);
         let replayed = step.is_recorded();
-        let told: Told = step.try_see(|| match self.behind {
+        let told: Piece = step.try_see(|| match self.behind {
             // As if it were not ready, which it becomes when the guest waits for it.
             Some(1..) => Ok(Ok(Data::default())),
             _ => kept(self.inner.read(size)),
@@ -73,7 +73,7 @@ impl InputStream for JournaledInput {
     async fn blocking_read(&mut self, size: usize) -> StreamResult<Bytes> {
         let step = self.begin(size);
         let replayed = step.is_recorded();
-        let told: Told = step
+        let told: Piece = step
             .try_ask(async {
                 self.catch_up().await;
                 kept(self.inner.blocking_read(size).await)
@@ -97,7 +97,7 @@ impl Pollable for JournaledInput {
     }
 }
 
-fn kept(read: StreamResult<Bytes>) -> StreamResult<Told> {
+fn kept(read: StreamResult<Bytes>) -> StreamResult<Piece> {
     Ok(told(read)?.map(|bytes| Data(bytes.into())))
 }
 

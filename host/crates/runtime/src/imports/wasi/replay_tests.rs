@@ -144,9 +144,9 @@ impl DurableStore for Dying {
 
 /// What the call was told, in its order.
 #[derive(Debug, Default, PartialEq)]
-struct Told(Vec<String>);
+struct Results(Vec<String>);
 
-impl Told {
+impl Results {
     fn add<R: Debug>(&mut self, result: (Result<R, ErrorCode>,)) -> Option<R> {
         self.0.push(format!("{:?}", result.0.as_ref().map(|_| ()).map_err(|code| *code)));
         result.0.ok()
@@ -162,8 +162,8 @@ fn again(of: &Resource<Descriptor>) -> Resource<Descriptor> {
 }
 
 /// Uses each function that changes something, and some that look.
-async fn call(store: &mut Store<Host>) -> wasmtime::Result<Told> {
-    let mut told = Told::default();
+async fn call(store: &mut Store<Host>) -> wasmtime::Result<Results> {
+    let mut told = Results::default();
     let read_write = DescriptorFlags::READ | DescriptorFlags::WRITE;
     let (none, made) = (PathFlags::empty(), OpenFlags::CREATE | OpenFlags::EXCLUSIVE);
     let (directories,) = filesystem::directories(store.as_context_mut(), ())?;
@@ -241,7 +241,7 @@ impl Run {
     }
 
     /// What was told and how much files grew; the error is why the call had to end, if not because its process did.
-    async fn process(&self, number: u64) -> Result<(Told, u64), Option<JournalProblem>> {
+    async fn process(&self, number: u64) -> Result<(Results, u64), Option<JournalProblem>> {
         let key = Key::new("journal/c").unwrap();
         let records = self.store.read(&key, 0, u64::MAX).await.unwrap().entries;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -279,7 +279,11 @@ async fn a_call_that_is_stopped_anywhere_comes_to_the_same() {
             run.store.left.store(u64::MAX, Ordering::Relaxed);
             match run.process(2).await {
                 Ok((second, _)) => {
-                    assert_eq!((second, content(run.folder.path())), (Told(told.0.clone()), end.clone()), "{records}");
+                    assert_eq!(
+                        (second, content(run.folder.path())),
+                        (Results(told.0.clone()), end.clone()),
+                        "{records}"
+                    );
                     // All of it from the journal, although the file that was open has lost its name.
                     let third = run.process(3).await.unwrap();
                     assert_eq!(third.0, told, "{records}");
@@ -304,6 +308,6 @@ async fn a_call_that_is_stopped_anywhere_comes_to_the_same() {
 
     let run = Run::new(u64::MAX, true);
     for process in 1..3 {
-        assert_eq!(run.process(process).await.unwrap(), (Told(told.0.clone()), grew), "process {process}");
+        assert_eq!(run.process(process).await.unwrap(), (Results(told.0.clone()), grew), "process {process}");
     }
 }
