@@ -1,5 +1,7 @@
 //! Parked calls that another process takes up, because the one that parked them was killed, or dropped them.
 
+mod errands;
+
 use serde_json::{Value, json};
 use std::fs;
 use std::time::Instant;

@@ -119,6 +119,14 @@ impl CallAudit {
         is_kept
     }
 
+    /// Records what has just happened outside, in this run and in no other, so also while nothing else is written.
+    pub fn record_done(&self, event: AuditEvent) {
+        if let Some(inner) = self.0.as_deref() {
+            inner.count(&event);
+            inner.keep(event);
+        }
+    }
+
     /// Records how the call ended.
     pub fn verdict(
         &self,

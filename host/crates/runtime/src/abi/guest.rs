@@ -2,10 +2,11 @@
 
 use crate::engine::{Allowance, InstancePermit, Supervised, Supervision};
 use crate::imports::wasi::{self, Files, RefusedPath, WasiHost};
-use crate::imports::{CallImports, GuestLog, HttpHooks, ImportSpan};
+use crate::imports::{CallImports, GuestLog, HttpHooks, HttpHost, ImportSpan};
 use crate::journal::Step;
 use platform::clock::Clock;
 use policy::Authority;
+use serde::Serialize;
 use std::sync::Arc;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
@@ -71,7 +72,7 @@ impl Guest {
     ) {
         self.log.begin(tool, &imports.scope.context.id, &imports.scope.lineage, imports.journal.silence());
         self.supervision.begin_call(allowance, permit);
-        self.http_hooks.begin(imports.scope.clone(), imports.egress());
+        self.http_hooks.begin(imports.scope.clone(), imports.egress(), imports.journal.clone());
         self.imports = Some(imports);
     }
 
@@ -128,6 +129,12 @@ impl WasiHttpView for Guest {
     }
 }
 
+impl HttpHost for Guest {
+    fn hooks(&mut self) -> &mut HttpHooks {
+        &mut self.http_hooks
+    }
+}
+
 impl WasiHost for Guest {
     fn files(&mut self) -> wasmtime::Result<(&mut Files, Option<String>)> {
         let imports = self.imports()?;
@@ -139,9 +146,9 @@ impl WasiHost for Guest {
         Ok(self.imports()?.start_span(name, 0))
     }
 
-    fn begin_step(&mut self, import: &'static str) -> Step {
+    fn begin_step(&mut self, import: &'static str, arguments: &impl Serialize) -> Step {
         match &self.imports {
-            Some(imports) => imports.journal.begin(import, &()),
+            Some(imports) => imports.journal.begin(import, arguments),
             None => {
                 self.has_looked_outside = true;
                 Step::none()

@@ -32,6 +32,7 @@ mod resources;
 mod schema;
 mod state;
 mod steering;
+mod streams;
 mod types;
 pub mod wasi;
 
@@ -56,7 +57,7 @@ pub use connections::{Accounts, ConnectionError, ConnectionRequest, ConnectionRe
 pub use events::{EventError, EventSink, Events, PluginEvent};
 pub use host_services::HostServices;
 pub use http::{
-    Egress, Http, HttpBody, HttpError, HttpExchange, HttpHooks, HttpRequest, HttpTimeouts, NoEgress,
+    Egress, Http, HttpBody, HttpError, HttpExchange, HttpHooks, HttpHost, HttpRequest, HttpTimeouts, NoEgress,
     add_to_linker as http_to_linker, is_forbidden_header,
 };
 pub use import_span::{ErrorName, ImportSpan};

@@ -7,6 +7,8 @@ pub enum JournalProblem {
         if recorded == now { " with other arguments" } else { "" }
     )]
     Diverged { step: String, recorded: String, now: String },
+    #[error("the call cannot go on where it was: step {step} ({import}) needs {what}")]
+    Lost { step: String, import: String, what: String },
     #[error(
         "it is unknown whether step {step} ({import}) has happened: the host ended after it was begun and before its outcome was stored. Look there before you call again"
     )]
@@ -23,7 +25,7 @@ impl JournalProblem {
     /// A stable code.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Diverged { .. } => "diverged",
+            Self::Diverged { .. } | Self::Lost { .. } => "diverged",
             Self::Unknown { .. } => "outcome-unknown",
             Self::GaveUp(_) => "not-replayable",
             Self::Store(_) | Self::Unreadable(_) => "journal-failed",

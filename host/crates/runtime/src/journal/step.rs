@@ -20,6 +20,12 @@ pub enum Again {
 /// A step that the guest has come to. Without a journal it does nothing.
 pub struct Step(Option<JournaledStep>);
 
+/// An effect that has begun, of which the record may still be on its way to the store.
+pub(crate) struct StartedEffect {
+    may_have_happened: bool,
+    stored: Option<Answer<()>>,
+}
+
 struct JournaledStep {
     records: Arc<Records>,
     path: StepPath,
@@ -51,8 +57,8 @@ impl Step {
         Self(Some(JournaledStep { records, path, import, arguments, earlier }))
     }
 
-    /// Whether an earlier run has come to this step.
-    pub(super) fn is_recorded(&self) -> bool {
+    /// Whether an earlier run has got past this step.
+    pub(crate) fn is_recorded(&self) -> bool {
         self.0.as_ref().is_some_and(|step| step.earlier.as_ref().is_some_and(|earlier| earlier.outcome.is_some()))
     }
 
@@ -64,6 +70,28 @@ impl Step {
     /// Whether the call ends at this step, and must do nothing more. An import that does not wait asks before an effect.
     pub fn has_to_end(&self) -> bool {
         self.0.as_ref().is_some_and(|step| step.records.problem().is_some())
+    }
+
+    /// Whether an earlier run has begun this step, and nothing is known of its outcome.
+    pub(crate) fn has_only_begun(&self) -> bool {
+        self.0.as_ref().is_some_and(|step| step.earlier.as_ref().is_some_and(|earlier| earlier.outcome.is_none()))
+    }
+
+    /// Whether it is recorded, and no earlier run has come to it.
+    pub(crate) fn is_new(&self) -> bool {
+        self.0.as_ref().is_some_and(|step| step.earlier.is_none() && step.records.problem().is_none())
+    }
+
+    pub(crate) fn is_journaled(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// The call needs something that an earlier run had and that is no longer there: it ends at this step.
+    pub(crate) fn lost(&self, what: &str) {
+        if let Some(step) = &self.0 {
+            let (step_name, what) = (step.path.to_string(), what.to_owned());
+            step.records.stop(JournalProblem::Lost { step: step_name, import: step.import.to_owned(), what });
+        }
     }
 
     /// Where the steps of a call that this step makes are numbered.
@@ -79,21 +107,51 @@ impl Step {
         outcome
     }
 
+    /// The outcome, if an earlier run has got as far, for an import that does not wait.
+    pub(crate) fn recorded_now<T: DeserializeOwned>(&mut self) -> Option<T> {
+        self.0.as_mut().and_then(JournaledStep::take_outcome)
+    }
+
     /// To be called before an effect. Returns when that is stored, and never if the effect must not be made. The result is
     /// whether it may have happened already.
     pub async fn before_effect(&mut self, again: Again) -> bool {
-        let Some(step) = &mut self.0 else { return false };
-        let may_have_happened = step.earlier.take().is_some();
-        if may_have_happened {
-            if again == Again::Unknown {
-                let (step_name, import) = (step.path.to_string(), step.import.to_owned());
-                step.records.stop(JournalProblem::Unknown { step: step_name, import });
-            }
-        } else {
-            step.store(Phase::Began).await;
+        match self.begin_effect(again).await {
+            Some(may_have_happened) => may_have_happened,
+            None => std::future::pending().await,
         }
-        step.wait_if_stopped().await;
-        may_have_happened
+    }
+
+    /// The same for work that nobody drops with the call: none if the effect must not be made.
+    pub(crate) async fn begin_effect(&mut self, again: Again) -> Option<bool> {
+        let started = self.start_effect(again);
+        self.started(started).await
+    }
+
+    /// Begins an effect that is made beside the guest, while that has its turn. What comes later of the call is recorded
+    /// later. The effect must not be made before [`Self::started`] allows it.
+    pub(crate) fn start_effect(&mut self, again: Again) -> StartedEffect {
+        let Some(step) = &mut self.0 else { return StartedEffect { may_have_happened: false, stored: None } };
+        let may_have_happened = step.earlier.take().is_some();
+        if may_have_happened && again == Again::Unknown {
+            let (step_name, import) = (step.path.to_string(), step.import.to_owned());
+            step.records.stop(JournalProblem::Unknown { step: step_name, import });
+        }
+        let stored = if may_have_happened { None } else { step.add(Phase::Began) };
+        StartedEffect { may_have_happened, stored }
+    }
+
+    /// Whether the effect may have happened already; none if it must not be made.
+    pub(crate) async fn started(&self, StartedEffect { may_have_happened, stored }: StartedEffect) -> Option<bool> {
+        let Some(step) = &self.0 else { return Some(may_have_happened) };
+        step.wait_until(stored).await;
+        step.records.problem().is_none().then_some(may_have_happened)
+    }
+
+    /// Stores the outcome of such work.
+    pub(crate) async fn end_effect(self, outcome: &impl Serialize) {
+        if let Some(step) = &self.0 {
+            step.store(Phase::Ended(encode(outcome))).await;
+        }
     }
 
     /// Stores the outcome. Returns when it is stored; the guest may see it then.
@@ -184,7 +242,11 @@ impl JournaledStep {
     }
 
     async fn store(&self, phase: Phase) {
-        let Some(stored) = self.add(phase) else { return };
+        self.wait_until(self.add(phase)).await;
+    }
+
+    async fn wait_until(&self, stored: Option<Answer<()>>) {
+        let Some(stored) = stored else { return };
         if let Err(error) = stored.await {
             self.records.stop(match error {
                 DurableError::Full(why) => JournalProblem::Store(why),

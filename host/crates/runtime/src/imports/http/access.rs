@@ -12,6 +12,7 @@ use platform::audit::AuditEvent;
 use platform::sync::Mutex;
 use platform::telemetry::{SpanContext, printable};
 use policy::{AddressClass, Denial, HttpGrant, HttpTarget, PluginId, Recipient};
+use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Weak};
 use std::task::Poll;
 use std::time::Duration;
@@ -67,7 +68,22 @@ impl Egress for NoEgress {
 
 /// One call's access to other servers. Clones share it.
 #[derive(Clone)]
-pub struct Http(Arc<HttpAccess>, Option<SpanContext>);
+pub struct Http {
+    access: Arc<HttpAccess>,
+    /// The span of the guest's request.
+    above: Option<SpanContext>,
+    /// Where the hops of a request are noted, if that is journaled.
+    hops: Option<Arc<Mutex<Hops>>>,
+}
+
+/// What was decided on a request and its redirects, each as method and URL. A replay decides it again.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Hops {
+    /// Those that were allowed and counted.
+    pub(super) allowed: Vec<String>,
+    /// The one that was denied.
+    pub(super) denied: Option<String>,
+}
 
 struct HttpAccess {
     scope: Arc<CallScope>,
@@ -80,29 +96,58 @@ struct HttpAccess {
 
 impl Http {
     pub fn new(scope: Arc<CallScope>, egress: Arc<dyn Egress>) -> Self {
-        Self(
-            Arc::new(HttpAccess {
-                scope,
-                egress,
-                concurrency: Arc::new(Semaphore::new(MAX_CONCURRENT)),
-                ended: CancellationToken::new(),
-                open: Mutex::default(),
-                last_denial: Mutex::default(),
-            }),
-            None,
-        )
+        let access = HttpAccess {
+            scope,
+            egress,
+            concurrency: Arc::new(Semaphore::new(MAX_CONCURRENT)),
+            ended: CancellationToken::new(),
+            open: Mutex::default(),
+            last_denial: Mutex::default(),
+        };
+        Self { access: Arc::new(access), above: None, hops: None }
+    }
+
+    /// The same access, for one request whose hops are noted.
+    pub(super) fn with_hops(self) -> (Self, Arc<Mutex<Hops>>) {
+        let hops = Arc::new(Mutex::default());
+        (Self { hops: Some(hops.clone()), ..self }, hops)
+    }
+
+    /// Decides again on the hops of a request that an earlier run has sent.
+    pub(super) fn decide_again(&self, hops: &Hops) -> Result<(), HttpError> {
+        let decide = |hop: &String| {
+            let (method, url) = hop.split_once(' ').unwrap_or_default();
+            let (target, _) = HttpTarget::parse_request(method, url).map_err(HttpError::Request)?;
+            self.authorize(&target).map(drop)
+        };
+        hops.allowed.iter().try_for_each(decide)?;
+        // What the guest was told is recorded; this counts the denial.
+        let _ = hops.denied.as_ref().map(decide);
+        Ok(())
     }
 
     /// The plugin that sends the requests.
     pub fn plugin(&self) -> &PluginId {
-        self.0.scope.authority.plugin()
+        self.access.scope.authority.plugin()
     }
 
     /// Authorizes one request and counts it.
     pub fn authorize(&self, target: &HttpTarget) -> Result<&HttpGrant, HttpError> {
-        let grant = self.0.scope.authority.http(target).map_err(|denial| self.deny(denial))?;
+        let decided = self.decide(target);
+        if let Some(hops) = &self.hops {
+            match &decided {
+                Ok(_) => hops.lock().allowed.push(target.to_string()),
+                Err(HttpError::Denied) => hops.lock().denied = Some(target.to_string()),
+                Err(_) => {}
+            }
+        }
+        decided
+    }
+
+    fn decide(&self, target: &HttpTarget) -> Result<&HttpGrant, HttpError> {
+        let grant = self.access.scope.authority.http(target).map_err(|denial| self.deny(denial))?;
         self.check_flow(&target.host)?;
-        if !self.0.scope.lineage.count_request(grant.requests) {
+        if !self.access.scope.lineage.count_request(grant.requests) {
             return Err(HttpError::TooMany(grant.requests));
         }
         Ok(grant)
@@ -111,11 +156,11 @@ impl Http {
     /// Checks that private results known to the call may flow to this host. Checked for each piece of a body too: the
     /// call may learn something private while it writes one.
     pub fn check_flow(&self, host: &str) -> Result<(), HttpError> {
-        let secrets = self.0.scope.lineage.private_origins();
+        let secrets = self.access.scope.lineage.private_origins();
         if secrets.is_empty() {
             return Ok(());
         }
-        let flow = self.0.scope.authority.flow(&secrets, &Recipient::Http(host.to_owned()));
+        let flow = self.access.scope.authority.flow(&secrets, &Recipient::Http(host.to_owned()));
         flow.map_err(|denial| self.deny(denial))
     }
 
@@ -127,28 +172,32 @@ impl Http {
     /// Authorizes sending a secret to this host; `private` says whether the connection cannot be eavesdropped on.
     pub fn authorize_secret(&self, name: &str, target: &HttpTarget, private: bool) -> Result<(), HttpError> {
         let host = &target.host;
-        self.0.scope.authority.secret(name, host).map_err(|denial| self.deny(denial))?;
+        self.access.scope.authority.secret(name, host).map_err(|denial| self.deny(denial))?;
         if !private {
             return Err(self.deny(Denial::unencrypted_secret(name, host)));
         }
-        self.0.scope.authority.audit().record(AuditEvent::SecretUsed { name: name.to_owned(), host: host.clone() });
+        self.access
+            .scope
+            .authority
+            .audit()
+            .record_done(AuditEvent::SecretUsed { name: name.to_owned(), host: host.clone() });
         Ok(())
     }
 
     /// The secrets that this host may know.
     pub fn secrets_for(&self, host: &str) -> impl Iterator<Item = &str> {
-        self.0.scope.authority.secrets_for(host)
+        self.access.scope.authority.secrets_for(host)
     }
 
     /// Waits until the call may send another request.
     pub async fn acquire_permit(&self) -> Result<OwnedSemaphorePermit, HttpError> {
-        self.0.concurrency.clone().acquire_owned().await.map_err(|_| HttpError::Ended)
+        self.access.concurrency.clone().acquire_owned().await.map_err(|_| HttpError::Ended)
     }
 
     /// Starts the record of one exchange.
     pub fn start_exchange(&self, target: &HttpTarget) -> Arc<HttpExchange> {
-        let exchange = Arc::new(HttpExchange::new(self.0.scope.authority.audit().clone(), target, self.1));
-        let mut open = self.0.open.lock();
+        let exchange = Arc::new(HttpExchange::new(self.access.scope.authority.audit().clone(), target, self.above));
+        let mut open = self.access.open.lock();
         open.retain(|exchange| exchange.strong_count() > 0);
         open.push(Arc::downgrade(&exchange));
         exchange
@@ -157,7 +206,7 @@ impl Http {
     /// Resolves when the call has seen something private that must not flow to this host. From then on the server must not
     /// even notice how the call treats the connection.
     pub async fn flow_withdrawn(&self, host: &str) {
-        let watch = self.0.scope.lineage.watch_private();
+        let watch = self.access.scope.lineage.watch_private();
         std::future::poll_fn(|context| {
             watch.wake(context.waker());
             if self.check_flow(host).is_ok() { Poll::Pending } else { Poll::Ready(()) }
@@ -167,27 +216,27 @@ impl Http {
 
     /// Resolves when the call has ended.
     pub async fn ended(&self) {
-        self.0.ended.cancelled().await;
+        self.access.ended.cancelled().await;
     }
 
     /// The last denial, for the error message.
     pub fn last_denial(&self) -> Option<Denial> {
-        self.0.last_denial.lock().clone()
+        self.access.last_denial.lock().clone()
     }
 
     /// Ends the call: closes its connections and records their exchanges.
     pub fn end(&self) {
-        self.0.ended.cancel();
-        let open = std::mem::take(&mut *self.0.open.lock());
+        self.access.ended.cancel();
+        let open = std::mem::take(&mut *self.access.open.lock());
         for exchange in open.iter().filter_map(Weak::upgrade) {
             exchange.close();
         }
     }
 
     pub(super) async fn send(self, request: HttpRequest) -> Result<http::Response<HttpBody>, HttpError> {
-        let egress = self.0.egress.clone();
-        let span = ImportSpan::start(self.0.scope.authority.audit(), "wasi:http.handle");
-        let below = Self(self.0.clone(), span.context());
+        let egress = self.access.egress.clone();
+        let span = ImportSpan::start(self.access.scope.authority.audit(), "wasi:http.handle");
+        let below = Self { above: span.context(), ..self.clone() };
         let sent = egress.send(request, below).await;
         span.finish(sent.as_ref().map_or_else(ErrorName::error_name, |_| "ok"));
         if let Err(error) = &sent {
@@ -204,8 +253,8 @@ impl Http {
     }
 
     fn deny(&self, denial: Denial) -> HttpError {
-        self.0.scope.authority.record_denial(&denial);
-        *self.0.last_denial.lock() = Some(denial);
+        self.access.scope.authority.record_denial(&denial);
+        *self.access.last_denial.lock() = Some(denial);
         HttpError::Denied
     }
 }

@@ -72,7 +72,7 @@ impl HttpExchange {
             });
         }
         let (request, address) = (self.request.clone(), address.map(|address| address.to_string()));
-        self.audit.record(AuditEvent::HttpRequest { request, address, status, bytes });
+        self.audit.record_done(AuditEvent::HttpRequest { request, address, status, bytes });
     }
 }
 

@@ -2,19 +2,20 @@
 //! incoming handler is not linked: nobody sends requests to a guest.
 
 use super::super::call_scope::CallScope;
+use super::super::streams::BodyBytes;
 use super::access::{Egress, Http, HttpBody, HttpRequest, HttpTimeouts};
+use super::answered::{Answered, RequestRecord, may_repeat};
 use super::error::HttpError;
-use super::request_parts::limit_parts;
+use crate::journal::{Again, CallJournal};
 use http::HeaderName;
 use http::header::{
     CONNECTION, EXPECT, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 use http_body_util::BodyExt;
 use policy::Denial;
+use std::collections::HashSet;
 use std::future::Future;
 use std::sync::Arc;
-use wasmtime::component::Linker;
-use wasmtime_wasi_http::p2::add_only_http_to_linker_async;
 use wasmtime_wasi_http::{Error, ForbiddenHeaderFilter, RequestOptions, Result, WasiBody, WasiHttpHooks, WasiHttpView};
 
 /// Bytes that a guest may write to a request body at once. Bounds a host allocation that the guest sizes.
@@ -42,10 +43,9 @@ pub fn is_forbidden_header(name: &HeaderName) -> bool {
     FORBIDDEN_HEADERS.contains(name) || name.as_str().starts_with("proxy-")
 }
 
-/// Links `wasi:http`.
-pub fn add_to_linker<T: WasiHttpView + 'static>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
-    add_only_http_to_linker_async(linker)?;
-    limit_parts(linker)
+/// Store data with the hooks of the running call.
+pub trait HttpHost: WasiHttpView + 'static {
+    fn hooks(&mut self) -> &mut HttpHooks;
 }
 
 /// Sends the requests of an instance; before its call has begun they are denied.
@@ -54,11 +54,28 @@ pub struct HttpHooks {
     /// What the call's first request needs.
     call: Option<(Arc<CallScope>, Arc<dyn Egress>)>,
     http: Option<Http>,
+    pub(super) journal: CallJournal,
+    /// Answers and bodies that are read from a connection, by their numbers. Updated when a number is reused.
+    streamed: HashSet<u32>,
+    pub(super) body_bytes: BodyBytes,
 }
 
 impl HttpHooks {
-    pub fn begin(&mut self, scope: Arc<CallScope>, egress: Arc<dyn Egress>) {
+    pub fn begin(&mut self, scope: Arc<CallScope>, egress: Arc<dyn Egress>, journal: CallJournal) {
         self.call = Some((scope, egress));
+        self.journal = journal;
+    }
+
+    pub(super) fn set_streamed(&mut self, resource: u32, streamed: bool) {
+        if streamed {
+            self.streamed.insert(resource);
+        } else {
+            self.streamed.remove(&resource);
+        }
+    }
+
+    pub(super) fn is_streamed(&self, resource: u32) -> bool {
+        self.streamed.contains(&resource)
     }
 
     /// Closes the call's connections. Returns its last denial, for the error message.
@@ -96,23 +113,64 @@ impl WasiHttpHooks for HttpHooks {
 
     fn send_request(&mut self, request: http::Request<WasiBody>, options: Option<RequestOptions>, _: Io) -> Sent {
         let call = self.http();
+        let (parts, body) = request.into_parts();
+        let options = options.unwrap_or_default();
+        if !self.journal.is_on() {
+            return Box::new(async move {
+                let call = call.ok_or(Error::HttpRequestDenied)?;
+                Ok((send(call, parts, options, body).await?, no_io()))
+            });
+        }
+        // The number of the step is that of the guest's request, whenever it is sent.
+        let mut step = self.journal.begin("http.handle", &RequestRecord::new(&parts, &options));
+        if let Some(answered) = step.recorded_now::<Answered>() {
+            let decided = call.ok_or(HttpError::Denied).and_then(|call| call.decide_again(&answered.hops));
+            // The guest writes it again, and nobody needs it.
+            tokio::spawn(read_to_end(body));
+            let answer = decided.map_err(to_guest).and_then(|()| answered.into_answer(None));
+            return Box::new(async { Ok((answer?, no_io())) });
+        }
+        let again = if may_repeat(&parts.method, &parts.headers) { Again::Safe } else { Again::Unknown };
+        let started = step.start_effect(again);
         Box::new(async move {
-            let call = call.ok_or(Error::HttpRequestDenied)?;
-            let (parts, body) = request.into_parts();
-            let options = options.unwrap_or_default();
-            let timeouts = HttpTimeouts {
-                connect: options.connect_timeout,
-                first_byte: options.first_byte_timeout,
-                between_bytes: options.between_bytes_timeout,
-            };
-            let body: HttpBody = body.map_err(from_guest).boxed_unsync();
-            let (method, url) = (parts.method.as_str().to_owned(), parts.uri.to_string());
-            let request = HttpRequest { method, url, headers: parts.headers, body, timeouts };
-            let answer = call.send(request).await.map_err(to_guest)?;
-            let answer = answer.map(|body| body.map_err(to_guest).boxed_unsync());
-            Ok((answer, Box::new(async { Ok(()) }) as Io))
+            let (call, hops) = call.ok_or(Error::HttpRequestDenied)?.with_hops();
+            if step.started(started).await.is_none() {
+                // The call has to end, and its guest learns nothing more.
+                return std::future::pending().await;
+            }
+            let answer = send(call, parts, options, body).await;
+            let hops = hops.lock().clone();
+            let (answered, streamed) = Answered::take(hops, answer).await;
+            step.ended(&answered).await;
+            Ok((answered.into_answer(streamed)?, no_io()))
         })
     }
+}
+
+async fn send(
+    call: Http,
+    parts: http::request::Parts,
+    options: RequestOptions,
+    body: WasiBody,
+) -> Result<http::Response<WasiBody>> {
+    let timeouts = HttpTimeouts {
+        connect: options.connect_timeout,
+        first_byte: options.first_byte_timeout,
+        between_bytes: options.between_bytes_timeout,
+    };
+    let body: HttpBody = body.map_err(from_guest).boxed_unsync();
+    let (method, url) = (parts.method.as_str().to_owned(), parts.uri.to_string());
+    let request = HttpRequest { method, url, headers: parts.headers, body, timeouts };
+    let answer = call.send(request).await.map_err(to_guest)?;
+    Ok(answer.map(|body| body.map_err(to_guest).boxed_unsync()))
+}
+
+fn no_io() -> Io {
+    Box::new(async { Ok(()) })
+}
+
+async fn read_to_end(mut body: WasiBody) {
+    while let Some(Ok(_)) = body.frame().await {}
 }
 
 /// An error while the guest writes a body is reported as the guest's own.

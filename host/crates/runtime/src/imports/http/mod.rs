@@ -1,12 +1,15 @@
 //! `wasi:http`: requests of a guest to other servers.
 
 mod access;
+mod answered;
 mod error;
 mod exchange;
 mod hooks;
 mod request_parts;
+mod steps;
 
 pub use access::{Egress, Http, HttpBody, HttpRequest, HttpTimeouts, NoEgress};
 pub use error::HttpError;
 pub use exchange::HttpExchange;
-pub use hooks::{HttpHooks, add_to_linker, is_forbidden_header};
+pub use hooks::{HttpHooks, HttpHost, is_forbidden_header};
+pub use steps::add_to_linker;

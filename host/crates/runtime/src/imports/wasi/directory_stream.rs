@@ -19,6 +19,16 @@ pub(super) struct DirectoryStream {
     ahead: VecDeque<Entry>,
     /// What is still to be read, if anything.
     rest: Option<Rest>,
+    before: Option<Before>,
+}
+
+/// A directory that an earlier run has opened, and this one has not.
+struct Before {
+    directory: Arc<File>,
+    /// Entries that the guest has got.
+    passed: u64,
+    /// Whether it is no longer there.
+    gone: bool,
 }
 
 struct Rest {
@@ -29,10 +39,36 @@ struct Rest {
 impl DirectoryStream {
     pub(super) async fn open(directory: Arc<File>) -> Result<Self, ErrorCode> {
         let rest = blocking(move || Ok(Rest { entries: Dir::read_from(&directory)?, directory })).await?;
-        Ok(Self { ahead: VecDeque::new(), rest: Some(rest) })
+        Ok(Self { ahead: VecDeque::new(), rest: Some(rest), before: None })
+    }
+
+    /// For a replayed call: it is opened when something is read that is not recorded.
+    pub(super) fn opened_before(directory: Arc<File>, gone: bool) -> Self {
+        Self { ahead: VecDeque::new(), rest: None, before: Some(Before { directory, passed: 0, gone }) }
+    }
+
+    /// The guest has got one more entry from the journal.
+    pub(super) fn passed_before(&mut self) {
+        if let Some(before) = &mut self.before {
+            before.passed += 1;
+        }
+    }
+
+    pub(super) fn is_gone(&self) -> bool {
+        self.before.as_ref().is_some_and(|before| before.gone)
     }
 
     pub(super) async fn next(&mut self) -> Result<Option<DirectoryEntry>, ErrorCode> {
+        if let Some(before) = self.before.take() {
+            *self = Self::open(before.directory).await?;
+            for _ in 0..before.passed {
+                let _ = self.read().await;
+            }
+        }
+        self.read().await
+    }
+
+    async fn read(&mut self) -> Result<Option<DirectoryEntry>, ErrorCode> {
         if self.ahead.is_empty()
             && let Some(rest) = self.rest.take()
         {

@@ -195,21 +195,23 @@ impl QuotaUse {
         self.take(ENTRY_SIZE)
     }
 
-    /// Writes at a position or at the end; growth must fit into the quota. Blocks.
-    pub fn write(&self, file: &File, at: Option<u64>, bytes: &[u8]) -> io::Result<()> {
+    /// Writes at a position or at the end; growth, which is returned, must fit into the quota. Blocks.
+    pub fn write(&self, file: &File, at: Option<u64>, bytes: &[u8]) -> io::Result<u64> {
         let _guard = self.quota.write_lock.lock();
         let length = file.metadata()?.len();
         let at = at.unwrap_or(length);
         let end = at.checked_add(bytes.len() as u64).ok_or(Errno::FBIG)?;
-        self.take(end.saturating_sub(length))?;
-        file.write_all_at(bytes, at)
+        let growth = end.saturating_sub(length);
+        self.take(growth)?;
+        file.write_all_at(bytes, at).map(|()| growth)
     }
 
-    /// Sets the length of a file. Blocks.
-    pub fn resize(&self, file: &File, size: u64) -> io::Result<()> {
+    /// Sets the length of a file; returns by how much it grew. Blocks.
+    pub fn resize(&self, file: &File, size: u64) -> io::Result<u64> {
         let _guard = self.quota.write_lock.lock();
-        self.take(size.saturating_sub(file.metadata()?.len()))?;
-        file.set_len(size)
+        let growth = size.saturating_sub(file.metadata()?.len());
+        self.take(growth)?;
+        file.set_len(size).map(|()| growth)
     }
 
     fn take(&self, bytes: u64) -> io::Result<()> {

@@ -8,12 +8,16 @@ use super::mounts::{MountError, open_mounts};
 use super::open_files::{OpenFiles, Reservation, count};
 use crate::engine::CallError;
 use crate::journal::{CallJournal, Step};
-use policy::{Access, Recipient};
+use policy::{Access, Recipient, TreeBudget};
+use serde::Serialize;
 use std::collections::HashSet;
 use std::sync::Arc;
 use wasmtime_wasi::WasiView;
 use wasmtime_wasi::filesystem::Dir;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
+
+/// What a replayed call needs that has a file which is no longer there.
+pub(super) const GONE: &str = "a file that cannot be opened any more";
 
 /// A path that the sandbox refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +37,9 @@ pub struct Files {
     granted: Option<Arc<QuotaUse>>,
     /// Descriptors in the plugin's own directory. Updated when a number is reused.
     in_own: HashSet<u32>,
+    /// Likewise, those of files that an earlier run had open and that could not be opened again. As long as the journal has
+    /// what the guest asks of them, that does not matter.
+    gone: HashSet<u32>,
     reservation: Reservation,
     /// Whether the log says that it may open no more files.
     has_warned: bool,
@@ -56,20 +63,19 @@ impl Files {
             own: None,
             granted: None,
             in_own: HashSet::new(),
+            gone: HashSet::new(),
             reservation,
             has_warned: false,
             journal,
         }
     }
 
-    /// The call has learnt something of its files, or will change them. Its journal has none of it.
-    pub(super) fn looked_at(&self) {
-        self.journal.cannot_replay("it uses files");
+    pub(super) fn journal(&self) -> &CallJournal {
+        &self.journal
     }
 
     /// Whether another file may be opened beside `open` of this call.
     pub(super) fn may_open_another(&mut self, open: usize) -> bool {
-        self.looked_at();
         let limit = self.scope.limits.open_files;
         let may = self.reservation.covers_another(open, limit);
         if !may && !std::mem::replace(&mut self.has_warned, true) {
@@ -86,7 +92,6 @@ impl Files {
     /// Whether the call may change anything in its directories. Other programs and other calls would see what it writes,
     /// removes or renames.
     pub(super) fn may_change(&self) -> Result<(), ErrorCode> {
-        self.looked_at();
         may_change(&self.scope)
     }
 
@@ -104,6 +109,23 @@ impl Files {
             self.in_own.insert(descriptor);
         } else {
             self.in_own.remove(&descriptor);
+        }
+        self.gone.remove(&descriptor);
+    }
+
+    pub(super) fn track_gone(&mut self, descriptor: u32, in_own: bool) {
+        self.track(descriptor, in_own);
+        self.gone.insert(descriptor);
+    }
+
+    pub(super) fn is_gone(&self, descriptor: u32) -> bool {
+        self.gone.contains(&descriptor)
+    }
+
+    /// Counts what files grew by in a change that an earlier run has made. In the plugin's own directory it is measured.
+    pub(super) fn grew_before(&self, descriptor: u32, bytes: u64) {
+        if !self.is_in_own(descriptor) {
+            self.scope.lineage.take_up_to(TreeBudget::FileGrowth, bytes);
         }
     }
 
@@ -149,7 +171,21 @@ pub trait WasiHost: WasiView + 'static {
     fn files(&mut self) -> wasmtime::Result<(&mut Files, Option<String>)>;
     fn start_span(&mut self, name: &'static str) -> wasmtime::Result<ImportSpan>;
     /// The guest comes to a step of its call, or learns something from outside before its call has begun.
-    fn begin_step(&mut self, import: &'static str) -> Step;
+    fn begin_step(&mut self, import: &'static str, arguments: &impl Serialize) -> Step;
+
+    /// The same for a step that needs this descriptor, if its outcome is not recorded.
+    fn begin_file_step(
+        &mut self,
+        import: &'static str,
+        descriptor: u32,
+        arguments: &impl Serialize,
+    ) -> wasmtime::Result<Step> {
+        let step = self.begin_step(import, arguments);
+        if self.files()?.0.is_gone(descriptor) && !step.is_recorded() {
+            step.lost(GONE);
+        }
+        Ok(step)
+    }
 
     /// Whether the running call may open another file.
     fn may_open_file(&mut self) -> wasmtime::Result<bool> {

@@ -2,20 +2,26 @@
 //! granted directories and variables; stdout and stderr go to the log.
 
 mod blocking;
+mod changes;
 mod clocks;
 mod context;
 mod directory_stream;
 mod disk_quota;
+mod file_step;
 mod files;
 mod filesystem;
 mod metadata;
 mod mounts;
+mod open_at;
 mod open_files;
 mod outcome;
 mod outside;
 mod quota_stream;
 mod read_directory;
+mod recorded;
 mod removals;
+#[cfg(test)]
+mod replay_tests;
 mod stdio;
 
 pub use context::new_context;

@@ -1,8 +1,8 @@
 //! How a function of `wasi:filesystem` ends: for the guest, and in its span.
 
 use super::super::import_span::ImportSpan;
+use wasmtime_wasi::p2::FsResult;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
-use wasmtime_wasi::p2::{FsError, FsResult};
 
 /// Converts errors for the guest; other errors trap.
 pub(super) fn to_guest<R>(result: FsResult<R>) -> wasmtime::Result<Result<R, ErrorCode>> {
@@ -10,15 +10,6 @@ pub(super) fn to_guest<R>(result: FsResult<R>) -> wasmtime::Result<Result<R, Err
         Ok(value) => Ok(Ok(value)),
         Err(error) => Ok(Err(error.downcast()?)),
     }
-}
-
-pub(super) fn finish_with<R>(
-    span: ImportSpan,
-    result: Result<R, FsError>,
-) -> wasmtime::Result<(Result<R, ErrorCode>,)> {
-    let result = to_guest(result)?;
-    finish(span, &result);
-    Ok((result,))
 }
 
 pub(super) fn finish<R>(span: ImportSpan, result: &Result<R, ErrorCode>) {

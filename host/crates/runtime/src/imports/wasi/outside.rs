@@ -11,6 +11,7 @@ use wasmtime_wasi::clocks::WasiClocksView;
 use wasmtime_wasi::p2::DynPollable;
 use wasmtime_wasi::p2::bindings::clocks::wall_clock::Datetime;
 use wasmtime_wasi::p2::bindings::clocks::{monotonic_clock, wall_clock};
+use wasmtime_wasi::p2::bindings::io::error::{Error as IoError, HostError as _};
 use wasmtime_wasi::p2::bindings::io::poll::{Host as _, HostPollable as _};
 use wasmtime_wasi::p2::bindings::random::insecure::Host as _;
 use wasmtime_wasi::p2::bindings::random::insecure_seed::Host as _;
@@ -23,21 +24,32 @@ type Caller<'a, T> = StoreContextMut<'a, T>;
 pub(super) fn add_to_linker<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     clocks(linker)?;
     random(linker)?;
+    errors(linker)?;
     poll(linker)
+}
+
+/// The text of an error depends on what the host was built and started with.
+fn errors<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+    let mut errors = linker.instance("wasi:io/error@0.2.12")?;
+    errors.func_wrap("[method]error.to-debug-string", |mut store: Caller<'_, T>, (error,): (Resource<IoError>,)| {
+        let data = store.data_mut();
+        let step = data.begin_step("error.to-debug-string", &());
+        step.try_see(|| data.ctx().table.to_debug_string(error)).map(|text| (text,))
+    })
 }
 
 fn clocks<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     let mut wall = linker.instance("wasi:clocks/wall-clock@0.2.12")?;
     wall.func_wrap("now", |mut store: Caller<'_, T>, (): ()| {
         let data = store.data_mut();
-        let step = data.begin_step("clocks.wall");
+        let step = data.begin_step("clocks.wall", &());
         let now = || wall_clock::Host::now(&mut data.clocks()).map(|now| (now.seconds, now.nanoseconds));
         step.try_see(now).map(|(seconds, nanoseconds)| (Datetime { seconds, nanoseconds },))
     })?;
     let mut monotonic = linker.instance("wasi:clocks/monotonic-clock@0.2.12")?;
     monotonic.func_wrap("now", |mut store: Caller<'_, T>, (): ()| {
         let data = store.data_mut();
-        let step = data.begin_step("clocks.monotonic");
+        let step = data.begin_step("clocks.monotonic", &());
         step.try_see(|| monotonic_clock::Host::now(&mut data.clocks())).map(|now| (now,))
     })
 }
@@ -46,27 +58,27 @@ fn random<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     let mut random = linker.instance("wasi:random/random@0.2.12")?;
     random.func_wrap("get-random-bytes", |mut store: Caller<'_, T>, (length,): (u64,)| {
         let data = store.data_mut();
-        data.begin_step("random.bytes").try_see(|| data.random().get_random_bytes(length)).map(|bytes| (bytes,))
+        data.begin_step("random.bytes", &()).try_see(|| data.random().get_random_bytes(length)).map(|bytes| (bytes,))
     })?;
     random.func_wrap("get-random-u64", |mut store: Caller<'_, T>, (): ()| {
         let data = store.data_mut();
-        data.begin_step("random.u64").try_see(|| data.random().get_random_u64()).map(|number| (number,))
+        data.begin_step("random.u64", &()).try_see(|| data.random().get_random_u64()).map(|number| (number,))
     })?;
     let mut insecure = linker.instance("wasi:random/insecure@0.2.12")?;
     insecure.func_wrap("get-insecure-random-bytes", |mut store: Caller<'_, T>, (length,): (u64,)| {
         let data = store.data_mut();
-        let step = data.begin_step("random.insecure-bytes");
+        let step = data.begin_step("random.insecure-bytes", &());
         step.try_see(|| data.random().get_insecure_random_bytes(length)).map(|bytes| (bytes,))
     })?;
     insecure.func_wrap("get-insecure-random-u64", |mut store: Caller<'_, T>, (): ()| {
         let data = store.data_mut();
-        let step = data.begin_step("random.insecure-u64");
+        let step = data.begin_step("random.insecure-u64", &());
         step.try_see(|| data.random().get_insecure_random_u64()).map(|number| (number,))
     })?;
     let mut seed = linker.instance("wasi:random/insecure-seed@0.2.12")?;
     seed.func_wrap("insecure-seed", |mut store: Caller<'_, T>, (): ()| {
         let data = store.data_mut();
-        data.begin_step("random.seed").try_see(|| data.random().insecure_seed()).map(|seed| (seed,))
+        data.begin_step("random.seed", &()).try_see(|| data.random().insecure_seed()).map(|seed| (seed,))
     })
 }
 
@@ -75,21 +87,21 @@ fn poll<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     poll.func_wrap_async("poll", |mut store: Caller<'_, T>, (list,): (Vec<Resource<DynPollable>>,)| {
         Box::new(async move {
             let data = store.data_mut();
-            let step = data.begin_step("poll.poll");
+            let step = data.begin_step("poll.poll", &());
             Ok((step.try_ask(data.ctx().table.poll(list)).await?,))
         })
     })?;
     poll.func_wrap_async("[method]pollable.block", |mut store: Caller<'_, T>, (one,): (Resource<DynPollable>,)| {
         Box::new(async move {
             let data = store.data_mut();
-            let step = data.begin_step("poll.block");
+            let step = data.begin_step("poll.block", &());
             step.try_ask(data.ctx().table.block(one)).await
         })
     })?;
     poll.func_wrap_async("[method]pollable.ready", |mut store: Caller<'_, T>, (one,): (Resource<DynPollable>,)| {
         Box::new(async move {
             let data = store.data_mut();
-            let step = data.begin_step("poll.ready");
+            let step = data.begin_step("poll.ready", &());
             Ok((step.try_ask(data.ctx().table.ready(one)).await?,))
         })
     })

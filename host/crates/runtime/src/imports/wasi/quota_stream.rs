@@ -1,9 +1,14 @@
 //! An output stream into a file under a disk quota.
 
 use super::super::call_scope::CallScope;
+use super::super::streams::{DataRef, StreamFailure, told};
 use super::disk_quota::QuotaUse;
 use super::files::may_change;
+use crate::journal::{Again, CallJournal};
 use bytes::Bytes;
+use policy::TreeBudget;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::fs::File;
 use std::io;
 use std::sync::{Arc, Weak};
@@ -21,25 +26,75 @@ pub(super) struct QuotaStream {
     scope: Arc<CallScope>,
     /// Position of the next piece; `None`: at the end.
     at: Option<u64>,
+    /// Whether the file is in the plugin's own directory.
+    in_own: bool,
+    journal: CallJournal,
+    /// What there is instead of the file, in a replay.
+    lost: Option<&'static str>,
     state: WriteState,
 }
 
+/// What a journal keeps of a piece: by how much the file grew.
+type Written = Result<u64, StreamFailure>;
+
 enum WriteState {
     Ready,
-    Writing(JoinHandle<io::Result<u64>>),
-    Failed(io::Error),
+    /// None if the call has to end: its guest learns nothing more.
+    Writing(JoinHandle<Option<io::Result<u64>>>),
+    Failed(wasmtime::Error),
     Closed,
 }
 
 impl QuotaStream {
-    pub(super) fn new(file: Arc<File>, quota: &Arc<QuotaUse>, scope: Arc<CallScope>, at: Option<u64>) -> Self {
-        Self { file, quota: Arc::downgrade(quota), scope, at, state: WriteState::Ready }
+    #[allow(clippy::too_many_arguments, reason = "each is one thing that a write needs")]
+    pub(super) fn new(
+        file: Arc<File>,
+        quota: &Arc<QuotaUse>,
+        scope: Arc<CallScope>,
+        at: Option<u64>,
+        in_own: bool,
+        journal: CallJournal,
+        lost: Option<&'static str>,
+    ) -> Self {
+        let (quota, state) = (Arc::downgrade(quota), WriteState::Ready);
+        Self { file, quota, scope, at, in_own, journal, lost, state }
+    }
+
+    /// How the last piece ended, told as a step: whether it has ended by now depends on the time.
+    fn told<T>(&mut self, import: &'static str, live: impl FnOnce(&mut Self) -> StreamResult<T>) -> StreamResult<T>
+    where
+        T: Serialize + DeserializeOwned,
+    {
+        if !self.journal.is_on() {
+            return live(self);
+        }
+        let mut step = self.journal.begin(import, &());
+        if let Some(outcome) = step.recorded_now::<Result<T, StreamFailure>>() {
+            if outcome.is_err() {
+                self.state = WriteState::Closed;
+            }
+            return Ok(outcome?);
+        }
+        Ok(step.try_see(|| told(live(self)))??)
+    }
+
+    /// Goes on behind a piece that an earlier run has written.
+    fn written_before(&mut self, length: u64, written: Written) {
+        match written {
+            Ok(growth) => {
+                if !self.in_own {
+                    self.scope.lineage.take_up_to(TreeBudget::FileGrowth, growth);
+                }
+                self.at = self.at.map(|at| at.saturating_add(length));
+            }
+            Err(failure) => self.state = WriteState::Failed(failure.into_error()),
+        }
     }
 
     /// Reports an error once.
     fn check(&mut self) -> StreamResult<()> {
         match std::mem::replace(&mut self.state, WriteState::Closed) {
-            WriteState::Failed(error) => Err(StreamError::LastOperationFailed(error.into())),
+            WriteState::Failed(error) => Err(StreamError::LastOperationFailed(error)),
             WriteState::Closed => Err(StreamError::Closed),
             fine => {
                 self.state = fine;
@@ -50,13 +105,17 @@ impl QuotaStream {
 
     async fn written(&mut self) {
         if let WriteState::Writing(writing) = &mut self.state {
-            let written = writing.await.unwrap_or_else(|error| Err(io::Error::other(error)));
+            let written = match writing.await {
+                Ok(Some(written)) => written,
+                Ok(None) => return std::future::pending().await,
+                Err(error) => Err(io::Error::other(error)),
+            };
             self.state = match written {
                 Ok(bytes) => {
                     self.at = self.at.map(|at| at.saturating_add(bytes));
                     WriteState::Ready
                 }
-                Err(error) => WriteState::Failed(error),
+                Err(error) => WriteState::Failed(error.into()),
             };
         }
     }
@@ -75,19 +134,55 @@ impl OutputStream for QuotaStream {
         // The call may have seen something private since it opened the stream.
         may_change(&self.scope).map_err(|denied| StreamError::LastOperationFailed(denied.into()))?;
         let quota = self.quota.upgrade().ok_or(StreamError::Closed)?;
-        let (file, at) = (self.file.clone(), self.at);
-        let write = move || quota.write(&file, at, &bytes).map(|()| bytes.len() as u64);
-        self.state = WriteState::Writing(spawn_blocking(write));
+        let (file, at, length) = (self.file.clone(), self.at, bytes.len() as u64);
+        if !self.journal.is_on() {
+            let write = move || Some(quota.write(&file, at, &bytes).map(|_| length));
+            self.state = WriteState::Writing(spawn_blocking(write));
+            return Ok(());
+        }
+        let mut step = self.journal.begin("streams.write", &(at, DataRef(&bytes)));
+        if let Some(written) = step.recorded_now() {
+            self.written_before(length, written);
+            return Ok(());
+        }
+        if let Some(what) = self.lost {
+            step.lost(what);
+        }
+        // Twice at the same place is as good as once; at the end it is not.
+        let again = if at.is_some() { Again::Safe } else { Again::Unknown };
+        let started = step.start_effect(again);
+        self.state = WriteState::Writing(tokio::spawn(async move {
+            step.started(started).await?;
+            let write = move || quota.write(&file, at, &bytes);
+            let written = spawn_blocking(write).await.unwrap_or_else(|error| Err(io::Error::other(error)));
+            let kept: Written = match &written {
+                Ok(growth) => Ok(*growth),
+                Err(error) => Err(error.into()),
+            };
+            step.end_effect(&kept).await;
+            Some(written.map(|_| length))
+        }));
         Ok(())
     }
 
     fn flush(&mut self) -> StreamResult<()> {
-        self.check()
+        self.told("streams.flush", Self::check)
     }
 
     fn check_write(&mut self) -> StreamResult<usize> {
+        self.told("streams.check-write", |stream| {
+            stream.check()?;
+            Ok(if matches!(stream.state, WriteState::Writing(_)) { 0 } else { MAX_WRITE })
+        })
+    }
+
+    /// What comes of it does not depend on the time, so the piece itself is the only step.
+    async fn blocking_write_and_flush(&mut self, bytes: Bytes) -> StreamResult<()> {
+        self.written().await;
         self.check()?;
-        Ok(if matches!(self.state, WriteState::Writing(_)) { 0 } else { MAX_WRITE })
+        self.write(bytes)?;
+        self.written().await;
+        self.check()
     }
 
     async fn cancel(&mut self) {

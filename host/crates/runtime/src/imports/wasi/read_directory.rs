@@ -2,7 +2,9 @@
 
 use super::blocking::FilesystemFuture;
 use super::directory_stream::DirectoryStream;
-use super::files::WasiHost;
+use super::file_step::ask;
+use super::files::{GONE, WasiHost};
+use super::recorded::{Code, Entry};
 use wasmtime::StoreContextMut;
 use wasmtime::component::{LinkerInstance, Resource, ResourceType};
 use wasmtime_wasi::filesystem::WasiFilesystemView as _;
@@ -21,29 +23,51 @@ pub(super) fn add_to_linker<T: WasiHost>(types: &mut LinkerInstance<'_, T>) -> w
     types.func_wrap_async("[method]directory-entry-stream.read-directory-entry", next)
 }
 
-fn open<T: WasiHost>(
+pub(super) fn open<T: WasiHost>(
     mut store: Caller<'_, T>,
     (directory,): (Resource<Descriptor>,),
 ) -> FilesystemFuture<'_, Resource<DirectoryStream>> {
     Box::new(async move {
-        let data = store.data_mut();
+        let (data, of) = (store.data_mut(), directory.rep());
         let directory = match data.filesystem().table.get(&directory)? {
             Descriptor::Dir(directory) => directory.dir.clone(),
             Descriptor::File(_) => return Ok((Err(ErrorCode::NotDirectory),)),
         };
-        if !data.may_open_file()? {
-            return Ok((Err(ErrorCode::Quota),));
+        let mut step = data.begin_file_step("filesystem.read-directory", of, &())?;
+        let (replayed, gone) = (step.is_recorded(), data.files()?.0.is_gone(of));
+        let opened = match step.recorded::<Result<(), Code>>().await {
+            Some(Err(code)) => return Ok((Err(code.into()),)),
+            Some(Ok(())) => {
+                // It takes its place, and is opened when it is needed.
+                data.may_open_file()?;
+                Ok(DirectoryStream::opened_before(directory, gone))
+            }
+            None if !data.may_open_file()? => Err(ErrorCode::Quota),
+            None => DirectoryStream::open(directory).await,
+        };
+        if !replayed {
+            step.ended(&opened.as_ref().map(|_| ()).map_err(|code| Code::from(*code))).await;
         }
-        Ok((match DirectoryStream::open(directory).await {
+        Ok((match opened {
             Ok(stream) => Ok(data.filesystem().table.push(stream)?),
             Err(code) => Err(code),
         },))
     })
 }
 
-fn next<T: WasiHost>(
+pub(super) fn next<T: WasiHost>(
     mut store: Caller<'_, T>,
     (stream,): (Resource<DirectoryStream>,),
 ) -> FilesystemFuture<'_, Option<DirectoryEntry>> {
-    Box::new(async move { Ok((store.data_mut().filesystem().table.get_mut(&stream)?.next().await,)) })
+    Box::new(async move {
+        let data = store.data_mut();
+        let step = data.begin_step("filesystem.read-directory-entry", &());
+        let stream = data.filesystem().table.get_mut(&stream)?;
+        if step.is_recorded() {
+            stream.passed_before();
+        } else if stream.is_gone() {
+            step.lost(GONE);
+        }
+        ask::<Entry, _>(step, async { stream.next().await.map_err(Into::into) }).await
+    })
 }

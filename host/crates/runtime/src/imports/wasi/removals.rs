@@ -2,12 +2,13 @@
 //! they change.
 
 use super::blocking::FilesystemFuture;
+use super::file_step::{Begun, Change};
 use super::files::WasiHost;
-use super::outcome::finish_with;
+use super::metadata::follows;
 use wasmtime::StoreContextMut;
 use wasmtime::component::{LinkerInstance, Resource};
 use wasmtime_wasi::filesystem::WasiFilesystemView;
-use wasmtime_wasi::p2::bindings::filesystem::types::{Descriptor, HostDescriptor, NewTimestamp, PathFlags};
+use wasmtime_wasi::p2::bindings::filesystem::types::{Descriptor, ErrorCode, HostDescriptor, NewTimestamp, PathFlags};
 
 pub(super) fn add_to_linker<T: WasiHost>(types: &mut LinkerInstance<'_, T>) -> wasmtime::Result<()> {
     types.func_wrap_async("[method]descriptor.unlink-file-at", unlink_file_at)?;
@@ -19,56 +20,73 @@ pub(super) fn add_to_linker<T: WasiHost>(types: &mut LinkerInstance<'_, T>) -> w
 type Caller<'a, T> = StoreContextMut<'a, T>;
 type Place = (Resource<Descriptor>, String);
 
-fn unlink_file_at<T: WasiHost>(mut store: Caller<'_, T>, (directory, path): Place) -> FilesystemFuture<'_, ()> {
+pub(super) fn unlink_file_at<T: WasiHost>(
+    mut store: Caller<'_, T>,
+    (directory, path): Place,
+) -> FilesystemFuture<'_, ()> {
     Box::new(async move {
-        let data = store.data_mut();
-        let span = data.start_span("filesystem.unlink-file-at")?;
-        match data.files()?.0.may_change() {
-            Err(denied) => finish_with(span, Err(denied.into())),
-            Ok(()) => finish_with(span, data.filesystem().unlink_file_at(directory, path).await),
-        }
+        let (data, of) = (store.data_mut(), directory.rep());
+        let change = match Change::begin_name(data, "filesystem.unlink-file-at", of, &path, (&path, true)).await? {
+            Begun::Now(change) => change,
+            Begun::Done(result) => return Ok((result,)),
+        };
+        change.end_name(data.filesystem().unlink_file_at(directory, path).await, ErrorCode::NoEntry).await
     })
 }
 
-fn remove_directory_at<T: WasiHost>(mut store: Caller<'_, T>, (directory, path): Place) -> FilesystemFuture<'_, ()> {
+pub(super) fn remove_directory_at<T: WasiHost>(
+    mut store: Caller<'_, T>,
+    (directory, path): Place,
+) -> FilesystemFuture<'_, ()> {
     Box::new(async move {
-        let data = store.data_mut();
-        let span = data.start_span("filesystem.remove-directory-at")?;
-        match data.files()?.0.may_change() {
-            Err(denied) => finish_with(span, Err(denied.into())),
-            Ok(()) => finish_with(span, data.filesystem().remove_directory_at(directory, path).await),
-        }
+        let (data, of) = (store.data_mut(), directory.rep());
+        let change = match Change::begin_name(data, "filesystem.remove-directory-at", of, &path, (&path, true)).await? {
+            Begun::Now(change) => change,
+            Begun::Done(result) => return Ok((result,)),
+        };
+        change.end_name(data.filesystem().remove_directory_at(directory, path).await, ErrorCode::NoEntry).await
     })
 }
 
 type SetTimes = (Resource<Descriptor>, NewTimestamp, NewTimestamp);
 
-fn set_times<T: WasiHost>(mut store: Caller<'_, T>, (file, accessed, modified): SetTimes) -> FilesystemFuture<'_, ()> {
+pub(super) fn set_times<T: WasiHost>(
+    mut store: Caller<'_, T>,
+    (file, accessed, modified): SetTimes,
+) -> FilesystemFuture<'_, ()> {
     Box::new(async move {
-        let data = store.data_mut();
-        let span = data.start_span("filesystem.set-times")?;
-        match data.files()?.0.may_change() {
-            Err(denied) => finish_with(span, Err(denied.into())),
-            Ok(()) => finish_with(span, data.filesystem().set_times(file, accessed, modified).await),
-        }
+        let (data, of) = (store.data_mut(), file.rep());
+        let arguments = (time(&accessed), time(&modified));
+        let change = match Change::begin(data, "filesystem.set-times", of, &arguments).await? {
+            Begun::Now(change) => change,
+            Begun::Done(result) => return Ok((result,)),
+        };
+        change.end(data.filesystem().set_times(file, accessed, modified).await).await
     })
 }
 
 type SetTimesAt = (Resource<Descriptor>, PathFlags, String, NewTimestamp, NewTimestamp);
 
-fn set_times_at<T: WasiHost>(
+pub(super) fn set_times_at<T: WasiHost>(
     mut store: Caller<'_, T>,
     (directory, flags, path, accessed, modified): SetTimesAt,
 ) -> FilesystemFuture<'_, ()> {
     Box::new(async move {
-        let data = store.data_mut();
-        let span = data.start_span("filesystem.set-times-at")?;
-        match data.files()?.0.may_change() {
-            Err(denied) => finish_with(span, Err(denied.into())),
-            Ok(()) => {
-                let set = data.filesystem().set_times_at(directory, flags, path, accessed, modified).await;
-                finish_with(span, set)
-            }
-        }
+        let (data, of) = (store.data_mut(), directory.rep());
+        let arguments = (follows(flags), &path, time(&accessed), time(&modified));
+        let change = match Change::begin(data, "filesystem.set-times-at", of, &arguments).await? {
+            Begun::Now(change) => change,
+            Begun::Done(result) => return Ok((result,)),
+        };
+        change.end(data.filesystem().set_times_at(directory, flags, path, accessed, modified).await).await
     })
+}
+
+/// As an argument of a step.
+fn time(time: &NewTimestamp) -> (bool, Option<(u64, u32)>) {
+    match time {
+        NewTimestamp::NoChange => (false, None),
+        NewTimestamp::Now => (true, None),
+        NewTimestamp::Timestamp(at) => (true, Some((at.seconds, at.nanoseconds))),
+    }
 }

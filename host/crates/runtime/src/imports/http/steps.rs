@@ -1,0 +1,141 @@
+//! The functions of `wasi:http` that tell a guest how far its requests and their answers are. What they tell is a step.
+
+use super::super::streams::{HttpFailure, JournaledInput, JournaledOutput, wrap_input, wrap_output};
+use super::answered::Streamed;
+use super::hooks::HttpHost;
+use super::request_parts::limit_parts;
+use serde::{Deserialize, Serialize};
+use wasmtime::StoreContextMut;
+use wasmtime::component::{Linker, Resource};
+use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, Pollable as _};
+use wasmtime_wasi_http::p2::add_only_http_to_linker_async;
+use wasmtime_wasi_http::p2::bindings::http::types::{
+    ErrorCode, HostFutureIncomingResponse as FutureAnswer, HostFutureTrailers as FutureTrailers, HostIncomingBody as _,
+    HostIncomingResponse as _, HostOutgoingBody as _, Trailers,
+};
+use wasmtime_wasi_http::p2::body::{HostFutureTrailers, HostIncomingBody, HostOutgoingBody};
+use wasmtime_wasi_http::p2::types::{HostFutureIncomingResponse, HostIncomingResponse};
+
+type Caller<'a, T> = StoreContextMut<'a, T>;
+
+/// Links `wasi:http`.
+pub fn add_to_linker<T: HttpHost>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+    add_only_http_to_linker_async(linker)?;
+    limit_parts(linker)?;
+    linker.allow_shadowing(true);
+    let mut types = linker.instance("wasi:http/types@0.2.12")?;
+    types.func_wrap_async("[method]future-incoming-response.get", get_answer)?;
+    types.func_wrap("[method]incoming-response.consume", consume)?;
+    types.func_wrap("[method]incoming-body.stream", read_body)?;
+    types.func_wrap("[method]future-trailers.get", get_trailers)?;
+    types.func_wrap("[method]outgoing-body.write", write_body)?;
+    linker.allow_shadowing(false);
+    Ok(())
+}
+
+type GotAnswer = (Option<Result<Result<Resource<HostIncomingResponse>, ErrorCode>, ()>>,);
+
+/// Whether the answer is there is recorded here; the answer is recorded where it came.
+fn get_answer<'a, T: HttpHost>(
+    mut store: Caller<'a, T>,
+    (future,): (Resource<HostFutureIncomingResponse>,),
+) -> Box<dyn Future<Output = wasmtime::Result<GotAnswer>> + Send + 'a> {
+    Box::new(async move {
+        let data = store.data_mut();
+        let journal = data.hooks().journal.clone();
+        if !journal.is_on() {
+            return Ok((FutureAnswer::get(&mut data.http(), future)?,));
+        }
+        let is_there = !matches!(data.http().table.get(&future)?, HostFutureIncomingResponse::Pending(_));
+        if !journal.begin("http.get-answer", &()).see(|| is_there) {
+            return Ok((None,));
+        }
+        // In a replay, it comes from the journal, too.
+        let http = data.http();
+        let answer = http.table.get_mut(&future)?;
+        answer.ready().await;
+        let streamed = match answer {
+            HostFutureIncomingResponse::Ready(Ok((answer, _))) => answer.extensions().get::<Streamed>().is_some(),
+            _ => false,
+        };
+        let got = FutureAnswer::get(&mut data.http(), future)?;
+        if let Some(Ok(Ok(answer))) = &got {
+            data.hooks().set_streamed(answer.rep(), streamed);
+        }
+        Ok((got,))
+    })
+}
+
+type Consumed = (Result<Resource<HostIncomingBody>, ()>,);
+
+fn consume<T: HttpHost>(
+    mut store: Caller<'_, T>,
+    (answer,): (Resource<HostIncomingResponse>,),
+) -> wasmtime::Result<Consumed> {
+    let (data, of) = (store.data_mut(), answer.rep());
+    let body = data.http().consume(answer)?;
+    if let Ok(body) = &body {
+        let streamed = data.hooks().is_streamed(of);
+        data.hooks().set_streamed(body.rep(), streamed);
+    }
+    Ok((body,))
+}
+
+fn read_body<T: HttpHost>(
+    mut store: Caller<'_, T>,
+    (body,): (Resource<HostIncomingBody>,),
+) -> wasmtime::Result<(Result<Resource<DynInputStream>, ()>,)> {
+    let (data, of) = (store.data_mut(), body.rep());
+    let stream = data.http().stream(body)?;
+    if let (true, Ok(stream)) = (data.hooks().is_streamed(of), &stream) {
+        let journal = data.hooks().journal.clone();
+        wrap_input(data.http().table, stream, |inner| JournaledInput::of_connection(inner, journal))?;
+    }
+    Ok((stream,))
+}
+
+/// How far the trailers of an answer are. Our sender passes on none.
+#[derive(Serialize, Deserialize)]
+enum Ended {
+    NotYet,
+    Taken,
+    Now(Result<(), HttpFailure>),
+}
+
+type GotTrailers = (Option<Result<Result<Option<Resource<Trailers>>, ErrorCode>, ()>>,);
+
+fn get_trailers<T: HttpHost>(
+    mut store: Caller<'_, T>,
+    (trailers,): (Resource<HostFutureTrailers>,),
+) -> wasmtime::Result<GotTrailers> {
+    let data = store.data_mut();
+    let journal = data.hooks().journal.clone();
+    if journal.is_on() {
+        let place = data.http().table.get_mut(&trailers)?;
+        let ended = journal.begin("http.get-trailers", &()).see(|| match place {
+            HostFutureTrailers::Waiting(_) => Ended::NotYet,
+            HostFutureTrailers::Consumed => Ended::Taken,
+            HostFutureTrailers::Done(ended) => Ended::Now(ended.as_ref().map(|_| ()).map_err(Into::into)),
+        });
+        *place = match ended {
+            Ended::NotYet => return Ok((None,)),
+            Ended::Taken => HostFutureTrailers::Consumed,
+            Ended::Now(ended) => HostFutureTrailers::Done(ended.map(|()| None).map_err(Into::into)),
+        };
+    }
+    Ok((FutureTrailers::get(&mut data.http(), trailers)?,))
+}
+
+fn write_body<T: HttpHost>(
+    mut store: Caller<'_, T>,
+    (body,): (Resource<HostOutgoingBody>,),
+) -> wasmtime::Result<(Result<Resource<DynOutputStream>, ()>,)> {
+    let data = store.data_mut();
+    let stream = data.http().write(body)?;
+    let hooks = data.hooks();
+    if let (true, Ok(stream)) = (hooks.journal.is_on(), &stream) {
+        let (journal, written) = (hooks.journal.clone(), hooks.body_bytes.clone());
+        wrap_output(data.http().table, stream, |inner| JournaledOutput::new(inner, journal, written))?;
+    }
+    Ok((stream,))
+}

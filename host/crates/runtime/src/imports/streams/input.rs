@@ -1,0 +1,114 @@
+//! An input stream whose reads are steps.
+
+use super::failure::{Data, StreamFailure, told};
+use crate::journal::{CallJournal, Step};
+use bytes::Bytes;
+use wasmtime::component::{Resource, ResourceTable};
+use wasmtime_wasi::p2::pipe::ClosedInputStream;
+use wasmtime_wasi::p2::{DynInputStream, InputStream, Pollable, StreamResult};
+
+/// An input stream whose reads are steps. In a replay, the stream behind it is not touched.
+pub(crate) struct JournaledInput {
+    inner: DynInputStream,
+    journal: CallJournal,
+    /// What was told of the stream behind this one before that was opened again; none if it cannot be opened again.
+    behind: Option<u64>,
+    /// What there is instead of that stream.
+    lost: Option<&'static str>,
+}
+
+type Piece = Result<Data, StreamFailure>;
+
+impl JournaledInput {
+    /// Of a file, which a replay opens again.
+    pub(crate) fn of_file(inner: DynInputStream, journal: CallJournal, lost: Option<&'static str>) -> Self {
+        Self { inner, journal, behind: Some(0), lost }
+    }
+
+    /// Of a connection, which ends with its process.
+    pub(crate) fn of_connection(inner: DynInputStream, journal: CallJournal) -> Self {
+        Self { inner, journal, behind: None, lost: None }
+    }
+
+    fn begin(&self, size: usize) -> Step {
+        let step = self.journal.begin("streams.read", &(size as u64));
+        if let Some(what) = self.lost
+            && !step.is_recorded()
+        {
+            step.lost(what);
+        }
+        step
+    }
+
+    fn give(&mut self, told: Piece, replayed: bool) -> StreamResult<Bytes> {
+        if let (true, Some(behind), Ok(data)) = (replayed, &mut self.behind, &told) {
+            *behind += data.0.len() as u64;
+        }
+        Ok(told?.0.into())
+    }
+
+    /// Comes to where an earlier run was.
+    async fn catch_up(&mut self) {
+        while let Some(left @ 1..) = self.behind {
+            let skipped = self.inner.blocking_skip(usize::try_from(left).unwrap_or(usize::MAX)).await;
+            // A shorter file has ended, or fails again when it is read.
+            self.behind = Some(skipped.map_or(0, |skipped| left.saturating_sub(skipped as u64)));
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl InputStream for JournaledInput {
+    fn read(&mut self, size: usize) -> StreamResult<Bytes> {
+        let step = self.begin(size);
+        let replayed = step.is_recorded();
+        let told: Piece = step.try_see(|| match self.behind {
+            // As if it were not ready, which it becomes when the guest waits for it.
+            Some(1..) => Ok(Ok(Data::default())),
+            _ => kept(self.inner.read(size)),
+        })?;
+        self.give(told, replayed)
+    }
+
+    async fn blocking_read(&mut self, size: usize) -> StreamResult<Bytes> {
+        let step = self.begin(size);
+        let replayed = step.is_recorded();
+        let told: Piece = step
+            .try_ask(async {
+                self.catch_up().await;
+                kept(self.inner.blocking_read(size).await)
+            })
+            .await?;
+        self.give(told, replayed)
+    }
+
+    async fn cancel(&mut self) {
+        self.inner.cancel().await;
+    }
+}
+
+#[async_trait::async_trait]
+impl Pollable for JournaledInput {
+    async fn ready(&mut self) {
+        if self.lost.is_none() {
+            self.catch_up().await;
+            self.inner.ready().await;
+        }
+    }
+}
+
+fn kept(read: StreamResult<Bytes>) -> StreamResult<Piece> {
+    Ok(told(read)?.map(|bytes| Data(bytes.into())))
+}
+
+/// Puts a stream around one that is in the table.
+pub(crate) fn wrap_input(
+    table: &mut ResourceTable,
+    stream: &Resource<DynInputStream>,
+    wrap: impl FnOnce(DynInputStream) -> JournaledInput,
+) -> wasmtime::Result<()> {
+    let place = table.get_mut(stream)?;
+    let inner = std::mem::replace(place, Box::new(ClosedInputStream));
+    *place = Box::new(wrap(inner));
+    Ok(())
+}

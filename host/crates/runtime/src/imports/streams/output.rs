@@ -1,0 +1,145 @@
+//! The stream into the body of a request, whose results are steps.
+//!
+//! A replayed body is written again, since it may have to be sent again; if not, it is read and thrown away. How fast that
+//! goes is not what the guest is told, so what it has written may have to wait here.
+
+use super::failure::{DataRef, StreamFailure, told};
+use crate::journal::CallJournal;
+use bytes::Bytes;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use wasmtime::component::{Resource, ResourceTable};
+use wasmtime_wasi::p2::pipe::ClosedOutputStream;
+use wasmtime_wasi::p2::{DynOutputStream, OutputStream, Pollable, StreamError, StreamResult};
+
+/// Bytes that one call may write to bodies and still be replayed. Bounds what waits in a replay.
+const MAX_REPLAYED: u64 = 4 << 20;
+
+/// What one call has written to the bodies of its requests.
+pub(crate) type BodyBytes = Arc<AtomicU64>;
+
+/// The stream into the body of a request.
+pub(crate) struct JournaledOutput {
+    inner: DynOutputStream,
+    journal: CallJournal,
+    /// What was written in the replay, and has not got to the body yet.
+    waiting: VecDeque<Bytes>,
+    written: BodyBytes,
+}
+
+impl JournaledOutput {
+    pub(crate) fn new(inner: DynOutputStream, journal: CallJournal, written: BodyBytes) -> Self {
+        Self { inner, journal, waiting: VecDeque::new(), written }
+    }
+
+    /// Passes on what waits, as far as there is room now.
+    fn pass_on(&mut self) {
+        while !self.waiting.is_empty() {
+            match self.inner.check_write() {
+                Ok(0) => return,
+                Ok(room) => {
+                    let Some(mut next) = self.waiting.pop_front() else { return };
+                    let piece = next.split_to(room.min(next.len()));
+                    if !next.is_empty() {
+                        self.waiting.push_front(next);
+                    }
+                    // The guest knows the result from the journal.
+                    let _ = self.inner.write(piece);
+                }
+                // Nobody reads the body any more.
+                Err(_) => self.waiting.clear(),
+            }
+        }
+    }
+
+    async fn catch_up(&mut self) {
+        self.pass_on();
+        while !self.waiting.is_empty() {
+            self.inner.ready().await;
+            self.pass_on();
+        }
+    }
+
+    /// Counts what the guest writes. A call that writes too much gives up that it can be replayed.
+    fn count(&self, bytes: usize) {
+        let before = self.written.fetch_add(bytes as u64, Ordering::Relaxed);
+        if before + bytes as u64 > MAX_REPLAYED {
+            self.journal.cannot_replay("it sends large HTTP requests");
+        }
+    }
+
+    /// What an earlier run has written is written again.
+    fn write_again(&mut self, bytes: Bytes, outcome: &Result<(), StreamFailure>) {
+        if matches!(outcome, Ok(()) | Err(StreamFailure::BodySize(_))) {
+            self.waiting.push_back(bytes);
+            self.pass_on();
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl OutputStream for JournaledOutput {
+    fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        self.count(bytes.len());
+        let mut step = self.journal.begin("streams.write", &DataRef(&bytes));
+        if let Some(outcome) = step.recorded_now::<Result<(), StreamFailure>>() {
+            self.write_again(bytes, &outcome);
+            return Ok(outcome?);
+        }
+        Ok(step.try_see(|| told(self.inner.write(bytes)))??)
+    }
+
+    fn flush(&mut self) -> StreamResult<()> {
+        let step = self.journal.begin("streams.flush", &());
+        Ok(step.try_see(|| told(self.inner.flush()))??)
+    }
+
+    fn check_write(&mut self) -> StreamResult<usize> {
+        let step = self.journal.begin("streams.check-write", &());
+        let told: Result<usize, StreamFailure> = step.try_see(|| {
+            self.pass_on();
+            told(if self.waiting.is_empty() { self.inner.check_write() } else { Ok(0) })
+        })?;
+        Ok(told?)
+    }
+
+    async fn blocking_write_and_flush(&mut self, bytes: Bytes) -> StreamResult<()> {
+        self.count(bytes.len());
+        let mut step = self.journal.begin("streams.write-and-flush", &DataRef(&bytes));
+        if let Some(outcome) = step.recorded::<Result<(), StreamFailure>>().await {
+            self.write_again(bytes, &outcome);
+            return Ok(outcome?);
+        }
+        let write = async {
+            self.catch_up().await;
+            told(self.inner.blocking_write_and_flush(bytes).await)
+        };
+        Ok(step.try_ask::<_, StreamError>(write).await??)
+    }
+
+    async fn cancel(&mut self) {
+        self.catch_up().await;
+        self.inner.cancel().await;
+    }
+}
+
+#[async_trait::async_trait]
+impl Pollable for JournaledOutput {
+    async fn ready(&mut self) {
+        self.catch_up().await;
+        self.inner.ready().await;
+    }
+}
+
+/// Puts a stream around one that is in the table.
+pub(crate) fn wrap_output(
+    table: &mut ResourceTable,
+    stream: &Resource<DynOutputStream>,
+    wrap: impl FnOnce(DynOutputStream) -> JournaledOutput,
+) -> wasmtime::Result<()> {
+    let place = table.get_mut(stream)?;
+    let inner = std::mem::replace(place, Box::new(ClosedOutputStream));
+    *place = Box::new(wrap(inner));
+    Ok(())
+}
