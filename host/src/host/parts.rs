@@ -48,12 +48,29 @@ pub async fn open_durable_store(config: &Config, clock: Arc<dyn Clock>) -> TaskS
         Ok((store, ProcessSlot::take(&folder).map_err(|error| format!("{}: {error}", folder.display()))?))
     });
     match opened.await.unwrap_or_else(|error| Err(error.to_string())) {
-        Ok((store, process)) => TaskStore { store: Arc::new(store), process: Some(process) },
+        Ok((store, process)) => TaskStore { store: with_crash_point(store), process: Some(process) },
         Err(error) => {
             tracing::error!("tasks and parked calls do not outlive this process: {error}");
             TaskStore { store: Arc::new(MemoryStore::new(clock)), process: None }
         }
     }
+}
+
+/// In debug builds, tests name a change at which the process ends (`cargo xtask crash --rounds`).
+#[cfg(debug_assertions)]
+fn with_crash_point(store: SqliteStore) -> Arc<dyn DurableStore> {
+    use platform::durable::CrashingStore;
+    let store: Arc<dyn DurableStore> = Arc::new(store);
+    let point = crate::config::environment_variable("PORTCULLIS_CRASH_AT").and_then(|at| at.to_str()?.parse().ok());
+    match point {
+        Some(point) => Arc::new(CrashingStore::new(store, point)),
+        None => store,
+    }
+}
+
+#[cfg(not(debug_assertions))]
+fn with_crash_point(store: SqliteStore) -> Arc<dyn DurableStore> {
+    Arc::new(store)
 }
 
 /// Starts the exporter of spans, if a collector is configured.

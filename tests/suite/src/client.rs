@@ -82,7 +82,19 @@ impl Client {
     }
 
     /// Sends a request, with `_meta` added, and returns its id.
-    pub fn begin(&mut self, method: &str, mut params: Value) -> u64 {
+    pub fn begin(&mut self, method: &str, params: Value) -> u64 {
+        let (id, message) = self.message(method, params);
+        self.server.send(&message);
+        id
+    }
+
+    /// Sends a request to a server that may end at any moment. Its answer; none if the server ends before.
+    pub fn try_request(&mut self, method: &str, params: Value) -> Option<Value> {
+        let (id, message) = self.message(method, params);
+        self.server.try_answer(&message, id)
+    }
+
+    fn message(&mut self, method: &str, mut params: Value) -> (u64, Value) {
         let id = self.next;
         self.next += 1;
         let mut meta = json!({});
@@ -102,8 +114,7 @@ impl Client {
                 None => params["_meta"] = meta,
             }
         }
-        self.server.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
-        id
+        (id, json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
     }
 
     /// Starts a call of a tool.

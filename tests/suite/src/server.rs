@@ -85,6 +85,12 @@ impl Server {
         self.wait_until_loaded();
     }
 
+    /// Waits for its end, and starts it again over stdio without a variable.
+    pub fn restart_without(&mut self, variable: &str) {
+        self.command.env_remove(variable);
+        self.restart_stdio();
+    }
+
     /// Waits until all plugins are loaded that can be.
     pub fn wait_until_loaded(&self) {
         // In both formats of the log.
@@ -145,6 +151,20 @@ impl Server {
         let stdin = self.stdin.as_mut().expect("stdin is open");
         let sent = stdin.write_all(bytes).and_then(|()| stdin.write_all(b"\n")).and_then(|()| stdin.flush());
         sent.unwrap_or_else(|error| panic!("the server takes no input: {error}\n{}", self.log()));
+    }
+
+    /// Sends a request and waits for its answer, or for the end of the server.
+    pub fn try_answer(&mut self, request: &Value, id: u64) -> Option<Value> {
+        let stdin = self.stdin.as_mut()?;
+        stdin.write_all(format!("{request}\n").as_bytes()).and_then(|()| stdin.flush()).ok()?;
+        loop {
+            match self.lines.recv_timeout(PATIENCE) {
+                Ok(Line { message: Ok(message), .. }) if message["id"] == id => return Some(message),
+                Ok(_) => {}
+                Err(RecvTimeoutError::Timeout) => panic!("timed out: no answer to {request}\n{}", self.log()),
+                Err(RecvTimeoutError::Disconnected) => return None,
+            }
+        }
     }
 
     /// The next message within `patience`, if any. A line that is not JSON-RPC fails the test.

@@ -1,5 +1,6 @@
 //! Tasks: calls of tools that go on after their request was answered, and how their clients follow them.
 
+mod crash;
 mod durable;
 mod fallback;
 mod moving;

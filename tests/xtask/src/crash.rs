@@ -1,9 +1,10 @@
-//! `cargo xtask crash`: takes away the power while the durable store is written.
+//! `cargo xtask crash`: takes away the power while the durable store is written, and kills the host while tasks run.
 
 use anyhow::{Result, bail};
 
 use crate::command;
 use crate::repo::Repo;
+use crate::setup;
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -11,6 +12,10 @@ pub(crate) struct Options {
     /// that nothing acknowledged is missing; once with a disk that works, and once with one on which syncing fails.
     #[arg(long)]
     power_loss: bool,
+    /// Ends the host this often, at each change that a task makes in its store and at random moments under load, and checks
+    /// that nothing is lost or done twice.
+    #[arg(long)]
+    rounds: Option<u32>,
     /// Losses of power of each kind.
     #[arg(long, default_value_t = 250)]
     images: u32,
@@ -20,9 +25,28 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(repo: &Repo, options: &Options) -> Result<()> {
-    if !options.power_loss {
-        bail!("say what is to happen: --power-loss");
+    if !options.power_loss && options.rounds.is_none() {
+        bail!("say what is to happen: --rounds N or --power-loss");
     }
+    if let Some(rounds) = options.rounds {
+        kill_hosts(repo, rounds)?;
+    }
+    match options.power_loss {
+        true => lose_power(repo, options),
+        false => Ok(()),
+    }
+}
+
+fn kill_hosts(repo: &Repo, rounds: u32) -> Result<()> {
+    setup::for_hostile(repo)?;
+    command::check(command::cargo().args(["build", "--quiet", "--workspace", "--bins"]).current_dir(&repo.root))?;
+    let mut test = command::cargo();
+    test.args(["test", "--quiet", "--workspace", "--test", "suite", "--", "tasks::crash", "--nocapture"]);
+    test.args(["--test-threads", "1"]).env("PORTCULLIS_CRASH_ROUNDS", rounds.to_string());
+    command::check(test.current_dir(&repo.root))
+}
+
+fn lose_power(repo: &Repo, options: &Options) -> Result<()> {
     let mut crash = command::cargo();
     crash.args(["run", "--quiet", "-p", "crash", "--", "power-loss", "--images", &options.images.to_string()]);
     if let Some(seed) = options.seed {

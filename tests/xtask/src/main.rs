@@ -62,7 +62,7 @@ enum Task {
     Clients(clients::Options),
     /// Runs the official MCP conformance suite against test components.
     Conformance(conformance::Options),
-    /// Takes away the power while the durable store is written, and looks for what is lost.
+    /// Takes away the power while the durable store is written, or kills the host while tasks run, and looks for what is lost.
     Crash(crash::Options),
     /// Fuzzes the code that parses untrusted bytes.
     Fuzz(fuzz::Options),

@@ -14,12 +14,16 @@
 #[cfg(any(test, feature = "store-conformance"))]
 pub mod conformance;
 mod contract;
+#[cfg(debug_assertions)]
+mod crash_points;
 mod error;
 mod key;
 mod memory;
 mod types;
 
 pub use contract::{Answer, DurableStore};
+#[cfg(debug_assertions)]
+pub use crash_points::{CrashPoint, CrashingStore};
 pub use error::DurableError;
 pub use key::{InvalidKey, Key};
 pub use memory::MemoryStore;

@@ -76,6 +76,11 @@ impl CallJournal {
         self.0.is_some()
     }
 
+    /// Whether there was an earlier run. What it has told the guest may not be so yet in this one.
+    pub fn is_resumed(&self) -> bool {
+        self.0.as_ref().is_some_and(|handle| handle.records.is_resumed)
+    }
+
     /// Whether the guest has not got yet to where an earlier run was. What the host would write of it, it has written
     /// then: log lines, audit records, spans.
     pub fn is_replaying(&self) -> bool {

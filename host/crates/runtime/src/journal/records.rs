@@ -27,6 +27,7 @@ pub(super) struct Records {
     clock: Arc<dyn Clock>,
     /// How long earlier runs have taken, waiting not included.
     pub(super) worked: Duration,
+    pub(super) is_resumed: bool,
     /// The call is no longer served here, and not over.
     pub(super) suspended: AtomicBool,
     state: Mutex<State>,
@@ -90,7 +91,8 @@ impl Records {
             problem: None,
             cancel: None,
         };
-        Ok(Self { clock, worked, suspended: AtomicBool::new(false), state: Mutex::new(state) })
+        let is_resumed = !state.earlier.is_empty();
+        Ok(Self { clock, worked, is_resumed, suspended: AtomicBool::new(false), state: Mutex::new(state) })
     }
 
     /// Whether an earlier run of a call has come to a step.

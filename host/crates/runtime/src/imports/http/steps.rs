@@ -27,7 +27,7 @@ pub fn add_to_linker<T: HttpHost>(linker: &mut Linker<T>) -> wasmtime::Result<()
     types.func_wrap_async("[method]future-incoming-response.get", get_answer)?;
     types.func_wrap("[method]incoming-response.consume", consume)?;
     types.func_wrap("[method]incoming-body.stream", read_body)?;
-    types.func_wrap("[method]future-trailers.get", get_trailers)?;
+    types.func_wrap_async("[method]future-trailers.get", get_trailers)?;
     types.func_wrap("[method]outgoing-body.write", write_body)?;
     linker.allow_shadowing(false);
     Ok(())
@@ -46,8 +46,20 @@ fn get_answer<'a, T: HttpHost>(
         if !journal.is_on() {
             return Ok((FutureAnswer::get(&mut data.http(), future)?,));
         }
-        let is_there = !matches!(data.http().table.get(&future)?, HostFutureIncomingResponse::Pending(_));
-        if !journal.begin("http.get-answer", &()).see(|| is_there) {
+        let mut step = journal.begin("http.get-answer", &());
+        let is_there = match step.recorded().await {
+            Some(is_there) => is_there,
+            None => {
+                let answer = data.http().table.get_mut(&future)?;
+                // An earlier run may have told the guest that the answer of its own request was there.
+                if journal.is_resumed() {
+                    answer.ready().await;
+                }
+                let is_there = !matches!(answer, HostFutureIncomingResponse::Pending(_));
+                step.see(|| is_there)
+            }
+        };
+        if !is_there {
             return Ok((None,));
         }
         // In a replay, it comes from the journal, too.
@@ -104,26 +116,37 @@ enum Ended {
 
 type GotTrailers = (Option<Result<Result<Option<Resource<Trailers>>, ErrorCode>, ()>>,);
 
-fn get_trailers<T: HttpHost>(
-    mut store: Caller<'_, T>,
+fn get_trailers<'a, T: HttpHost>(
+    mut store: Caller<'a, T>,
     (trailers,): (Resource<HostFutureTrailers>,),
-) -> wasmtime::Result<GotTrailers> {
-    let data = store.data_mut();
-    let journal = data.hooks().journal.clone();
-    if journal.is_on() {
-        let place = data.http().table.get_mut(&trailers)?;
-        let ended = journal.begin("http.get-trailers", &()).see(|| match place {
-            HostFutureTrailers::Waiting(_) => Ended::NotYet,
-            HostFutureTrailers::Consumed => Ended::Taken,
-            HostFutureTrailers::Done(ended) => Ended::Now(ended.as_ref().map(|_| ()).map_err(Into::into)),
-        });
-        *place = match ended {
-            Ended::NotYet => return Ok((None,)),
-            Ended::Taken => HostFutureTrailers::Consumed,
-            Ended::Now(ended) => HostFutureTrailers::Done(ended.map(|()| None).map_err(Into::into)),
-        };
-    }
-    Ok((FutureTrailers::get(&mut data.http(), trailers)?,))
+) -> Box<dyn Future<Output = wasmtime::Result<GotTrailers>> + Send + 'a> {
+    Box::new(async move {
+        let data = store.data_mut();
+        let journal = data.hooks().journal.clone();
+        if journal.is_on() {
+            let place = data.http().table.get_mut(&trailers)?;
+            let mut step = journal.begin("http.get-trailers", &());
+            let ended = match step.recorded().await {
+                Some(ended) => ended,
+                None => {
+                    if journal.is_resumed() {
+                        place.ready().await;
+                    }
+                    step.see(|| match &*place {
+                        HostFutureTrailers::Waiting(_) => Ended::NotYet,
+                        HostFutureTrailers::Consumed => Ended::Taken,
+                        HostFutureTrailers::Done(ended) => Ended::Now(ended.as_ref().map(|_| ()).map_err(Into::into)),
+                    })
+                }
+            };
+            *place = match ended {
+                Ended::NotYet => return Ok((None,)),
+                Ended::Taken => HostFutureTrailers::Consumed,
+                Ended::Now(ended) => HostFutureTrailers::Done(ended.map(|()| None).map_err(Into::into)),
+            };
+        }
+        Ok((FutureTrailers::get(&mut data.http(), trailers)?,))
+    })
 }
 
 fn write_body<T: HttpHost>(

@@ -1,0 +1,137 @@
+//! A store that ends the process at a chosen change, for tests of what a crash leaves behind. In debug builds only.
+
+use super::contract::{Answer, DurableStore};
+use super::error::DurableError;
+use super::key::Key;
+use super::types::{Entries, Expected, Fence, Lease, Record, Revision, Strength};
+use futures::FutureExt as _;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// The number of a change, counted from 1, and whether the process ends before it or once it is acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CrashPoint {
+    change: u64,
+    after: bool,
+}
+
+impl FromStr for CrashPoint {
+    type Err = String;
+
+    /// Such as `12:before`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once(':').and_then(|(number, when)| {
+            let after = match when {
+                "before" => false,
+                "after" => true,
+                _ => return None,
+            };
+            Some(Self { change: number.parse().ok()?, after })
+        });
+        parts.ok_or_else(|| format!("{text:?} is no crash point: write `12:before` or `12:after`"))
+    }
+}
+
+/// Passes everything on, until the change has come.
+pub struct CrashingStore {
+    store: Arc<dyn DurableStore>,
+    point: CrashPoint,
+    changes: AtomicU64,
+}
+
+impl CrashingStore {
+    pub fn new(store: Arc<dyn DurableStore>, point: CrashPoint) -> Self {
+        Self { store, point, changes: AtomicU64::new(0) }
+    }
+
+    fn change<T: Send + 'static>(&self, name: &'static str, key: &Key, make: impl FnOnce() -> Answer<T>) -> Answer<T> {
+        let is_point = self.changes.fetch_add(1, Ordering::Relaxed) + 1 == self.point.change;
+        if !is_point {
+            return make();
+        }
+        let kind = key.as_str().split('/').next().unwrap_or_default().to_owned();
+        if !self.point.after {
+            end(name, &kind, "before");
+        }
+        let answer = make();
+        // Whether or not anybody waits for the answer.
+        let ended = tokio::spawn(async move {
+            let answer = answer.await;
+            end(name, &kind, "after");
+            answer
+        });
+        ended.map(|answer| answer.unwrap_or(Err(DurableError::Closed))).boxed()
+    }
+}
+
+/// Nothing is dropped or flushed, as when the process is killed.
+fn end(name: &str, kind: &str, when: &str) {
+    tracing::error!("crash point: {when} {name} of {kind}");
+    std::process::abort();
+}
+
+impl DurableStore for CrashingStore {
+    fn get(&self, key: &Key) -> Answer<Option<Record>> {
+        self.store.get(key)
+    }
+
+    fn put(&self, key: &Key, value: Vec<u8>, expected: Expected, strength: Strength) -> Answer<Revision> {
+        self.change("put", key, || self.store.put(key, value, expected, strength))
+    }
+
+    fn remove(&self, key: &Key, expected: Expected, strength: Strength) -> Answer<()> {
+        self.change("remove", key, || self.store.remove(key, expected, strength))
+    }
+
+    fn list(&self, prefix: &Key, after: Option<&Key>, most: u32) -> Answer<Vec<(Key, Record)>> {
+        self.store.list(prefix, after, most)
+    }
+
+    fn append(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, strength: Strength) -> Answer<()> {
+        self.change("append", log, || self.store.append(log, fence, next, entries, strength))
+    }
+
+    fn read(&self, log: &Key, from: u64, most_bytes: u64) -> Answer<Entries> {
+        self.store.read(log, from, most_bytes)
+    }
+
+    fn trim(&self, log: &Key, fence: Fence, before: u64) -> Answer<()> {
+        self.change("trim", log, || self.store.trim(log, fence, before))
+    }
+
+    fn remove_log(&self, log: &Key) -> Answer<()> {
+        self.change("remove log", log, || self.store.remove_log(log))
+    }
+
+    fn acquire(&self, name: &Key, holder: &str, time: Duration) -> Answer<Option<Lease>> {
+        self.change("acquire", name, || self.store.acquire(name, holder, time))
+    }
+
+    fn renew(&self, lease: &Lease, time: Duration) -> Answer<()> {
+        self.change("renew", &lease.name, || self.store.renew(lease, time))
+    }
+
+    fn release(&self, lease: &Lease) -> Answer<()> {
+        self.change("release", &lease.name, || self.store.release(lease))
+    }
+
+    fn problem(&self) -> Option<DurableError> {
+        self.store.problem()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crash_point_is_a_number_and_a_side() {
+        assert_eq!("12:before".parse(), Ok(CrashPoint { change: 12, after: false }));
+        assert_eq!("1:after".parse(), Ok(CrashPoint { change: 1, after: true }));
+        for bad in ["", "12", "x:after", "3:later", ":before"] {
+            assert!(bad.parse::<CrashPoint>().is_err(), "{bad}");
+        }
+    }
+}
