@@ -3,10 +3,13 @@
 use super::{able, retry, send, yes};
 use serde_json::{Value, json};
 use std::fs;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use suite::web::{Reply, Seen, Web};
 use suite::{Called, Client, Era, Home, PATIENCE, Server, eventually, paths, plugin_from, with_manifest};
+
+const CANARY: &str = "canary-1f7e90c35d2a";
 
 /// A web server, and a host whose guest `errand` may use it and change the files in `work`.
 struct World {
@@ -17,23 +20,26 @@ struct World {
 impl World {
     fn new(answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> Self {
         let (web, home) = (Web::serve(answer), Home::new());
-        let allow = format!("GET,POST,PUT http://127.0.0.1:{}", web.address.port());
-        let requests = json!({"http": [allow], "filesystem": "write", "client": {"form": true}});
+        let allow = format!("GET,POST,PUT http://localhost:{}", web.address.port());
+        let requests = json!({"http": [allow], "filesystem": "write", "client": {"form": true}, "secrets": ["key"]});
         let manifest = json!({"name": "errand", "version": "0.1.0", "requests": requests});
         let component = with_manifest(fs::read(paths::guest("errand")).unwrap(), &manifest);
         let source = home.write("errand.wasm", component);
         let grants = format!(
             "grants.client.form = true\ngrants.http = [{{ allow = \"{allow}\", private = true }}]\n\
+             grants.secrets = [{{ name = \"key\", hosts = [\"localhost\"] }}]\n\
              grants.filesystem = [{{ host = \"work\", guest = \"/work\", access = \"write\" }}]"
         );
-        let server = Server::start_in(home, &plugin_from("errand", &source, &grants));
+        home.write("key.secret", CANARY);
+        let config = plugin_from("errand", &source, &grants) + "[secrets.key]\nfile = \"key.secret\"\n";
+        let server = Server::start_in(home, &config);
         let client = Client::able(server, Era::Modern, false, able());
         client.server.home.write("work/in", "as it was first");
         Self { web, client }
     }
 
     fn arguments(&self, errand: &str) -> Value {
-        json!({"path": errand.replace("WEB", &self.web.url(""))})
+        json!({"path": errand.replace("WEB", &self.web.url("").replace("127.0.0.1", "localhost"))})
     }
 
     /// Runs an errand up to its question, does something meanwhile, and answers, in another process if `killed`.
@@ -52,6 +58,20 @@ impl World {
     fn file(&self, name: &str) -> String {
         fs::read_to_string(self.client.server.home.work().join(name)).unwrap_or_else(|error| error.to_string())
     }
+}
+
+/// How often something is in the files below a folder, and in how many of them there is anything.
+fn found(folder: &Path, text: &[u8]) -> (usize, usize) {
+    fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).fold((0, 0), |(times, files), path| {
+        let (more, searched) = match path.is_dir() {
+            true => found(&path, text),
+            false => {
+                let content = fs::read(&path).unwrap_or_default();
+                (content.windows(text.len()).filter(|part| *part == text).count(), usize::from(!content.is_empty()))
+            }
+        };
+        (times + more, files + searched)
+    })
 }
 
 /// Says how often it was asked.
@@ -98,10 +118,16 @@ get WEB/quote";
 fn what_a_killed_host_had_done_for_a_call_is_done_once() {
     let run = |killed| {
         let mut world = World::new(counting());
+        let audit = world.client.server.home.path().join("state/audit");
+        let posts = || found(&audit, b"POST http://localhost:").0;
         let called = world.run(ERRAND, killed, |world| {
             world.client.server.home.write("work/in", "changed since");
+            // The audit is written in batches, of which a killed host loses the last.
+            eventually(PATIENCE, || (posts() == 1).then_some(())).expect("the first request in the audit");
         });
         let count = |path| world.web.count(path);
+        let all = eventually(PATIENCE, || (posts() >= 2).then_some(()));
+        assert_eq!((all, posts()), (Some(()), 2), "each request is in the audit once, killed: {killed}");
         let counts = [count("/book"), count("/quote"), count("/put")];
         let bodies: Vec<_> = world.web.seen().iter().map(|seen| seen.body.clone()).collect();
         (called.good(), counts, bodies, ["log", "out", "last", "tmp", "old"].map(|name| world.file(name)))
@@ -175,4 +201,19 @@ fn an_unanswered_request_is_sent_again_only_if_that_is_safe() {
             false => assert!(called.text().contains("it is unknown whether step"), "{}", called.text()),
         }
     }
+}
+
+/// The server says the secret again, and the call waits with that answer.
+#[test]
+fn no_secret_is_in_the_records() {
+    let mut world = World::new(|seen| Reply::new(200, format!("you are {:?}", seen.header("authorization"))));
+    let said = world.run("get WEB/ Authorization: Bearer {{secret:key}}\nask", true, |world| {
+        assert!(world.web.seen()[0].everything().contains(CANARY));
+        let state = world.client.server.home.path().join("state");
+        let (times, files) = found(&state, CANARY.as_bytes());
+        assert!(times == 0 && files > 1, "{times} times in {files} files");
+        assert!(found(&state, b"http.handle").0 > 0, "the records are there");
+    });
+    assert!(said.good().contains("get: 200 you are"), "{}", said.text());
+    assert_eq!(world.web.count("/"), 1);
 }

@@ -143,3 +143,53 @@ pub(crate) fn wrap_output(
     *place = Box::new(wrap(inner));
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http_body_util::BodyExt as _;
+    use platform::clock::{Clock, SystemClock};
+    use std::time::Duration;
+    use wasmtime_wasi_http::p2::body::{HostOutgoingBody, StreamContext};
+
+    const PIECES: [&str; 5] = ["to", " be", " sent", " once", " more"];
+
+    /// Writes a body, which is read only as fast as it is `read`.
+    async fn write(journal: CallJournal, read: bool) -> (Vec<String>, String) {
+        let (mut host, body) = HostOutgoingBody::new(StreamContext::Request, Some(20), 1, 64 << 10);
+        let stream = host.take_output_stream().unwrap();
+        let mut stream = JournaledOutput::new(stream, journal, BodyBytes::default());
+        let reader = async { body.collect().await.map(|body| String::from_utf8_lossy(&body.to_bytes()).into_owned()) };
+        let (mut told, mut early) = (Vec::new(), None);
+        let mut reader = Box::pin(reader);
+        for piece in PIECES {
+            if read {
+                stream.ready().await;
+            }
+            told.push(format!("{:?} {:?}", stream.check_write(), stream.write(piece.into())));
+            if read {
+                early = early.or(futures::FutureExt::now_or_never(&mut reader));
+            }
+        }
+        assert!(early.is_none(), "it has not ended");
+        let end = async {
+            stream.cancel().await;
+            drop(stream);
+            host.finish(None).unwrap();
+        };
+        let ((), read) = tokio::join!(end, reader);
+        (told, read.unwrap())
+    }
+
+    /// The guest is told what it was told, however slowly the body is read this time; and all of it is there.
+    #[tokio::test]
+    async fn a_replayed_body_is_written_again() {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let journal = CallJournal::in_memory(clock.clone());
+        let (told, body) = write(journal.clone(), true).await;
+        assert_eq!((told.len(), body.as_str()), (5, "to be sent once more"));
+        let journal = CallJournal::resumed(clock, journal.export().unwrap(), Duration::ZERO).unwrap();
+        assert_eq!(write(journal.clone(), false).await, (told, body));
+        assert_eq!(journal.problem(), None);
+    }
+}
