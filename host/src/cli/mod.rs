@@ -26,6 +26,7 @@ mod serve;
 mod show;
 mod stop_signals;
 mod storage;
+mod task;
 mod terminal;
 mod text;
 
@@ -70,6 +71,9 @@ enum Command {
     /// Read and verify the audit journal.
     #[command(subcommand)]
     Audit(audit::AuditCommand),
+    /// List and show tasks, follow, steer and cancel them, while a server runs or not.
+    #[command(subcommand)]
+    Task(task::TaskCommand),
     /// Check and copy what a server keeps.
     #[command(subcommand)]
     Storage(storage::StorageCommand),
@@ -154,6 +158,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Revoke(command) => command.run(),
         Command::Policy(command) => command.run(),
         Command::Audit(command) => block_on(&global.log_filter(crate::config::log_filter()), command.run()),
+        Command::Task(command) => block_on(&global.log_filter(crate::config::quiet_log_filter()), command.run()),
         Command::Storage(command) => command.run(),
         Command::Key(command) => command.run(),
         Command::Config(command) => command.run(),

@@ -77,11 +77,13 @@ fn every_import_is_denied_or_inert() {
     let home = &client.server.home;
     assert_eq!(before, fingerprint(&home.work()) + &fingerprint(&home.outside()), "something was changed");
     assert!(sink.accept().is_err(), "somebody connected");
-    // The host's own files are there: its audit journal, the key of parked calls, and empty databases.
+    // The host's own files are there: its audit journal, its place among processes, the key of parked calls, and empty databases.
     let state = std::fs::read_dir(home.path().join("state")).into_iter().flatten().flatten();
     let kept: Vec<_> = state.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     let is_own = |name: &String| {
-        ["audit", "parked.key"].contains(&&**name) || name.starts_with("values.db") || name.starts_with("durable.db")
+        ["audit", "parked.key", "process-1.lock"].contains(&&**name)
+            || name.starts_with("values.db")
+            || name.starts_with("durable.db")
     };
     assert!(kept.iter().all(is_own), "something was kept: {kept:?}");
     let said = suite::portcullis(home, &["storage", "check"]).good().to_owned();

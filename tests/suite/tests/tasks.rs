@@ -5,6 +5,7 @@ mod durable;
 mod fallback;
 mod moving;
 mod notifications;
+mod operator;
 mod principals;
 
 use serde_json::{Value, json};

@@ -29,4 +29,4 @@ pub use handler::{Server, ServerParts};
 pub use listing::fallback_tools::FALLBACK_TOOLS;
 pub use requests::call_result::finished_to_json;
 pub use reverse::StandInTools;
-pub use tasks::{TaskStore, Tasks};
+pub use tasks::{OperatorRequest, StoredTask, StoredTasks, TaskStore, Tasks, Timeline, TimelineStep};

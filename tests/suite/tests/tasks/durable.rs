@@ -67,6 +67,11 @@ fn a_killed_task_goes_on_with_what_it_was_told() {
     assert_eq!(chunks, ["before", "after"], "{log}");
     client.server.restart_stdio();
     assert_eq!(get(&mut client, &task.task), ended, "an end is final");
+    let uri = format!("portcullis://tasks/{}?after=0", task.task);
+    let read = client.request("resources/read", json!({"uri": uri}));
+    let document: Value = serde_json::from_str(read.result()["contents"][0]["text"].as_str().unwrap()).unwrap();
+    let chunks = document["output"]["chunks"].as_array().unwrap_or_else(|| panic!("{document}"));
+    assert_eq!((chunks.len(), &chunks[0]["content"][0]["text"]), (1, &json!("after")), "{document}");
 }
 
 /// Also one that moved away from its request.

@@ -28,6 +28,13 @@ pub(crate) struct SteerParams {
     message: String,
 }
 
+impl SteerParams {
+    /// For a call that is known.
+    pub(crate) fn to_call(call: &str, message: String) -> Self {
+        Self { call: Some(call.to_owned()), correlation_id: None, message }
+    }
+}
+
 /// The calls that run or are parked, by principal.
 #[derive(Default)]
 pub(crate) struct RunningCalls(Mutex<RunningCallTable>);

@@ -45,13 +45,45 @@ pub(super) async fn document(
     document["call"] = task.call.as_str().into();
     let log = format!("portcullis://runs/{}", task.call);
     let asked = query.map_or_else(|| log.clone(), |query| format!("{log}?{query}"));
-    if let Some(ResourceSnapshot { body: ResourceBody::Text(text), .. }) =
-        server.principal_store.read(principal, &asked)
-        && let Ok(Value::Object(run)) = serde_json::from_str(&text)
-    {
+    let run = match server.principal_store.read(principal, &asked) {
+        Some(ResourceSnapshot { body: ResourceBody::Text(text), .. }) => serde_json::from_str(&text).ok(),
+        // The log is in memory, and kept for some time only.
+        _ => server.tasks.output(id).await?.and_then(|text| after(&text, query)),
+    };
+    if let Some(Value::Object(run)) = run {
         let part = |name: &str| run.get(name).cloned().unwrap_or_default();
         document["output"] =
             json!({ "chunks": part("chunks"), "dropped": part("dropped"), "next": part("next"), "log": log });
     }
     Ok(document)
+}
+
+/// The part of a stored log that is asked for, as the log itself would give it.
+fn after(text: &str, query: Option<&str>) -> Option<Value> {
+    let mut run: Value = serde_json::from_str(text).ok()?;
+    let Some(query) = query else { return Some(run) };
+    let from = query.strip_prefix("after=")?.parse::<u64>().ok()?.saturating_add(1);
+    let (next, chunks) = (run["next"].as_u64()?, run["chunks"].as_array_mut()?);
+    chunks.retain(|chunk| chunk["seq"].as_u64().is_some_and(|seq| seq >= from));
+    let kept = chunks.len() as u64;
+    run["dropped"] = next.saturating_sub(from).saturating_sub(kept).into();
+    Some(run)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stored_log_is_read_from_any_chunk_on() {
+        let chunk = |seq: u64| json!({"seq": seq, "content": []});
+        let stored = json!({"chunks": [chunk(3), chunk(4), chunk(6)], "next": 7, "dropped": 4}).to_string();
+        let seen = |query| {
+            let run = after(&stored, query)?;
+            Some((run["chunks"].as_array()?.len(), run["dropped"].as_u64()?))
+        };
+        assert_eq!((seen(None), seen(Some("after=3"))), (Some((3, 4)), Some((2, 1))));
+        assert_eq!((seen(Some("after=0")), seen(Some("after=6"))), (Some((3, 3)), Some((0, 0))));
+        assert_eq!((seen(Some("after=x")), seen(Some("before=1"))), (None, None));
+    }
 }

@@ -3,6 +3,7 @@
 use super::call_result::Remedies;
 use super::round::StartedCall;
 use super::{task_call, tools};
+use crate::calls::steering::SteerParams;
 use crate::client::view::RequestInput;
 use crate::client_tools::ReverseParams;
 use crate::server_context::ServerContext;
@@ -30,6 +31,12 @@ impl CallMaker for TaskCalls {
             make(&server, call, task, journal).await
         }
         .boxed()
+    }
+
+    fn steer(&self, task: &TaskRecord, message: String) -> Result<(), String> {
+        let server = self.0.upgrade().ok_or("the host is ending")?;
+        let params = SteerParams::to_call(&task.call, message);
+        server.running_calls.steer(&task.principal(), params).map(drop).map_err(|error| error.message.into_owned())
     }
 }
 

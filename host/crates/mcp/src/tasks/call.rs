@@ -32,6 +32,8 @@ pub(crate) struct TaskCall {
 /// Makes the calls of stored tasks again. Requests know how, and tasks do not.
 pub(crate) trait CallMaker: Send + Sync {
     fn make(&self, call: TaskCall, task: TaskRecord, journal: CallJournal) -> BoxFuture<'static, MadeCall>;
+    /// Sends a message to the call of a task that runs here. The error is a sentence.
+    fn steer(&self, task: &TaskRecord, message: String) -> Result<(), String>;
 }
 
 pub(crate) type MadeCall = Result<(LiveCall, Finish), NotMade>;
@@ -54,10 +56,12 @@ pub(crate) struct EndedCall {
     /// What its request would have been answered with.
     pub(crate) answer: Result<JsonObject, ErrorData>,
     pub(crate) usage: Option<Value>,
+    /// Its output, as its log shows it: JSON text.
+    pub(crate) output: Option<String>,
 }
 
 impl EndedCall {
     pub(super) fn failed(error: &CallError) -> Self {
-        Self { answer: Err(ErrorData::internal_error(error.to_string(), None)), usage: None }
+        Self { answer: Err(ErrorData::internal_error(error.to_string(), None)), usage: None, output: None }
     }
 }

@@ -28,6 +28,8 @@ pub(super) enum StopReason {
 pub(super) enum TaskRequest {
     Answer(InputResponses),
     Cancel,
+    /// A message for the guest, which a client would send to the call.
+    Steer(String),
 }
 
 /// A task that runs in this process, for those who ask something of it. Clones are the same.
@@ -65,6 +67,8 @@ impl RunningTask {
         match request {
             TaskRequest::Answer(answers) => self.answer(answers).await,
             TaskRequest::Cancel => self.stop(StopReason::Client),
+            // The call gets messages, and not the task.
+            TaskRequest::Steer(_) => {}
         }
     }
 

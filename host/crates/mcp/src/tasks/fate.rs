@@ -12,6 +12,7 @@ use super::record::TaskState;
 use super::recorder::Recorder;
 use super::table::TaskId;
 use super::tasks::Tasks;
+use super::timeline::Timeline;
 use crate::calls::live::{CallLife, LiveCall};
 use platform::durable::{DurableError, Expected, Fence, Strength};
 use runtime::journal::{CallJournal, JournalLog};
@@ -39,6 +40,30 @@ impl Tasks {
         if let Err(error) = life.journal.store_in(log).await {
             tracing::error!(task = &**id, %error, "a task ends with its host, since its steps cannot be stored");
             life.journal.cannot_replay("its first steps could not be stored");
+        }
+    }
+
+    /// Keeps the output of a call that has ended, if there is room for it.
+    pub(super) fn keep_output(&self, id: &TaskId, output: String) {
+        if let Some(key) = Part::Output.key(id)
+            && self.table.lock().grow(id, output.len() as u64, &self.limits)
+        {
+            // It takes its turn before the end is stored.
+            drop(self.store.put(&key, output.into_bytes(), Expected::Any, Strength::Process));
+        }
+    }
+
+    /// Keeps what the call did, in short, once it has ended.
+    pub(super) async fn keep_timeline(&self, id: &TaskId) {
+        let (Some(journal), Some(key)) = (Part::Journal.key(id), Part::Timeline.key(id)) else { return };
+        let kept = async {
+            let timeline = Timeline::new(&JournalLog::read(&*self.store, &journal).await?);
+            // Numbers and names can always be written.
+            let value = serde_json::to_vec(&timeline).unwrap_or_default();
+            self.store.put(&key, value, Expected::Any, Strength::Process).await
+        };
+        if let Err(error) = kept.await {
+            tracing::warn!(task = &**id, %error, "what the call of a task did is not kept");
         }
     }
 

@@ -13,10 +13,15 @@ pub(super) enum Part {
     Journal,
     /// What it has asked, with the answers.
     Asked,
+    /// The output of its call, once it has ended.
+    Output,
+    /// What its call did, once it has ended.
+    Timeline,
 }
 
 impl Part {
-    pub(super) const ALL: [Self; 4] = [Self::Record, Self::Call, Self::Journal, Self::Asked];
+    pub(super) const ALL: [Self; 6] =
+        [Self::Record, Self::Call, Self::Journal, Self::Asked, Self::Output, Self::Timeline];
 
     const fn prefix(self) -> &'static str {
         match self {
@@ -24,6 +29,8 @@ impl Part {
             Self::Call => "task-call",
             Self::Journal => "task-journal",
             Self::Asked => "task-asked",
+            Self::Output => "task-output",
+            Self::Timeline => "task-timeline",
         }
     }
 

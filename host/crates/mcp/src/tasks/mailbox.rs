@@ -3,7 +3,7 @@
 
 use super::control::TaskRequest;
 use super::tasks::{TaskError, Tasks};
-use platform::durable::{DurableError, Expected, Key, Record, Strength};
+use platform::durable::{DurableError, DurableStore, Expected, Key, Record, Strength};
 use platform::random::random_text;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +16,20 @@ const MOST: u32 = 64;
 const PAGE: u32 = 200;
 const PREFIX: &str = "task-request";
 
+/// Stores a request for whoever serves the task.
+pub(super) async fn leave(store: &dyn DurableStore, id: &str, request: &TaskRequest) -> Result<(), DurableError> {
+    let failed = |error: &dyn std::fmt::Display| DurableError::Failed(error.to_string());
+    let all = Key::new(format!("{PREFIX}/{id}")).map_err(|error| failed(&error))?;
+    if store.list(&all, None, MOST).await?.len() >= MOST as usize {
+        return Err(failed(&"too many requests to this task wait for the process that serves it"));
+    }
+    let name = random_text::<12>().map_err(|error| failed(&error))?;
+    let key = Key::new(format!("{all}/{name}")).map_err(|error| failed(&error))?;
+    // Text and answers can always be written.
+    let value = serde_json::to_vec(request).unwrap_or_default();
+    store.put(&key, value, Expected::Nothing, Strength::Process).await.map(drop)
+}
+
 impl Tasks {
     /// Asks something of a task that has not ended.
     pub(super) async fn ask(&self, id: &str, request: TaskRequest) -> Result<(), TaskError> {
@@ -24,16 +38,7 @@ impl Tasks {
             running.ask(request).await;
             return Ok(());
         }
-        let failed = |error: String| TaskError::Store(DurableError::Failed(error));
-        let all = Key::new(format!("{PREFIX}/{id}")).map_err(|error| failed(error.to_string()))?;
-        if self.store.list(&all, None, MOST).await?.len() >= MOST as usize {
-            return Err(failed("too many requests to this task wait for the process that serves it".into()));
-        }
-        let name = random_text::<12>().map_err(|error| failed(error.to_string()))?;
-        let key = Key::new(format!("{all}/{name}")).map_err(|error| failed(error.to_string()))?;
-        // Text and answers can always be written.
-        let value = serde_json::to_vec(&request).unwrap_or_default();
-        self.store.put(&key, value, Expected::Nothing, Strength::Process).await?;
+        leave(&*self.store, id, &request).await?;
         // It may have been taken up meanwhile.
         self.wake.notify_one();
         Ok(())
@@ -62,7 +67,10 @@ impl Tasks {
                 if self.asking.lock().insert(key.clone()) {
                     let tasks = self.clone();
                     self.runners.spawn(async move {
-                        running.ask(request).await;
+                        match request {
+                            TaskRequest::Steer(message) => tasks.steer(&id, message).await,
+                            request => running.ask(request).await,
+                        }
                         // Removed once it is done: a process that is killed meanwhile leaves it to the next, and to do it twice is
                         // as good as once.
                         if let Err(error) = tasks.store.remove(&key, Expected::Any, Strength::Process).await {
@@ -77,5 +85,13 @@ impl Tasks {
             (_, _) => self.store.remove(&key, Expected::Any, Strength::Process).await?,
         }
         Ok(())
+    }
+
+    async fn steer(&self, id: &str, message: String) {
+        if let (Some(maker), Ok(Some((task, _)))) = (self.maker.get(), self.load(id).await)
+            && let Err(why) = maker.steer(&task, message)
+        {
+            tracing::warn!(task = id, "a message to a task is lost: {why}");
+        }
     }
 }

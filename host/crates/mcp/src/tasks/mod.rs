@@ -6,6 +6,7 @@
 //! - `control` is how a running task is reached; `runner` serves a task's call, as a request would; `questions` and `asked` are what it asks, `recorder` stores how it stands;
 //! - `mailbox` passes on what is asked of a task that another process serves;
 //! - `fate` is the one place for tasks that their process leaves behind, and `take_up` finds them at the start;
+//! - `stored_tasks` is what the operator sees of them, and `timeline` what a call did;
 //! - `upkeep` renews what open tasks hold and removes those whose time is over; it sleeps while there is nothing to do.
 
 mod asked;
@@ -19,16 +20,20 @@ mod questions;
 mod record;
 mod recorder;
 mod runner;
+mod stored_tasks;
 mod table;
 mod take_up;
 #[allow(clippy::module_inception, reason = "the tasks themselves")]
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod timeline;
 mod upkeep;
 
 pub(crate) use call::{CallMaker, EndedCall, Finish, MadeCall, NotMade, TaskCall};
 pub(crate) use create::{CreatedTask, NewTask, NotCreated};
 pub(crate) use record::{TaskRecord, TaskState};
+pub use stored_tasks::{OperatorRequest, StoredTask, StoredTasks};
 pub(crate) use tasks::{TASK_URI, TaskError};
 pub use tasks::{TaskStore, Tasks};
+pub use timeline::{Timeline, TimelineStep};

@@ -109,6 +109,17 @@ impl TaskRecord {
         Ok(Self { size: bytes.len() as u64, ..read })
     }
 
+    /// The name of its state in the protocol.
+    pub(super) fn status_name(&self) -> &'static str {
+        match self.state {
+            TaskState::Working => "working",
+            TaskState::InputRequired { .. } => "input_required",
+            TaskState::Completed { .. } => "completed",
+            TaskState::Failed { .. } => "failed",
+            TaskState::Cancelled => "cancelled",
+        }
+    }
+
     /// What a client is told of it when it is created.
     pub(crate) fn to_task(&self, id: &str) -> Task {
         let status = match self.state {

@@ -64,7 +64,7 @@ impl TaskRunner {
             Ok(Served::Left) => {}
             Err(error) => self.record_end(EndedCall::failed(&error), None).await,
         }
-        self.leave();
+        self.leave().await;
     }
 
     /// Serves the call of a task that an earlier process has left behind.
@@ -108,7 +108,7 @@ impl TaskRunner {
         {
             self.record_end(EndedCall::failed(&CallError::Cancelled), Some(reason)).await;
         }
-        self.leave();
+        self.leave().await;
     }
 
     async fn end(&mut self, outcome: FinishedCall, chunks: ChunkRecord, finish: Finish) {
@@ -121,6 +121,9 @@ impl TaskRunner {
     async fn record_end(&mut self, ended: EndedCall, reason: Option<StopReason>) {
         let Recorder { tasks, id, .. } = &self.recorder;
         let (state, message) = tasks.end_state(id, &ended, reason);
+        if let Some(output) = ended.output {
+            tasks.keep_output(id, output);
+        }
         self.recorder.end(state, message, ended.usage).await;
     }
 
@@ -131,9 +134,10 @@ impl TaskRunner {
     }
 
     /// Another process may take it up, if it has not ended.
-    fn leave(self) {
+    async fn leave(self) {
         let Recorder { tasks, id, record, .. } = self.recorder;
         if record.has_ended() {
+            tasks.keep_timeline(&id).await;
             tasks.forget_steps(&id);
         }
         if let Some(running) = tasks.running.lock().remove(&id) {

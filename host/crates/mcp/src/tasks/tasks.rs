@@ -122,6 +122,11 @@ impl Tasks {
         self.running.lock().len()
     }
 
+    /// Why nothing is kept at the moment, if the store knows that.
+    pub(crate) fn store_problem(&self) -> Option<DurableError> {
+        self.store.problem()
+    }
+
     pub(crate) fn limits(&self) -> &TaskLimits {
         &self.limits
     }
@@ -132,6 +137,12 @@ impl Tasks {
         let (task, _) =
             stored.filter(|(task, _)| task.expires() > self.now() || !task.has_ended()).ok_or(TaskError::Unknown)?;
         Ok(task)
+    }
+
+    /// The output of a task that has ended, as its log showed it: JSON text.
+    pub(crate) async fn output(&self, id: &str) -> Result<Option<String>, DurableError> {
+        let Some(key) = Part::Output.key(id) else { return Ok(None) };
+        Ok(self.store.get(&key).await?.and_then(|record| String::from_utf8(record.value).ok()))
     }
 
     /// Answers what a task asks. What it does not ask, or not any more, is ignored.

@@ -1,5 +1,6 @@
 //! Tasks over a store in memory, with a clock that stands still.
 
+use super::control::StopReason;
 use super::record::{TaskRecord, TaskState};
 use super::table::TaskId;
 use super::tasks::{LEASE, TaskError, TaskStore, Tasks};
@@ -136,6 +137,10 @@ impl Fixture {
 struct Maker(Option<NotMade>, Arc<Fixture>);
 
 impl CallMaker for Maker {
+    fn steer(&self, _: &TaskRecord, _: String) -> Result<(), String> {
+        Ok(())
+    }
+
     fn make(&self, _: TaskCall, _: TaskRecord, journal: CallJournal) -> BoxFuture<'static, MadeCall> {
         let why = match &self.0 {
             Some(NotMade::Never(why)) => Some(NotMade::Never(why.clone())),
@@ -153,7 +158,7 @@ fn finish() -> Finish {
     Box::new(|call, _| {
         let code = call.result.err().map(|error| error.code());
         let answer = Ok(JsonObject::from_iter([("code".to_owned(), json!(code))]));
-        async { EndedCall { answer, usage: None } }.boxed()
+        async { EndedCall { answer, usage: None, output: None } }.boxed()
     })
 }
 
@@ -294,7 +299,7 @@ async fn a_process_that_was_replaced_writes_nothing_more() {
     all_ended(&second).await;
     let ended = fixture.state(&second, &id).await;
     // It does not know yet that it was replaced.
-    first.cancel(&fixture.alice, &id).await.unwrap();
+    first.running.lock().values().for_each(|running| running.stop(StopReason::Client));
     all_ended(&first).await;
     assert_eq!(fixture.state(&second, &id).await, ended);
 }

@@ -31,6 +31,10 @@ pub(super) async fn ready(State(endpoint): State<McpEndpoint>) -> Response {
             if tasks > 0 {
                 status["tasks"] = tasks.into();
             }
+            if let Some(problem) = server.context.tasks.store_problem() {
+                let why = if endpoint.tells_why { problem.to_string() } else { "nothing is kept at the moment".into() };
+                status["storage"] = why.into();
+            }
             response(StatusCode::OK, &status)
         }
     }

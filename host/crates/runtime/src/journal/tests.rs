@@ -115,7 +115,7 @@ async fn another_step_than_the_recorded_one_ends_the_call() {
 async fn a_process_that_was_replaced_does_nothing_more() {
     let (call, paid) = (StoredCall::new(), Cell::new(0));
     let old = call.run(1).await;
-    call.store.append(&call.key, Fence(2), 0, vec![], Strength::Process).await.unwrap();
+    call.store.append(&call.key, Fence(2), 1, vec![], Strength::Process).await.unwrap();
     assert_eq!(pay(&old, 7, Again::Safe, &paid).now_or_never(), None);
     assert_eq!((paid.get(), old.problem().map(|problem| problem.code())), (0, Some("journal-failed")));
 }
@@ -185,5 +185,5 @@ async fn steps_of_a_nested_call_are_below_the_step_that_makes_it() {
     }
     assert_eq!(paid.get(), 1);
     let paths: Vec<_> = call.records().await.iter().map(|it| Entry::decode(it).unwrap().path.to_string()).collect();
-    assert_eq!(paths, ["1", "1.1", "1.1"]);
+    assert_eq!(paths, ["", "1", "1.1", "1.1"], "the first says that the log is whole");
 }

@@ -248,7 +248,16 @@ impl Run {
         let next = records.len() as u64;
         let (fence, strength) = (Fence(number), Strength::Process);
         let log = JournalLog { store: self.store.clone(), key, fence, strength, next };
-        let journal = CallJournal::stored(clock, log, records, Duration::ZERO).unwrap();
+        let journal = if records.is_empty() {
+            // It begins, and none of its own records is stored yet.
+            let left = self.store.left.swap(u64::MAX, Ordering::Relaxed);
+            let journal = CallJournal::in_memory(clock);
+            assert!(journal.store_in(log).await.unwrap());
+            self.store.left.store(left, Ordering::Relaxed);
+            journal
+        } else {
+            CallJournal::stored(clock, log, records, Duration::ZERO).unwrap()
+        };
         let cancel = CancellationToken::new();
         journal.end_with(&cancel);
         let mut store = Store::new(&Engine::default(), Host::new(self.folder.path(), journal.clone()));
