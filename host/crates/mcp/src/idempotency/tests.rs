@@ -1,27 +1,51 @@
 //! Keys over a store in memory: who runs, who waits, what is kept and for how long. Two holders are two processes.
 
-use super::keys::{Claim, IdempotencyKeys, NoClaim};
+use super::claim::{Claim, NoClaim};
+use super::keys::IdempotencyKeys;
 use super::running::MOST_WAITING;
 use super::{CallKey, ClaimedKey, KeyScope};
 use bytesize::ByteSize;
-use platform::clock::ManualClock;
+use platform::clock::{Clock, SystemClock};
 use platform::durable::{DurableStore as _, Key, MemoryStore};
+use platform::sync::Mutex;
 use policy::{IdempotencyLimits, Principal};
 use rmcp::model::JsonObject;
 use serde_json::json;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
+
+/// A clock that moves only when it is told to.
+struct TestClock {
+    start: Instant,
+    passed: Mutex<Duration>,
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Instant {
+        self.start + *self.passed.lock()
+    }
+
+    fn unix(&self) -> Duration {
+        Duration::from_secs(1_000_000) + *self.passed.lock()
+    }
+}
+
+impl TestClock {
+    fn pass(&self, time: Duration) {
+        *self.passed.lock() += time;
+    }
+}
 
 struct Bed {
     store: MemoryStore,
-    clock: Arc<ManualClock>,
+    clock: Arc<TestClock>,
     limits: IdempotencyLimits,
 }
 
 impl Bed {
     fn new() -> Self {
-        let clock = Arc::new(ManualClock::default());
+        let clock = Arc::new(TestClock { start: SystemClock.now(), passed: Mutex::default() });
         Self { store: MemoryStore::new(clock.clone()), clock, limits: IdempotencyLimits::default() }
     }
 
@@ -92,7 +116,7 @@ async fn a_call_that_was_not_started_leaves_no_key() {
     assert_eq!(result(&keys, &key_of("ann", "k", 2)).await, said("second"));
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn whoever_comes_at_the_same_time_waits() {
     let bed = Bed::new();
     let (one, other) = (bed.process("process-1"), bed.process("process-2"));
@@ -103,7 +127,7 @@ async fn whoever_comes_at_the_same_time_waits() {
             tokio::spawn(async move { result(&process, &key("k")).await })
         })
         .into();
-    tokio::time::sleep(Duration::from_secs(5)).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
     assert!(waiting.iter().all(|waiting| !waiting.is_finished()));
     let gone = CancellationToken::new();
     gone.cancel();
@@ -117,13 +141,13 @@ async fn whoever_comes_at_the_same_time_waits() {
     // If nothing was started, one of those that wait runs.
     let claimed = run(&one, &key("l")).await;
     let next = tokio::spawn(async move { run(&one, &key("l")).await.end(said("next")).await });
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
     claimed.not_started().await;
     next.await.unwrap();
     assert_eq!(result(&other, &key("l")).await, said("next"));
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn only_so_many_wait_for_one_call() {
     let bed = Bed::new();
     let keys = bed.process("process-1");
@@ -133,18 +157,18 @@ async fn only_so_many_wait_for_one_call() {
         let (keys, gone) = (keys.clone(), gone.clone());
         tokio::spawn(async move { keys.claim(&key("k"), None, &gone).await.map(drop) });
     }
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
     assert!(matches!(claim(&keys, &key("k")).await, Err(NoClaim::TooManyWait)));
     gone.cancel();
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
     let waiting = tokio::spawn(async move { result(&keys, &key("k")).await });
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
     claimed.end(said("done")).await;
     assert_eq!(waiting.await.unwrap(), said("done"));
 }
 
-#[tokio::test(start_paused = true)]
-async fn what_a_processleft_behind_is_not_run_again() {
+#[tokio::test]
+async fn what_a_process_left_behind_is_not_run_again() {
     let bed = Bed::new();
     let first = bed.process("process-1");
     let (left, task) = {
@@ -159,7 +183,7 @@ async fn what_a_processleft_behind_is_not_run_again() {
         let other = other.clone();
         tokio::spawn(async move { claim(&other, &key("k")).await })
     };
-    tokio::time::sleep(Duration::from_secs(5)).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
     assert!(!waiting.is_finished(), "its lease holds");
     bed.clock.pass(Duration::from_secs(31));
     assert!(lost(waiting.await.unwrap()), "its lease is over");

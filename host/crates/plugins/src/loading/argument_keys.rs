@@ -42,7 +42,7 @@ mod tests {
         check("buy", "order_id").unwrap();
         for (tool, argument, said) in [
             ("by", "order_id", "buy, sell"),
-            ("buy", "order", "n, order_id"),
+            ("buy", "order", "whose arguments are: "),
             ("sell", "x", "none that its schema names"),
         ] {
             let refused = check(tool, argument).unwrap_err();
