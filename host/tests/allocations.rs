@@ -6,7 +6,7 @@
 #![allow(clippy::print_stdout, reason = "the figure is what this test is for")]
 
 use mcp::transport::{HttpOptions, HttpServer, LegacyOptions};
-use mcp::{Server, ServerParts};
+use mcp::{IdempotencyKeys, Server, ServerParts};
 use platform::clock::{Clock, SystemClock};
 use platform::durable::MemoryStore;
 use platform::storage::SessionStore;
@@ -137,7 +137,15 @@ async fn serve(config: &Config, stop: CancellationToken) -> SocketAddr {
     let limits = TaskLimits::default();
     let store = mcp::TaskStore { store, process: None };
     let tasks = mcp::Tasks::open(store, limits, clock.clone(), host.changes.clone(), &parked_calls);
+    let keys = IdempotencyKeys::open(
+        Arc::new(MemoryStore::new(clock.clone())),
+        String::new(),
+        Default::default(),
+        clock.clone(),
+    )
+    .unwrap();
     let server = Server::new(ServerParts {
+        keys,
         catalog: host.catalog.clone(),
         runner: host.runner.clone(),
         host_tools: host.agent.clone(),

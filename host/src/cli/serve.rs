@@ -7,7 +7,7 @@ use crate::config::{Config, parse_listen_address};
 use crate::host::{self, Host};
 use anyhow::Context;
 use mcp::transport::{HttpOptions, HttpServer, LegacyOptions, serve_account_pages, serve_metrics, serve_stdio};
-use mcp::{ParkedCalls, Server, ServerParts, StandInTools, Tasks};
+use mcp::{IdempotencyKeys, ParkedCalls, Server, ServerParts, StandInTools, Tasks};
 use platform::clock::{Clock, SystemClock};
 use platform::confine::{self, ConfineSettings, Confinement};
 use platform::file_descriptors;
@@ -111,6 +111,8 @@ impl Serving {
         let store = host::open_durable_store(&config, clock.clone()).await;
         let shared = host::open_shared_parking(&config, store.store.clone(), host.audit.clone())?;
         let parked_calls = ParkedCalls::new(config.parked.clone(), clock.clone(), shared)?;
+        let (shared, holder) = (store.store.clone(), store.holder());
+        let keys = IdempotencyKeys::open(shared, holder, config.idempotency.clone(), clock.clone())?;
         let tasks = Tasks::open(store, config.tasks.clone(), clock.clone(), host.changes.clone(), &parked_calls);
         let (counted, open) = (parked_calls.clone(), tasks.clone());
         host.metrics.on_scrape(move |levels| {
@@ -127,6 +129,7 @@ impl Serving {
                 host_tools: host.agent.clone(),
                 parked_calls: parked_calls.clone(),
                 tasks: tasks.clone(),
+                keys: keys.clone(),
                 principal_store: host.principal_store.clone(),
                 changes: host.changes.clone(),
                 principal,
@@ -148,6 +151,7 @@ impl Serving {
                 serve_stdio(server(Principal::local()), stop, force_stop).await?;
             }
         }
+        keys.close().await;
         parked_calls.drop_all();
         tasks.close().await;
         host.close().await;

@@ -13,7 +13,10 @@ use platform::identity::AuthSettings;
 use platform::outbound::Endpoint;
 use platform::secrets::SecretSource;
 use plugins::install::{SourceTables, lockfile_path};
-use policy::{Digest, HostEnvironment, ParkedCallLimits, PluginSpec, PrincipalLimits, Side, TaskLimits, WithdrawnList};
+use policy::{
+    Digest, HostEnvironment, IdempotencyLimits, ParkedCallLimits, PluginSpec, PrincipalLimits, Side, TaskLimits,
+    WithdrawnList,
+};
 use services::connections::ConnectionSettings;
 use services::model::ModelSettings;
 use std::collections::BTreeMap;
@@ -51,6 +54,8 @@ pub struct Config {
     pub auth: AuthSettings,
     pub parked: ParkedCallLimits,
     pub tasks: TaskLimits,
+    /// What is kept of calls with idempotency keys.
+    pub idempotency: IdempotencyLimits,
     /// Limits on all calls of one principal together.
     pub per_principal: PrincipalLimits,
     /// A model for plugins whose client has none.
@@ -111,6 +116,7 @@ impl Config {
         let server = tables.server;
         server.per_principal.check().map_err(|message| resolver.error("server", message))?;
         server.tasks.check().map_err(|message| resolver.error("server", message))?;
+        server.idempotency.check().map_err(|message| resolver.error("server", message))?;
         let state = server.state.map(|state| resolver.path(&state)).or_else(default_state);
         Ok(Self {
             metrics: server.metrics,
@@ -129,6 +135,7 @@ impl Config {
             locks_grants: server.grants == GrantChanges::Locked,
             parked: server.parked,
             tasks: server.tasks,
+            idempotency: server.idempotency,
             per_principal: server.per_principal,
             cache: match server.cache {
                 Some(cache) => resolver.path(&cache),

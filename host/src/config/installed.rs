@@ -64,6 +64,7 @@ impl Config {
             private: entry.private,
             grants: entry.grants.clone(),
             limits: entry.limits.clone(),
+            idempotency: entry.idempotency.clone(),
         };
         let spec = resolver.plugin(id.side, &id.name, table)?;
         Ok(PluginSpec { definitions: Some(entry.installed.definitions.clone()), ..spec })

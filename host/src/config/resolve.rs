@@ -47,6 +47,9 @@ impl Resolver<'_> {
         table.limits.check().map_err(|error| fail(error.to_string()))?;
         let mut grants = table.grants;
         grants.check().map_err(fail)?;
+        if side == Side::Agent && !table.idempotency.is_empty() {
+            return Err(fail("`idempotency` is for the tools that clients call, those of [plugins]".into()));
+        }
         for mount in &mut grants.filesystem {
             mount.host = self.path(&mount.host);
         }
@@ -57,6 +60,7 @@ impl Resolver<'_> {
             prefix: table.prefix,
             private: table.private,
             grants,
+            idempotency: table.idempotency,
             limits: table.limits.into(),
             id,
         })

@@ -8,7 +8,7 @@ use platform::identity::AuthSettings;
 use platform::outbound::Endpoint;
 use platform::secrets::SecretSource;
 use plugins::install::SourceSettings;
-use policy::{Digest, Grants, Limits, ParkedCallLimits, PrincipalLimits, TaskLimits};
+use policy::{Digest, Grants, IdempotencyLimits, Limits, ParkedCallLimits, PrincipalLimits, TaskLimits};
 use serde::Deserialize;
 use services::connections::ConnectionSettings;
 use services::model::ModelSettings;
@@ -67,6 +67,7 @@ pub(super) struct ServerTable {
     pub(super) auth: AuthSettings,
     pub(super) parked: ParkedCallLimits,
     pub(super) tasks: TaskLimits,
+    pub(super) idempotency: IdempotencyLimits,
     pub(super) per_principal: PrincipalLimits,
     pub(super) max_body: Option<ByteSize>,
     pub(super) max_sessions: Option<NonZeroU32>,
@@ -100,6 +101,9 @@ pub(super) struct PluginTable {
     pub(super) grants: Grants,
     #[serde(default)]
     pub(super) limits: Limits,
+    /// Tools, each with the argument that is the idempotency key of its calls.
+    #[serde(default)]
+    pub(super) idempotency: BTreeMap<String, String>,
 }
 
 fn yes() -> bool {

@@ -40,6 +40,7 @@ mod hijacked;
 mod hostile;
 mod http;
 mod http_guard;
+mod idempotency;
 mod identity;
 mod imports;
 mod install;

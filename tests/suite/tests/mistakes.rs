@@ -47,6 +47,8 @@ fn mistakes() -> Vec<Mistake> {
         "[server.audit]\nkeep = -1",
         "[server.auth]\nkey = \"keys.toml\"",
         "[server.parked]\nper-principal = \"many\"",
+        "[server.idempotency]\nkept = 0",
+        "[server.idempotency]\nkeep = \"1 year\"",
         "[audit]\noff = true",
         "[telemetry]\nlog = \"xml\"",
         "[pluggins.echo]\nsource = \"echo.wasm\"",
@@ -102,6 +104,8 @@ fn mistakes() -> Vec<Mistake> {
         "grants.state = true",
         "grants.publish = \"all\"",
         "grants.network = true",
+        "idempotency = \"n\"",
+        "idempotency = { run = 7 }",
     ];
     let commands: [&'static [&'static str]; 35] = [
         &["serv"],

@@ -3,6 +3,7 @@
 use crate::calls::parked_calls::ParkedCalls;
 use crate::client::session::ClientSession;
 use crate::client_tools;
+use crate::idempotency::IdempotencyKeys;
 use crate::listing::lists::CatalogLists;
 use crate::requests::task_resume::TaskCalls;
 use crate::requests::{completion, extensions, loading, prompts, resources, tasks, tools};
@@ -43,6 +44,7 @@ pub struct ServerParts {
     pub host_tools: Arc<dyn ToolCaller>,
     pub parked_calls: Arc<ParkedCalls>,
     pub tasks: Arc<Tasks>,
+    pub keys: Arc<IdempotencyKeys>,
     /// What clients are notified of.
     pub changes: ChangeNotifier,
     pub principal_store: Arc<PrincipalStore>,
@@ -65,7 +67,7 @@ pub struct Server {
 
 impl Server {
     pub fn new(parts: ServerParts) -> Self {
-        let ServerParts { catalog, runner, host_tools, parked_calls, tasks, changes, .. } = parts;
+        let ServerParts { catalog, runner, host_tools, parked_calls, tasks, keys, changes, .. } = parts;
         let me = Implementation::new("portcullis", env!("CARGO_PKG_VERSION")).with_title("Portcullis");
         let extensions = ExtensionCapabilities::from([
             (PARTIAL_RESULTS.to_owned(), Default::default()),
@@ -104,6 +106,7 @@ impl Server {
             parked_calls,
             running_calls: Arc::default(),
             tasks,
+            keys,
             principal_store: parts.principal_store,
             changes,
             subscriptions: OpenSubscriptions::default(),

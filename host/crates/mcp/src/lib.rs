@@ -1,7 +1,7 @@
 //! The MCP server: revisions 2026-07-28 and 2025-11-25, over stdio and Streamable HTTP.
 //!
-//! A module imports only those before it in this list: `request_context`, `json_size`, `client_tools` and `subscriptions`, `client`,
-//! `reverse`, `calls`, `tasks`, `listing`, `server_context`, `requests`, `handler`, `direct_call`,
+//! A module imports only those before it in this list: `request_context`, `json_digest`, `json_size`, `client_tools` and `subscriptions`,
+//! `client`, `reverse`, `calls`, `tasks`, `idempotency`, `listing`, `server_context`, `requests`, `handler`, `direct_call`,
 //! `transport`.
 #![allow(
     deprecated,
@@ -13,6 +13,8 @@ mod client;
 mod client_tools;
 mod direct_call;
 mod handler;
+mod idempotency;
+mod json_digest;
 mod json_size;
 mod listing;
 mod request_context;
@@ -26,6 +28,7 @@ pub mod transport;
 pub use calls::parked_calls::{ParkedCalls, SharedParking};
 pub use direct_call::read_both_ways;
 pub use handler::{Server, ServerParts};
+pub use idempotency::IdempotencyKeys;
 pub use listing::fallback_tools::FALLBACK_TOOLS;
 pub use requests::call_result::finished_to_json;
 pub use reverse::StandInTools;

@@ -2,6 +2,7 @@
 
 use crate::calls::parked_calls::ParkedCalls;
 use crate::calls::steering::RunningCalls;
+use crate::idempotency::IdempotencyKeys;
 use crate::listing::fallback_tools::FALLBACK_TOOLS;
 use crate::listing::lists::CatalogLists;
 use crate::request_context;
@@ -39,6 +40,7 @@ pub(crate) struct ServerContext {
     pub(crate) parked_calls: Arc<ParkedCalls>,
     pub(crate) running_calls: Arc<RunningCalls>,
     pub(crate) tasks: Arc<Tasks>,
+    pub(crate) keys: Arc<IdempotencyKeys>,
     pub(crate) principal_store: Arc<PrincipalStore>,
     pub(crate) changes: ChangeNotifier,
     pub(crate) subscriptions: OpenSubscriptions,

@@ -26,6 +26,7 @@ mod host_limits;
 mod host_pattern;
 mod http_pattern;
 mod http_target;
+mod idempotency_limits;
 mod limit_table;
 mod limits;
 mod lineage;
@@ -58,6 +59,7 @@ pub use host_limits::{BreakerLimits, ParkedCallLimits, PrincipalLimits, Survive,
 pub use host_pattern::{HostPattern, HostPatternError};
 pub use http_pattern::{HttpPattern, HttpPatternError};
 pub use http_target::{HttpTarget, HttpUrlError};
+pub use idempotency_limits::IdempotencyLimits;
 pub use limit_table::{LimitRow, LimitScope, limit_table, limits_page};
 pub use limits::{Limits, Metering, Overflow};
 pub use lineage::{Lineage, LineageError, PrivateWatch};

@@ -1,8 +1,8 @@
 //! The table of all limits of calls: whose each is, and what it bounds. `host/docs/limits.md` is made from it.
 
 use super::{
-    BreakerLimits, HttpGrant, HttpPattern, Limits, ParkedCallLimits, PrincipalLimits, SampleGrant, ScratchGrant,
-    StateGrant, TaskLimits, TreeBudget,
+    BreakerLimits, HttpGrant, HttpPattern, IdempotencyLimits, Limits, ParkedCallLimits, PrincipalLimits, SampleGrant,
+    ScratchGrant, StateGrant, TaskLimits, TreeBudget,
 };
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -144,6 +144,7 @@ fn of_host() -> Vec<LimitRow> {
     let PrincipalLimits { concurrent, queue, rate } = PrincipalLimits::default();
     let ParkedCallLimits { calls, per_principal, memory, stored: _ } = ParkedCallLimits::default();
     let TaskLimits { inline: _, kept, per_principal: tasks_of_one, size, result, run, keep, survive: _ } = TaskLimits::default();
+    let IdempotencyLimits { keep: keys_kept, kept: keys, per_principal: keys_of_one, result: key_result, size: keys_size } = IdempotencyLimits::default();
     vec![
         row("server.per-principal.concurrent", concurrent, Host, "running calls of one principal"),
         row("server.per-principal.queue", queue, Host, "its calls that wait for that"),
@@ -157,6 +158,11 @@ fn of_host() -> Vec<LimitRow> {
         row("server.tasks.result", result, Host, "the result of one task"),
         row("server.tasks.run", time(run), Host, "how long one may take"),
         row("server.tasks.keep", time(keep), Host, "how long it is kept after it has ended"),
+        row("server.idempotency.keep", time(keys_kept), Host, "how long an idempotency key is kept after its call has ended"),
+        row("server.idempotency.kept", keys, Host, "keys"),
+        row("server.idempotency.per-principal", keys_of_one, Host, "those of one principal"),
+        row("server.idempotency.result", key_result, Host, "the result that is kept of one call"),
+        row("server.idempotency.size", keys_size, Host, "what all of them take in the store"),
     ]
 }
 

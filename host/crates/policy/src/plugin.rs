@@ -2,6 +2,7 @@
 
 use super::names::is_name;
 use super::{Digest, Grants, Limits};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -87,6 +88,9 @@ pub struct PluginSpec {
     /// Whether what an agent-side tool answers is for its caller and the caller's client only.
     pub private: bool,
     pub grants: Grants,
+    /// Tools whose calls are known by an argument: the name of each tool, and that of the argument which is the idempotency key
+    /// of its calls.
+    pub idempotency: BTreeMap<String, String>,
     /// The ceilings of its calls, which each of them shares.
     pub limits: Arc<Limits>,
 }

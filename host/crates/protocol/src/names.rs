@@ -36,6 +36,8 @@ pub const REVERSE_CANCELLED_NOTIFICATION: &str = "notifications/dev.portcullis/r
 pub const PARTIAL_RESULT_TOKEN_META: &str = "dev.portcullis/partialResultToken";
 /// Chosen by the client; echoed on everything that belongs to the request.
 pub const CORRELATION_META: &str = "dev.portcullis/correlationId";
+/// Chosen by the client; the same for repetitions of one intended call, which runs once.
+pub const IDEMPOTENCY_KEY_META: &str = "dev.portcullis/idempotencyKey";
 /// Names the chain of calls that a request continues.
 pub const CHAIN_META: &str = "dev.portcullis/chain";
 
@@ -45,6 +47,8 @@ pub const CHAIN_META: &str = "dev.portcullis/chain";
 pub const CALL_META: &str = "dev.portcullis/call";
 /// The id of the task that the call of a result goes on as.
 pub const TASK_META: &str = "dev.portcullis/task";
+/// On the answer to a repetition: nothing was run for it.
+pub const REPEATED_META: &str = "dev.portcullis/repeated";
 /// Which plugin something comes from.
 pub const SOURCE_META: &str = "dev.portcullis/source";
 /// The tools that a forwarded chunk came through.

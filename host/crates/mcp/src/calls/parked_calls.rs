@@ -149,6 +149,11 @@ impl ParkedCalls {
         }
     }
 
+    /// Whether a token may still resume the call that it was made for.
+    pub(crate) fn is_open(&self, token: &str, kind: ResumeToken, binding: &RequestBinding) -> bool {
+        self.store.open(token, &binding.with_resume_token(kind)).is_some()
+    }
+
     /// Takes a call that was parked here out of the store. Fails if it goes on in another process.
     pub(crate) async fn claim(&self, call: &mut LiveCall, kind: ResumeToken) -> Result<(), &'static str> {
         let life = call.life();

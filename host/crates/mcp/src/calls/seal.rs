@@ -5,6 +5,7 @@
 //! another principal, method, tool, argument or plugin version.
 
 use crate::client::pending::ResumeToken;
+use crate::json_digest::digest;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
@@ -12,7 +13,6 @@ use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use platform::random::random_bytes;
 use policy::Principal;
 use serde_json::Value;
-use sha2::{Digest as _, Sha256};
 
 /// Bytes of a nonce, which is random for each token.
 const NONCE_SIZE: usize = 24;
@@ -29,12 +29,20 @@ pub(crate) struct TokenSealer(XChaCha20Poly1305);
 pub(crate) struct RequestBinding(Vec<u8>);
 
 impl RequestBinding {
-    pub(crate) fn new(principal: &Principal, method: &str, target: &str, arguments: &Value, plugin: &str) -> Self {
+    /// `key` is the idempotency key: a call that has one is resumed under the same only.
+    pub(crate) fn new(
+        principal: &Principal,
+        method: &str,
+        target: &str,
+        arguments: &Value,
+        plugin: &str,
+        key: Option<&str>,
+    ) -> Self {
         let arguments = digest(arguments);
         let parts =
             [principal.as_str().as_bytes(), method.as_bytes(), target.as_bytes(), &arguments, plugin.as_bytes()];
         let mut bound = Vec::with_capacity(parts.iter().map(|part| size_of::<u64>() + part.len()).sum());
-        for part in parts {
+        for part in parts.into_iter().chain(key.map(str::as_bytes)) {
             bound.extend((part.len() as u64).to_le_bytes());
             bound.extend(part);
         }
@@ -50,35 +58,6 @@ impl RequestBinding {
         });
         Self(bound)
     }
-}
-
-/// Does not depend on the order of keys.
-fn digest(value: &Value) -> [u8; 32] {
-    let mut sha = Sha256::new();
-    let mut kind = |tag: &[u8], length: usize| {
-        sha.update(tag);
-        sha.update((length as u64).to_le_bytes());
-    };
-    match value {
-        Value::Object(fields) => {
-            kind(b"object", fields.len());
-            let mut sorted: Vec<_> = fields.iter().collect();
-            sorted.sort_by_key(|(key, _)| *key);
-            for (key, value) in sorted {
-                sha.update(Sha256::digest(key));
-                sha.update(digest(value));
-            }
-        }
-        Value::Array(items) => {
-            kind(b"array", items.len());
-            items.iter().for_each(|item| sha.update(digest(item)));
-        }
-        scalar => {
-            kind(b"scalar", 0);
-            sha.update(scalar.to_string());
-        }
-    }
-    sha.finalize().into()
 }
 
 impl TokenSealer {
@@ -122,7 +101,7 @@ mod tests {
     use serde_json::json;
 
     fn binding(principal: &str, tool: &str, arguments: Value, code: &str) -> RequestBinding {
-        RequestBinding::new(&Principal::from_source("key", principal), "tools/call", tool, &arguments, code)
+        RequestBinding::new(&Principal::from_source("key", principal), "tools/call", tool, &arguments, code, None)
     }
 
     #[test]

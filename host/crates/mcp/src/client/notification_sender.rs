@@ -6,17 +6,25 @@ use rmcp::model::{GetExtensions as _, RequestId, ServerNotification};
 use rmcp::service::{OriginatingRequestId, Peer, RequestContext, RoleServer, ServiceError};
 use runtime::imports::ProgressReport;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Where notifications go, and in which format.
 pub(crate) struct NotificationTarget {
     format: NotificationFormat,
     peer: Peer<RoleServer>,
     request: RequestId,
+    /// Of a call that goes on when its client is gone: whether it is.
+    gone: Option<AtomicBool>,
 }
 
 impl NotificationTarget {
     pub(super) fn new(format: NotificationFormat, context: &RequestContext<RoleServer>) -> Self {
-        Self { format, peer: context.peer.clone(), request: context.id.clone() }
+        Self { format, peer: context.peer.clone(), request: context.id.clone(), gone: None }
+    }
+
+    /// Nothing fails when the client is gone.
+    pub(super) fn outlived(self) -> Self {
+        Self { gone: Some(AtomicBool::new(false)), ..self }
     }
 }
 
@@ -32,15 +40,16 @@ pub(crate) enum NotificationSender {
 impl NotificationSender {
     /// `call` is the id of the call that the notifications are about.
     pub(crate) fn new(target: Option<NotificationTarget>, call: &Arc<str>) -> Self {
-        let named = |NotificationTarget { format, peer, request }| {
-            Arc::new(NotificationTarget { format: format.with_call_id(call), peer, request })
+        let named = |NotificationTarget { format, peer, request, gone }| {
+            Arc::new(NotificationTarget { format: format.with_call_id(call), peer, request, gone })
         };
         target.map_or(Self::Nobody, |target| Self::Request(named(target)))
     }
 
-    /// None if the client reads no notifications.
+    /// None if the client reads no notifications, or none any more.
     pub(super) fn format(&self) -> Option<&NotificationFormat> {
         match self {
+            Self::Request(target) if target.gone.as_ref().is_some_and(|gone| gone.load(Ordering::Relaxed)) => None,
             Self::Request(target) => Some(&target.format),
             Self::Nobody | Self::Task(_) => None,
         }
@@ -72,6 +81,12 @@ impl NotificationSender {
         // Legacy sessions have a stream for each request and one for everything else; rmcp marks only requests by
         // itself.
         notification.extensions_mut().insert(OriginatingRequestId(target.request.clone()));
-        target.peer.send_notification(notification).await
+        match (target.peer.send_notification(notification).await, &target.gone) {
+            (Err(_), Some(gone)) => {
+                gone.store(true, Ordering::Relaxed);
+                Ok(())
+            }
+            (sent, _) => sent,
+        }
     }
 }

@@ -30,6 +30,11 @@ impl ServedRequest {
         Self { notifications: None, questions: None, cancel }
     }
 
+    /// The call goes on when its client is gone, and until this is cancelled.
+    pub(crate) fn outlived(self, cancel: CancellationToken) -> Self {
+        Self { notifications: self.notifications.map(NotificationTarget::outlived), cancel, ..self }
+    }
+
     /// Whether the request stands for itself.
     pub(crate) fn is_stateless(&self) -> bool {
         self.questions.is_none()

@@ -157,6 +157,7 @@ mod tests {
             message("", "", &add(r#","io.modelcontextprotocol/clientInfo":{"name":"\ud800"}"#)),
             message("", "", &add(r#","traceparent":1"#)),
             message("", "", &add(r#","dev.portcullis/correlationId":null"#)),
+            message("", "", &add(r#","dev.portcullis/idempotencyKey":"k""#)),
             message("", "", &add(r#","io.modelcontextprotocol/logLevel":"info""#)),
             plain.replace("tools/call", "tools/list"),
             plain.replace("2.0", "1.0"),

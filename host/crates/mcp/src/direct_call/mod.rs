@@ -95,6 +95,10 @@ impl DirectCall {
             return None;
         }
         let entry = catalog.tool(name)?;
+        // Its arguments may have a key. A key in `_meta` is left to the ordinary way by `message`.
+        if entry.plugin().spec.idempotency.contains_key(&*entry.tool().name) {
+            return None;
+        }
         let call = PluginCall::Tool(entry.tool().clone(), arguments.unwrap_or_default().into());
         let mut context = CallContext::new(principal.clone());
         context.correlation_id = meta.correlation;
@@ -102,7 +106,7 @@ impl DirectCall {
         let cancel = CancellationToken::new();
         let request = RoundRequest {
             method: "tools/call",
-            name,
+            name: name.into(),
             target: CallTarget::Plugin(entry.plugin().clone(), call),
             context,
             parent: None,
@@ -110,6 +114,7 @@ impl DirectCall {
             input: RequestInput::new(abilities, input_responses, ReverseParams::default()),
             served: ServedRequest::answered_once(cancel.clone()),
             follower,
+            task: None,
         };
         let round = round::begin(server, request).ok()?;
         Some(Self { id, round, cancel })
@@ -125,11 +130,13 @@ impl DirectCall {
         let mut running = CancelOnDrop::new(catch_panic(round), cancel);
         let ended = running.finish(end).await.unwrap_or(Err(CallError::Internal));
         let outcome = match ended.unwrap_or_else(|error| Err(ErrorData::internal_error(error.to_string(), None))) {
-            Ok(RoundOutcome::Finished(finished, record)) => (finished, record),
+            Ok(RoundOutcome::Finished(finished, record) | RoundOutcome::GivenUp(finished, record)) => {
+                (finished, record)
+            }
             Ok(RoundOutcome::InputRequired(result)) => return response::write(&id, &result),
             Ok(RoundOutcome::Task(TaskAnswer::Created(task))) => return response::write(&id, &task),
             Ok(RoundOutcome::Task(TaskAnswer::Link(result))) => return response::write(&id, &result),
-            Err(error) => return response::refuse(&id, error),
+            Ok(RoundOutcome::NotBegun(error)) | Err(error) => return response::refuse(&id, error),
         };
         let (finished, record) = outcome;
         let (bytes, server, about) = (finished.usage.output_bytes, server.clone(), record.clone());

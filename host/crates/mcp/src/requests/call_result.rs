@@ -230,7 +230,7 @@ fn millis(duration: Duration) -> f64 {
     (duration.as_micros() as f64) / 1_000.0
 }
 
-fn error_to_json(error: &CallError, remedies: Remedies) -> Value {
+pub(super) fn error_to_json(error: &CallError, remedies: Remedies) -> Value {
     let mut value = match error {
         CallError::FuelExhausted { limit, used } | CallError::OutputExceeded { limit, used } => {
             json!({ "limit": limit, "used": used })

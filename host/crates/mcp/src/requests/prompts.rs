@@ -1,8 +1,9 @@
 //! `prompts/list`, `prompts/get`.
 
 use super::call_result::{CallResult, unexpected_result};
-use super::dispatch::{RoundResponse, TargetRequest, dispatch};
+use super::dispatch::{TargetRequest, dispatch};
 use super::loading;
+use super::round_response::RoundResponse;
 use crate::listing::{page, published};
 use crate::server_context::ServerContext;
 use platform::telemetry::printable;

@@ -1,7 +1,8 @@
 //! `resources/list`, `resources/templates/list`, `resources/read`.
 
 use super::call_result::{CallResult, unexpected_result};
-use super::dispatch::{RoundResponse, TargetRequest, dispatch};
+use super::dispatch::{TargetRequest, dispatch};
+use super::round_response::RoundResponse;
 use super::{loading, task_resource};
 use crate::listing::{page, published};
 use crate::server_context::ServerContext;

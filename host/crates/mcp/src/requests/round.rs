@@ -27,10 +27,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// What a request says of a call.
-pub(crate) struct RoundRequest<'a> {
+pub(crate) struct RoundRequest {
     pub(crate) method: &'static str,
     /// The name or URI that is called.
-    pub(crate) name: &'a str,
+    pub(crate) name: Arc<str>,
     pub(crate) target: CallTarget,
     pub(crate) context: CallContext,
     pub(crate) parent: Option<CallParent>,
@@ -40,12 +40,18 @@ pub(crate) struct RoundRequest<'a> {
     pub(crate) served: ServedRequest,
     /// Who follows the call if it becomes a task.
     pub(crate) follower: TaskFollower,
+    /// The id that its task has, if it becomes one; none for any.
+    pub(crate) task: Option<String>,
 }
 
 /// How a round ended.
 #[allow(clippy::large_enum_variant, reason = "most rounds end a call, which a box would cost an allocation")]
 pub(crate) enum RoundOutcome {
     Finished(FinishedCall, ChunkRecord),
+    /// The call has run and cannot go on, although its error is one of calls that were not started.
+    GivenUp(FinishedCall, ChunkRecord),
+    /// Nothing has run for this request.
+    NotBegun(ErrorData),
     /// The call is parked.
     InputRequired(InputRequiredResult),
     /// The call goes on as a task.
@@ -56,54 +62,62 @@ pub(crate) enum RoundOutcome {
 pub(crate) type RunningRound = BoxFuture<'static, Result<RoundOutcome, ErrorData>>;
 
 /// Takes the parked call, or begins one. The error is a sentence for the client; nothing has changed then.
-pub(crate) fn begin(server: &Arc<ServerContext>, request: RoundRequest<'_>) -> Result<RunningRound, &'static str> {
-    let RoundRequest { method, name, target, context, parent, resumes, input, served, follower } = request;
-    let binding = || RequestBinding::new(&context.principal, method, name, &target.arguments(), target.version());
+pub(crate) fn begin(server: &Arc<ServerContext>, request: RoundRequest) -> Result<RunningRound, &'static str> {
+    let RoundRequest { method, name, target, context, parent, resumes, input, served, follower, task } = request;
+    let binding = || binding(method, &name, &target, &context);
     if let Some((token, kind)) = resumes {
         let binding = binding();
         let parked = server.parked_calls.find(&token, kind, &binding)?;
         let server = server.clone();
-        let invalid = |reason| ErrorData::invalid_params(reason, None);
+        let invalid = |reason| Ok(RoundOutcome::NotBegun(ErrorData::invalid_params(reason, None)));
         return Ok(match parked {
             Parked::Here(mut live, pending) => {
-                let begins = task_call::begins(name, &target, live.record().call_id(), &context, &input, follower);
+                let begins =
+                    task_call::begins(&name, &target, live.record().call_id(), &context, &input, follower, task);
                 let CallContext { principal, correlation_id, .. } = context;
                 let round = LiveRound { principal, correlation_id, binding, served, begins };
                 Box::pin(async move {
-                    server.parked_calls.claim(&mut live, kind).await.map_err(invalid)?;
+                    if let Err(reason) = server.parked_calls.claim(&mut live, kind).await {
+                        return invalid(reason);
+                    }
                     round.serve(server, live.resume(pending, input)).await
                 })
             }
-            Parked::Stored(id) => {
-                let name = Arc::<str>::from(name);
-                Box::pin(async move {
-                    let stored = server.parked_calls.load(id, kind).await.map_err(invalid)?;
-                    let call = stored.call.as_str().into();
-                    let begins = task_call::begins(&name, &target, &call, &context, &input, follower);
-                    let (principal, correlation_id) = (context.principal.clone(), context.correlation_id.clone());
-                    let round = LiveRound { principal, correlation_id, binding, served, begins };
-                    let (mut live, mut stored) =
-                        take_up(&server, stored, &name, target, context, input).map_err(invalid)?;
-                    let journal = live.life().journal.clone();
-                    let outcome = round.serve(server.clone(), live).await;
-                    if let Ok(RoundOutcome::Finished(ended, _)) = &outcome
-                        && ended.result.as_ref().is_err_and(CallError::was_not_started)
-                        && let Some(steps) = journal.export()
+            Parked::Stored(id) => Box::pin(async move {
+                let stored = match server.parked_calls.load(id, kind).await {
+                    Ok(stored) => stored,
+                    Err(reason) => return invalid(reason),
+                };
+                let call = stored.call.as_str().into();
+                let begins = task_call::begins(&name, &target, &call, &context, &input, follower, task);
+                let (principal, correlation_id) = (context.principal.clone(), context.correlation_id.clone());
+                let round = LiveRound { principal, correlation_id, binding, served, begins };
+                let (mut live, mut stored) = match take_up(&server, stored, &name, target, context, input) {
+                    Ok(taken) => taken,
+                    Err(reason) => return invalid(reason),
+                };
+                let journal = live.life().journal.clone();
+                let outcome = round.serve(server.clone(), live).await?;
+                Ok(match outcome {
+                    RoundOutcome::Finished(ended, record)
+                        if ended.result.as_ref().is_err_and(CallError::was_not_started) =>
                     {
+                        let Some(steps) = journal.export() else { return Ok(RoundOutcome::GivenUp(ended, record)) };
                         stored.steps = steps;
                         server.parked_calls.put_back(id, &stored).await;
+                        RoundOutcome::Finished(ended, record)
                     }
-                    outcome
+                    outcome => outcome,
                 })
-            }
+            }),
         });
     }
-    let begins = task_call::begins(name, &target, &context.id, &context, &input, follower);
+    let begins = task_call::begins(&name, &target, &context.id, &context, &input, follower, task);
     let at_once = task_call::is_task_only(&target);
     if at_once && begins.is_none() {
-        return Ok(Box::pin(async { Err(task_call::needs_extension()) }));
+        return Ok(Box::pin(async { Ok(RoundOutcome::NotBegun(task_call::needs_extension())) }));
     }
-    let (called, stateless) = (Arc::<str>::from(name), served.is_stateless());
+    let stateless = served.is_stateless();
     // A call within another one cannot be taken up without that one.
     let outlives = (stateless && server.parked_calls.are_stored()) || (begins.is_some() && server.tasks.are_durable());
     let direct = input.can_answer_nothing() && served.notifications.is_none() && begins.is_none();
@@ -111,7 +125,7 @@ pub(crate) fn begin(server: &Arc<ServerContext>, request: RoundRequest<'_>) -> R
         true => CallJournal::in_memory(server.lanes.clock.clone()),
         false => CallJournal::default(),
     };
-    let started = StartedCall::register(server, &called, &target, &context, stateless, journal);
+    let started = StartedCall::register(server, &name, &target, &context, stateless, journal);
     if direct {
         let StartedCall { running, steering, record, journal, .. } = started;
         let link = ClientLink {
@@ -137,6 +151,12 @@ pub(crate) fn begin(server: &Arc<ServerContext>, request: RoundRequest<'_>) -> R
         true => Ok(Box::pin(round.begin_task(server.clone(), live))),
         false => Ok(Box::pin(round.serve(server.clone(), live))),
     }
+}
+
+/// What the token of a call is bound to.
+pub(super) fn binding(method: &str, name: &str, target: &CallTarget, context: &CallContext) -> RequestBinding {
+    let (arguments, key) = (target.arguments(), context.idempotency_key.as_deref());
+    RequestBinding::new(&context.principal, method, name, &arguments, target.version(), key)
 }
 
 /// Takes up a call that was parked elsewhere: it runs again, and comes to where it was by its journal, which has the steps of
@@ -233,7 +253,9 @@ struct LiveRound {
 impl LiveRound {
     /// The call is a task from the start.
     async fn begin_task(self, server: Arc<ServerContext>, live: LiveCall) -> Result<RoundOutcome, ErrorData> {
-        let Some((follower, new)) = self.begins else { return Err(task_call::needs_extension()) };
+        let Some((follower, new)) = self.begins else {
+            return Ok(RoundOutcome::NotBegun(task_call::needs_extension()));
+        };
         match server.tasks.clone().create(new).await {
             Ok(created) => task_call::hand_over(&server, live, created, follower).await.map(RoundOutcome::Task),
             Err(NotCreated::Full) => {
@@ -244,7 +266,7 @@ impl LiveRound {
             Err(error) => {
                 tracing::error!(%error, "a task cannot be stored");
                 let text = "the host cannot store the task; its log has the details";
-                Err(ErrorData::internal_error(text, None))
+                Ok(RoundOutcome::NotBegun(ErrorData::internal_error(text, None)))
             }
         }
     }
@@ -271,7 +293,7 @@ impl LiveRound {
                     Err(NotParked::TooMuch) => {
                         let limit = server.parked_calls.per_principal();
                         let busy = CallError::Busy { resource: BusyResource::Parked, limit };
-                        return finished(FinishedCall::not_started(Err(busy)), record, stateless);
+                        return Ok(RoundOutcome::GivenUp(FinishedCall::not_started(Err(busy)), record));
                     }
                     Err(NotParked::Failed(error)) => {
                         tracing::error!(%error, "cannot park a call");

@@ -5,12 +5,14 @@ use crate::calls::live::{Leave, LiveCall};
 use crate::client::chunk_record::ChunkRecord;
 use crate::client::view::RequestInput;
 use crate::server_context::ServerContext;
-use crate::tasks::{CreatedTask, EndedCall, Finish, NewTask, NotCreated, TaskCall, Tasks};
+use crate::tasks::{CreatedTask, EndedCall, Finish, NewTask, NotCreated, TaskCall, TaskRecord, Tasks};
 use futures::FutureExt as _;
 use plugins::calls::CallTarget;
 use protocol::names::TASK_META;
 use rmcp::ErrorData;
-use rmcp::model::{CallToolResult, ClientCapabilities, ContentBlock, CreateTaskResult, JsonObject, Resource};
+use rmcp::model::{
+    CallToolResult, ClientCapabilities, ContentBlock, CreateTaskResult, JsonObject, MetaObject, Resource,
+};
 use runtime::engine::work_in_pool_if_large;
 use runtime::imports::{Abilities, CallContext, Execution, ResourceBody};
 use serde_json::json;
@@ -57,6 +59,7 @@ pub(super) fn begins(
     context: &CallContext,
     input: &RequestInput,
     follower: TaskFollower,
+    task: Option<String>,
 ) -> Option<(TaskFollower, NewTask)> {
     let tool = target.tool()?;
     match follower {
@@ -76,9 +79,10 @@ pub(super) fn begins(
         arguments: target.tool_arguments().to_owned(),
         abilities,
         shows_remedies: follower == TaskFollower::Extension(Remedies::Shown),
+        idempotency_key: context.idempotency_key.clone(),
     };
     let (principal, correlation) = (context.principal.clone(), context.correlation_id.clone());
-    let new = NewTask { principal, call: task_call, id: call.clone(), correlation };
+    let new = NewTask { principal, call: task_call, id: call.clone(), correlation, task };
     Some((follower, new))
 }
 
@@ -124,12 +128,17 @@ pub(super) async fn hand_over(
     let Some((id, task)) = created.start(live, finish).await else {
         return Err(ErrorData::internal_error("no task", None));
     };
-    let mut meta = server.call_meta(chunks.call_id(), chunks.correlation());
+    let meta = server.call_meta(chunks.call_id(), chunks.correlation());
+    Ok(answer(&id, &task, follower, meta))
+}
+
+/// What a request is answered whose call is this task.
+pub(super) fn answer(id: &str, task: &TaskRecord, follower: TaskFollower, mut meta: MetaObject) -> TaskAnswer {
     if let TaskFollower::Extension(_) = follower {
-        return Ok(TaskAnswer::Created(CreateTaskResult::new(task.to_task(&id)).with_meta(meta)));
+        return TaskAnswer::Created(CreateTaskResult::new(task.to_task(id)).with_meta(meta));
     }
-    meta.insert(TASK_META.to_owned(), json!(&*id));
-    let uri = Tasks::uri(&id);
+    meta.insert(TASK_META.to_owned(), json!(id));
+    let uri = Tasks::uri(id);
     let text = format!(
         "The tool `{}` is still running, as the task {id}; it is not done. Call task_result with this id to wait for its \
          result, task_status to see how it stands, task_cancel to end it. The resource {uri} shows the same.",
@@ -139,7 +148,7 @@ pub(super) async fn hand_over(
     link.mime_type = Some("application/json".into());
     let mut result = CallToolResult::success(vec![ContentBlock::text(text), ContentBlock::resource_link(link)]);
     result.meta = Some(meta);
-    Ok(TaskAnswer::Link(result))
+    TaskAnswer::Link(result)
 }
 
 /// The answer that the call's request would have got.
@@ -172,7 +181,7 @@ fn output_of(server: &ServerContext, record: &ChunkRecord) -> Option<String> {
     }
 }
 
-fn to_object(result: &CallToolResult) -> Result<JsonObject, ErrorData> {
+pub(super) fn to_object(result: &CallToolResult) -> Result<JsonObject, ErrorData> {
     let failed = |error: serde_json::Error| ErrorData::internal_error(error.to_string(), None);
     match serde_json::to_value(result).map_err(failed)? {
         serde_json::Value::Object(object) => Ok(object),

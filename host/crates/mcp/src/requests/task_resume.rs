@@ -41,7 +41,7 @@ impl CallMaker for TaskCalls {
 }
 
 async fn make(server: &Arc<ServerContext>, call: TaskCall, task: TaskRecord, journal: CallJournal) -> MadeCall {
-    let TaskCall { tool, version, arguments, abilities, shows_remedies } = call;
+    let TaskCall { tool, version, arguments, abilities, shows_remedies, idempotency_key } = call;
     server.catalog.when(|catalog| catalog.tool(&tool).is_some() || catalog.upstream_tool(&tool).is_some()).await;
     let arguments =
         serde_json::from_str(&arguments).map_err(|_| NotMade::Never("its arguments cannot be read".into()))?;
@@ -55,6 +55,7 @@ async fn make(server: &Arc<ServerContext>, call: TaskCall, task: TaskRecord, jou
     let context = CallContext {
         id: task.call.as_str().into(),
         correlation_id: task.correlation.clone(),
+        idempotency_key,
         ..CallContext::new(task.principal())
     };
     let input = RequestInput::new(abilities, None, ReverseParams::default());

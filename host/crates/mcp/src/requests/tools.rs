@@ -1,7 +1,8 @@
 //! `tools/list` and `tools/call`.
 
 use super::call_result::{CallResult, unexpected_result};
-use super::dispatch::{RoundResponse, TargetRequest, dispatch};
+use super::dispatch::{TargetRequest, dispatch};
+use super::round_response::RoundResponse;
 use super::{fallback_tools, loading};
 use crate::listing::page;
 use crate::request_context;

@@ -27,6 +27,9 @@ pub(crate) struct TaskCall {
     pub(crate) abilities: Abilities,
     /// Whether its client is shown how to get more authority.
     pub(crate) shows_remedies: bool,
+    /// What its guest sees of it. Missing in tasks of earlier versions.
+    #[serde(default)]
+    pub(crate) idempotency_key: Option<String>,
 }
 
 /// Makes the calls of stored tasks again. Requests know how, and tasks do not.

@@ -20,6 +20,8 @@ pub(crate) struct NewTask {
     /// The id of the call.
     pub(crate) id: Arc<str>,
     pub(crate) correlation: Option<String>,
+    /// The id of the task, if it is known already: as hard to guess as any.
+    pub(crate) task: Option<String>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -44,8 +46,11 @@ struct Stored {
 
 impl Tasks {
     pub(crate) async fn create(self: Arc<Self>, new: NewTask) -> Result<CreatedTask, NotCreated> {
-        let NewTask { principal, call, id: call_id, correlation } = new;
-        let id: TaskId = random_text::<24>()?.into();
+        let NewTask { principal, call, id: call_id, correlation, task } = new;
+        let id: TaskId = match task {
+            Some(task) => task.into(),
+            None => random_text::<24>()?.into(),
+        };
         let now = self.now();
         let ttl = millis(self.limits.run);
         let record = TaskRecord {

@@ -34,6 +34,14 @@ pub struct TaskStore {
     pub process: Option<ProcessSlot>,
 }
 
+impl TaskStore {
+    /// The name of this process as a holder of leases. Who takes the place of a process that has ended has its name, and so its
+    /// leases at once.
+    pub fn holder(&self) -> String {
+        self.process.as_ref().map_or_else(String::new, |process| format!("process-{}", process.number()))
+    }
+}
+
 /// All tasks of a store, and those that run in this process.
 pub struct Tasks {
     pub(super) store: Arc<dyn DurableStore>,
@@ -42,8 +50,7 @@ pub struct Tasks {
     pub(super) changes: ChangeNotifier,
     /// Permits for calls that wait for their clients.
     pub(super) permits: Arc<WaitPermits>,
-    /// The name of this process as a holder of leases. Who takes the place of a process that has ended has its name, and so
-    /// its leases at once.
+    /// See [`TaskStore::holder`].
     pub(super) holder: String,
     _process: Option<ProcessSlot>,
     /// How much the steps of calls survive; none if the store ends with the process.
@@ -81,8 +88,8 @@ impl Tasks {
         changes: ChangeNotifier,
         permits: Arc<WaitPermits>,
     ) -> Arc<Self> {
+        let holder = store.holder();
         let TaskStore { store, process } = store;
-        let holder = process.as_ref().map_or_else(String::new, |process| format!("process-{}", process.number()));
         let journal = process.as_ref().map(|_| match limits.survive {
             Survive::Crash => Strength::Process,
             Survive::PowerLoss => Strength::Power,

@@ -80,8 +80,15 @@ impl Fixture {
 
     fn new_task(&self) -> NewTask {
         let (tool, version, arguments) = ("a__b".into(), "v".into(), "{}".into());
-        let call = TaskCall { tool, version, arguments, abilities: Abilities::default(), shows_remedies: false };
-        NewTask { principal: self.alice.clone(), call, id: "c".into(), correlation: None }
+        let call = TaskCall {
+            tool,
+            version,
+            arguments,
+            abilities: Abilities::default(),
+            shows_remedies: false,
+            idempotency_key: None,
+        };
+        NewTask { principal: self.alice.clone(), call, id: "c".into(), correlation: None, task: None }
     }
 
     /// A task whose call runs until it is cancelled, or until `end` is.

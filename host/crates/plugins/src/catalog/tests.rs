@@ -26,6 +26,7 @@ fn plugin(name: &str, prefix: bool, code: &str, offer: Offer) -> Arc<Plugin> {
             prefix,
             private: false,
             grants: Grants::default(),
+            idempotency: Default::default(),
             limits: Arc::new(Limits::default()),
         },
         digest: Digest::sha256(code.as_bytes()),

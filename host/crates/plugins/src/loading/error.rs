@@ -44,4 +44,7 @@ pub enum LoadErrorKind {
     DefinitionsChanged { found: Digest, agreed: Digest },
     #[error("{digest} is withdrawn, {why}: it is not loaded. `portcullis plugin update` looks for another version")]
     Withdrawn { digest: Digest, why: String },
+    /// The text is a sentence.
+    #[error("{0}")]
+    ArgumentKeys(String),
 }

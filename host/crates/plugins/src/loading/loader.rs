@@ -1,5 +1,6 @@
 //! Loads a plugin: opens its component and checks that it may be loaded as configured.
 
+use super::argument_keys;
 use super::error::{LoadError, LoadErrorKind};
 use crate::catalog::{Plugin, PluginTraffic};
 use crate::components::{ComponentError, ComponentLibrary, Description, PluginCode};
@@ -103,6 +104,7 @@ impl Loader {
             return Err(LoadErrorKind::DefinitionsChanged { found: definitions.clone(), agreed: agreed.clone() });
         }
         let offered = CheckedOffer::new(&spec.id, offer.clone(), definitions.clone()).map_err(ComponentError::from)?;
+        argument_keys::check(&spec.idempotency, &offered.tools).map_err(LoadErrorKind::ArgumentKeys)?;
         let reads_steering = inspection.reads_steering();
         let requests = inspection.manifest.as_ref().map(|manifest| manifest.requests.clone()).unwrap_or_default();
         let environment = self.environment.read().clone();

@@ -1,5 +1,6 @@
 //! Loading plugins: from configuration to a [`Plugin`](crate::catalog::Plugin), and again when files change.
 
+mod argument_keys;
 mod error;
 mod loader;
 mod reconcile;

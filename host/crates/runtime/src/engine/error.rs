@@ -106,6 +106,12 @@ pub enum BusyResource {
     /// Tasks of one principal, or of all.
     #[error("as many tasks are kept as server.tasks allows; let some end, or wait until ended ones are removed")]
     Tasks,
+    /// Idempotency keys of one principal, or of all.
+    #[error("as many calls with idempotency keys run as server.idempotency allows; let some end")]
+    Keys,
+    /// Requests that wait for the call of one key.
+    #[error("as many repetitions of this call wait for its end as the host lets wait")]
+    Repetitions,
     /// No slot became free before the deadline.
     #[error("no slot for the call became free in time")]
     Slots,

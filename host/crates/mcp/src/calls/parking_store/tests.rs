@@ -23,7 +23,7 @@ const KEEP: Duration = Duration::from_secs(10);
 
 fn owner(name: &str) -> (Principal, RequestBinding) {
     let principal = Principal::from_source("key", name);
-    let binding = RequestBinding::new(&principal, "tools/call", "book", &Value::Null, "v1");
+    let binding = RequestBinding::new(&principal, "tools/call", "book", &Value::Null, "v1", None);
     (principal, binding)
 }
 

@@ -9,6 +9,7 @@ use super::reader::{ReaderOptions, read_events};
 use super::session::LegacySession;
 use crate::calls::parked_calls::ParkedCalls;
 use crate::handler::{Server, ServerParts};
+use crate::idempotency::IdempotencyKeys;
 use crate::tasks::{TaskStore, Tasks};
 use crate::transport::lifecycle::Lifecycle;
 use crate::transport::refusal::HttpRefusal;
@@ -20,7 +21,7 @@ use platform::durable::MemoryStore;
 use platform::storage::{SessionQuota, SessionStore, StreamRecord};
 use plugins::calls::Runner;
 use plugins::catalog::{Catalog, CurrentCatalog};
-use policy::{Origin, ParkedCallLimits, Principal, TaskLimits};
+use policy::{IdempotencyLimits, Origin, ParkedCallLimits, Principal, TaskLimits};
 use rmcp::model::{ClientJsonRpcMessage, CustomNotification, ServerJsonRpcMessage, ServerNotification};
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionManager};
 use runtime::imports::{AgentError, AgentTool, HostServices, ReverseCall, ReverseOutcome, ToolCaller};
@@ -186,6 +187,8 @@ fn server() -> Server {
     let limits = TaskLimits::default();
     let store = TaskStore { store, process: None };
     let tasks = Tasks::open(store, limits, clock.clone(), changes.clone(), &parked_calls);
+    let keys = Arc::new(MemoryStore::new(clock.clone()));
+    let keys = IdempotencyKeys::open(keys, String::new(), IdempotencyLimits::default(), clock.clone()).unwrap();
     Server::new(ServerParts {
         fallback_tools: false,
         stand_in_tools: None,
@@ -194,6 +197,7 @@ fn server() -> Server {
         host_tools: Arc::new(NoTools),
         parked_calls,
         tasks,
+        keys,
         principal_store: Arc::new(PrincipalStore::new(clock, changes.clone())),
         changes,
         principal: Principal::anonymous(),

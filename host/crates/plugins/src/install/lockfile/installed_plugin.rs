@@ -3,6 +3,7 @@
 use crate::package::Claims;
 use policy::{Digest, Grants, Limits, Requests};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::time::SystemTime;
 use toml_edit::{Item, Table};
 
@@ -70,6 +71,9 @@ pub struct InstalledPlugin {
     pub previous_grants: Grants,
     #[serde(default, skip_serializing)]
     pub limits: Limits,
+    /// Tools, each with the argument that is the idempotency key of its calls.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub idempotency: BTreeMap<String, String>,
     #[serde(skip)]
     pub(super) original: OriginalTables,
 }
@@ -107,6 +111,7 @@ impl InstalledPlugin {
             grants: Grants::default(),
             previous_grants: Grants::default(),
             limits: Limits::default(),
+            idempotency: BTreeMap::new(),
             original: OriginalTables::default(),
         }
     }

@@ -45,8 +45,8 @@ pub(super) fn context_to_guest(context: &h::CallContext, deadline: Duration) -> 
         id: context.id.to_string(),
         principal: context.principal.as_str().to_owned(),
         correlation_id: context.correlation_id.clone(),
-        // Durable tasks will fill these two.
-        idempotency_key: None,
+        idempotency_key: context.idempotency_key.clone(),
+        // Durable tasks will fill it.
         replaying: false,
         deadline_ms: u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX),
         traceparent: context.traceparent.clone(),

@@ -13,6 +13,8 @@ pub struct CallContext {
     /// The id of the calling call; not passed to the guest.
     pub parent: Option<Arc<str>>,
     pub correlation_id: Option<String>,
+    /// Chosen by the client; equal for repetitions of one intended call.
+    pub idempotency_key: Option<String>,
     /// W3C trace context.
     pub traceparent: Option<String>,
 }
@@ -22,11 +24,11 @@ impl CallContext {
     pub fn new(principal: impl Into<Principal>) -> Self {
         let id = hex_id();
         let principal = principal.into();
-        Self { id, principal, parent: None, correlation_id: None, traceparent: None }
+        Self { id, principal, parent: None, correlation_id: None, idempotency_key: None, traceparent: None }
     }
 
-    /// The context of a call made by this one.
+    /// The context of a call made by this one. The key is that of the whole call: calls within it have none.
     pub fn nested(&self) -> Self {
-        Self { id: hex_id(), parent: Some(self.id.clone()), ..self.clone() }
+        Self { id: hex_id(), parent: Some(self.id.clone()), idempotency_key: None, ..self.clone() }
     }
 }

@@ -1,0 +1,175 @@
+//! Claiming a key: whoever does so first runs its call, and everybody else waits for it, or gets its answer.
+
+use super::call_key::CallKey;
+use super::claimed::ClaimedKey;
+use super::keys::IdempotencyKeys;
+use super::record::{KeyRecord, KeyState};
+use super::running::{Entered, KeyInUse};
+use super::table::Kept;
+use platform::durable::{DurableError, Expected, Record, Strength};
+use platform::random::random_text;
+use rmcp::model::JsonObject;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// Pauses between two looks at a call that another process runs.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// What a request with a key is to do.
+#[allow(clippy::large_enum_variant, reason = "it is taken apart at once")]
+pub(crate) enum Claim {
+    /// To run the call, or to resume it.
+    Run(ClaimedKey),
+    /// The call waits for answers.
+    Parked {
+        token: String,
+        result: JsonObject,
+    },
+    /// The call is this task.
+    Task(String),
+    Done(JsonObject),
+    /// With an error of the protocol.
+    Failed(JsonObject),
+    /// Its process is gone. If there is this task, the call goes on as that.
+    Lost(String),
+}
+
+/// Why a request is refused.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NoClaim {
+    #[error("the idempotency key was used for another call: another tool, or other arguments")]
+    Other,
+    #[error("all keys are in use by calls that run")]
+    Full,
+    #[error("too many requests wait for the call of this key")]
+    TooManyWait,
+    /// The request was cancelled while it waited.
+    #[error("cancelled")]
+    Gone,
+    #[error("{0}")]
+    Store(#[from] DurableError),
+    #[error("there are no random bytes: {0}")]
+    Random(#[from] io::Error),
+}
+
+/// What a look at a key has found.
+#[allow(clippy::large_enum_variant, reason = "it is taken apart at once")]
+enum Look {
+    Claimed(Claim),
+    /// Another process runs the call.
+    Elsewhere,
+    /// Somebody else was first.
+    Changed,
+}
+
+impl IdempotencyKeys {
+    /// Claims the key of a call, or finds out what has become of it; waits while somebody else runs it. `resumes` is the token
+    /// of a parked call that the request resumes; `gone` is cancelled when nobody wants the answer any more.
+    pub(crate) async fn claim(
+        self: &Arc<Self>,
+        key: &CallKey,
+        resumes: Option<&str>,
+        gone: &CancellationToken,
+    ) -> Result<Claim, NoClaim> {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let in_use = match self.running.enter(&key.record) {
+                Entered::Alone(in_use) => in_use,
+                Entered::TooMany => return Err(NoClaim::TooManyWait),
+                Entered::Behind(over) => {
+                    let waited = gone.run_until_cancelled(over.cancelled()).await;
+                    self.running.leave(&key.record, &over);
+                    waited.ok_or(NoClaim::Gone)?;
+                    continue;
+                }
+            };
+            match self.look(key, resumes, in_use).await? {
+                Look::Claimed(claim) => return Ok(claim),
+                Look::Changed => {}
+                Look::Elsewhere => {
+                    gone.run_until_cancelled(tokio::time::sleep(pause)).await.ok_or(NoClaim::Gone)?;
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                }
+            }
+        }
+    }
+
+    async fn look(self: &Arc<Self>, key: &CallKey, resumes: Option<&str>, in_use: KeyInUse) -> Result<Look, NoClaim> {
+        let Some(found) = self.store.get(&key.record).await? else {
+            return self.begin(key, Expected::Nothing, in_use).await;
+        };
+        let Some(record) = KeyRecord::from_bytes(&found.value) else {
+            let text = format!("{} was written by another version of this program", key.record);
+            return Err(DurableError::Failed(text).into());
+        };
+        let Record { revision, .. } = found;
+        let is_running = match &record.state {
+            KeyState::Running { owner } => self.process.may_run(&*self.store, owner).await?,
+            _ => false,
+        };
+        if record.expires <= self.now() && !is_running {
+            return self.begin(key, Expected::At(revision), in_use).await;
+        }
+        if record.call != key.call {
+            return Err(NoClaim::Other);
+        }
+        Ok(Look::Claimed(match &record.state {
+            KeyState::Running { .. } if is_running => return Ok(Look::Elsewhere),
+            KeyState::Running { .. } => Claim::Lost(record.task),
+            KeyState::Parked { token, .. } if resumes == Some(token) => {
+                return self.run(key, record.clone(), Expected::At(revision), Some(record), in_use).await;
+            }
+            KeyState::Parked { token, result } => Claim::Parked { token: token.clone(), result: result.clone() },
+            KeyState::Task => Claim::Task(record.task),
+            KeyState::Done { result } => Claim::Done(result.clone()),
+            KeyState::Failed { error } => Claim::Failed(error.clone()),
+        }))
+    }
+
+    /// The first call of a key.
+    async fn begin(self: &Arc<Self>, key: &CallKey, expected: Expected, in_use: KeyInUse) -> Result<Look, NoClaim> {
+        let principal = key.principal.as_str().to_owned();
+        let owner = self.process.owner.clone();
+        let record = KeyRecord::new(principal, key.call.clone(), random_text::<24>()?, self.expiry(), owner);
+        self.run(key, record, expected, None, in_use).await
+    }
+
+    /// Stores that this process runs the call. `before` is what the record was if it did so earlier.
+    async fn run(
+        self: &Arc<Self>,
+        key: &CallKey,
+        record: KeyRecord,
+        expected: Expected,
+        before: Option<KeyRecord>,
+        in_use: KeyInUse,
+    ) -> Result<Look, NoClaim> {
+        let state = KeyState::Running { owner: self.process.owner.clone() };
+        let record = KeyRecord { expires: self.expiry(), state, ..record };
+        let value = record.to_bytes();
+        let Some(gone) = self.table.lock().put(&key.record, Kept::new(&record, value.len()), &self.limits) else {
+            return Err(NoClaim::Full);
+        };
+        self.forget(gone);
+        // In this order, so that nobody finds the record of a process that seems to be gone.
+        let held = self.process.hold(&*self.store);
+        let stored = self.store.put(&key.record, value, expected, Strength::Power);
+        let (held, stored) = futures::join!(held, stored);
+        self.wake.notify_one();
+        let claimed = match stored {
+            Ok(revision) => ClaimedKey::new(self.clone(), key.record.clone(), record, revision, before, in_use),
+            Err(DurableError::Conflict(_)) => return Ok(Look::Changed),
+            Err(error) => {
+                self.table.lock().remove(&key.record);
+                return Err(error.into());
+            }
+        };
+        if let Err(error) = held {
+            claimed.not_started().await;
+            return Err(error.into());
+        }
+        Ok(Look::Claimed(Claim::Run(claimed)))
+    }
+}

@@ -1,0 +1,116 @@
+//! The key of a call that runs here, until how it ended is stored.
+
+use super::keys::{IdempotencyKeys, millis};
+use super::record::{KeyRecord, KeyState};
+use super::results::not_kept;
+use super::running::KeyInUse;
+use super::table::Kept;
+use platform::durable::{DurableError, Expected, Key, Revision, Strength};
+use rmcp::model::JsonObject;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Pauses before an end that could not be stored is tried again. Its client waits meanwhile.
+const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(100), Duration::from_millis(500)];
+
+/// Dropped before an end is stored, nobody knows what the call did.
+pub(crate) struct ClaimedKey {
+    keys: Arc<IdempotencyKeys>,
+    key: Key,
+    record: KeyRecord,
+    revision: Revision,
+    /// The record of the parked call that is resumed.
+    before: Option<KeyRecord>,
+    /// Dropped last: those that wait look at what is stored.
+    _in_use: KeyInUse,
+}
+
+impl ClaimedKey {
+    pub(super) fn new(
+        keys: Arc<IdempotencyKeys>,
+        key: Key,
+        record: KeyRecord,
+        revision: Revision,
+        before: Option<KeyRecord>,
+        in_use: KeyInUse,
+    ) -> Self {
+        Self { keys, key, record, revision, before, _in_use: in_use }
+    }
+
+    /// The id that its task is to have, if it becomes one.
+    pub(crate) fn task(&self) -> &str {
+        &self.record.task
+    }
+
+    /// Whether the request resumes a call that began under this key.
+    pub(crate) fn is_resumed(&self) -> bool {
+        self.before.is_some()
+    }
+
+    /// The call waits for answers.
+    pub(crate) async fn park(self, token: String, result: JsonObject) {
+        self.save(KeyState::Parked { token, result }, Duration::ZERO).await;
+    }
+
+    /// The call goes on as its task, which takes this long at most.
+    pub(crate) async fn became_task(self, run: Duration) {
+        self.save(KeyState::Task, run).await;
+    }
+
+    /// The call has ended with this result of `bytes`; none if it is too large to be kept.
+    pub(crate) async fn end(self, result: JsonObject) {
+        self.save(KeyState::Done { result }, Duration::ZERO).await;
+    }
+
+    /// The call has ended with an error of the protocol.
+    pub(crate) async fn fail(self, error: JsonObject) {
+        self.save(KeyState::Failed { error }, Duration::ZERO).await;
+    }
+
+    /// Nothing has run: the key is as it was before.
+    pub(crate) async fn not_started(mut self) {
+        match self.before.take() {
+            Some(KeyRecord { state, .. }) => self.save(state, Duration::ZERO).await,
+            None => {
+                self.keys.table.lock().remove(&self.key);
+                let expected = Expected::At(self.revision);
+                if let Err(error) = self.keys.store.remove(&self.key, expected, Strength::Process).await {
+                    tracing::error!(%error, "the idempotency key of a call that was not started stays");
+                }
+            }
+        }
+    }
+
+    /// It is kept for the usual time, and `longer`.
+    async fn save(self, mut state: KeyState, longer: Duration) {
+        let Self { keys, key, record, revision, .. } = &self;
+        for pause in PAUSES {
+            tokio::time::sleep(pause).await;
+            let expires = keys.expiry().saturating_add(millis(longer));
+            let changed = KeyRecord { expires, state: state.clone(), ..record.clone() };
+            let value = changed.to_bytes();
+            let room = keys.table.lock().put(key, Kept::new(&changed, value.len()), &keys.limits);
+            let bytes = value.len() as u64;
+            let stored = match room {
+                Some(gone) => {
+                    keys.forget(gone);
+                    keys.store.put(key, value, Expected::At(*revision), Strength::Power).await
+                }
+                None => Err(DurableError::Full("server.idempotency.size".into())),
+            };
+            let error = match stored {
+                Ok(_) => return keys.wake.notify_one(),
+                Err(error) => error,
+            };
+            tracing::error!(%error, "what became of a call with an idempotency key cannot be stored");
+            match (&error, &state) {
+                (DurableError::TooLarge { .. } | DurableError::Full(_), KeyState::Done { result }) => {
+                    state = KeyState::Done { result: not_kept(bytes, result.get("_meta")) };
+                }
+                // A change whose answer was lost has been made.
+                (DurableError::Conflict(_) | DurableError::Closed, _) => return,
+                _ => {}
+            }
+        }
+    }
+}

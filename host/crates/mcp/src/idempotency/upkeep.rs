@@ -1,0 +1,154 @@
+//! Looks after keys: finds those of earlier processes, says that the calls of this one still run, and removes keys whose time
+//! is over. Without keys it sleeps until there is one.
+
+use super::call_key::PREFIX;
+use super::keys::{IdempotencyKeys, millis};
+use super::process::{LEASE, RENEW};
+use super::record::{KeyRecord, KeyState};
+use super::table::Kept;
+use platform::clock::Clock;
+use platform::durable::{DurableError, DurableStore, Expected, Key, Strength};
+use policy::IdempotencyLimits;
+use std::future::pending;
+use std::io;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+use tokio::time::sleep;
+
+/// Records of a page of the list.
+const PAGE: u32 = 100;
+/// The longest sleep, since the wall clock may be set meanwhile.
+const LONGEST: Duration = Duration::from_secs(600);
+/// Time before a store that does not work is asked again.
+const RETRY: Duration = Duration::from_secs(5);
+
+impl IdempotencyKeys {
+    /// Looks after the keys of a store from now on. `holder` is the place of this process among those that use it.
+    pub fn open(
+        store: Arc<dyn DurableStore>,
+        holder: String,
+        limits: IdempotencyLimits,
+        clock: Arc<dyn Clock>,
+    ) -> io::Result<Arc<Self>> {
+        let keys = Self::new(store, holder, limits, clock)?;
+        tokio::spawn(run(Arc::downgrade(&keys)));
+        Ok(keys)
+    }
+}
+
+/// Runs as long as somebody has the keys.
+async fn run(keys: Weak<IdempotencyKeys>) {
+    if let Some(keys) = keys.upgrade()
+        && let Err(error) = keys.find_all().await
+    {
+        tracing::warn!(%error, "idempotency keys of earlier processes cannot be listed; they are found when they are used");
+    }
+    let mut renew: Option<Instant> = None;
+    loop {
+        let Some(keys) = keys.upgrade() else { return };
+        let wait = keys.do_what_is_due(&mut renew).await;
+        let wake = keys.wake.clone();
+        // Whoever uses the keys keeps them, and not this sleep.
+        drop(keys);
+        tokio::select! {
+            () = wake.notified() => {}
+            () = async {
+                match wait {
+                    Some(wait) => sleep(wait).await,
+                    None => pending().await,
+                }
+            } => {}
+        }
+    }
+}
+
+impl Drop for IdempotencyKeys {
+    fn drop(&mut self) {
+        self.wake.notify_one();
+    }
+}
+
+impl IdempotencyKeys {
+    /// Returns how long there is nothing to do; none if nothing will be before somebody says so.
+    async fn do_what_is_due(&self, renew: &mut Option<Instant>) -> Option<Duration> {
+        let swept = self.sweep().await;
+        if let Err(error) = &swept {
+            tracing::error!(%error, "idempotency keys whose time is over cannot be removed; trying again");
+        }
+        let now = self.clock.now();
+        if self.running.is_empty() {
+            *renew = None;
+        } else if renew.is_none_or(|at| at <= now) {
+            // The first time, the claim has done so a moment ago.
+            if renew.is_some()
+                && let Err(error) = self.process.hold(&*self.store).await
+            {
+                tracing::error!(%error, "this process cannot say that its calls with idempotency keys still run");
+            }
+            *renew = Some(now + RENEW);
+        }
+        let renew = renew.map(|at| at.saturating_duration_since(now));
+        let next = self.table.lock().next_expiry();
+        let sweep = next.map(|at| Duration::from_millis(at.saturating_sub(self.now())).min(LONGEST));
+        let sweep = if swept.is_ok() { sweep } else { sweep.map(|wait| wait.max(RETRY)) };
+        renew.into_iter().chain(sweep).min()
+    }
+
+    /// Notes what other processes, and earlier ones, have stored.
+    pub(super) async fn find_all(&self) -> Result<(), DurableError> {
+        let Ok(prefix) = Key::new(PREFIX) else { return Ok(()) };
+        let mut after: Option<Key> = None;
+        loop {
+            let page = self.store.list(&prefix, after.as_ref(), PAGE).await?;
+            let Some((last, _)) = page.last() else { return Ok(()) };
+            after = Some(last.clone());
+            for (key, record) in page {
+                let bytes = record.value.len();
+                let kept = KeyRecord::from_bytes(&record.value)
+                    .map_or_else(|| Kept::unreadable(self.expiry(), bytes), |record| Kept::new(&record, bytes));
+                // Those of this process are in the table already.
+                if !self.running.contains(&key) {
+                    self.table.lock().insert(&key, kept);
+                }
+            }
+        }
+    }
+
+    /// Removes the keys whose time is over, but none whose call runs.
+    pub(super) async fn sweep(&self) -> Result<(), DurableError> {
+        loop {
+            let now = self.now();
+            let Some(key) = self.table.lock().expired(now) else { return Ok(()) };
+            let later = now + millis(LEASE);
+            if self.running.contains(&key) {
+                self.table.lock().set_expiry(&key, later);
+                continue;
+            }
+            let Some(found) = self.store.get(&key).await? else {
+                self.table.lock().remove(&key);
+                continue;
+            };
+            if let Some(record) = KeyRecord::from_bytes(&found.value) {
+                // Another process has changed it meanwhile.
+                if record.expires > now {
+                    self.table.lock().insert(&key, Kept::new(&record, found.value.len()));
+                    continue;
+                }
+                if let KeyState::Running { owner } = &record.state
+                    && self.process.may_run(&*self.store, owner).await?
+                {
+                    self.table.lock().set_expiry(&key, later);
+                    continue;
+                }
+            }
+            match self.store.remove(&key, Expected::At(found.revision), Strength::Process).await {
+                // Somebody claims it at this moment.
+                Err(DurableError::Conflict(_)) => self.table.lock().set_expiry(&key, later),
+                Err(error) => return Err(error),
+                // Unless it was claimed again already.
+                Ok(()) if !self.running.contains(&key) => drop(self.table.lock().remove(&key)),
+                Ok(()) => {}
+            }
+        }
+    }
+}

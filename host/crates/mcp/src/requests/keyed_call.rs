@@ -1,0 +1,176 @@
+//! Calls with idempotency keys: the first request of a key runs the call, and how it ended is stored before it is answered.
+//! Every later one gets the same answer.
+
+use super::call_result::{CallResult, Remedies, error_to_json};
+use super::repeated::Repetition;
+use super::round::{self, RoundOutcome, RoundRequest};
+use super::round_response::{Answering, RoundResponse};
+use super::task_call::to_object;
+use crate::idempotency::{self, CallKey, Claim, ClaimedKey, NoClaim};
+use crate::server_context::ServerContext;
+use plugins::calls::FinishedCall;
+use protocol::names::{CLIENT_TOOLS, ERROR_META};
+use rmcp::ErrorData;
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
+use runtime::engine::{BusyResource, CallError, work_in_pool_if_large};
+use serde::Serialize;
+use serde_json::Value;
+use std::sync::Arc;
+
+pub(super) struct KeyedRequest {
+    pub(super) key: CallKey,
+    pub(super) request: RoundRequest,
+    pub(super) answering: Answering,
+    pub(super) stateless: bool,
+    /// Whether its client runs tools of its own.
+    pub(super) calls_tools: bool,
+    /// Whether the call goes on when the request is cancelled, which may only mean that the connection was lost.
+    pub(super) outlives_request: bool,
+}
+
+/// Runs the call, or answers as its first request was answered.
+pub(super) async fn serve(server: &Arc<ServerContext>, keyed: KeyedRequest) -> Result<RoundResponse, ErrorData> {
+    let keys = server.keys.clone();
+    // In a task of its own, so that it is stored how the call ended, whatever becomes of the request.
+    let served = keys.spawn(run(server.clone(), keyed));
+    let failed = || ErrorData::internal_error(CallError::Internal.to_string(), None);
+    served.await.unwrap_or_else(|_| Err(failed()))
+}
+
+async fn run(server: Arc<ServerContext>, keyed: KeyedRequest) -> Result<RoundResponse, ErrorData> {
+    let KeyedRequest { key, mut request, answering, stateless, calls_tools, outlives_request } = keyed;
+    let resumes = request.resumes.as_ref().map(|(token, _)| token.as_str());
+    let claimed = match server.keys.claim(&key, resumes, &request.served.cancel).await {
+        Ok(Claim::Run(claimed)) => claimed,
+        Ok(claim) => {
+            let binding = round::binding(request.method, &request.name, &request.target, &request.context);
+            let repetition = Repetition {
+                server: &server,
+                principal: &request.context.principal,
+                correlation: request.context.correlation_id.as_deref(),
+                follower: request.follower,
+                remedies: answering.remedies,
+                stateless,
+                calls_tools,
+                binding,
+            };
+            return repetition.answer(claim).await;
+        }
+        Err(error) => return refuse(&server, &request, error),
+    };
+    request.task = Some(claimed.task().to_owned());
+    if outlives_request {
+        request.served = request.served.outlived(server.keys.stop_token());
+    }
+    let round = match round::begin(&server, request) {
+        Ok(round) => round,
+        Err(reason) => {
+            // A token that does not open any more stays so.
+            match claimed.is_resumed() {
+                true => claimed.end(idempotency::given_up("nobody answered in time, or too many calls waited")).await,
+                false => claimed.not_started().await,
+            }
+            return Err(ErrorData::invalid_params(reason, None));
+        }
+    };
+    match round.await {
+        Ok(outcome) => settle(&server, claimed, outcome, &answering).await,
+        Err(error) => {
+            claimed.fail(to_json(&error)).await;
+            Err(error)
+        }
+    }
+}
+
+/// Stores how the round ended, and answers its request.
+async fn settle(
+    server: &ServerContext,
+    claimed: ClaimedKey,
+    outcome: RoundOutcome,
+    answering: &Answering,
+) -> Result<RoundResponse, ErrorData> {
+    let (mut begun, mut cancelled, mut bytes, mut owner) = (true, false, 0, None);
+    match &outcome {
+        RoundOutcome::NotBegun(_) => begun = false,
+        RoundOutcome::Finished(FinishedCall { result, usage, .. }, record) => {
+            begun = !result.as_ref().is_err_and(left_no_trace);
+            cancelled = matches!(result, Err(CallError::Cancelled));
+            (bytes, owner) = (usage.output_bytes, Some(record.owner()));
+        }
+        RoundOutcome::Task(_) => {
+            claimed.became_task(server.tasks.limits().run).await;
+            return answering.respond(server, outcome).await;
+        }
+        RoundOutcome::GivenUp(..) | RoundOutcome::InputRequired(_) => {}
+    }
+    let response = answering.respond(server, outcome).await;
+    match &response {
+        _ if !begun => claimed.not_started().await,
+        _ if cancelled => claimed.end(idempotency::cancelled()).await,
+        Ok(RoundResponse::Complete(CallResult::Tool(result))) => {
+            let kept = match owner {
+                Some(owner) => {
+                    let (result, most) = (result.clone(), server.keys.limits().result.as_u64());
+                    work_in_pool_if_large(bytes, || owner, move || to_kept(&result, most)).await
+                }
+                None => to_kept(result, server.keys.limits().result.as_u64()),
+            };
+            claimed.end(kept).await;
+        }
+        Ok(RoundResponse::InputRequired(result)) => {
+            let result = to_json(result);
+            claimed.park(token_of(&result), result).await;
+        }
+        // A tool has no other results.
+        Ok(RoundResponse::Complete(_) | RoundResponse::Task(_)) => {}
+        Err(error) => claimed.fail(to_json(error)).await,
+    }
+    response
+}
+
+/// Whether a call ended before it could do anything: it was not let in, or its arguments were refused, also by the tool.
+fn left_no_trace(error: &CallError) -> bool {
+    error.was_not_started() || matches!(error, CallError::InvalidArguments { .. })
+}
+
+/// What is kept of a result.
+fn to_kept(result: &CallToolResult, most: u64) -> JsonObject {
+    let Ok(object) = to_object(result) else { return idempotency::not_kept(0, None) };
+    let bytes = Value::Object(object.clone()).to_string().len() as u64;
+    if bytes <= most { object } else { idempotency::not_kept(bytes, object.get("_meta")) }
+}
+
+/// What resumes a call that asks.
+fn token_of(asked: &JsonObject) -> String {
+    let state = asked.get("requestState");
+    let continuation = || asked.get("_meta")?.get(CLIENT_TOOLS)?.get("continuation");
+    state.or_else(continuation).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+fn to_json(value: &impl Serialize) -> JsonObject {
+    // The protocol's types can always be written.
+    serde_json::to_value(value).ok().and_then(|value| value.as_object().cloned()).unwrap_or_default()
+}
+
+/// A request that neither runs its call nor repeats one.
+fn refuse(server: &ServerContext, request: &RoundRequest, error: NoClaim) -> Result<RoundResponse, ErrorData> {
+    let limits = server.keys.limits();
+    let busy = match error {
+        NoClaim::Other => return Err(ErrorData::invalid_params(error.to_string(), None)),
+        NoClaim::Full => CallError::Busy { resource: BusyResource::Keys, limit: limits.per_principal },
+        NoClaim::TooManyWait => {
+            CallError::Busy { resource: BusyResource::Repetitions, limit: idempotency::MOST_WAITING }
+        }
+        NoClaim::Gone => CallError::Cancelled,
+        NoClaim::Store(_) | NoClaim::Random(_) => {
+            tracing::error!(%error, "a call with an idempotency key cannot be served");
+            let text = "the host cannot store the idempotency key; nothing was run, and its log has the details";
+            return Err(ErrorData::internal_error(text, None));
+        }
+    };
+    let mut result = CallToolResult::error(vec![ContentBlock::text(busy.to_string())]);
+    let mut meta = server.meta(request.context.correlation_id.as_deref());
+    meta.insert(ERROR_META.to_owned(), error_to_json(&busy, Remedies::Withheld));
+    result.meta = Some(meta);
+    Ok(RoundResponse::Complete(CallResult::Tool(result)))
+}
