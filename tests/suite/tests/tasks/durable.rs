@@ -128,6 +128,12 @@ fn a_task_whose_plugin_has_changed_fails_and_says_so() {
     let ended = wait_for_status(&mut client, &task.task, "failed");
     let message = ended["statusMessage"].as_str().unwrap();
     assert!(message.contains("plugin has changed"), "{message}");
+    let recorded = suite::eventually(suite::PATIENCE, || {
+        let records = fs::read_to_string(state.path().join("a/b/audit/audit.jsonl")).ok()?;
+        let of_call = |line: &&str| line.contains(task.call.as_str().unwrap()) && line.contains("\"cancelled\"");
+        (records.lines().filter(of_call).count() == 1).then_some(())
+    });
+    assert!(recorded.is_some(), "the end of its call is in the audit");
     // Without its plugin, a task waits.
     let waiting = start(&mut client, "wait");
     client.server.kill();

@@ -10,6 +10,9 @@ use crate::server_context::ServerContext;
 use crate::tasks::{CallMaker, MadeCall, NotMade, TaskCall, TaskRecord};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
+use platform::audit::{AuditEvent, AuditRecord};
+use platform::telemetry::ResourceUsage;
+use runtime::engine::CallError;
 use runtime::imports::CallContext;
 use runtime::journal::CallJournal;
 use std::sync::{Arc, Weak};
@@ -31,6 +34,25 @@ impl CallMaker for TaskCalls {
             make(&server, call, task, journal).await
         }
         .boxed()
+    }
+
+    fn record_end(&self, task: &TaskRecord) {
+        let Some(server) = self.0.upgrade() else { return };
+        let plugin = server.catalog.snapshot().tool(&task.tool).map(|entry| entry.plugin().id().clone());
+        server.runner.audit().record(AuditRecord {
+            principal: Some(task.principal()),
+            plugin,
+            digest: None,
+            call: Some(task.call.as_str().into()),
+            parent: None,
+            event: AuditEvent::Verdict {
+                tool: task.tool.as_str().into(),
+                outcome: CallError::Cancelled.code(),
+                arguments: None,
+                denials: 0,
+                cost: ResourceUsage::default(),
+            },
+        });
     }
 
     fn steer(&self, task: &TaskRecord, message: String) -> Result<(), String> {

@@ -35,6 +35,8 @@ pub(crate) struct TaskCall {
 /// Makes the calls of stored tasks again. Requests know how, and tasks do not.
 pub(crate) trait CallMaker: Send + Sync {
     fn make(&self, call: TaskCall, task: TaskRecord, journal: CallJournal) -> BoxFuture<'static, MadeCall>;
+    /// Records the end of a task's call that will not be made again.
+    fn record_end(&self, task: &TaskRecord);
     /// Sends a message to the call of a task that runs here. The error is a sentence.
     fn steer(&self, task: &TaskRecord, message: String) -> Result<(), String>;
 }

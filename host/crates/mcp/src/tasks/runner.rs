@@ -106,6 +106,7 @@ impl TaskRunner {
         if let Some(reason @ (StopReason::Client | StopReason::Expired)) = self.control.reason.get().copied()
             && !self.recorder.record.has_ended()
         {
+            self.audit_end();
             self.record_end(EndedCall::failed(&CallError::Cancelled), Some(reason)).await;
         }
         self.leave().await;
@@ -130,7 +131,15 @@ impl TaskRunner {
     async fn record_lost(&mut self, why: &str) {
         let (state, message) = fate::lost(why);
         tracing::warn!(task = &*self.recorder.id, tool = self.recorder.record.tool, "a task was lost: {why}");
+        self.audit_end();
         self.recorder.end(state, message, None).await;
+    }
+
+    /// The process that ran its call was killed, so nobody has recorded how that ended.
+    fn audit_end(&self) {
+        if let Some(maker) = self.recorder.tasks.maker.get() {
+            maker.record_end(&self.recorder.record);
+        }
     }
 
     /// Another process may take it up, if it has not ended.

@@ -144,6 +144,8 @@ impl Fixture {
 struct Maker(Option<NotMade>, Arc<Fixture>);
 
 impl CallMaker for Maker {
+    fn record_end(&self, _: &TaskRecord) {}
+
     fn steer(&self, _: &TaskRecord, _: String) -> Result<(), String> {
         Ok(())
     }
