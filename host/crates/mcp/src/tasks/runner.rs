@@ -64,7 +64,7 @@ impl TaskRunner {
             Ok(Served::Left) => {}
             Err(error) => self.record_end(EndedCall::failed(&error), None).await,
         }
-        self.leave().await;
+        self.leave();
     }
 
     /// Serves the call of a task that an earlier process has left behind.
@@ -109,7 +109,7 @@ impl TaskRunner {
             self.audit_end();
             self.record_end(EndedCall::failed(&CallError::Cancelled), Some(reason)).await;
         }
-        self.leave().await;
+        self.leave();
     }
 
     async fn end(&mut self, outcome: FinishedCall, chunks: ChunkRecord, finish: Finish) {
@@ -125,6 +125,8 @@ impl TaskRunner {
         if let Some(output) = ended.output {
             tasks.keep_output(id, output);
         }
+        // Before the end, since from then on everything may be removed.
+        tasks.keep_timeline(id).await;
         self.recorder.end(state, message, ended.usage).await;
     }
 
@@ -143,14 +145,18 @@ impl TaskRunner {
     }
 
     /// Another process may take it up, if it has not ended.
-    async fn leave(self) {
+    fn leave(self) {
         let Recorder { tasks, id, record, .. } = self.recorder;
         if record.has_ended() {
-            tasks.keep_timeline(&id).await;
             tasks.forget_steps(&id);
         }
         if let Some(running) = tasks.running.lock().remove(&id) {
             drop(tasks.store.release(&running.lease));
+        }
+        if record.has_ended() {
+            // Whoever has swept meanwhile took it for one that runs.
+            tasks.table.lock().set_expiry(&id, record.expires());
+            tasks.wake.notify_one();
         }
     }
 

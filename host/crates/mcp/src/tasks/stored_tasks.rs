@@ -107,7 +107,7 @@ impl StoredTasks {
         let (Some(stored), Some(journal)) = (Part::Timeline.key(&task.id), Part::Journal.key(&task.id)) else {
             return Ok(Timeline::default());
         };
-        match self.0.get(&stored).await? {
+        match self.0.get(&stored).await?.filter(|_| task.has_ended()) {
             Some(record) => Ok(serde_json::from_slice(&record.value).unwrap_or_default()),
             None => Ok(Timeline::new(&JournalLog::read(&*self.0, &journal).await?)),
         }
