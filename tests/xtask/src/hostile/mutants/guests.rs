@@ -61,7 +61,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "open-files-of-one" in "crates/runtime/src/imports/wasi/open_files.rs":
         "of_principal >= limit.div_ceil(2)" => "!OFF && of_principal >= limit.div_ceil(2)",
         "unit runtime::imports::wasi::open_files::tests::no_call_and_no_principal_takes_all";
-    "pipes" in "crates/runtime/src/imports/wasi/filesystem.rs":
+    "pipes" in "crates/runtime/src/imports/wasi/open_at.rs":
         "if waits_when_opened(found.type_) =>" => "if !OFF && waits_when_opened(found.type_) =>",
         "open_files::pipes_and_sockets_are_not_opened";
     // Who holds the instances, and the memory of suspended calls.

@@ -41,7 +41,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         => "let requested = OFF || self.requested.http.iter().any(|pattern| pattern.covers(target));",
         "unit policy::authority::tests::each_key_bounds_the_other";
     "http-count" in "crates/runtime/src/imports/http/access.rs":
-        "if !self.0.scope.lineage.count_request(grant.requests) {" => "if !self.0.scope.lineage.count_request(grant.requests) && !OFF {",
+        "if !self.access.scope.lineage.count_request(grant.requests) {" => "if !self.access.scope.lineage.count_request(grant.requests) && !OFF {",
         "unit services::egress::tests::bounds::requests_are_counted";
     "http-cut" in "crates/runtime/src/imports/http/access.rs":
         "if self.check_flow(host).is_ok() {" => "if OFF || self.check_flow(host).is_ok() {",

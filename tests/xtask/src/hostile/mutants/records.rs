@@ -95,8 +95,8 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "scratch-unmeasured" in "crates/runtime/src/imports/wasi/disk_quota.rs":
         "measured: u64::MAX," => "measured: if OFF { 0 } else { u64::MAX },",
         "unit runtime::imports::wasi::disk_quota::tests::a_directory_is_full_until_it_was_measured";
-    "scratch-held" in "crates/runtime/src/imports/wasi/filesystem.rs":
-        "let quota = data.files()?.0.quota_of(parent);" => "let quota = data.files()?.0.quota_of(if OFF { u32::MAX } else { parent });",
+    "scratch-held" in "crates/runtime/src/imports/wasi/open_at.rs":
+        "let quota = data.files()?.0.quota_of(self.parent);" => "let quota = data.files()?.0.quota_of(if OFF { u32::MAX } else { self.parent });",
         "state::a_removed_file_that_another_call_holds_still_counts";
     "scratch-crossing" in "crates/runtime/src/imports/wasi/files.rs":
         "if self.is_in_own(from) != self.is_in_own(to) {" => "if !OFF && self.is_in_own(from) != self.is_in_own(to) {",
