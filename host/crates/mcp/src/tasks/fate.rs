@@ -15,7 +15,8 @@ use super::tasks::Tasks;
 use super::timeline::Timeline;
 use crate::calls::live::{CallLife, LiveCall};
 use platform::durable::{DurableError, Expected, Fence, Strength};
-use runtime::journal::{CallJournal, JournalLog};
+use runtime::journal::{CallJournal, JournalLog, JournalRoom};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long tasks may take to end or to be left when the process stops.
@@ -34,13 +35,21 @@ pub(super) fn at_shutdown() -> (TaskState, Option<String>) {
 
 impl Tasks {
     /// From now on another process could go on with the call, if its steps can be stored.
-    pub(super) async fn store_journal(&self, id: &TaskId, fence: Fence, life: &CallLife) {
+    pub(super) async fn store_journal(self: &Arc<Self>, id: &TaskId, fence: Fence, life: &CallLife) {
         let (Some(strength), Some(key)) = (self.journal, Part::Journal.key(id)) else { return };
-        let log = JournalLog { store: self.store.clone(), key, fence, strength, next: 0 };
+        let log = JournalLog { store: self.store.clone(), key, fence, strength, next: 0, room: self.journal_room(id) };
         if let Err(error) = life.journal.store_in(log).await {
             tracing::error!(task = &**id, %error, "a task ends with its host, since its steps cannot be stored");
             life.journal.cannot_replay("its first steps could not be stored");
         }
+    }
+
+    /// Counts a journal as a part of its task. Without that, tasks that do much would fill the store.
+    fn journal_room(self: &Arc<Self>, id: &TaskId) -> JournalRoom {
+        let (tasks, id) = (Arc::downgrade(self), id.clone());
+        Arc::new(move |bytes| {
+            tasks.upgrade().is_some_and(|tasks| tasks.table.lock().grow_journal(&id, bytes, &tasks.limits))
+        })
     }
 
     /// Keeps the output of a call that has ended, if there is room for it.
@@ -72,6 +81,7 @@ impl Tasks {
         if let (Some(journal), Some(asked)) = (Part::Journal.key(id), Part::Asked.key(id)) {
             // Each takes its turn now. What stays all the same is removed with the task.
             drop(self.store.remove_log(&journal));
+            self.table.lock().forget_journal(id);
             drop(self.store.remove(&asked, Expected::Any, Strength::Process));
         }
     }
@@ -113,8 +123,12 @@ pub(super) async fn make_call(recorder: &Recorder) -> Result<(LiveCall, Finish, 
     };
     locked.await.map_err(not_yet)?;
     let steps = JournalLog::read(&*tasks.store, &journal).await.map_err(not_yet)?;
-    let next = steps.len() as u64;
-    let log = JournalLog { store: tasks.store.clone(), key: journal, fence, strength, next };
+    let (next, bytes) = (steps.len() as u64, steps.iter().map(|step| step.len() as u64).sum());
+    let room = tasks.journal_room(id);
+    // One that has grown so far is not dropped for what others have stored meanwhile.
+    tasks.table.lock().forget_journal(id);
+    let _ = room(bytes);
+    let log = JournalLog { store: tasks.store.clone(), key: journal, fence, strength, next, room };
     let journal = CallJournal::stored(tasks.clock.clone(), log, steps, Duration::ZERO);
     let journal = journal.map_err(|problem| NotMade::Never(problem.to_string()))?;
     let (live, finish) = maker.make(call, record.clone(), journal).await?;

@@ -11,7 +11,9 @@ use std::time::Duration;
 /// How often a process looks for requests, while it serves tasks.
 pub(super) const LOOK: Duration = Duration::from_secs(1);
 /// Requests to one task that may wait. Bounds what a client stores that asks again and again while nobody serves its task.
-const MOST: u32 = 64;
+const MOST: usize = 64;
+/// Their bytes, for the same reason.
+const MOST_BYTES: usize = 1 << 20;
 /// Requests that are read at once.
 const PAGE: u32 = 200;
 const PREFIX: &str = "task-request";
@@ -20,13 +22,22 @@ const PREFIX: &str = "task-request";
 pub(super) async fn leave(store: &dyn DurableStore, id: &str, request: &TaskRequest) -> Result<(), DurableError> {
     let failed = |error: &dyn std::fmt::Display| DurableError::Failed(error.to_string());
     let all = Key::new(format!("{PREFIX}/{id}")).map_err(|error| failed(&error))?;
-    if store.list(&all, None, MOST).await?.len() >= MOST as usize {
+    // Text and answers can always be written.
+    let value = serde_json::to_vec(request).unwrap_or_default();
+    let (mut after, mut count, mut bytes) = (None, 0, value.len());
+    loop {
+        // A page has fewer records if they are large.
+        let page = store.list(&all, after.as_ref(), PAGE).await?;
+        let Some((last, _)) = page.last() else { break };
+        after = Some(last.clone());
+        count += page.len();
+        bytes += page.iter().map(|(_, record)| record.value.len()).sum::<usize>();
+    }
+    if count >= MOST || bytes > MOST_BYTES {
         return Err(failed(&"too many requests to this task wait for the process that serves it"));
     }
     let name = random_text::<12>().map_err(|error| failed(&error))?;
     let key = Key::new(format!("{all}/{name}")).map_err(|error| failed(&error))?;
-    // Text and answers can always be written.
-    let value = serde_json::to_vec(request).unwrap_or_default();
     store.put(&key, value, Expected::Nothing, Strength::Process).await.map(drop)
 }
 

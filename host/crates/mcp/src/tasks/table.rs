@@ -23,6 +23,8 @@ struct KeptTask {
     owner: Principal,
     expires: u64,
     bytes: u64,
+    /// Those of its journal, which is removed earlier.
+    journal: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -56,7 +58,7 @@ impl TaskTable {
     /// Takes up a task that is stored already, whether or not there is room for it.
     pub(super) fn insert_stored(&mut self, id: &TaskId, owner: &Principal, bytes: u64, expires: u64) {
         self.remove(id);
-        self.tasks.insert(id.clone(), KeptTask { owner: owner.clone(), expires, bytes });
+        self.tasks.insert(id.clone(), KeptTask { owner: owner.clone(), expires, bytes, journal: 0 });
         self.by_expiry.insert((expires, id.clone()));
         let own = self.owners.entry(owner.clone()).or_default();
         for owned in [own, &mut self.all] {
@@ -78,6 +80,26 @@ impl TaskTable {
         fits
     }
 
+    /// Adds to the bytes of a task's journal, if there is room for them.
+    pub(super) fn grow_journal(&mut self, id: &TaskId, bytes: u64, limits: &TaskLimits) -> bool {
+        let fits = self.grow(id, bytes, limits);
+        if let Some(task) = self.tasks.get_mut(id).filter(|_| fits) {
+            task.journal += bytes;
+        }
+        fits
+    }
+
+    /// The journal of a task is gone.
+    pub(super) fn forget_journal(&mut self, id: &TaskId) {
+        let Some(task) = self.tasks.get_mut(id) else { return };
+        let bytes = std::mem::take(&mut task.journal);
+        task.bytes -= bytes;
+        self.all.bytes -= bytes;
+        if let Some(own) = self.owners.get_mut(&task.owner) {
+            own.bytes -= bytes;
+        }
+    }
+
     pub(super) fn set_expiry(&mut self, id: &TaskId, expires: u64) {
         let Some(task) = self.tasks.get_mut(id) else { return };
         self.by_expiry.remove(&(task.expires, id.clone()));
@@ -86,7 +108,7 @@ impl TaskTable {
     }
 
     pub(super) fn remove(&mut self, id: &TaskId) {
-        let Some(KeptTask { owner, expires, bytes }) = self.tasks.remove(id) else { return };
+        let Some(KeptTask { owner, expires, bytes, journal: _ }) = self.tasks.remove(id) else { return };
         self.by_expiry.remove(&(expires, id.clone()));
         self.all = Owned { count: self.all.count - 1, bytes: self.all.bytes - bytes };
         if let Some(own) = self.owners.get_mut(&owner) {
@@ -127,6 +149,11 @@ mod tests {
         assert!(!table.grow(&ids[2], 6 << 10, &limits) && table.grow(&ids[2], 4 << 10, &limits));
         assert!(!table.grow(&ids[3], 1, &limits), "unknown");
         assert_eq!((table.next_expiry(), table.expired(9), table.expired(10)), (Some(10), None, Some(ids[1].clone())));
+        let before = table.all;
+        assert!(table.grow_journal(&ids[1], 900, &limits) && !table.grow_journal(&ids[1], 8 << 10, &limits));
+        assert_eq!(table.all.bytes, before.bytes + 900);
+        table.forget_journal(&ids[1]);
+        assert_eq!(table.all, before);
         table.set_expiry(&ids[1], 40);
         assert_eq!(table.expired(25), Some(ids[2].clone()));
         ids.iter().for_each(|id| table.remove(id));

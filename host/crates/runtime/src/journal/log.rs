@@ -16,7 +16,12 @@ pub struct JournalLog {
     pub strength: Strength,
     /// The number of the next record.
     pub next: u64,
+    /// Takes so many bytes of what the owner of the call may store; false if there is no room for them.
+    pub room: JournalRoom,
 }
+
+/// Whether there is room for so many bytes more, which are taken then.
+pub type JournalRoom = Arc<dyn Fn(u64) -> bool + Send + Sync>;
 
 impl JournalLog {
     /// All records of a log.

@@ -29,6 +29,6 @@ pub use call_journal::CallJournal;
 pub(crate) use entry::bytes;
 pub use entry::{Entry, Phase, byte_strings, decode, encode};
 pub use limits::JournalLimits;
-pub use log::JournalLog;
+pub use log::{JournalLog, JournalRoom};
 pub use problem::JournalProblem;
 pub use step::{Again, Step};

@@ -13,6 +13,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
+/// Why a call cannot be replayed whose owner has stored as much as it may.
+const NO_ROOM: &str = "there was no room for its journal";
+
 /// What an earlier run has recorded of a step.
 #[derive(Debug, Clone)]
 pub(super) struct Recorded {
@@ -128,6 +131,10 @@ impl Records {
             let note = "the journal of a call is half full; from its limit on the call cannot go on in another process";
             tracing::warn!(entries, bytes, "{note}");
         }
+        if state.log.as_ref().is_some_and(|log| !(log.room)(entry.len() as u64)) {
+            state.give_up(NO_ROOM);
+            return None;
+        }
         match &mut state.log {
             Some(log) => Some(log.append(vec![entry])),
             None => {
@@ -145,6 +152,11 @@ impl Records {
         let mut state = self.state.lock();
         if let Some(why) = state.unreplayable {
             log.give_up(why);
+            return None;
+        }
+        if !(log.room)(state.bytes) {
+            log.give_up(NO_ROOM);
+            state.give_up(NO_ROOM);
             return None;
         }
         let kept = state.kept.take()?;

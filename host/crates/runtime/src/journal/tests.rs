@@ -2,12 +2,14 @@
 
 use super::entry::{Entry, Phase};
 use super::limits::JournalLimits;
-use super::{Again, CallJournal, JournalLog, JournalProblem};
+use super::{Again, CallJournal, JournalLog, JournalProblem, JournalRoom};
 use futures::FutureExt as _;
 use platform::clock::{Clock, SystemClock};
 use platform::durable::{DurableStore, Fence, Key, MemoryStore, Strength};
 use std::cell::Cell;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -31,7 +33,8 @@ impl StoredCall {
 
     fn log(&self, process: u64, next: usize) -> JournalLog {
         let (store, key, next) = (self.store.clone(), self.key.clone(), next as u64);
-        JournalLog { store, key, fence: Fence(process), strength: Strength::Process, next }
+        let (strength, room): (_, JournalRoom) = (Strength::Process, Arc::new(|_| true));
+        JournalLog { store, key, fence: Fence(process), strength, next, room }
     }
 
     /// Another process goes on with the call.
@@ -166,6 +169,25 @@ async fn a_call_in_memory_becomes_a_stored_one() {
     for (records, why) in [(other.records().await, "it is a test"), (Vec::new(), "its steps were not stored")] {
         let resumed = CallJournal::stored(other.clock.clone(), other.log(2, 1), records, Duration::ZERO);
         assert_eq!(resumed.err(), Some(JournalProblem::GaveUp(why.into())));
+    }
+}
+
+#[tokio::test]
+async fn a_call_goes_on_without_a_journal_when_there_is_no_room_for_it() {
+    for (room, records) in [(0, 0), (200, 3)] {
+        let (call, left) = (StoredCall::new(), Arc::new(AtomicU64::new(room)));
+        let taken = left.clone();
+        let take = move |bytes| taken.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(bytes)).is_ok();
+        let log = JournalLog { room: Arc::new(take), ..call.log(1, 0) };
+        let journal = CallJournal::in_memory(call.clock.clone());
+        journal.begin("see", &()).see(|| 1u8);
+        assert_eq!(journal.store_in(log).await.unwrap(), records > 0, "{room}");
+        for _ in 0..9 {
+            journal.begin("see", &()).see(|| 1u8);
+        }
+        assert!(journal.problem().is_none() && journal.unreplayable().unwrap().contains("no room"), "{room}");
+        let resumed = CallJournal::stored(call.clock.clone(), call.log(2, 1), call.records().await, Duration::ZERO);
+        assert!(matches!(resumed.err(), Some(JournalProblem::GaveUp(why)) if why.contains("no room")));
     }
 }
 
