@@ -40,6 +40,11 @@ pub trait DurableStore: Send + Sync + 'static {
     /// log has seen a higher token.
     fn trim(&self, log: &Key, fence: Fence, before: u64) -> Answer<()>;
 
+    /// Puts these entries in the place of all entries of a log, in one step, if the log's next number is `next`, which is the
+    /// number of the first of them. So whoever reads on sees a gap, and no number stands for two entries. Fails as
+    /// [`Self::append`] does; the log is as it was then.
+    fn replace(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, strength: Strength) -> Answer<()>;
+
     /// Removes a log with all its entries, if there is one. One of the same name begins at 0 again, under any token.
     fn remove_log(&self, log: &Key) -> Answer<()>;
 

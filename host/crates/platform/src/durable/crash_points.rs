@@ -101,6 +101,10 @@ impl DurableStore for CrashingStore {
         self.change("trim", log, || self.store.trim(log, fence, before))
     }
 
+    fn replace(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, strength: Strength) -> Answer<()> {
+        self.change("replace", log, || self.store.replace(log, fence, next, entries, strength))
+    }
+
     fn remove_log(&self, log: &Key) -> Answer<()> {
         self.change("remove log", log, || self.store.remove_log(log))
     }

@@ -52,6 +52,20 @@ impl State {
         if holds { Ok(()) } else { Err(DurableError::Conflict(found)) }
     }
 
+    /// A log to which this owner may write at this number.
+    fn writable(&mut self, log: &Key, fence: Fence, next: u64) -> Result<&mut Log, DurableError> {
+        let (seen, end) = self.logs.get(log).map_or((Fence(0), 0), |log| (log.fence, log.next()));
+        if fence < seen {
+            return Err(DurableError::Fenced);
+        }
+        if next != end {
+            return Err(DurableError::Moved { next: end });
+        }
+        let log = self.logs.entry(log.clone()).or_default();
+        log.fence = fence;
+        Ok(log)
+    }
+
     fn count(&mut self) -> u64 {
         self.last += 1;
         self.last
@@ -111,16 +125,7 @@ impl DurableStore for MemoryStore {
 
     fn append(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, _: Strength) -> Answer<()> {
         self.answer(|state, _| {
-            let (seen, end) = state.logs.get(log).map_or((Fence(0), 0), |log| (log.fence, log.next()));
-            if fence < seen {
-                return Err(DurableError::Fenced);
-            }
-            if next != end {
-                return Err(DurableError::Moved { next: end });
-            }
-            let log = state.logs.entry(log.clone()).or_default();
-            log.fence = fence;
-            log.entries.extend(entries);
+            state.writable(log, fence, next)?.entries.extend(entries);
             Ok(())
         })
     }
@@ -148,6 +153,14 @@ impl DurableStore for MemoryStore {
             let first = before.clamp(log.first, log.next());
             log.entries.drain(..(first - log.first) as usize);
             (log.first, log.fence) = (first, fence);
+            Ok(())
+        })
+    }
+
+    fn replace(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, _: Strength) -> Answer<()> {
+        self.answer(|state, _| {
+            let log = state.writable(log, fence, next)?;
+            (log.first, log.entries) = (next, entries);
             Ok(())
         })
     }

@@ -3,7 +3,8 @@
 //!
 //! - A **record** is a small value under a key. Each change gives it a new revision; a change may require the revision
 //!   that its author has read.
-//! - A **log** is a sequence of entries. Entries are appended at the end, and trimmed at the beginning.
+//! - A **log** is a sequence of entries. Entries are appended at the end, trimmed at the beginning, or
+//!   replaced all at once.
 //! - A **lease** makes one process the owner of a name for a time. Each owner has a higher fencing token than all before
 //!   it, and a log refuses entries from an owner that a later one has replaced, however long its message took.
 //!

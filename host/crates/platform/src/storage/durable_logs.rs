@@ -35,23 +35,65 @@ pub(super) fn append(
     entries: &[Vec<u8>],
     most: u64,
 ) -> rusqlite::Result<Result<(), DurableError>> {
-    let found = find(connection, name)?;
-    let log = found.as_ref().unwrap_or(&Log { id: 0, first: 0, next: 0, bytes: 0, fence: Fence(0) });
-    if fence < log.fence {
-        return Ok(Err(DurableError::Fenced));
+    match check(find(connection, name)?, fence, next) {
+        Ok(found) => write(connection, name, found, fence, next, entries, most),
+        Err(refused) => Ok(Err(refused)),
     }
-    if next != log.next {
-        return Ok(Err(DurableError::Moved { next: log.next }));
+}
+
+/// The same, in the place of all entries before.
+pub(super) fn replace(
+    connection: &Connection,
+    name: &Key,
+    fence: Fence,
+    next: u64,
+    entries: &[Vec<u8>],
+    most: u64,
+) -> rusqlite::Result<Result<(), DurableError>> {
+    let found = match check(find(connection, name)?, fence, next) {
+        Ok(found) => found.map(|log| Log { first: next, bytes: 0, ..log }),
+        Err(refused) => return Ok(Err(refused)),
+    };
+    let bytes: u64 = entries.iter().map(|body| size(body)).sum();
+    if let Some(log) = found.as_ref().filter(|_| bytes <= most) {
+        connection.prepare_cached("DELETE FROM entry WHERE log = ?1")?.execute([log.id])?;
     }
-    let bytes = log.bytes + entries.iter().map(|body| size(body)).sum::<u64>();
+    write(connection, name, found, fence, next, entries, most)
+}
+
+/// Whether this owner may write at this number.
+fn check(found: Option<Log>, fence: Fence, next: u64) -> Result<Option<Log>, DurableError> {
+    let (seen, end) = found.as_ref().map_or((Fence(0), 0), |log| (log.fence, log.next));
+    if fence < seen {
+        return Err(DurableError::Fenced);
+    }
+    if next != end {
+        return Err(DurableError::Moved { next: end });
+    }
+    Ok(found)
+}
+
+/// Adds entries to those that `found` counts.
+fn write(
+    connection: &Connection,
+    name: &Key,
+    found: Option<Log>,
+    fence: Fence,
+    next: u64,
+    entries: &[Vec<u8>],
+    most: u64,
+) -> rusqlite::Result<Result<(), DurableError>> {
+    let before = found.as_ref().map_or(0, |log| log.bytes);
+    let bytes = before + entries.iter().map(|body| size(body)).sum::<u64>();
     if bytes > most && !entries.is_empty() {
         return Ok(Err(DurableError::TooLarge { bytes, most }));
     }
     let end = next + entries.len() as u64;
     let id = match found {
         Some(log) => {
-            let sql = "UPDATE log SET next = ?2, bytes = ?3, token = ?4 WHERE id = ?1";
-            connection.prepare_cached(sql)?.execute((log.id, signed(end), signed(bytes), signed(fence.0)))?;
+            let sql = "UPDATE log SET first = ?2, next = ?3, bytes = ?4, token = ?5 WHERE id = ?1";
+            let values = (log.id, signed(log.first), signed(end), signed(bytes), signed(fence.0));
+            connection.prepare_cached(sql)?.execute(values)?;
             log.id
         }
         None => {

@@ -179,6 +179,15 @@ impl DurableStore for SqliteStore {
         self.change(Strength::Process, 0, move |connection| logs::trim(connection, &log, fence, before))
     }
 
+    fn replace(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, strength: Strength) -> Answer<()> {
+        let (log, fits, most) = (log.clone(), self.fits(&entries), self.limits.log);
+        let bytes = entries.iter().map(|entry| entry.len() as u64).sum();
+        self.change(strength, bytes, move |connection| match &fits {
+            Ok(()) => logs::replace(connection, &log, fence, next, &entries, most),
+            Err(error) => Ok(Err(error.clone())),
+        })
+    }
+
     fn remove_log(&self, log: &Key) -> Answer<()> {
         let log = log.clone();
         self.change(Strength::Process, 0, move |connection| logs::remove(connection, &log).map(Ok))

@@ -1,4 +1,4 @@
-//! Logs: numbers, tokens, trimming.
+//! Logs: numbers, tokens, trimming, replacing.
 
 use super::super::contract::DurableStore;
 use super::super::error::DurableError;
@@ -15,6 +15,7 @@ pub(super) async fn check(bed: &dyn TestBed) {
     a_part_is_bounded_by_bytes(store.as_ref()).await;
     a_lower_token_is_refused(store.as_ref()).await;
     trimming_keeps_numbers(store.as_ref()).await;
+    replacing_goes_on_counting(store.as_ref()).await;
     a_removed_log_begins_again(store.as_ref()).await;
     what_stands_behind_a_failed_append_fails(store.as_ref()).await;
     of_two_writers_one_moves_the_other(bed).await;
@@ -101,6 +102,35 @@ async fn trimming_keeps_numbers(store: &dyn DurableStore) {
     );
     store.append(&log, ONE, 4, bodies(&["e"]), Strength::Process).await.unwrap();
     assert_eq!(store.read(&log, 0, ALL).await, Ok(Entries { first: 4, entries: bodies(&["e"]), next: 5 }));
+}
+
+async fn replacing_goes_on_counting(store: &dyn DurableStore) {
+    let log = key("replacing/log");
+    let append = |fence, next, texts: &[&str]| store.append(&log, fence, next, bodies(texts), Strength::Process);
+    let replace = |fence, next, texts: &[&str]| store.replace(&log, fence, next, bodies(texts), Strength::Process);
+    let found = |first, texts: &[&str]| {
+        Ok(Entries { first, entries: bodies(texts), next: first + texts.len() as u64 })
+    };
+    assert_eq!(replace(TWO, 1, &["x"]).await, Err(DurableError::Moved { next: 0 }));
+    assert_eq!(replace(TWO, 0, &["a", "b"]).await, Ok(()), "there need not be a log");
+    assert_eq!(append(TWO, 2, &["c"]).await, Ok(()));
+    for (fence, next, error) in [(ONE, 3, DurableError::Fenced), (TWO, 2, DurableError::Moved { next: 3 })] {
+        assert_eq!(replace(fence, next, &["x"]).await, Err(error));
+        assert_eq!(store.read(&log, 0, ALL).await, found(0, &["a", "b", "c"]), "it is as it was");
+    }
+    assert_eq!(replace(TWO, 3, &["d", "e"]).await, Ok(()));
+    for from in 0..=3 {
+        assert_eq!(store.read(&log, from, ALL).await, found(3, &["d", "e"]));
+    }
+    assert_eq!(append(TWO, 2, &["late"]).await, Err(DurableError::Moved { next: 5 }));
+    // Each takes its turn, whether or not anybody waits.
+    drop(append(TWO, 5, &["f"]));
+    drop(replace(TWO, 6, &["g"]));
+    assert_eq!(append(TWO, 7, &["h"]).await, Ok(()));
+    assert_eq!(store.read(&log, 0, ALL).await, found(6, &["g", "h"]));
+    assert_eq!(replace(Fence(9), 8, &[]).await, Ok(()));
+    assert_eq!(store.read(&log, 0, ALL).await, found(8, &[]));
+    assert_eq!(append(TWO, 8, &["late"]).await, Err(DurableError::Fenced), "replacing shows a token");
 }
 
 async fn a_removed_log_begins_again(store: &dyn DurableStore) {

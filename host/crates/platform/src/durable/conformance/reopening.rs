@@ -16,6 +16,9 @@ pub(super) async fn check(bed: &dyn TestBed) {
     store.append(&log, TWO, 0, bodies(&["first"]), Strength::Process).await.unwrap();
     store.append(&trimmed, ONE, 0, bodies(&["a", "b"]), Strength::Process).await.unwrap();
     store.trim(&trimmed, ONE, 2).await.unwrap();
+    let replaced = key("kept/replaced");
+    store.append(&replaced, ONE, 0, bodies(&["a", "b"]), Strength::Process).await.unwrap();
+    store.replace(&replaced, ONE, 2, bodies(&["c"]), Strength::Process).await.unwrap();
     let lease = store.acquire(&key("kept/lease"), "a", TERM).await.unwrap().unwrap();
     let given_back = store.acquire(&key("kept/back"), "a", TERM).await.unwrap().unwrap();
     store.release(&given_back).await.unwrap();
@@ -36,6 +39,7 @@ pub(super) async fn check(bed: &dyn TestBed) {
     let again = store.put(&gone, vec![1], Expected::Nothing, Strength::Process).await.unwrap();
     assert!(again > removed, "a revision is not used again");
     assert_eq!(store.read(&trimmed, 0, 9).await, Ok(Entries { first: 2, entries: Vec::new(), next: 2 }));
+    assert_eq!(store.read(&replaced, 0, 9).await, Ok(Entries { first: 2, entries: bodies(&["c"]), next: 3 }));
     assert_eq!(store.acquire(&lease.name, "b", TERM).await, Ok(None), "a lease outlives its process");
     assert_eq!(store.renew(&lease, TERM).await, Ok(()));
     let later = store.acquire(&given_back.name, "b", TERM).await.unwrap().unwrap();

@@ -125,6 +125,10 @@ impl DurableStore for Dying {
         never()
     }
 
+    fn replace(&self, _: &Key, _: Fence, _: u64, _: Vec<Vec<u8>>, _: Strength) -> Answer<()> {
+        never()
+    }
+
     fn remove_log(&self, _: &Key) -> Answer<()> {
         never()
     }
