@@ -52,6 +52,22 @@ pub mod prompts {
     pub use exports::portcullis::plugin::prompts::*;
 }
 
+pub mod reconcile {
+    wit_bindgen::generate!({
+        path: "wit",
+        inline: "
+            package portcullis:guest;
+            world offers-reconcile { export portcullis:plugin/reconcile@0.1.0; }
+        ",
+        with: { "portcullis:plugin/types@0.1.0": crate::bindings::portcullis::plugin::types },
+        pub_export_macro: true,
+        export_macro_name: "export",
+        default_bindings_module: "portcullis_guest::__private::bindings::reconcile",
+        additional_derives: [PartialEq],
+    });
+    pub use exports::portcullis::plugin::reconcile::*;
+}
+
 pub mod completions {
     wit_bindgen::generate!({
         path: "wit",

@@ -16,6 +16,7 @@ extern crate self as portcullis_guest;
 pub mod agent_tools;
 #[doc(hidden)]
 pub mod bindings;
+pub mod checkpoint;
 pub mod client;
 pub mod completion;
 pub mod connections;
@@ -36,6 +37,7 @@ mod plugin;
 pub mod progress;
 mod prompt;
 pub mod publish;
+pub mod reconcile;
 mod resource;
 mod result;
 mod schema;

@@ -1,8 +1,9 @@
 //! Goes through `path`, a step in each line, and says what came of each: files of `/work`, HTTP requests, and `ask`, which asks
-//! the user for a name. Files and answers that are read in parts stay open from one line to another.
+//! the user for a name. Files and answers that are read in parts stay open from one line to another. With `n`, a checkpoint
+//! is saved after each line.
 
 use guests::client::{self, Form, FormAnswer};
-use guests::{Outcome, ToolError, failed};
+use guests::{Outcome, ToolError, checkpoint, failed};
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read as _, Write as _};
 use wasip2::http::outgoing_handler::handle;
@@ -12,8 +13,9 @@ use wasip2::io::streams::{InputStream, StreamError};
 guests::guest! {
     fn run(args) {
         let mut open = Open::default();
-        let mut said = Vec::new();
-        for line in args.path_or("").lines() {
+        let restored = args.n.and_then(|_| checkpoint::restored()).unwrap_or_default();
+        let mut said: Vec<String> = String::from_utf8_lossy(&restored).lines().map(str::to_owned).collect();
+        for line in args.path_or("").lines().skip(said.len()) {
             let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
             let (first, text) = rest.split_once(' ').unwrap_or((rest, ""));
             let done = match word {
@@ -30,9 +32,13 @@ guests::guest! {
                 "more" => open.more(first.parse().unwrap_or(1)),
                 "send" => open.send(first, text),
                 "sent" => open.sent(),
+                "burn" => Ok(burn(first.parse().unwrap_or_default())),
                 _ => files(&mut open, word, first, text).map_err(|error| error.to_string()),
             };
             said.push(format!("{word}: {}", done.unwrap_or_else(|error| format!("failed: {error}"))));
+            if args.n.is_some() {
+                checkpoint::save(said.join("\n").as_bytes()).map_err(|error| failed(format!("{error:?}")))?;
+            }
         }
         // Else the last words would be those of the files that are closed.
         drop(open);
@@ -73,6 +79,11 @@ impl Open {
         let sending = self.sending.take().ok_or("nothing is sent")?;
         wait(&sending).map(answered)
     }
+}
+
+/// Computes for about so many units of fuel.
+fn burn(units: u64) -> String {
+    (0..units / 4).fold(0u64, |sum, at| std::hint::black_box(sum ^ at)).to_string()
 }
 
 fn ask() -> Result<Result<String, String>, ToolError> {

@@ -6,6 +6,7 @@ use exports::portcullis::plugin::completions::{Completion, Guest as Completions,
 use exports::portcullis::plugin::prompts::{
     Guest as Prompts, Prompt, PromptArgument, PromptMessage, PromptResult, ToolError,
 };
+use exports::portcullis::plugin::reconcile::{EffectInDoubt, Guest as Reconcile, Verdict};
 use exports::portcullis::plugin::resources::{
     EmbeddedResource, Guest as Resources, ReadError, ResourceInfo, ResourceTemplate,
 };
@@ -171,6 +172,12 @@ impl Completions for Provider {
             Reference::ResourceTemplate(_) => (0..150).map(|n| format!("{value}{n}")).collect(),
         };
         Ok(Completion { values, total: None, has_more: false })
+    }
+}
+
+impl Reconcile for Provider {
+    fn reconcile(_: CallContext, _: String, _: String, _: EffectInDoubt) -> Verdict {
+        Verdict::Unknown
     }
 }
 

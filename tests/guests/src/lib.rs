@@ -17,7 +17,7 @@ pub use bindings::portcullis::plugin::types::{
     CallContext, Content, ContentData, Execution, Role, Tool, ToolAnnotations, ToolError, ToolResult,
 };
 pub use bindings::portcullis::plugin::{
-    agent_tools, client, connections, log, meter, output, progress, state, steering,
+    agent_tools, checkpoint, client, connections, log, meter, output, progress, state, steering,
 };
 
 mod attempts;

@@ -1,5 +1,6 @@
 //! Tasks: calls of tools that go on after their request was answered, and how their clients follow them.
 
+mod checkpoints;
 mod crash;
 mod durable;
 mod fallback;
@@ -7,6 +8,7 @@ mod moving;
 mod notifications;
 mod operator;
 mod principals;
+mod reconciling;
 
 use serde_json::{Value, json};
 use suite::{Answer, Client, Era, PATIENCE, Server, eventually, plugin};

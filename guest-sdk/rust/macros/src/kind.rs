@@ -41,6 +41,14 @@ pub(crate) const TEMPLATE: Kind = Kind {
     described: "clients choose resources by it, so say what is in them",
 };
 
+/// Its function has a signature of its own, and no description.
+pub(crate) const RECONCILE: Kind = Kind {
+    attribute: "reconcile",
+    noun: "function that reconciles",
+    parameter: "nothing",
+    described: "whoever reads the code wants to know how it finds out",
+};
+
 impl Kind {
     /// Removes the attribute of this kind, if the function has it.
     pub(crate) fn take(&self, function: &mut ItemFn) -> Option<Attribute> {

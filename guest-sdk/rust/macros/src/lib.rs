@@ -36,6 +36,9 @@ use proc_macro::TokenStream;
 /// - `#[arg(complete = ...)]` on a parameter of a prompt or template: a list of suggested values, or a function that
 ///   returns them.
 ///
+/// `#[reconcile]` marks the function that finds out about effects in doubt, `fn(&Doubt) -> Verdict`; see the module
+/// `reconcile`.
+///
 /// Options of `#[plugin(...)]`: `name`, `version`, `description` (default: those of the Cargo package) and
 /// `requests(filesystem = "read" | "write", agent_tools = ["notes.add"], client(form, url, sample, roots), publish,
 /// events = ["policy.*"], connections = ["github"], http = ["GET https://api.example.com/"], secrets = ["example"])`.

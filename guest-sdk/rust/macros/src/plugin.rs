@@ -4,10 +4,11 @@ use std::collections::HashSet;
 
 use proc_macro2::{Span, TokenStream};
 use syn::spanned::Spanned;
-use syn::{Item, ItemFn, ItemMod, LitStr};
+use syn::{Ident, Item, ItemFn, ItemMod, LitStr};
 
 use crate::expand;
 use crate::function::Function;
+use crate::kind::RECONCILE;
 use crate::manifest::Options;
 use crate::prompt::Prompt;
 use crate::resource::Resource;
@@ -20,6 +21,8 @@ pub(crate) struct Offer {
     pub(crate) resources: Vec<Resource>,
     pub(crate) templates: Vec<Resource>,
     pub(crate) prompts: Vec<Prompt>,
+    /// The function that finds out about effects in doubt.
+    pub(crate) reconcile: Option<Ident>,
     /// Kinds and names seen so far.
     seen: HashSet<(&'static str, String)>,
 }
@@ -86,6 +89,15 @@ impl Offer {
         } else if let Some(prompt) = Prompt::take(function)? {
             self.only_once("prompt", "named", &prompt.function.name, &prompt.function)?;
             self.prompts.push(prompt);
+        } else if RECONCILE.take(function).is_some() {
+            let ident = &function.sig.ident;
+            if self.reconcile.is_some() {
+                return Err(syn::Error::new(
+                    ident.span(),
+                    "there are two functions marked #[reconcile]; one answers for all tools",
+                ));
+            }
+            self.reconcile = Some(ident.clone());
         }
         Ok(())
     }

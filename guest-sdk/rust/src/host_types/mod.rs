@@ -2,6 +2,7 @@
 //! of `testing` use them too, so this module imports none of those.
 
 pub(crate) mod agent_tools;
+pub(crate) mod checkpoint;
 pub(crate) mod client;
 pub(crate) mod connections;
 pub(crate) mod events;

@@ -2,6 +2,7 @@
 
 pub(crate) use crate::testing::{
     agent_tools::{call_agent_tool, call_agent_tools, list_agent_tools},
+    checkpoint::{restored, save_checkpoint},
     client::{ask, ask_many, supported},
     connections::{connected, send},
     http::send_http,

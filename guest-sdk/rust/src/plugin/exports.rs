@@ -6,8 +6,9 @@ use super::Plugin;
 use crate::ReadError;
 use crate::bindings::exports::portcullis::plugin::tools;
 use crate::bindings::portcullis::plugin::types as wit;
-use crate::bindings::{completions, prompts, resources};
+use crate::bindings::{completions, prompts, reconcile, resources};
 use crate::completion::Typed;
+use crate::reconcile::Doubt;
 
 /// Names the plugin to export.
 pub trait Exported {
@@ -69,5 +70,17 @@ impl<T: Exported> completions::Guest for Guest<T> {
     ) -> Result<completions::Completion, wit::ToolError> {
         let typed = Typed::new(&ctx, &value, &context);
         T::PLUGIN.complete(&reference, &argument, &typed).map_err(Into::into)
+    }
+}
+
+impl<T: Exported> reconcile::Guest for Guest<T> {
+    fn reconcile(
+        ctx: wit::CallContext,
+        name: String,
+        arguments: String,
+        doubt: reconcile::EffectInDoubt,
+    ) -> reconcile::Verdict {
+        let (of, step) = ((&*name, &*arguments), (&*doubt.step, &*doubt.name));
+        T::PLUGIN.reconcile(&Doubt::new(&ctx, of, step, &doubt.effect))
     }
 }

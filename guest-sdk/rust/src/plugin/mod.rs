@@ -4,6 +4,7 @@
 pub(crate) mod exports;
 
 use crate::completion::Typed;
+use crate::reconcile::{Doubt, Verdict};
 use crate::resource::{Piece, variables};
 use crate::{
     Completion, Context, EmbeddedResource, Prompt, PromptResult, ReadError, Reference, ResourceInfo, ResourceTemplate,
@@ -18,7 +19,11 @@ pub struct Plugin {
     resources: &'static [ResourceEntry],
     templates: &'static [TemplateEntry],
     prompts: &'static [PromptEntry],
+    reconcile: Option<Reconcile>,
 }
+
+/// Finds out about an effect in doubt.
+type Reconcile = fn(&Doubt<'_>) -> Verdict;
 
 /// One tool, as generated.
 #[derive(Clone, Copy, Debug)]
@@ -80,7 +85,19 @@ impl Plugin {
         templates: &'static [TemplateEntry],
         prompts: &'static [PromptEntry],
     ) -> Self {
-        Self { manifest, tools, resources, templates, prompts }
+        Self { manifest, tools, resources, templates, prompts, reconcile: None }
+    }
+
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn with_reconcile(mut self, reconcile: fn(&Doubt<'_>) -> Verdict) -> Self {
+        self.reconcile = Some(reconcile);
+        self
+    }
+
+    /// What has become of an effect in doubt. Unknown if no function finds that out.
+    pub fn reconcile(&self, doubt: &Doubt<'_>) -> Verdict {
+        self.reconcile.map_or(Verdict::Unknown, |reconcile| reconcile(doubt))
     }
 
     /// The manifest as JSON, as embedded in the component.

@@ -21,6 +21,7 @@
 //! ```
 
 pub(crate) mod agent_tools;
+pub(crate) mod checkpoint;
 pub(crate) mod client;
 pub(crate) mod connections;
 mod host;
@@ -33,6 +34,7 @@ pub(crate) mod values;
 
 use serde_json::Value;
 
+use crate::reconcile::{Doubt, Effect, Verdict};
 use crate::{Context, Plugin, Tool, ToolError, ToolResult};
 
 pub use host::Host;
@@ -61,6 +63,7 @@ pub fn call_in(ctx: &Context, plugin: &Plugin, tool: &str, arguments: Value) -> 
     if !arguments.is_object() {
         return Err(ToolError::invalid("arguments are a JSON object"));
     }
+    state::with(|state| state.checkpoints.begin());
     let result = plugin.call_tool(ctx, tool, &arguments.to_string())?;
     let described = self::tool(plugin, tool);
     match (&result.structured, described.output_schema) {
@@ -72,6 +75,17 @@ pub fn call_in(ctx: &Context, plugin: &Plugin, tool: &str, arguments: Value) -> 
         }
         _ => Ok(result),
     }
+}
+
+/// Asks a plugin what has become of an effect of a call of this tool.
+#[allow(clippy::needless_pass_by_value, reason = "tests write json!(...) in place")]
+pub fn reconcile(plugin: &Plugin, tool: &str, arguments: Value, effect: &Effect) -> Verdict {
+    let name = match effect {
+        Effect::Http(_) => "http.handle",
+        Effect::AgentTool(_) => "agent-tools.call",
+        Effect::Other => "connections.send",
+    };
+    plugin.reconcile(&Doubt::new(&context(), (tool, &arguments.to_string()), ("1", name), effect))
 }
 
 /// The description of one tool.

@@ -54,7 +54,7 @@ impl Default for SampleGrant {
 }
 
 /// What a tree of calls has asked of models.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SampleUsage {
     calls: u32,
     tokens: u32,
@@ -65,6 +65,23 @@ pub struct SampleUsage {
 pub enum SampleLimit {
     Calls(u32),
     Tokens(u32),
+}
+
+impl SampleUsage {
+    pub(super) fn add(&mut self, more: Self) {
+        self.calls = self.calls.saturating_add(more.calls);
+        self.tokens = self.tokens.saturating_add(more.tokens);
+    }
+
+    /// What is left of it without `earlier`.
+    pub(super) fn since(self, earlier: Self) -> Self {
+        let calls = self.calls.saturating_sub(earlier.calls);
+        Self { calls, tokens: self.tokens.saturating_sub(earlier.tokens) }
+    }
+
+    pub(super) fn one(tokens: u32) -> Self {
+        Self { calls: 1, tokens }
+    }
 }
 
 impl SampleGrant {

@@ -62,7 +62,7 @@ pub use http_target::{HttpTarget, HttpUrlError};
 pub use idempotency_limits::IdempotencyLimits;
 pub use limit_table::{LimitRow, LimitScope, limit_table, limits_page};
 pub use limits::{Limits, Metering, Overflow};
-pub use lineage::{Lineage, LineageError, PrivateWatch};
+pub use lineage::{Lineage, LineageError, LineageUsage, PrivateWatch};
 pub use names::is_name;
 pub use plugin::{PluginId, PluginSpec, Side};
 pub use principal::Principal;

@@ -2,11 +2,15 @@
 
 use super::seen_origins::SeenOrigins;
 use super::tree_budget::{CallBudgets, TreeBudget};
-use super::{Limits, Origin, PrivateOrigins, SampleGrant, SampleLimit, SampleUsage};
+use super::{Limits, Origin, PrivateOrigins, SampleUsage};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::Waker;
 use std::time::Duration;
+
+mod usage;
+
+pub use usage::LineageUsage;
 
 /// A limit on nested calls was reached.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -32,10 +36,6 @@ pub enum LineageError {
 /// State that all calls under one root share.
 #[derive(Debug, Default)]
 struct Tree {
-    /// Sent so far; each grant says how many it allows.
-    requests: AtomicU32,
-    /// Asked of models so far, likewise.
-    sampled: Mutex<SampleUsage>,
     private: SeenOrigins,
 }
 
@@ -51,6 +51,10 @@ pub struct PrivateWatch {
 struct Chain {
     name: Arc<str>,
     budgets: CallBudgets,
+    /// Requests that it has sent, with the calls below it. Each grant says how many the whole tree may send.
+    requests: AtomicU32,
+    /// What it has asked of models, likewise.
+    sampled: Mutex<SampleUsage>,
     above: Above,
     /// Fuel that calls below have used and this call has not been charged for yet.
     owed: AtomicU64,
@@ -67,7 +71,8 @@ enum Above {
 
 impl Chain {
     fn new(name: Arc<str>, budgets: CallBudgets, above: Above) -> Self {
-        Self { name, budgets, above, owed: AtomicU64::new(0), reported: AtomicU64::new(0) }
+        let (requests, sampled, owed, reported) = Default::default();
+        Self { name, budgets, requests, sampled, above, owed, reported }
     }
 
     fn caller(&self) -> Option<&Self> {
@@ -215,17 +220,6 @@ impl Lineage {
         self.take_up_to(TreeBudget::Waiting, u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
     }
 
-    /// Counts a request to a model, as far as the whole tree may make it under this grant.
-    pub fn count_sample(&self, grant: &SampleGrant, tokens: u32) -> Result<(), SampleLimit> {
-        grant.count(&mut self.tree().sampled.lock().unwrap_or_else(PoisonError::into_inner), tokens)
-    }
-
-    /// Counts a request to another server; `false` when the whole tree has sent `limit` of them.
-    pub fn count_request(&self, limit: u32) -> bool {
-        let one_more = |sent: u32| (sent < limit).then_some(sent + 1);
-        self.tree().requests.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
-    }
-
     /// Records that the chain has seen a private result of this origin.
     pub fn mark_private(&self, origin: Origin) {
         self.tree().private.mark(origin);
@@ -290,6 +284,7 @@ impl Drop for PrivateWatch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{SampleGrant, SampleLimit};
 
     #[test]
     fn chains_end() {

@@ -126,6 +126,7 @@ async fn run(open: &Arc<OpenCall>, params: ReverseCallParams, served_in: ServedI
         timeout: None,
         answer_timeout: offer.limits.answer_timeout,
         lane: LaneCell::default(),
+        reconciler: None,
         audit: CallAudit::default(),
         span: None,
         journal: CallJournal::default(),

@@ -19,14 +19,20 @@ fn rounds() -> usize {
 }
 
 /// The outside world, which sees what is done: servers are made by their token, as a cloud does; others have no token.
-struct World {
-    web: Web,
+pub(super) struct World {
+    pub(super) web: Web,
     home: Option<Home>,
     config: String,
+    saves: bool,
 }
 
 impl World {
-    fn new() -> Self {
+    fn new(saves: bool) -> Self {
+        Self { saves, ..Self::with("", "") }
+    }
+
+    /// With these limits of the plugin and of its requests.
+    pub(super) fn with(limits: &str, of_requests: &str) -> Self {
         let web = Web::serve(|seen| {
             // So that most calls have become tasks by then.
             std::thread::sleep(Duration::from_millis(20));
@@ -39,14 +45,14 @@ impl World {
         let component = with_manifest(fs::read(paths::guest("errand")).unwrap(), &manifest);
         let source = home.write("errand.wasm", component);
         let grants = format!(
-            "grants.client.form = true\ngrants.http = [{{ allow = \"{allow}\", private = true }}]\n\
-             grants.filesystem = [{{ host = \"work\", guest = \"/work\", access = \"write\" }}]\nlimits.deadline = \"10m\""
+            "grants.client.form = true\ngrants.http = [{{ allow = \"{allow}\", private = true{of_requests} }}]\n\
+             grants.filesystem = [{{ host = \"work\", guest = \"/work\", access = \"write\" }}]\nlimits.deadline = \"10m\"\n{limits}"
         );
         let config = "[server.tasks]\ninline = \"0s\"\n\n".to_owned() + &plugin_from("errand", &source, &grants);
-        Self { web, home: Some(home), config }
+        Self { web, home: Some(home), config, saves: false }
     }
 
-    fn start(&mut self, point: Option<&str>) -> Client {
+    pub(super) fn start(&mut self, point: Option<&str>) -> Client {
         let home = self.home.take().unwrap();
         let server = Server::spawn(home, &self.config, &[], |command| {
             if let Some(point) = point {
@@ -63,7 +69,10 @@ impl World {
         let steps = format!(
             "append log {name}-a;\nput {web}/server {name}\nget {web}/quote\npost {web}/book {name}\nappend log {name}-b;"
         );
-        json!({"name": "errand__run", "arguments": {"path": steps}})
+        match self.saves {
+            true => json!({"name": "errand__run", "arguments": {"path": steps, "n": 1}}),
+            false => json!({"name": "errand__run", "arguments": {"path": steps}}),
+        }
     }
 
     /// How often each body came to a path.
@@ -129,6 +138,19 @@ fn follow(client: &mut Client, task: &str) {
 
 #[test]
 fn a_host_that_ends_at_any_change_loses_nothing_and_does_nothing_twice() {
+    crash_at_each_change(false);
+}
+
+/// Also between an effect and the checkpoint behind it, and before and after the checkpoint takes the place of its steps.
+#[test]
+fn a_call_that_saves_loses_nothing_and_does_nothing_twice() {
+    let points = crash_at_each_change(true);
+    for point in ["before replace of task-journal", "after replace of task-journal", "after append of task-journal"] {
+        assert!(points.contains(point), "{points:?}");
+    }
+}
+
+fn crash_at_each_change(saves: bool) -> BTreeSet<String> {
     let mut points = BTreeSet::new();
     let (mut tried, mut survived, mut unknown, mut told) = (0, 0, 0, 0);
     'points: for change in 1.. {
@@ -137,7 +159,7 @@ fn a_host_that_ends_at_any_change_loses_nothing_and_does_nothing_twice() {
                 break 'points;
             }
             tried += 1;
-            let mut world = World::new();
+            let mut world = World::new(saves);
             let mut client = world.start(Some(&format!("{change}:{when}")));
             let task = begin(&mut client, world.errand("one"));
             if let Some(Told::Task(task)) = &task {
@@ -176,13 +198,14 @@ fn a_host_that_ends_at_any_change_loses_nothing_and_does_nothing_twice() {
     assert!(points.len() >= 8 && told > 20, "{points:?}");
     // The booking, which has no token, and the lines, which have no place in their file: before and after each begins.
     assert!(unknown <= told / 2, "{unknown}");
+    points
 }
 
 #[test]
 fn a_host_that_is_killed_again_and_again_under_load_loses_nothing_and_does_nothing_twice() {
     let mut random = fastrand::Rng::new();
     println!("seed {}", random.get_seed());
-    let mut world = World::new();
+    let mut world = World::new(random.bool());
     let mut client = world.start(None);
     let (mut tasks, mut unknown, mut slowest) = (Vec::new(), 0, Duration::ZERO);
     let kills = rounds().div_ceil(2);

@@ -25,6 +25,7 @@ pub(crate) fn plugin(module: &Visibility, manifest: &str, offer: &Offer) -> Item
     let resources = offer.resources.iter().map(resource::entry);
     let templates = offer.templates.iter().map(resource::template_entry);
     let prompts = offer.prompts.iter().map(prompt::entry);
+    let reconcile = offer.reconcile.iter();
     parse_quote! {
         /// The plugin made of this module's functions.
         #[allow(dead_code, clippy::all, clippy::pedantic, reason = "generated; unused natively outside tests")]
@@ -34,7 +35,7 @@ pub(crate) fn plugin(module: &Visibility, manifest: &str, offer: &Offer) -> Item
             &[#(#resources),*],
             &[#(#templates),*],
             &[#(#prompts),*],
-        );
+        )#(.with_reconcile(#reconcile))*;
     }
 }
 
@@ -51,6 +52,7 @@ pub(crate) fn exports(manifest: &str, offer: &Offer) -> Item {
         (!offer.resources.is_empty() || !offer.templates.is_empty(), quote!(#bindings::resources)),
         (!offer.prompts.is_empty(), quote!(#bindings::prompts)),
         (offer.completes(), quote!(#bindings::completions)),
+        (offer.reconcile.is_some(), quote!(#bindings::reconcile)),
     ];
     let besides = besides.iter().filter(|(offered, _)| *offered).map(|(_, module)| module);
     parse_quote! {

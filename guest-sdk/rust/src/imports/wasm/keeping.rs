@@ -1,6 +1,7 @@
-//! Values kept between calls.
+//! Values kept between calls, and checkpoints of one.
 
-use crate::bindings::portcullis::plugin::state as wit;
+use crate::bindings::portcullis::plugin::{checkpoint, state as wit};
+use crate::host_types::checkpoint::CheckpointError;
 use crate::host_types::state::StateError;
 
 pub(crate) fn get_state(key: &str) -> Result<Option<wit::Entry>, StateError> {
@@ -34,4 +35,15 @@ impl From<wit::StateError> for StateError {
             Wit::Failed(why) => Self::Failed(why),
         }
     }
+}
+
+pub(crate) fn restored() -> Option<Vec<u8>> {
+    checkpoint::restored()
+}
+
+pub(crate) fn save_checkpoint(state: &[u8]) -> Result<(), CheckpointError> {
+    checkpoint::save(state).map_err(|error| match error {
+        checkpoint::CheckpointError::NotOpened => CheckpointError::NotOpened,
+        checkpoint::CheckpointError::TooLarge(limit) => CheckpointError::TooLarge(limit),
+    })
 }

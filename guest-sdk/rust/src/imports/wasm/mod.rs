@@ -14,7 +14,7 @@ use crate::host_types::output::OutputError;
 use crate::{Content, Tool};
 
 pub(crate) use asking::{ask, ask_many, connected, send, supported};
-pub(crate) use keeping::{get_state, remove_state, set_state, state_keys, swap_state};
+pub(crate) use keeping::{get_state, remove_state, restored, save_checkpoint, set_state, state_keys, swap_state};
 pub(crate) use publishing::{append_resource, emit_event, put_prompt, put_resource, remove_prompt, remove_resource};
 pub(crate) use sending::send_http;
 

@@ -18,6 +18,7 @@ use http::Servers;
 use published::Published;
 use values::Values;
 
+use super::checkpoint::Checkpoints;
 use crate::bindings::portcullis::plugin::log::Level;
 use crate::host_types::output::OutputError;
 use crate::{Budget, Content, Denial, Exhaustion};
@@ -49,6 +50,7 @@ pub(super) struct State {
     pub(super) agent_calls: Vec<AgentCall>,
     pub(super) agent_tools: BTreeMap<String, AgentTool>,
     pub(super) folders: Vec<PathBuf>,
+    pub(super) checkpoints: Checkpoints,
     pub(super) client: Client,
     pub(super) connections: Accounts,
     pub(super) http: Servers,
@@ -72,6 +74,7 @@ impl Default for State {
             agent_calls: Vec::new(),
             agent_tools: BTreeMap::new(),
             folders: Vec::new(),
+            checkpoints: Checkpoints::default(),
             client: Client::default(),
             connections: Accounts::default(),
             http: Servers::default(),

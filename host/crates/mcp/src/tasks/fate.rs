@@ -14,8 +14,8 @@ use super::table::TaskId;
 use super::tasks::Tasks;
 use super::timeline::Timeline;
 use crate::calls::live::{CallLife, LiveCall};
-use platform::durable::{DurableError, Expected, Fence, Strength};
-use runtime::journal::{CallJournal, JournalLog, JournalRoom};
+use platform::durable::{DurableError, Entries, Expected, Fence, Strength};
+use runtime::journal::{CallJournal, JournalLog, JournalRoom, RoomChange};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -47,8 +47,16 @@ impl Tasks {
     /// Counts a journal as a part of its task. Without that, tasks that do much would fill the store.
     fn journal_room(self: &Arc<Self>, id: &TaskId) -> JournalRoom {
         let (tasks, id) = (Arc::downgrade(self), id.clone());
-        Arc::new(move |bytes| {
-            tasks.upgrade().is_some_and(|tasks| tasks.table.lock().grow_journal(&id, bytes, &tasks.limits))
+        Arc::new(move |change| {
+            let Some(tasks) = tasks.upgrade() else { return false };
+            let mut table = tasks.table.lock();
+            match change {
+                RoomChange::Take(bytes) => table.grow_journal(&id, bytes, &tasks.limits),
+                RoomChange::GiveBack(bytes) => {
+                    table.shrink_journal(&id, bytes);
+                    true
+                }
+            }
         })
     }
 
@@ -66,7 +74,7 @@ impl Tasks {
     pub(super) async fn keep_timeline(&self, id: &TaskId) {
         let (Some(journal), Some(key)) = (Part::Journal.key(id), Part::Timeline.key(id)) else { return };
         let kept = async {
-            let timeline = Timeline::new(&JournalLog::read(&*self.store, &journal).await?);
+            let timeline = Timeline::new(&JournalLog::read(&*self.store, &journal).await?.entries);
             // Numbers and names can always be written.
             let value = serde_json::to_vec(&timeline).unwrap_or_default();
             self.store.put(&key, value, Expected::Any, Strength::Process).await
@@ -122,12 +130,12 @@ pub(super) async fn make_call(recorder: &Recorder) -> Result<(LiveCall, Finish, 
         tasks.store.append(&journal, fence, next, Vec::new(), strength).await
     };
     locked.await.map_err(not_yet)?;
-    let steps = JournalLog::read(&*tasks.store, &journal).await.map_err(not_yet)?;
-    let (next, bytes) = (steps.len() as u64, steps.iter().map(|step| step.len() as u64).sum());
+    let Entries { entries: steps, next, .. } = JournalLog::read(&*tasks.store, &journal).await.map_err(not_yet)?;
+    let bytes = steps.iter().map(|step| step.len() as u64).sum();
     let room = tasks.journal_room(id);
     // One that has grown so far is not dropped for what others have stored meanwhile.
     tasks.table.lock().forget_journal(id);
-    let _ = room(bytes);
+    let _ = room(RoomChange::Take(bytes));
     let log = JournalLog { store: tasks.store.clone(), key: journal, fence, strength, next, room };
     let journal = CallJournal::stored(tasks.clock.clone(), log, steps, Duration::ZERO);
     let journal = journal.map_err(|problem| NotMade::Never(problem.to_string()))?;

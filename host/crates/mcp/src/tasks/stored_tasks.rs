@@ -109,7 +109,7 @@ impl StoredTasks {
         };
         match self.0.get(&stored).await?.filter(|_| task.has_ended()) {
             Some(record) => Ok(serde_json::from_slice(&record.value).unwrap_or_default()),
-            None => Ok(Timeline::new(&JournalLog::read(&*self.0, &journal).await?)),
+            None => Ok(Timeline::new(&JournalLog::read(&*self.0, &journal).await?.entries)),
         }
     }
 

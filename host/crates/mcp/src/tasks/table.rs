@@ -91,8 +91,14 @@ impl TaskTable {
 
     /// The journal of a task is gone.
     pub(super) fn forget_journal(&mut self, id: &TaskId) {
+        self.shrink_journal(id, u64::MAX);
+    }
+
+    /// So many bytes of the journal of a task are gone, or all of it.
+    pub(super) fn shrink_journal(&mut self, id: &TaskId, bytes: u64) {
         let Some(task) = self.tasks.get_mut(id) else { return };
-        let bytes = std::mem::take(&mut task.journal);
+        let bytes = bytes.min(task.journal);
+        task.journal -= bytes;
         task.bytes -= bytes;
         self.all.bytes -= bytes;
         if let Some(own) = self.owners.get_mut(&task.owner) {
@@ -152,6 +158,8 @@ mod tests {
         let before = table.all;
         assert!(table.grow_journal(&ids[1], 900, &limits) && !table.grow_journal(&ids[1], 8 << 10, &limits));
         assert_eq!(table.all.bytes, before.bytes + 900);
+        table.shrink_journal(&ids[1], 400);
+        assert_eq!(table.all.bytes, before.bytes + 500, "a checkpoint gives back what it stands for");
         table.forget_journal(&ids[1]);
         assert_eq!(table.all, before);
         table.set_expiry(&ids[1], 40);

@@ -97,6 +97,13 @@ impl CallAudit {
         self.0.as_deref().map_or(0, |inner| inner.denials.load(Ordering::Relaxed))
     }
 
+    /// An earlier run of the call was refused so often.
+    pub fn catch_up(&self, denials: u64) {
+        if let Some(inner) = self.0.as_deref() {
+            inner.denials.fetch_max(denials, Ordering::Relaxed);
+        }
+    }
+
     /// Records an event. Returns false for a refusal after so many of them that it is only counted; it is not to be logged
     /// either.
     pub fn record(&self, event: AuditEvent) -> bool {

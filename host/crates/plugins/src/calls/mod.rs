@@ -10,6 +10,7 @@ mod local_tools;
 mod no_tools;
 mod non_tool_answer;
 mod payload_size;
+mod reconcile;
 mod recorder;
 mod request;
 mod root_slot;

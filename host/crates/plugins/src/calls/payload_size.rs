@@ -52,6 +52,7 @@ impl PayloadSize for GuestAnswer {
             Self::Resource(answer) => answer.payload_bytes(),
             Self::Prompt(answer) => answer.payload_bytes(),
             Self::Completion(answer) => answer.payload_bytes(),
+            Self::Reconcile(_) => 0,
         }
     }
 }

@@ -72,6 +72,7 @@ impl Runner {
             context.traceparent = Some(traceparent);
         }
         let call = ReverseCall {
+            reconciler: None,
             lineage,
             name: full_name.to_string(),
             arguments,

@@ -96,6 +96,19 @@ impl Supervision {
         self.cpu.up_to_now()
     }
 
+    /// What the call has used up to now. Called from inside the call.
+    pub fn used(&self, fuel_left: Option<u64>) -> BudgetUsage {
+        let fuel = self.allowance.budget.fuel.zip(fuel_left).map(|(budget, left)| budget.saturating_sub(left));
+        BudgetUsage { fuel, cpu: self.cpu_used(), elsewhere: self.cpu.external() }
+    }
+
+    /// Counts what an earlier run had used when it was at this place. Returns the fuel that is left.
+    pub fn catch_up(&self, earlier: &BudgetUsage) -> Option<u64> {
+        self.cpu.add_external(earlier.cpu.saturating_sub(self.cpu_used()));
+        let budget = self.allowance.budget.fuel;
+        budget.zip(earlier.fuel).map(|(budget, used)| budget.saturating_sub(used))
+    }
+
     /// What a nested call may use now. Called from inside the call.
     pub fn remaining_budget(&self, fuel: Option<u64>) -> Budget {
         let budget = self.allowance.budget;

@@ -3,7 +3,8 @@
 use super::agent_tools::{AgentTools, ReverseCaller};
 use super::call_scope::CallScope;
 use super::call_sink::OutputError;
-use super::client::{Abilities, Client};
+use super::checkpoint::LastCheckpoint;
+use super::client::{Abilities, Client, ClientUsage};
 use super::client_journal::JournaledClient;
 use super::client_link::ClientLink;
 use super::connections::Accounts;
@@ -14,6 +15,7 @@ use super::import_span::ImportSpan;
 use super::output::Output;
 use super::progress::Progress;
 use super::publish::Publish;
+use super::reconcile::OtherEffects;
 use super::state::PluginState;
 use super::steering::Steering;
 use super::types::Content;
@@ -35,6 +37,7 @@ pub struct CallImports {
     output: Option<Output>,
     accounts: Option<Accounts>,
     client: Option<Client>,
+    pub(super) checkpoint: LastCheckpoint,
     /// The last path that the sandbox refused, for the error message.
     pub refused_path: Option<RefusedPath>,
     /// The last denied HTTP request, for the error message. Set when the call has ended.
@@ -52,6 +55,9 @@ impl CallImports {
     ) -> Self {
         journal.end_with(&link.cancel);
         scope.audit().be_silent_while(journal.silence());
+        if let Some(reconciler) = &scope.reconciler {
+            journal.set_witness(Arc::new(OtherEffects(reconciler.clone())));
+        }
         Self {
             agent_tools: AgentTools::new(scope.clone(), link.agent.clone(), journal.clone()),
             progress: Progress::new(link.sink.clone()),
@@ -59,6 +65,7 @@ impl CallImports {
             output: None,
             accounts: None,
             client: None,
+            checkpoint: LastCheckpoint::default(),
             refused_path: None,
             refused_request: None,
             scope,
@@ -154,6 +161,15 @@ impl CallImports {
     /// Questions asked by this call and those below it, repetitions included.
     pub fn questions_asked(&self) -> u32 {
         u32::try_from(self.scope.lineage.used(TreeBudget::Questions)).unwrap_or(u32::MAX)
+    }
+
+    pub(super) fn client_usage(&self) -> ClientUsage {
+        self.client.as_ref().map(Client::usage).unwrap_or_default()
+    }
+
+    /// Bytes that the host keeps of what the guest has saved.
+    pub fn checkpoint_bytes(&self) -> u64 {
+        self.checkpoint.size()
     }
 
     /// Tokens used of the host's model.

@@ -2,6 +2,7 @@
 
 use super::call_authority::CallAuthority;
 use super::provenance::Provenance;
+use super::reconcile::Reconciler;
 use super::types::{CallContext, GuestDenial};
 use platform::audit::CallAudit;
 use policy::{Limits, Lineage, Recipient};
@@ -15,6 +16,8 @@ pub struct CallScope {
     pub lineage: Lineage,
     /// The ceilings of its plugin's calls.
     pub limits: Arc<Limits>,
+    /// Of a call that goes on where an earlier run was, if its plugin is to be asked about effects in doubt.
+    pub reconciler: Option<Arc<dyn Reconciler>>,
 }
 
 impl CallScope {
@@ -24,7 +27,17 @@ impl CallScope {
         lineage: Lineage,
         limits: Arc<Limits>,
     ) -> Arc<Self> {
-        Arc::new(Self { context, authority: authority.into(), lineage, limits })
+        Self::with_reconciler(context, authority, lineage, limits, None)
+    }
+
+    pub fn with_reconciler(
+        context: CallContext,
+        authority: impl Into<CallAuthority>,
+        lineage: Lineage,
+        limits: Arc<Limits>,
+        reconciler: Option<Arc<dyn Reconciler>>,
+    ) -> Arc<Self> {
+        Arc::new(Self { context, authority: authority.into(), lineage, limits, reconciler })
     }
 
     /// Where decisions on this call are recorded.

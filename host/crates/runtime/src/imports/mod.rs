@@ -11,6 +11,7 @@ mod call_authority;
 mod call_imports;
 mod call_scope;
 mod call_sink;
+mod checkpoint;
 mod client;
 mod client_journal;
 mod client_link;
@@ -28,6 +29,7 @@ mod progress;
 mod prompts;
 mod provenance;
 mod publish;
+mod reconcile;
 mod resources;
 mod schema;
 mod state;
@@ -45,6 +47,7 @@ pub use call_authority::CallAuthority;
 pub use call_imports::CallImports;
 pub use call_scope::CallScope;
 pub use call_sink::{CallSink, Chunk, NoSink, OutputError, ProgressReport};
+pub use checkpoint::{CheckpointError, MAX_CHECKPOINT, Restored};
 pub use client::{
     Abilities, Ability, CheckedQuestion, Client, ClientAnswer, ClientCalls, ClientError, ClientReply, Consent,
     FormAnswer, FormSchema, ModelAnswer, ModelError, ModelPreferences, ModelProvider, NoClient, Question,
@@ -69,6 +72,7 @@ pub use progress::Progress;
 pub use prompts::{Prompt, PromptArgument, PromptMessage, PromptResult};
 pub use provenance::Provenance;
 pub use publish::{Publish, PublishError, PublishedPrompt, Publisher, ResourceAttributes};
+pub use reconcile::{Effect, EffectAnswer, EffectInDoubt, Reconciler, Verdict};
 pub use resources::{ReadError, ResourceInfo, ResourceTemplate};
 pub use schema::{LazySchema, Schema, SchemaError, to_portable, unportable_parts};
 pub use state::{ExpectedVersion, PluginState, StateEntry, StateError, StateOwner, StateStore};

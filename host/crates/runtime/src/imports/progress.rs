@@ -18,6 +18,15 @@ impl Progress {
         Self { sink, last: None }
     }
 
+    pub(super) fn last(&self) -> Option<f64> {
+        self.last
+    }
+
+    /// An earlier run has reported so much.
+    pub(super) fn catch_up(&mut self, last: Option<f64>) {
+        self.last = last.or(self.last);
+    }
+
     /// Drops reports that do not grow. Of a replayed one only the value is noted.
     pub fn report(&mut self, mut report: ProgressReport, replayed: bool) {
         let grows = self.last.is_none_or(|last| report.done > last);

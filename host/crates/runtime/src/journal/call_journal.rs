@@ -6,25 +6,30 @@ use super::log::JournalLog;
 use super::problem::JournalProblem;
 use super::records::Records;
 use super::step::Step;
+use super::witness::Witness;
 use platform::audit::Silence;
 use platform::clock::Clock;
 use platform::durable::DurableError;
 use serde::Serialize;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// One call's access to its journal; none by default. Clones share it.
 #[derive(Clone, Default)]
-pub struct CallJournal(Option<Arc<Handle>>);
+pub struct CallJournal(pub(super) Option<Arc<Handle>>);
 
-struct Handle {
-    records: Arc<Records>,
+pub(super) struct Handle {
+    pub(super) records: Arc<Records>,
     /// The step that made this call; empty for a root call.
-    call: StepPath,
-    next: AtomicU32,
-    replaying: AtomicBool,
+    pub(super) call: StepPath,
+    pub(super) next: AtomicU32,
+    pub(super) replaying: AtomicBool,
+    /// The step at which the guest asked for what was saved.
+    pub(super) restored: OnceLock<u32>,
+    pub(super) is_behind_checkpoint: AtomicBool,
+    witness: OnceLock<Arc<dyn Witness>>,
 }
 
 impl CallJournal {
@@ -64,7 +69,8 @@ impl CallJournal {
 
     fn handle(records: Arc<Records>, call: StepPath) -> Arc<Handle> {
         let replaying = AtomicBool::new(records.has_earlier_of(&call));
-        Arc::new(Handle { records, call, next: AtomicU32::new(0), replaying })
+        let (next, restored, is_behind_checkpoint, witness) = Default::default();
+        Arc::new(Handle { records, call, next, replaying, restored, is_behind_checkpoint, witness })
     }
 
     /// The journal of a call that a step makes.
@@ -121,9 +127,18 @@ impl CallJournal {
     pub fn begin(&self, import: &'static str, arguments: &impl Serialize) -> Step {
         let Some(handle) = &self.0 else { return Step::none() };
         let path = handle.call.below(handle.next.fetch_add(1, Ordering::Relaxed));
-        let step = Step::begin(handle.records.clone(), path, import, ArgumentsDigest::new(arguments));
+        let digest = ArgumentsDigest::new(arguments);
+        let step = Step::begin(handle.records.clone(), path, import, digest, handle.witness.get().cloned());
         handle.replaying.store(step.is_recorded(), Ordering::Relaxed);
         step
+    }
+
+    /// From now on this witness is asked about effects in doubt.
+    pub(crate) fn set_witness(&self, witness: Arc<dyn Witness>) {
+        if let Some(handle) = &self.0 {
+            // It is set once, before the first step.
+            let _ = handle.witness.set(witness);
+        }
     }
 
     /// The call does something that cannot be replayed; `why` completes "the call cannot be replayed, because".

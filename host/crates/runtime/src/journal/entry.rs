@@ -83,6 +83,11 @@ impl Entry {
         Self::of_journal(Phase::Opened)
     }
 
+    /// Whether it is [`Self::opened`], which is not counted: when it is written depends on when the call became a task.
+    pub(super) fn is_opened(record: &[u8]) -> bool {
+        decode::<Self>(record).is_some_and(|entry| matches!(entry.phase, Phase::Opened))
+    }
+
     /// A record of no step.
     fn of_journal(phase: Phase) -> Vec<u8> {
         Self { path: StepPath(Vec::new()), import: "".into(), arguments: ArgumentsDigest([0; 16]), at: 0, phase }

@@ -1,7 +1,7 @@
 //! Where the records of a durable call are stored.
 
 use super::entry::Entry;
-use platform::durable::{Answer, DurableError, DurableStore, Fence, Key, Strength};
+use platform::durable::{Answer, DurableError, DurableStore, Entries, Fence, Key, Strength};
 use std::sync::Arc;
 
 /// Bytes that are read at once.
@@ -16,24 +16,42 @@ pub struct JournalLog {
     pub strength: Strength,
     /// The number of the next record.
     pub next: u64,
-    /// Takes so many bytes of what the owner of the call may store; false if there is no room for them.
+    /// Takes bytes of what the owner of the call may store, and gives them back.
     pub room: JournalRoom,
 }
 
-/// Whether there is room for so many bytes more, which are taken then.
-pub type JournalRoom = Arc<dyn Fn(u64) -> bool + Send + Sync>;
+/// False if there is no room for what was to be taken.
+pub type JournalRoom = Arc<dyn Fn(RoomChange) -> bool + Send + Sync>;
+
+/// Bytes of what the owner of a call may store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RoomChange {
+    Take(u64),
+    GiveBack(u64),
+}
 
 impl JournalLog {
     /// All records of a log.
-    pub async fn read(store: &dyn DurableStore, key: &Key) -> Result<Vec<Vec<u8>>, DurableError> {
-        let mut records = Vec::new();
+    pub async fn read(store: &dyn DurableStore, key: &Key) -> Result<Entries, DurableError> {
+        let mut all = Self::read_part(store, key, 0).await?;
         loop {
-            let part = store.read(key, records.len() as u64, PART).await?;
-            if part.entries.is_empty() {
-                return Ok(records);
+            let read = all.first + all.entries.len() as u64;
+            let part = Self::read_part(store, key, read).await?;
+            if part.first != read {
+                // A checkpoint has taken the place of what was read.
+                all = part;
+            } else if part.entries.is_empty() {
+                return Ok(all);
+            } else {
+                all.entries.extend(part.entries);
+                all.next = part.next;
             }
-            records.extend(part.entries);
         }
+    }
+
+    /// Some records from a number on; those of a log that was replaced meanwhile have higher numbers.
+    pub(super) fn read_part(store: &dyn DurableStore, key: &Key, from: u64) -> Answer<Entries> {
+        store.read(key, from, PART)
     }
 
     /// Takes its turn at once, whether or not the answer is waited for.
@@ -41,6 +59,13 @@ impl JournalLog {
         let next = self.next;
         self.next += entries.len() as u64;
         self.store.append(&self.key, self.fence, next, entries, self.strength)
+    }
+
+    /// Puts these records in the place of all. Takes its turn at once, too.
+    pub(super) fn replace(&mut self, records: Vec<Vec<u8>>) -> Answer<()> {
+        let next = self.next;
+        self.next += records.len() as u64;
+        self.store.replace(&self.key, self.fence, next, records, self.strength)
     }
 
     /// Leaves only the reason why the call cannot be replayed.

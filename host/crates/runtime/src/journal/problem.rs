@@ -1,5 +1,7 @@
 //! Why a journaled call cannot go on.
 
+use platform::durable::DurableError;
+
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JournalProblem {
     #[error(
@@ -22,6 +24,13 @@ pub enum JournalProblem {
 }
 
 impl JournalProblem {
+    pub(super) fn store(error: DurableError) -> Self {
+        match error {
+            DurableError::Full(why) => Self::Store(why),
+            other => Self::Store(other.to_string()),
+        }
+    }
+
     /// A stable code.
     pub fn code(&self) -> &'static str {
         match self {

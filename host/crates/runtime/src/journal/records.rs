@@ -1,8 +1,9 @@
 //! The records of a call and the calls below it.
 
+use super::compaction::Forgotten;
 use super::entry::{ArgumentsDigest, Entry, Phase, StepPath};
 use super::limits::JournalLimits;
-use super::log::JournalLog;
+use super::log::{JournalLog, RoomChange};
 use super::problem::JournalProblem;
 use platform::clock::Clock;
 use platform::durable::Answer;
@@ -14,7 +15,8 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// Why a call cannot be replayed whose owner has stored as much as it may.
-const NO_ROOM: &str = "there was no room for its journal";
+pub(super) const NO_ROOM: &str = "there was no room for its journal";
+pub(super) const TOO_LONG: &str = "its journal is too long";
 
 /// What an earlier run has recorded of a step.
 #[derive(Debug, Clone)]
@@ -27,25 +29,27 @@ pub(super) struct Recorded {
 
 /// Shared by the journals of all calls of a tree.
 pub(super) struct Records {
-    clock: Arc<dyn Clock>,
+    pub(super) clock: Arc<dyn Clock>,
     /// How long earlier runs have taken, waiting not included.
     pub(super) worked: Duration,
     pub(super) is_resumed: bool,
     /// The call is no longer served here, and not over.
     pub(super) suspended: AtomicBool,
-    state: Mutex<State>,
+    pub(super) state: Mutex<State>,
 }
 
-struct State {
-    limits: JournalLimits,
+pub(super) struct State {
+    pub(super) limits: JournalLimits,
     /// Of earlier runs, until the step is made again.
-    earlier: HashMap<StepPath, Recorded>,
+    pub(super) earlier: HashMap<StepPath, Recorded>,
+    /// Steps before checkpoints of this run.
+    pub(super) forgotten: Forgotten,
     /// All records in their order, if they are not stored elsewhere.
-    kept: Option<Vec<Vec<u8>>>,
-    log: Option<JournalLog>,
-    entries: u64,
-    bytes: u64,
-    has_warned: bool,
+    pub(super) kept: Option<Vec<Vec<u8>>>,
+    pub(super) log: Option<JournalLog>,
+    pub(super) entries: u64,
+    pub(super) bytes: u64,
+    pub(super) has_warned: bool,
     /// Why the call cannot be replayed.
     unreplayable: Option<&'static str>,
     problem: Option<JournalProblem>,
@@ -61,7 +65,7 @@ impl Records {
         earlier: Vec<Vec<u8>>,
         worked: Duration,
     ) -> Result<Self, JournalProblem> {
-        let (entries, bytes) = (earlier.len() as u64, earlier.iter().map(|entry| entry.len() as u64).sum());
+        let (mut entries, mut bytes_of_all) = (0, 0);
         let mut steps = HashMap::<StepPath, Recorded>::new();
         let mut is_opened = log.is_none();
         for (at, bytes) in earlier.iter().enumerate() {
@@ -75,6 +79,8 @@ impl Records {
                     continue;
                 }
             };
+            entries += 1;
+            bytes_of_all += bytes.len() as u64;
             let recorded = Recorded { import: entry.import.into_owned(), arguments: entry.arguments, outcome };
             steps.insert(entry.path, recorded);
         }
@@ -85,10 +91,11 @@ impl Records {
         let state = State {
             limits,
             earlier: steps,
+            forgotten: Forgotten::default(),
             kept,
             log,
             entries,
-            bytes,
+            bytes: bytes_of_all,
             has_warned: false,
             unreplayable: None,
             problem: None,
@@ -117,13 +124,16 @@ impl Records {
         phase: Phase,
     ) -> Option<Answer<()>> {
         let at = u64::try_from(self.clock.unix().as_millis()).unwrap_or(u64::MAX);
-        let entry = Entry { path, import: import.into(), arguments, at, phase }.encode();
         let mut state = self.state.lock();
+        if state.forgotten.has(&path) {
+            return None;
+        }
+        let entry = Entry { path, import: import.into(), arguments, at, phase }.encode();
         state.entries += 1;
         state.bytes += entry.len() as u64;
         let (entries, bytes) = (state.entries, state.bytes);
         if state.limits.is_over(entries, bytes) {
-            state.give_up("its journal is too long");
+            state.give_up(TOO_LONG);
             return None;
         }
         if state.limits.is_near(entries, bytes) && state.log.is_some() && !state.has_warned {
@@ -131,7 +141,7 @@ impl Records {
             let note = "the journal of a call is half full; from its limit on the call cannot go on in another process";
             tracing::warn!(entries, bytes, "{note}");
         }
-        if state.log.as_ref().is_some_and(|log| !(log.room)(entry.len() as u64)) {
+        if state.log.as_ref().is_some_and(|log| !(log.room)(RoomChange::Take(entry.len() as u64))) {
             state.give_up(NO_ROOM);
             return None;
         }
@@ -154,7 +164,7 @@ impl Records {
             log.give_up(why);
             return None;
         }
-        if !(log.room)(state.bytes) {
+        if !(log.room)(RoomChange::Take(state.bytes)) {
             log.give_up(NO_ROOM);
             state.give_up(NO_ROOM);
             return None;
@@ -196,6 +206,11 @@ impl Records {
         if state.kept.is_some() { state.bytes } else { 0 }
     }
 
+    /// Bytes of all records, wherever they are.
+    pub(super) fn recorded_bytes(&self) -> u64 {
+        self.state.lock().bytes
+    }
+
     /// All records, if they are kept here and the call can be replayed.
     pub(super) fn export(&self) -> Option<Vec<Vec<u8>>> {
         let state = self.state.lock();
@@ -211,7 +226,7 @@ impl State {
         }
     }
 
-    fn give_up(&mut self, why: &'static str) {
+    pub(super) fn give_up(&mut self, why: &'static str) {
         self.unreplayable.get_or_insert(why);
         // Nobody will read them.
         self.kept = None;

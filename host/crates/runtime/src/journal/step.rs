@@ -3,7 +3,8 @@
 use super::entry::{ArgumentsDigest, Phase, StepPath, decode, encode};
 use super::problem::JournalProblem;
 use super::records::{Recorded, Records};
-use platform::durable::{Answer, DurableError};
+use super::witness::Witness;
+use platform::durable::Answer;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -32,6 +33,7 @@ struct JournaledStep {
     import: &'static str,
     arguments: ArgumentsDigest,
     earlier: Option<Recorded>,
+    witness: Option<Arc<dyn Witness>>,
 }
 
 impl Step {
@@ -46,6 +48,7 @@ impl Step {
         path: StepPath,
         import: &'static str,
         arguments: ArgumentsDigest,
+        witness: Option<Arc<dyn Witness>>,
     ) -> Self {
         let earlier = records.take_earlier(&path);
         if let Some(recorded) = &earlier
@@ -54,7 +57,7 @@ impl Step {
             let (step, recorded) = (path.to_string(), recorded.import.clone());
             records.stop(JournalProblem::Diverged { step, recorded, now: import.to_owned() });
         }
-        Self(Some(JournaledStep { records, path, import, arguments, earlier }))
+        Self(Some(JournaledStep { records, path, import, arguments, earlier, witness }))
     }
 
     /// Whether an earlier run has got past this step.
@@ -75,6 +78,24 @@ impl Step {
     /// Whether an earlier run has begun this step, and nothing is known of its outcome.
     pub(crate) fn has_only_begun(&self) -> bool {
         self.0.as_ref().is_some_and(|step| step.earlier.as_ref().is_some_and(|earlier| earlier.outcome.is_none()))
+    }
+
+    /// Whether an earlier run may have made this effect, which is not to be made again like this.
+    pub(crate) fn is_in_doubt(&self, again: Again) -> bool {
+        again == Again::Unknown && self.has_only_begun() && !self.has_to_end()
+    }
+
+    /// Whether somebody can be asked about it.
+    pub(crate) fn has_witness(&self) -> bool {
+        self.0.as_ref().is_some_and(|step| step.witness.is_some())
+    }
+
+    async fn has_not_happened(&self) -> bool {
+        let Some(step) = &self.0 else { return false };
+        match &step.witness {
+            Some(witness) => witness.has_not_happened(step.path.to_string(), step.import).await,
+            None => false,
+        }
     }
 
     /// Whether it is recorded, and no earlier run has come to it.
@@ -123,6 +144,7 @@ impl Step {
 
     /// The same for work that nobody drops with the call: none if the effect must not be made.
     pub(crate) async fn begin_effect(&mut self, again: Again) -> Option<bool> {
+        let again = if self.is_in_doubt(again) && self.has_not_happened().await { Again::Safe } else { again };
         let started = self.start_effect(again);
         self.started(started).await
     }
@@ -248,10 +270,7 @@ impl JournaledStep {
     async fn wait_until(&self, stored: Option<Answer<()>>) {
         let Some(stored) = stored else { return };
         if let Err(error) = stored.await {
-            self.records.stop(match error {
-                DurableError::Full(why) => JournalProblem::Store(why),
-                other => JournalProblem::Store(other.to_string()),
-            });
+            self.records.stop(JournalProblem::store(error));
         }
     }
 

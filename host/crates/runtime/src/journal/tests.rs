@@ -2,10 +2,10 @@
 
 use super::entry::{Entry, Phase};
 use super::limits::JournalLimits;
-use super::{Again, CallJournal, JournalLog, JournalProblem, JournalRoom};
+use super::{Again, CallJournal, JournalLog, JournalProblem, JournalRoom, RoomChange};
 use futures::FutureExt as _;
 use platform::clock::{Clock, SystemClock};
-use platform::durable::{DurableStore, Fence, Key, MemoryStore, Strength};
+use platform::durable::{DurableStore, Entries, Fence, Key, MemoryStore, Strength};
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -14,33 +14,33 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// A call whose records are stored, and the processes that run it.
-struct StoredCall {
-    store: Arc<dyn DurableStore>,
-    key: Key,
-    clock: Arc<dyn Clock>,
+pub(super) struct StoredCall {
+    pub(super) store: Arc<dyn DurableStore>,
+    pub(super) key: Key,
+    pub(super) clock: Arc<dyn Clock>,
 }
 
 impl StoredCall {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let store = Arc::new(MemoryStore::new(clock.clone()));
         Self { store, key: Key::new("journal/c").unwrap(), clock }
     }
 
-    async fn records(&self) -> Vec<Vec<u8>> {
-        JournalLog::read(&*self.store, &self.key).await.unwrap()
+    pub(super) async fn records(&self) -> Vec<Vec<u8>> {
+        JournalLog::read(&*self.store, &self.key).await.unwrap().entries
     }
 
-    fn log(&self, process: u64, next: usize) -> JournalLog {
+    pub(super) fn log(&self, process: u64, next: usize) -> JournalLog {
         let (store, key, next) = (self.store.clone(), self.key.clone(), next as u64);
         let (strength, room): (_, JournalRoom) = (Strength::Process, Arc::new(|_| true));
         JournalLog { store, key, fence: Fence(process), strength, next, room }
     }
 
     /// Another process goes on with the call.
-    async fn run(&self, process: u64) -> CallJournal {
-        let records = self.records().await;
-        let log = self.log(process, records.len());
+    pub(super) async fn run(&self, process: u64) -> CallJournal {
+        let Entries { entries: records, next, .. } = JournalLog::read(&*self.store, &self.key).await.unwrap();
+        let log = self.log(process, next as usize);
         if records.is_empty() {
             let journal = CallJournal::in_memory(self.clock.clone());
             assert!(journal.store_in(log).await.unwrap());
@@ -51,7 +51,7 @@ impl StoredCall {
 }
 
 /// Pays once, and counts how often it is done.
-async fn pay(journal: &CallJournal, amount: u32, again: Again, paid: &Cell<u32>) -> u32 {
+pub(super) async fn pay(journal: &CallJournal, amount: u32, again: Again, paid: &Cell<u32>) -> u32 {
     let paying = async {
         paid.set(paid.get() + 1);
         amount * 2
@@ -177,7 +177,10 @@ async fn a_call_goes_on_without_a_journal_when_there_is_no_room_for_it() {
     for (room, records) in [(0, 0), (200, 3)] {
         let (call, left) = (StoredCall::new(), Arc::new(AtomicU64::new(room)));
         let taken = left.clone();
-        let take = move |bytes| taken.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(bytes)).is_ok();
+        let take = move |change| match change {
+            RoomChange::Take(bytes) => taken.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(bytes)).is_ok(),
+            RoomChange::GiveBack(bytes) => taken.fetch_add(bytes, Relaxed) < u64::MAX,
+        };
         let log = JournalLog { room: Arc::new(take), ..call.log(1, 0) };
         let journal = CallJournal::in_memory(call.clock.clone());
         journal.begin("see", &()).see(|| 1u8);

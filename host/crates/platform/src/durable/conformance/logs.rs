@@ -108,9 +108,7 @@ async fn replacing_goes_on_counting(store: &dyn DurableStore) {
     let log = key("replacing/log");
     let append = |fence, next, texts: &[&str]| store.append(&log, fence, next, bodies(texts), Strength::Process);
     let replace = |fence, next, texts: &[&str]| store.replace(&log, fence, next, bodies(texts), Strength::Process);
-    let found = |first, texts: &[&str]| {
-        Ok(Entries { first, entries: bodies(texts), next: first + texts.len() as u64 })
-    };
+    let found = |first, texts: &[&str]| Ok(Entries { first, entries: bodies(texts), next: first + texts.len() as u64 });
     assert_eq!(replace(TWO, 1, &["x"]).await, Err(DurableError::Moved { next: 0 }));
     assert_eq!(replace(TWO, 0, &["a", "b"]).await, Ok(()), "there need not be a log");
     assert_eq!(append(TWO, 2, &["c"]).await, Ok(()));

@@ -5,7 +5,7 @@ use super::super::guest_call::{GuestAnswer, GuestCall};
 use super::bindings::portcullis::plugin::types::CallContext;
 use super::exports::{Exports, exported};
 use super::ready::{ReadyCache, ReadyInstance};
-use super::{completions, prompts, resources, tools, types};
+use super::{completions, prompts, reconcile, resources, tools, types};
 use crate::engine::{
     Allowance, CallCost, CallError, FuelReport, InstancePermit, Placement, Supervised as _, is_compute_thread,
     new_store, start_metering, supervise,
@@ -173,6 +173,11 @@ impl PreparedComponent {
         }
     }
 
+    /// Whether it can be asked about effects in doubt.
+    pub fn reconciles(&self) -> bool {
+        self.linked.exports.reconcile.is_some()
+    }
+
     /// Whether an instance should be made for the next call.
     pub fn wants_ready(&self) -> bool {
         self.ready.is_wanted()
@@ -208,6 +213,11 @@ async fn call_export(
         GuestCall::Completion(query) => {
             let export = exported(&exports.completions)?;
             GuestAnswer::Completion(completions::complete(export, store, instance, context, query).await?)
+        }
+        GuestCall::Reconcile { name, arguments, effect } => {
+            let export = exported(&exports.reconcile)?;
+            let of = (&*name, &*arguments);
+            GuestAnswer::Reconcile(reconcile::reconcile(export, store, instance, context, of, effect).await?)
         }
     })
 }

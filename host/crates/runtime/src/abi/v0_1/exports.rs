@@ -13,6 +13,7 @@ pub(super) struct Exports {
     pub(super) resources: Option<bound::resources::GuestIndices>,
     pub(super) prompts: Option<bound::prompts::GuestIndices>,
     pub(super) completions: Option<bound::completions::GuestIndices>,
+    pub(super) reconcile: Option<bound::reconcile::GuestIndices>,
 }
 
 impl Exports {
@@ -23,6 +24,7 @@ impl Exports {
             resources: find(component, "portcullis:plugin/resources@0.1.0", bound::resources::GuestIndices::new)?,
             prompts: find(component, "portcullis:plugin/prompts@0.1.0", bound::prompts::GuestIndices::new)?,
             completions: find(component, "portcullis:plugin/completions@0.1.0", bound::completions::GuestIndices::new)?,
+            reconcile: find(component, "portcullis:plugin/reconcile@0.1.0", bound::reconcile::GuestIndices::new)?,
         })
     }
 
@@ -41,6 +43,9 @@ impl Exports {
         }
         if let Some(export) = &self.completions {
             // Checks the types of the exported functions.
+            export.load(&mut *store, instance)?;
+        }
+        if let Some(export) = &self.reconcile {
             export.load(&mut *store, instance)?;
         }
         Ok(offer)

@@ -2,7 +2,9 @@
 
 use super::super::guest::Guest;
 use super::component::LinkedComponent;
-use super::{agent_tools, client, connections, events, http, log, meter, output, progress, publish, state, steering};
+use super::{
+    agent_tools, checkpoint, client, connections, events, http, log, meter, output, progress, publish, state, steering,
+};
 use wasmtime::Engine;
 use wasmtime::component::{Component, Linker};
 
@@ -17,6 +19,7 @@ impl GuestLinker {
         crate::imports::wasi::add_to_linker(&mut linker)?;
         http::add_to_linker(&mut linker)?;
         agent_tools::add_to_linker(&mut linker)?;
+        checkpoint::add_to_linker(&mut linker)?;
         client::add_to_linker(&mut linker)?;
         connections::add_to_linker(&mut linker)?;
         events::add_to_linker(&mut linker)?;

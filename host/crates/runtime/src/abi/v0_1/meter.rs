@@ -7,7 +7,16 @@ use wasmtime::component::Linker;
 
 pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     let mut meter = linker.instance("portcullis:plugin/meter@0.1.0")?;
-    meter.func_wrap("fuel-left", |store: Store<'_>, (): ()| Ok((store.get_fuel().ok(),)))?;
+    meter.func_wrap("fuel-left", |mut store: Store<'_>, (): ()| {
+        let left = store.get_fuel().ok();
+        // A run that begins at a checkpoint has not done what led there, so it is not at the same unit.
+        Ok((match store.data_mut().imports() {
+            Ok(imports) if imports.journal.is_behind_checkpoint() => {
+                imports.journal.begin("meter.fuel-left", &()).see(|| left)
+            }
+            _ => left,
+        },))
+    })?;
     meter.func_wrap("deadline-left", |mut store: Store<'_>, (): ()| {
         let guest = store.data_mut();
         let now = guest.clock.now();

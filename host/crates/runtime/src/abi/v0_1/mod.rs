@@ -3,6 +3,7 @@
 
 mod agent_tools;
 mod bindings;
+mod checkpoint;
 mod client;
 mod completions;
 mod component;
@@ -18,6 +19,7 @@ mod progress;
 mod prompts;
 mod publish;
 mod ready;
+mod reconcile;
 mod resources;
 mod state;
 mod steering;

@@ -15,8 +15,10 @@ use crate::journal::CallJournal;
 use futures::StreamExt;
 use futures::stream;
 use platform::audit::{AuditEvent, NO_LANE};
+use platform::sync::Mutex;
 use platform::telemetry::printable;
 use policy::{Budget, Recipient};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -27,6 +29,8 @@ pub struct AgentTools {
     caller: Arc<dyn ToolCaller>,
     journal: CallJournal,
     lacked: AtomicBool,
+    /// How often each tool was called.
+    called: Mutex<BTreeMap<String, u64>>,
 }
 
 /// What a reverse call takes from the call that makes it.
@@ -44,7 +48,7 @@ pub struct ReverseCaller {
 
 impl AgentTools {
     pub fn new(scope: Arc<CallScope>, caller: Arc<dyn ToolCaller>, journal: CallJournal) -> Self {
-        Self { scope, caller, journal, lacked: AtomicBool::new(false) }
+        Self { scope, caller, journal, lacked: AtomicBool::new(false), called: Mutex::default() }
     }
 
     pub fn list(&self) -> Vec<Tool> {
@@ -56,6 +60,20 @@ impl AgentTools {
     /// Whether the call asked for a tool of a client that declared none.
     pub fn lacked(&self) -> bool {
         self.lacked.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn called(&self) -> BTreeMap<String, u64> {
+        self.called.lock().clone()
+    }
+
+    /// An earlier run has made these calls.
+    pub(crate) fn catch_up(&self, called: BTreeMap<String, u64>, lacked: bool) {
+        self.lacked.fetch_or(lacked, Ordering::Relaxed);
+        let before = std::mem::replace(&mut *self.called.lock(), called.clone());
+        for (tool, times) in called {
+            let missing = times.saturating_sub(before.get(&tool).copied().unwrap_or_default());
+            (0..missing).for_each(|_| self.caller.replayed(&tool));
+        }
     }
 
     /// Reverse calls made so far in the whole chain.
@@ -107,6 +125,7 @@ impl AgentTools {
             span.set("portcullis.request.size", size);
             context.traceparent = span.place().map(|place| place.traceparent());
         }
+        *self.called.lock().entry(name.clone()).or_default() += 1;
         let (purpose, agent, plugin) =
             (options.purpose.clone(), self.caller.clone(), self.scope.authority.plugin().clone());
         Ok(ReverseCall {
@@ -127,6 +146,7 @@ impl AgentTools {
             timeout: options.timeout,
             answer_timeout: self.scope.limits.answer_timeout,
             lane: LaneCell::default(),
+            reconciler: self.scope.reconciler.clone(),
             journal: self.journal.of_nested(&step),
             step: self.journal.is_on().then(|| ReverseCallStep { step, output: caller.output.clone() }),
             audit: self.scope.authority.audit().clone(),

@@ -4,7 +4,8 @@ use super::super::arguments::Arguments;
 use super::super::call_sink::CallSink;
 use super::super::client::ClientCalls;
 use super::super::output::Output;
-use super::super::types::{CallContext, Content, Tool};
+use super::super::reconcile::{Effect, EffectAnswer, EffectInDoubt, Reconciler, Verdict};
+use super::super::types::{CallContext, Content, Tool, ToolResult};
 use super::error::AgentError;
 use super::lane::LaneCell;
 use super::reverse_call_span::ReverseCallSpan;
@@ -105,6 +106,8 @@ pub struct ReverseCall {
     pub lane: LaneCell,
     pub audit: CallAudit,
     pub span: Option<ActiveSpan>,
+    /// Asks the caller's plugin about a call in doubt.
+    pub reconciler: Option<Arc<dyn Reconciler>>,
     /// Of the call that it makes, if that runs in this host.
     pub journal: CallJournal,
     /// Of a caller with a journal.
@@ -147,7 +150,38 @@ pub trait ToolCaller: Send + Sync {
     }
 }
 
+/// What the caller's own plugin says of a tool is no result of the tool: it comes from the plugin, and is private to nobody.
+fn told(result: ToolResult) -> Result<AgentResult, AgentError> {
+    if result.is_error {
+        return Err(AgentError::ToolError(result));
+    }
+    let ToolResult { content, structured, is_error: _ } = result;
+    Ok(AgentResult { content, structured, origin: Origin::Client, edited: None })
+}
+
 impl ReverseCall {
+    /// What the caller's plugin says has come of it. None if the call is to be made; never returns if it must not be.
+    async fn reconciled(&self, step: &mut Step, again: Again) -> Option<ReverseOutcome> {
+        let Some(reconciler) = self.reconciler.as_ref().filter(|_| step.is_in_doubt(again)) else {
+            step.before_effect(again).await;
+            return None;
+        };
+        let effect = Effect::AgentTool { name: self.name.clone(), arguments: self.arguments.text().to_owned() };
+        let in_doubt = EffectInDoubt { step: step.name().unwrap_or_default(), import: "agent-tools.call", effect };
+        let again = match reconciler.reconcile(in_doubt).await {
+            Verdict::Done(EffectAnswer::AgentTool(result)) => {
+                return Some(ReverseOutcome { answer: told(result), private: None, spent: BudgetUsage::default() });
+            }
+            Verdict::NotDone => Again::Safe,
+            Verdict::Done(EffectAnswer::Http { .. }) | Verdict::Unknown => Again::Unknown,
+        };
+        let started = step.start_effect(again);
+        match step.started(started).await {
+            Some(_) => None,
+            None => std::future::pending().await,
+        }
+    }
+
     /// Makes the call. The result counts against the lineage, and whatever comes from a private origin marks the chain.
     pub async fn make(mut self) -> ReverseOutcome {
         let (agent, lineage) = (self.agent.clone(), self.lineage.clone());
@@ -165,8 +199,10 @@ impl ReverseCall {
                 outcome
             }
             (_, Some(ReverseCallStep { mut step, output })) => {
-                step.before_effect(agent.again(&self.name)).await;
-                let outcome = agent.call(self).await;
+                let outcome = match self.reconciled(&mut step, agent.again(&self.name)).await {
+                    Some(outcome) => outcome,
+                    None => agent.call(self).await,
+                };
                 let record = RecordedCall { outcome, sent: (output.chunks(), output.bytes()) };
                 step.ended(&record).await;
                 record.outcome

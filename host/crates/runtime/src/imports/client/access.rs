@@ -17,6 +17,7 @@ use super::question_record::QuestionRecord;
 use crate::journal::CallJournal;
 use platform::telemetry::{is_unsafe, printable};
 use policy::{Denial, Recipient, SampleLimit};
+use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,6 +39,14 @@ pub struct Client {
     used: TokenUsage,
     lacked: Abilities,
     pub(super) journal: CallJournal,
+}
+
+/// What a call has asked.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub(crate) struct ClientUsage {
+    asked: usize,
+    used: TokenUsage,
+    lacked: Abilities,
 }
 
 impl Client {
@@ -70,6 +79,15 @@ impl Client {
     /// Tokens used of the host's model.
     pub fn model_tokens(&self) -> u64 {
         self.used.total()
+    }
+
+    pub(crate) fn usage(&self) -> ClientUsage {
+        ClientUsage { asked: self.asked, used: self.used, lacked: self.lacked }
+    }
+
+    /// An earlier run has asked so much.
+    pub(crate) fn catch_up(&mut self, ClientUsage { asked, used, lacked }: ClientUsage) {
+        (self.asked, self.used, self.lacked) = (asked, used, lacked);
     }
 
     /// Asks questions and returns the answers in their order. `held` is the memory in bytes that the call holds while

@@ -15,6 +15,7 @@ mod question_record;
 mod tests;
 
 pub use access::Client;
+pub(crate) use access::ClientUsage;
 pub use client_calls::{ClientCalls, NoClient, QuestionBatch};
 pub use error::ClientError;
 pub use form::FormSchema;

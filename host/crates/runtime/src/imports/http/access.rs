@@ -2,6 +2,7 @@
 
 use super::super::call_scope::CallScope;
 use super::super::import_span::{ErrorName, ImportSpan};
+use super::super::reconcile::Reconciler;
 use super::error::HttpError;
 use super::exchange::HttpExchange;
 use async_trait::async_trait;
@@ -124,6 +125,10 @@ impl Http {
         // What the guest was told is recorded; this counts the denial.
         let _ = hops.denied.as_ref().map(decide);
         Ok(())
+    }
+
+    pub(super) fn reconciler(&self) -> Option<Arc<dyn Reconciler>> {
+        self.access.scope.reconciler.clone()
     }
 
     /// The plugin that sends the requests.

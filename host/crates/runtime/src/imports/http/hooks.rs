@@ -2,11 +2,12 @@
 //! incoming handler is not linked: nobody sends requests to a guest.
 
 use super::super::call_scope::CallScope;
+use super::super::reconcile::{Effect, EffectAnswer, EffectInDoubt, Reconciler, Verdict};
 use super::super::streams::BodyBytes;
-use super::access::{Egress, Http, HttpBody, HttpRequest, HttpTimeouts};
+use super::access::{Egress, Hops, Http, HttpBody, HttpRequest, HttpTimeouts};
 use super::answered::{Answered, RequestRecord, may_repeat};
 use super::error::HttpError;
-use crate::journal::{Again, CallJournal};
+use crate::journal::{Again, CallJournal, StartedEffect, Step};
 use http::HeaderName;
 use http::header::{
     CONNECTION, EXPECT, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
@@ -16,6 +17,7 @@ use policy::Denial;
 use std::collections::HashSet;
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use wasmtime_wasi_http::{Error, ForbiddenHeaderFilter, RequestOptions, Result, WasiBody, WasiHttpHooks, WasiHttpView};
 
 /// Bytes that a guest may write to a request body at once. Bounds a host allocation that the guest sizes.
@@ -58,12 +60,24 @@ pub struct HttpHooks {
     /// Answers and bodies that are read from a connection, by their numbers. Updated when a number is reused.
     streamed: HashSet<u32>,
     pub(super) body_bytes: BodyBytes,
+    /// Of these, what a run that begins at a checkpoint writes, too.
+    bytes_before: u64,
 }
 
 impl HttpHooks {
     pub fn begin(&mut self, scope: Arc<CallScope>, egress: Arc<dyn Egress>, journal: CallJournal) {
         self.call = Some((scope, egress));
         self.journal = journal;
+    }
+
+    /// The guest asks where to begin. What it has written by now, every run writes.
+    pub fn restored(&mut self) {
+        self.bytes_before = self.body_bytes.load(Ordering::Relaxed);
+    }
+
+    /// What was written since then is not written again.
+    pub fn saved(&self) {
+        self.body_bytes.store(self.bytes_before, Ordering::Relaxed);
     }
 
     pub(super) fn set_streamed(&mut self, resource: u32, streamed: bool) {
@@ -131,20 +145,75 @@ impl WasiHttpHooks for HttpHooks {
             return Box::new(async { Ok((answer?, no_io())) });
         }
         let again = if may_repeat(&parts.method, &parts.headers) { Again::Safe } else { Again::Unknown };
+        let reconciler = call.as_ref().and_then(Http::reconciler).filter(|_| step.is_in_doubt(again));
+        if let (Some(reconciler), Some(call)) = (reconciler, call.clone()) {
+            return Box::new(reconciled(step, reconciler, call, parts, options, body));
+        }
         let started = step.start_effect(again);
         Box::new(async move {
-            let (call, hops) = call.ok_or(Error::HttpRequestDenied)?.with_hops();
-            if step.started(started).await.is_none() {
-                // The call has to end, and its guest learns nothing more.
-                return std::future::pending().await;
-            }
-            let answer = send(call, parts, options, body).await;
-            let hops = hops.lock().clone();
-            let (answered, streamed) = Answered::take(hops, answer).await;
-            step.ended(&answered).await;
-            Ok((answered.into_answer(streamed)?, no_io()))
+            let call = call.ok_or(Error::HttpRequestDenied)?;
+            make(step, started, call, parts, options, body).await
         })
     }
+}
+
+type Made = Result<(http::Response<WasiBody>, Io)>;
+
+/// Sends a request, and records what comes of it.
+async fn make(
+    step: Step,
+    started: StartedEffect,
+    call: Http,
+    parts: http::request::Parts,
+    options: RequestOptions,
+    body: WasiBody,
+) -> Made {
+    let (call, hops) = call.with_hops();
+    if step.started(started).await.is_none() {
+        // The call has to end, and its guest learns nothing more.
+        return std::future::pending().await;
+    }
+    let answer = send(call, parts, options, body).await;
+    let hops = hops.lock().clone();
+    let (answered, streamed) = Answered::take(hops, answer).await;
+    step.ended(&answered).await;
+    Ok((answered.into_answer(streamed)?, no_io()))
+}
+
+/// Asks the plugin what has become of a request that an earlier run may have sent.
+async fn reconciled(
+    mut step: Step,
+    reconciler: Arc<dyn Reconciler>,
+    call: Http,
+    parts: http::request::Parts,
+    options: RequestOptions,
+    body: WasiBody,
+) -> Made {
+    let (method, url) = (parts.method.to_string(), parts.uri.to_string());
+    let headers = parts.headers.iter().map(|(name, value)| (name.to_string(), value.as_bytes().to_vec())).collect();
+    let request = format!("{method} {url}");
+    let effect = Effect::Http { method, url, headers };
+    let in_doubt = EffectInDoubt { step: step.name().unwrap_or_default(), import: "http.handle", effect };
+    let again = match reconciler.reconcile(in_doubt).await {
+        Verdict::Done(EffectAnswer::Http { status, headers, body: answer }) => {
+            if let Some(answer) = Answered::said(status, headers, answer) {
+                let (call, hops) = call.with_hops();
+                let decided = call.decide_again(&Hops { allowed: vec![request], denied: None });
+                // The guest writes it again, and nobody needs it.
+                tokio::spawn(read_to_end(body));
+                let hops = hops.lock().clone();
+                let answered =
+                    Answered { hops, answer: decided.map(|()| answer).map_err(|error| (&to_guest(error)).into()) };
+                step.ended(&answered).await;
+                return Ok((answered.into_answer(None)?, no_io()));
+            }
+            Again::Unknown
+        }
+        Verdict::NotDone => Again::Safe,
+        Verdict::Done(EffectAnswer::AgentTool(_)) | Verdict::Unknown => Again::Unknown,
+    };
+    let started = step.start_effect(again);
+    make(step, started, call, parts, options, body).await
 }
 
 async fn send(

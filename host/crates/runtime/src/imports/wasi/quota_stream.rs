@@ -150,9 +150,13 @@ impl OutputStream for QuotaStream {
         }
         // Twice at the same place is as good as once; at the end it is not.
         let again = if at.is_some() { Again::Safe } else { Again::Unknown };
-        let started = step.start_effect(again);
+        let asks = step.is_in_doubt(again) && step.has_witness();
+        let started = (!asks).then(|| step.start_effect(again));
         self.state = WriteState::Writing(tokio::spawn(async move {
-            step.started(started).await?;
+            match started {
+                Some(started) => step.started(started).await?,
+                None => step.begin_effect(again).await?,
+            };
             let write = move || quota.write(&file, at, &bytes);
             let written = spawn_blocking(write).await.unwrap_or_else(|error| Err(io::Error::other(error)));
             let kept: Written = match &written {

@@ -1,0 +1,84 @@
+//! Checkpoints: a call goes on from what its guest has saved, and its steps before that are forgotten.
+
+use super::call_journal::{CallJournal, Handle};
+use super::compaction::Compaction;
+use super::entry::{bytes, encode};
+use super::problem::JournalProblem;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::sync::atomic::Ordering;
+
+/// The step at which a guest asks for what was saved. Its outcome is none, or the last checkpoint.
+pub(super) const RESTORED: &str = "checkpoint.restored";
+
+/// What a guest has saved, and what its call had used by then.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Checkpoint<U> {
+    #[serde(with = "bytes")]
+    pub state: Vec<u8>,
+    pub used: U,
+}
+
+/// The outcome of the step. The steps of the call go on with the number `next`.
+#[derive(Serialize, Deserialize)]
+struct Saved<U> {
+    next: u32,
+    checkpoint: Checkpoint<U>,
+}
+
+impl CallJournal {
+    /// Where a later run begins. It does again what comes before this step, and goes on behind the last checkpoint. The
+    /// answer is that checkpoint. To be called once.
+    pub async fn restored<U: Serialize + DeserializeOwned>(&self) -> Option<Checkpoint<U>> {
+        let handle = self.shared()?;
+        let step = self.begin(RESTORED, &());
+        let number = handle.next.load(Ordering::Relaxed) - 1;
+        let recorded: Option<Saved<U>> = step.ask(async { None }).await;
+        // It is called once.
+        let _ = handle.restored.set(number);
+        let Saved { next, checkpoint } = recorded?;
+        handle.next.store(next, Ordering::Relaxed);
+        handle.is_behind_checkpoint.store(true, Ordering::Relaxed);
+        Some(checkpoint)
+    }
+
+    /// Saves a checkpoint. Returns when it is stored in the place of all steps since [`Self::restored`], which must have been
+    /// called.
+    pub async fn save<U: Serialize>(&self, checkpoint: Checkpoint<U>) {
+        let Some(handle) = self.shared() else { return };
+        let Some(from) = handle.restored.get().copied() else { return };
+        // The number of this step, of which nothing else is recorded.
+        let next = handle.next.fetch_add(1, Ordering::Relaxed) + 1;
+        handle.replaying.store(false, Ordering::Relaxed);
+        handle.is_behind_checkpoint.store(true, Ordering::Relaxed);
+        let outcome = encode(&Some(Saved { next, checkpoint }));
+        let compaction = Compaction { call: handle.call.clone(), steps: from..next, outcome };
+        if handle.records.problem().is_none()
+            && let Err(error) = handle.records.compact(compaction).await
+        {
+            handle.records.stop(JournalProblem::store(error));
+        }
+        if handle.records.problem().is_some() {
+            // The guest of a call that has to end learns nothing more.
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Whether the guest has saved something, or begins with what was saved. What it learns besides its steps, such as its
+    /// fuel, may differ between two runs from then on.
+    pub fn is_behind_checkpoint(&self) -> bool {
+        self.shared().is_some_and(|handle| handle.is_behind_checkpoint.load(Ordering::Relaxed))
+    }
+
+    /// Bytes of all records of the tree of calls.
+    pub fn recorded_bytes(&self) -> u64 {
+        self.shared().map_or(0, |handle| handle.records.recorded_bytes())
+    }
+
+    fn shared(&self) -> Option<&Handle> {
+        self.0.as_deref()
+    }
+}
+
+#[cfg(test)]
+mod tests;

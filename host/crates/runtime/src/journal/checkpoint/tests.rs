@@ -1,0 +1,157 @@
+//! What checkpoints promise: what comes before is forgotten, exactly, and everything else is as it was.
+
+use super::super::tests::{StoredCall, pay};
+use super::super::{Again, CallJournal, Entry, JournalLimits, JournalLog, RoomChange};
+use super::*;
+use futures::FutureExt as _;
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
+use std::time::Duration;
+
+fn checkpoint(state: &[u8]) -> Checkpoint<u8> {
+    Checkpoint { state: state.to_vec(), used: 7 }
+}
+
+async fn paths(call: &StoredCall) -> Vec<String> {
+    call.records().await.iter().map(|record| Entry::decode(record).unwrap().path.to_string()).collect()
+}
+
+#[tokio::test]
+async fn a_later_run_goes_on_behind_the_last_checkpoint() {
+    let (call, paid) = (StoredCall::new(), Cell::new(0));
+    let journal = call.run(1).await;
+    assert_eq!(journal.begin("seed", &()).see(|| 1u8), 1);
+    assert_eq!(journal.restored::<u8>().await, None);
+    for round in 0..3u8 {
+        pay(&journal, 7, Again::Unknown, &paid).await;
+        assert!(journal.is_behind_checkpoint() == (round > 0));
+        journal.save(checkpoint(&[round])).await;
+        assert_eq!(paths(&call).await, ["", "1", "2"], "what comes before, and the checkpoint");
+    }
+    pay(&journal, 9, Again::Unknown, &paid).await;
+    assert_eq!(paths(&call).await, ["", "1", "2", "9", "9"], "numbers go on");
+    for process in 2..4 {
+        let journal = call.run(process).await;
+        assert_eq!(journal.begin("seed", &()).see(|| 2u8), 1);
+        assert_eq!(journal.restored().await, Some(checkpoint(&[2])));
+        assert!(journal.is_replaying() && journal.is_behind_checkpoint());
+        assert_eq!(pay(&journal, 9, Again::Unknown, &paid).await, 18);
+        assert_eq!((paid.get(), journal.problem()), (4, None));
+        if process == 3 {
+            journal.save(checkpoint(b"end")).await;
+            assert_eq!(paths(&call).await, ["", "1", "2"]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_ends_after_a_checkpoint_is_forgotten_with_what_began_before() {
+    let call = StoredCall::new();
+    let journal = call.run(1).await;
+    journal.restored::<u8>().await;
+    let mut step = journal.begin("http.handle", &());
+    step.before_effect(Again::Unknown).await;
+    journal.save(checkpoint(b"s")).await;
+    step.ended(&1u8).await;
+    assert_eq!(paths(&call).await, ["", "1"]);
+}
+
+#[tokio::test]
+async fn a_process_that_was_replaced_saves_nothing() {
+    let call = StoredCall::new();
+    let old = call.run(1).await;
+    old.restored::<u8>().await;
+    call.store
+        .append(&call.key, platform::durable::Fence(2), 2, vec![], platform::durable::Strength::Process)
+        .await
+        .unwrap();
+    assert!(old.save(checkpoint(b"s")).now_or_never().is_none(), "its guest learns nothing more");
+    assert_eq!(old.problem().map(|problem| problem.code()), Some("journal-failed"));
+    assert_eq!(call.run(2).await.restored::<u8>().await, None);
+}
+
+#[tokio::test]
+async fn nested_calls_have_checkpoints_of_their_own() {
+    let (call, paid) = (StoredCall::new(), Cell::new(0));
+    for process in 1..4u8 {
+        let journal = call.run(process.into()).await;
+        assert_eq!(journal.restored::<u8>().await, None, "the caller has saved nothing");
+        let mut step = journal.begin("call", &"other.put");
+        assert!(step.recorded::<u32>().await.is_none());
+        step.before_effect(Again::Safe).await;
+        let nested = journal.of_nested(&step);
+        let restored = nested.restored::<u8>().await;
+        assert_eq!(restored, (process > 1).then(|| checkpoint(&[process - 1])));
+        pay(&nested, 7, Again::Unknown, &paid).await;
+        nested.save(checkpoint(&[process])).await;
+        assert_eq!(
+            (paid.get(), paths(&call).await),
+            (process.into(), vec!["".into(), "1".into(), "2".into(), "2.1".into()])
+        );
+        if process == 3 {
+            journal.save(checkpoint(b"caller")).await;
+            assert_eq!(paths(&call).await, ["", "1"], "a nested call is forgotten with the step that made it");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_others_record_meanwhile_is_kept() {
+    let call = StoredCall::new();
+    let journal = call.run(1).await;
+    let steps = [journal.begin("call", &1u8), journal.begin("call", &2u8)];
+    let [one, other] = steps.each_ref().map(|step| journal.of_nested(step));
+    one.restored::<u8>().await;
+    other.restored::<u8>().await;
+    for round in 0..20u8 {
+        one.begin("see", &()).see(|| 1u8);
+        other.begin("see", &()).see(|| 2u8);
+        futures::join!(one.save(checkpoint(&[1, round])), other.save(checkpoint(&[2, round])), async {
+            other.begin("late", &()).see(|| 3u8);
+        });
+    }
+    assert_eq!(journal.problem(), None);
+    let journal = call.run(2).await;
+    let steps = [journal.begin("call", &1u8), journal.begin("call", &2u8)];
+    let [one, other] = steps.each_ref().map(|step| journal.of_nested(step));
+    assert_eq!(one.restored().await, Some(checkpoint(&[1, 19])));
+    assert_eq!(other.restored().await, Some(checkpoint(&[2, 19])));
+    assert_eq!(other.begin("late", &()).see(|| 4u8), 3, "it came behind the checkpoint");
+}
+
+#[tokio::test]
+async fn a_guest_that_saves_may_run_for_ever() {
+    let (call, room) = (StoredCall::new(), Arc::new(AtomicI64::new(0)));
+    let taken = room.clone();
+    let count = move |change| {
+        let more = match change {
+            RoomChange::Take(bytes) => bytes.cast_signed(),
+            RoomChange::GiveBack(bytes) => -bytes.cast_signed(),
+        };
+        taken.fetch_add(more, Ordering::Relaxed);
+        true
+    };
+    let log = JournalLog { room: Arc::new(count), ..call.log(1, 0) };
+    let journal = CallJournal::in_memory(call.clock.clone());
+    journal.restored::<u8>().await;
+    let large = "x".repeat(1 << 10);
+    let run = async |journal: &CallJournal, limit: u64| {
+        for _ in 0..4 {
+            for _ in 0..limit / (1 << 11) {
+                journal.begin("see", &()).see(|| large.clone());
+            }
+            journal.save(checkpoint(b"s")).await;
+            assert_eq!((journal.unreplayable(), journal.recorded_bytes() < 100), (None, true));
+        }
+    };
+    run(&journal, JournalLimits::IN_MEMORY.bytes).await;
+    assert_eq!(journal.export().map(|records| records.len()), Some(1));
+    assert!(journal.store_in(log).await.unwrap());
+    run(&journal, JournalLimits::STORED.bytes).await;
+    assert_eq!(room.load(Ordering::Relaxed).cast_unsigned(), journal.recorded_bytes(), "the room is given back");
+    let resumed = CallJournal::resumed(call.clock.clone(), vec![], Duration::ZERO).unwrap();
+    resumed.restored::<u8>().await;
+    resumed.save(checkpoint(&vec![0; JournalLimits::IN_MEMORY.bytes as usize])).await;
+    assert!(resumed.unreplayable().is_some(), "a checkpoint counts, too");
+}

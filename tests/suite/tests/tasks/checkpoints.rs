@@ -1,0 +1,72 @@
+//! Calls that save checkpoints, and whose host is killed behind each: they go on, and get nothing anew.
+
+use super::crash::World;
+use super::{answers, wait_for};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// Runs an errand that saves after each line. Whenever it asks, its host is killed, if so wanted, and it is answered. Returns
+/// how it ended, and the keys of its questions.
+fn run(mut world: World, lines: &str, killed: bool) -> (Value, BTreeSet<String>) {
+    let mut client = world.start(None);
+    // The first line takes until the call is a task.
+    let path = format!("get WEB/first\n{lines}").replace("WEB", &world.web.url(""));
+    let created = client.request("tools/call", json!({"name": "errand__run", "arguments": {"path": path, "n": 1}}));
+    let task = created.result()["taskId"].as_str().unwrap_or_else(|| panic!("{}", created.result())).to_owned();
+    let mut answered = BTreeSet::new();
+    loop {
+        let keys = |task: &Value| -> Vec<String> {
+            task["inputRequests"].as_object().into_iter().flatten().map(|(key, _)| key.clone()).collect()
+        };
+        let asks = |task: &Value| keys(task).iter().any(|key| !answered.contains(key));
+        let now = wait_for(&mut client, &task, |task| {
+            asks(task) || !["working", "input_required"].contains(&task["status"].as_str().unwrap_or_default())
+        });
+        if !asks(&now) {
+            return (now, answered);
+        }
+        if killed {
+            client.server.restart_stdio();
+        }
+        let asked = keys(&now);
+        let responses = answers(&asked.iter().map(|key| (&**key, "Ada")).collect::<Vec<_>>());
+        answered.extend(asked);
+        client.request("tasks/update", json!({"taskId": task, "inputResponses": responses})).result();
+    }
+}
+
+fn text(ended: &Value) -> &str {
+    ended["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{ended}"))
+}
+
+#[test]
+fn what_a_call_is_charged_is_what_it_has_used() {
+    let lines = "burn 40000000\nget WEB/a\nask\nburn 40000000\nget WEB/a\nask\nappend log a;\nask";
+    let [plain, killed] = [false, true].map(|killed| run(World::with("", ""), lines, killed));
+    assert_eq!(text(&plain.0), text(&killed.0));
+    assert_eq!(plain.1, killed.1, "the keys of questions go on");
+    assert_eq!(plain.1.len(), 3, "{:?}", plain.1);
+    let usage = |ended: &Value| ended["result"]["_meta"]["dev.portcullis/usage"].clone();
+    let (plain, killed) = (usage(&plain.0), usage(&killed.0));
+    assert_eq!(plain["questions"], killed["questions"], "{plain} {killed}");
+    let fuel = |usage: &Value| usage["fuel"].as_f64().unwrap_or_else(|| panic!("{usage}"));
+    assert!(fuel(&plain) > 4e7, "{plain}");
+    assert!((fuel(&plain) / fuel(&killed) - 1.0).abs() < 0.02, "{plain} {killed}");
+}
+
+#[test]
+fn a_call_that_saves_gets_no_limit_anew() {
+    let often = |line: &str| format!("{line}\nask\n").repeat(6);
+    for (limits, line, said) in [
+        ("limits.fuel = 150000000", "burn 15000000", "fuel"),
+        ("limits.questions = 4", "size log", "questions"),
+        ("limits.metering = \"ticks\"\nlimits.cpu = \"300ms\"", "burn 400000000", "CPU time"),
+    ] {
+        let (ended, _) = run(World::with(limits, ""), &often(line), true);
+        assert!(ended.to_string().contains(said), "{limits}: {ended}");
+        assert!(ended["result"]["isError"] != false, "{limits}: {ended}");
+    }
+    let (ended, _) = run(World::with("", ", requests = 4"), &often("get WEB/a"), true);
+    let (sent, refused) = (text(&ended).matches("get: 201").count(), text(&ended).matches("get: failed").count());
+    assert_eq!((sent, refused), (4, 3), "{ended}");
+}
