@@ -10,22 +10,6 @@ use crate::{Plugin, ToolError, ToolResult};
 /// Bytes of a checkpoint, the same number as in the real host.
 const MOST: u64 = 256 << 10;
 
-/// The checkpoints of the running call.
-#[derive(Default)]
-pub(super) struct Checkpoints {
-    is_opened: bool,
-    last: Option<Vec<u8>>,
-    /// With which the next call begins.
-    next: Option<Vec<u8>>,
-}
-
-impl Checkpoints {
-    /// A call begins.
-    pub(super) fn begin(&mut self) {
-        *self = Self { is_opened: false, last: self.next.take(), next: None };
-    }
-}
-
 impl Host {
     /// Calls a tool again, as the host does in another process: it begins with what the last call has saved.
     ///

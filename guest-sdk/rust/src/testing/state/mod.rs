@@ -1,6 +1,7 @@
 //! The fake host's state, one per thread, and its simpler functions.
 
 pub(crate) mod agent_tools;
+pub(crate) mod checkpoint;
 pub(crate) mod client;
 pub(crate) mod connections;
 pub(crate) mod http;
@@ -12,13 +13,13 @@ use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 
 use agent_tools::{AgentCall, AgentTool};
+use checkpoint::Checkpoints;
 use client::Client;
 use connections::Accounts;
 use http::Servers;
 use published::Published;
 use values::Values;
 
-use super::checkpoint::Checkpoints;
 use crate::bindings::portcullis::plugin::log::Level;
 use crate::host_types::output::OutputError;
 use crate::{Budget, Content, Denial, Exhaustion};

@@ -2,6 +2,7 @@
 
 use super::no_tools::NoTools;
 use super::recorder::audit_scope;
+use super::target::PluginCall;
 use crate::catalog::Plugin;
 use async_trait::async_trait;
 use platform::audit::{Audit, CallAudit};
@@ -21,22 +22,54 @@ use tokio_util::sync::CancellationToken;
 /// How long a plugin may take to find out. Bounds how long one that waits for a server which is gone holds up its call.
 const MOST: Duration = Duration::from_secs(10);
 
-/// Asks the plugin of one call. What it does then has limits of its own, those of a call: if it took from the call's, this run
+/// Asks the plugin of one call. What that does then has limits of its own, those of a call: if it took from the call's, this run
 /// of it would have less left than a later one, which finds the answer in its journal.
-pub(super) struct PluginReconciler {
-    pub(super) plugin: Arc<Plugin>,
+struct PluginReconciler {
+    host: HostParts,
+    plugin: Arc<Plugin>,
+    context: CallContext,
+    /// Of the call: its private origins are those of the answer.
+    lineage: Lineage,
+    name: Arc<str>,
+    arguments: String,
+    /// That of the call.
+    cancel: CancellationToken,
+    held: HeldResources,
+}
+
+/// What a plugin needs of its host to be asked.
+pub(super) struct HostParts {
     pub(super) services: Arc<HostServices>,
     pub(super) instances: InstanceShares,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) audit: Audit,
-    pub(super) context: CallContext,
-    /// Of the call: its private origins are those of the answer.
-    pub(super) lineage: Lineage,
-    pub(super) name: Arc<str>,
-    pub(super) arguments: String,
-    /// That of the call.
-    pub(super) cancel: CancellationToken,
-    pub(super) held: HeldResources,
+}
+
+impl HostParts {
+    /// Who is asked about a call of a tool. Other functions change nothing.
+    pub(super) fn reconciler(
+        self,
+        plugin: &Arc<Plugin>,
+        call: &PluginCall,
+        context: &CallContext,
+        lineage: &Lineage,
+        link: &ClientLink,
+    ) -> Option<Arc<dyn Reconciler>> {
+        let (name, arguments) = match call {
+            PluginCall::Tool(tool, arguments) => (tool.name.clone(), arguments.text().to_owned()),
+            PluginCall::Resource { .. } | PluginCall::Prompt { .. } | PluginCall::Completion(_) => return None,
+        };
+        Some(Arc::new(PluginReconciler {
+            host: self,
+            plugin: plugin.clone(),
+            context: context.clone(),
+            lineage: lineage.clone(),
+            name,
+            arguments,
+            cancel: link.cancel.clone(),
+            held: link.held.clone(),
+        }))
+    }
 }
 
 #[async_trait]
@@ -54,15 +87,15 @@ impl PluginReconciler {
     /// None if the plugin cannot be asked, or fails.
     async fn ask(&self, effect: EffectInDoubt) -> Option<Verdict> {
         let code = self.plugin.code.loaded().filter(|code| code.reconciles())?.clone();
-        let permit = self.instances.acquire(&self.context.principal, &self.held).ok()?;
-        let (limits, now) = (self.plugin.spec.limits.clone(), self.clock.now());
+        let permit = self.host.instances.acquire(&self.context.principal, &self.held).ok()?;
+        let (limits, now) = (self.plugin.spec.limits.clone(), self.host.clock.now());
         let mut budget = Budget::root(&limits, now);
         budget.deadline = budget.deadline.min(now + MOST);
         budget.time = budget.time.min(MOST);
         let lineage = Lineage::root(self.lineage.name().clone(), &limits);
         self.lineage.private_origins().into_iter().for_each(|origin| lineage.mark_private(origin));
         let scope = audit_scope(&self.context, self.plugin.id(), Some(&self.plugin.digest));
-        let audit = CallAudit::new(self.audit.clone(), scope, lineage.clone());
+        let audit = CallAudit::new(self.host.audit.clone(), scope, lineage.clone());
         let authority = CallAuthority::new(self.plugin.authority.clone(), audit);
         let cancel = self.cancel.child_token();
         let link = ClientLink {
@@ -75,8 +108,8 @@ impl PluginReconciler {
         };
         let scope = CallScope::new(self.context.clone(), authority, lineage, limits.clone());
         let quota = self.plugin.scratch_quota.clone();
-        let imports = CallImports::new(scope, link, self.services.clone(), quota, CallJournal::default());
-        let pausable_deadline = PausableDeadline::new(self.clock.clone());
+        let imports = CallImports::new(scope, link, self.host.services.clone(), quota, CallJournal::default());
+        let pausable_deadline = PausableDeadline::new(self.host.clock.clone());
         let allowance = Allowance { limits, budget, cancel, pausable_deadline };
         let call = GuestCall::Reconcile { name: self.name.clone(), arguments: self.arguments.clone(), effect };
         let name = self.name.clone();

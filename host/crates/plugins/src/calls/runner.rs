@@ -5,7 +5,7 @@ use super::answer::{Answer, CallAnswer, CallUsage, FinishedCall};
 use super::answer_check::AnswerCheck;
 use super::clean_up::{CleanUp, InstanceMaker};
 use super::payload_size::PayloadSize;
-use super::reconcile::PluginReconciler;
+use super::reconcile::HostParts;
 use super::recorder::{CallRecorder, Observers, RecordedTarget, audit_scope};
 use super::request::{BudgetSource, CallParent, CallRequest, Inherited};
 use super::root_slot::RootSlot;
@@ -24,10 +24,7 @@ use runtime::engine::{
     Allowance, CallCost, CallError, InstancePermit, InstanceShares, MAX_INSTANCES, MAX_WAITING_INSTANCES,
     PausableDeadline, is_large, work_in_pool_if_large,
 };
-use runtime::imports::{
-    Arguments, CallAuthority, CallContext, CallImports, CallScope, ClientLink, HostServices, ModelProvider, Reconciler,
-};
-use runtime::journal::CallJournal;
+use runtime::imports::{Arguments, CallAuthority, CallImports, CallScope, HostServices, ModelProvider};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
@@ -248,37 +245,13 @@ impl Runner {
         let Inherited { lineage, budget, pausable_deadline } = inherited;
         let (limits, cancel) = (plugin.spec.limits.clone(), link.cancel.clone());
         let authority = CallAuthority::new(plugin.authority.clone(), recorder.call_audit().clone());
-        let reconciler = self.reconciler(plugin, call, &context, &lineage, &link, &journal);
+        let (services, instances, clock) = (self.services.clone(), self.instances.clone(), self.clock.clone());
+        let host = HostParts { services, instances, clock, audit: self.audit.clone() };
+        let reconciler = host.reconciler(plugin, call, &context, &lineage, &link).filter(|_| journal.is_resumed());
         let scope = CallScope::with_reconciler(context, authority, lineage, limits.clone(), reconciler);
         let imports = CallImports::new(scope, link, self.services.clone(), plugin.scratch_quota.clone(), journal);
         let allowance = Allowance { limits, budget, cancel, pausable_deadline };
         Ok(StartedCall { admitted, instance, imports: Box::new(imports), allowance })
-    }
-
-    /// Who is asked about effects in doubt of a call of a tool that an earlier run has begun.
-    fn reconciler(
-        &self,
-        plugin: &Arc<Plugin>,
-        call: &PluginCall,
-        context: &CallContext,
-        lineage: &Lineage,
-        link: &ClientLink,
-        journal: &CallJournal,
-    ) -> Option<Arc<dyn Reconciler>> {
-        let (PluginCall::Tool(tool, arguments), true) = (call, journal.is_resumed()) else { return None };
-        Some(Arc::new(PluginReconciler {
-            plugin: plugin.clone(),
-            services: self.services.clone(),
-            instances: self.instances.clone(),
-            clock: self.clock.clone(),
-            audit: self.audit.clone(),
-            context: context.clone(),
-            lineage: lineage.clone(),
-            name: tool.name.clone(),
-            arguments: arguments.text().to_owned(),
-            cancel: link.cancel.clone(),
-            held: link.held.clone(),
-        }))
     }
 
     /// Admits a call within a call of this host, whose slot it shares.

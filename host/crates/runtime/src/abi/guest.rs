@@ -94,8 +94,8 @@ impl Guest {
     /// what is recorded of its call.
     pub(super) fn count_host_bytes(&mut self, passed: u64) {
         let handles = self.table.iter_mut().count().saturating_sub(FREE_HANDLES) as u64;
-        let kept = |imports: &Box<CallImports>| imports.journal.kept_bytes() + imports.checkpoint_bytes();
-        let recorded = self.imports.as_ref().map_or(0, kept);
+        let kept = |imports: &CallImports| imports.journal.kept_bytes() + imports.checkpoint_bytes();
+        let recorded = self.imports.as_deref().map_or(0, kept);
         self.supervision.set_host_bytes(passed.saturating_add(handles * HANDLE_BYTES).saturating_add(recorded));
     }
 

@@ -3,7 +3,7 @@
 use super::agent_tools::{AgentTools, ReverseCaller};
 use super::call_scope::CallScope;
 use super::call_sink::OutputError;
-use super::checkpoint::LastCheckpoint;
+use super::checkpoint::{CallUsed, CheckpointError, LastCheckpoint, MAX_CHECKPOINT, Restored};
 use super::client::{Abilities, Client, ClientUsage};
 use super::client_journal::JournaledClient;
 use super::client_link::ClientLink;
@@ -21,8 +21,8 @@ use super::steering::Steering;
 use super::types::Content;
 use super::wasi::{DiskQuota, Files, RefusedPath};
 use crate::engine::PausableDeadline;
-use crate::journal::CallJournal;
-use policy::{Budget, Denial, TreeBudget};
+use crate::journal::{CallJournal, Checkpoint};
+use policy::{Budget, BudgetUsage, Denial, TreeBudget};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -56,7 +56,7 @@ impl CallImports {
         journal.end_with(&link.cancel);
         scope.audit().be_silent_while(journal.silence());
         if let Some(reconciler) = &scope.reconciler {
-            journal.set_witness(Arc::new(OtherEffects(reconciler.clone())));
+            journal.set_inquiry(Arc::new(OtherEffects(reconciler.clone())));
         }
         Self {
             agent_tools: AgentTools::new(scope.clone(), link.agent.clone(), journal.clone()),
@@ -180,5 +180,60 @@ impl CallImports {
     /// Abilities that the call needed and the client lacks.
     pub fn missing_abilities(&self) -> Abilities {
         self.client.as_ref().map(Client::lacked).unwrap_or_default()
+    }
+}
+
+impl CallImports {
+    /// What was saved last, by this run of the call or an earlier one.
+    pub async fn restored(&mut self) -> Restored {
+        if !self.checkpoint.is_opened {
+            self.checkpoint.is_opened = true;
+            if let Some(Checkpoint { state, used }) = self.journal.restored().await {
+                self.checkpoint.state = Some(state.clone());
+                let metered = Some(self.catch_up(used));
+                return Restored { state: Some(state), metered };
+            }
+        }
+        Restored { state: self.checkpoint.state.clone(), metered: None }
+    }
+
+    /// Saves. `metered` is what the engine has counted up to now.
+    pub async fn save(&mut self, state: Vec<u8>, metered: BudgetUsage) -> Result<(), CheckpointError> {
+        if !self.checkpoint.is_opened {
+            return Err(CheckpointError::NotOpened);
+        }
+        if state.len() as u64 > MAX_CHECKPOINT {
+            return Err(CheckpointError::TooLarge(MAX_CHECKPOINT));
+        }
+        let used = self.used(metered);
+        self.journal.save(Checkpoint { state: state.clone(), used }).await;
+        self.checkpoint.state = Some(state);
+        Ok(())
+    }
+
+    fn used(&self, metered: BudgetUsage) -> CallUsed {
+        CallUsed {
+            metered,
+            tree: self.scope.lineage.usage(),
+            chunks: self.chunks(),
+            output: self.bytes_with_result(0).unwrap_or_else(|(used, _)| used),
+            progress: self.progress.last(),
+            denials: self.scope.audit().denials(),
+            client: self.client_usage(),
+            tools: self.agent_tools.called(),
+            lacked_tools: self.agent_tools.lacked(),
+        }
+    }
+
+    /// Counts what an earlier run had used. Returns what the engine has to count.
+    fn catch_up(&mut self, used: CallUsed) -> BudgetUsage {
+        let CallUsed { metered, tree, chunks, output, progress, denials, client, tools, lacked_tools } = used;
+        self.scope.lineage.catch_up(&tree);
+        self.output().advance(chunks, output);
+        self.progress.catch_up(progress);
+        self.scope.audit().catch_up(denials);
+        self.client().catch_up(client);
+        self.agent_tools.catch_up(tools, lacked_tools);
+        metered
     }
 }

@@ -2,7 +2,7 @@
 //! to find out. It is asked once: what it says becomes the outcome.
 
 use super::types::ToolResult;
-use crate::journal::Witness;
+use crate::journal::OutcomeInquiry;
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ pub trait Reconciler: Send + Sync {
 /// The same for effects whose outcome it cannot say.
 pub(super) struct OtherEffects(pub(super) Arc<dyn Reconciler>);
 
-impl Witness for OtherEffects {
+impl OutcomeInquiry for OtherEffects {
     fn has_not_happened(&self, step: String, import: &'static str) -> BoxFuture<'static, bool> {
         let reconciler = self.0.clone();
         Box::pin(async move {

@@ -1,12 +1,12 @@
 //! One call's access to its journal.
 
 use super::entry::{ArgumentsDigest, StepPath};
+use super::inquiry::OutcomeInquiry;
 use super::limits::JournalLimits;
 use super::log::JournalLog;
 use super::problem::JournalProblem;
 use super::records::Records;
 use super::step::Step;
-use super::witness::Witness;
 use platform::audit::Silence;
 use platform::clock::Clock;
 use platform::durable::DurableError;
@@ -29,7 +29,7 @@ pub(super) struct Handle {
     /// The step at which the guest asked for what was saved.
     pub(super) restored: OnceLock<u32>,
     pub(super) is_behind_checkpoint: AtomicBool,
-    witness: OnceLock<Arc<dyn Witness>>,
+    inquiry: OnceLock<Arc<dyn OutcomeInquiry>>,
 }
 
 impl CallJournal {
@@ -69,8 +69,8 @@ impl CallJournal {
 
     fn handle(records: Arc<Records>, call: StepPath) -> Arc<Handle> {
         let replaying = AtomicBool::new(records.has_earlier_of(&call));
-        let (next, restored, is_behind_checkpoint, witness) = Default::default();
-        Arc::new(Handle { records, call, next, replaying, restored, is_behind_checkpoint, witness })
+        let (next, restored, is_behind_checkpoint, inquiry) = Default::default();
+        Arc::new(Handle { records, call, next, replaying, restored, is_behind_checkpoint, inquiry })
     }
 
     /// The journal of a call that a step makes.
@@ -128,16 +128,16 @@ impl CallJournal {
         let Some(handle) = &self.0 else { return Step::none() };
         let path = handle.call.below(handle.next.fetch_add(1, Ordering::Relaxed));
         let digest = ArgumentsDigest::new(arguments);
-        let step = Step::begin(handle.records.clone(), path, import, digest, handle.witness.get().cloned());
+        let step = Step::begin(handle.records.clone(), path, import, digest, handle.inquiry.get().cloned());
         handle.replaying.store(step.is_recorded(), Ordering::Relaxed);
         step
     }
 
-    /// From now on this witness is asked about effects in doubt.
-    pub(crate) fn set_witness(&self, witness: Arc<dyn Witness>) {
+    /// From now on it is asked about effects in doubt.
+    pub(crate) fn set_inquiry(&self, inquiry: Arc<dyn OutcomeInquiry>) {
         if let Some(handle) = &self.0 {
             // It is set once, before the first step.
-            let _ = handle.witness.set(witness);
+            let _ = handle.inquiry.set(inquiry);
         }
     }
 

@@ -1,15 +1,12 @@
 //! Checkpoints: a call goes on from what its guest has saved, and its steps before that are forgotten.
 
 use super::call_journal::{CallJournal, Handle};
-use super::compaction::Compaction;
+use super::compaction::{Compaction, RESTORED};
 use super::entry::{bytes, encode};
 use super::problem::JournalProblem;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::Ordering;
-
-/// The step at which a guest asks for what was saved. Its outcome is none, or the last checkpoint.
-pub(super) const RESTORED: &str = "checkpoint.restored";
 
 /// What a guest has saved, and what its call had used by then.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,40 +1,21 @@
 //! Drops the records that a checkpoint stands for.
 
-use super::checkpoint::RESTORED;
 use super::entry::{ArgumentsDigest, Entry, Phase, StepPath};
+use super::forgotten::is_of;
 use super::log::{JournalLog, RoomChange};
 use super::records::{NO_ROOM, Records, State, TOO_LONG};
 use platform::clock::Clock;
 use platform::durable::{Answer, DurableError};
 use std::ops::Range;
 
+/// The step at which a guest asks for what was saved. Its outcome is none, or the last checkpoint.
+pub(super) const RESTORED: &str = "checkpoint.restored";
+
 /// The steps of a call that are forgotten, with all below them, and what is put in the place of the first.
 pub(super) struct Compaction {
     pub(super) call: StepPath,
     pub(super) steps: Range<u32>,
     pub(super) outcome: Vec<u8>,
-}
-
-/// The steps of one call of which nothing is recorded any more.
-#[derive(Debug, Default)]
-pub(super) struct Forgotten(Vec<(StepPath, Range<u32>)>);
-
-impl Forgotten {
-    fn add(&mut self, call: &StepPath, steps: &Range<u32>) {
-        // A nested call is forgotten with the step that made it.
-        self.0.retain(|(other, _)| other != call && !is_of(other, call, steps));
-        self.0.push((call.clone(), steps.clone()));
-    }
-
-    /// Whether a step was forgotten. One that began before a checkpoint may end after it.
-    pub(super) fn has(&self, path: &StepPath) -> bool {
-        self.0.iter().any(|(call, steps)| is_of(path, call, steps))
-    }
-}
-
-/// Whether a step is one of these steps of a call, or below one.
-fn is_of(path: &StepPath, call: &StepPath, steps: &Range<u32>) -> bool {
-    path.0.strip_prefix(&*call.0).and_then(<[u32]>::first).is_some_and(|number| steps.contains(number))
 }
 
 impl Compaction {

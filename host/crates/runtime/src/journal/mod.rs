@@ -8,8 +8,8 @@
 //!   them; steps of a nested call are numbered below the step that made the call. A step knows its import and a digest of
 //!   its arguments: if they differ when it is replayed, the call has **diverged** and ends.
 //! - An **answer** is recorded once it is there. An **effect** is recorded before it happens, and again with its outcome.
-//!   If only the first record is there, the effect is made again where that is safe; otherwise a [`Witness`] is
-//!   asked; if there is none that knows, the call ends in that state ([`JournalProblem::Unknown`]).
+//!   If only the first record is there, the effect is made again where that is safe; otherwise somebody is
+//!   asked who may know ([`OutcomeInquiry`]); else the call ends in that state ([`JournalProblem::Unknown`]).
 //! - Records of a durable call are stored before anything that depends on them leaves the call. Other calls keep them in
 //!   memory, for the case that they are parked or become tasks.
 //! - A **checkpoint** is what the guest has saved: a later run goes on from there, and the steps before are forgotten.
@@ -20,6 +20,8 @@ mod call_journal;
 mod checkpoint;
 mod compaction;
 mod entry;
+mod forgotten;
+mod inquiry;
 mod limits;
 mod log;
 mod problem;
@@ -27,15 +29,14 @@ mod records;
 mod step;
 #[cfg(test)]
 mod tests;
-mod witness;
 
 pub use call_journal::CallJournal;
 pub use checkpoint::Checkpoint;
 pub(crate) use entry::bytes;
 pub use entry::{Entry, Phase, byte_strings, decode, encode};
+pub use inquiry::OutcomeInquiry;
 pub use limits::JournalLimits;
 pub use log::{JournalLog, JournalRoom, RoomChange};
 pub use problem::JournalProblem;
 pub(crate) use step::StartedEffect;
 pub use step::{Again, Step};
-pub use witness::Witness;

@@ -1,7 +1,7 @@
 //! The records of a call and the calls below it.
 
-use super::compaction::Forgotten;
 use super::entry::{ArgumentsDigest, Entry, Phase, StepPath};
+use super::forgotten::Forgotten;
 use super::limits::JournalLimits;
 use super::log::{JournalLog, RoomChange};
 use super::problem::JournalProblem;

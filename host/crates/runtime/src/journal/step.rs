@@ -1,9 +1,9 @@
 //! One step of a call.
 
 use super::entry::{ArgumentsDigest, Phase, StepPath, decode, encode};
+use super::inquiry::OutcomeInquiry;
 use super::problem::JournalProblem;
 use super::records::{Recorded, Records};
-use super::witness::Witness;
 use platform::durable::Answer;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -33,7 +33,7 @@ struct JournaledStep {
     import: &'static str,
     arguments: ArgumentsDigest,
     earlier: Option<Recorded>,
-    witness: Option<Arc<dyn Witness>>,
+    inquiry: Option<Arc<dyn OutcomeInquiry>>,
 }
 
 impl Step {
@@ -48,7 +48,7 @@ impl Step {
         path: StepPath,
         import: &'static str,
         arguments: ArgumentsDigest,
-        witness: Option<Arc<dyn Witness>>,
+        inquiry: Option<Arc<dyn OutcomeInquiry>>,
     ) -> Self {
         let earlier = records.take_earlier(&path);
         if let Some(recorded) = &earlier
@@ -57,7 +57,7 @@ impl Step {
             let (step, recorded) = (path.to_string(), recorded.import.clone());
             records.stop(JournalProblem::Diverged { step, recorded, now: import.to_owned() });
         }
-        Self(Some(JournaledStep { records, path, import, arguments, earlier, witness }))
+        Self(Some(JournaledStep { records, path, import, arguments, earlier, inquiry }))
     }
 
     /// Whether an earlier run has got past this step.
@@ -86,14 +86,14 @@ impl Step {
     }
 
     /// Whether somebody can be asked about it.
-    pub(crate) fn has_witness(&self) -> bool {
-        self.0.as_ref().is_some_and(|step| step.witness.is_some())
+    pub(crate) fn has_inquiry(&self) -> bool {
+        self.0.as_ref().is_some_and(|step| step.inquiry.is_some())
     }
 
     async fn has_not_happened(&self) -> bool {
         let Some(step) = &self.0 else { return false };
-        match &step.witness {
-            Some(witness) => witness.has_not_happened(step.path.to_string(), step.import).await,
+        match &step.inquiry {
+            Some(inquiry) => inquiry.has_not_happened(step.path.to_string(), step.import).await,
             None => false,
         }
     }

@@ -2,7 +2,7 @@
 
 use super::entry::{Entry, Phase};
 use super::limits::JournalLimits;
-use super::{Again, CallJournal, JournalLog, JournalProblem, JournalRoom, RoomChange};
+use super::{Again, CallJournal, JournalLog, JournalProblem, JournalRoom, OutcomeInquiry, RoomChange};
 use futures::FutureExt as _;
 use platform::clock::{Clock, SystemClock};
 use platform::durable::{DurableStore, Entries, Fence, Key, MemoryStore, Strength};
@@ -211,4 +211,28 @@ async fn steps_of_a_nested_call_are_below_the_step_that_makes_it() {
     assert_eq!(paid.get(), 1);
     let paths: Vec<_> = call.records().await.iter().map(|it| Entry::decode(it).unwrap().path.to_string()).collect();
     assert_eq!(paths, ["", "1", "1.1", "1.1"], "the first says that the log is whole");
+}
+
+/// Knows whether something has happened.
+struct Knows(bool);
+
+impl OutcomeInquiry for Knows {
+    fn has_not_happened(&self, _: String, import: &'static str) -> futures::future::BoxFuture<'static, bool> {
+        let knows = self.0 && import == "shop.pay";
+        Box::pin(async move { knows })
+    }
+}
+
+#[tokio::test]
+async fn an_effect_in_doubt_is_made_again_if_somebody_knows_that_it_has_not_happened() {
+    for knows in [true, false] {
+        let (call, paid) = (StoredCall::new(), Cell::new(0));
+        let mut step = call.run(1).await.begin("shop.pay", &7u32);
+        step.before_effect(Again::Unknown).await;
+        let journal = call.run(2).await;
+        journal.set_inquiry(Arc::new(Knows(knows)));
+        let outcome = pay(&journal, 7, Again::Unknown, &paid).now_or_never();
+        assert_eq!((outcome, paid.get()), if knows { (Some(14), 1) } else { (None, 0) });
+        assert_eq!(journal.problem().is_none(), knows);
+    }
 }

@@ -5,6 +5,8 @@ mod error;
 mod lane;
 mod reverse_call;
 mod reverse_call_span;
+#[cfg(test)]
+mod tests;
 
 pub use access::{AgentTools, ReverseCaller};
 pub use error::AgentError;

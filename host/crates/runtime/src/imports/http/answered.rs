@@ -91,7 +91,7 @@ impl Answered {
         let is_answer =
             (200..=599).contains(&status) && headers.iter().all(is_header) && body.len() as u64 <= MAX_WHOLE;
         let headers = headers.into_iter().map(|(name, value)| (name, Data(value))).collect();
-        is_answer.then(|| Head { status, headers, body: Some(Whole { bytes: Data(body), failure: None }) })
+        is_answer.then_some(Head { status, headers, body: Some(Whole { bytes: Data(body), failure: None }) })
     }
 
     /// The answer as the guest gets it, the same in every run. A streamed body that there is none of has broken off.

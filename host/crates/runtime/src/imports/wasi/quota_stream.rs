@@ -150,7 +150,7 @@ impl OutputStream for QuotaStream {
         }
         // Twice at the same place is as good as once; at the end it is not.
         let again = if at.is_some() { Again::Safe } else { Again::Unknown };
-        let asks = step.is_in_doubt(again) && step.has_witness();
+        let asks = step.is_in_doubt(again) && step.has_inquiry();
         let started = (!asks).then(|| step.start_effect(again));
         self.state = WriteState::Writing(tokio::spawn(async move {
             match started {

@@ -3,7 +3,7 @@
 use futures::future::BoxFuture;
 
 /// Finds out about effects of which no outcome is recorded, and which are not to be made twice.
-pub trait Witness: Send + Sync {
+pub trait OutcomeInquiry: Send + Sync {
     /// Whether it is certain that the effect of this step has not happened.
     fn has_not_happened(&self, step: String, import: &'static str) -> BoxFuture<'static, bool>;
 }
