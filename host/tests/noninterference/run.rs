@@ -131,6 +131,7 @@ impl<'a> Call<'a> {
             steering: None,
             cancel: CancellationToken::new(),
             held: HeldResources::default(),
+            fuel: None,
         };
         let http = Http::new(scope.clone(), services.egress.clone());
         let imports = CallImports::new(scope, link, services, None, journal);
@@ -269,7 +270,7 @@ impl<'a> Call<'a> {
         let now = SystemClock.now();
         let budget = Budget::root(&self.host.limits, now);
         let deadline = PausableDeadline::new(Arc::new(SystemClock));
-        let caller = self.imports.reverse_caller(budget, calls.len(), now, deadline);
+        let caller = self.imports.reverse_caller(budget, calls.len(), now, deadline, None);
         let tools = &self.imports.agent_tools;
         let check =
             |(name, arguments): (&str, String)| tools.check(name.into(), arguments, &CallOptions::default(), &caller);

@@ -2,7 +2,9 @@
 //! in any way, `only` as a task only.
 
 use guests::client::{self, Answer, Form, FormAnswer, KeyedQuestion, Question};
-use guests::{CallContext, Execution, Guest, Outcome, Tool, ToolError, failed, output, progress, steering, text};
+use guests::{
+    CallContext, Execution, Guest, Outcome, Tool, ToolError, failed, meter, output, progress, steering, text,
+};
 use std::time::Duration;
 
 guests::manifest!(
@@ -39,6 +41,9 @@ impl Guest for Job {
                     progress::report(reports, None, Some(words));
                 }
                 ("chunk", words) => drop(output::emit(&[text(words)]).map_err(|error| failed(format!("{error:?}")))?),
+                ("compute", count) => said.push(compute(count)),
+                ("compute-and-end", count) => return Ok(compute(count).into()),
+                ("fuel-left", _) => said.push(format!("{:?}", meter::fuel_left())),
                 ("spin", _) => loop {
                     std::hint::spin_loop();
                 },
@@ -53,6 +58,12 @@ impl Guest for Job {
 }
 
 guests::bindings::export!(Job with_types_in guests::bindings);
+
+/// Some units of fuel for each of the rounds.
+fn compute(rounds: &str) -> String {
+    let rounds: u64 = rounds.parse().unwrap_or_default();
+    (0..rounds).fold(7u64, |sum, round| std::hint::black_box(sum.wrapping_mul(31).wrapping_add(round))).to_string()
+}
 
 fn ask(keys: &[&str]) -> Result<Vec<String>, ToolError> {
     let question = |key: &&str| KeyedQuestion {

@@ -3,6 +3,7 @@
 mod crash;
 mod durable;
 mod fallback;
+mod fuel;
 mod moving;
 mod notifications;
 mod operator;

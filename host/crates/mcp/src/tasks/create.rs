@@ -2,6 +2,7 @@
 
 use super::call::{Finish, TaskCall};
 use super::control::RunningTask;
+use super::fuel::TaskFuel;
 use super::keys::Part;
 use super::record::{TaskRecord, TaskState, millis};
 use super::runner::TaskRunner;
@@ -64,6 +65,7 @@ impl Tasks {
             message: None,
             state: TaskState::Working,
             owner: 0,
+            fuel: TaskFuel::default(),
             usage: None,
             size: 0,
         };

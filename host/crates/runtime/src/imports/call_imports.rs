@@ -18,7 +18,7 @@ use super::state::PluginState;
 use super::steering::Steering;
 use super::types::Content;
 use super::wasi::{DiskQuota, Files, RefusedPath};
-use crate::engine::PausableDeadline;
+use crate::engine::{PausableDeadline, TreeFuel};
 use crate::journal::CallJournal;
 use policy::{Budget, Denial, TreeBudget};
 use std::sync::Arc;
@@ -133,10 +133,11 @@ impl CallImports {
         concurrent: usize,
         now: Instant,
         pausable_deadline: PausableDeadline,
+        tree_fuel: Option<TreeFuel>,
     ) -> ReverseCaller {
         let output = self.output().clone();
         let (client, cancel, held) = (self.link.client.clone(), self.link.cancel.clone(), self.link.held.clone());
-        ReverseCaller { client, cancel, output, budget, concurrent, now, pausable_deadline, held }
+        ReverseCaller { client, cancel, output, budget, concurrent, now, pausable_deadline, tree_fuel, held }
     }
 
     /// Chunks sent.
