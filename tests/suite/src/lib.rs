@@ -12,6 +12,7 @@ pub mod cli;
 pub mod client;
 mod config;
 pub mod cosign;
+pub mod cutting;
 pub mod cycles;
 mod der;
 mod digest;

@@ -3,6 +3,8 @@
 mod crash;
 mod durable;
 mod fallback;
+mod long_jobs;
+mod migration;
 mod moving;
 mod notifications;
 mod operator;
