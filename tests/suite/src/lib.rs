@@ -37,6 +37,7 @@ pub mod scan;
 mod server;
 pub mod sigstore;
 mod speaker;
+pub mod task_clients;
 pub mod tls;
 pub mod transcripts;
 mod waiting;

@@ -9,6 +9,7 @@ mod moving;
 mod notifications;
 mod operator;
 mod principals;
+mod restart;
 
 use serde_json::{Value, json};
 use suite::{Answer, Client, Era, PATIENCE, Server, eventually, plugin};
