@@ -45,7 +45,9 @@ fn calls_that_add_to_one_file_at_the_same_time_lose_nothing() {
             scope.spawn(move || {
                 let lineage = Lineage::root("p", &policy::Limits::default());
                 let quota_use = QuotaUse::for_granted(lineage, authority());
-                (0..LINES).for_each(|_| drop(quota_use.write(file, None, format!("{name}\n").as_bytes()).unwrap()));
+                for _ in 0..LINES {
+                    quota_use.write(file, None, format!("{name}\n").as_bytes()).unwrap();
+                }
             });
         }
     });
