@@ -35,6 +35,7 @@ impl Guest for Job {
             match word.split_once(' ').unwrap_or((&word, "")) {
                 ("wait", _) => {}
                 ("ask", _) => said.extend(ask(&["first", "second"])?),
+                ("names", _) => return Ok(format!("said: {}", ask(&["first", "second"])?.join(", ")).into()),
                 ("again", _) => said.extend(ask(&["first"])?),
                 ("report", words) => {
                     reports += 1.0;

@@ -4,10 +4,13 @@ mod crash;
 mod durable;
 mod fallback;
 mod fuel;
+mod long_jobs;
+mod migration;
 mod moving;
 mod notifications;
 mod operator;
 mod principals;
+mod restart;
 
 use serde_json::{Value, json};
 use suite::{Answer, Client, Era, PATIENCE, Server, eventually, plugin};

@@ -123,7 +123,7 @@ impl CallImports {
     /// The next message to the call.
     pub fn next_steering(&self) -> Option<String> {
         let next = || self.link.steering.as_ref().and_then(Steering::next);
-        self.journal.begin("steering.next", &()).see(next)
+        self.journal.begin("steering.next", &()).or_nothing(&None::<String>).see(next)
     }
 
     /// What `concurrent` reverse calls take from this call, each with this share of its budget.

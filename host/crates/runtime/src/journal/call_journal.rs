@@ -24,7 +24,7 @@ struct Handle {
     /// The step that made this call; empty for a root call.
     call: StepPath,
     next: AtomicU32,
-    replaying: AtomicBool,
+    replaying: Arc<AtomicBool>,
 }
 
 impl CallJournal {
@@ -63,7 +63,7 @@ impl CallJournal {
     }
 
     fn handle(records: Arc<Records>, call: StepPath) -> Arc<Handle> {
-        let replaying = AtomicBool::new(records.has_earlier_of(&call));
+        let replaying = Arc::new(AtomicBool::new(records.has_earlier_of(&call)));
         Arc::new(Handle { records, call, next: AtomicU32::new(0), replaying })
     }
 
@@ -121,9 +121,8 @@ impl CallJournal {
     pub fn begin(&self, import: &'static str, arguments: &impl Serialize) -> Step {
         let Some(handle) = &self.0 else { return Step::none() };
         let path = handle.call.below(handle.next.fetch_add(1, Ordering::Relaxed));
-        let step = Step::begin(handle.records.clone(), path, import, ArgumentsDigest::new(arguments));
-        handle.replaying.store(step.is_recorded(), Ordering::Relaxed);
-        step
+        let arguments = ArgumentsDigest::new(arguments);
+        Step::begin(handle.records.clone(), handle.replaying.clone(), path, import, arguments)
     }
 
     /// The call does something that cannot be replayed; `why` completes "the call cannot be replayed, because".

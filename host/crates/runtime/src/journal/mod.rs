@@ -10,6 +10,7 @@
 //! - An **answer** is recorded once it is there. An **effect** is recorded before it happens, and again with its outcome.
 //!   If only the first record is there, the effect is made again where that is safe; otherwise nobody knows whether it has
 //!   happened, and the call ends in that state ([`JournalProblem::Unknown`]).
+//! - An answer that says **nothing**, such as "no message yet", is not recorded as long as nothing depends on it (`polls`).
 //! - Records of a durable call are stored before anything that depends on them leaves the call. Other calls keep them in
 //!   memory, for the case that they are parked or become tasks.
 //!
@@ -19,6 +20,9 @@ mod call_journal;
 mod entry;
 mod limits;
 mod log;
+#[cfg(test)]
+mod poll_tests;
+mod polls;
 mod problem;
 mod records;
 mod step;

@@ -3,6 +3,7 @@
 use super::entry::{ArgumentsDigest, Entry, Phase, StepPath};
 use super::limits::JournalLimits;
 use super::log::JournalLog;
+use super::polls::Polls;
 use super::problem::JournalProblem;
 use platform::clock::Clock;
 use platform::durable::Answer;
@@ -10,7 +11,7 @@ use platform::sync::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 /// Why a call cannot be replayed whose owner has stored as much as it may.
@@ -40,6 +41,7 @@ struct State {
     limits: JournalLimits,
     /// Of earlier runs, until the step is made again.
     earlier: HashMap<StepPath, Recorded>,
+    polls: Polls,
     /// All records in their order, if they are not stored elsewhere.
     kept: Option<Vec<Vec<u8>>>,
     log: Option<JournalLog>,
@@ -63,7 +65,7 @@ impl Records {
     ) -> Result<Self, JournalProblem> {
         let (entries, bytes) = (earlier.len() as u64, earlier.iter().map(|entry| entry.len() as u64).sum());
         let mut steps = HashMap::<StepPath, Recorded>::new();
-        let mut is_opened = log.is_none();
+        let (mut polls, mut is_opened) = (Polls::default(), log.is_none());
         for (at, bytes) in earlier.iter().enumerate() {
             let entry = Entry::decode(bytes).ok_or_else(|| JournalProblem::Unreadable(format!("(record {at})")))?;
             let outcome = match entry.phase {
@@ -76,6 +78,7 @@ impl Records {
                 }
             };
             let recorded = Recorded { import: entry.import.into_owned(), arguments: entry.arguments, outcome };
+            polls.add_earlier(&entry.path);
             steps.insert(entry.path, recorded);
         }
         if !is_opened {
@@ -85,6 +88,7 @@ impl Records {
         let state = State {
             limits,
             earlier: steps,
+            polls,
             kept,
             log,
             entries,
@@ -100,7 +104,16 @@ impl Records {
 
     /// Whether an earlier run of a call has come to a step.
     pub(super) fn has_earlier_of(&self, call: &StepPath) -> bool {
-        self.state.lock().earlier.contains_key(&call.below(0))
+        self.state.lock().polls.has_earlier_of(call)
+    }
+
+    /// Whether an earlier run has got past a step.
+    pub(super) fn has_passed(&self, path: &StepPath) -> bool {
+        self.state.lock().polls.has_passed(path)
+    }
+
+    pub(super) fn now(&self) -> Instant {
+        self.clock.now()
     }
 
     /// Takes what an earlier run has recorded of a step.
@@ -116,34 +129,40 @@ impl Records {
         arguments: ArgumentsDigest,
         phase: Phase,
     ) -> Option<Answer<()>> {
-        let at = u64::try_from(self.clock.unix().as_millis()).unwrap_or(u64::MAX);
-        let entry = Entry { path, import: import.into(), arguments, at, phase }.encode();
+        let entry = self.entry(path, import, arguments, phase);
         let mut state = self.state.lock();
-        state.entries += 1;
-        state.bytes += entry.len() as u64;
-        let (entries, bytes) = (state.entries, state.bytes);
-        if state.limits.is_over(entries, bytes) {
-            state.give_up("its journal is too long");
-            return None;
+        state.polls.add_record(&entry.path);
+        state.record(&entry)
+    }
+
+    /// The same for an answer that says nothing, to a step that began at this time.
+    pub(super) fn add_nothing(
+        &self,
+        path: StepPath,
+        import: &'static str,
+        arguments: ArgumentsDigest,
+        answer: Vec<u8>,
+        begun: Instant,
+    ) -> Option<Answer<()>> {
+        let entry = self.entry(path, import, arguments, Phase::Ended(answer));
+        let mut state = self.state.lock();
+        let due = state.polls.add_nothing(entry, begun, self.clock.now())?;
+        state.polls.add_record(&due.path);
+        state.record(&due)
+    }
+
+    /// The call does something at this step which others may see before it is recorded.
+    pub(super) fn add_unrecorded(&self, path: &StepPath) {
+        let mut state = self.state.lock();
+        if let Some(entry) = state.polls.take_unrecorded(path) {
+            // It has its turn, and a later record is refused if this one fails.
+            drop(state.record(&entry));
         }
-        if state.limits.is_near(entries, bytes) && state.log.is_some() && !state.has_warned {
-            state.has_warned = true;
-            let note = "the journal of a call is half full; from its limit on the call cannot go on in another process";
-            tracing::warn!(entries, bytes, "{note}");
-        }
-        if state.log.as_ref().is_some_and(|log| !(log.room)(entry.len() as u64)) {
-            state.give_up(NO_ROOM);
-            return None;
-        }
-        match &mut state.log {
-            Some(log) => Some(log.append(vec![entry])),
-            None => {
-                if let Some(kept) = &mut state.kept {
-                    kept.push(entry);
-                }
-                None
-            }
-        }
+    }
+
+    fn entry(&self, path: StepPath, import: &'static str, arguments: ArgumentsDigest, phase: Phase) -> Entry {
+        let at = u64::try_from(self.clock.unix().as_millis()).unwrap_or(u64::MAX);
+        Entry { path, import: import.into(), arguments, at, phase }
     }
 
     /// Moves what is in memory to a log, which gets all further records. The answer is there when it is stored; there is none
@@ -204,6 +223,35 @@ impl Records {
 }
 
 impl State {
+    fn record(&mut self, entry: &Entry) -> Option<Answer<()>> {
+        let entry = entry.encode();
+        self.entries += 1;
+        self.bytes += entry.len() as u64;
+        let (entries, bytes) = (self.entries, self.bytes);
+        if self.limits.is_over(entries, bytes) {
+            self.give_up("its journal is too long");
+            return None;
+        }
+        if self.limits.is_near(entries, bytes) && self.log.is_some() && !self.has_warned {
+            self.has_warned = true;
+            let note = "the journal of a call is half full; from its limit on the call cannot go on in another process";
+            tracing::warn!(entries, bytes, "{note}");
+        }
+        if self.log.as_ref().is_some_and(|log| !(log.room)(entry.len() as u64)) {
+            self.give_up(NO_ROOM);
+            return None;
+        }
+        match &mut self.log {
+            Some(log) => Some(log.append(vec![entry])),
+            None => {
+                if let Some(kept) = &mut self.kept {
+                    kept.push(entry);
+                }
+                None
+            }
+        }
+    }
+
     fn stop(&mut self, problem: JournalProblem) {
         self.problem.get_or_insert(problem);
         if let Some(cancel) = &self.cancel {
