@@ -84,6 +84,7 @@ impl Call {
                 steering: None,
                 cancel: cancel.clone(),
                 held: HeldResources::default(),
+                fuel: None,
             },
             parent: None,
             journal: CallJournal::default(),

@@ -14,6 +14,7 @@ use platform::file_descriptors;
 use platform::identity::Authenticator;
 use platform::storage::SessionStore;
 use plugins::catalog::CurrentCatalog;
+use plugins::fuel_budgets::FuelBudgets;
 use policy::Principal;
 use runtime::engine::open_page_map;
 use services::connections::ConnectionBroker;
@@ -111,6 +112,10 @@ impl Serving {
         let store = host::open_durable_store(&config, clock.clone()).await;
         let shared = host::open_shared_parking(&config, store.store.clone(), host.audit.clone())?;
         let parked_calls = ParkedCalls::new(config.parked.clone(), clock.clone(), shared)?;
+        let kept = store.process.as_ref().map(|_| store.store.clone());
+        let fuel = FuelBudgets::new(config.fuel, clock.clone(), kept);
+        fuel.keep_stored();
+        host.runner.set_fuel_budgets(fuel.clone());
         let (shared, holder) = (store.store.clone(), store.holder());
         let keys = IdempotencyKeys::open(shared, holder, config.idempotency.clone(), clock.clone())?;
         let tasks = Tasks::open(store, config.tasks.clone(), clock.clone(), host.changes.clone(), &parked_calls);
@@ -154,6 +159,7 @@ impl Serving {
         keys.close().await;
         parked_calls.drop_all();
         tasks.close().await;
+        fuel.save().await;
         host.close().await;
         Ok(ExitCode::SUCCESS)
     }

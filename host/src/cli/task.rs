@@ -53,6 +53,14 @@ pub(super) enum TaskCommand {
         /// What to tell it.
         message: String,
     },
+    /// Give a task more fuel, whatever its limits are. One that waits for fuel goes on within a second.
+    TopUp {
+        #[command(flatten)]
+        task: Which,
+        /// Units; a billion is about a second.
+        #[arg(long, value_name = "UNITS", value_parser = clap::value_parser!(u64).range(1..))]
+        fuel: u64,
+    },
 }
 
 #[derive(Args)]
@@ -76,6 +84,10 @@ impl TaskCommand {
             Self::Steer { task, message } => {
                 let asked = ask(&task, OperatorRequest::Steer(message)).await?;
                 println!("The message waits for the task {}.", asked.id);
+            }
+            Self::TopUp { task, fuel } => {
+                let asked = ask(&task, OperatorRequest::TopUp(fuel)).await?;
+                println!("The task {} gets {fuel} units of fuel.", asked.id);
             }
         }
         Ok(ExitCode::SUCCESS)
@@ -145,7 +157,9 @@ async fn show(which: &Which, timeline: bool, json: bool) -> anyhow::Result<()> {
     if let Some(message) = task.message() {
         println!("message    {}", printable(message));
     }
-    for (name, part) in [("asks", "inputRequests"), ("cost", "usage"), ("result", "result"), ("error", "error")] {
+    for (name, part) in
+        [("asks", "inputRequests"), ("fuel", "fuel"), ("cost", "usage"), ("result", "result"), ("error", "error")]
+    {
         if let Some(value) = document.get(part).filter(|value| !value.is_null()) {
             println!("{name:10} {}", printable(&value.to_string()));
         }

@@ -14,8 +14,8 @@ use platform::outbound::Endpoint;
 use platform::secrets::SecretSource;
 use plugins::install::{SourceTables, lockfile_path};
 use policy::{
-    Digest, HostEnvironment, IdempotencyLimits, ParkedCallLimits, PluginSpec, PrincipalLimits, Side, TaskLimits,
-    WithdrawnList,
+    Digest, FuelLimits, HostEnvironment, IdempotencyLimits, ParkedCallLimits, PluginSpec, PrincipalLimits, Side,
+    TaskLimits, WithdrawnList,
 };
 use services::connections::ConnectionSettings;
 use services::model::ModelSettings;
@@ -56,6 +56,8 @@ pub struct Config {
     pub tasks: TaskLimits,
     /// What is kept of calls with idempotency keys.
     pub idempotency: IdempotencyLimits,
+    /// Fuel per day.
+    pub fuel: FuelLimits,
     /// Limits on all calls of one principal together.
     pub per_principal: PrincipalLimits,
     /// A model for plugins whose client has none.
@@ -117,6 +119,7 @@ impl Config {
         server.per_principal.check().map_err(|message| resolver.error("server", message))?;
         server.tasks.check().map_err(|message| resolver.error("server", message))?;
         server.idempotency.check().map_err(|message| resolver.error("server", message))?;
+        server.fuel.check().map_err(|message| resolver.error("server", message))?;
         let state = server.state.map(|state| resolver.path(&state)).or_else(default_state);
         Ok(Self {
             metrics: server.metrics,
@@ -136,6 +139,7 @@ impl Config {
             parked: server.parked,
             tasks: server.tasks,
             idempotency: server.idempotency,
+            fuel: server.fuel,
             per_principal: server.per_principal,
             cache: match server.cache {
                 Some(cache) => resolver.path(&cache),

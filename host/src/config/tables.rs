@@ -8,7 +8,7 @@ use platform::identity::AuthSettings;
 use platform::outbound::Endpoint;
 use platform::secrets::SecretSource;
 use plugins::install::SourceSettings;
-use policy::{Digest, Grants, IdempotencyLimits, Limits, ParkedCallLimits, PrincipalLimits, TaskLimits};
+use policy::{Digest, FuelLimits, Grants, IdempotencyLimits, Limits, ParkedCallLimits, PrincipalLimits, TaskLimits};
 use serde::Deserialize;
 use services::connections::ConnectionSettings;
 use services::model::ModelSettings;
@@ -68,6 +68,7 @@ pub(super) struct ServerTable {
     pub(super) parked: ParkedCallLimits,
     pub(super) tasks: TaskLimits,
     pub(super) idempotency: IdempotencyLimits,
+    pub(super) fuel: FuelLimits,
     pub(super) per_principal: PrincipalLimits,
     pub(super) max_body: Option<ByteSize>,
     pub(super) max_sessions: Option<NonZeroU32>,

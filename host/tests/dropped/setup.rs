@@ -149,6 +149,7 @@ impl Setup {
                 steering: None,
                 cancel,
                 held: HeldResources::default(),
+                fuel: None,
             },
             parent: None,
             journal: CallJournal::default(),

@@ -43,6 +43,8 @@ pub(crate) enum Op {
     ListTools,
     Supported,
     Http,
+    /// Looks for a message. Only the programs that are replayed do; see `FUNCTIONS`.
+    Steering,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -70,7 +72,10 @@ pub(crate) fn call(number: u64) -> Vec<Step> {
     (0..rng.usize(1..=3 * MOST_STEPS))
         .map(|_| {
             let store = rng.u8(0..4);
-            step(&mut rng, store)
+            match (step(&mut rng, store), rng.u8(0..3)) {
+                (step, 0) => Step { op: Op::Steering, ..step },
+                (step, _) => step,
+            }
         })
         .collect()
 }

@@ -108,6 +108,8 @@ struct Call<'a> {
     http: Http,
     host: &'a Host,
     world: &'a Arc<World>,
+    /// Steps before this one.
+    taken: usize,
     /// All that it has seen, as a number.
     seen: u64,
     version: Option<u64>,
@@ -128,13 +130,14 @@ impl<'a> Call<'a> {
             sink: Arc::new(NoSink),
             client: Arc::new(User(world.clone())),
             agent: Arc::new(Tools(world.clone())),
-            steering: None,
+            steering: Some(world.messages()),
             cancel: CancellationToken::new(),
             held: HeldResources::default(),
+            fuel: None,
         };
         let http = Http::new(scope.clone(), services.egress.clone());
         let imports = CallImports::new(scope, link, services, None, journal);
-        Self { imports, http, host, world, seen: 0, version: None }
+        Self { imports, http, host, world, taken: 0, seen: 0, version: None }
     }
 
     fn see(&mut self, what: &impl Debug) {
@@ -144,6 +147,7 @@ impl<'a> Call<'a> {
     }
 
     async fn take(&mut self, step: Step) {
+        self.taken += 1;
         if !self.seen.is_multiple_of(step.divisor) {
             return;
         }
@@ -247,6 +251,13 @@ impl<'a> Call<'a> {
                 let abilities = self.imports.client().abilities();
                 self.see(&abilities);
             }
+            Op::Steering => {
+                if step.tells {
+                    self.world.send_once(self.taken);
+                }
+                let message = self.imports.next_steering();
+                self.see(&message);
+            }
             Op::Http => {
                 let url = format!("https://page.example/{tells}");
                 let (target, _) = HttpTarget::parse_request("GET", &url).unwrap();
@@ -269,7 +280,7 @@ impl<'a> Call<'a> {
         let now = SystemClock.now();
         let budget = Budget::root(&self.host.limits, now);
         let deadline = PausableDeadline::new(Arc::new(SystemClock));
-        let caller = self.imports.reverse_caller(budget, calls.len(), now, deadline);
+        let caller = self.imports.reverse_caller(budget, calls.len(), now, deadline, None);
         let tools = &self.imports.agent_tools;
         let check =
             |(name, arguments): (&str, String)| tools.check(name.into(), arguments, &CallOptions::default(), &caller);

@@ -9,10 +9,10 @@ use runtime::imports::{
     Abilities, AgentError, AgentResult, AgentTool, CheckedQuestion, ClientCalls, ClientError, ClientReply,
     ConnectionError, ConnectionRequest, ConnectionResponse, Connections, Consent, Content, HostServices, ModelAnswer,
     ModelError, NoEgress, OpenFiles, Origin, QuestionBatch, ReverseCall, ReverseOutcome, Role, SampleAnswer,
-    SampleContent, SampleRequest, StateStore, TokenUsage, ToolCaller, ToolResult,
+    SampleContent, SampleRequest, StateStore, Steering, TokenUsage, ToolCaller, ToolResult,
 };
 use services::principal_store::PrincipalStore;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -23,11 +23,14 @@ pub(crate) type Received = BTreeMap<&'static str, Vec<String>>;
 pub(crate) struct World {
     secret: bool,
     received: Mutex<Received>,
+    messages: Steering,
+    /// The steps at which one was sent.
+    sent: Mutex<BTreeSet<usize>>,
 }
 
 impl World {
     pub(crate) fn new(secret: bool) -> Arc<Self> {
-        Arc::new(Self { secret, received: Mutex::default() })
+        Arc::new(Self { secret, received: Mutex::default(), messages: Steering::default(), sent: Mutex::default() })
     }
 
     pub(crate) fn receive(&self, who: &'static str, what: String) {
@@ -36,6 +39,18 @@ impl World {
 
     pub(crate) fn received(&self) -> Received {
         self.received.lock().clone()
+    }
+
+    /// Those to the call, in whichever instance it is.
+    pub(crate) fn messages(&self) -> Steering {
+        self.messages.clone()
+    }
+
+    /// Sends the call a message when it comes to a step for the first time.
+    pub(crate) fn send_once(&self, step: usize) {
+        if self.sent.lock().insert(step) {
+            let _full = self.messages.say(&format!("message {step}"));
+        }
     }
 
     /// What the private tool answers. Each way tells the secret by something else than the one before.

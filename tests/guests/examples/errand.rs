@@ -1,6 +1,6 @@
-//! Goes through `path`, a step in each line, and says what came of each: files of `/work`, HTTP requests, and `ask`, which asks
-//! the user for a name. Files and answers that are read in parts stay open from one line to another. With `n`, a checkpoint
-//! is saved after each line.
+//! Goes through `path`, a step in each line, and says what came of each: files of `/work`, HTTP requests, `ask`, which asks
+//! the user for a name, and `confirm`, which goes on only if there is one. Files and answers that are read in parts stay open
+//! from one line to another. With `n`, a checkpoint is saved after each line.
 
 use guests::client::{self, Form, FormAnswer};
 use guests::{Outcome, ToolError, checkpoint, failed};
@@ -20,6 +20,10 @@ guests::guest! {
             let (first, text) = rest.split_once(' ').unwrap_or((rest, ""));
             let done = match word {
                 "ask" => ask()?,
+                "confirm" => match ask()? {
+                    Ok(no) if no == "no" => return Err(failed("it was not confirmed")),
+                    said => said,
+                },
                 "get" => request(Method::Get, first, "", text).map(answered),
                 "post" => request(Method::Post, first, text, "").map(answered),
                 "put" => request(Method::Put, first, text, "").map(answered),

@@ -2,7 +2,9 @@
 //! in any way, `only` as a task only.
 
 use guests::client::{self, Answer, Form, FormAnswer, KeyedQuestion, Question};
-use guests::{CallContext, Execution, Guest, Outcome, Tool, ToolError, failed, output, progress, steering, text};
+use guests::{
+    CallContext, Execution, Guest, Outcome, Tool, ToolError, failed, meter, output, progress, steering, text,
+};
 use std::time::Duration;
 
 guests::manifest!(
@@ -33,12 +35,16 @@ impl Guest for Job {
             match word.split_once(' ').unwrap_or((&word, "")) {
                 ("wait", _) => {}
                 ("ask", _) => said.extend(ask(&["first", "second"])?),
+                ("names", _) => return Ok(format!("said: {}", ask(&["first", "second"])?.join(", ")).into()),
                 ("again", _) => said.extend(ask(&["first"])?),
                 ("report", words) => {
                     reports += 1.0;
                     progress::report(reports, None, Some(words));
                 }
                 ("chunk", words) => drop(output::emit(&[text(words)]).map_err(|error| failed(format!("{error:?}")))?),
+                ("compute", count) => said.push(compute(count)),
+                ("compute-and-end", count) => return Ok(compute(count).into()),
+                ("fuel-left", _) => said.push(format!("{:?}", meter::fuel_left())),
                 ("spin", _) => loop {
                     std::hint::spin_loop();
                 },
@@ -53,6 +59,12 @@ impl Guest for Job {
 }
 
 guests::bindings::export!(Job with_types_in guests::bindings);
+
+/// Some units of fuel for each of the rounds.
+fn compute(rounds: &str) -> String {
+    let rounds: u64 = rounds.parse().unwrap_or_default();
+    (0..rounds).fold(7u64, |sum, round| std::hint::black_box(sum.wrapping_mul(31).wrapping_add(round))).to_string()
+}
 
 fn ask(keys: &[&str]) -> Result<Vec<String>, ToolError> {
     let question = |key: &&str| KeyedQuestion {

@@ -50,6 +50,11 @@ pub fn rmcp_planner() -> PathBuf {
     existing(rmcp_client().with_file_name("planning-rmcp"))
 }
 
+/// The rmcp client for a long job, built beside it.
+pub fn rmcp_long_job() -> PathBuf {
+    existing(rmcp_client().with_file_name("long-job-rmcp"))
+}
+
 /// The client script of that name in `tests/clients`.
 pub fn client_script(name: &str) -> PathBuf {
     existing(root().join("tests/clients").join(name))

@@ -8,6 +8,7 @@ mod planner;
 mod pulls;
 mod research;
 mod travel;
+mod trio;
 mod unmodified;
 
 use serde_json::{Map, Value, json};

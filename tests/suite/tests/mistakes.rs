@@ -49,6 +49,8 @@ fn mistakes() -> Vec<Mistake> {
         "[server.parked]\nper-principal = \"many\"",
         "[server.idempotency]\nkept = 0",
         "[server.idempotency]\nkeep = \"1 year\"",
+        "[server.fuel]\nper-principal = 0",
+        "[server.fuel]\nper-day = \"1 GiB\"",
         "[audit]\noff = true",
         "[telemetry]\nlog = \"xml\"",
         "[pluggins.echo]\nsource = \"echo.wasm\"",

@@ -4,11 +4,15 @@ mod checkpoints;
 mod crash;
 mod durable;
 mod fallback;
+mod fuel;
+mod long_jobs;
+mod migration;
 mod moving;
 mod notifications;
 mod operator;
 mod principals;
 mod reconciling;
+mod restart;
 
 use serde_json::{Value, json};
 use suite::{Answer, Client, Era, PATIENCE, Server, eventually, plugin};

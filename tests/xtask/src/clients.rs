@@ -1,5 +1,5 @@
 //! `cargo xtask clients`: what every real client sees, side by side, when a guest asks it questions and when a plugin calls it
-//! back through every lane; with `--agents` or `--libraries`, real agents or client libraries on one journey.
+//! back through every lane; with `--agents` or `--libraries`, real agents or client libraries on one journey; with `--tasks`, those that follow tasks.
 
 use std::fs;
 use std::process::Command;
@@ -15,11 +15,16 @@ use crate::{checks, setup};
 const GUESTS: [&str; 1] = ["ask"];
 /// The guests on the journey.
 const JOURNEY: [&str; 5] = ["echo", "slow-stream", "spin", "large", "wait-forever"];
-/// The document that shows the tables.
-const DOCUMENT: &str = "host/docs/clients.md";
+/// The document that shows the table of a program.
+fn document(program: &str) -> &'static str {
+    match program {
+        "task-clients" => "host/docs/task-clients.md",
+        _ => "host/docs/clients.md",
+    }
+}
 
 #[derive(Args)]
-#[command(group = clap::ArgGroup::new("journey").args(["agents", "libraries"]))]
+#[command(group = clap::ArgGroup::new("journey").args(["agents", "libraries", "tasks"]))]
 pub(crate) struct Options {
     /// Takes real agents, each with a model that follows a script, through one journey.
     #[arg(long)]
@@ -27,10 +32,13 @@ pub(crate) struct Options {
     /// Takes MCP client libraries, called without a model, through most of the same journey.
     #[arg(long)]
     libraries: bool,
+    /// Lets clients that follow tasks do so.
+    #[arg(long)]
+    tasks: bool,
     /// Only the agents or the libraries of these names, such as Codex or fastmcp.
     #[arg(requires = "journey")]
     only: Vec<String>,
-    /// Replaces the table in host/docs/clients.md.
+    /// Replaces the table in host/docs.
     #[arg(long, requires = "journey", conflicts_with = "only")]
     write: bool,
 }
@@ -44,6 +52,10 @@ pub(crate) fn run(repo: &Repo, options: &Options) -> Result<()> {
         Options { libraries: true, .. } => {
             setup::for_libraries(repo, &JOURNEY)?;
             journey(repo, options, "libraries")
+        }
+        Options { tasks: true, .. } => {
+            setup::for_task_clients(repo, &["job"])?;
+            journey(repo, options, "task-clients")
         }
         _ => transcripts(repo),
     }
@@ -77,10 +89,11 @@ fn build(repo: &Repo) -> Result<()> {
 
 /// Replaces what is between `<!-- NAME:begin -->` and `<!-- NAME:end -->` in the document.
 fn replace(repo: &Repo, name: &str, table: &str) -> Result<()> {
-    let path = repo.root.join(DOCUMENT);
-    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {DOCUMENT}"))?;
+    let document = document(name);
+    let path = repo.root.join(document);
+    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {document}"))?;
     let (begin, end) = (format!("<!-- {name}:begin -->\n"), format!("<!-- {name}:end -->"));
     let parts = text.split_once(&begin).and_then(|(before, rest)| Some((before, rest.split_once(&end)?.1)));
-    let (before, after) = parts.with_context(|| format!("{DOCUMENT} has no `{}`", begin.trim()))?;
-    fs::write(&path, format!("{before}{begin}{table}{end}{after}")).with_context(|| format!("cannot write {DOCUMENT}"))
+    let (before, after) = parts.with_context(|| format!("{document} has no `{}`", begin.trim()))?;
+    fs::write(&path, format!("{before}{begin}{table}{end}{after}")).with_context(|| format!("cannot write {document}"))
 }

@@ -16,6 +16,9 @@ pub(crate) struct Options {
     /// that nothing is lost or done twice.
     #[arg(long)]
     rounds: Option<u32>,
+    /// Kills the host with so many open tasks, and says how long it takes until it serves again.
+    #[arg(long)]
+    open_tasks: Option<u32>,
     /// Losses of power of each kind.
     #[arg(long, default_value_t = 250)]
     images: u32,
@@ -25,11 +28,14 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(repo: &Repo, options: &Options) -> Result<()> {
-    if !options.power_loss && options.rounds.is_none() {
-        bail!("say what is to happen: --rounds N or --power-loss");
+    if !options.power_loss && options.rounds.is_none() && options.open_tasks.is_none() {
+        bail!("say what is to happen: --rounds N, --open-tasks N or --power-loss");
     }
     if let Some(rounds) = options.rounds {
-        kill_hosts(repo, rounds)?;
+        kill_hosts(repo, "tasks::crash", ("PORTCULLIS_CRASH_ROUNDS", rounds))?;
+    }
+    if let Some(tasks) = options.open_tasks {
+        kill_hosts(repo, "tasks::restart", ("PORTCULLIS_OPEN_TASKS", tasks))?;
     }
     match options.power_loss {
         true => lose_power(repo, options),
@@ -37,12 +43,13 @@ pub(crate) fn run(repo: &Repo, options: &Options) -> Result<()> {
     }
 }
 
-fn kill_hosts(repo: &Repo, rounds: u32) -> Result<()> {
+/// Runs these tests, so often or with so many.
+fn kill_hosts(repo: &Repo, tests: &str, (variable, count): (&str, u32)) -> Result<()> {
     setup::for_hostile(repo)?;
     command::check(command::cargo().args(["build", "--quiet", "--workspace", "--bins"]).current_dir(&repo.root))?;
     let mut test = command::cargo();
-    test.args(["test", "--quiet", "--workspace", "--test", "suite", "--", "tasks::crash", "--nocapture"]);
-    test.args(["--test-threads", "1"]).env("PORTCULLIS_CRASH_ROUNDS", rounds.to_string());
+    test.args(["test", "--quiet", "--workspace", "--test", "suite", "--", tests, "--nocapture"]);
+    test.args(["--test-threads", "1"]).env(variable, count.to_string());
     command::check(test.current_dir(&repo.root))
 }
 

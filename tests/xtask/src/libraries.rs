@@ -10,17 +10,31 @@ use crate::repo::Repo;
 use crate::stamp::{copy_if_changed, unless_fresh};
 use crate::{node, python};
 
+/// The environment with the newest SDK.
+const CURRENT: &str = "current";
+
 /// All of them. One is in Go and left out where there is no Go.
 pub(crate) fn all(repo: &Repo) -> Result<()> {
-    for environment in ["current", "earlier", "older"] {
-        let requirements = repo.clients().join(format!("libraries/python/{environment}.txt"));
-        python::install(&requirements, &repo.libraries().join(environment), (3, 11))?;
+    for environment in [CURRENT, "earlier", "older"] {
+        packages(repo, environment)?;
     }
     javascript(repo)?;
     if let Err(error) = go(repo) {
         eprintln!("  without go-sdk: {error:#}");
     }
     Ok(())
+}
+
+/// FastMCP with what follows tasks, and the Inspector.
+pub(crate) fn for_tasks(repo: &Repo) -> Result<()> {
+    packages(repo, CURRENT)?;
+    let (from, to) = (repo.clients().join("libraries/inspector"), repo.libraries().join("inspector"));
+    node::install(&from, &to, "installing the Inspector", &[])
+}
+
+fn packages(repo: &Repo, environment: &str) -> Result<()> {
+    let requirements = repo.clients().join(format!("libraries/python/{environment}.txt"));
+    python::install(&requirements, &repo.libraries().join(environment), (3, 11))
 }
 
 /// The packages, and the scripts beside them, so that their imports are found.

@@ -59,6 +59,13 @@ pub(crate) fn for_libraries(repo: &Repo, guests: &[&str]) -> Result<()> {
     libraries::all(repo)
 }
 
+/// Builds what the clients that follow tasks need: these, and a guest.
+pub(crate) fn for_task_clients(repo: &Repo, guests: &[&str]) -> Result<()> {
+    wasm::add_target(repo)?;
+    wasm::some_guests(repo, guests)?;
+    libraries::for_tasks(repo)
+}
+
 /// Builds what the attack tests need: all guests, the registry, and the Python that runs an upstream server.
 pub(crate) fn for_hostile(repo: &Repo) -> Result<()> {
     wasm::add_target(repo)?;

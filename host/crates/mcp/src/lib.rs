@@ -1,8 +1,8 @@
 //! The MCP server: revisions 2026-07-28 and 2025-11-25, over stdio and Streamable HTTP.
 //!
-//! A module imports only those before it in this list: `request_context`, `json_digest`, `json_size`, `client_tools` and `subscriptions`,
-//! `client`, `reverse`, `calls`, `tasks`, `idempotency`, `listing`, `server_context`, `requests`, `handler`, `direct_call`,
-//! `transport`.
+//! A module imports only those before it in this list: `request_context`, `json_digest`, `json_size`, `upkeep`, `client_tools` and
+//! `subscriptions`, `client`, `reverse`, `calls`, `tasks`, `idempotency`, `listing`, `server_context`, `requests`, `handler`,
+//! `direct_call`, `transport`.
 #![allow(
     deprecated,
     reason = "sampling, roots and logging are deprecated in the protocol, and clients still have them"
@@ -24,6 +24,7 @@ mod server_context;
 mod subscriptions;
 mod tasks;
 pub mod transport;
+mod upkeep;
 
 pub use calls::parked_calls::{ParkedCalls, SharedParking};
 pub use direct_call::read_both_ways;

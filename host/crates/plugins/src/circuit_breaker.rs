@@ -292,6 +292,7 @@ pub(super) fn judge<T>(result: &Result<T, CallError>, limits: &Limits) -> Breake
         | CallError::Cancelled
         | CallError::Busy { .. }
         | CallError::RateLimited { .. }
+        | CallError::DayUsedUp { .. }
         | CallError::PluginFailing { .. }
         | CallError::ScratchExceeded { .. }
         | CallError::AuditUnavailable

@@ -4,6 +4,7 @@ pub mod calls;
 pub mod catalog;
 mod circuit_breaker;
 pub mod components;
+pub mod fuel_budgets;
 pub mod install;
 pub mod loading;
 pub mod offer;

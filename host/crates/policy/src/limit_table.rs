@@ -1,8 +1,8 @@
 //! The table of all limits of calls: whose each is, and what it bounds. `host/docs/limits.md` is made from it.
 
 use super::{
-    BreakerLimits, HttpGrant, HttpPattern, IdempotencyLimits, Limits, ParkedCallLimits, PrincipalLimits, SampleGrant,
-    ScratchGrant, StateGrant, TaskLimits, TreeBudget,
+    BreakerLimits, FuelLimits, HttpGrant, HttpPattern, IdempotencyLimits, Limits, ParkedCallLimits, PrincipalLimits,
+    SampleGrant, ScratchGrant, StateGrant, TaskLimits, TreeBudget,
 };
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -145,7 +145,11 @@ fn of_host() -> Vec<LimitRow> {
     let ParkedCallLimits { calls, per_principal, memory, stored: _ } = ParkedCallLimits::default();
     let TaskLimits { inline: _, kept, per_principal: tasks_of_one, size, result, run, keep, survive: _ } = TaskLimits::default();
     let IdempotencyLimits { keep: keys_kept, kept: keys, per_principal: keys_of_one, result: key_result, size: keys_size } = IdempotencyLimits::default();
+    let FuelLimits { per_day, per_principal: fuel_of_one } = FuelLimits::default();
+    let units = |limit: Option<u64>| limit.map_or("none".to_owned(), |limit| limit.to_string());
     vec![
+        row("server.fuel.per-day", units(per_day), Host, "computing of all calls in a day"),
+        row("server.fuel.per-principal", units(fuel_of_one), Host, "computing of one principal's calls in a day"),
         row("server.per-principal.concurrent", concurrent, Host, "running calls of one principal"),
         row("server.per-principal.queue", queue, Host, "its calls that wait for that"),
         row("server.per-principal.rate", rate.map_or("none".to_owned(), |rate| rate.to_string()), Host, "its calls in a time"),

@@ -136,6 +136,9 @@ impl Default for Limits {
     }
 }
 
+/// The longest that a call may take or compute: as long as a task may.
+const LONGEST: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
 impl Limits {
     /// The most linear memory any plugin can be given; the pool's slots are this large.
     pub const MEMORY_CEILING: ByteSize = ByteSize::mib(256);
@@ -148,9 +151,9 @@ impl Limits {
     pub fn check(&self) -> Result<(), RangeError> {
         let time = |key, value, max| check_duration(key, value, Duration::from_millis(1)..=max);
         check_range("limits.fuel", self.fuel, 1..=1_000_000_000_000_000)?;
-        time("limits.cpu", self.cpu, Duration::from_secs(3600))?;
+        time("limits.cpu", self.cpu, LONGEST)?;
         check_range("limits.memory", self.memory, ByteSize::kib(64)..=Self::MEMORY_CEILING)?;
-        time("limits.deadline", self.deadline, Duration::from_secs(3600))?;
+        time("limits.deadline", self.deadline, LONGEST)?;
         check_range("limits.output", self.output, ByteSize::b(0)..=ByteSize::mib(256))?;
         check_range("limits.chunk", self.chunk, ByteSize::b(1)..=ByteSize::mib(4))?;
         check_range("limits.chunks", self.chunks, 0..=10_000_000)?;

@@ -122,6 +122,8 @@ async fn run(open: &Arc<OpenCall>, params: ReverseCallParams, served_in: ServedI
         cancel: ended.child_token(),
         client: open.responder.as_client(requester, scope.pausable_deadline.clone()),
         pausable_deadline: scope.pausable_deadline.clone(),
+        // The upstream server's own budget pays.
+        tree_fuel: None,
         held: scope.held.clone(),
         timeout: None,
         answer_timeout: offer.limits.answer_timeout,

@@ -83,12 +83,16 @@ fn over_http_a_task_outlives_the_connection_that_began_it() {
         });
         assert_eq!(ended.unwrap().result()["result"]["content"][0]["text"], "said: word");
     }
-    let mut wrong = json!({"taskId": "one"});
-    wrong["_meta"] = suite::client::modern_meta(false);
-    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tasks/get", "params": wrong});
+    let mut unknown = json!({"taskId": "one"});
+    unknown["_meta"] = suite::client::modern_meta(false);
+    unknown["_meta"]["io.modelcontextprotocol/clientCapabilities"] = abilities();
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tasks/get", "params": unknown}).to_string();
     let headers = [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tasks/get"), ("Mcp-Name", "two")];
-    let refused = http::request(address, "POST", &headers, &body.to_string());
+    let refused = http::request(address, "POST", &headers, &body);
     assert_eq!((refused.status, refused.answer(1, Instant::now()).error_code()), (400, -32020));
+    // FastMCP leaves the name out.
+    let served = http::request(address, "POST", &headers[..2], &body);
+    assert_eq!(served.answer(1, Instant::now()).error_code(), -32602, "there is no such task");
 }
 
 /// A request of a client that follows tasks, on a connection of its own.

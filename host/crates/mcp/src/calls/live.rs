@@ -18,7 +18,7 @@ use plugins::calls::FinishedCall;
 use policy::{Overflow, Principal};
 use protocol::names::CALL_META;
 use rmcp::model::MetaObject;
-use runtime::engine::{ComputePoll, Held, HeldResources, poll_compute};
+use runtime::engine::{ComputePoll, FuelAccount, Held, HeldResources, poll_compute};
 use runtime::imports::ClientLink;
 use runtime::journal::CallJournal;
 use serde_json::Value;
@@ -43,6 +43,8 @@ pub(crate) struct ClientEnd {
     pub(crate) cancel: CancellationToken,
     pub(crate) held: HeldResources,
     pub(crate) life: CallLife,
+    /// Of a call that may become a task.
+    pub(crate) fuel: Option<FuelAccount>,
 }
 
 /// What outlives one instance of a call.
@@ -64,7 +66,7 @@ impl ClientEnd {
         overflow: Overflow,
         record: ChunkRecord,
         input: RequestInput,
-        journal: CallJournal,
+        (journal, fuel): (CallJournal, Option<FuelAccount>),
     ) -> (ClientLink, Self) {
         let life = CallLife { worked: journal.worked(), journal, stored: None };
         let (queue, stream) = EventQueue::new(overflow, record);
@@ -77,8 +79,9 @@ impl ClientEnd {
             steering: None,
             cancel: cancel.clone(),
             held: held.clone(),
+            fuel: fuel.clone(),
         };
-        (link, Self { stream, view, cancel, held, life })
+        (link, Self { stream, view, cancel, held, life, fuel })
     }
 }
 
@@ -140,9 +143,10 @@ impl LiveCall {
         request: ServedRequest,
         mut leave: Option<Leave<T>>,
     ) -> RoundEnd<T> {
-        let LiveCall { mut call, end: ClientEnd { mut stream, view, cancel, held, life }, unasked } = self;
-        let park = |call, stream, view, cancel, held, life, pending| {
-            RoundEnd::Waiting(Box::new(LiveCall::new(call, ClientEnd { stream, view, cancel, held, life })), pending)
+        let LiveCall { mut call, end: ClientEnd { mut stream, view, cancel, held, life, fuel }, unasked } = self;
+        let park = |call, stream, view, cancel, held, life, fuel, pending| {
+            let end = ClientEnd { stream, view, cancel, held, life, fuel };
+            RoundEnd::Waiting(Box::new(LiveCall::new(call, end)), pending)
         };
         let ServedRequest { notifications, questions, cancel: gone } = request;
         let record = stream.record();
@@ -150,7 +154,7 @@ impl LiveCall {
         let mut early_outcome = None;
         if !unasked.is_empty() {
             match collect_requests(&mut call, &mut stream, &sender, &view, unasked).await {
-                Ok(Some(pending)) => return park(call, stream, view, cancel, held, life, pending),
+                Ok(Some(pending)) => return park(call, stream, view, cancel, held, life, fuel, pending),
                 Ok(None) => {}
                 Err(outcome) => early_outcome = Some(outcome),
             }
@@ -187,7 +191,7 @@ impl LiveCall {
                             let asks = vec![ask];
                             match collect_requests(&mut call, &mut stream, &sender, &view, asks).await {
                                 Ok(None) => forwarding = forward_rest(stream),
-                                Ok(Some(pending)) => return park(call, stream, view, cancel, held, life, pending),
+                                Ok(Some(pending)) => return park(call, stream, view, cancel, held, life, fuel, pending),
                                 Err(outcome) => {
                                     // Its last events are still to be sent.
                                     forwarding = forward_rest(stream);
@@ -228,7 +232,7 @@ impl LiveCall {
                         },
                     };
                     let call = ended.map_or(call, |outcome| Box::pin(std::future::ready(outcome)));
-                    let end = ClientEnd { stream, view, cancel, held, life };
+                    let end = ClientEnd { stream, view, cancel, held, life, fuel };
                     return RoundEnd::Left(Box::new(LiveCall { call, end, unasked }), to);
                 }
                 Some(()) = answered => {}

@@ -6,14 +6,14 @@ use super::keys::{IdempotencyKeys, millis};
 use super::process::{LEASE, RENEW};
 use super::record::{KeyRecord, KeyState};
 use super::table::Kept;
+use crate::upkeep::{Upkeep, look_after};
 use platform::clock::Clock;
 use platform::durable::{DurableError, DurableStore, Expected, Key, Strength};
 use policy::IdempotencyLimits;
-use std::future::pending;
 use std::io;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
-use tokio::time::sleep;
+use tokio::sync::Notify;
 
 /// Records of a page of the list.
 const PAGE: u32 = 100;
@@ -36,30 +36,14 @@ impl IdempotencyKeys {
     }
 }
 
-/// Runs as long as somebody has the keys.
+/// Looks for those of earlier processes first.
 async fn run(keys: Weak<IdempotencyKeys>) {
     if let Some(keys) = keys.upgrade()
         && let Err(error) = keys.find_all().await
     {
         tracing::warn!(%error, "idempotency keys of earlier processes cannot be listed; they are found when they are used");
     }
-    let mut renew: Option<Instant> = None;
-    loop {
-        let Some(keys) = keys.upgrade() else { return };
-        let wait = keys.do_what_is_due(&mut renew).await;
-        let wake = keys.wake.clone();
-        // Whoever uses the keys keeps them, and not this sleep.
-        drop(keys);
-        tokio::select! {
-            () = wake.notified() => {}
-            () = async {
-                match wait {
-                    Some(wait) => sleep(wait).await,
-                    None => pending().await,
-                }
-            } => {}
-        }
-    }
+    look_after(keys, None).await;
 }
 
 impl Drop for IdempotencyKeys {
@@ -68,9 +52,15 @@ impl Drop for IdempotencyKeys {
     }
 }
 
-impl IdempotencyKeys {
-    /// Returns how long there is nothing to do; none if nothing will be before somebody says so.
-    async fn do_what_is_due(&self, renew: &mut Option<Instant>) -> Option<Duration> {
+impl Upkeep for IdempotencyKeys {
+    /// When to say that calls still run; none if none do.
+    type Agenda = Option<Instant>;
+
+    fn wake(&self) -> &Arc<Notify> {
+        &self.wake
+    }
+
+    async fn do_what_is_due(self: &Arc<Self>, renew: &mut Option<Instant>) -> Option<Duration> {
         let swept = self.sweep().await;
         if let Err(error) = &swept {
             tracing::error!(%error, "idempotency keys whose time is over cannot be removed; trying again");
@@ -93,7 +83,9 @@ impl IdempotencyKeys {
         let sweep = if swept.is_ok() { sweep } else { sweep.map(|wait| wait.max(RETRY)) };
         renew.into_iter().chain(sweep).min()
     }
+}
 
+impl IdempotencyKeys {
     /// Notes what other processes, and earlier ones, have stored.
     pub(super) async fn find_all(&self) -> Result<(), DurableError> {
         let Ok(prefix) = Key::new(PREFIX) else { return Ok(()) };

@@ -264,6 +264,7 @@ pub(super) fn error_to_json(error: &CallError, remedies: Remedies) -> Value {
         CallError::RateLimited { rate, retry_after, .. } => {
             json!({ "rate": rate.to_string(), "retryAfterMs": millis(*retry_after) })
         }
+        CallError::DayUsedUp { day, .. } => json!({ "limit": day.limit, "until": day.until() }),
         CallError::PluginFailing { failures, cause, retry_after } => {
             json!({ "failures": failures, "cause": cause, "retryAfterMs": millis(*retry_after) })
         }

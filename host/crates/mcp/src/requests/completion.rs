@@ -57,6 +57,7 @@ pub(crate) async fn complete(
         steering: None,
         cancel: context.ct.clone(),
         held: HeldResources::default(),
+        fuel: None,
     };
     let target = CallTarget::Plugin(plugin, PluginCall::Completion(query));
     let finished = server

@@ -20,7 +20,7 @@ use plugins::calls::{CallParent, CallRequest, CallTarget, FinishedCall, Runner};
 use policy::Principal;
 use rmcp::ErrorData;
 use rmcp::model::InputRequiredResult;
-use runtime::engine::{BusyResource, CallError, HeldResources};
+use runtime::engine::{BusyResource, CallError, FuelAccount, HeldResources};
 use runtime::imports::{CallContext, ClientLink, NoClient, Steering};
 use runtime::journal::CallJournal;
 use std::sync::Arc;
@@ -125,7 +125,8 @@ pub(crate) fn begin(server: &Arc<ServerContext>, request: RoundRequest) -> Resul
         true => CallJournal::in_memory(server.lanes.clock.clone()),
         false => CallJournal::default(),
     };
-    let started = StartedCall::register(server, &name, &target, &context, stateless, journal);
+    let fuel = begins.is_some().then(FuelAccount::default);
+    let started = StartedCall::register(server, &name, &target, &context, stateless, journal, fuel);
     if direct {
         let StartedCall { running, steering, record, journal, .. } = started;
         let link = ClientLink {
@@ -135,6 +136,7 @@ pub(crate) fn begin(server: &Arc<ServerContext>, request: RoundRequest) -> Resul
             steering,
             cancel: served.cancel,
             held: HeldResources::default(),
+            fuel: None,
         };
         let call = run(server.runner.clone(), running, target, CallRequest { context, link, parent, journal });
         return Ok(Box::pin(async move { finished(call.await, record, stateless) }));
@@ -177,7 +179,7 @@ fn take_up(
         },
     )?;
     let context = CallContext { id: stored.call.as_str().into(), ..context };
-    let started = StartedCall::register(server, name, &target, &context, true, journal);
+    let started = StartedCall::register(server, name, &target, &context, true, journal, Some(FuelAccount::default()));
     let input = input.with_asked(stored.asked.clone());
     Ok((started.live(server, target, context, None, input), stored))
 }
@@ -189,6 +191,8 @@ pub(super) struct StartedCall {
     record: ChunkRecord,
     stateless: bool,
     journal: CallJournal,
+    /// Of a call that may become a task.
+    fuel: Option<FuelAccount>,
 }
 
 impl StartedCall {
@@ -200,10 +204,11 @@ impl StartedCall {
         context: &CallContext,
         stateless: bool,
         journal: CallJournal,
+        fuel: Option<FuelAccount>,
     ) -> Self {
         let (running, steering) = server.running_calls.register(context, name, target.reads_steering());
         let record = ChunkRecord::new(server.principal_store.clone(), context, target.id().clone(), name.clone());
-        Self { running, steering, record, stateless, journal }
+        Self { running, steering, record, stateless, journal, fuel }
     }
 
     /// The call, which runs when it is served.
@@ -215,9 +220,10 @@ impl StartedCall {
         parent: Option<CallParent>,
         input: RequestInput,
     ) -> LiveCall {
-        let Self { running, steering, record, stateless, journal } = self;
+        let Self { running, steering, record, stateless, journal, fuel } = self;
         let (lanes, principal, overflow) = (&server.lanes, &context.principal, target.overflow());
-        let (mut link, end) = ClientEnd::link(lanes, principal, stateless, overflow, record, input, journal.clone());
+        let (mut link, end) =
+            ClientEnd::link(lanes, principal, stateless, overflow, record, input, (journal.clone(), fuel));
         link.steering = steering;
         let request = CallRequest { context, link, parent, journal };
         // Boxed, because an async block would hold what it awaits twice for as long as the call is parked.

@@ -12,7 +12,7 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use platform::audit::{AuditEvent, AuditRecord};
 use platform::telemetry::ResourceUsage;
-use runtime::engine::CallError;
+use runtime::engine::{CallError, FuelAccount};
 use runtime::imports::CallContext;
 use runtime::journal::CallJournal;
 use std::sync::{Arc, Weak};
@@ -55,6 +55,14 @@ impl CallMaker for TaskCalls {
         });
     }
 
+    fn forget(&self, task: &TaskRecord) {
+        if let Some(server) = self.0.upgrade()
+            && let Some(budgets) = server.runner.fuel_budgets()
+        {
+            budgets.forget(&task.principal(), &task.call);
+        }
+    }
+
     fn steer(&self, task: &TaskRecord, message: String) -> Result<(), String> {
         let server = self.0.upgrade().ok_or("the host is ending")?;
         let params = SteerParams::to_call(&task.call, message);
@@ -81,7 +89,8 @@ async fn make(server: &Arc<ServerContext>, call: TaskCall, task: TaskRecord, jou
         ..CallContext::new(task.principal())
     };
     let input = RequestInput::new(abilities, None, ReverseParams::default());
-    let started = StartedCall::register(server, &tool.into(), &target, &context, true, journal);
+    let started =
+        StartedCall::register(server, &tool.into(), &target, &context, true, journal, Some(FuelAccount::default()));
     let live = started.live(server, target, context, None, input);
     let remedies = if shows_remedies { Remedies::Shown } else { Remedies::Withheld };
     Ok((live, task_call::finish(server.clone(), remedies)))

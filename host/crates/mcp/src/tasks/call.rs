@@ -37,6 +37,8 @@ pub(crate) trait CallMaker: Send + Sync {
     fn make(&self, call: TaskCall, task: TaskRecord, journal: CallJournal) -> BoxFuture<'static, MadeCall>;
     /// Records the end of a task's call that will not be made again.
     fn record_end(&self, task: &TaskRecord);
+    /// The call of a task has ended, and that is stored: it is never made again.
+    fn forget(&self, task: &TaskRecord);
     /// Sends a message to the call of a task that runs here. The error is a sentence.
     fn steer(&self, task: &TaskRecord, message: String) -> Result<(), String>;
 }

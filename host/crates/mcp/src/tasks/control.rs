@@ -7,8 +7,8 @@ use std::sync::{Arc, OnceLock};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-/// Answers that wait for a task. Bounds the memory for a client that sends them faster than they are taken.
-const MAX_WAITING_ANSWERS: usize = 16;
+/// Answers and fuel that wait for a task. Bounds the memory for a client that sends them faster than they are taken.
+const MAX_WAITING: usize = 16;
 
 /// Why a task is stopped before its call has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +30,21 @@ pub(super) enum TaskRequest {
     Cancel,
     /// A message for the guest, which a client would send to the call.
     Steer(String),
+    TopUp(TopUp),
+}
+
+/// More fuel for a task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct TopUp {
+    /// The name of the request.
+    pub(super) request: String,
+    pub(super) units: u64,
+}
+
+/// What changes how a task goes on.
+pub(super) enum TaskInput {
+    Answers(InputResponses),
+    TopUp(TopUp),
 }
 
 /// A task that runs in this process, for those who ask something of it. Clones are the same.
@@ -37,7 +52,7 @@ pub(super) enum TaskRequest {
 pub(super) struct RunningTask {
     stop: CancellationToken,
     reason: Arc<OnceLock<StopReason>>,
-    answers: mpsc::Sender<(InputResponses, oneshot::Sender<u64>)>,
+    inputs: mpsc::Sender<(TaskInput, oneshot::Sender<u64>)>,
     stored: watch::Receiver<u64>,
     pub(super) lease: Lease,
 }
@@ -48,7 +63,7 @@ pub(super) struct TaskControl {
     pub(super) stop: CancellationToken,
     pub(super) reason: Arc<OnceLock<StopReason>>,
     /// Each with whom to tell the version that has them.
-    pub(super) answers: mpsc::Receiver<(InputResponses, oneshot::Sender<u64>)>,
+    pub(super) inputs: mpsc::Receiver<(TaskInput, oneshot::Sender<u64>)>,
     /// The version that is stored.
     pub(super) stored: watch::Sender<u64>,
 }
@@ -56,26 +71,27 @@ pub(super) struct TaskControl {
 impl RunningTask {
     pub(super) fn new(lease: Lease) -> (Self, TaskControl) {
         let (stop, reason) = (CancellationToken::new(), Arc::<OnceLock<StopReason>>::default());
-        let (to, answers) = mpsc::channel(MAX_WAITING_ANSWERS);
+        let (to, inputs) = mpsc::channel(MAX_WAITING);
         let (stored, sees) = watch::channel(0);
-        let control = TaskControl { stop: stop.clone(), reason: reason.clone(), answers, stored };
-        (Self { stop, reason, answers: to, stored: sees, lease }, control)
+        let control = TaskControl { stop: stop.clone(), reason: reason.clone(), inputs, stored };
+        (Self { stop, reason, inputs: to, stored: sees, lease }, control)
     }
 
     /// Returns when it is done.
     pub(super) async fn ask(self, request: TaskRequest) {
         match request {
-            TaskRequest::Answer(answers) => self.answer(answers).await,
+            TaskRequest::Answer(answers) => self.put_in(TaskInput::Answers(answers)).await,
+            TaskRequest::TopUp(top_up) => self.put_in(TaskInput::TopUp(top_up)).await,
             TaskRequest::Cancel => self.stop(StopReason::Client),
             // The call gets messages, and not the task.
             TaskRequest::Steer(_) => {}
         }
     }
 
-    /// Returns when the answers are taken and what is left is stored, or the task has ended.
-    async fn answer(mut self, answers: InputResponses) {
+    /// Returns when it is taken and stored, or the task has ended.
+    async fn put_in(mut self, input: TaskInput) {
         let (taken, version) = oneshot::channel();
-        if self.answers.send((answers, taken)).await.is_err() {
+        if self.inputs.send((input, taken)).await.is_err() {
             return;
         }
         if let Ok(version) = version.await {

@@ -2,6 +2,7 @@
 
 use super::call::{Finish, TaskCall};
 use super::control::RunningTask;
+use super::fuel::TaskFuel;
 use super::keys::Part;
 use super::record::{TaskRecord, TaskState, millis};
 use super::runner::TaskRunner;
@@ -11,6 +12,7 @@ use crate::calls::live::LiveCall;
 use platform::durable::{DurableError, Expected, Lease, Revision, Strength};
 use platform::random::random_text;
 use policy::Principal;
+use std::io;
 use std::sync::Arc;
 
 /// A task to be created.
@@ -49,7 +51,7 @@ impl Tasks {
         let NewTask { principal, call, id: call_id, correlation, task } = new;
         let id: TaskId = match task {
             Some(task) => task.into(),
-            None => random_text::<24>()?.into(),
+            None => new_id()?,
         };
         let now = self.now();
         let ttl = millis(self.limits.run);
@@ -64,6 +66,7 @@ impl Tasks {
             message: None,
             state: TaskState::Working,
             owner: 0,
+            fuel: TaskFuel::default(),
             usage: None,
             size: 0,
         };
@@ -131,5 +134,26 @@ impl Tasks {
         if let Some(lease) = lease {
             drop(self.store.release(&lease));
         }
+    }
+}
+
+/// One that a command line does not take for an option.
+fn new_id() -> io::Result<TaskId> {
+    loop {
+        let id = random_text::<24>()?;
+        if !id.starts_with('-') {
+            return Ok(id.into());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_no_option() {
+        // One in 64 would be.
+        assert!((0..2_000).all(|_| !new_id().unwrap().starts_with('-')));
     }
 }

@@ -106,3 +106,31 @@ impl Tasks {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use platform::clock::SystemClock;
+    use platform::durable::MemoryStore;
+
+    async fn steer(store: &MemoryStore, id: &str, bytes: usize) -> Result<(), DurableError> {
+        leave(store, id, &TaskRequest::Steer("x".repeat(bytes))).await
+    }
+
+    #[tokio::test]
+    async fn requests_that_wait_are_bounded_in_number_and_in_bytes() {
+        let store = MemoryStore::new(Arc::new(SystemClock));
+        for _ in 0..MOST {
+            steer(&store, "many", 1).await.unwrap();
+        }
+        assert!(steer(&store, "many", 1).await.is_err());
+        // Far fewer than may wait.
+        let large = MOST_BYTES / 8;
+        for _ in 0..7 {
+            steer(&store, "large", large).await.unwrap();
+        }
+        assert!(steer(&store, "large", large).await.is_err());
+        steer(&store, "large", large / 2).await.expect("there is room for a smaller one");
+        steer(&store, "another", large).await.expect("each task has its own bounds");
+    }
+}

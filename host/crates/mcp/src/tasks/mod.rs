@@ -14,6 +14,7 @@ mod call;
 mod control;
 mod create;
 mod fate;
+mod fuel;
 mod keys;
 mod mailbox;
 mod questions;

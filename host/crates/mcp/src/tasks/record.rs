@@ -1,5 +1,6 @@
 //! A task as it is stored, and the states it goes through.
 
+use super::fuel::TaskFuel;
 use humantime::format_rfc3339_millis;
 use policy::Principal;
 use rmcp::model::{DetailedTask, JsonObject, Task, TaskPayload, TaskStatus};
@@ -30,6 +31,8 @@ pub(crate) struct TaskRecord {
     /// The fencing token of the process that serves it. Each process that takes it up has a higher one.
     #[serde(default)]
     pub(super) owner: u64,
+    #[serde(default)]
+    pub(crate) fuel: TaskFuel,
     /// What the call cost, once it has ended.
     pub(crate) usage: Option<Value>,
     /// Bytes of the record.
@@ -109,6 +112,11 @@ impl TaskRecord {
         Ok(Self { size: bytes.len() as u64, ..read })
     }
 
+    /// What is said of how it stands.
+    pub(super) fn shown_message(&self) -> Option<&str> {
+        self.fuel.paused.as_deref().or(self.message.as_deref())
+    }
+
     /// The name of its state in the protocol.
     pub(super) fn status_name(&self) -> &'static str {
         match self.state {
@@ -131,7 +139,7 @@ impl TaskRecord {
         };
         let mut task = Task::new(id, status, date(self.created), date(self.updated)).with_ttl_ms(self.ttl.max(1));
         task.poll_interval_ms = Some(millis(POLL_INTERVAL));
-        task.status_message = self.message.clone();
+        task.status_message = self.shown_message().map(str::to_owned);
         task
     }
 
@@ -175,6 +183,7 @@ pub(super) mod tests {
             message: None,
             state: TaskState::Working,
             owner: 1,
+            fuel: TaskFuel::default(),
             usage: None,
             size: 0,
         }

@@ -1,11 +1,13 @@
 //! Stores how a task stands while it runs, and how it ended.
 
 use super::asked::AskedQuestions;
+use super::fuel::TaskFuel;
 use super::keys::Part;
 use super::record::{TaskRecord, TaskState};
 use super::table::TaskId;
 use super::tasks::Tasks;
 use platform::durable::{DurableError, Expected, Revision, Strength};
+use runtime::engine::FuelAccount;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +25,8 @@ pub(super) struct TaskProgress {
     pub(super) message: Option<String>,
     pub(super) requests: Map<String, Value>,
     pub(super) asked: Arc<AskedQuestions>,
-    /// Counts the changes of the questions.
+    pub(super) fuel: TaskFuel,
+    /// Counts the changes of all but the message.
     pub(super) version: u64,
 }
 
@@ -39,11 +42,13 @@ pub(super) struct Recorder {
 pub(super) struct Superseded;
 
 impl Recorder {
-    /// Stores changes until somebody else takes the task over. `stored` is told the version of the questions that is stored.
+    /// Stores changes until somebody else takes the task over. `stored` is told the version that is stored. `fuel` is that of
+    /// the call.
     pub(super) async fn follow(
         &mut self,
         mut progress: watch::Receiver<TaskProgress>,
         stored: &watch::Sender<u64>,
+        fuel: Option<FuelAccount>,
     ) -> Superseded {
         let mut version = 0;
         let mut pause = Box::pin(sleep(Duration::ZERO));
@@ -63,6 +68,8 @@ impl Recorder {
                 drop(self.tasks.store.put(&key, now.asked.to_bytes(), Expected::Any, Strength::Process));
             }
             version = now.version;
+            self.record.fuel = now.fuel;
+            self.count_fuel(fuel.as_ref());
             match self.save(TaskState::open(now.requests), now.message, Strength::Process).await {
                 Ok(true) => {}
                 Ok(false) => return Superseded,
@@ -71,6 +78,14 @@ impl Recorder {
             }
             stored.send_replace(version);
             pause = Box::pin(sleep(MESSAGE_PAUSE));
+        }
+    }
+
+    /// Notes what the call has used by now.
+    pub(super) fn count_fuel(&mut self, account: Option<&FuelAccount>) {
+        if let Some(account) = account {
+            let fuel = &mut self.record.fuel;
+            (fuel.used, fuel.limit) = (fuel.used.max(account.used()), account.limit().or(fuel.limit));
         }
     }
 

@@ -2,8 +2,9 @@
 
 use super::asked::AskedQuestions;
 use super::call::{EndedCall, Finish, NotMade};
-use super::control::{StopReason, TaskControl};
+use super::control::{StopReason, TaskControl, TaskInput, TopUp};
 use super::fate;
+use super::fuel::CallFuel;
 use super::questions::{LOOK, TaskQuestions};
 use super::record::{TaskRecord, TaskState};
 use super::recorder::{Recorder, Superseded, TaskProgress};
@@ -149,6 +150,9 @@ impl TaskRunner {
         let Recorder { tasks, id, record, .. } = self.recorder;
         if record.has_ended() {
             tasks.forget_steps(&id);
+            if let Some(maker) = tasks.maker.get() {
+                maker.forget(&record);
+            }
         }
         if let Some(running) = tasks.running.lock().remove(&id) {
             drop(tasks.store.release(&running.lease));
@@ -232,10 +236,18 @@ fn too_large(bytes: u64, result: &JsonObject) -> JsonObject {
 
 /// Runs the call until it is done, or until it is left to another process, and stores how it stands.
 async fn serve(recorder: &mut Recorder, control: &mut TaskControl, live: LiveCall, asked: AskedQuestions) -> Served {
-    let LiveCall { mut call, end: ClientEnd { stream, view: _, cancel, held, life }, unasked } = live;
+    let LiveCall { mut call, end: ClientEnd { stream, view: _, cancel, held, life, fuel }, unasked } = live;
     let (tasks, chunks) = (recorder.tasks.clone(), stream.record());
-    let earlier = TaskProgress { message: recorder.record.message.clone(), ..TaskProgress::default() };
+    let TaskRecord { message, fuel: mut given, .. } = recorder.record.clone();
+    let mut fuel = CallFuel::new(fuel, given.added, tasks.permits.clone(), recorder.record.principal(), held.clone());
+    let (account, id) = (fuel.account(), recorder.id.clone());
+    // Whether it waits in this process shows when it has run up to there.
+    let was_paused = given.paused.take().is_some();
+    let earlier = TaskProgress { message, fuel: given, ..TaskProgress::default() };
     let (progress, sees) = watch::channel(earlier);
+    if was_paused {
+        progress.send_modify(|now| now.version += 1);
+    }
     let progress = Arc::new(progress);
     let reports = progress.clone();
     let sender = NotificationSender::Task(Arc::new(move |report| {
@@ -268,7 +280,7 @@ async fn serve(recorder: &mut Recorder, control: &mut TaskControl, live: LiveCal
     let stay = CancellationToken::new();
     let mut forwarding = Some(stream.forward(sender.clone(), stay.clone()));
     let outcome = {
-        let mut recording = std::pin::pin!(recorder.follow(sees, &control.stored));
+        let mut recording = std::pin::pin!(recorder.follow(sees, &control.stored, account.clone()));
         loop {
             let forward = async {
                 match forwarding.as_mut() {
@@ -294,9 +306,33 @@ async fn serve(recorder: &mut Recorder, control: &mut TaskControl, live: LiveCal
                         forwarding = Some(stream.forward(sender.clone(), stay.clone()));
                     }
                 }
-                Some((answers, taken)) = control.answers.recv() => {
-                    questions.answer(answers);
-                    ask_changed(&questions);
+                () = fuel.changed() => {
+                    let paused = fuel.waits_for(&id);
+                    progress.send_if_modified(|now| {
+                        now.fuel.paused != paused && {
+                            now.fuel.paused = paused;
+                            now.version += 1;
+                            true
+                        }
+                    });
+                    continue;
+                }
+                Some((input, taken)) = control.inputs.recv() => {
+                    match input {
+                        TaskInput::Answers(answers) => {
+                            questions.answer(answers);
+                            ask_changed(&questions);
+                        }
+                        TaskInput::TopUp(TopUp { request, units }) => {
+                            progress.send_if_modified(|now| {
+                                now.fuel.add(&request, units) && {
+                                    fuel.add(units);
+                                    now.version += 1;
+                                    true
+                                }
+                            });
+                        }
+                    }
                     let version = progress.borrow().version;
                     // A client that went away needs none.
                     let _ = taken.send(version);
@@ -329,6 +365,8 @@ async fn serve(recorder: &mut Recorder, control: &mut TaskControl, live: LiveCal
     if let Some(forwarding) = forwarding {
         forwarding.await;
     }
+    recorder.record.fuel.paused = None;
+    recorder.count_fuel(account.as_ref());
     Served::Ended(outcome, chunks)
 }
 

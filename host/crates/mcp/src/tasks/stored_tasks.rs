@@ -1,12 +1,13 @@
 //! The tasks in a store as the operator sees them: all of them, whoever they belong to, while a server may serve them.
 
-use super::control::TaskRequest;
+use super::control::{TaskRequest, TopUp};
 use super::keys::{Part, all_records};
 use super::mailbox;
 use super::record::TaskRecord;
 use super::tasks::parse;
 use super::timeline::Timeline;
 use platform::durable::{DurableError, DurableStore, Key};
+use platform::random::random_text;
 use runtime::journal::JournalLog;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -21,6 +22,8 @@ pub struct StoredTasks(Arc<dyn DurableStore>);
 pub enum OperatorRequest {
     Cancel,
     Steer(String),
+    /// More fuel, in units.
+    TopUp(u64),
 }
 
 /// One task, whoever it belongs to.
@@ -38,6 +41,8 @@ impl StoredTask {
         document["tool"] = record.tool.as_str().into();
         document["call"] = record.call.as_str().into();
         document["usage"] = json!(record.usage);
+        let fuel = &record.fuel;
+        document["fuel"] = json!({ "used": fuel.used, "limit": fuel.limit, "added": fuel.added });
         document
     }
 
@@ -55,7 +60,7 @@ impl StoredTask {
     }
 
     pub fn message(&self) -> Option<&str> {
-        self.record.message.as_deref()
+        self.record.shown_message()
     }
 
     pub fn has_ended(&self) -> bool {
@@ -118,6 +123,10 @@ impl StoredTasks {
         let request = match request {
             OperatorRequest::Cancel => TaskRequest::Cancel,
             OperatorRequest::Steer(message) => TaskRequest::Steer(message),
+            OperatorRequest::TopUp(units) => {
+                let request = random_text::<12>().map_err(|error| DurableError::Failed(error.to_string()))?;
+                TaskRequest::TopUp(TopUp { request, units })
+            }
         };
         mailbox::leave(&*self.0, &task.id, &request).await
     }

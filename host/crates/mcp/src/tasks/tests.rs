@@ -126,6 +126,7 @@ impl Fixture {
                 view,
                 cancel,
                 held: HeldResources::default(),
+                fuel: None,
                 life: CallLife { journal, ..CallLife::default() },
             },
         )
@@ -145,6 +146,8 @@ struct Maker(Option<NotMade>, Arc<Fixture>);
 
 impl CallMaker for Maker {
     fn record_end(&self, _: &TaskRecord) {}
+
+    fn forget(&self, _: &TaskRecord) {}
 
     fn steer(&self, _: &TaskRecord, _: String) -> Result<(), String> {
         Ok(())

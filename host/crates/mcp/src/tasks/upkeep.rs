@@ -1,5 +1,5 @@
-//! Looks after tasks: takes up those of an earlier process once their calls can be made again, renews the leases of those that run, and removes those whose time
-//! is over. Without tasks it sleeps until there is one.
+//! Looks after tasks: takes up those of an earlier process once their calls can be made again, renews the leases of those
+//! that run, and removes those whose time is over. Without tasks it sleeps until there is one.
 
 use super::control::StopReason;
 use super::mailbox;
@@ -7,14 +7,14 @@ use super::record::millis;
 use super::table::TaskId;
 use super::tasks::{LEASE, RENEW, TaskStore, Tasks};
 use crate::calls::parked_calls::ParkedCalls;
+use crate::upkeep::{Upkeep, look_after};
 use platform::changes::ChangeNotifier;
 use platform::clock::Clock;
 use platform::durable::DurableError;
 use policy::TaskLimits;
-use std::future::pending;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::time::sleep;
+use tokio::sync::Notify;
 
 /// The longest sleep, since the wall clock may be set meanwhile.
 const LONGEST: Duration = Duration::from_secs(600);
@@ -22,34 +22,12 @@ const LONGEST: Duration = Duration::from_secs(600);
 const RETRY: Duration = Duration::from_secs(5);
 
 /// When things are to be done.
-struct Agenda {
+pub(crate) struct Agenda {
     /// Read what is stored; none if nothing is left that another process may still serve.
     take_up: Option<Instant>,
     renew: Instant,
     /// Look for what others ask of the tasks that run here.
     requests: Instant,
-}
-
-/// Runs as long as somebody has the tasks.
-async fn run(tasks: Weak<Tasks>, clock: Arc<dyn Clock>) {
-    let now = clock.now();
-    let mut agenda = Agenda { take_up: Some(now), renew: now + RENEW, requests: now };
-    loop {
-        let Some(tasks) = tasks.upgrade() else { return };
-        let wait = tasks.do_what_is_due(&mut agenda).await;
-        let wake = tasks.wake.clone();
-        // Whoever uses the tasks keeps them, and not this sleep.
-        drop(tasks);
-        tokio::select! {
-            () = wake.notified() => {}
-            () = async {
-                match wait {
-                    Some(wait) => sleep(wait).await,
-                    None => pending().await,
-                }
-            } => {}
-        }
-    }
 }
 
 impl Tasks {
@@ -62,11 +40,20 @@ impl Tasks {
         waiting: &ParkedCalls,
     ) -> Arc<Self> {
         let tasks = Self::new(store, limits, clock.clone(), changes, waiting.wait_permits().clone());
-        tokio::spawn(run(Arc::downgrade(&tasks), clock));
+        let now = clock.now();
+        let agenda = Agenda { take_up: Some(now), renew: now + RENEW, requests: now };
+        tokio::spawn(look_after(Arc::downgrade(&tasks), agenda));
         tasks
     }
+}
 
-    /// Returns how long there is nothing to do; none if nothing will be before somebody says so.
+impl Upkeep for Tasks {
+    type Agenda = Agenda;
+
+    fn wake(&self) -> &Arc<Notify> {
+        &self.wake
+    }
+
     async fn do_what_is_due(self: &Arc<Self>, agenda: &mut Agenda) -> Option<Duration> {
         let can_resume = self.maker.get().is_some();
         if can_resume && agenda.take_up.is_some_and(|at| at <= self.clock.now()) {
@@ -97,7 +84,9 @@ impl Tasks {
         let wait = next.map(|at| at.saturating_duration_since(self.clock.now()));
         wait.into_iter().chain(self.next_sweep()).min()
     }
+}
 
+impl Tasks {
     /// How long to sleep until the next task is to be removed; none if there is none.
     fn next_sweep(&self) -> Option<Duration> {
         let next = self.table.lock().next_expiry()?;

@@ -10,6 +10,7 @@ use super::refusal::HttpRefusal;
 use super::request_scope::with_principal;
 use super::response::json_response;
 use super::serving_shares::ShareUsed;
+use super::task_route;
 use crate::client_tools::retry;
 use crate::direct_call::{DirectCall, DirectResponse};
 use crate::handler::Server;
@@ -105,6 +106,7 @@ impl McpEndpoint {
             }
         }
         count_for_principal(&parts.extensions)?;
+        task_route::complete(&mut parts.headers, &text);
         let method = parts.headers.get("mcp-method");
         let is_long_lived = method.is_some_and(|method| LONG_LIVED_METHODS.iter().any(|it| method == it));
         let text = match is_long_lived.then(|| task_listen::pass_on(&text)).flatten() {

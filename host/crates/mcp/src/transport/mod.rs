@@ -24,6 +24,7 @@ mod response;
 mod serving_shares;
 mod shutdown;
 mod stdio;
+mod task_route;
 mod welcome;
 
 pub use account_pages::serve_account_pages;

@@ -90,7 +90,7 @@ impl Work {
             let budget = Budget::root(&limits, maker.clock.now());
             let pausable_deadline = PausableDeadline::new(maker.clock.clone());
             let cancel = CancellationToken::new();
-            let allowance = Allowance { limits, budget, cancel, pausable_deadline };
+            let allowance = Allowance { limits, budget, cancel, pausable_deadline, fuel: None };
             code.make_ready(&plugin.authority, allowance, permit).await;
         }
     }

@@ -58,7 +58,7 @@ impl ToolCaller for LocalTools {
         let Some((plugin, tool)) = catalog.agent_tool(&call.name) else {
             return ReverseOutcome::unasked(AgentError::UnknownTool(call.name));
         };
-        let ReverseCall { arguments, lineage, budget, pausable_deadline, held, .. } = call;
+        let ReverseCall { arguments, lineage, budget, pausable_deadline, tree_fuel, held, .. } = call;
         let request = CallRequest {
             context: call.context,
             link: ClientLink {
@@ -68,8 +68,9 @@ impl ToolCaller for LocalTools {
                 steering: None,
                 cancel: call.cancel,
                 held,
+                fuel: None,
             },
-            parent: Some(CallParent::Host(Inherited { lineage, budget, pausable_deadline })),
+            parent: Some(CallParent::Host(Inherited { lineage, budget, pausable_deadline, tree_fuel })),
             journal: call.journal,
         };
         let finished = self.runner.call_tool(plugin.clone(), tool.clone(), arguments, request).await;

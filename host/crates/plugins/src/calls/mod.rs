@@ -15,6 +15,8 @@ mod recorder;
 mod request;
 mod root_slot;
 mod runner;
+mod start;
+mod started_call;
 mod target;
 mod tool_caller_chain;
 mod upstream;

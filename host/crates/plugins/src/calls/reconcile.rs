@@ -105,12 +105,13 @@ impl PluginReconciler {
             steering: None,
             cancel: cancel.clone(),
             held: self.held.clone(),
+            fuel: None,
         };
         let scope = CallScope::new(self.context.clone(), authority, lineage, limits.clone());
         let quota = self.plugin.scratch_quota.clone();
         let imports = CallImports::new(scope, link, self.host.services.clone(), quota, CallJournal::default());
         let pausable_deadline = PausableDeadline::new(self.host.clock.clone());
-        let allowance = Allowance { limits, budget, cancel, pausable_deadline };
+        let allowance = Allowance { limits, budget, cancel, pausable_deadline, fuel: None };
         let call = GuestCall::Reconcile { name: self.name.clone(), arguments: self.arguments.clone(), effect };
         let name = self.name.clone();
         // A task of its own: where the call is polled, another instance may be running.

@@ -1,7 +1,7 @@
 //! Who makes a call, and what it inherits.
 
 use policy::{Budget, BudgetUsage, Lineage};
-use runtime::engine::PausableDeadline;
+use runtime::engine::{PausableDeadline, TreeFuel};
 use runtime::imports::{CallContext, ClientLink};
 use runtime::journal::CallJournal;
 use std::sync::Arc;
@@ -24,6 +24,8 @@ pub struct Inherited {
     pub budget: Budget,
     /// Shared by all calls of the tree.
     pub pausable_deadline: PausableDeadline,
+    /// Its part in the account of the tree's fuel, if there is one.
+    pub tree_fuel: Option<TreeFuel>,
 }
 
 /// Who made a call.

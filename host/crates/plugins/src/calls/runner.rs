@@ -5,53 +5,42 @@ use super::answer::{Answer, CallAnswer, CallUsage, FinishedCall};
 use super::answer_check::AnswerCheck;
 use super::clean_up::{CleanUp, InstanceMaker};
 use super::payload_size::PayloadSize;
-use super::reconcile::HostParts;
 use super::recorder::{CallRecorder, Observers, RecordedTarget, audit_scope};
-use super::request::{BudgetSource, CallParent, CallRequest, Inherited};
-use super::root_slot::RootSlot;
+use super::request::{CallParent, CallRequest};
+use super::started_call::StartedCall;
 use super::target::{CallTarget, PluginCall};
-use super::waiting_client::WaitingClient;
 use crate::catalog::Plugin;
-use crate::circuit_breaker::Circuit;
+use crate::fuel_budgets::FuelBudgets;
 use crate::offer::PluginTool;
 use crate::scratch;
 use platform::audit::Audit;
 use platform::clock::Clock;
 use platform::telemetry::{ProcessMetrics, Tracer, printable};
-use policy::{Budget, Lineage, Principal, PrincipalLimits};
+use policy::{Lineage, Principal, PrincipalLimits};
 use runtime::abi::{GuestAnswer, GuestOutcome, PreparedComponent};
 use runtime::engine::{
-    Allowance, CallCost, CallError, InstancePermit, InstanceShares, MAX_INSTANCES, MAX_WAITING_INSTANCES,
-    PausableDeadline, is_large, work_in_pool_if_large,
+    Allowance, CallCost, CallError, InstanceShares, MAX_INSTANCES, MAX_WAITING_INSTANCES, is_large,
+    work_in_pool_if_large,
 };
-use runtime::imports::{Arguments, CallAuthority, CallImports, CallScope, HostServices, ModelProvider};
-use std::sync::Arc;
-use std::time::Duration;
+use runtime::imports::{Arguments, CallImports, HostServices, ModelProvider};
+use std::sync::{Arc, OnceLock};
 use tokio::sync::Semaphore;
-use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 pub struct Runner {
-    clock: Arc<dyn Clock>,
-    admission: Admission,
-    wait_permits: Arc<Semaphore>,
-    instances: InstanceShares,
-    instance_maker: Arc<InstanceMaker>,
-    services: Arc<HostServices>,
-    model: Option<Arc<dyn ModelProvider>>,
-    audit: Audit,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) admission: Admission,
+    pub(super) wait_permits: Arc<Semaphore>,
+    pub(super) instances: InstanceShares,
+    pub(super) instance_maker: Arc<InstanceMaker>,
+    pub(super) services: Arc<HostServices>,
+    pub(super) model: Option<Arc<dyn ModelProvider>>,
+    fuel_budgets: OnceLock<Arc<FuelBudgets>>,
+    pub(super) audit: Audit,
     tracer: Tracer,
     /// The calls that are not recorded yet.
     unrecorded: TaskTracker,
-}
-
-/// A call that may run.
-struct StartedCall {
-    admitted: AdmittedCall,
-    instance: InstancePermit,
-    imports: Box<CallImports>,
-    allowance: Allowance,
 }
 
 impl Runner {
@@ -64,10 +53,23 @@ impl Runner {
             wait_permits: Arc::new(Semaphore::new(MAX_WAITING_INSTANCES as usize)),
             services: Arc::new(services),
             model: None,
+            fuel_budgets: OnceLock::new(),
             audit: Audit::none(),
             tracer: Tracer::default(),
             unrecorded: TaskTracker::new(),
         }
+    }
+
+    /// From now on, calls pay from these, if they have limits.
+    pub fn set_fuel_budgets(&self, budgets: Arc<FuelBudgets>) {
+        if budgets.are_set() {
+            let _ = self.fuel_budgets.set(budgets);
+        }
+    }
+
+    /// The fuel of each day; none if it has no limits.
+    pub fn fuel_budgets(&self) -> Option<&Arc<FuelBudgets>> {
+        self.fuel_budgets.get()
     }
 
     /// `model` answers plugins whose client has no model.
@@ -199,107 +201,6 @@ impl Runner {
             journal: request.journal.clone(),
         };
         CallRecorder::new(&self.audit, scope, lineage, target, observers)
-    }
-
-    /// Starts a call: admission, its budget, and its imports.
-    async fn start(
-        &self,
-        plugin: &Arc<Plugin>,
-        call: &PluginCall,
-        request: CallRequest,
-        lineage: Lineage,
-        recorder: &CallRecorder,
-    ) -> Result<StartedCall, CallError> {
-        if self.audit.refuses_calls(&request.context.principal) {
-            return Err(CallError::AuditUnavailable);
-        }
-        let CallRequest { mut context, mut link, parent, journal } = request;
-        if let Some(traceparent) = recorder.traceparent() {
-            context.traceparent = Some(traceparent);
-        }
-        let (admitted, inherited) = match parent {
-            Some(CallParent::Host(inherited)) => {
-                self.admit_nested(plugin, &call.name(), &context.principal, inherited)?
-            }
-            parent => {
-                let budget_source = match parent {
-                    Some(CallParent::External { budget_source, .. }) => Some(budget_source),
-                    Some(CallParent::Host(_)) | None => None,
-                };
-                let parent = (lineage, budget_source);
-                let who = (&context.principal, journal.worked());
-                let admitted = self.admit_root(plugin, call, who, parent, &link.cancel).await;
-                let (admitted, slot, inherited) = admitted?;
-                link.client = Arc::new(WaitingClient {
-                    client: link.client,
-                    model: self.model.clone(),
-                    slot,
-                    pausable_deadline: inherited.pausable_deadline.clone(),
-                    wait_permits: self.wait_permits.clone(),
-                    held: link.held.clone(),
-                });
-                (admitted, inherited)
-            }
-        };
-        let instance = self.instances.acquire(&context.principal, &link.held)?;
-        let Inherited { lineage, budget, pausable_deadline } = inherited;
-        let (limits, cancel) = (plugin.spec.limits.clone(), link.cancel.clone());
-        let authority = CallAuthority::new(plugin.authority.clone(), recorder.call_audit().clone());
-        let (services, instances, clock) = (self.services.clone(), self.instances.clone(), self.clock.clone());
-        let host = HostParts { services, instances, clock, audit: self.audit.clone() };
-        let reconciler = host.reconciler(plugin, call, &context, &lineage, &link).filter(|_| journal.is_resumed());
-        let scope = CallScope::with_reconciler(context, authority, lineage, limits.clone(), reconciler);
-        let imports = CallImports::new(scope, link, self.services.clone(), plugin.scratch_quota.clone(), journal);
-        let allowance = Allowance { limits, budget, cancel, pausable_deadline };
-        Ok(StartedCall { admitted, instance, imports: Box::new(imports), allowance })
-    }
-
-    /// Admits a call within a call of this host, whose slot it shares.
-    fn admit_nested(
-        &self,
-        plugin: &Arc<Plugin>,
-        name: &Arc<str>,
-        principal: &Principal,
-        inherited: Inherited,
-    ) -> Result<(AdmittedCall, Inherited), CallError> {
-        let circuit = Circuit::new(name.clone(), principal.clone(), &inherited.lineage);
-        self.admission.check(plugin, &circuit, false)?;
-        let admitted = self.admission.admit(plugin, circuit)?;
-        let limits = &plugin.spec.limits;
-        let lineage = inherited.lineage.with_limits(limits);
-        let budget = inherited.budget.nested(limits, self.clock.now());
-        Ok((admitted, Inherited { lineage, budget, ..inherited }))
-    }
-
-    /// Admits a call that has a slot of its own; earlier runs of it have `worked` for so long. The lineage is its own, or that of the upstream tool that pays for it.
-    async fn admit_root(
-        &self,
-        plugin: &Arc<Plugin>,
-        call: &PluginCall,
-        (principal, worked): (&Principal, Duration),
-        (mut lineage, budget_source): (Lineage, Option<Arc<dyn BudgetSource>>),
-        cancel: &CancellationToken,
-    ) -> Result<(AdmittedCall, Arc<RootSlot>, Inherited), CallError> {
-        let (limits, name) = (&plugin.spec.limits, call.name());
-        if budget_source.is_some() {
-            let below = lineage.descend(call.full_name(plugin.id()), 0).map_err(CallError::Lineage)?;
-            lineage = below.with_limits(limits);
-        }
-        let number = self.instance_maker.call_begins();
-        let circuit = Circuit::new(name, principal.clone(), &lineage);
-        self.admission.check(plugin, &circuit, true)?;
-        let slot_request = Admission::slot_request(plugin, principal);
-        let acquired = self.admission.acquire_slot(&slot_request, limits.deadline, cancel).await?;
-        // The tool may have failed for others while this call waited.
-        let mut admitted = self.admission.admit(plugin, circuit)?;
-        let now = self.clock.now();
-        let left = budget_source.as_ref().map(|source| source.reserve(now));
-        let mut budget = left.map_or_else(|| Budget::root(limits, now), |left| left.nested(limits, now));
-        budget.deadline = budget.deadline.checked_sub(worked).unwrap_or(now);
-        let pausable_deadline = PausableDeadline::new(self.clock.clone());
-        let slot = RootSlot::new(self.admission.slots.clone(), slot_request, acquired, budget_source);
-        admitted.root = Some((slot.clone(), number));
-        Ok((admitted, slot, Inherited { lineage, budget, pausable_deadline }))
     }
 
     /// Ends a call: reports it, gives its slot back, settles its budget, and checks what it answered.

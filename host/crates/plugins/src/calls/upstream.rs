@@ -86,6 +86,7 @@ impl Runner {
             cancel,
             client,
             pausable_deadline: PausableDeadline::new(clock.clone()),
+            tree_fuel: None,
             held,
             timeout: None,
             answer_timeout: limits.answer_timeout,

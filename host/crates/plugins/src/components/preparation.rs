@@ -119,12 +119,13 @@ impl ComponentLibrary {
             steering: None,
             cancel: cancel.clone(),
             held: HeldResources::default(),
+            fuel: None,
         };
         let imports =
             Box::new(CallImports::new(scope, link, Arc::new(HostServices::none()), None, CallJournal::default()));
         let (budget, pausable_deadline) =
             (Budget::root(&limits, self.clock.now()), PausableDeadline::new(self.clock.clone()));
-        let allowance = Allowance { limits, budget, cancel, pausable_deadline };
+        let allowance = Allowance { limits, budget, cancel, pausable_deadline, fuel: None };
         prepared.describe(imports, allowance).await.result
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::journal::JournalProblem;
 use bytesize::ByteSize;
-use policy::{Denial, LineageError, Rate};
+use policy::{DayUsedUp, Denial, LineageError, Rate};
 use std::time::Duration;
 
 /// Why a call has no result. Every variant has a stable [code](CallError::code) for programs and a sentence for people
@@ -67,6 +67,9 @@ pub enum CallError {
     Busy { resource: BusyResource, limit: u32 },
     #[error("busy: {subject} more often than {rate}; try again in {} ms", retry_after.as_millis().max(1))]
     RateLimited { subject: RateSubject, rate: Rate, retry_after: Duration },
+    /// Whoever calls, or the host, has no fuel left today.
+    #[error("{}{day}", if *has_run { "stopped: " } else { "" })]
+    DayUsedUp { day: DayUsedUp, has_run: bool },
     /// The tool's circuit breaker is open.
     #[error(
         "not called: the tool failed {failures} times, at last with `{cause}`; it is tried again in {} s; limits.breaker \
@@ -162,7 +165,11 @@ impl CallError {
     /// Whether the call was refused for now, and no guest has run: the same call may be let in later.
     pub fn was_not_started(&self) -> bool {
         match self {
-            Self::Busy { .. } | Self::RateLimited { .. } | Self::PluginFailing { .. } | Self::AuditUnavailable => true,
+            Self::Busy { .. }
+            | Self::RateLimited { .. }
+            | Self::DayUsedUp { has_run: false, .. }
+            | Self::PluginFailing { .. }
+            | Self::AuditUnavailable => true,
             Self::FuelExhausted { .. }
             | Self::CpuExhausted { .. }
             | Self::DeadlineExceeded { .. }
@@ -184,6 +191,7 @@ impl CallError {
             | Self::Lineage(_)
             | Self::Unsupported { .. }
             | Self::Cancelled
+            | Self::DayUsedUp { has_run: true, .. }
             | Self::Journal(_)
             | Self::Internal => false,
         }
@@ -221,6 +229,7 @@ impl CallError {
             CallError::Busy { .. } => "busy",
             CallError::AuditUnavailable => "unrecorded",
             CallError::RateLimited { .. } => "rate-limited",
+            CallError::DayUsedUp { .. } => "day-used-up",
             CallError::PluginFailing { .. } => "plugin-failing",
             CallError::Journal(problem) => problem.code(),
             CallError::Internal => "internal",

@@ -1,7 +1,8 @@
 //! Tells the caller of a call how much fuel the call has used, however it ends.
 
 use super::cpu_time::CpuTime;
-use super::supervision::CallCost;
+use super::fuel_account::TreeFuel;
+use super::supervision::{Allowance, CallCost};
 use policy::Lineage;
 
 /// The report of one call. A call that is dropped leaves no fuel to be read, so its CPU time counts: one unit per
@@ -10,13 +11,18 @@ pub struct FuelReport {
     lineage: Lineage,
     cpu: CpuTime,
     limit: Option<u64>,
+    /// Of a root call, the account of its tree.
+    account: Option<TreeFuel>,
     is_final: bool,
 }
 
 impl FuelReport {
     /// To be dropped with the call.
-    pub fn new(lineage: Lineage, cpu: CpuTime, limit: Option<u64>) -> Self {
-        Self { lineage, cpu, limit, is_final: false }
+    pub fn new(lineage: Lineage, cpu: CpuTime, allowance: &Allowance) -> Self {
+        let account = allowance.fuel.clone().filter(TreeFuel::is_root);
+        // What a tree with an account has used may be more than its limit.
+        let limit = allowance.budget.fuel.filter(|_| account.is_none());
+        Self { lineage, cpu, limit, account, is_final: false }
     }
 
     /// Adds what calls below have used and this call was stopped before paying, and reports the sum.
@@ -26,6 +32,9 @@ impl FuelReport {
         let sum = |fuel: u64| fuel.saturating_add(owed).min(self.limit.unwrap_or(u64::MAX));
         cost.spent.fuel = cost.spent.fuel.map(sum);
         self.lineage.report_fuel(cost.spent.as_fuel());
+        if let Some(account) = &self.account {
+            account.settle(cost.spent.as_fuel());
+        }
     }
 }
 

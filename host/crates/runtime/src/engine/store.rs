@@ -3,10 +3,11 @@
 
 use super::catch_panic::catch_panic;
 use super::error::CallError;
+use super::fuel_account::Tick;
 use super::supervision::{Allowance, CallCost, Supervised, bytes, clamp};
 use super::trap;
 use futures::future::BoxFuture;
-use policy::{BudgetUsage, Metering};
+use policy::BudgetUsage;
 use wasmtime::{Engine, Store, UpdateDeadline};
 
 /// A guest metered by fuel yields this often, which bounds how stale its fuel counter is when it is read.
@@ -20,9 +21,12 @@ pub fn new_store<T: Supervised>(engine: &Engine, data: T) -> Store<T> {
     store.set_hostcall_fuel(bytes(limits.hostcall));
     store.set_max_component_handles(clamp(limits.handles));
     store.epoch_deadline_callback(|mut store| {
-        let supervision = store.data_mut().supervision();
-        let over = supervision.allowance().budget.cpu.is_some_and(|limit| supervision.cpu_used() > limit);
-        Ok(if over { UpdateDeadline::Interrupt } else { UpdateDeadline::Yield(1) })
+        let left = store.get_fuel().ok();
+        Ok(match store.data_mut().supervision().tick(left) {
+            Tick::GoOn => UpdateDeadline::Yield(1),
+            Tick::Stop => UpdateDeadline::Interrupt,
+            Tick::Wait(wait) => UpdateDeadline::YieldCustom(1, wait),
+        })
     });
     start_metering(&mut store, 0);
     store
@@ -30,8 +34,7 @@ pub fn new_store<T: Supervised>(engine: &Engine, data: T) -> Store<T> {
 
 /// Gives the Store its call's fuel, less what instantiation has already spent, and starts its epoch ticks.
 pub fn start_metering<T: Supervised>(store: &mut Store<T>, already_spent: u64) {
-    let Allowance { limits, budget, .. } = store.data_mut().supervision().allowance();
-    if let (Some(fuel), Metering::Fuel) = (budget.fuel, limits.metering) {
+    if let Some(fuel) = store.data_mut().supervision().given_fuel() {
         // These fail only on an engine that does not meter fuel. The guest then has no fuel, and stops at once.
         let set = store
             .set_fuel(fuel.saturating_sub(already_spent))
@@ -56,7 +59,7 @@ where
 {
     let supervision = store.data_mut().supervision();
     let (cpu, paused_before) = (supervision.cpu(), supervision.paused_before());
-    let Allowance { limits, budget, cancel, pausable_deadline, .. } = supervision.allowance().clone();
+    let Allowance { budget, cancel, pausable_deadline, .. } = supervision.allowance().clone();
     let ended = {
         let running = cpu.measure(catch_panic(guest(store)));
         // In this order: a call that ends at its first poll never registers a timer, which would wake another thread. A
@@ -70,8 +73,8 @@ where
             }
         }
     };
-    let fuel = budget.fuel.filter(|_| limits.metering == Metering::Fuel);
-    let fuel = fuel.map(|budget| budget.saturating_sub(store.get_fuel().unwrap_or(0)));
+    let left = store.get_fuel().ok();
+    let fuel = store.data_mut().supervision().used_fuel(left);
     let spent = BudgetUsage { fuel, cpu: cpu.total(), elsewhere: cpu.external() };
     let result = match ended {
         Err(error) => Err(error),

@@ -2,10 +2,11 @@
 
 use super::cpu_time::CpuTime;
 use super::error::CallError;
+use super::fuel_account::{RESERVE, RunningUse, Tick, TreeFuel};
 use super::instance_shares::InstancePermit;
 use super::limiter::Limiter;
 use super::pausable_deadline::PausableDeadline;
-use policy::{Budget, BudgetUsage, Limits};
+use policy::{Budget, BudgetUsage, DayUsedUp, Limits, Metering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
@@ -21,6 +22,8 @@ pub struct Allowance {
     pub cancel: CancellationToken,
     /// Shared by the whole chain of calls.
     pub pausable_deadline: PausableDeadline,
+    /// Of a call whose tree has an account of its fuel.
+    pub fuel: Option<TreeFuel>,
 }
 
 impl Allowance {
@@ -46,6 +49,8 @@ pub struct Supervision {
     pub(super) limiter: Limiter,
     cpu: CpuTime,
     allowance: Allowance,
+    /// The call's place in the account of its tree.
+    running: Option<RunningUse>,
     /// How long the chain had been paused when this call began.
     paused_before: Duration,
     last_message: Option<String>,
@@ -63,7 +68,7 @@ impl Supervision {
         let limiter = Limiter::new(bytes(allowance.limits.memory), clamp(allowance.limits.table_elements));
         let paused_before = allowance.pausable_deadline.paused_time();
         let cpu = CpuTime::new(allowance.pausable_deadline.clock().clone());
-        Self { limiter, cpu, allowance, paused_before, last_message: None }
+        Self { limiter, cpu, allowance, running: None, paused_before, last_message: None }
     }
 
     /// Begins a call in an instance that was made before. The memory that the instance holds stays counted.
@@ -71,7 +76,57 @@ impl Supervision {
         self.limiter.count_for(permit);
         self.cpu = self.cpu.restarted();
         self.paused_before = allowance.pausable_deadline.paused_time();
+        self.running = allowance.fuel.as_ref().map(TreeFuel::enter);
         self.allowance = allowance;
+    }
+
+    /// What the Store is given; none if the call is not metered by fuel.
+    pub(super) fn given_fuel(&self) -> Option<u64> {
+        let Allowance { limits, budget, fuel, .. } = &self.allowance;
+        let reserve = if fuel.as_ref().is_some_and(TreeFuel::is_root) { RESERVE } else { 0 };
+        budget.fuel.filter(|_| limits.metering == Metering::Fuel).map(|fuel| fuel.saturating_add(reserve))
+    }
+
+    /// What the call has used, if that much of its fuel is left in the Store.
+    pub(super) fn used_fuel(&self, left: Option<u64>) -> Option<u64> {
+        self.given_fuel().map(|given| given.saturating_sub(left.unwrap_or(0)))
+    }
+
+    /// The limit that a call which is out of fuel has reached.
+    pub(super) fn fuel_limit(&self) -> u64 {
+        let Allowance { limits, budget, fuel, .. } = &self.allowance;
+        let of_tree = fuel.as_ref().filter(|tree| tree.is_root()).and_then(TreeFuel::limit);
+        of_tree.or(budget.fuel).unwrap_or(limits.fuel)
+    }
+
+    /// Whose fuel for the day has stopped the call, if that has.
+    pub(super) fn day_used_up(&self) -> Option<DayUsedUp> {
+        self.allowance.fuel.as_ref().and_then(TreeFuel::day_used_up)
+    }
+
+    /// What the guest is told to be left; none if the call is not metered by fuel.
+    pub fn fuel_left(&self, left: Option<u64>) -> Option<u64> {
+        match &self.allowance.fuel {
+            Some(tree) if tree.is_root() => self.used_fuel(left).map(|used| tree.left(used)),
+            Some(_) | None => left,
+        }
+    }
+
+    /// What the call does now; `left` is the fuel in the Store. Called from inside the call.
+    pub(super) fn tick(&self, left: Option<u64>) -> Tick {
+        let cpu = self.cpu_used();
+        let (Some(tree), Some(running)) = (&self.allowance.fuel, &self.running) else {
+            return if self.is_over(cpu) { Tick::Stop } else { Tick::GoOn };
+        };
+        // The limit of a root call is in the account.
+        if !tree.is_root() && self.is_over(cpu) {
+            return Tick::Stop;
+        }
+        tree.tick(running, self.used_fuel(left).unwrap_or_else(|| nanos(cpu)))
+    }
+
+    fn is_over(&self, cpu: Duration) -> bool {
+        self.allowance.budget.cpu.is_some_and(|limit| cpu > limit)
     }
 
     pub fn cpu(&self) -> CpuTime {
@@ -98,22 +153,25 @@ impl Supervision {
 
     /// What the call has used up to now. Called from inside the call.
     pub fn used(&self, fuel_left: Option<u64>) -> BudgetUsage {
-        let fuel = self.allowance.budget.fuel.zip(fuel_left).map(|(budget, left)| budget.saturating_sub(left));
+        let fuel = self.used_fuel(fuel_left);
         BudgetUsage { fuel, cpu: self.cpu_used(), elsewhere: self.cpu.external() }
     }
 
     /// Counts what an earlier run had used when it was at this place. Returns the fuel that is left.
     pub fn catch_up(&self, earlier: &BudgetUsage) -> Option<u64> {
         self.cpu.add_external(earlier.cpu.saturating_sub(self.cpu_used()));
-        let budget = self.allowance.budget.fuel;
-        budget.zip(earlier.fuel).map(|(budget, used)| budget.saturating_sub(used))
+        self.given_fuel().zip(earlier.fuel).map(|(given, used)| given.saturating_sub(used))
     }
 
     /// What a nested call may use now. Called from inside the call.
     pub fn remaining_budget(&self, fuel: Option<u64>) -> Budget {
-        let budget = self.allowance.budget;
+        let budget = Budget { deadline: self.deadline(), ..self.allowance.budget };
+        // A tree that waits for more is not stopped by what is left now: the called tool has its own limit.
+        if self.allowance.fuel.as_ref().is_some_and(|tree| tree.is_root() && tree.waits()) {
+            return Budget { fuel: budget.fuel.map(|_| RESERVE), cpu: budget.cpu.map(|_| Duration::MAX), ..budget };
+        }
         let cpu = budget.cpu.map(|limit| limit.saturating_sub(self.cpu_used()));
-        Budget { fuel, cpu, deadline: self.deadline(), ..budget }
+        Budget { fuel: self.fuel_left(fuel), cpu, ..budget }
     }
 
     /// When the call ends, moved by the pauses up to now.
@@ -135,6 +193,10 @@ impl Supervision {
     pub(super) fn last_message(&self) -> Option<&str> {
         self.last_message.as_deref()
     }
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 pub(super) fn bytes(size: bytesize::ByteSize) -> usize {

@@ -6,7 +6,7 @@ use super::limiter::RefusedGrowth;
 use super::profile::MAX_INSTANCES;
 use super::supervision::Supervision;
 use platform::telemetry::printable;
-use policy::BudgetUsage;
+use policy::{BudgetUsage, Metering};
 use wasmtime::{Error, PoolConcurrencyLimitError, Trap};
 
 pub(super) fn classify(error: &Error, supervision: &Supervision, spent: BudgetUsage) -> CallError {
@@ -26,10 +26,9 @@ pub(super) fn classify(error: &Error, supervision: &Supervision, spent: BudgetUs
     }
     let trap = error.downcast_ref::<Trap>().copied();
     match trap {
-        Some(Trap::OutOfFuel) => {
-            let limit = allowance.budget.fuel.unwrap_or(limits.fuel);
-            return CallError::FuelExhausted { limit, used: spent.fuel.unwrap_or(limit) };
-        }
+        // With an account, the tick stops a call that is out of fuel.
+        Some(Trap::OutOfFuel) => return fuel_exhausted(supervision, spent),
+        Some(Trap::Interrupt) if limits.metering == Metering::Fuel => return fuel_exhausted(supervision, spent),
         Some(Trap::Interrupt) => {
             return CallError::CpuExhausted { limit: allowance.budget.cpu.unwrap_or(limits.cpu), used: spent.cpu };
         }
@@ -59,6 +58,14 @@ pub(super) fn classify(error: &Error, supervision: &Supervision, spent: BudgetUs
     let name = trap.map_or_else(|| "error".to_owned(), |trap| trap.to_string());
     let message = supervision.last_message().map_or_else(|| trap_sentence(trap, error), str::to_owned);
     CallError::Trap { trap: name, message }
+}
+
+fn fuel_exhausted(supervision: &Supervision, spent: BudgetUsage) -> CallError {
+    if let Some(day) = supervision.day_used_up() {
+        return CallError::DayUsedUp { day, has_run: true };
+    }
+    let limit = supervision.fuel_limit();
+    CallError::FuelExhausted { limit, used: spent.fuel.unwrap_or(limit) }
 }
 
 /// Wasmtime's description of a failure. The backtrace goes to the log only.

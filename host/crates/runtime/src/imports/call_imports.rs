@@ -20,7 +20,7 @@ use super::state::PluginState;
 use super::steering::Steering;
 use super::types::Content;
 use super::wasi::{DiskQuota, Files, RefusedPath};
-use crate::engine::PausableDeadline;
+use crate::engine::{PausableDeadline, TreeFuel};
 use crate::journal::{CallJournal, Checkpoint};
 use policy::{Budget, BudgetUsage, Denial, TreeBudget};
 use std::sync::Arc;
@@ -130,7 +130,7 @@ impl CallImports {
     /// The next message to the call.
     pub fn next_steering(&self) -> Option<String> {
         let next = || self.link.steering.as_ref().and_then(Steering::next);
-        self.journal.begin("steering.next", &()).see(next)
+        self.journal.begin("steering.next", &()).or_nothing(&None::<String>).see(next)
     }
 
     /// What `concurrent` reverse calls take from this call, each with this share of its budget.
@@ -140,10 +140,11 @@ impl CallImports {
         concurrent: usize,
         now: Instant,
         pausable_deadline: PausableDeadline,
+        tree_fuel: Option<TreeFuel>,
     ) -> ReverseCaller {
         let output = self.output().clone();
         let (client, cancel, held) = (self.link.client.clone(), self.link.cancel.clone(), self.link.held.clone());
-        ReverseCaller { client, cancel, output, budget, concurrent, now, pausable_deadline, held }
+        ReverseCaller { client, cancel, output, budget, concurrent, now, pausable_deadline, tree_fuel, held }
     }
 
     /// Chunks sent.

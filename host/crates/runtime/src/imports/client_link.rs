@@ -4,7 +4,7 @@ use super::agent_tools::ToolCaller;
 use super::call_sink::CallSink;
 use super::client::ClientCalls;
 use super::steering::Steering;
-use crate::engine::HeldResources;
+use crate::engine::{FuelAccount, HeldResources};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -23,4 +23,6 @@ pub struct ClientLink {
     pub cancel: CancellationToken,
     /// What the tree of calls holds, for whoever suspends it.
     pub held: HeldResources,
+    /// The fuel of the tree, for whoever may give it more; none if nobody may.
+    pub fuel: Option<FuelAccount>,
 }

@@ -25,10 +25,9 @@ pub(super) struct Handle {
     /// The step that made this call; empty for a root call.
     pub(super) call: StepPath,
     pub(super) next: AtomicU32,
-    pub(super) replaying: AtomicBool,
+    pub(super) replaying: Arc<AtomicBool>,
     /// The step at which the guest asked for what was saved.
     pub(super) restored: OnceLock<u32>,
-    pub(super) is_behind_checkpoint: AtomicBool,
     inquiry: OnceLock<Arc<dyn OutcomeInquiry>>,
 }
 
@@ -68,9 +67,9 @@ impl CallJournal {
     }
 
     fn handle(records: Arc<Records>, call: StepPath) -> Arc<Handle> {
-        let replaying = AtomicBool::new(records.has_earlier_of(&call));
-        let (next, restored, is_behind_checkpoint, inquiry) = Default::default();
-        Arc::new(Handle { records, call, next, replaying, restored, is_behind_checkpoint, inquiry })
+        let replaying = Arc::new(AtomicBool::new(records.has_earlier_of(&call)));
+        let (next, restored, inquiry) = Default::default();
+        Arc::new(Handle { records, call, next, replaying, restored, inquiry })
     }
 
     /// The journal of a call that a step makes.
@@ -127,10 +126,9 @@ impl CallJournal {
     pub fn begin(&self, import: &'static str, arguments: &impl Serialize) -> Step {
         let Some(handle) = &self.0 else { return Step::none() };
         let path = handle.call.below(handle.next.fetch_add(1, Ordering::Relaxed));
-        let digest = ArgumentsDigest::new(arguments);
-        let step = Step::begin(handle.records.clone(), path, import, digest, handle.inquiry.get().cloned());
-        handle.replaying.store(step.is_recorded(), Ordering::Relaxed);
-        step
+        let arguments = ArgumentsDigest::new(arguments);
+        let inquiry = handle.inquiry.get().cloned();
+        Step::begin(handle.records.clone(), handle.replaying.clone(), path, import, arguments, inquiry)
     }
 
     /// From now on it is asked about effects in doubt.

@@ -35,7 +35,6 @@ impl CallJournal {
         let _ = handle.restored.set(number);
         let Saved { next, checkpoint } = recorded?;
         handle.next.store(next, Ordering::Relaxed);
-        handle.is_behind_checkpoint.store(true, Ordering::Relaxed);
         Some(checkpoint)
     }
 
@@ -47,7 +46,6 @@ impl CallJournal {
         // The number of this step, of which nothing else is recorded.
         let next = handle.next.fetch_add(1, Ordering::Relaxed) + 1;
         handle.replaying.store(false, Ordering::Relaxed);
-        handle.is_behind_checkpoint.store(true, Ordering::Relaxed);
         let outcome = encode(&Some(Saved { next, checkpoint }));
         let compaction = Compaction { call: handle.call.clone(), steps: from..next, outcome };
         if handle.records.problem().is_none()
@@ -59,12 +57,6 @@ impl CallJournal {
             // The guest of a call that has to end learns nothing more.
             std::future::pending::<()>().await;
         }
-    }
-
-    /// Whether the guest has saved something, or begins with what was saved. What it learns besides its steps, such as its
-    /// fuel, may differ between two runs from then on.
-    pub fn is_behind_checkpoint(&self) -> bool {
-        self.shared().is_some_and(|handle| handle.is_behind_checkpoint.load(Ordering::Relaxed))
     }
 
     /// Bytes of all records of the tree of calls.

@@ -10,6 +10,7 @@
 //! - An **answer** is recorded once it is there. An **effect** is recorded before it happens, and again with its outcome.
 //!   If only the first record is there, the effect is made again where that is safe; otherwise somebody is
 //!   asked who may know ([`OutcomeInquiry`]); else the call ends in that state ([`JournalProblem::Unknown`]).
+//! - An answer that says **nothing**, such as "no message yet", is not recorded as long as nothing depends on it (`polls`).
 //! - Records of a durable call are stored before anything that depends on them leaves the call. Other calls keep them in
 //!   memory, for the case that they are parked or become tasks.
 //! - A **checkpoint** is what the guest has saved: a later run goes on from there, and the steps before are forgotten.
@@ -24,6 +25,9 @@ mod forgotten;
 mod inquiry;
 mod limits;
 mod log;
+#[cfg(test)]
+mod poll_tests;
+mod polls;
 mod problem;
 mod records;
 mod step;

@@ -4,6 +4,7 @@ use super::entry::{ArgumentsDigest, Entry, Phase, StepPath};
 use super::forgotten::Forgotten;
 use super::limits::JournalLimits;
 use super::log::{JournalLog, RoomChange};
+use super::polls::Polls;
 use super::problem::JournalProblem;
 use platform::clock::Clock;
 use platform::durable::Answer;
@@ -11,7 +12,7 @@ use platform::sync::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 /// Why a call cannot be replayed whose owner has stored as much as it may.
@@ -44,6 +45,7 @@ pub(super) struct State {
     pub(super) earlier: HashMap<StepPath, Recorded>,
     /// Steps before checkpoints of this run.
     pub(super) forgotten: Forgotten,
+    pub(super) polls: Polls,
     /// All records in their order, if they are not stored elsewhere.
     pub(super) kept: Option<Vec<Vec<u8>>>,
     pub(super) log: Option<JournalLog>,
@@ -67,7 +69,7 @@ impl Records {
     ) -> Result<Self, JournalProblem> {
         let (mut entries, mut bytes_of_all) = (0, 0);
         let mut steps = HashMap::<StepPath, Recorded>::new();
-        let mut is_opened = log.is_none();
+        let (mut polls, mut is_opened) = (Polls::default(), log.is_none());
         for (at, bytes) in earlier.iter().enumerate() {
             let entry = Entry::decode(bytes).ok_or_else(|| JournalProblem::Unreadable(format!("(record {at})")))?;
             let outcome = match entry.phase {
@@ -82,6 +84,7 @@ impl Records {
             entries += 1;
             bytes_of_all += bytes.len() as u64;
             let recorded = Recorded { import: entry.import.into_owned(), arguments: entry.arguments, outcome };
+            polls.add_earlier(&entry.path);
             steps.insert(entry.path, recorded);
         }
         if !is_opened {
@@ -92,6 +95,7 @@ impl Records {
             limits,
             earlier: steps,
             forgotten: Forgotten::default(),
+            polls,
             kept,
             log,
             entries,
@@ -107,7 +111,16 @@ impl Records {
 
     /// Whether an earlier run of a call has come to a step.
     pub(super) fn has_earlier_of(&self, call: &StepPath) -> bool {
-        self.state.lock().earlier.contains_key(&call.below(0))
+        self.state.lock().polls.has_earlier_of(call)
+    }
+
+    /// Whether an earlier run has got past a step.
+    pub(super) fn has_passed(&self, path: &StepPath) -> bool {
+        self.state.lock().polls.has_passed(path)
+    }
+
+    pub(super) fn now(&self) -> Instant {
+        self.clock.now()
     }
 
     /// Takes what an earlier run has recorded of a step.
@@ -123,37 +136,40 @@ impl Records {
         arguments: ArgumentsDigest,
         phase: Phase,
     ) -> Option<Answer<()>> {
-        let at = u64::try_from(self.clock.unix().as_millis()).unwrap_or(u64::MAX);
+        let entry = self.entry(path, import, arguments, phase);
         let mut state = self.state.lock();
-        if state.forgotten.has(&path) {
-            return None;
+        state.polls.add_record(&entry.path);
+        state.record(&entry)
+    }
+
+    /// The same for an answer that says nothing, to a step that began at this time.
+    pub(super) fn add_nothing(
+        &self,
+        path: StepPath,
+        import: &'static str,
+        arguments: ArgumentsDigest,
+        answer: Vec<u8>,
+        begun: Instant,
+    ) -> Option<Answer<()>> {
+        let entry = self.entry(path, import, arguments, Phase::Ended(answer));
+        let mut state = self.state.lock();
+        let due = state.polls.add_nothing(entry, begun, self.clock.now())?;
+        state.polls.add_record(&due.path);
+        state.record(&due)
+    }
+
+    /// The call does something at this step which others may see before it is recorded.
+    pub(super) fn add_unrecorded(&self, path: &StepPath) {
+        let mut state = self.state.lock();
+        if let Some(entry) = state.polls.take_unrecorded(path) {
+            // It has its turn, and a later record is refused if this one fails.
+            drop(state.record(&entry));
         }
-        let entry = Entry { path, import: import.into(), arguments, at, phase }.encode();
-        state.entries += 1;
-        state.bytes += entry.len() as u64;
-        let (entries, bytes) = (state.entries, state.bytes);
-        if state.limits.is_over(entries, bytes) {
-            state.give_up(TOO_LONG);
-            return None;
-        }
-        if state.limits.is_near(entries, bytes) && state.log.is_some() && !state.has_warned {
-            state.has_warned = true;
-            let note = "the journal of a call is half full; from its limit on the call cannot go on in another process";
-            tracing::warn!(entries, bytes, "{note}");
-        }
-        if state.log.as_ref().is_some_and(|log| !(log.room)(RoomChange::Take(entry.len() as u64))) {
-            state.give_up(NO_ROOM);
-            return None;
-        }
-        match &mut state.log {
-            Some(log) => Some(log.append(vec![entry])),
-            None => {
-                if let Some(kept) = &mut state.kept {
-                    kept.push(entry);
-                }
-                None
-            }
-        }
+    }
+
+    fn entry(&self, path: StepPath, import: &'static str, arguments: ArgumentsDigest, phase: Phase) -> Entry {
+        let at = u64::try_from(self.clock.unix().as_millis()).unwrap_or(u64::MAX);
+        Entry { path, import: import.into(), arguments, at, phase }
     }
 
     /// Moves what is in memory to a log, which gets all further records. The answer is there when it is stored; there is none
@@ -219,6 +235,38 @@ impl Records {
 }
 
 impl State {
+    fn record(&mut self, entry: &Entry) -> Option<Answer<()>> {
+        if self.forgotten.has(&entry.path) {
+            return None;
+        }
+        let entry = entry.encode();
+        self.entries += 1;
+        self.bytes += entry.len() as u64;
+        let (entries, bytes) = (self.entries, self.bytes);
+        if self.limits.is_over(entries, bytes) {
+            self.give_up(TOO_LONG);
+            return None;
+        }
+        if self.limits.is_near(entries, bytes) && self.log.is_some() && !self.has_warned {
+            self.has_warned = true;
+            let note = "the journal of a call is half full; from its limit on the call cannot go on in another process";
+            tracing::warn!(entries, bytes, "{note}");
+        }
+        if self.log.as_ref().is_some_and(|log| !(log.room)(RoomChange::Take(entry.len() as u64))) {
+            self.give_up(NO_ROOM);
+            return None;
+        }
+        match &mut self.log {
+            Some(log) => Some(log.append(vec![entry])),
+            None => {
+                if let Some(kept) = &mut self.kept {
+                    kept.push(entry);
+                }
+                None
+            }
+        }
+    }
+
     fn stop(&mut self, problem: JournalProblem) {
         self.problem.get_or_insert(problem);
         if let Some(cancel) = &self.cancel {

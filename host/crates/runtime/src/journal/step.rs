@@ -8,6 +8,8 @@ use platform::durable::Answer;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 /// What to do with an effect that was begun, when nothing is known of its outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,11 +31,21 @@ pub(crate) struct StartedEffect {
 
 struct JournaledStep {
     records: Arc<Records>,
+    /// Whether the guest has not got yet to where an earlier run was.
+    replaying: Arc<AtomicBool>,
     path: StepPath,
     import: &'static str,
     arguments: ArgumentsDigest,
     earlier: Option<Recorded>,
     inquiry: Option<Arc<dyn OutcomeInquiry>>,
+    poll: Option<Poll>,
+}
+
+/// Of a step that looks for something and mostly finds nothing.
+struct Poll {
+    /// The answer that says so.
+    nothing: Vec<u8>,
+    begun: Instant,
 }
 
 impl Step {
@@ -45,6 +57,7 @@ impl Step {
     /// Compares with what an earlier run has recorded. If that differs, the call ends.
     pub(super) fn begin(
         records: Arc<Records>,
+        replaying: Arc<AtomicBool>,
         path: StepPath,
         import: &'static str,
         arguments: ArgumentsDigest,
@@ -57,7 +70,30 @@ impl Step {
             let (step, recorded) = (path.to_string(), recorded.import.clone());
             records.stop(JournalProblem::Diverged { step, recorded, now: import.to_owned() });
         }
-        Self(Some(JournaledStep { records, path, import, arguments, earlier, inquiry }))
+        let step =
+            Self(Some(JournaledStep { records, replaying, path, import, arguments, earlier, inquiry, poll: None }));
+        step.set_replaying();
+        step
+    }
+
+    /// For an import that looks for something and mostly finds `nothing`, which is recorded only if it matters.
+    pub(crate) fn or_nothing(mut self, nothing: &impl Serialize) -> Self {
+        if let Some(step) = &mut self.0 {
+            let (nothing, begun) = (encode(nothing), step.records.now());
+            if step.is_missing() {
+                let (import, outcome) = (step.import.to_owned(), Some(nothing.clone()));
+                step.earlier = Some(Recorded { import, arguments: step.arguments, outcome });
+            }
+            step.poll = Some(Poll { nothing, begun });
+        }
+        self.set_replaying();
+        self
+    }
+
+    fn set_replaying(&self) {
+        if let Some(step) = &self.0 {
+            step.replaying.store(self.is_recorded(), Ordering::Relaxed);
+        }
     }
 
     /// Whether an earlier run has got past this step.
@@ -72,7 +108,10 @@ impl Step {
 
     /// Whether the call ends at this step, and must do nothing more. An import that does not wait asks before an effect.
     pub fn has_to_end(&self) -> bool {
-        self.0.as_ref().is_some_and(|step| step.records.problem().is_some())
+        self.0.as_ref().is_some_and(|step| {
+            step.must_not_be_missing();
+            step.records.problem().is_some()
+        })
     }
 
     /// Whether an earlier run has begun this step, and nothing is known of its outcome.
@@ -123,14 +162,14 @@ impl Step {
     /// The outcome, if an earlier run has got as far. Never returns if the call has to end.
     pub async fn recorded<T: DeserializeOwned>(&mut self) -> Option<T> {
         let Some(step) = &mut self.0 else { return None };
-        let outcome = step.take_outcome();
+        let outcome = step.take_outcome_or_go_on();
         step.wait_if_stopped().await;
         outcome
     }
 
     /// The outcome, if an earlier run has got as far, for an import that does not wait.
     pub(crate) fn recorded_now<T: DeserializeOwned>(&mut self) -> Option<T> {
-        self.0.as_mut().and_then(JournaledStep::take_outcome)
+        self.0.as_mut().and_then(JournaledStep::take_outcome_or_go_on)
     }
 
     /// To be called before an effect. Returns when that is stored, and never if the effect must not be made. The result is
@@ -153,6 +192,7 @@ impl Step {
     /// later. The effect must not be made before [`Self::started`] allows it.
     pub(crate) fn start_effect(&mut self, again: Again) -> StartedEffect {
         let Some(step) = &mut self.0 else { return StartedEffect { may_have_happened: false, stored: None } };
+        step.must_not_be_missing();
         let may_have_happened = step.earlier.take().is_some();
         if may_have_happened && again == Again::Unknown {
             let (step_name, import) = (step.path.to_string(), step.import.to_owned());
@@ -179,7 +219,7 @@ impl Step {
     /// Stores the outcome. Returns when it is stored; the guest may see it then.
     pub async fn ended(self, outcome: &impl Serialize) {
         let Some(step) = &self.0 else { return };
-        step.store(Phase::Ended(encode(outcome))).await;
+        step.wait_until(step.add_outcome(outcome)).await;
         step.wait_if_stopped().await;
     }
 
@@ -222,7 +262,7 @@ impl Step {
     where
         T: Serialize + DeserializeOwned,
     {
-        if let Some(outcome) = self.0.as_mut().and_then(JournaledStep::take_outcome) {
+        if let Some(outcome) = self.0.as_mut().and_then(JournaledStep::take_outcome_of_look) {
             return Ok(outcome);
         }
         let outcome = work()?;
@@ -233,14 +273,14 @@ impl Step {
     fn add_ended(&self, outcome: &impl Serialize) {
         if let Some(step) = &self.0 {
             // It has its turn, and a later record is refused if this one fails.
-            drop(step.add(Phase::Ended(encode(outcome))));
+            drop(step.add_outcome(outcome));
         }
     }
 
     /// For an import that waits for nothing, and changes nothing that outlives the process. What it sees is stored before
     /// any later effect.
     pub fn see<T: Serialize + DeserializeOwned>(mut self, work: impl FnOnce() -> T) -> T {
-        if let Some(outcome) = self.0.as_mut().and_then(JournaledStep::take_outcome) {
+        if let Some(outcome) = self.0.as_mut().and_then(JournaledStep::take_outcome_of_look) {
             return outcome;
         }
         let outcome = work();
@@ -250,6 +290,34 @@ impl Step {
 }
 
 impl JournaledStep {
+    /// Whether an earlier run has got past this step and recorded nothing of it.
+    fn is_missing(&self) -> bool {
+        self.earlier.is_none() && self.records.has_passed(&self.path)
+    }
+
+    /// Then that run has found nothing at this step, and this one does something else. Only for a step that is always
+    /// recorded before those after it.
+    fn must_not_be_missing(&self) {
+        if self.poll.is_none() && self.is_missing() {
+            let (step, recorded) = (self.path.to_string(), "an import that found nothing".to_owned());
+            self.records.stop(JournalProblem::Diverged { step, recorded, now: self.import.to_owned() });
+        }
+    }
+
+    /// For an import that waits for nothing, and is recorded before the guest goes on.
+    fn take_outcome_of_look<T: DeserializeOwned>(&mut self) -> Option<T> {
+        self.must_not_be_missing();
+        self.take_outcome()
+    }
+
+    /// For an import that may do something which is seen before it is recorded.
+    fn take_outcome_or_go_on<T: DeserializeOwned>(&mut self) -> Option<T> {
+        if self.earlier.is_none() && self.poll.is_none() {
+            self.records.add_unrecorded(&self.path);
+        }
+        self.take_outcome()
+    }
+
     fn take_outcome<T: DeserializeOwned>(&mut self) -> Option<T> {
         let outcome = self.earlier.take_if(|earlier| earlier.outcome.is_some())?.outcome?;
         let decoded = decode(&outcome);
@@ -261,6 +329,16 @@ impl JournaledStep {
 
     fn add(&self, phase: Phase) -> Option<Answer<()>> {
         self.records.add(self.path.clone(), self.import, self.arguments, phase)
+    }
+
+    fn add_outcome(&self, outcome: &impl Serialize) -> Option<Answer<()>> {
+        let outcome = encode(outcome);
+        match &self.poll {
+            Some(poll) if poll.nothing == outcome => {
+                self.records.add_nothing(self.path.clone(), self.import, self.arguments, outcome, poll.begun)
+            }
+            _ => self.add(Phase::Ended(outcome)),
+        }
     }
 
     async fn store(&self, phase: Phase) {

@@ -4,7 +4,7 @@ use super::super::guest::Guest;
 use super::bindings::portcullis::plugin::{agent_tools as w, types as wt};
 use super::store::{Store, charge, charge_with_bytes};
 use super::types::{content_to_guest, denial_to_guest, exhaustion_to_guest, tool_result_to_guest, tool_to_guest};
-use crate::engine::Supervised as _;
+use crate::engine::{Supervised as _, TreeFuel};
 use crate::imports as h;
 use crate::imports::price;
 use std::time::Duration;
@@ -47,11 +47,13 @@ async fn call_all(
     let fuel = store.get_fuel().ok();
     let guest = store.data_mut();
     let budget = guest.supervision().remaining_budget(fuel).split(calls.len());
-    let pausable_deadline = guest.supervision().allowance().pausable_deadline.clone();
+    let allowance = guest.supervision().allowance();
+    let pausable_deadline = allowance.pausable_deadline.clone();
+    let tree_fuel = allowance.fuel.as_ref().map(TreeFuel::nested);
     guest.count_host_bytes(bytes);
     let now = guest.clock.now();
     let imports = guest.imports()?;
-    let caller = imports.reverse_caller(budget, calls.len(), now, pausable_deadline);
+    let caller = imports.reverse_caller(budget, calls.len(), now, pausable_deadline, tree_fuel);
     let check = |w::AgentCall { name, arguments, options }| {
         imports.agent_tools.check(name, arguments, &options_from_guest(options), &caller)
     };

@@ -8,13 +8,13 @@ use wasmtime::component::Linker;
 pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     let mut meter = linker.instance("portcullis:plugin/meter@0.1.0")?;
     meter.func_wrap("fuel-left", |mut store: Store<'_>, (): ()| {
-        let left = store.get_fuel().ok();
-        // A run that begins at a checkpoint has not done what led there, so it is not at the same unit.
-        Ok((match store.data_mut().imports() {
-            Ok(imports) if imports.journal.is_behind_checkpoint() => {
-                imports.journal.begin("meter.fuel-left", &()).see(|| left)
-            }
-            _ => left,
+        let in_store = store.get_fuel().ok();
+        let guest = store.data_mut();
+        let left = guest.supervision().fuel_left(in_store);
+        // More may have been added by the time the call is replayed.
+        Ok((match guest.imports() {
+            Ok(imports) => imports.journal.begin("meter.fuel-left", &()).see(|| left),
+            Err(_) => left,
         },))
     })?;
     meter.func_wrap("deadline-left", |mut store: Store<'_>, (): ()| {

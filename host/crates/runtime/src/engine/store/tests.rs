@@ -57,7 +57,7 @@ async fn call(engine: &Engine, component: &Component, how: u32) -> (Result<(), C
     let limits = Arc::new(Limits::default());
     let budget = Budget::root(&limits, clock.now());
     let pausable_deadline = PausableDeadline::new(clock.clone());
-    let allowance = Allowance { limits, budget, cancel: CancellationToken::new(), pausable_deadline };
+    let allowance = Allowance { limits, budget, cancel: CancellationToken::new(), pausable_deadline, fuel: None };
     let mut store = new_store(engine, Data(Supervision::new(allowance)));
     let pre = linker(engine).instantiate_pre(component).unwrap();
     supervise(&mut store, move |store| {
@@ -73,7 +73,7 @@ async fn call(engine: &Engine, component: &Component, how: u32) -> (Result<(), C
 #[tokio::test]
 async fn a_panic_in_a_host_function_ends_only_its_call() {
     let engines = Engines::new();
-    let engine = engines.get(Metering::Fuel).unwrap();
+    let engine = engines.get(policy::Metering::Fuel).unwrap();
     let component = Component::new(engine, wat::parse_str(CALLER).unwrap()).unwrap();
     // The first call poisons the lock. More calls than the pool has instances show that each gives its instance back.
     for number in 0..1_400 {

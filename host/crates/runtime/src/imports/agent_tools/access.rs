@@ -10,7 +10,7 @@ use super::super::types::Tool;
 use super::error::AgentError;
 use super::lane::LaneCell;
 use super::reverse_call::{AgentTool, CallOptions, ReverseCall, ReverseCallStep, ReverseOutcome, ToolCaller};
-use crate::engine::{HeldResources, PausableDeadline};
+use crate::engine::{HeldResources, PausableDeadline, TreeFuel};
 use crate::journal::CallJournal;
 use futures::StreamExt;
 use futures::stream;
@@ -43,6 +43,8 @@ pub struct ReverseCaller {
     pub concurrent: usize,
     pub now: Instant,
     pub pausable_deadline: PausableDeadline,
+    /// The part of a nested call in the account of the tree, if there is one.
+    pub tree_fuel: Option<TreeFuel>,
     pub held: HeldResources,
 }
 
@@ -142,6 +144,7 @@ impl AgentTools {
             cancel: caller.cancel.clone(),
             client: caller.client.clone(),
             pausable_deadline: caller.pausable_deadline.clone(),
+            tree_fuel: caller.tree_fuel.clone(),
             held: caller.held.clone(),
             timeout: options.timeout,
             answer_timeout: self.scope.limits.answer_timeout,

@@ -9,7 +9,7 @@ use super::super::types::{CallContext, Content, Tool, ToolResult};
 use super::error::AgentError;
 use super::lane::LaneCell;
 use super::reverse_call_span::ReverseCallSpan;
-use crate::engine::{HeldResources, PausableDeadline};
+use crate::engine::{HeldResources, PausableDeadline, TreeFuel};
 use crate::journal::{Again, CallJournal, Step};
 use async_trait::async_trait;
 use platform::audit::CallAudit;
@@ -96,6 +96,8 @@ pub struct ReverseCall {
     /// The root call's client, which answers its questions.
     pub client: Arc<dyn ClientCalls>,
     pub pausable_deadline: PausableDeadline,
+    /// Its part in the account of the tree's fuel, if there is one.
+    pub tree_fuel: Option<TreeFuel>,
     /// What the tree of calls holds.
     pub held: HeldResources,
     /// The guest's own timeout; the deadline applies as well.

@@ -78,6 +78,7 @@ fn call(notes: &Arc<Notes>, journal: &CallJournal, says: Option<Arc<dyn Reconcil
         concurrent: 1,
         now: clock.now(),
         pausable_deadline: PausableDeadline::new(clock),
+        tree_fuel: None,
         held: HeldResources::default(),
     };
     let checked = tools.check(TOOL.into(), r#"{"text":"milk"}"#.into(), &CallOptions::default(), &caller);

@@ -46,7 +46,7 @@ fn get_answer<'a, T: HttpHost>(
         if !journal.is_on() {
             return Ok((FutureAnswer::get(&mut data.http(), future)?,));
         }
-        let mut step = journal.begin("http.get-answer", &());
+        let mut step = journal.begin("http.get-answer", &()).or_nothing(&false);
         let is_there = match step.recorded().await {
             Some(is_there) => is_there,
             None => {

@@ -45,12 +45,9 @@ pub(super) fn create_directory_at<T: WasiHost>(
                 Begun::Now(change) => change,
                 Begun::Done(result) => return Ok((result,)),
             };
-        let made = match data.files()?.0.add_entry(of) {
+        let made = match change.adds_entry(data, of)? {
+            Ok(()) => data.filesystem().create_directory_at(directory, path).await,
             Err(refused) => Err(refused.into()),
-            Ok(()) => {
-                change.grew = ENTRY_SIZE;
-                data.filesystem().create_directory_at(directory, path).await
-            }
         };
         change.end_name(made, ErrorCode::Exist).await
     })
@@ -68,12 +65,9 @@ pub(super) fn symlink_at<T: WasiHost>(
             Begun::Now(change) => change,
             Begun::Done(result) => return Ok((result,)),
         };
-        let made = match data.files()?.0.add_entry(of) {
+        let made = match change.adds_entry(data, of)? {
+            Ok(()) => data.filesystem().symlink_at(directory, target, path).await,
             Err(refused) => Err(refused.into()),
-            Ok(()) => {
-                change.grew = ENTRY_SIZE;
-                data.filesystem().symlink_at(directory, target, path).await
-            }
         };
         change.end_name(made, ErrorCode::Exist).await
     })

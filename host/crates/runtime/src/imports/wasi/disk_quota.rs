@@ -10,6 +10,8 @@ use super::super::call_authority::CallAuthority;
 use platform::sync::Mutex;
 use policy::{Denial, Lineage, TreeBudget};
 use rustix::io::Errno;
+#[cfg(target_os = "linux")]
+use rustix::io::ReadWriteFlags;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
@@ -199,11 +201,14 @@ impl QuotaUse {
     pub fn write(&self, file: &File, at: Option<u64>, bytes: &[u8]) -> io::Result<u64> {
         let _guard = self.quota.write_lock.lock();
         let length = file.metadata()?.len();
-        let at = at.unwrap_or(length);
-        let end = at.checked_add(bytes.len() as u64).ok_or(Errno::FBIG)?;
+        let end = at.unwrap_or(length).checked_add(bytes.len() as u64).ok_or(Errno::FBIG)?;
         let growth = end.saturating_sub(length);
         self.take(growth)?;
-        file.write_all_at(bytes, at).map(|()| growth)
+        match at {
+            Some(at) => file.write_all_at(bytes, at)?,
+            None => append(file, bytes)?,
+        }
+        Ok(growth)
     }
 
     /// Sets the length of a file; returns by how much it grew. Blocks.
@@ -230,6 +235,28 @@ impl QuotaUse {
         }
         Err(Errno::NOSPC.into())
     }
+}
+
+/// Adds bytes at the end. Calls that have different quotas, and other processes, may do so at the same moment, so the kernel has
+/// to find the end.
+#[cfg(target_os = "linux")]
+fn append(file: &File, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match rustix::io::pwritev2(file, &[io::IoSlice::new(bytes)], 0, ReadWriteFlags::APPEND) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => bytes = &bytes[written..],
+            Err(Errno::INTR) => {}
+            // The file system cannot.
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => return file.write_all_at(bytes, file.metadata()?.len()),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn append(file: &File, bytes: &[u8]) -> io::Result<()> {
+    file.write_all_at(bytes, file.metadata()?.len())
 }
 
 impl Drop for QuotaUse {

@@ -1,6 +1,7 @@
 //! The steps of `wasi:filesystem`: what a guest asks of files is recorded; what it changes is recorded before and after.
 
 use super::super::import_span::ImportSpan;
+use super::disk_quota::ENTRY_SIZE;
 use super::files::{GONE, WasiHost};
 use super::outcome::{finish, to_guest};
 use super::recorded::Code;
@@ -120,6 +121,19 @@ impl Change {
         }
         let twice = step.before_effect(again).await;
         Ok(Begun::Now(Self { step, span, twice, grew: 0 }))
+    }
+
+    /// Says that the change adds a name to a directory. An error if the quota has no place for it.
+    pub(super) fn adds_entry<T: WasiHost>(
+        &mut self,
+        data: &mut T,
+        directory: u32,
+    ) -> wasmtime::Result<Result<(), ErrorCode>> {
+        let added = data.files()?.0.add_entry(directory);
+        if added.is_ok() {
+            self.grew = ENTRY_SIZE;
+        }
+        Ok(added)
     }
 
     /// Says that the change needs another descriptor, too. Never returns if that cannot be opened any more.

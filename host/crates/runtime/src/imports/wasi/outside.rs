@@ -87,21 +87,25 @@ fn poll<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     poll.func_wrap_async("poll", |mut store: Caller<'_, T>, (list,): (Vec<Resource<DynPollable>>,)| {
         Box::new(async move {
             let data = store.data_mut();
-            let step = data.begin_step("poll.poll", &());
+            // One pollable can only be the one that is ready.
+            let step = match list.len() {
+                1 => data.begin_step("poll.poll", &()).or_nothing(&vec![0u32]),
+                _ => data.begin_step("poll.poll", &()),
+            };
             Ok((step.try_ask(data.ctx().table.poll(list)).await?,))
         })
     })?;
     poll.func_wrap_async("[method]pollable.block", |mut store: Caller<'_, T>, (one,): (Resource<DynPollable>,)| {
         Box::new(async move {
             let data = store.data_mut();
-            let step = data.begin_step("poll.block", &());
+            let step = data.begin_step("poll.block", &()).or_nothing(&());
             step.try_ask(data.ctx().table.block(one)).await
         })
     })?;
     poll.func_wrap_async("[method]pollable.ready", |mut store: Caller<'_, T>, (one,): (Resource<DynPollable>,)| {
         Box::new(async move {
             let data = store.data_mut();
-            let step = data.begin_step("poll.ready", &());
+            let step = data.begin_step("poll.ready", &()).or_nothing(&false);
             Ok((step.try_ask(data.ctx().table.ready(one)).await?,))
         })
     })

@@ -34,6 +34,31 @@ fn holes_and_entries_count_and_overwrites_do_not() {
     no_space(quota_use.add_entry());
 }
 
+/// Each call has its own quota for the granted directories.
+#[test]
+fn calls_that_add_to_one_file_at_the_same_time_lose_nothing() {
+    const LINES: usize = 2_000;
+    let file = tempfile::tempfile().unwrap();
+    std::thread::scope(|scope| {
+        for name in ["a", "b", "c", "d"] {
+            let file = &file;
+            scope.spawn(move || {
+                let lineage = Lineage::root("p", &policy::Limits::default());
+                let quota_use = QuotaUse::for_granted(lineage, authority());
+                for _ in 0..LINES {
+                    quota_use.write(file, None, format!("{name}\n").as_bytes()).unwrap();
+                }
+            });
+        }
+    });
+    let mut text = vec![0; 8 * LINES];
+    file.read_exact_at(&mut text, 0).unwrap();
+    assert_eq!(file.metadata().unwrap().len(), text.len() as u64);
+    for name in *b"abcd" {
+        assert_eq!(text.iter().filter(|byte| **byte == name).count(), LINES);
+    }
+}
+
 fn fill(quota_use: &QuotaUse) -> u64 {
     (0..).take_while(|_| quota_use.add_entry().is_ok()).count() as u64
 }

@@ -1,0 +1,145 @@
+//! The fuel of a task: what was added to it, and how it waits when nothing is left.
+
+use super::table::TaskId;
+use crate::calls::wait_permits::{WaitPermit, WaitPermits};
+use policy::Principal;
+use runtime::engine::{FuelAccount, FuelStanding, HeldResources};
+use serde::{Deserialize, Serialize};
+use std::future::pending;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// Requests that are known again. One is made twice if the process ends after it has added something and before it has
+/// removed the request.
+const KNOWN_REQUESTS: usize = 32;
+
+/// What is stored of a task's fuel.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct TaskFuel {
+    /// Units that its call had used when this was stored, with the calls below it.
+    pub(crate) used: u64,
+    /// What it may use, with what was added; none before its call has begun.
+    pub(crate) limit: Option<u64>,
+    pub(crate) added: u64,
+    /// Why its call waits for fuel, if it does.
+    pub(crate) paused: Option<String>,
+    /// The last requests that have added something.
+    requests: Vec<String>,
+}
+
+impl TaskFuel {
+    /// False if this request was taken already.
+    pub(super) fn add(&mut self, request: &str, units: u64) -> bool {
+        if self.requests.iter().any(|known| known == request) {
+            return false;
+        }
+        if self.requests.len() == KNOWN_REQUESTS {
+            self.requests.remove(0);
+        }
+        self.requests.push(request.to_owned());
+        self.added = self.added.saturating_add(units);
+        true
+    }
+}
+
+/// The fuel of the call that a task serves now.
+pub(super) struct CallFuel {
+    account: Option<FuelAccount>,
+    standing: Option<watch::Receiver<FuelStanding>>,
+    permits: Arc<WaitPermits>,
+    principal: Principal,
+    held: HeldResources,
+    /// Held while the call waits, like that of one which waits for an answer.
+    permit: Option<WaitPermit>,
+}
+
+impl CallFuel {
+    /// From now on the call waits when nothing is left. `added` is what its task was given so far.
+    pub(super) fn new(
+        account: Option<FuelAccount>,
+        added: u64,
+        permits: Arc<WaitPermits>,
+        principal: Principal,
+        held: HeldResources,
+    ) -> Self {
+        if let Some(account) = &account {
+            account.wait_for_more(added);
+        }
+        let standing = account.as_ref().map(FuelAccount::standing);
+        Self { account, standing, permits, principal, held, permit: None }
+    }
+
+    pub(super) fn account(&self) -> Option<FuelAccount> {
+        self.account.clone()
+    }
+
+    pub(super) fn add(&self, units: u64) {
+        if let Some(account) = &self.account {
+            account.add(units);
+        }
+    }
+
+    /// Returns when more or less is left.
+    pub(super) async fn changed(&mut self) {
+        let over = match &mut self.standing {
+            Some(standing) => standing.changed().await.is_err(),
+            None => true,
+        };
+        if over {
+            pending().await
+        }
+    }
+
+    /// Why the call waits for fuel, if it does. Ends it if as much waits already as may.
+    pub(super) fn waits_for(&mut self, task: &TaskId) -> Option<String> {
+        let standing = self.standing.as_mut().map(|standing| standing.borrow_and_update().clone());
+        let text = match standing.unwrap_or_default() {
+            FuelStanding::Enough => {
+                self.permit = None;
+                return None;
+            }
+            FuelStanding::UsedUp { limit } => {
+                format!(
+                    "Paused: all {limit} units of fuel that the call got are used up. The operator can give it more."
+                )
+            }
+            FuelStanding::DayUsedUp(day) => format!("Paused: {day}."),
+        };
+        if self.permit.is_none() {
+            match self.permits.acquire(&self.principal, self.held.now()) {
+                Ok(permit) => {
+                    self.permit = Some(permit);
+                    tracing::warn!(
+                        task = &**task,
+                        "a task waits for fuel; `portcullis task top-up {} --fuel UNITS` gives it some: {text}",
+                        &**task
+                    );
+                }
+                Err(_) => {
+                    if let Some(account) = &self.account {
+                        account.end_when_used_up();
+                    }
+                    return None;
+                }
+            }
+        }
+        Some(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_adds_once() {
+        let mut fuel = TaskFuel::default();
+        assert!(fuel.add("a", 5) && !fuel.add("a", 5) && fuel.add("b", 1));
+        assert_eq!(fuel.added, 6);
+        for number in 0..2 * KNOWN_REQUESTS {
+            assert!(fuel.add(&number.to_string(), 1));
+        }
+        assert_eq!(fuel.requests.len(), KNOWN_REQUESTS);
+    }
+}

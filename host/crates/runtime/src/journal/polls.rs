@@ -1,0 +1,85 @@
+//! Answers that say nothing, such as "no message yet". Many come one after the other, and only the last of them is recorded:
+//! before something leaves the call that could depend on it, and about once a second.
+//!
+//! A run that comes to such a step and has no record of it knows the answer if there is a record of a later step: it was
+//! nothing. If there is none, nobody has seen what came of it, and the guest may as well be told what is so now.
+
+use super::entry::{Entry, StepPath};
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+/// How much waiting another process may have to do again.
+const UNRECORDED: Duration = Duration::from_secs(1);
+
+/// The numbers of the steps that made a call.
+type Call = Vec<u32>;
+
+#[derive(Default)]
+pub(super) struct Polls {
+    /// The last step of each call that earlier runs have recorded something of.
+    passed: HashMap<Call, u32>,
+    /// The last answer of each call that said nothing, if no later step is recorded.
+    unrecorded: HashMap<Call, Unrecorded>,
+}
+
+struct Unrecorded {
+    since: Instant,
+    entry: Entry,
+}
+
+impl Polls {
+    /// An earlier run has recorded something of a step.
+    pub(super) fn add_earlier(&mut self, path: &StepPath) {
+        for (number, call) in steps(path) {
+            match self.passed.get_mut(call) {
+                Some(last) => *last = number.max(*last),
+                None => drop(self.passed.insert(call.to_vec(), number)),
+            }
+        }
+    }
+
+    pub(super) fn has_earlier_of(&self, call: &StepPath) -> bool {
+        self.passed.contains_key(&call.0)
+    }
+
+    /// Whether an earlier run has got past a step.
+    pub(super) fn has_passed(&self, path: &StepPath) -> bool {
+        let Some((number, call)) = path.0.split_last() else { return false };
+        self.passed.get(call).is_some_and(|last| last > number)
+    }
+
+    /// An answer that says nothing, to a step that began at this time. It is returned if it is to be recorded now.
+    pub(super) fn add_nothing(&mut self, entry: Entry, begun: Instant, now: Instant) -> Option<Entry> {
+        let call = entry.path.0.split_last().map_or(&[][..], |(_, call)| call);
+        let since = self.unrecorded.get(call).map_or(begun, |before| before.since);
+        if now.saturating_duration_since(since) >= UNRECORDED {
+            return Some(entry);
+        }
+        self.unrecorded.insert(call.to_vec(), Unrecorded { since, entry });
+        None
+    }
+
+    /// Something of a step is recorded: what was said before it is known by that.
+    pub(super) fn add_record(&mut self, path: &StepPath) {
+        if self.unrecorded.is_empty() {
+            return;
+        }
+        for (number, call) in steps(path) {
+            let is_later = |nothing: &Unrecorded| nothing.entry.path.0.last().is_some_and(|last| *last <= number);
+            if self.unrecorded.get(call).is_some_and(is_later) {
+                self.unrecorded.remove(call);
+            }
+        }
+    }
+
+    /// Takes what is to be recorded before anything leaves the call that makes this step.
+    pub(super) fn take_unrecorded(&mut self, path: &StepPath) -> Option<Entry> {
+        let (_, call) = path.0.split_last()?;
+        self.unrecorded.remove(call).map(|nothing| nothing.entry)
+    }
+}
+
+/// The number of a step and of each step above it, and the call that it belongs to.
+fn steps(path: &StepPath) -> impl Iterator<Item = (u32, &[u32])> {
+    path.0.iter().enumerate().map(|(depth, number)| (*number, &path.0[..depth]))
+}

@@ -1,0 +1,131 @@
+//! Tasks that use up their fuel: they wait until they get more, and pay for nothing twice.
+
+use super::{client, get, start, steer, wait_for, wait_for_status};
+use serde_json::{Value, json};
+use suite::{Client, plugin, portcullis};
+
+/// Some tens of milliseconds of computing.
+const ROUNDS: u64 = 10_000_000;
+/// Less than that takes, and far more than anything else does here.
+const LITTLE: u64 = 20_000_000;
+
+fn config(server: &str, fuel: u64) -> String {
+    let job =
+        format!("grants.client = {{ form = true, roots = true }}\nlimits.deadline = \"10m\"\nlimits.fuel = {fuel}");
+    format!("{server}\n[server.tasks]\ninline = \"50ms\"\n\n") + &plugin("job", &job)
+}
+
+fn run(client: &Client, arguments: &[&str]) -> String {
+    portcullis(&client.server.home, arguments).good().to_owned()
+}
+
+fn shown(client: &Client, task: &str) -> Value {
+    serde_json::from_str(&run(client, &["task", "show", task, "--json"])).unwrap()
+}
+
+fn wait_until_paused(client: &mut Client, task: &str) -> Value {
+    wait_for(client, task, |task| task["statusMessage"].as_str().is_some_and(|text| text.starts_with("Paused: all ")))
+}
+
+/// What a task of so many rounds costs that never waits.
+fn cost(rounds: u64) -> u64 {
+    let mut client = client(&config("", 1_000_000_000));
+    let task = start(&mut client, &format!("compute-and-end {rounds}"));
+    let ended = wait_for_status(&mut client, &task.task, "completed");
+    ended["_meta"]["dev.portcullis/usage"]["fuel"].as_u64().unwrap_or_else(|| panic!("{ended}"))
+}
+
+#[test]
+fn a_task_waits_for_fuel_and_goes_on_when_it_gets_some() {
+    let mut client = client(&config("", LITTLE));
+    let task = start(&mut client, "chunk before");
+    steer(&mut client, &task, "fuel-left");
+    steer(&mut client, &task, &format!("compute {ROUNDS}"));
+    let paused = wait_until_paused(&mut client, &task.task);
+    assert_eq!(paused["status"], "working", "{paused}");
+    let fuel = shown(&client, &task.task)["fuel"].clone();
+    assert!(fuel["used"].as_u64() >= Some(LITTLE) && fuel["limit"] == LITTLE, "{fuel}");
+    let said = run(&client, &["task", "top-up", &task.task[..8], "--fuel", "1000000000"]);
+    assert!(said.contains("gets 1000000000 units"), "{said}");
+    wait_for(&mut client, &task.task, |task| task["statusMessage"] == "before");
+    steer(&mut client, &task, "fuel-left");
+    steer(&mut client, &task, "stop");
+    let ended = wait_for_status(&mut client, &task.task, "completed");
+    let said = ended["result"]["content"][0]["text"].as_str().unwrap();
+    let left: Vec<u64> = said.split("Some(").skip(1).map(|it| it.split(')').next().unwrap().parse().unwrap()).collect();
+    assert!(left[0] < LITTLE && left[1] > 500_000_000, "the guest sees what it got: {said}");
+    let fuel = shown(&client, &task.task)["fuel"].clone();
+    assert_eq!(fuel["used"], ended["_meta"]["dev.portcullis/usage"]["fuel"], "{ended}");
+    assert_eq!((&fuel["added"], &fuel["limit"]), (&json!(1_000_000_000), &json!(1_000_000_000 + LITTLE)));
+    let refused = portcullis(&client.server.home, &["task", "top-up", &task.task, "--fuel", "1"]).refused().to_owned();
+    assert!(refused.contains("has ended"), "{refused}");
+}
+
+#[test]
+fn a_waiting_task_is_cancelled_and_other_calls_run_meanwhile() {
+    let mut client = client(&config("", LITTLE));
+    let tasks: Vec<_> = (0..3).map(|_| start(&mut client, &format!("compute {ROUNDS}"))).collect();
+    for task in &tasks {
+        wait_until_paused(&mut client, &task.task);
+    }
+    let answered = client.request("tools/call", json!({"name": "job__run", "arguments": {"path": "stop"}}));
+    assert_eq!(answered.result()["isError"], false);
+    for task in &tasks {
+        client.request("tasks/cancel", json!({"taskId": task.task})).result();
+        wait_for_status(&mut client, &task.task, "cancelled");
+    }
+}
+
+/// A call that is no task ends at its limit, and is no task that waits.
+#[test]
+fn only_a_task_waits() {
+    let mut client = client(&config("", LITTLE).replace("50ms", "1h"));
+    let arguments = json!({"path": "spin"});
+    let answered = client.request("tools/call", json!({"name": "job__run", "arguments": arguments}));
+    let error = answered.result();
+    let said = error["content"][0]["text"].as_str().unwrap();
+    assert!(error["isError"] == true && said.contains("limits.fuel"), "{error}");
+}
+
+/// Whatever happens to it, a call costs what it costs.
+#[test]
+fn what_is_charged_is_what_was_used_also_over_pauses_and_restarts() {
+    let whole = cost(ROUNDS);
+    let mut client = client(&config("[server.fuel]\nper-principal = 1_000_000_000", LITTLE));
+    let task = start(&mut client, &format!("compute-and-end {ROUNDS}"));
+    wait_until_paused(&mut client, &task.task);
+    client.server.restart_stdio();
+    wait_until_paused(&mut client, &task.task);
+    run(&client, &["task", "top-up", &task.task, "--fuel", "1"]);
+    wait_until_paused(&mut client, &task.task);
+    client.server.kill();
+    run(&client, &["task", "top-up", &task.task, "--fuel", "1000000000"]);
+    client.server.restart_stdio();
+    let ended = wait_for_status(&mut client, &task.task, "completed");
+    assert_eq!(ended["_meta"]["dev.portcullis/usage"]["fuel"], whole, "{ended}");
+    assert_eq!(get(&mut client, &task.task)["status"], "completed");
+}
+
+#[test]
+fn a_day_ends_for_calls_and_is_waited_for_by_tasks() {
+    let limits = format!("[server.fuel]\nper-principal = {LITTLE}");
+    let mut client = client(&config(&limits, 1_000_000_000));
+    let task = start(&mut client, &format!("compute {ROUNDS}"));
+    let paused = wait_until_paused(&mut client, &task.task);
+    assert!(paused["statusMessage"].as_str().unwrap().contains("in a day"), "{paused}");
+    let refused = client.request("tools/call", json!({"name": "job__run", "arguments": {"path": "stop"}}));
+    let said = refused.result()["content"][0]["text"].as_str().unwrap().to_owned();
+    assert!(said.contains("server.fuel.per-principal"), "{said}");
+    assert_eq!(refused.result()["structuredContent"]["code"].as_str().unwrap_or("day-used-up"), "day-used-up");
+    client.server.terminate();
+    client.server.ended();
+    client.server.restart_stdio();
+    let refused = client.request("tools/call", json!({"name": "job__run", "arguments": {"path": "stop"}}));
+    assert!(refused.result()["content"][0]["text"].as_str().unwrap().contains("in a day"), "a restart is no refill");
+    run(&client, &["task", "top-up", &task.task, "--fuel", "1000000000"]);
+    wait_for(&mut client, &task.task, |task| {
+        !task["statusMessage"].as_str().is_some_and(|it| it.starts_with("Paused"))
+    });
+    steer(&mut client, &task, "stop");
+    wait_for_status(&mut client, &task.task, "completed");
+}
