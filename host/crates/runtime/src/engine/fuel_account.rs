@@ -347,8 +347,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn only_a_tree_that_can_wait_is_stopped_by_what_others_have_used() {
+    #[tokio::test]
+    async fn only_a_tree_that_can_wait_is_stopped_by_what_others_have_used() {
         let account = FuelAccount::default();
         let root = account.part(waiting(), true);
         account.begin(100, Some(Box::new(Nothing)));
