@@ -76,6 +76,7 @@ impl Tasks {
         if !self.table.lock().insert(&id, &principal, bytes, record.expires(), &self.limits) {
             return Err(NotCreated::Full);
         }
+        self.starting.lock().insert(id.clone());
         let mut created = CreatedTask(Some(Stored { tasks: self.clone(), id: id.clone(), record, stored: None }));
         let (Some(record_key), Some(call_key)) = (Part::Record.key(&id), Part::Call.key(&id)) else {
             return Err(NotCreated::Store(DurableError::Failed("an id is no key".into())));
@@ -104,6 +105,7 @@ impl CreatedTask {
         let (revision, lease) = stored?;
         let (running, control) = RunningTask::new(lease);
         tasks.running.lock().insert(id.clone(), running);
+        tasks.starting.lock().remove(&id);
         tasks.wake.notify_one();
         let runner = TaskRunner::new(tasks.clone(), id.clone(), record.clone(), revision, control);
         tasks.runners.spawn(runner.run(live, finish));
@@ -115,6 +117,7 @@ impl Drop for CreatedTask {
     fn drop(&mut self) {
         let Some(Stored { tasks, id, stored, .. }) = self.0.take() else { return };
         tasks.remove_stored(&id, stored.map(|(_, lease)| lease));
+        tasks.starting.lock().remove(&id);
     }
 }
 

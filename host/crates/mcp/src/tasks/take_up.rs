@@ -31,7 +31,8 @@ impl Tasks {
     async fn take_up_one(self: &Arc<Self>, key: Key, record: Record) -> Result<bool, DurableError> {
         let Some((_, id)) = key.as_str().rsplit_once('/') else { return Ok(true) };
         let id: TaskId = id.into();
-        if self.running.lock().contains_key(&id) {
+        // In this order: it runs before it is no longer starting.
+        if self.starting.lock().contains(&id) || self.running.lock().contains_key(&id) {
             return Ok(true);
         }
         let Some((task, record)) = parse(&id, record) else { return Ok(true) };

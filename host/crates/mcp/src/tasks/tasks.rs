@@ -58,6 +58,8 @@ pub struct Tasks {
     /// Makes the calls of stored tasks again. Until it is there, they wait.
     pub(super) maker: OnceLock<Arc<dyn CallMaker>>,
     pub(super) table: Mutex<TaskTable>,
+    /// Tasks that are stored here and do not run yet: they are not left behind.
+    pub(super) starting: Mutex<HashSet<TaskId>>,
     pub(super) running: Mutex<HashMap<TaskId, RunningTask>>,
     /// Stored requests that are being passed on.
     pub(super) asking: Mutex<HashSet<Key>>,
@@ -94,7 +96,7 @@ impl Tasks {
             Survive::Crash => Strength::Process,
             Survive::PowerLoss => Strength::Power,
         });
-        let (maker, table, running, asking, wake, runners) = Default::default();
+        let (maker, table, starting, running, asking, wake, runners) = Default::default();
         Arc::new(Self {
             store,
             limits,
@@ -106,6 +108,7 @@ impl Tasks {
             journal,
             maker,
             table,
+            starting,
             running,
             asking,
             wake,

@@ -198,6 +198,16 @@ async fn a_task_exists_before_its_client_knows_it_and_ends_once() {
     assert_eq!(fixture.state(&tasks, &id).await, ended);
 }
 
+/// Its own process looks for tasks that were left behind, such as when it has just started.
+#[tokio::test]
+async fn a_task_that_is_about_to_begin_is_not_taken_for_one_that_was_left_behind() {
+    let fixture = Fixture::new();
+    let tasks = fixture.process();
+    let created = tasks.clone().create(fixture.new_task()).await.unwrap();
+    assert_eq!((tasks.take_up().await.unwrap(), tasks.open_count()), (0, 0));
+    drop(created);
+}
+
 #[tokio::test]
 async fn a_created_task_that_nobody_begins_is_removed() {
     let fixture = Fixture::new();

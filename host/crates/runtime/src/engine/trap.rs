@@ -28,7 +28,11 @@ pub(super) fn classify(error: &Error, supervision: &Supervision, spent: BudgetUs
     match trap {
         // With an account, the tick stops a call that is out of fuel.
         Some(Trap::OutOfFuel) => return fuel_exhausted(supervision, spent),
-        Some(Trap::Interrupt) if limits.metering == Metering::Fuel => return fuel_exhausted(supervision, spent),
+        Some(Trap::Interrupt)
+            if limits.metering == Metering::Fuel && allowance.budget.cpu.is_none_or(|limit| spent.cpu <= limit) =>
+        {
+            return fuel_exhausted(supervision, spent);
+        }
         Some(Trap::Interrupt) => {
             return CallError::CpuExhausted { limit: allowance.budget.cpu.unwrap_or(limits.cpu), used: spent.cpu };
         }
