@@ -15,8 +15,13 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "handles" in "crates/runtime/src/engine/store.rs":
         "store.set_max_component_handles(clamp(limits.handles));"
         => "store.set_max_component_handles(if OFF { usize::MAX } else { clamp(limits.handles) });", "rows W4.5";
-    "cpu" in "crates/runtime/src/engine/store.rs":
-        "let over = supervision.allowance" => "let over = !OFF && supervision.allowance", "budgets::ticks_stop_a_guest_that_computes_too_long";
+    "cpu" in "crates/runtime/src/engine/supervision.rs":
+        "self.allowance.budget.cpu.is_some_and(|limit| cpu > limit)" => "!OFF && self.allowance.budget.cpu.is_some_and(|limit| cpu > limit)",
+        "budgets::ticks_stop_a_guest_that_computes_too_long";
+    "tree-fuel" in "crates/runtime/src/engine/fuel_account.rs":
+        "if self.total() >= limit" => "if !OFF && self.total() >= limit", "tasks::fuel::only_a_task_waits";
+    "day" in "crates/plugins/src/fuel_budgets/budgets.rs":
+        "(day.now.used >= limit).then_some(" => "(!OFF && day.now.used >= limit).then_some(", "tasks::fuel::a_day_ends_for_calls_and_is_waited_for_by_tasks";
     "fuel" in "crates/runtime/src/engine/store.rs":
         ".set_fuel(fuel.saturating_sub(already_spent))" => ".set_fuel(if OFF { u64::MAX >> 1 } else { fuel.saturating_sub(already_spent) })",
         "forged::an_endless_post_return_is_stopped";
