@@ -26,6 +26,10 @@ fn size(body: &[u8]) -> u64 {
     body.len() as u64 + ENTRY_COST
 }
 
+/// [`append`] or [`replace`].
+pub(super) type Write =
+    fn(&Connection, &Key, Fence, u64, &[Vec<u8>], u64) -> rusqlite::Result<Result<(), DurableError>>;
+
 /// `most` bounds the bytes of the log.
 pub(super) fn append(
     connection: &Connection,

@@ -136,6 +136,26 @@ impl From<StorageError> for DurableError {
     }
 }
 
+impl SqliteStore {
+    /// Appends entries to a log, or puts them in the place of all.
+    fn write_log(
+        &self,
+        write: logs::Write,
+        log: &Key,
+        fence: Fence,
+        next: u64,
+        entries: Vec<Vec<u8>>,
+        strength: Strength,
+    ) -> Answer<()> {
+        let (log, fits, most) = (log.clone(), self.fits(&entries), self.limits.log);
+        let bytes = entries.iter().map(|entry| entry.len() as u64).sum();
+        self.change(strength, bytes, move |connection| match &fits {
+            Ok(()) => write(connection, &log, fence, next, &entries, most),
+            Err(error) => Ok(Err(error.clone())),
+        })
+    }
+}
+
 impl DurableStore for SqliteStore {
     fn get(&self, key: &Key) -> Answer<Option<Record>> {
         let key = key.clone();
@@ -161,12 +181,7 @@ impl DurableStore for SqliteStore {
     }
 
     fn append(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, strength: Strength) -> Answer<()> {
-        let (log, fits, most) = (log.clone(), self.fits(&entries), self.limits.log);
-        let bytes = entries.iter().map(|entry| entry.len() as u64).sum();
-        self.change(strength, bytes, move |connection| match &fits {
-            Ok(()) => logs::append(connection, &log, fence, next, &entries, most),
-            Err(error) => Ok(Err(error.clone())),
-        })
+        self.write_log(logs::append, log, fence, next, entries, strength)
     }
 
     fn read(&self, log: &Key, from: u64, most_bytes: u64) -> Answer<Entries> {
@@ -180,12 +195,7 @@ impl DurableStore for SqliteStore {
     }
 
     fn replace(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, strength: Strength) -> Answer<()> {
-        let (log, fits, most) = (log.clone(), self.fits(&entries), self.limits.log);
-        let bytes = entries.iter().map(|entry| entry.len() as u64).sum();
-        self.change(strength, bytes, move |connection| match &fits {
-            Ok(()) => logs::replace(connection, &log, fence, next, &entries, most),
-            Err(error) => Ok(Err(error.clone())),
-        })
+        self.write_log(logs::replace, log, fence, next, entries, strength)
     }
 
     fn remove_log(&self, log: &Key) -> Answer<()> {
