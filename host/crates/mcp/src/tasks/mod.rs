@@ -21,6 +21,7 @@ mod questions;
 mod record;
 mod recorder;
 mod runner;
+mod serve;
 mod stored_tasks;
 mod table;
 mod take_up;
