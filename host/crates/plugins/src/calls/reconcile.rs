@@ -4,6 +4,7 @@ use super::no_tools::NoTools;
 use super::recorder::audit_scope;
 use super::target::PluginCall;
 use crate::catalog::Plugin;
+use crate::fuel_budgets::FuelBudgets;
 use async_trait::async_trait;
 use platform::audit::{Audit, CallAudit};
 use platform::clock::Clock;
@@ -43,6 +44,8 @@ pub(super) struct HostParts {
     pub(super) instances: InstanceShares,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) audit: Audit,
+    /// Pay for what a plugin does to find out; none if no day has a limit.
+    pub(super) fuel_budgets: Option<Arc<FuelBudgets>>,
 }
 
 impl HostParts {
@@ -116,10 +119,12 @@ impl PluginReconciler {
         let name = self.name.clone();
         // A task of its own: where the call is polled, another instance may be running.
         let asking =
-            tokio::spawn(
-                async move { code.call(&name, call, Box::new(imports), allowance, permit, false).await.result },
-            );
-        match asking.await.ok()? {
+            tokio::spawn(async move { code.call(&name, call, Box::new(imports), allowance, permit, false).await });
+        let outcome = asking.await.ok()?;
+        if let Some(budgets) = &self.host.fuel_budgets {
+            budgets.charge(&self.context.principal, outcome.cost.spent.as_fuel()).await;
+        }
+        match outcome.result {
             Ok(GuestAnswer::Reconcile(verdict)) => Some(verdict),
             Ok(_) => None,
             Err(error) => {

@@ -72,13 +72,25 @@ impl Runner {
         let Inherited { lineage, budget, pausable_deadline, tree_fuel } = inherited;
         let (limits, cancel) = (plugin.spec.limits.clone(), link.cancel.clone());
         let authority = CallAuthority::new(plugin.authority.clone(), recorder.call_audit().clone());
-        let (services, instances, clock) = (self.services.clone(), self.instances.clone(), self.clock.clone());
-        let host = HostParts { services, instances, clock, audit: self.audit.clone() };
-        let reconciler = host.reconciler(plugin, call, &context, &lineage, &link).filter(|_| journal.is_resumed());
+        // Only a call that goes on where an earlier run was has effects in doubt.
+        let reconciler = match journal.is_resumed() {
+            true => self.host_parts().reconciler(plugin, call, &context, &lineage, &link),
+            false => None,
+        };
         let scope = CallScope::with_reconciler(context, authority, lineage, limits.clone(), reconciler);
         let imports = CallImports::new(scope, link, self.services.clone(), plugin.scratch_quota.clone(), journal);
         let allowance = Allowance { limits, budget, cancel, pausable_deadline, fuel: tree_fuel };
         Ok(StartedCall { admitted, instance, imports: Box::new(imports), allowance })
+    }
+
+    fn host_parts(&self) -> HostParts {
+        HostParts {
+            services: self.services.clone(),
+            instances: self.instances.clone(),
+            clock: self.clock.clone(),
+            audit: self.audit.clone(),
+            fuel_budgets: self.fuel_budgets().cloned(),
+        }
     }
 
     /// The account of a root call's fuel, if it may be given more, or if there is a limit for the day.
@@ -118,7 +130,8 @@ impl Runner {
         Ok((admitted, Inherited { lineage, budget, ..inherited }))
     }
 
-    /// Admits a call that has a slot of its own; earlier runs of it have `worked` for so long. The lineage is its own, or that of the upstream tool that pays for it.
+    /// Admits a call that has a slot of its own; earlier runs of it have `worked` for so long. The lineage is its own, or that of
+    /// the upstream tool that pays for it.
     async fn admit_root(
         &self,
         plugin: &Arc<Plugin>,

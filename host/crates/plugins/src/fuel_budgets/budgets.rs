@@ -18,7 +18,7 @@ pub struct FuelBudgets {
     pub(super) store: Option<Arc<dyn DurableStore>>,
     pub(super) days: Mutex<HashMap<Owner, OwnerDay>>,
     /// Something is to be stored.
-    pub(super) changed: Notify,
+    pub(super) changed: Arc<Notify>,
 }
 
 /// A day of one owner, as this process knows it.
@@ -26,6 +26,8 @@ pub struct FuelBudgets {
 pub(super) struct OwnerDay {
     /// As of the last time that it was stored or read, with what was used here since.
     pub(super) now: DayRecord,
+    /// Whether what other processes had stored is in it.
+    pub(super) is_read: bool,
     /// Units in it that are not stored.
     pub(super) unsaved: u64,
     /// Tasks whose entries are to be stored; none if one is to be removed.
@@ -37,6 +39,19 @@ pub(super) struct OwnerDay {
 impl OwnerDay {
     pub(super) fn is_saved(&self) -> bool {
         self.unsaved == 0 && self.tasks.is_empty()
+    }
+
+    /// Takes over what is stored, of which nothing that is not stored here is a part.
+    pub(super) fn take_over(&mut self, stored: DayRecord) {
+        self.is_read = true;
+        if stored.day >= self.now.day {
+            (self.now.day, self.now.used) = (stored.day, stored.used.saturating_add(self.unsaved));
+        }
+        for (call, paid) in stored.tasks {
+            if !self.tasks.contains_key(&call) {
+                self.now.tasks.insert(call, paid);
+            }
+        }
     }
 
     /// Begins another day, if it is one.
@@ -74,12 +89,11 @@ impl FuelBudgets {
     pub fn forget(&self, principal: &Principal, call: &str) {
         let mut days = self.days.lock();
         for (owner, ..) in self.owners(principal) {
-            if let Some(day) = days.get_mut(&owner)
-                && day.now.tasks.remove(call).is_some()
-            {
-                day.tasks.insert(call.to_owned(), None);
-                self.changed.notify_one();
-            }
+            // An earlier process may have stored it.
+            let day = days.entry(owner).or_default();
+            day.now.tasks.remove(call);
+            day.tasks.insert(call.to_owned(), None);
+            self.changed.notify_one();
         }
     }
 
@@ -98,14 +112,17 @@ impl FuelBudgets {
     /// Reads what earlier processes have stored of those who pay for this principal.
     pub(super) async fn load(&self, principal: &Principal) {
         for (owner, ..) in self.owners(principal) {
-            if self.days.lock().contains_key(&owner) {
+            if self.days.lock().get(&owner).is_some_and(|day| day.is_read) {
                 continue;
             }
             match self.read(&owner).await {
                 Ok(stored) => {
                     let mut days = self.days.lock();
+                    let day = days.entry(owner).or_default();
                     // Another call may have read it first.
-                    days.entry(owner).or_insert_with(|| OwnerDay { now: stored, ..OwnerDay::default() });
+                    if !day.is_read {
+                        day.take_over(stored);
+                    }
                 }
                 // It counts from nothing, and what is stored is added as soon as it can be read.
                 Err(error) => tracing::error!(%error, "how much fuel was used today cannot be read"),

@@ -33,6 +33,14 @@ impl FuelBudgets {
     }
 }
 
+impl FuelBudgets {
+    /// Pays for something that has ended.
+    pub async fn charge(self: &Arc<Self>, principal: &Principal, used: u64) {
+        // It is used already, whatever is left.
+        let _ = self.payer(principal, "").await.pay(used, 0, false);
+    }
+}
+
 impl FuelPayer for Payer {
     fn pay(&self, used: u64, added: u64, durable: bool) -> Result<(), DayUsedUp> {
         let today = self.budgets.today();

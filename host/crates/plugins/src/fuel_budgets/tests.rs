@@ -109,6 +109,22 @@ fn a_restart_is_no_refill_and_a_task_pays_once() {
     assert!(now(world.process(None, Some(100)).admit(&alice())).is_err());
 }
 
+/// Such as one that is cancelled before its call is made again.
+#[test]
+fn a_task_of_an_earlier_process_is_forgotten_and_the_day_is_not() {
+    let world = World::new();
+    let first = world.process(None, Some(100));
+    begin(&first, "task").pay(90, 0, true).unwrap();
+    now(first.save());
+    let second = world.process(None, Some(100));
+    second.forget(&alice(), "task");
+    now(second.charge(&alice(), 10));
+    now(second.admit(&alice())).unwrap_err();
+    now(second.save());
+    let stored = now(second.read(&Owner::Principal(alice()))).unwrap();
+    assert!(stored.tasks.is_empty() && stored.used == 100, "{stored:?}");
+}
+
 #[test]
 fn what_was_given_to_a_tree_counts_for_no_day() {
     let world = World::new();

@@ -28,7 +28,7 @@ impl FuelBudgets {
         let unsaved: Vec<Owner> = {
             let mut days = self.days.lock();
             if days.len() > MOST_IDLE {
-                days.retain(|_, day| !day.is_saved() || day.trees > 0);
+                days.retain(|_, day| !day.is_saved() || day.trees > 0 || !day.now.tasks.is_empty());
             }
             days.iter().filter(|(_, day)| !day.is_saved()).map(|(owner, _)| owner.clone()).collect()
         };
@@ -74,12 +74,9 @@ impl FuelBudgets {
             let Some(day) = days.get_mut(owner) else { return Ok(()) };
             if day.now.day == record.day {
                 day.unsaved = day.unsaved.saturating_sub(added);
-                day.now.used = record.used.saturating_add(day.unsaved);
             }
             day.tasks.retain(|call, paid| tasks.get(call) != Some(paid));
-            for (call, paid) in record.tasks {
-                day.now.tasks.entry(call).or_insert(paid);
-            }
+            day.take_over(record);
             return Ok(());
         }
     }
@@ -104,10 +101,16 @@ impl FuelBudgets {
     }
 }
 
-async fn run(budgets: Weak<FuelBudgets>) {
+impl Drop for FuelBudgets {
+    fn drop(&mut self) {
+        self.changed.notify_one();
+    }
+}
+
+async fn run(waiting: Weak<FuelBudgets>) {
     let mut day = None;
     loop {
-        let Some(budgets) = budgets.upgrade() else { return };
+        let Some(budgets) = waiting.upgrade() else { return };
         if let Some(store) = &budgets.store
             && day != Some(budgets.today())
         {
@@ -116,8 +119,12 @@ async fn run(budgets: Weak<FuelBudgets>) {
                 tracing::warn!(%error, "days of fuel that are over stay in the store");
             }
         }
-        budgets.changed.notified().await;
+        let changed = budgets.changed.clone();
+        // Whoever pays keeps them, and not this wait.
+        drop(budgets);
+        changed.notified().await;
         tokio::time::sleep(PAUSE).await;
+        let Some(budgets) = waiting.upgrade() else { return };
         budgets.save().await;
     }
 }

@@ -168,7 +168,11 @@ impl Supervision {
         let budget = Budget { deadline: self.deadline(), ..self.allowance.budget };
         // A tree that waits for more is not stopped by what is left now: the called tool has its own limit.
         if self.allowance.fuel.as_ref().is_some_and(|tree| tree.is_root() && tree.waits()) {
-            return Budget { fuel: budget.fuel.map(|_| RESERVE), cpu: budget.cpu.map(|_| Duration::MAX), ..budget };
+            return Budget {
+                fuel: budget.fuel.map(|_| RESERVE),
+                cpu: budget.cpu.map(|_| Duration::from_nanos(RESERVE)),
+                ..budget
+            };
         }
         let cpu = budget.cpu.map(|limit| limit.saturating_sub(self.cpu_used()));
         Budget { fuel: self.fuel_left(fuel), cpu, ..budget }
