@@ -2,7 +2,7 @@
 
 use super::cpu_time::CpuTime;
 use super::fuel_account::TreeFuel;
-use super::supervision::{Allowance, CallCost};
+use super::supervision::CallCost;
 use policy::Lineage;
 
 /// The report of one call. A call that is dropped leaves no fuel to be read, so its CPU time counts: one unit per
@@ -18,10 +18,10 @@ pub struct FuelReport {
 
 impl FuelReport {
     /// To be dropped with the call.
-    pub fn new(lineage: Lineage, cpu: CpuTime, allowance: &Allowance) -> Self {
-        let account = allowance.fuel.clone().filter(TreeFuel::is_root);
+    pub fn new(lineage: Lineage, cpu: CpuTime, limit: Option<u64>, tree_fuel: Option<TreeFuel>) -> Self {
+        let account = tree_fuel.filter(TreeFuel::is_root);
         // What a tree with an account has used may be more than its limit.
-        let limit = allowance.budget.fuel.filter(|_| account.is_none());
+        let limit = limit.filter(|_| account.is_none());
         Self { lineage, cpu, limit, account, is_final: false }
     }
 

@@ -117,11 +117,12 @@ impl PreparedComponent {
         let deadline = allowance.budget.deadline.saturating_duration_since(allowance.pausable_deadline.clock().now());
         let context = types::context_to_guest(&imports.scope.context, deadline);
         let owner = (imports.scope.context.principal.clone(), authority.plugin().clone());
-        let (lineage, cpu_and_fuel) = (imports.scope.lineage.clone(), allowance.clone());
+        let lineage = imports.scope.lineage.clone();
+        let (fuel_limit, tree_fuel) = (allowance.budget.fuel, allowance.fuel.clone());
         store.data_mut().begin_call(name, allowance, imports, permit);
         start_metering(&mut store, spent);
         let cpu = store.data_mut().supervision().cpu();
-        let report = FuelReport::new(lineage, cpu.clone(), &cpu_and_fuel);
+        let report = FuelReport::new(lineage, cpu.clone(), fuel_limit, tree_fuel);
         let linked = self.linked.clone();
         let running = Box::pin(async move {
             let (result, mut cost) = supervise(&mut store, move |store| {
