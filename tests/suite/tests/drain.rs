@@ -1,12 +1,13 @@
 //! Shutdown: running calls finish and are answered; everything else is closed at once.
 
 use crate::endings::verdicts;
-use serde_json::json;
-use std::io::Read;
+use serde_json::{Value, json};
+use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::net::{SocketAddr, TcpStream};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use suite::http::{Response, legacy, legacy_session, modern, request_at};
-use suite::{Client, Era, Server, plugin};
+use suite::{Client, Era, Home, Server, paths, plugin};
 
 /// The drain limit, whatever the clients do. `SLACK` allows for a busy machine.
 const ALL: Duration = Duration::from_secs(10);
@@ -126,4 +127,36 @@ fn a_second_signal_cuts_off_a_call_over_stdio() {
     client.server.terminate();
     assert!(client.server.ended().success());
     assert!(signalled.elapsed() < Duration::from_secs(5), "it took {:?}", signalled.elapsed());
+}
+
+/// Such as one whose client, or log collector, has ended. The log lines are lost, and nothing else.
+#[test]
+fn a_server_whose_log_nobody_reads_goes_on_and_stops() {
+    let home = Home::new();
+    let file = home.write("portcullis.toml", &plugin("panic", ""));
+    let (reader, log) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = Command::new(paths::binary());
+    command.args(["serve", "--config"]).arg(file).current_dir(home.path());
+    command.env("PORTCULLIS_CACHE", paths::cache()).env("PORTCULLIS_STATE", home.path().join("state"));
+    let mut server = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log).spawn().unwrap();
+    let mut answers = BufReader::new(server.stdout.take().unwrap()).lines();
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "c", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    for id in 0..3 {
+        let params = json!({"name": "panic__run", "arguments": {}, "_meta": meta});
+        let request = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+        writeln!(server.stdin.as_ref().unwrap(), "{request}").unwrap();
+        let answer: Value = serde_json::from_str(&answers.next().unwrap().unwrap()).unwrap();
+        assert!(answer["id"] == id && answer["result"]["isError"] == true, "{answer}");
+    }
+    assert!(Command::new("kill").arg(server.id().to_string()).status().unwrap().success());
+    let ended = suite::eventually(suite::PATIENCE, || server.try_wait().unwrap());
+    if ended.is_none() {
+        server.kill().unwrap();
+    }
+    assert!(ended.is_some_and(|ended| ended.success()), "it stops when it is told to");
 }

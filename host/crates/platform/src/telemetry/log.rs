@@ -47,6 +47,8 @@ pub fn init(filter: &str, colored: bool) -> Result<(), String> {
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .with_ansi(colored)
+        // It would say so on stderr, and panic there: a server goes on when nobody reads its log any more.
+        .log_internal_errors(false)
         .event_format(Chosen(Format::default().with_ansi(colored)))
         .try_init()
         .map_err(|error| error.to_string())?;
