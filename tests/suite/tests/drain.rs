@@ -133,7 +133,7 @@ fn a_second_signal_cuts_off_a_call_over_stdio() {
 #[test]
 fn a_server_whose_log_nobody_reads_goes_on_and_stops() {
     let home = Home::new();
-    let file = home.write("portcullis.toml", &plugin("panic", ""));
+    let file = home.write("portcullis.toml", plugin("panic", ""));
     let (reader, log) = std::io::pipe().unwrap();
     drop(reader);
     let mut command = Command::new(paths::binary());
