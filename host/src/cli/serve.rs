@@ -122,7 +122,9 @@ impl Serving {
         let (counted, open) = (parked_calls.clone(), tasks.clone());
         host.metrics.on_scrape(move |levels| {
             levels.parked_calls.set(i64::try_from(counted.count()).unwrap_or(i64::MAX));
-            levels.open_tasks.set(i64::try_from(open.open_count()).unwrap_or(i64::MAX));
+            let (running, suspended) = open.open_count();
+            levels.open_tasks.set(i64::try_from(running).unwrap_or(i64::MAX));
+            levels.suspended_tasks.set(i64::try_from(suspended).unwrap_or(i64::MAX));
         });
         if let Some(address) = config.metrics {
             serve_metrics(address, &config.allowed_hosts, host.metrics.clone(), stop.clone()).await?;

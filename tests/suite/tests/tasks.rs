@@ -13,6 +13,7 @@ mod operator;
 mod principals;
 mod reconciling;
 mod restart;
+mod suspended;
 
 use serde_json::{Value, json};
 use suite::{Answer, Client, Era, PATIENCE, Server, eventually, plugin};

@@ -26,6 +26,16 @@ pub fn random_text<const N: usize>() -> io::Result<String> {
     random_bytes::<N>().map(|bytes| URL_SAFE_NO_PAD.encode(bytes))
 }
 
+/// An id of 192 random bits that nobody can guess, and that a command line does not take for an option.
+pub fn random_id() -> io::Result<String> {
+    loop {
+        let id = random_text::<24>()?;
+        if !id.starts_with('-') {
+            return Ok(id);
+        }
+    }
+}
+
 thread_local! {
     /// Ids are drawn from it, because a system call for each of them would take longer. None if the system has no randomness.
     static GENERATOR: RefCell<Option<StdRng>> = RefCell::new(random_bytes().ok().map(StdRng::from_seed));
@@ -63,6 +73,12 @@ mod tests {
     fn bytes_differ_each_time() {
         assert_ne!(random_bytes::<32>().unwrap(), random_bytes::<32>().unwrap());
         assert_eq!((random_text::<16>().unwrap().len(), random_text::<32>().unwrap().len()), (22, 43));
+    }
+
+    #[test]
+    fn an_id_is_no_option() {
+        // One in 64 would be.
+        assert!((0..2_000).all(|_| !random_id().unwrap().starts_with('-')));
     }
 
     #[test]

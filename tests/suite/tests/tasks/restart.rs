@@ -1,28 +1,53 @@
-//! A host that was killed with many open tasks serves again at once, and goes on with all of them. `PORTCULLIS_OPEN_TASKS` sets
-//! how many.
+//! A host with many open tasks: what they cost while they wait, and how soon it serves again after it was killed.
+//! `PORTCULLIS_OPEN_TASKS` sets how many.
 
-use super::{abilities, answers, job, start, wait_for_status};
-use serde_json::json;
+use super::{abilities, answers, get, job, start, wait_for_status};
+use serde_json::{Value, from_str, json};
 use std::time::{Duration, Instant};
-use suite::{Client, Era, Server};
+use suite::{Client, Era, Server, portcullis};
 
 /// Without the variable. A test is no measurement.
 const TASKS: usize = 60;
 /// With this build and beside other tests.
 const MOST: Duration = Duration::from_secs(10);
+/// How long it is watched while nothing happens.
+const QUIET: Duration = Duration::from_secs(3);
 
 #[test]
 fn a_host_with_many_open_tasks_serves_again_at_once() {
-    let count = std::env::var("PORTCULLIS_OPEN_TASKS").ok().and_then(|count| count.parse().ok()).unwrap_or(TASKS);
+    let measured = std::env::var("PORTCULLIS_OPEN_TASKS").ok().and_then(|count| count.parse().ok());
+    let count = measured.unwrap_or(TASKS);
+    // The others wait without their instances.
+    let parked = count / 10;
     let limits = format!(
-        "[server]\nparked = {{ calls = {count}, per-principal = {count}, memory = \"64 GiB\" }}\n\
+        "[server]\nparked = {{ calls = {parked}, per-principal = {parked} }}\n\
          [server.tasks]\ninline = \"50ms\"\nkept = {count}\nper-principal = {count}\n\n"
     );
     let mut client = Client::able(Server::start(&(limits + &job())), Era::Modern, false, abilities());
+    let before = client.server.memory();
     let tasks: Vec<_> = (0..count).map(|_| start(&mut client, "ask").task).collect();
     for task in &tasks {
         wait_for_status(&mut client, task, "input_required");
     }
+    let each = client.server.memory().saturating_sub(before) / count as u64;
+    let listed = Instant::now();
+    let shown = portcullis(&client.server.home, &["task", "list", "--open", "--json"]).good().to_owned();
+    let listed = listed.elapsed();
+    let away = shown.lines().filter(|line| from_str::<Value>(line).unwrap()["suspended"] == true).count();
+    let mut took: Vec<_> = tasks.iter().take(1_000).map(|task| timed(|| drop(get(&mut client, task)))).collect();
+    took.sort();
+    println!(
+        "{count} open tasks, {away} of them put away: {each} bytes of memory each; list {listed:?}, get {:?} (p50), {:?} (p99)",
+        took[took.len() / 2],
+        took[took.len() * 99 / 100],
+    );
+    if measured.is_some() {
+        let idle = client.server.cpu();
+        std::thread::sleep(QUIET);
+        let idle = (client.server.cpu() - idle).as_secs_f64() / QUIET.as_secs_f64() * 100.0;
+        println!("{idle:.2} % of a processor while nothing happens");
+    }
+    assert!(away + parked >= count, "{away} of {count}");
     client.server.kill();
     let began = Instant::now();
     client.server.restart_stdio();
@@ -35,6 +60,12 @@ fn a_host_with_many_open_tasks_serves_again_at_once() {
         wait_for_status(&mut client, task, "working");
     }
     let all = began.elapsed();
-    println!("{count} open tasks: serving again after {serving:?}, and the last of them had gone on after {all:?}");
+    println!("serving again after {serving:?}, and the last 20 of them had gone on after {all:?}");
     assert!(serving < MOST, "{serving:?}");
+}
+
+fn timed(work: impl FnOnce()) -> Duration {
+    let began = Instant::now();
+    work();
+    began.elapsed()
 }

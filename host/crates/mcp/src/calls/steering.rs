@@ -33,6 +33,11 @@ impl SteerParams {
     pub(crate) fn to_call(call: &str, message: String) -> Self {
         Self { call: Some(call.to_owned()), correlation_id: None, message }
     }
+
+    /// The call, if nothing else selects it, and the message.
+    pub(crate) fn of_one_call(&self) -> Option<(&str, &str)> {
+        self.call.as_deref().filter(|_| self.correlation_id.is_none()).map(|call| (call, &*self.message))
+    }
 }
 
 /// The calls that run or are parked, by principal.
@@ -109,6 +114,20 @@ impl RunningCalls {
                 refused(text, Some(json!({ "running": listed })))
             }
         }
+    }
+
+    /// Whether this call runs or is parked.
+    pub(crate) fn has(&self, principal: &Principal, call: &str) -> bool {
+        let state = self.lock();
+        state.calls.get(principal).into_iter().flat_map(BTreeMap::values).any(|entry| *entry.call == *call)
+    }
+
+    /// Takes the messages that a call has not read.
+    pub(crate) fn take_unread(&self, principal: &Principal, call: &str) -> Vec<String> {
+        let state = self.lock();
+        let own = state.calls.get(principal).into_iter().flat_map(BTreeMap::values);
+        let steering = own.filter(|entry| *entry.call == *call).find_map(|entry| entry.steering.as_ref());
+        steering.into_iter().flat_map(|steering| std::iter::from_fn(|| steering.next())).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, RunningCallTable> {

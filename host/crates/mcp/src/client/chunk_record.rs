@@ -98,11 +98,6 @@ impl ChunkRecord {
         self.0.log_chunk(seq, chunk);
     }
 
-    /// The log of what the client has not read, if there is one.
-    pub(crate) fn log_uri(&self) -> Option<String> {
-        self.state().log.as_ref()?.as_ref().map(|log| log.uri().to_owned())
-    }
-
     /// How many chunks the tool has emitted, as far as this record knows.
     pub(crate) fn emitted(&self) -> u64 {
         self.state().emitted

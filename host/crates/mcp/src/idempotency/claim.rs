@@ -7,7 +7,7 @@ use super::record::{KeyRecord, KeyState};
 use super::running::{Entered, KeyInUse};
 use super::table::Kept;
 use platform::durable::{DurableError, Expected, Record, Strength};
-use platform::random::random_text;
+use platform::random::random_id;
 use rmcp::model::JsonObject;
 use std::io;
 use std::sync::Arc;
@@ -133,7 +133,7 @@ impl IdempotencyKeys {
     async fn begin(self: &Arc<Self>, key: &CallKey, expected: Expected, in_use: KeyInUse) -> Result<Look, NoClaim> {
         let principal = key.principal.as_str().to_owned();
         let owner = self.process.owner.clone();
-        let record = KeyRecord::new(principal, key.call.clone(), random_text::<24>()?, self.expiry(), owner);
+        let record = KeyRecord::new(principal, key.call.clone(), random_id()?, self.expiry(), owner);
         self.run(key, record, expected, None, in_use).await
     }
 

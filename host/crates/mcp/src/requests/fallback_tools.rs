@@ -34,7 +34,7 @@ pub(crate) async fn call(
             };
             called.unwrap_or_else(|reason| CallToolResult::error(vec![ContentBlock::text(reason)]))
         }
-        _ => return steer::call_tool(server, principal, arguments),
+        _ => return steer::call_tool(server, principal, arguments).await,
     };
     result.meta.get_or_insert_with(|| server.meta(None));
     result

@@ -1,5 +1,6 @@
 //! `dev.portcullis/steer`, and calls of the tool with the same effect.
 
+use super::tasks::to_error;
 use crate::calls::steering::SteerParams;
 use crate::server_context::ServerContext;
 use policy::Principal;
@@ -7,15 +8,28 @@ use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 use serde_json::json;
 
-/// Sends a message to a running call and returns the call's id.
-pub(crate) fn steer(server: &ServerContext, principal: &Principal, params: SteerParams) -> Result<String, ErrorData> {
+/// Sends a message to a running call and returns the call's id. For the call of a task that does not run at the moment, the
+/// message is kept.
+pub(crate) async fn steer(
+    server: &ServerContext,
+    principal: &Principal,
+    params: SteerParams,
+) -> Result<String, ErrorData> {
+    if let Some((call, message)) = params.of_one_call().filter(|(call, _)| !server.running_calls.has(principal, call))
+        && server.tasks.steer(principal, call, message.to_owned()).await.map_err(|error| to_error(error.into()))?
+    {
+        return Ok(call.to_owned());
+    }
     server.running_calls.steer(principal, params)
 }
 
 /// A call of the tool `steer_call`.
-pub(crate) fn call_tool(server: &ServerContext, principal: &Principal, arguments: JsonObject) -> CallToolResult {
+pub(crate) async fn call_tool(server: &ServerContext, principal: &Principal, arguments: JsonObject) -> CallToolResult {
     let params = serde_json::from_value(arguments.into()).map_err(|error| error.to_string());
-    let steered = params.and_then(|params| steer(server, principal, params).map_err(|error| describe(&error)));
+    let steered = match params {
+        Ok(params) => steer(server, principal, params).await.map_err(|error| describe(&error)),
+        Err(error) => Err(error),
+    };
     let mut result = match steered {
         Ok(call) => {
             let mut result = CallToolResult::success(vec![ContentBlock::text(format!("sent to the call {call}"))]);

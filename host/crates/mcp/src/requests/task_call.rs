@@ -2,7 +2,6 @@
 
 use super::call_result::{self, CallResult, Remedies, check_capabilities};
 use crate::calls::live::{Leave, LiveCall};
-use crate::client::chunk_record::ChunkRecord;
 use crate::client::view::RequestInput;
 use crate::server_context::ServerContext;
 use crate::tasks::{CreatedTask, EndedCall, Finish, NewTask, NotCreated, TaskCall, TaskRecord, Tasks};
@@ -14,7 +13,7 @@ use rmcp::model::{
     CallToolResult, ClientCapabilities, ContentBlock, CreateTaskResult, JsonObject, MetaObject, Resource,
 };
 use runtime::engine::work_in_pool_if_large;
-use runtime::imports::{Abilities, CallContext, Execution, ResourceBody};
+use runtime::imports::{Abilities, CallContext, Execution};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -156,9 +155,8 @@ pub(super) fn finish(server: Arc<ServerContext>, remedies: Remedies) -> Finish {
     Box::new(move |call, record| {
         async move {
             let usage = Some(call_result::usage_to_json(&call.usage));
-            let output = output_of(&server, &record);
             if let Err(error) = check_capabilities(true, &call) {
-                return EndedCall { answer: Err(error), usage, output };
+                return EndedCall { answer: Err(error), usage };
             }
             let (bytes, owner) = (call.usage.output_bytes, record.owner());
             let meta = server.call_meta(record.call_id(), record.correlation());
@@ -166,19 +164,10 @@ pub(super) fn finish(server: Arc<ServerContext>, remedies: Remedies) -> Finish {
                 CallResult::Tool(result) => to_object(&result),
                 CallResult::Prompt(_) | CallResult::Resource(_) => call_result::unexpected_result(),
             };
-            EndedCall { answer: work_in_pool_if_large(bytes, || owner, convert).await, usage, output }
+            EndedCall { answer: work_in_pool_if_large(bytes, || owner, convert).await, usage }
         }
         .boxed()
     })
-}
-
-/// What the call has sent to nobody, as its log shows it; none if there is no log.
-fn output_of(server: &ServerContext, record: &ChunkRecord) -> Option<String> {
-    let read = server.principal_store.read(&record.owner().0, record.log_uri()?.as_str())?;
-    match read.body {
-        ResourceBody::Text(text) => Some(text),
-        ResourceBody::Blob(_) => None,
-    }
 }
 
 pub(super) fn to_object(result: &CallToolResult) -> Result<JsonObject, ErrorData> {

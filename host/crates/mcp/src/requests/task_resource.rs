@@ -9,7 +9,7 @@ use rmcp::ErrorData;
 use rmcp::model::ReadResourceResult;
 use runtime::imports::ResourceBody;
 use serde_json::{Value, json};
-use services::principal_store::ResourceSnapshot;
+use services::principal_store::{ResourceSnapshot, RunLog};
 
 /// Reads `portcullis://tasks/<id>`; `rest` is what comes after the prefix. None if this principal has no such task.
 pub(super) async fn read(
@@ -43,7 +43,7 @@ pub(super) async fn document(
     let mut document = serde_json::to_value(task.to_detailed(id)).unwrap_or_default();
     document["tool"] = task.tool.into();
     document["call"] = task.call.as_str().into();
-    let log = format!("portcullis://runs/{}", task.call);
+    let log = RunLog::uri_of(&task.call);
     let asked = query.map_or_else(|| log.clone(), |query| format!("{log}?{query}"));
     let run = match server.principal_store.read(principal, &asked) {
         Some(ResourceSnapshot { body: ResourceBody::Text(text), .. }) => serde_json::from_str(&text).ok(),

@@ -13,8 +13,9 @@ use futures::future::BoxFuture;
 use platform::audit::{AuditEvent, AuditRecord};
 use platform::telemetry::ResourceUsage;
 use runtime::engine::{CallError, FuelAccount};
-use runtime::imports::CallContext;
+use runtime::imports::{CallContext, ResourceBody};
 use runtime::journal::CallJournal;
+use services::principal_store::RunLog;
 use std::sync::{Arc, Weak};
 
 /// The calls of a server's tasks. Tasks and server refer to each other, and this is the weak side.
@@ -67,6 +68,18 @@ impl CallMaker for TaskCalls {
         let server = self.0.upgrade().ok_or("the host is ending")?;
         let params = SteerParams::to_call(&task.call, message);
         server.running_calls.steer(&task.principal(), params).map(drop).map_err(|error| error.message.into_owned())
+    }
+
+    fn take_unread(&self, task: &TaskRecord) -> Vec<String> {
+        self.0.upgrade().map_or_else(Vec::new, |server| server.running_calls.take_unread(&task.principal(), &task.call))
+    }
+
+    fn output(&self, task: &TaskRecord) -> Option<String> {
+        let log = RunLog::uri_of(&task.call);
+        match self.0.upgrade()?.principal_store.read(&task.principal(), &log)?.body {
+            ResourceBody::Text(text) => Some(text),
+            ResourceBody::Blob(_) => None,
+        }
     }
 }
 

@@ -19,9 +19,22 @@ struct AskedQuestion {
     step: Option<String>,
     own: String,
     answer: Option<Value>,
+    /// When it is given up, in milliseconds since 1970.
+    #[serde(default)]
+    expires: u64,
     /// An earlier run has asked it, and this one has not yet.
     #[serde(skip)]
     is_earlier: bool,
+}
+
+/// A question as a task asks it.
+#[derive(Debug, PartialEq)]
+pub(super) struct Asked {
+    /// Its key in this task.
+    pub(super) key: String,
+    /// What an earlier run was answered.
+    pub(super) answer: Option<Value>,
+    pub(super) expires: u64,
 }
 
 impl AskedQuestions {
@@ -36,16 +49,17 @@ impl AskedQuestions {
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// A step asks a question, which has a key of its own there. Returns the key that it has in this task, and the answer that
-    /// an earlier run got.
-    pub(super) fn ask(&mut self, step: Option<&str>, own: &str) -> (String, Option<Value>) {
+    /// A step asks a question, which has a key of its own there.
+    pub(super) fn ask(&mut self, step: Option<&str>, own: &str, expires: u64) -> Asked {
         let is_same =
             |asked: &&mut AskedQuestion| asked.is_earlier && asked.step.as_deref() == step && asked.own == own;
         if step.is_some()
             && let Some(asked) = self.0.iter_mut().find(is_same)
         {
             asked.is_earlier = false;
-            return (asked.key.clone(), asked.answer.clone());
+            // Waiting begins once, and not with each run.
+            let expires = expires.min(asked.expires);
+            return Asked { key: asked.key.clone(), answer: asked.answer.clone(), expires };
         }
         let taken: HashSet<&str> = self.0.iter().map(|asked| &*asked.key).collect();
         let (mut key, mut number) = (own.to_owned(), 1);
@@ -54,8 +68,8 @@ impl AskedQuestions {
             key = format!("{own}-{number}");
         }
         let (step, own) = (step.map(str::to_owned), own.to_owned());
-        self.0.push(AskedQuestion { key: key.clone(), step, own, answer: None, is_earlier: false });
-        (key, None)
+        self.0.push(AskedQuestion { key: key.clone(), step, own, answer: None, expires, is_earlier: false });
+        Asked { key, answer: None, expires }
     }
 
     /// Keeps an answer to what an earlier run has asked and this one has not yet.
@@ -88,22 +102,24 @@ mod tests {
     #[test]
     fn a_later_run_asks_the_same_under_the_same_keys() {
         let mut asked = AskedQuestions::default();
-        let keys = ["1", "2", "3"].map(|step| asked.ask(Some(step), "sure").0);
+        let keys = ["1", "2", "3"].map(|step| asked.ask(Some(step), "sure", 70).key);
         assert_eq!(keys, ["sure", "sure-2", "sure-3"]);
-        assert_eq!(asked.ask(None, "sure").0, "sure-4");
+        assert_eq!(asked.ask(None, "sure", 70).key, "sure-4");
         asked.answered("sure-2", &json!(2));
         let mut later = AskedQuestions::from_bytes(&asked.to_bytes()).unwrap();
-        assert_eq!(later.ask(Some("2"), "sure"), ("sure-2".into(), Some(json!(2))), "in whatever order");
+        let as_before = |key: &str, answer| Asked { key: key.into(), answer, expires: 70 };
+        assert_eq!(later.ask(Some("2"), "sure", 90), as_before("sure-2", Some(json!(2))), "in whatever order");
         for key in ["sure-2", "sure-3", "nobody"] {
             later.answer_earlier(key, &json!(3));
         }
-        assert_eq!(later.ask(Some("3"), "sure"), ("sure-3".into(), Some(json!(3))), "it came before the question");
         assert_eq!(
-            later.ask(Some("4"), "sure"),
-            ("sure-5".into(), None),
-            "the first was answered, and is not this one"
+            later.ask(Some("3"), "sure", 90),
+            as_before("sure-3", Some(json!(3))),
+            "it came before the question"
         );
-        assert_eq!(later.ask(None, "sure").0, "sure-6");
+        let new = Asked { key: "sure-5".into(), answer: None, expires: 90 };
+        assert_eq!(later.ask(Some("4"), "sure", 90), new, "the first was answered, and is not this one");
+        assert_eq!(later.ask(None, "sure", 90).key, "sure-6");
     }
 
     #[test]
@@ -111,7 +127,7 @@ mod tests {
         let mut asked = AskedQuestions::default();
         let large = json!("x".repeat(MAX_ANSWERS / 2));
         for at in 0..4 {
-            let (key, _) = asked.ask(Some(&format!("{at}")), "q");
+            let key = asked.ask(Some(&format!("{at}")), "q", 0).key;
             asked.answered(&key, &large);
         }
         let kept: Vec<bool> = asked.0.iter().map(|asked| asked.answer.is_some()).collect();

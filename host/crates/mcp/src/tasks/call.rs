@@ -41,6 +41,10 @@ pub(crate) trait CallMaker: Send + Sync {
     fn forget(&self, task: &TaskRecord);
     /// Sends a message to the call of a task that runs here. The error is a sentence.
     fn steer(&self, task: &TaskRecord, message: String) -> Result<(), String>;
+    /// Takes the messages that the call of a task has not read.
+    fn take_unread(&self, task: &TaskRecord) -> Vec<String>;
+    /// What the call has sent to nobody so far, as its log shows it: JSON text; none if there is no log.
+    fn output(&self, task: &TaskRecord) -> Option<String>;
 }
 
 pub(crate) type MadeCall = Result<(LiveCall, Finish), NotMade>;
@@ -63,12 +67,10 @@ pub(crate) struct EndedCall {
     /// What its request would have been answered with.
     pub(crate) answer: Result<JsonObject, ErrorData>,
     pub(crate) usage: Option<Value>,
-    /// Its output, as its log shows it: JSON text.
-    pub(crate) output: Option<String>,
 }
 
 impl EndedCall {
     pub(super) fn failed(error: &CallError) -> Self {
-        Self { answer: Err(ErrorData::internal_error(error.to_string(), None)), usage: None, output: None }
+        Self { answer: Err(ErrorData::internal_error(error.to_string(), None)), usage: None }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-/// Answers and fuel that wait for a task. Bounds the memory for a client that sends them faster than they are taken.
+/// Answers, messages and fuel that wait for a task. Bounds the memory for a client that sends them faster than they are taken.
 const MAX_WAITING: usize = 16;
 
 /// Why a task is stopped before its call has ended.
@@ -44,6 +44,7 @@ pub(super) struct TopUp {
 /// What changes how a task goes on.
 pub(super) enum TaskInput {
     Answers(InputResponses),
+    Steer(String),
     TopUp(TopUp),
 }
 
@@ -77,32 +78,41 @@ impl RunningTask {
         (Self { stop, reason, inputs: to, stored: sees, lease }, control)
     }
 
-    /// Returns when it is done.
-    pub(super) async fn ask(self, request: TaskRequest) {
+    /// Returns when it is done; false if the task is not served here any more.
+    pub(super) async fn ask(self, request: TaskRequest) -> bool {
         match request {
             TaskRequest::Answer(answers) => self.put_in(TaskInput::Answers(answers)).await,
             TaskRequest::TopUp(top_up) => self.put_in(TaskInput::TopUp(top_up)).await,
-            TaskRequest::Cancel => self.stop(StopReason::Client),
-            // The call gets messages, and not the task.
-            TaskRequest::Steer(_) => {}
+            TaskRequest::Steer(message) => self.put_in(TaskInput::Steer(message)).await,
+            TaskRequest::Cancel => {
+                self.stop(StopReason::Client);
+                // Whoever leaves the task closes this before looking for a reason to stop.
+                !self.inputs.is_closed()
+            }
         }
     }
 
-    /// Returns when it is taken and stored, or the task has ended.
-    async fn put_in(mut self, input: TaskInput) {
+    /// Returns when it is taken and stored.
+    async fn put_in(mut self, input: TaskInput) -> bool {
         let (taken, version) = oneshot::channel();
         if self.inputs.send((input, taken)).await.is_err() {
-            return;
+            return false;
         }
-        if let Ok(version) = version.await {
-            // It fails when the task has ended.
-            let _ = self.stored.wait_for(|stored| *stored >= version).await;
-        }
+        let Ok(version) = version.await else { return false };
+        self.stored.wait_for(|stored| *stored >= version).await.is_ok()
     }
 
     /// Ends the call, or leaves it to another process. The first reason counts.
     pub(super) fn stop(&self, reason: StopReason) {
         let _ = self.reason.set(reason);
         self.stop.cancel();
+    }
+}
+
+impl TaskControl {
+    /// From now on nothing is asked of the task here. False if it was asked to stop before that.
+    pub(super) fn close(&mut self) -> bool {
+        self.inputs.close();
+        !self.stop.is_cancelled()
     }
 }

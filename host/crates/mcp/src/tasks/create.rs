@@ -6,13 +6,12 @@ use super::fuel::TaskFuel;
 use super::keys::Part;
 use super::record::{TaskRecord, TaskState, millis};
 use super::runner::TaskRunner;
-use super::table::TaskId;
+use super::table::{NewEntry, TaskId};
 use super::tasks::{LEASE, Tasks};
 use crate::calls::live::LiveCall;
 use platform::durable::{DurableError, Expected, Lease, Revision, Strength};
-use platform::random::random_text;
+use platform::random::random_id;
 use policy::Principal;
-use std::io;
 use std::sync::Arc;
 
 /// A task to be created.
@@ -51,7 +50,7 @@ impl Tasks {
         let NewTask { principal, call, id: call_id, correlation, task } = new;
         let id: TaskId = match task {
             Some(task) => task.into(),
-            None => new_id()?,
+            None => random_id()?.into(),
         };
         let now = self.now();
         let ttl = millis(self.limits.run);
@@ -67,13 +66,15 @@ impl Tasks {
             state: TaskState::Working,
             owner: 0,
             fuel: TaskFuel::default(),
+            suspended: None,
             usage: None,
             size: 0,
         };
         // Text and flags can always be written.
         let call = serde_json::to_vec(&call).unwrap_or_default();
         let bytes = call.len() as u64;
-        if !self.table.lock().insert(&id, &principal, bytes, record.expires(), &self.limits) {
+        let entry = NewEntry { id: &id, owner: principal, call: &record.call, bytes, expires: record.expires() };
+        if !self.table.lock().insert(entry, &self.limits) {
             return Err(NotCreated::Full);
         }
         self.starting.lock().insert(id.clone());
@@ -108,7 +109,7 @@ impl CreatedTask {
         tasks.starting.lock().remove(&id);
         tasks.wake.notify_one();
         let runner = TaskRunner::new(tasks.clone(), id.clone(), record.clone(), revision, control);
-        tasks.runners.spawn(runner.run(live, finish));
+        tasks.runners.spawn(runner.run(Some((live, finish))));
         Some((id, record))
     }
 }
@@ -137,26 +138,5 @@ impl Tasks {
         if let Some(lease) = lease {
             drop(self.store.release(&lease));
         }
-    }
-}
-
-/// One that a command line does not take for an option.
-fn new_id() -> io::Result<TaskId> {
-    loop {
-        let id = random_text::<24>()?;
-        if !id.starts_with('-') {
-            return Ok(id.into());
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_id_is_no_option() {
-        // One in 64 would be.
-        assert!((0..2_000).all(|_| !new_id().unwrap().starts_with('-')));
     }
 }

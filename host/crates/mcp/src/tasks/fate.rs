@@ -8,7 +8,7 @@ use super::asked::AskedQuestions;
 use super::call::{Finish, NotMade, TaskCall};
 use super::control::StopReason;
 use super::keys::Part;
-use super::record::TaskState;
+use super::record::{TaskRecord, TaskState};
 use super::recorder::Recorder;
 use super::table::TaskId;
 use super::tasks::Tasks;
@@ -60,10 +60,11 @@ impl Tasks {
         })
     }
 
-    /// Keeps the output of a call that has ended, if there is room for it.
-    pub(super) fn keep_output(&self, id: &TaskId, output: String) {
-        if let Some(key) = Part::Output.key(id)
-            && self.table.lock().grow(id, output.len() as u64, &self.limits)
+    /// Keeps the output of a call that has ended, or that waits and is put away, if there is room for it.
+    pub(super) fn keep_output(&self, id: &TaskId, record: &TaskRecord) {
+        if let Some(output) = self.maker.get().and_then(|maker| maker.output(record))
+            && let Some(key) = Part::Output.key(id)
+            && self.table.lock().set_output(id, output.len() as u64, &self.limits)
         {
             // It takes its turn before the end is stored.
             drop(self.store.put(&key, output.into_bytes(), Expected::Any, Strength::Process));

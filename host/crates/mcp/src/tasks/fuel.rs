@@ -23,9 +23,18 @@ pub(crate) struct TaskFuel {
     pub(crate) limit: Option<u64>,
     pub(crate) added: u64,
     /// Why its call waits for fuel, if it does.
-    pub(crate) paused: Option<String>,
+    pub(crate) paused: Option<Paused>,
     /// The last requests that have added something.
     requests: Vec<String>,
+}
+
+/// Why a call waits for fuel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Paused {
+    /// A sentence.
+    pub(super) why: String,
+    /// When there is some again, in milliseconds since 1970; none if only the operator can add some.
+    pub(super) until: Option<u64>,
 }
 
 impl TaskFuel {
@@ -38,6 +47,8 @@ impl TaskFuel {
             self.requests.remove(0);
         }
         self.requests.push(request.to_owned());
+        // If that is not enough, it is paused again.
+        self.paused = None;
         self.added = self.added.saturating_add(units);
         true
     }
@@ -50,7 +61,12 @@ pub(super) struct CallFuel {
     permits: Arc<WaitPermits>,
     principal: Principal,
     held: HeldResources,
-    /// Held while the call waits, like that of one which waits for an answer.
+    waits: Option<Wait>,
+}
+
+struct Wait {
+    paused: Paused,
+    /// Held like that of a call which waits for an answer; none if as much waits already as may.
     permit: Option<WaitPermit>,
 }
 
@@ -67,11 +83,16 @@ impl CallFuel {
             account.wait_for_more(added);
         }
         let standing = account.as_ref().map(FuelAccount::standing);
-        Self { account, standing, permits, principal, held, permit: None }
+        Self { account, standing, permits, principal, held, waits: None }
     }
 
     pub(super) fn account(&self) -> Option<FuelAccount> {
         self.account.clone()
+    }
+
+    /// What the call has used in this process.
+    pub(super) fn used(&self) -> u64 {
+        self.account.as_ref().map_or(0, FuelAccount::used)
     }
 
     pub(super) fn add(&self, units: u64) {
@@ -80,7 +101,7 @@ impl CallFuel {
         }
     }
 
-    /// Returns when more or less is left.
+    /// Returns when more or less is left. [`Self::look`] says how much.
     pub(super) async fn changed(&mut self) {
         let over = match &mut self.standing {
             Some(standing) => standing.changed().await.is_err(),
@@ -91,40 +112,54 @@ impl CallFuel {
         }
     }
 
-    /// Why the call waits for fuel, if it does. Ends it if as much waits already as may.
-    pub(super) fn waits_for(&mut self, task: &TaskId) -> Option<String> {
+    /// Takes notice of how much is left.
+    pub(super) fn look(&mut self, task: &TaskId) {
         let standing = self.standing.as_mut().map(|standing| standing.borrow_and_update().clone());
-        let text = match standing.unwrap_or_default() {
+        let paused = match standing.unwrap_or_default() {
             FuelStanding::Enough => {
-                self.permit = None;
-                return None;
+                self.waits = None;
+                return;
             }
             FuelStanding::UsedUp { limit } => {
-                format!(
+                let why = format!(
                     "Paused: all {limit} units of fuel that the call got are used up. The operator can give it more."
-                )
+                );
+                Paused { why, until: None }
             }
-            FuelStanding::DayUsedUp(day) => format!("Paused: {day}."),
+            FuelStanding::DayUsedUp(day) => {
+                Paused { why: format!("Paused: {day}."), until: Some(day.until.saturating_mul(1_000)) }
+            }
         };
-        if self.permit.is_none() {
-            match self.permits.acquire(&self.principal, self.held.now()) {
-                Ok(permit) => {
-                    self.permit = Some(permit);
-                    tracing::warn!(
-                        task = &**task,
-                        "a task waits for fuel; `portcullis task top-up {} --fuel UNITS` gives it some: {text}",
-                        &**task
-                    );
-                }
-                Err(_) => {
-                    if let Some(account) = &self.account {
-                        account.end_when_used_up();
-                    }
-                    return None;
-                }
-            }
+        if let Some(waits) = &mut self.waits {
+            waits.paused = paused;
+            return;
         }
-        Some(text)
+        tracing::warn!(
+            task = &**task,
+            "a task waits for fuel; `portcullis task top-up {} --fuel UNITS` gives it some: {}",
+            &**task,
+            paused.why
+        );
+        let permit = self.permits.acquire(&self.principal, self.held.now()).ok();
+        self.waits = Some(Wait { paused, permit });
+    }
+
+    /// Why the call waits for fuel, if it does.
+    pub(super) fn paused(&self) -> Option<&Paused> {
+        self.waits.as_ref().map(|waits| &waits.paused)
+    }
+
+    /// Whether it waits although as much waits already as may.
+    pub(super) fn lacks_permit(&self) -> bool {
+        self.waits.as_ref().is_some_and(|waits| waits.permit.is_none())
+    }
+
+    /// Ends the call if it waits.
+    pub(super) fn give_up(&mut self) {
+        self.waits = None;
+        if let Some(account) = &self.account {
+            account.end_when_used_up();
+        }
     }
 }
 

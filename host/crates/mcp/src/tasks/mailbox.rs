@@ -2,11 +2,14 @@
 //! the task looks for it.
 
 use super::control::TaskRequest;
+use super::table::TaskId;
 use super::tasks::{TaskError, Tasks};
 use platform::durable::{DurableError, DurableStore, Expected, Key, Record, Strength};
 use platform::random::random_text;
+use policy::Principal;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::task::JoinHandle;
 
 /// How often a process looks for requests, while it serves tasks.
 pub(super) const LOOK: Duration = Duration::from_secs(1);
@@ -14,12 +17,14 @@ pub(super) const LOOK: Duration = Duration::from_secs(1);
 const MOST: usize = 64;
 /// Their bytes, for the same reason.
 const MOST_BYTES: usize = 1 << 20;
+/// How long whoever asks waits until it is done. A task may wait for its plugin.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// Requests that are read at once.
 const PAGE: u32 = 200;
 const PREFIX: &str = "task-request";
 
 /// Stores a request for whoever serves the task.
-pub(super) async fn leave(store: &dyn DurableStore, id: &str, request: &TaskRequest) -> Result<(), DurableError> {
+pub(super) async fn leave(store: &dyn DurableStore, id: &str, request: &TaskRequest) -> Result<Key, DurableError> {
     let failed = |error: &dyn std::fmt::Display| DurableError::Failed(error.to_string());
     let all = Key::new(format!("{PREFIX}/{id}")).map_err(|error| failed(&error))?;
     // Text and answers can always be written.
@@ -38,21 +43,45 @@ pub(super) async fn leave(store: &dyn DurableStore, id: &str, request: &TaskRequ
     }
     let name = random_text::<12>().map_err(|error| failed(&error))?;
     let key = Key::new(format!("{all}/{name}")).map_err(|error| failed(&error))?;
-    store.put(&key, value, Expected::Nothing, Strength::Process).await.map(drop)
+    store.put(&key, value, Expected::Nothing, Strength::Process).await?;
+    Ok(key)
 }
 
 impl Tasks {
-    /// Asks something of a task that has not ended.
-    pub(super) async fn ask(&self, id: &str, request: TaskRequest) -> Result<(), TaskError> {
+    /// Asks something of a task that had not ended a moment ago.
+    pub(super) async fn ask(self: &Arc<Self>, id: &str, request: TaskRequest) -> Result<(), TaskError> {
         let running = self.running.lock().get(id).cloned();
-        if let Some(running) = running {
-            running.ask(request).await;
+        if let Some(running) = running
+            && running.ask(request.clone()).await
+        {
             return Ok(());
         }
-        leave(&*self.store, id, &request).await?;
-        // It may have been taken up meanwhile.
-        self.wake.notify_one();
+        if self.load(id).await?.is_none_or(|(task, _)| task.has_ended()) {
+            return Ok(());
+        }
+        let key = leave(&*self.store, id, &request).await?;
+        self.go_on(&id.into()).await?;
+        if let Some(passed_on) = self.pass_on(key, request) {
+            // So that whoever asks next sees it, if the call can go on at once.
+            let _ = tokio::time::timeout(PATIENCE, passed_on).await;
+        }
         Ok(())
+    }
+
+    /// Leaves a message for the call of a task that does not run at the moment. False if this principal has none with this call.
+    pub(crate) async fn steer(
+        self: &Arc<Self>,
+        owner: &Principal,
+        call: &str,
+        message: String,
+    ) -> Result<bool, DurableError> {
+        let Some(id) = self.table.lock().find_call(owner, call) else { return Ok(false) };
+        if self.load(&id).await?.is_none_or(|(task, _)| task.has_ended()) {
+            return Ok(false);
+        }
+        leave(&*self.store, &id, &TaskRequest::Steer(message)).await?;
+        self.wake.notify_one();
+        Ok(true)
     }
 
     /// Passes on what was asked of the tasks that run here.
@@ -70,41 +99,53 @@ impl Tasks {
     }
 
     async fn take_request(self: &Arc<Self>, key: Key, record: &Record) -> Result<(), DurableError> {
-        let id = key.as_str().split('/').nth(1).unwrap_or_default().to_owned();
-        let running = self.running.lock().get(&*id).cloned();
-        let request = serde_json::from_slice::<TaskRequest>(&record.value);
-        match (running, request) {
-            (Some(running), Ok(request)) => {
-                if self.asking.lock().insert(key.clone()) {
-                    let tasks = self.clone();
-                    self.runners.spawn(async move {
-                        match request {
-                            TaskRequest::Steer(message) => tasks.steer(&id, message).await,
-                            request => running.ask(request).await,
-                        }
-                        // Removed once it is done: a process that is killed meanwhile leaves it to the next, and to do it twice is
-                        // as good as once.
-                        if let Err(error) = tasks.store.remove(&key, Expected::Any, Strength::Process).await {
-                            tracing::error!(%error, "what was asked of a task stays in the store, and is asked again");
-                        }
-                        tasks.asking.lock().remove(&key);
-                    });
-                }
-            }
-            (None, Ok(_)) if self.load(&id).await?.is_some_and(|(task, _)| !task.has_ended()) => {}
-            // Nobody will.
-            (_, _) => self.store.remove(&key, Expected::Any, Strength::Process).await?,
+        let id = task_of(&key);
+        let Ok(request) = serde_json::from_slice::<TaskRequest>(&record.value) else { return self.forget(&key).await };
+        if self.running.lock().contains_key(&*id) {
+            self.pass_on(key, request);
+            return Ok(());
         }
-        Ok(())
+        match self.load(&id).await? {
+            Some((task, _)) if !task.has_ended() => {
+                // A message waits until the call goes on for another reason.
+                if task.suspended_until().is_some() && !matches!(request, TaskRequest::Steer(_)) {
+                    self.go_on(&id).await?;
+                    self.pass_on(key, request);
+                }
+                Ok(())
+            }
+            // Nobody will.
+            _ => self.forget(&key).await,
+        }
     }
 
-    async fn steer(&self, id: &str, message: String) {
-        if let (Some(maker), Ok(Some((task, _)))) = (self.maker.get(), self.load(id).await)
-            && let Err(why) = maker.steer(&task, message)
-        {
-            tracing::warn!(task = id, "a message to a task is lost: {why}");
+    /// Passes a stored request on to the task, if that runs here, and removes it once it is done: a process that is killed
+    /// meanwhile leaves it to the next, and to do it twice is as good as once.
+    fn pass_on(self: &Arc<Self>, key: Key, request: TaskRequest) -> Option<JoinHandle<()>> {
+        let running = self.running.lock().get(&*task_of(&key)).cloned()?;
+        if !self.asking.lock().insert(key.clone()) {
+            return None;
         }
+        let tasks = self.clone();
+        Some(self.runners.spawn(async move {
+            // If nobody serves the task any more, the request waits for whoever does.
+            if running.ask(request).await
+                && let Err(error) = tasks.forget(&key).await
+            {
+                tracing::error!(%error, "what was asked of a task stays in the store, and is asked again");
+            }
+            tasks.asking.lock().remove(&key);
+        }))
     }
+
+    async fn forget(&self, key: &Key) -> Result<(), DurableError> {
+        self.store.remove(key, Expected::Any, Strength::Process).await
+    }
+}
+
+/// The id of the task that a stored request is for.
+fn task_of(key: &Key) -> TaskId {
+    key.as_str().split('/').nth(1).unwrap_or_default().into()
 }
 
 #[cfg(test)]
@@ -114,7 +155,7 @@ mod tests {
     use platform::durable::MemoryStore;
 
     async fn steer(store: &MemoryStore, id: &str, bytes: usize) -> Result<(), DurableError> {
-        leave(store, id, &TaskRequest::Steer("x".repeat(bytes))).await
+        leave(store, id, &TaskRequest::Steer("x".repeat(bytes))).await.map(drop)
     }
 
     #[tokio::test]

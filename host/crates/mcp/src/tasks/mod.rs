@@ -4,6 +4,7 @@
 //! - `keys` says under which keys a task is stored, `call` is the call that it begins with;
 //! - `tasks` has what a client asks of its tasks; `create` makes one, before its client learns of it;
 //! - `control` is how a running task is reached; `runner` serves a task's call, as a request would; `questions` and `asked` are what it asks, `recorder` stores how it stands;
+//! - `suspension` puts away calls that wait, and goes on with them;
 //! - `mailbox` passes on what is asked of a task that another process serves;
 //! - `fate` is the one place for tasks that their process leaves behind, and `take_up` finds them at the start;
 //! - `stored_tasks` is what the operator sees of them, and `timeline` what a call did;
@@ -23,6 +24,7 @@ mod recorder;
 mod runner;
 mod serve;
 mod stored_tasks;
+mod suspension;
 mod table;
 mod take_up;
 #[allow(clippy::module_inception, reason = "the tasks themselves")]

@@ -1,6 +1,7 @@
 //! What a task asks its client: answered one by one, in any order, under keys that are used once.
 
 use super::asked::AskedQuestions;
+use super::record::millis;
 use crate::calls::wait_permits::{WaitPermit, WaitPermits};
 use crate::client::pending::{PendingQuestions, PendingRequest};
 use policy::Principal;
@@ -10,7 +11,7 @@ use runtime::engine::HeldResources;
 use runtime::imports::{AgentError, ClientError, ClientReply};
 use serde_json::{Map, Value};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Bytes of the questions that are stored at once. They are stored and sent with every change: bounds what a plugin adds to
 /// that which asks very long questions.
@@ -23,6 +24,8 @@ pub(super) struct TaskQuestions {
     held: HeldResources,
     /// A task needs one, however much it asks.
     permit: Option<WaitPermit>,
+    /// The limit because of which it has none.
+    limit: usize,
     /// Everything that it has asked.
     asked: AskedQuestions,
     batches: Vec<AskedBatch>,
@@ -35,7 +38,8 @@ struct AskedBatch {
     requests: Vec<Option<(String, Value)>>,
     replies: Vec<Option<ClientReply>>,
     bytes: usize,
-    expires: Instant,
+    /// When it is given up, in milliseconds since 1970.
+    expires: u64,
 }
 
 impl TaskQuestions {
@@ -46,7 +50,17 @@ impl TaskQuestions {
         held: HeldResources,
         asked: AskedQuestions,
     ) -> Self {
-        Self { permits, principal, correlation, held, permit: None, asked, batches: Vec::new() }
+        Self { permits, principal, correlation, held, permit: None, limit: 0, asked, batches: Vec::new() }
+    }
+
+    /// How many of its calls wait for answers.
+    pub(super) fn waiting(&self) -> usize {
+        self.batches.len()
+    }
+
+    /// Whether it waits although as much waits already as may.
+    pub(super) fn lacks_permit(&self) -> bool {
+        !self.batches.is_empty() && self.permit.is_none()
     }
 
     /// Everything that it has asked so far.
@@ -54,10 +68,12 @@ impl TaskQuestions {
         &self.asked
     }
 
-    pub(super) fn ask(&mut self, request: PendingRequest, now: Instant) {
+    /// Asks the client. `can_be_suspended`: if as much waits already as may, the call can wait without its instance.
+    pub(super) fn ask(&mut self, request: PendingRequest, can_be_suspended: bool, now: u64) {
         if self.permit.is_none() {
             match self.permits.acquire(&self.principal, self.held.now()) {
                 Ok(permit) => self.permit = Some(permit),
+                Err(limit) if can_be_suspended => self.limit = limit,
                 Err(limit) => return request.refuse_over_limit(limit),
             }
         }
@@ -72,7 +88,7 @@ impl TaskQuestions {
         self.forget_answered();
     }
 
-    fn ask_questions(&mut self, questions: PendingQuestions, now: Instant) {
+    fn ask_questions(&mut self, questions: PendingQuestions, now: u64) {
         let requests = questions.requests(self.correlation.as_deref()).map_err(|error| error.message.into_owned());
         let written = requests.and_then(|mut requests| {
             let mut write = |key: &String| {
@@ -91,16 +107,17 @@ impl TaskQuestions {
             return questions.answer(Err(ClientError::Failed(why)));
         }
         let mut earlier = InputResponses::default();
+        let mut expires = now.saturating_add(millis(questions.timeout()));
         let mut ask = |(own, request): (String, Value)| {
-            let (key, answer) = self.asked.ask(questions.step(), &own);
-            if let Some(answer) = answer {
-                earlier.insert(key.clone(), answer);
+            let asked = self.asked.ask(questions.step(), &own, expires);
+            expires = asked.expires;
+            if let Some(answer) = asked.answer {
+                earlier.insert(asked.key.clone(), answer);
             }
-            Some((key, request))
+            Some((asked.key, request))
         };
         let requests: Vec<_> = written.into_iter().map(&mut ask).collect();
         let replies = requests.iter().map(|_| None).collect();
-        let expires = now + questions.timeout();
         self.batches.push(AskedBatch { questions, requests, replies, bytes, expires });
         if !earlier.is_empty() {
             self.answer(earlier);
@@ -137,19 +154,27 @@ impl TaskQuestions {
     }
 
     /// When the next question has waited for too long, if there is one.
-    pub(super) fn expires(&self) -> Option<Instant> {
+    pub(super) fn expires(&self) -> Option<u64> {
         self.batches.iter().map(|batch| batch.expires).min()
     }
 
     /// Gives up the questions that have waited for too long, and those whose guest has.
-    pub(super) fn give_up(&mut self, now: Instant) {
+    pub(super) fn give_up(&mut self, now: u64) {
         let (over, batches): (Vec<_>, Vec<_>) = std::mem::take(&mut self.batches)
             .into_iter()
             .partition(|batch| batch.expires <= now || batch.questions.is_abandoned());
         self.batches = batches;
         for AskedBatch { questions, .. } in over {
-            let timeout = questions.timeout();
-            questions.answer(Err(ClientError::Timeout(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX))));
+            let timeout = millis(questions.timeout());
+            questions.answer(Err(ClientError::Timeout(timeout)));
+        }
+        self.forget_answered();
+    }
+
+    /// Refuses what waits although as much waits already as may.
+    pub(super) fn refuse_over_limit(&mut self) {
+        for AskedBatch { questions, .. } in std::mem::take(&mut self.batches) {
+            PendingRequest::Questions(questions).refuse_over_limit(self.limit);
         }
         self.forget_answered();
     }
@@ -167,11 +192,12 @@ pub(super) const LOOK: Duration = Duration::from_secs(5);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use platform::clock::{Clock as _, SystemClock};
     use policy::{ParkedCallLimits, PluginId, Side};
     use runtime::imports::{CheckedQuestion, QuestionBatch};
     use serde_json::json;
     use tokio::sync::oneshot;
+
+    const NOW: u64 = 1_000_000;
 
     type Answered = oneshot::Receiver<Result<Vec<ClientReply>, ClientError>>;
 
@@ -187,7 +213,7 @@ mod tests {
         let questions = keys.iter().map(|key| ((*key).to_owned(), CheckedQuestion::Roots)).collect();
         let (answer, answered) = oneshot::channel();
         let batch = QuestionBatch { plugin, questions, timeout: Duration::from_secs(timeout), step: None };
-        asked.ask(PendingRequest::Questions(PendingQuestions::new(batch, answer)), SystemClock.now());
+        asked.ask(PendingRequest::Questions(PendingQuestions::new(batch, answer)), false, NOW);
         answered
     }
 

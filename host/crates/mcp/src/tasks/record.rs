@@ -33,11 +33,21 @@ pub(crate) struct TaskRecord {
     pub(super) owner: u64,
     #[serde(default)]
     pub(crate) fuel: TaskFuel,
+    /// Nobody serves it until then, or until it is asked something.
+    #[serde(default)]
+    pub(super) suspended: Option<Suspended>,
     /// What the call cost, once it has ended.
     pub(crate) usage: Option<Value>,
     /// Bytes of the record.
     #[serde(skip)]
     pub(crate) size: u64,
+}
+
+/// The call of a task waits, and its instance is gone. The call runs again up to there when the task is asked something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Suspended {
+    /// When it goes on by itself: a question is given up, or there is fuel again. None: not before it ends.
+    pub(super) until: Option<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -90,6 +100,16 @@ impl TaskRecord {
         self.created.saturating_add(self.ttl)
     }
 
+    /// When it goes on by itself or ends, if nobody serves it before. A call that waits for fuel does nothing until it gets some.
+    pub(super) fn suspended_until(&self) -> Option<u64> {
+        let until = match (self.suspended, &self.fuel.paused) {
+            (Some(suspended), _) => suspended.until,
+            (None, Some(paused)) => paused.until,
+            (None, None) => return None,
+        };
+        Some(until.map_or(self.expires(), |until| until.min(self.expires())))
+    }
+
     /// Changes it, unless it has ended: then nothing changes, and the answer is false. From its end on it is kept for `keep`.
     pub(super) fn change(&mut self, state: TaskState, message: Option<String>, now: u64, keep: Duration) -> bool {
         if self.has_ended() {
@@ -97,6 +117,7 @@ impl TaskRecord {
         }
         if state.has_ended() {
             self.ttl = now.saturating_sub(self.created).saturating_add(millis(keep));
+            (self.suspended, self.fuel.paused) = (None, None);
         }
         (self.state, self.message, self.updated) = (state, message, now.max(self.created));
         true
@@ -114,7 +135,7 @@ impl TaskRecord {
 
     /// What is said of how it stands.
     pub(super) fn shown_message(&self) -> Option<&str> {
-        self.fuel.paused.as_deref().or(self.message.as_deref())
+        self.fuel.paused.as_ref().map(|paused| &*paused.why).or(self.message.as_deref())
     }
 
     /// The name of its state in the protocol.
@@ -184,6 +205,7 @@ pub(super) mod tests {
             state: TaskState::Working,
             owner: 1,
             fuel: TaskFuel::default(),
+            suspended: None,
             usage: None,
             size: 0,
         }

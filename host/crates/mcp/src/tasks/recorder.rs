@@ -3,7 +3,7 @@
 use super::asked::AskedQuestions;
 use super::fuel::TaskFuel;
 use super::keys::Part;
-use super::record::{TaskRecord, TaskState};
+use super::record::{Suspended, TaskRecord, TaskState};
 use super::table::TaskId;
 use super::tasks::Tasks;
 use platform::durable::{DurableError, Expected, Revision, Strength};
@@ -26,8 +26,16 @@ pub(super) struct TaskProgress {
     pub(super) requests: Map<String, Value>,
     pub(super) asked: Arc<AskedQuestions>,
     pub(super) fuel: TaskFuel,
+    pub(super) suspended: Option<Suspended>,
     /// Counts the changes of all but the message.
     pub(super) version: u64,
+}
+
+impl TaskProgress {
+    /// How an earlier process has left it.
+    pub(super) fn new(record: &TaskRecord) -> Self {
+        Self { message: record.message.clone(), fuel: record.fuel.clone(), ..Self::default() }
+    }
 }
 
 /// The record of a running task, which this process alone changes.
@@ -68,7 +76,7 @@ impl Recorder {
                 drop(self.tasks.store.put(&key, now.asked.to_bytes(), Expected::Any, Strength::Process));
             }
             version = now.version;
-            self.record.fuel = now.fuel;
+            (self.record.fuel, self.record.suspended) = (now.fuel, now.suspended);
             self.count_fuel(fuel.as_ref());
             match self.save(TaskState::open(now.requests), now.message, Strength::Process).await {
                 Ok(true) => {}

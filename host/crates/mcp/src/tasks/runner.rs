@@ -44,47 +44,32 @@ impl TaskRunner {
         Self { recorder: Recorder { tasks, id, record, revision }, control, asked: AskedQuestions::default() }
     }
 
-    /// Serves a call that has begun here.
-    pub(super) async fn run(mut self, live: LiveCall, finish: Finish) {
-        match self.serve(live).await {
-            Ok(Served::Ended(outcome, chunks)) => self.end(outcome, chunks, finish).await,
-            Ok(Served::Left) => {}
-            Err(error) => self.record_end(EndedCall::failed(&error), None).await,
-        }
-        self.leave();
-    }
-
-    /// Serves the call of a task that an earlier process has left behind.
-    pub(super) async fn resume(mut self) {
-        let mut pauses = Backoff::default();
-        while !self.control.stop.is_cancelled() {
-            let stop = self.control.stop.clone();
-            let Some(made) = stop.run_until_cancelled_owned(fate::make_call(&self.recorder)).await else { break };
-            let (live, finish) = match made {
-                Ok((live, finish, asked)) => {
-                    self.asked = asked;
-                    (live, finish)
-                }
-                Err(NotMade::Never(why)) => {
-                    self.record_lost(&why).await;
-                    break;
-                }
-                Err(NotMade::NotYet(why)) => {
-                    tracing::warn!(task = &*self.recorder.id, "a task waits: {why}");
-                    // What it waits for is shown; if that fails, it is shown later.
-                    let _ = self.recorder.save(TaskState::Working, Some(why), Strength::Process).await;
-                    pauses.wait(&self.control.stop).await;
-                    continue;
-                }
+    /// Serves the call that has begun here, or else makes the call again that an earlier run has left.
+    pub(super) async fn run(mut self, begun: Option<(LiveCall, Finish)>) {
+        let (mut pauses, is_new, mut begun) = (Backoff::default(), begun.is_some(), begun);
+        while begun.is_some() || !(self.control.stop.is_cancelled() || self.recorder.record.has_ended()) {
+            let made = match begun.take() {
+                Some(begun) => Some(begun),
+                None => self.make_again(&mut pauses).await,
             };
+            let Some((live, finish)) = made else { continue };
             match self.serve(live).await {
                 // Others have its place at the moment.
-                Ok(Served::Ended(outcome, _)) if outcome.result.as_ref().is_err_and(CallError::was_not_started) => {
+                Ok(Served::Ended(outcome, _))
+                    if !is_new && outcome.result.as_ref().is_err_and(CallError::was_not_started) =>
+                {
                     pauses.wait(&self.control.stop).await;
                     continue;
                 }
                 Ok(Served::Ended(outcome, chunks)) => self.end(outcome, chunks, finish).await,
                 Ok(Served::Left) => {}
+                Ok(Served::Suspended) => {
+                    self.recorder.tasks.clone().keep_what_waits(&self.recorder.id, &self.recorder.record).await;
+                    if !self.control.close() {
+                        // It was stopped meanwhile.
+                        continue;
+                    }
+                }
                 Err(error) => self.record_end(EndedCall::failed(&error), None).await,
             }
             break;
@@ -99,6 +84,25 @@ impl TaskRunner {
         self.leave();
     }
 
+    /// Makes the call again that an earlier run has left. None if that is not possible now, or any more.
+    async fn make_again(&mut self, pauses: &mut Backoff) -> Option<(LiveCall, Finish)> {
+        let stop = self.control.stop.clone();
+        match stop.run_until_cancelled_owned(fate::make_call(&self.recorder)).await? {
+            Ok((live, finish, asked)) => {
+                self.asked = asked;
+                return Some((live, finish));
+            }
+            Err(NotMade::Never(why)) => self.record_lost(&why).await,
+            Err(NotMade::NotYet(why)) => {
+                tracing::warn!(task = &*self.recorder.id, "a task waits: {why}");
+                // What it waits for is shown; if that fails, it is shown later.
+                let _ = self.recorder.save(TaskState::Working, Some(why), Strength::Process).await;
+                pauses.wait(&self.control.stop).await;
+            }
+        }
+        None
+    }
+
     async fn end(&mut self, outcome: FinishedCall, chunks: ChunkRecord, finish: Finish) {
         let was_cancelled = matches!(outcome.result, Err(CallError::Cancelled));
         let reason = self.control.reason.get().copied().filter(|_| was_cancelled);
@@ -109,9 +113,7 @@ impl TaskRunner {
     async fn record_end(&mut self, ended: EndedCall, reason: Option<StopReason>) {
         let Recorder { tasks, id, .. } = &self.recorder;
         let (state, message) = tasks.end_state(id, &ended, reason);
-        if let Some(output) = ended.output {
-            tasks.keep_output(id, output);
-        }
+        tasks.keep_output(id, &self.recorder.record);
         // Before the end, since from then on everything may be removed.
         tasks.keep_timeline(id).await;
         self.recorder.end(state, message, ended.usage).await;
@@ -140,14 +142,15 @@ impl TaskRunner {
                 maker.forget(&record);
             }
         }
+        // Whoever has swept meanwhile took it for one that runs.
+        match record.suspended_until() {
+            Some(until) => tasks.table.lock().suspend(&id, until),
+            None => tasks.table.lock().set_expiry(&id, record.expires()),
+        }
         if let Some(running) = tasks.running.lock().remove(&id) {
             drop(tasks.store.release(&running.lease));
         }
-        if record.has_ended() {
-            // Whoever has swept meanwhile took it for one that runs.
-            tasks.table.lock().set_expiry(&id, record.expires());
-            tasks.wake.notify_one();
-        }
+        tasks.wake.notify_one();
     }
 
     async fn serve(&mut self, live: LiveCall) -> Result<Served, CallError> {

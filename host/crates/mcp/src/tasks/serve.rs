@@ -1,4 +1,4 @@
-//! Runs the call of a task until it is done, or is left to another process, and stores meanwhile how it stands.
+//! Runs the call of a task until it is done, or is left to later or to another process, and stores meanwhile how it stands.
 
 use super::asked::AskedQuestions;
 use super::control::{StopReason, TaskControl, TaskInput, TopUp};
@@ -6,14 +6,18 @@ use super::fuel::CallFuel;
 use super::questions::{LOOK, TaskQuestions};
 use super::record::TaskRecord;
 use super::recorder::{Recorder, Superseded, TaskProgress};
+use super::suspension::Suspension;
+use super::table::TaskId;
 use crate::calls::live::{ClientEnd, LiveCall};
 use crate::client::chunk_record::ChunkRecord;
 use crate::client::notification_sender::NotificationSender;
+use crate::client::pending::PendingRequest;
 use crate::client::stream::ForwardEnd;
 use plugins::calls::FinishedCall;
 use runtime::imports::ProgressReport;
 use std::future::pending;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -21,8 +25,20 @@ use tokio_util::sync::CancellationToken;
 #[allow(clippy::large_enum_variant, reason = "it is taken apart at once")]
 pub(super) enum Served {
     Ended(FinishedCall, ChunkRecord),
-    /// The call goes on elsewhere, or later.
+    /// The call goes on elsewhere.
     Left,
+    /// It goes on when its task is asked something, or later by itself. That is stored.
+    Suspended,
+}
+
+/// What a task knows of the call that it serves.
+struct Serving {
+    id: TaskId,
+    record: TaskRecord,
+    questions: TaskQuestions,
+    fuel: CallFuel,
+    suspension: Suspension,
+    progress: Arc<watch::Sender<TaskProgress>>,
 }
 
 pub(super) async fn serve(
@@ -31,112 +47,77 @@ pub(super) async fn serve(
     live: LiveCall,
     asked: AskedQuestions,
 ) -> Served {
-    let LiveCall { mut call, end: ClientEnd { stream, view: _, cancel, held, life, fuel }, unasked } = live;
-    let (tasks, chunks) = (recorder.tasks.clone(), stream.record());
-    let TaskRecord { message, fuel: mut given, .. } = recorder.record.clone();
-    let mut fuel = CallFuel::new(fuel, given.added, tasks.permits.clone(), recorder.record.principal(), held.clone());
-    let (account, id) = (fuel.account(), recorder.id.clone());
-    // Whether it waits in this process shows when it has run up to there.
-    let was_paused = given.paused.take().is_some();
-    let earlier = TaskProgress { message, fuel: given, ..TaskProgress::default() };
-    let (progress, sees) = watch::channel(earlier);
-    if was_paused {
-        progress.send_modify(|now| now.version += 1);
-    }
+    let LiveCall { mut call, end: ClientEnd { stream, view, cancel, held, life, fuel }, unasked } = live;
+    let chunks = stream.record();
+    let (tasks, record, id) = (recorder.tasks.clone(), recorder.record.clone(), recorder.id.clone());
+    let (principal, correlation, permits) = (record.principal(), record.correlation.clone(), tasks.permits.clone());
+    let fuel = CallFuel::new(fuel, record.fuel.added, permits.clone(), principal.clone(), held.clone());
+    let questions = TaskQuestions::new(permits, principal, correlation, held, asked);
+    let account = fuel.account();
+    let (progress, sees) = watch::channel(TaskProgress::new(&record));
     let progress = Arc::new(progress);
-    let reports = progress.clone();
+    let journal = life.journal.clone();
+    let suspension = Suspension { tasks, view, journal, waits_since: None };
+    let mut serving = Serving { id, record, questions, fuel, suspension, progress: progress.clone() };
+    serving.tell_if(|now| now.fuel.paused.take().is_some());
     let sender = NotificationSender::Task(Arc::new(move |report| {
         let message = describe(report);
-        reports.send_if_modified(|now| {
+        progress.send_if_modified(|now| {
             now.message != message && {
                 now.message = message;
                 true
             }
         });
     }));
-    let (principal, correlation) = (recorder.record.principal(), recorder.record.correlation.clone());
-    let mut questions = TaskQuestions::new(tasks.permits.clone(), principal, correlation, held, asked);
-    let ask_changed = |questions: &TaskQuestions| {
-        let requests = questions.outstanding();
-        progress.send_if_modified(|now| {
-            (now.requests != requests || *now.asked != *questions.asked()) && {
-                now.requests = requests;
-                now.asked = Arc::new(questions.asked().clone());
-                now.version += 1;
-                true
-            }
-        });
-    };
-    for ask in unasked {
-        questions.ask(ask, tasks.clock.now());
-    }
-    ask_changed(&questions);
+    unasked.into_iter().for_each(|ask| serving.ask(ask));
     // Nobody takes the events over any more.
     let stay = CancellationToken::new();
     let mut forwarding = Some(stream.forward(sender.clone(), stay.clone()));
     let outcome = {
+        let mut stored = control.stored.subscribe();
         let mut recording = std::pin::pin!(recorder.follow(sees, &control.stored, account.clone()));
         loop {
+            let suspended = serving.review();
             let forward = async {
                 match forwarding.as_mut() {
                     Some(forwarding) => forwarding.await,
                     None => pending().await,
                 }
             };
-            let wait =
-                questions.expires().map(|expires| expires.saturating_duration_since(tasks.clock.now()).min(LOOK));
-            let give_up = async {
+            let wait = serving.next_look();
+            let look = async {
                 match wait {
                     Some(wait) => tokio::time::sleep(wait).await,
                     None => pending().await,
                 }
             };
+            let put_away = async {
+                match suspended {
+                    Some(version) => stored.wait_for(|stored| *stored >= version).await.map(drop),
+                    None => pending().await,
+                }
+            };
+            let inputs = &mut control.inputs;
             tokio::select! {
                 biased;
                 outcome = &mut call => break outcome,
                 (stream, event) = forward => {
                     forwarding = None;
                     if let ForwardEnd::Asked(ask) = event {
-                        questions.ask(ask, tasks.clock.now());
+                        serving.ask(ask);
                         forwarding = Some(stream.forward(sender.clone(), stay.clone()));
                     }
                 }
-                () = fuel.changed() => {
-                    let paused = fuel.waits_for(&id);
-                    progress.send_if_modified(|now| {
-                        now.fuel.paused != paused && {
-                            now.fuel.paused = paused;
-                            now.version += 1;
-                            true
-                        }
-                    });
-                    continue;
-                }
-                Some((input, taken)) = control.inputs.recv() => {
-                    match input {
-                        TaskInput::Answers(answers) => {
-                            questions.answer(answers);
-                            ask_changed(&questions);
-                        }
-                        TaskInput::TopUp(TopUp { request, units }) => {
-                            progress.send_if_modified(|now| {
-                                now.fuel.add(&request, units) && {
-                                    fuel.add(units);
-                                    now.version += 1;
-                                    true
-                                }
-                            });
-                        }
-                    }
-                    let version = progress.borrow().version;
+                () = serving.fuel.changed() => {}
+                Some((input, taken)) = inputs.recv() => {
+                    let version = serving.take(input);
                     // A client that went away needs none.
                     let _ = taken.send(version);
-                    continue;
                 }
-                () = give_up => questions.give_up(tasks.clock.now()),
+                () = look => {}
                 Superseded = &mut recording => {
                     let _ = control.reason.set(StopReason::Superseded);
-                    life.journal.set_suspended(true);
+                    life.journal.leave();
                     return Served::Left;
                 }
                 () = control.stop.cancelled(), if !cancel.is_cancelled() => {
@@ -146,13 +127,16 @@ pub(super) async fn serve(
                         Some(StopReason::Client | StopReason::Expired) | None => false,
                     };
                     if leaves {
-                        life.journal.set_suspended(true);
+                        life.journal.leave();
                         return Served::Left;
                     }
                     cancel.cancel();
                 }
+                Ok(()) = put_away => {
+                    life.journal.leave();
+                    return Served::Suspended;
+                }
             }
-            ask_changed(&questions);
         }
     };
     // Dropping the call closes the queue; its last events are stored before the result.
@@ -160,9 +144,92 @@ pub(super) async fn serve(
     if let Some(forwarding) = forwarding {
         forwarding.await;
     }
-    recorder.record.fuel.paused = None;
+    (recorder.record.fuel.paused, recorder.record.suspended) = (None, None);
     recorder.count_fuel(account.as_ref());
     Served::Ended(outcome, chunks)
+}
+
+impl Serving {
+    fn now(&self) -> u64 {
+        self.suspension.tasks.now()
+    }
+
+    fn ask(&mut self, request: PendingRequest) {
+        let now = self.now();
+        self.questions.ask(request, self.suspension.is_possible(&self.fuel), now);
+    }
+
+    /// Returns the version that has it.
+    fn take(&mut self, input: TaskInput) -> u64 {
+        match input {
+            TaskInput::Answers(answers) => {
+                self.questions.answer(answers);
+                self.tell();
+            }
+            TaskInput::TopUp(TopUp { request, units }) => {
+                let mut is_new = false;
+                self.tell_if(|now| {
+                    is_new = now.fuel.add(&request, units);
+                    is_new
+                });
+                if is_new {
+                    self.fuel.add(units);
+                }
+            }
+            TaskInput::Steer(message) => {
+                if let Some(maker) = self.suspension.tasks.maker.get()
+                    && let Err(why) = maker.steer(&self.record, message)
+                {
+                    tracing::warn!(task = &*self.id, "a message to a task is lost: {why}");
+                }
+            }
+        }
+        self.progress.borrow().version
+    }
+
+    /// Gives up what has waited for too long, and has everything stored that has changed. Returns the version that says that
+    /// the call is put away, if it is to be.
+    fn review(&mut self) -> Option<u64> {
+        let now = self.now();
+        self.questions.give_up(now);
+        self.fuel.look(&self.id);
+        let suspended = self.suspension.due(&mut self.questions, &mut self.fuel, now);
+        self.tell();
+        self.tell_if(|now| {
+            let changes = now.suspended != suspended;
+            now.suspended = suspended;
+            changes
+        });
+        suspended.map(|_| self.progress.borrow().version)
+    }
+
+    /// How long nothing has to be looked at.
+    fn next_look(&self) -> Option<Duration> {
+        let expires = self.questions.expires();
+        let wait = expires.map(|expires| Duration::from_millis(expires.saturating_sub(self.now())).min(LOOK));
+        wait.or(self.fuel.lacks_permit().then_some(LOOK))
+    }
+
+    /// Has stored what the call waits for.
+    fn tell(&self) {
+        let (requests, asked) = (self.questions.outstanding(), self.questions.asked());
+        let paused = self.fuel.paused();
+        self.tell_if(|now| {
+            let changes = now.requests != requests || *now.asked != *asked || now.fuel.paused.as_ref() != paused;
+            if changes {
+                (now.requests, now.asked, now.fuel.paused) = (requests, Arc::new(asked.clone()), paused.cloned());
+            }
+            changes
+        });
+    }
+
+    fn tell_if(&self, change: impl FnOnce(&mut TaskProgress) -> bool) {
+        self.progress.send_if_modified(|now| {
+            let changes = change(now);
+            now.version += u64::from(changes);
+            changes
+        });
+    }
 }
 
 /// A report as a line of text.

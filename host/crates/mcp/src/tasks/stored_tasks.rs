@@ -41,6 +41,7 @@ impl StoredTask {
         document["tool"] = record.tool.as_str().into();
         document["call"] = record.call.as_str().into();
         document["usage"] = json!(record.usage);
+        document["suspended"] = record.suspended.is_some().into();
         let fuel = &record.fuel;
         document["fuel"] = json!({ "used": fuel.used, "limit": fuel.limit, "added": fuel.added });
         document
@@ -128,6 +129,6 @@ impl StoredTasks {
                 TaskRequest::TopUp(TopUp { request, units })
             }
         };
-        mailbox::leave(&*self.0, &task.id, &request).await
+        mailbox::leave(&*self.0, &task.id, &request).await.map(drop)
     }
 }

@@ -13,18 +13,42 @@ const OVERHEAD: u64 = 1 << 10;
 #[derive(Default)]
 pub(super) struct TaskTable {
     tasks: HashMap<TaskId, KeptTask>,
-    /// By the time at which they are to be removed, in milliseconds since 1970.
-    by_expiry: BTreeSet<(u64, TaskId)>,
+    /// By the time at which they are due, in milliseconds since 1970.
+    by_time: BTreeSet<(u64, TaskId)>,
     owners: HashMap<Principal, Owned>,
     all: Owned,
+    suspended: usize,
+}
+
+/// A task as it comes into the table.
+pub(super) struct NewEntry<'a> {
+    pub(super) id: &'a TaskId,
+    pub(super) owner: Principal,
+    /// The id of its call.
+    pub(super) call: &'a str,
+    pub(super) bytes: u64,
+    /// When it is to be removed.
+    pub(super) expires: u64,
 }
 
 struct KeptTask {
     owner: Principal,
-    expires: u64,
+    call: Arc<str>,
+    due: u64,
+    /// Nobody serves it before it is due, or asked something.
+    is_suspended: bool,
     bytes: u64,
     /// Those of its journal, which is removed earlier.
     journal: u64,
+    /// Those of its output.
+    output: u64,
+}
+
+/// What is to be done with a task whose time has come.
+#[derive(Debug, PartialEq)]
+pub(super) enum Due {
+    Remove(TaskId),
+    GoOn(TaskId),
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -35,36 +59,39 @@ struct Owned {
 
 impl TaskTable {
     /// Takes up a task if there is room for it.
-    pub(super) fn insert(
-        &mut self,
-        id: &TaskId,
-        owner: &Principal,
-        bytes: u64,
-        expires: u64,
-        limits: &TaskLimits,
-    ) -> bool {
-        let own = self.owners.get(owner).copied().unwrap_or_default();
-        let bytes = bytes + OVERHEAD;
+    pub(super) fn insert(&mut self, mut new: NewEntry<'_>, limits: &TaskLimits) -> bool {
+        let own = self.owners.get(&new.owner).copied().unwrap_or_default();
+        new.bytes += OVERHEAD;
         let fits = own.count < limits.per_principal
             && self.all.count < limits.kept
-            && own.bytes + bytes <= limits.size_of_one()
-            && self.all.bytes + bytes <= limits.size.as_u64();
+            && own.bytes + new.bytes <= limits.size_of_one()
+            && self.all.bytes + new.bytes <= limits.size.as_u64();
         if fits {
-            self.insert_stored(id, owner, bytes, expires);
+            self.insert_stored(new);
         }
         fits
     }
 
-    /// Takes up a task that is stored already, whether or not there is room for it.
-    pub(super) fn insert_stored(&mut self, id: &TaskId, owner: &Principal, bytes: u64, expires: u64) {
-        self.remove(id);
-        self.tasks.insert(id.clone(), KeptTask { owner: owner.clone(), expires, bytes, journal: 0 });
-        self.by_expiry.insert((expires, id.clone()));
+    /// Takes up a task that is stored already, whether or not there is room for it. One that is here stays as it is.
+    pub(super) fn insert_stored(&mut self, new: NewEntry<'_>) {
+        let NewEntry { id, owner, call, bytes, expires: due } = new;
+        if self.tasks.contains_key(id) {
+            return self.set_expiry(id, due);
+        }
         let own = self.owners.entry(owner.clone()).or_default();
         for owned in [own, &mut self.all] {
             owned.count += 1;
             owned.bytes += bytes;
         }
+        self.by_time.insert((due, id.clone()));
+        let task = KeptTask { owner, call: call.into(), due, is_suspended: false, bytes, journal: 0, output: 0 };
+        self.tasks.insert(id.clone(), task);
+    }
+
+    /// The task that this call of a principal's belongs to.
+    pub(super) fn find_call(&self, owner: &Principal, call: &str) -> Option<TaskId> {
+        let found = self.tasks.iter().find(|(_, task)| task.owner == *owner && *task.call == *call);
+        found.map(|(id, _)| id.clone())
     }
 
     /// Adds to the bytes of a task, if there is room for them.
@@ -99,6 +126,25 @@ impl TaskTable {
         let Some(task) = self.tasks.get_mut(id) else { return };
         let bytes = bytes.min(task.journal);
         task.journal -= bytes;
+        self.shrink(id, bytes);
+    }
+
+    /// Counts the output of a task in the place of what was counted before, if there is room for it.
+    pub(super) fn set_output(&mut self, id: &TaskId, bytes: u64, limits: &TaskLimits) -> bool {
+        let before = self.tasks.get(id).map_or(0, |task| task.output);
+        if let Some(less) = before.checked_sub(bytes) {
+            self.shrink(id, less);
+        } else if !self.grow(id, bytes - before, limits) {
+            return false;
+        }
+        if let Some(task) = self.tasks.get_mut(id) {
+            task.output = bytes;
+        }
+        true
+    }
+
+    fn shrink(&mut self, id: &TaskId, bytes: u64) {
+        let Some(task) = self.tasks.get_mut(id) else { return };
         task.bytes -= bytes;
         self.all.bytes -= bytes;
         if let Some(own) = self.owners.get_mut(&task.owner) {
@@ -106,16 +152,29 @@ impl TaskTable {
         }
     }
 
+    /// When a task is to be removed, which somebody serves or which has ended.
     pub(super) fn set_expiry(&mut self, id: &TaskId, expires: u64) {
+        self.set_due(id, expires, false);
+    }
+
+    /// Nobody serves the task before this time, or before somebody asks something of it.
+    pub(super) fn suspend(&mut self, id: &TaskId, until: u64) {
+        self.set_due(id, until, true);
+    }
+
+    fn set_due(&mut self, id: &TaskId, due: u64, is_suspended: bool) {
         let Some(task) = self.tasks.get_mut(id) else { return };
-        self.by_expiry.remove(&(task.expires, id.clone()));
-        task.expires = expires;
-        self.by_expiry.insert((expires, id.clone()));
+        self.by_time.remove(&(task.due, id.clone()));
+        self.by_time.insert((due, id.clone()));
+        self.suspended -= usize::from(task.is_suspended);
+        self.suspended += usize::from(is_suspended);
+        (task.due, task.is_suspended) = (due, is_suspended);
     }
 
     pub(super) fn remove(&mut self, id: &TaskId) {
-        let Some(KeptTask { owner, expires, bytes, journal: _ }) = self.tasks.remove(id) else { return };
-        self.by_expiry.remove(&(expires, id.clone()));
+        let Some(KeptTask { owner, due, bytes, is_suspended, .. }) = self.tasks.remove(id) else { return };
+        self.by_time.remove(&(due, id.clone()));
+        self.suspended -= usize::from(is_suspended);
         self.all = Owned { count: self.all.count - 1, bytes: self.all.bytes - bytes };
         if let Some(own) = self.owners.get_mut(&owner) {
             *own = Owned { count: own.count - 1, bytes: own.bytes - bytes };
@@ -125,14 +184,21 @@ impl TaskTable {
         }
     }
 
-    /// When the next task is to be removed.
-    pub(super) fn next_expiry(&self) -> Option<u64> {
-        self.by_expiry.first().map(|(expires, _)| *expires)
+    /// How many tasks nobody serves at the moment, since they wait for something.
+    pub(super) fn suspended(&self) -> usize {
+        self.suspended
     }
 
-    /// A task whose time is over.
-    pub(super) fn expired(&self, now: u64) -> Option<TaskId> {
-        self.by_expiry.first().filter(|(expires, _)| *expires <= now).map(|(_, id)| id.clone())
+    /// When the next task is due.
+    pub(super) fn next_due(&self) -> Option<u64> {
+        self.by_time.first().map(|(due, _)| *due)
+    }
+
+    /// A task whose time has come.
+    pub(super) fn due(&self, now: u64) -> Option<Due> {
+        let (_, id) = self.by_time.first().filter(|(due, _)| *due <= now)?;
+        let is_suspended = self.tasks.get(id).is_some_and(|task| task.is_suspended);
+        Some(if is_suspended { Due::GoOn(id.clone()) } else { Due::Remove(id.clone()) })
     }
 }
 
@@ -141,31 +207,60 @@ mod tests {
     use super::*;
     use bytesize::ByteSize;
 
+    fn entry<'a>(id: &'a TaskId, owner: &Principal, bytes: u64, expires: u64) -> NewEntry<'a> {
+        NewEntry { id, owner: owner.clone(), call: "c", bytes, expires }
+    }
+
     #[test]
     fn tasks_are_counted_by_principal_and_in_all() {
         let limits = TaskLimits { kept: 3, per_principal: 2, size: ByteSize::kib(12), ..TaskLimits::default() };
         let (alice, bob) = (Principal::from_source("key", "alice"), Principal::from_source("key", "bob"));
         let ids: Vec<TaskId> = (0..5).map(|n| n.to_string().into()).collect();
         let mut table = TaskTable::default();
-        assert!(table.insert(&ids[0], &alice, 100, 30, &limits) && table.insert(&ids[1], &alice, 100, 10, &limits));
-        assert!(!table.insert(&ids[2], &alice, 100, 10, &limits), "her part of the tasks");
-        assert!(!table.insert(&ids[2], &bob, 8 << 10, 10, &limits), "his part of the bytes");
-        assert!(table.insert(&ids[2], &bob, 2 << 10, 20, &limits));
-        assert!(!table.insert(&ids[3], &bob, 0, 20, &limits), "all tasks");
+        let mut insert =
+            |id: usize, owner, bytes, expires| table.insert(entry(&ids[id], owner, bytes, expires), &limits);
+        assert!(insert(0, &alice, 100, 30) && insert(1, &alice, 100, 10));
+        assert!(!insert(2, &alice, 100, 10), "her part of the tasks");
+        assert!(!insert(2, &bob, 8 << 10, 10), "his part of the bytes");
+        assert!(insert(2, &bob, 2 << 10, 20));
+        assert!(!insert(3, &bob, 0, 20), "all tasks");
         assert!(!table.grow(&ids[2], 6 << 10, &limits) && table.grow(&ids[2], 4 << 10, &limits));
         assert!(!table.grow(&ids[3], 1, &limits), "unknown");
-        assert_eq!((table.next_expiry(), table.expired(9), table.expired(10)), (Some(10), None, Some(ids[1].clone())));
+        assert_eq!(
+            (table.next_due(), table.due(9), table.due(10)),
+            (Some(10), None, Some(Due::Remove(ids[1].clone())))
+        );
         let before = table.all;
         assert!(table.grow_journal(&ids[1], 900, &limits) && !table.grow_journal(&ids[1], 8 << 10, &limits));
         assert_eq!(table.all.bytes, before.bytes + 900);
         table.shrink_journal(&ids[1], 400);
         assert_eq!(table.all.bytes, before.bytes + 500, "a checkpoint gives back what it stands for");
         table.forget_journal(&ids[1]);
+        assert!(table.set_output(&ids[1], 700, &limits) && table.set_output(&ids[1], 300, &limits));
+        assert!(!table.set_output(&ids[1], 9 << 10, &limits));
+        assert_eq!(table.all.bytes, before.bytes + 300, "the newest output counts");
+        assert!(table.set_output(&ids[1], 0, &limits));
         assert_eq!(table.all, before);
         table.set_expiry(&ids[1], 40);
-        assert_eq!(table.expired(25), Some(ids[2].clone()));
+        assert_eq!(table.due(25), Some(Due::Remove(ids[2].clone())));
         ids.iter().for_each(|id| table.remove(id));
-        assert!(table.tasks.is_empty() && table.owners.is_empty() && table.by_expiry.is_empty());
+        assert!(table.tasks.is_empty() && table.owners.is_empty() && table.by_time.is_empty());
         assert_eq!(table.all, Owned::default());
+    }
+
+    #[test]
+    fn suspended_tasks_are_counted_and_go_on_when_they_are_due() {
+        let (alice, limits) = (Principal::from_source("key", "alice"), TaskLimits::default());
+        let ids: Vec<TaskId> = (0..2).map(|n| n.to_string().into()).collect();
+        let mut table = TaskTable::default();
+        assert!(ids.iter().all(|id| table.insert(entry(id, &alice, 1, 90), &limits)));
+        ids.iter().for_each(|id| table.suspend(id, 50));
+        assert_eq!((table.suspended(), table.due(50)), (2, Some(Due::GoOn(ids[0].clone()))));
+        table.insert_stored(entry(&ids[0], &alice, 500, 90));
+        assert_eq!((table.suspended(), table.all.bytes), (1, 2 * (OVERHEAD + 1)), "it was counted already");
+        table.remove(&ids[1]);
+        assert_eq!((table.suspended(), table.due(50), table.next_due()), (0, None, Some(90)));
+        assert_eq!(table.find_call(&alice, "c"), Some(ids[0].clone()));
+        assert_eq!(table.find_call(&Principal::from_source("key", "bob"), "c"), None);
     }
 }

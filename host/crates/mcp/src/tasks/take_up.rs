@@ -1,15 +1,43 @@
-//! Takes up the tasks that an earlier process has left behind.
+//! Takes up the tasks that an earlier process has left behind, and goes on with those that wait.
 
 use super::control::RunningTask;
-use super::keys::all_records;
+use super::keys::{Part, all_records};
+use super::record::{TaskRecord, millis};
 use super::runner::TaskRunner;
-use super::table::TaskId;
+use super::table::{NewEntry, TaskId};
 use super::tasks::{LEASE, Tasks, parse};
 use platform::durable::{DurableError, Expected, Key, Record, Strength};
 use std::sync::Arc;
 
 /// Records that are read at once.
 const PAGE: u32 = 100;
+
+/// Which tasks go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TakeUp {
+    /// Those that do not wait for something.
+    Now,
+    WhenDue,
+}
+
+/// A task that this process is about to serve, until this is dropped: nobody else here takes it up.
+pub(super) struct Starting {
+    tasks: Arc<Tasks>,
+    id: TaskId,
+}
+
+impl Starting {
+    /// None if somebody else is about to serve it.
+    pub(super) fn new(tasks: &Arc<Tasks>, id: &TaskId) -> Option<Self> {
+        tasks.starting.lock().insert(id.clone()).then(|| Self { tasks: tasks.clone(), id: id.clone() })
+    }
+}
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        self.tasks.starting.lock().remove(&self.id);
+    }
+}
 
 impl Tasks {
     /// Takes up all stored tasks. Those that have not ended, and that nobody serves any more, go on here. Returns how many may
@@ -22,39 +50,87 @@ impl Tasks {
             let Some((last, _)) = page.last() else { return Ok(others) };
             after = Some(last.clone());
             for (key, record) in page {
-                others += usize::from(!self.take_up_one(key, record).await?);
+                others += usize::from(!self.take_up_one(key, record, TakeUp::WhenDue).await?);
             }
         }
     }
 
     /// False if another process may still serve it.
-    async fn take_up_one(self: &Arc<Self>, key: Key, record: Record) -> Result<bool, DurableError> {
+    pub(super) async fn take_up_one(
+        self: &Arc<Self>,
+        key: Key,
+        record: Record,
+        when: TakeUp,
+    ) -> Result<bool, DurableError> {
         let Some((_, id)) = key.as_str().rsplit_once('/') else { return Ok(true) };
         let id: TaskId = id.into();
+        let Some(starting) = Starting::new(self, &id) else { return Ok(true) };
         // In this order: it runs before it is no longer starting.
-        if self.starting.lock().contains(&id) || self.running.lock().contains_key(&id) {
+        if self.running.lock().contains_key(&id) {
             return Ok(true);
         }
         let Some((task, record)) = parse(&id, record) else { return Ok(true) };
-        let bytes = record.value.len() as u64;
         if task.has_ended() {
-            self.table.lock().insert_stored(&id, &task.principal(), bytes, task.expires());
+            self.insert_stored(&id, &task, record.value.len());
+            return Ok(true);
+        }
+        let waits_until = task.suspended_until().filter(|until| when == TakeUp::WhenDue && *until > self.now());
+        if let Some(until) = waits_until {
+            self.insert_stored(&id, &task, record.value.len());
+            self.table.lock().suspend(&id, until);
             return Ok(true);
         }
         let Some(lease) = self.store.acquire(&key, &self.holder, LEASE).await? else { return Ok(false) };
         // It may have ended before the lease was free.
         let Some((mut task, record)) = self.load(&id).await? else { return Ok(true) };
-        self.table.lock().insert_stored(&id, &task.principal(), bytes, task.expires());
+        self.insert_stored(&id, &task, record.value.len());
         if task.has_ended() {
             drop(self.store.release(&lease));
             return Ok(true);
         }
-        task.owner = lease.fence.0;
+        (task.owner, task.suspended) = (lease.fence.0, None);
         let written = self.store.put(&key, task.to_bytes(), Expected::At(record.revision), Strength::Process);
         let revision = written.await?;
         let (running, control) = RunningTask::new(lease);
         self.running.lock().insert(id.clone(), running);
-        self.runners.spawn(TaskRunner::new(self.clone(), id, task, revision, control).resume());
+        self.runners.spawn(TaskRunner::new(self.clone(), id, task, revision, control).run(None));
+        drop(starting);
+        // Its time may be over.
+        self.wake.notify_one();
         Ok(true)
+    }
+
+    /// Goes on with a suspended task, unless another process does.
+    pub(super) async fn go_on(self: &Arc<Self>, id: &TaskId) -> Result<(), DurableError> {
+        let (Some(key), Some((task, record))) = (Part::Record.key(id), self.load(id).await?) else {
+            self.table.lock().remove(id);
+            return Ok(());
+        };
+        if task.has_ended() {
+            self.table.lock().set_expiry(id, task.expires());
+            return Ok(());
+        }
+        if !self.take_up_one(key, record, TakeUp::Now).await? {
+            // Should that process end, this one looks again.
+            self.table.lock().suspend(id, self.now() + millis(LEASE));
+        }
+        Ok(())
+    }
+
+    /// Goes on with a task for which the time has come that it waits for, or at which it ends.
+    pub(super) fn go_on_when_due(self: &Arc<Self>, id: TaskId) {
+        // If it does not go on, it is tried again.
+        self.table.lock().suspend(&id, self.now() + millis(LEASE));
+        let tasks = self.clone();
+        self.runners.spawn(async move {
+            if let Err(error) = tasks.go_on(&id).await {
+                tracing::error!(task = &*id, %error, "a task that waits cannot be read; trying again");
+            }
+        });
+    }
+
+    fn insert_stored(&self, id: &TaskId, task: &TaskRecord, bytes: usize) {
+        let (owner, bytes, expires) = (task.principal(), bytes as u64, task.expires());
+        self.table.lock().insert_stored(NewEntry { id, owner, call: &task.call, bytes, expires });
     }
 }

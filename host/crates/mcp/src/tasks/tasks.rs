@@ -58,7 +58,7 @@ pub struct Tasks {
     /// Makes the calls of stored tasks again. Until it is there, they wait.
     pub(super) maker: OnceLock<Arc<dyn CallMaker>>,
     pub(super) table: Mutex<TaskTable>,
-    /// Tasks that are stored here and do not run yet: they are not left behind.
+    /// Tasks that this process is about to serve: nobody else here takes them up.
     pub(super) starting: Mutex<HashSet<TaskId>>,
     pub(super) running: Mutex<HashMap<TaskId, RunningTask>>,
     /// Stored requests that are being passed on.
@@ -127,9 +127,9 @@ impl Tasks {
         self.wake.notify_one();
     }
 
-    /// How many tasks of this process have not ended.
-    pub fn open_count(&self) -> usize {
-        self.running.lock().len()
+    /// How many tasks run in this process, and how many wait that it would go on with.
+    pub fn open_count(&self) -> (usize, usize) {
+        (self.running.lock().len(), self.table.lock().suspended())
     }
 
     /// Why nothing is kept at the moment, if the store knows that.
@@ -157,7 +157,7 @@ impl Tasks {
 
     /// Answers what a task asks. What it does not ask, or not any more, is ignored.
     pub(crate) async fn answer(
-        &self,
+        self: &Arc<Self>,
         principal: &Principal,
         id: &str,
         answers: InputResponses,
@@ -170,7 +170,7 @@ impl Tasks {
     }
 
     /// Cancels a task. One that has ended stays as it is.
-    pub(crate) async fn cancel(&self, principal: &Principal, id: &str) -> Result<(), TaskError> {
+    pub(crate) async fn cancel(self: &Arc<Self>, principal: &Principal, id: &str) -> Result<(), TaskError> {
         match self.get(principal, id).await?.has_ended() {
             true => Ok(()),
             false => self.ask(id, TaskRequest::Cancel).await,

@@ -4,7 +4,7 @@
 use super::control::StopReason;
 use super::mailbox;
 use super::record::millis;
-use super::table::TaskId;
+use super::table::{Due, TaskId};
 use super::tasks::{LEASE, RENEW, TaskStore, Tasks};
 use crate::calls::parked_calls::ParkedCalls;
 use crate::upkeep::{Upkeep, look_after};
@@ -72,7 +72,7 @@ impl Upkeep for Tasks {
             agenda.renew = self.clock.now() + RENEW;
         }
         self.sweep();
-        let has_open = self.open_count() > 0;
+        let has_open = self.open_count() != (0, 0);
         if has_open && agenda.requests <= self.clock.now() {
             if let Err(error) = self.take_requests().await {
                 tracing::error!(%error, "what is asked of tasks cannot be read; trying again");
@@ -87,24 +87,27 @@ impl Upkeep for Tasks {
 }
 
 impl Tasks {
-    /// How long to sleep until the next task is to be removed; none if there is none.
+    /// How long to sleep until something is to be done with the next task; none if there is none.
     fn next_sweep(&self) -> Option<Duration> {
-        let next = self.table.lock().next_expiry()?;
+        let next = self.table.lock().next_due()?;
         Some(Duration::from_millis(next.saturating_sub(self.now())).min(LONGEST))
     }
 
-    /// Removes the tasks whose time is over. One that still runs is ended instead, and kept until its client has seen that.
-    pub(super) fn sweep(&self) {
+    /// Removes the tasks whose time is over, and goes on with those that have waited for it. One that still runs is ended instead,
+    /// and kept until its client has seen that.
+    pub(super) fn sweep(self: &Arc<Self>) {
         let now = self.now();
         loop {
-            let Some(id) = self.table.lock().expired(now) else { return };
-            let running = self.running.lock().get(&id).cloned();
-            match running {
-                None => self.remove_stored(&id, None),
-                Some(running) => {
+            let Some(due) = self.table.lock().due(now) else { return };
+            let (Due::GoOn(id) | Due::Remove(id)) = &due;
+            let running = self.running.lock().get(id).cloned();
+            match (running, due) {
+                (Some(running), Due::GoOn(id) | Due::Remove(id)) => {
                     running.stop(StopReason::Expired);
                     self.table.lock().set_expiry(&id, now + millis(self.limits.keep).max(1_000));
                 }
+                (None, Due::GoOn(id)) => self.go_on_when_due(id),
+                (None, Due::Remove(id)) => self.remove_stored(&id, None),
             }
         }
     }

@@ -27,7 +27,7 @@ pub(super) async fn ready(State(endpoint): State<McpEndpoint>) -> Response {
         ServerPhase::Ready => {
             let mut status = with_missing(catalog.missing(), endpoint.tells_why);
             // A balancer that takes a host out waits for them.
-            let tasks = server.context.tasks.open_count();
+            let (tasks, _) = server.context.tasks.open_count();
             if tasks > 0 {
                 status["tasks"] = tasks.into();
             }

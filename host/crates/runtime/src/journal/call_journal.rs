@@ -107,8 +107,21 @@ impl CallJournal {
         }
     }
 
+    /// The call goes on in another instance, and this one is about to be dropped: it does and records nothing more. What it is
+    /// told while it comes to its end, such as that nobody answers it any more, is not what the call is told.
+    pub fn leave(&self) {
+        if let Some(handle) = &self.0 {
+            handle.records.leave();
+        }
+    }
+
     pub fn is_suspended(&self) -> bool {
         self.0.as_ref().is_some_and(|handle| handle.records.suspended.load(Ordering::Relaxed))
+    }
+
+    /// Whether something is under way which must not be made again: another instance would not know what has come of it.
+    pub fn has_effect_under_way(&self) -> bool {
+        self.0.as_ref().is_some_and(|handle| handle.records.has_unrepeatable())
     }
 
     /// How long earlier runs of the call have taken, waiting not included.

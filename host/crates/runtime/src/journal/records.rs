@@ -11,7 +11,7 @@ use platform::durable::Answer;
 use platform::sync::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -36,8 +36,15 @@ pub(super) struct Records {
     pub(super) is_resumed: bool,
     /// The call is no longer served here, and not over.
     pub(super) suspended: AtomicBool,
+    /// This run does and records nothing more.
+    left: AtomicBool,
+    /// Effects under way that must not be made again.
+    in_doubt: AtomicUsize,
     pub(super) state: Mutex<State>,
 }
+
+/// An effect under way that must not be made again, until this is dropped.
+pub(super) struct EffectUnderWay(Arc<Records>);
 
 pub(super) struct State {
     pub(super) limits: JournalLimits,
@@ -106,7 +113,17 @@ impl Records {
             cancel: None,
         };
         let is_resumed = !state.earlier.is_empty();
-        Ok(Self { clock, worked, is_resumed, suspended: AtomicBool::new(false), state: Mutex::new(state) })
+        let (suspended, left, in_doubt) = Default::default();
+        Ok(Self { clock, worked, is_resumed, suspended, left, in_doubt, state: Mutex::new(state) })
+    }
+
+    pub(super) fn begin_unrepeatable(self: &Arc<Self>) -> EffectUnderWay {
+        self.in_doubt.fetch_add(1, Ordering::Relaxed);
+        EffectUnderWay(self.clone())
+    }
+
+    pub(super) fn has_unrepeatable(&self) -> bool {
+        self.in_doubt.load(Ordering::Relaxed) > 0
     }
 
     /// Whether an earlier run of a call has come to a step.
@@ -138,6 +155,9 @@ impl Records {
     ) -> Option<Answer<()>> {
         let entry = self.entry(path, import, arguments, phase);
         let mut state = self.state.lock();
+        if self.has_left() {
+            return None;
+        }
         state.polls.add_record(&entry.path);
         state.record(&entry)
     }
@@ -153,6 +173,9 @@ impl Records {
     ) -> Option<Answer<()>> {
         let entry = self.entry(path, import, arguments, Phase::Ended(answer));
         let mut state = self.state.lock();
+        if self.has_left() {
+            return None;
+        }
         let due = state.polls.add_nothing(entry, begun, self.clock.now())?;
         state.polls.add_record(&due.path);
         state.record(&due)
@@ -161,7 +184,7 @@ impl Records {
     /// The call does something at this step which others may see before it is recorded.
     pub(super) fn add_unrecorded(&self, path: &StepPath) {
         let mut state = self.state.lock();
-        if let Some(entry) = state.polls.take_unrecorded(path) {
+        if let Some(entry) = state.polls.take_unrecorded(path).filter(|_| !self.has_left()) {
             // It has its turn, and a later record is refused if this one fails.
             drop(state.record(&entry));
         }
@@ -199,6 +222,22 @@ impl Records {
         self.state.lock().problem.clone()
     }
 
+    pub(super) fn leave(&self) {
+        // Nothing is recorded after that, also by a guest which has its turn at the moment.
+        let _state = self.state.lock();
+        self.suspended.store(true, Ordering::Relaxed);
+        self.left.store(true, Ordering::Relaxed);
+    }
+
+    fn has_left(&self) -> bool {
+        self.left.load(Ordering::Relaxed)
+    }
+
+    /// Whether the guest learns nothing more, and no effect is made any more.
+    pub(super) fn has_stopped(&self) -> bool {
+        self.has_left() || self.problem().is_some()
+    }
+
     pub(super) fn end_with(&self, cancel: CancellationToken) {
         let mut state = self.state.lock();
         if state.problem.is_some() {
@@ -231,6 +270,12 @@ impl Records {
     pub(super) fn export(&self) -> Option<Vec<Vec<u8>>> {
         let state = self.state.lock();
         state.kept.clone().filter(|_| state.unreplayable.is_none() && state.problem.is_none())
+    }
+}
+
+impl Drop for EffectUnderWay {
+    fn drop(&mut self) {
+        self.0.in_doubt.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

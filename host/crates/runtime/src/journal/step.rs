@@ -3,7 +3,7 @@
 use super::entry::{ArgumentsDigest, Phase, StepPath, decode, encode};
 use super::inquiry::OutcomeInquiry;
 use super::problem::JournalProblem;
-use super::records::{Recorded, Records};
+use super::records::{EffectUnderWay, Recorded, Records};
 use platform::durable::Answer;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -39,6 +39,8 @@ struct JournaledStep {
     earlier: Option<Recorded>,
     inquiry: Option<Arc<dyn OutcomeInquiry>>,
     poll: Option<Poll>,
+    /// From its beginning until its outcome has been recorded.
+    under_way: Option<EffectUnderWay>,
 }
 
 /// Of a step that looks for something and mostly finds nothing.
@@ -70,8 +72,9 @@ impl Step {
             let (step, recorded) = (path.to_string(), recorded.import.clone());
             records.stop(JournalProblem::Diverged { step, recorded, now: import.to_owned() });
         }
-        let step =
-            Self(Some(JournaledStep { records, replaying, path, import, arguments, earlier, inquiry, poll: None }));
+        let (poll, under_way) = (None, None);
+        let step = JournaledStep { records, replaying, path, import, arguments, earlier, inquiry, poll, under_way };
+        let step = Self(Some(step));
         step.set_replaying();
         step
     }
@@ -110,7 +113,7 @@ impl Step {
     pub fn has_to_end(&self) -> bool {
         self.0.as_ref().is_some_and(|step| {
             step.must_not_be_missing();
-            step.records.problem().is_some()
+            step.records.has_stopped()
         })
     }
 
@@ -198,6 +201,9 @@ impl Step {
             let (step_name, import) = (step.path.to_string(), step.import.to_owned());
             step.records.stop(JournalProblem::Unknown { step: step_name, import });
         }
+        if again == Again::Unknown {
+            step.under_way = Some(step.records.begin_unrepeatable());
+        }
         let stored = if may_have_happened { None } else { step.add(Phase::Began) };
         StartedEffect { may_have_happened, stored }
     }
@@ -206,7 +212,7 @@ impl Step {
     pub(crate) async fn started(&self, StartedEffect { may_have_happened, stored }: StartedEffect) -> Option<bool> {
         let Some(step) = &self.0 else { return Some(may_have_happened) };
         step.wait_until(stored).await;
-        step.records.problem().is_none().then_some(may_have_happened)
+        (!step.records.has_stopped()).then_some(may_have_happened)
     }
 
     /// Stores the outcome of such work.
@@ -352,9 +358,9 @@ impl JournaledStep {
         }
     }
 
-    /// The guest of a call that has to end learns nothing more.
+    /// The guest of a call that has to end, or that goes on elsewhere, learns nothing more.
     async fn wait_if_stopped(&self) {
-        if self.records.problem().is_some() {
+        if self.records.has_stopped() {
             std::future::pending::<()>().await;
         }
     }

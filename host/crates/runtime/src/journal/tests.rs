@@ -236,3 +236,22 @@ async fn an_effect_in_doubt_is_made_again_if_somebody_knows_that_it_has_not_happ
         assert_eq!(journal.problem().is_none(), knows);
     }
 }
+
+/// A guest may have its turn while its call is taken away.
+#[tokio::test]
+async fn an_instance_that_is_left_learns_and_does_nothing_more() {
+    let shop = StoredCall::new();
+    let (journal, paid) = (shop.run(1).await, Cell::new(0));
+    let (answer, answered) = futures::channel::oneshot::channel::<u8>();
+    let mut asks = Box::pin(
+        journal.begin("client.ask", &()).ask(async { answered.await.map_err(|_| "nobody answers".to_owned()) }),
+    );
+    assert!((&mut asks).now_or_never().is_none());
+    journal.leave();
+    drop(answer);
+    assert!(asks.now_or_never().is_none(), "it is not told so");
+    assert!(pay(&journal, 3, Again::Safe, &paid).now_or_never().is_none() && paid.get() == 0);
+    let later = shop.run(2).await;
+    let asked = later.begin("client.ask", &()).ask(async { Ok::<u8, String>(7) }).await;
+    assert_eq!((asked, pay(&later, 3, Again::Safe, &paid).await, paid.get()), (Ok(7), 6, 1));
+}

@@ -25,8 +25,10 @@ pub struct RunLog {
 impl PrincipalStore {
     /// `None` when there is no space for another log.
     pub fn begin_run(self: &Arc<Self>, owner: &Principal, run: Run) -> Option<RunLog> {
-        let uri = format!("{PREFIX}{}", run.source.call);
+        let uri = RunLog::uri_of(&run.source.call);
         self.with_owner(owner, |own, context| {
+            // A call that runs again writes its log again.
+            own.runs.retain(|kept| kept.uri != uri);
             if own.runs.len() >= MAX_LOGS {
                 let oldest = own.runs.iter().position(StoredRun::has_ended)?;
                 own.runs.remove(oldest);
@@ -52,6 +54,11 @@ impl PrincipalStore {
 }
 
 impl RunLog {
+    /// The URI of a call's log.
+    pub fn uri_of(call: &str) -> String {
+        format!("{PREFIX}{call}")
+    }
+
     pub fn uri(&self) -> &str {
         &self.uri
     }
