@@ -40,6 +40,9 @@ pub struct Limits {
     /// CPU time, under `metering = "ticks"`. Bounds endless loops.
     #[serde(with = "humantime_serde")]
     pub cpu: Duration,
+    /// How often the user of a task may let its call use its fuel, or CPU time, once more. Bounds what users can add without the
+    /// operator.
+    pub extensions: u32,
     /// Linear memory of all the instances of a call together. Bounds a guest that fills the host's memory.
     pub memory: ByteSize,
     /// Wall-clock time including waiting. Bounds a guest that holds a connection without computing.
@@ -107,6 +110,7 @@ impl Default for Limits {
             metering: Metering::Fuel,
             fuel: 1_000_000_000,
             cpu: Duration::from_secs(5),
+            extensions: 0,
             memory: ByteSize::mib(64),
             deadline: Duration::from_secs(30),
             output: ByteSize::mib(8),
@@ -152,6 +156,7 @@ impl Limits {
         let time = |key, value, max| check_duration(key, value, Duration::from_millis(1)..=max);
         check_range("limits.fuel", self.fuel, 1..=1_000_000_000_000_000)?;
         time("limits.cpu", self.cpu, LONGEST)?;
+        check_range("limits.extensions", self.extensions, 0..=1_000)?;
         check_range("limits.memory", self.memory, ByteSize::kib(64)..=Self::MEMORY_CEILING)?;
         time("limits.deadline", self.deadline, LONGEST)?;
         check_range("limits.output", self.output, ByteSize::b(0)..=ByteSize::mib(256))?;

@@ -129,3 +129,49 @@ fn a_day_ends_for_calls_and_is_waited_for_by_tasks() {
     steer(&mut client, &task, "stop");
     wait_for_status(&mut client, &task.task, "completed");
 }
+
+/// Of what may be asked so often, each answer counts once, whatever happens to the host.
+#[test]
+fn its_client_is_asked_and_may_let_it_use_more() {
+    let config = config("", LITTLE).replace("limits.fuel", "limits.extensions = 2\nlimits.fuel");
+    let more = |client: &mut Client, task: &str, key: &str, action: &str| {
+        let answer = json!({key: {"action": action, "content": {}}});
+        client.request("tasks/update", json!({"taskId": task, "inputResponses": answer})).result();
+    };
+    let mut client = client(&config);
+    let task = start(&mut client, "chunk before");
+    steer(&mut client, &task, &format!("compute {}", 20 * ROUNDS));
+    let asked = wait_for_status(&mut client, &task.task, "input_required");
+    let question = &asked["inputRequests"]["more-fuel"]["params"];
+    let message = question["message"].as_str().unwrap_or_else(|| panic!("{asked}"));
+    assert!(message.contains("`job__only`") && message.contains("20000000 units more"), "{message}");
+    assert!(asked["statusMessage"].as_str().unwrap().starts_with("Paused: all 20000000 "), "{asked}");
+    more(&mut client, &task.task, "more-fuel", "accept");
+    let again = wait_for(&mut client, &task.task, |task| task["inputRequests"]["more-fuel-2"].is_object());
+    assert!(again["inputRequests"]["more-fuel"].is_null(), "{again}");
+    assert_eq!(shown(&client, &task.task)["fuel"]["limit"], 2 * LITTLE);
+    client.server.restart_stdio();
+    more(&mut client, &task.task, "more-fuel-2", "accept");
+    // As often as may be: from now on, only the operator is left.
+    let paused = wait_for(&mut client, &task.task, |task| {
+        task["statusMessage"].as_str().is_some_and(|it| it.starts_with("Paused: all 60000000 "))
+    });
+    assert_eq!(
+        (&paused["status"], shown(&client, &task.task)["fuel"]["added"].as_u64()),
+        (&json!("working"), Some(2 * LITTLE))
+    );
+    // Who says no ends it; who says nothing leaves it to the operator, who may be quicker than the client.
+    let [refused, dismissed, topped_up] =
+        ["a", "b", "c"].map(|_| start(&mut client, &format!("compute-and-end {ROUNDS}")).task);
+    for task in [&refused, &dismissed, &topped_up] {
+        wait_for_status(&mut client, task, "input_required");
+    }
+    more(&mut client, &refused, "more-fuel", "decline");
+    let ended = wait_for_status(&mut client, &refused, "completed");
+    assert!(ended["result"].to_string().contains("limits.fuel"), "{ended}");
+    more(&mut client, &dismissed, "more-fuel", "cancel");
+    let left = wait_for_status(&mut client, &dismissed, "working");
+    assert!(left["statusMessage"].as_str().unwrap().starts_with("Paused: all "), "{left}");
+    run(&client, &["task", "top-up", &topped_up, "--fuel", "1000000000"]);
+    wait_for_status(&mut client, &topped_up, "completed");
+}

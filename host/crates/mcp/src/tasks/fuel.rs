@@ -22,6 +22,8 @@ pub(crate) struct TaskFuel {
     /// What it may use, with what was added; none before its call has begun.
     pub(crate) limit: Option<u64>,
     pub(crate) added: u64,
+    /// How often its user has added something.
+    pub(super) extended: u32,
     /// Why its call waits for fuel, if it does.
     pub(crate) paused: Option<Paused>,
     /// The last requests that have added something.
@@ -147,6 +149,12 @@ impl CallFuel {
     /// Why the call waits for fuel, if it does.
     pub(super) fn paused(&self) -> Option<&Paused> {
         self.waits.as_ref().map(|waits| &waits.paused)
+    }
+
+    /// How often its user may be asked for more, and how much that is each time; none if it does not wait for that.
+    pub(super) fn extensions(&self) -> Option<(u32, u64)> {
+        let waits_for_more = self.paused().is_some_and(|paused| paused.until.is_none());
+        self.account.as_ref().filter(|_| waits_for_more).map(FuelAccount::extensions)
     }
 
     /// Whether it waits although as much waits already as may.

@@ -3,7 +3,7 @@
 //! - `record` is a task as it is stored, and its states; `table` counts tasks against the limits;
 //! - `keys` says under which keys a task is stored, `call` is the call that it begins with;
 //! - `tasks` has what a client asks of its tasks; `create` makes one, before its client learns of it;
-//! - `control` is how a running task is reached; `runner` serves a task's call, as a request would; `questions` and `asked` are what it asks, `recorder` stores how it stands;
+//! - `control` is how a running task is reached; `runner` serves a task's call, as a request would; `questions` and `asked` are what it asks, `extension` asks for more fuel, `recorder` stores how it stands;
 //! - `suspension` puts away calls that wait, and goes on with them;
 //! - `mailbox` passes on what is asked of a task that another process serves;
 //! - `fate` is the one place for tasks that their process leaves behind, and `take_up` finds them at the start;
@@ -14,6 +14,7 @@ mod asked;
 mod call;
 mod control;
 mod create;
+mod extension;
 mod fate;
 mod fuel;
 mod keys;

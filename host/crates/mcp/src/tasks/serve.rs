@@ -2,6 +2,7 @@
 
 use super::asked::AskedQuestions;
 use super::control::{StopReason, TaskControl, TaskInput, TopUp};
+use super::extension::{Answer, FuelExtension};
 use super::fuel::CallFuel;
 use super::questions::{LOOK, TaskQuestions};
 use super::record::TaskRecord;
@@ -37,6 +38,7 @@ struct Serving {
     record: TaskRecord,
     questions: TaskQuestions,
     fuel: CallFuel,
+    extension: FuelExtension,
     suspension: Suspension,
     progress: Arc<watch::Sender<TaskProgress>>,
 }
@@ -57,8 +59,9 @@ pub(super) async fn serve(
     let (progress, sees) = watch::channel(TaskProgress::new(&record));
     let progress = Arc::new(progress);
     let journal = life.journal.clone();
+    let extension = FuelExtension::new(chunks.owner().1, record.tool.clone(), tasks.limits.run);
     let suspension = Suspension { tasks, view, journal, waits_since: None };
-    let mut serving = Serving { id, record, questions, fuel, suspension, progress: progress.clone() };
+    let mut serving = Serving { id, record, questions, fuel, extension, suspension, progress: progress.clone() };
     serving.tell_if(|now| now.fuel.paused.take().is_some());
     let sender = NotificationSender::Task(Arc::new(move |report| {
         let message = describe(report);
@@ -109,6 +112,7 @@ pub(super) async fn serve(
                     }
                 }
                 () = serving.fuel.changed() => {}
+                answer = serving.extension.answered() => serving.extend(answer),
                 Some((input, taken)) = inputs.recv() => {
                     let version = serving.take(input);
                     // A client that went away needs none.
@@ -187,12 +191,31 @@ impl Serving {
         self.progress.borrow().version
     }
 
+    /// The client has said whether the call may use more.
+    fn extend(&mut self, answer: Answer) {
+        match answer {
+            Answer::More(number, units) => {
+                tracing::info!(task = &*self.id, units, "the client of a task lets it use more fuel");
+                self.take(TaskInput::TopUp(TopUp { request: format!("extension {number}"), units }));
+                self.tell_if(|now| {
+                    now.fuel.extended = number;
+                    true
+                });
+            }
+            Answer::No => self.fuel.give_up(),
+            Answer::None => {}
+        }
+    }
+
     /// Gives up what has waited for too long, and has everything stored that has changed. Returns the version that says that
     /// the call is put away, if it is to be.
     fn review(&mut self) -> Option<u64> {
         let now = self.now();
-        self.questions.give_up(now);
         self.fuel.look(&self.id);
+        let extended = self.progress.borrow().fuel.extended;
+        let asks = self.extension.ask(&self.fuel, extended, self.suspension.view.abilities().form);
+        asks.into_iter().for_each(|ask| self.ask(ask));
+        self.questions.give_up(now);
         let suspended = self.suspension.due(&mut self.questions, &mut self.fuel, now);
         self.tell();
         self.tell_if(|now| {

@@ -55,7 +55,8 @@ impl Runner {
                 let who = (&context.principal, journal.worked());
                 let admitted = self.admit_root(plugin, call, who, parent, &link.cancel).await;
                 let (admitted, slot, mut inherited) = admitted?;
-                let account = self.fuel_account(&link, &context, &slot, &inherited.budget).await;
+                let account =
+                    self.fuel_account(&link, &context, &slot, (&inherited.budget, plugin.spec.limits.extensions)).await;
                 link.client = Arc::new(WaitingClient {
                     client: link.client,
                     model: self.model.clone(),
@@ -99,7 +100,7 @@ impl Runner {
         link: &ClientLink,
         context: &CallContext,
         slot: &RootSlot,
-        budget: &Budget,
+        (budget, extensions): (&Budget, u32),
     ) -> Option<FuelAccount> {
         let budgets = self.fuel_budgets().filter(|_| slot.budget_source().is_none());
         let account = link.fuel.clone().or_else(|| budgets.map(|_| FuelAccount::default()))?;
@@ -109,7 +110,7 @@ impl Runner {
         };
         // A call that is metered by time pays one unit per nanosecond.
         let of_time = || budget.cpu.map_or(u64::MAX, |cpu| u64::try_from(cpu.as_nanos()).unwrap_or(u64::MAX));
-        account.begin(budget.fuel.unwrap_or_else(of_time), payer);
+        account.begin(budget.fuel.unwrap_or_else(of_time), extensions, payer);
         Some(account)
     }
 

@@ -49,6 +49,8 @@ struct Shared {
 struct State {
     /// What the root call got; none before it has begun.
     limit: Option<u64>,
+    /// How often its user may add as much again.
+    extensions: u32,
     added: u64,
     /// Whether the tree waits for more when nothing is left. Otherwise it ends.
     waits: bool,
@@ -125,10 +127,16 @@ impl FuelAccount {
         self.0.standing.subscribe()
     }
 
-    /// The root call begins with this limit. `payer` pays for the tree.
-    pub fn begin(&self, limit: u64, payer: Option<Box<dyn FuelPayer>>) {
+    /// The root call begins with this limit, to which its user may add as much `extensions` times. `payer` pays for the tree.
+    pub fn begin(&self, limit: u64, extensions: u32, payer: Option<Box<dyn FuelPayer>>) {
         let mut state = self.0.state.lock();
-        (state.limit, state.payer) = (Some(limit), payer);
+        (state.limit, state.extensions, state.payer) = (Some(limit), extensions, payer);
+    }
+
+    /// How often the user may add something, and how much each time.
+    pub fn extensions(&self) -> (u32, u64) {
+        let state = self.0.state.lock();
+        (state.extensions, state.limit.unwrap_or_default())
     }
 
     /// Says what the tree has used in all.
@@ -295,7 +303,7 @@ mod tests {
     fn a_tree_waits_until_it_has_more() {
         let account = FuelAccount::default();
         let root = account.part(waiting(), true);
-        account.begin(100, None);
+        account.begin(100, 0, None);
         let call = root.enter();
         assert!(matches!(root.tick(&call, 99), Tick::GoOn));
         assert!(matches!(root.tick(&call, 100), Tick::Stop), "it does not wait yet");
@@ -315,7 +323,7 @@ mod tests {
     fn calls_below_count_while_they_run() {
         let account = FuelAccount::default();
         let root = account.part(waiting(), true);
-        account.begin(100, None);
+        account.begin(100, 0, None);
         let (call, below) = (root.enter(), root.nested());
         let nested = below.enter();
         assert!(matches!(root.tick(&call, 60), Tick::GoOn));
@@ -330,7 +338,7 @@ mod tests {
     fn a_call_that_cannot_wait_ends() {
         let account = FuelAccount::default();
         let root = account.part(Arc::new(|_| Box::pin(std::future::ready(false))), true);
-        account.begin(1, None);
+        account.begin(1, 0, None);
         account.wait_for_more(0);
         let call = root.enter();
         let Tick::Wait(wait) = root.tick(&call, 1) else { panic!("it waits") };
@@ -351,7 +359,7 @@ mod tests {
     async fn only_a_tree_that_can_wait_is_stopped_by_what_others_have_used() {
         let account = FuelAccount::default();
         let root = account.part(waiting(), true);
-        account.begin(100, Some(Box::new(Nothing)));
+        account.begin(100, 0, Some(Box::new(Nothing)));
         let call = root.enter();
         assert!(matches!(root.tick(&call, 5), Tick::GoOn));
         account.wait_for_more(0);

@@ -1,0 +1,103 @@
+//! Asks the client of a task whose fuel is used up whether its call may use as much again.
+
+use super::fuel::CallFuel;
+use crate::client::pending::{PendingQuestions, PendingRequest};
+use policy::PluginId;
+use runtime::imports::{CheckedQuestion, ClientError, ClientReply, Consent, FormSchema, QuestionBatch};
+use std::future::pending;
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// The key of the question, if it is the first one.
+const KEY: &str = "more-fuel";
+/// A form without fields: to accept it is to say yes.
+const FORM: &str = r#"{"type":"object","properties":{}}"#;
+
+/// What became of the question.
+#[derive(Debug, PartialEq)]
+pub(super) enum Answer {
+    /// So many units, for the extension with this number.
+    More(u32, u64),
+    /// The call is to end.
+    No,
+    /// It goes on waiting for the operator.
+    None,
+}
+
+/// Asks, and waits for the answer.
+pub(super) struct FuelExtension {
+    plugin: PluginId,
+    /// The name of the called tool, as its client knows it.
+    tool: String,
+    /// How long a question may wait: as long as the task may.
+    timeout: Duration,
+    asked: Option<Asked>,
+}
+
+struct Asked {
+    number: u32,
+    units: u64,
+    /// None once it is there.
+    answer: Option<oneshot::Receiver<Result<Vec<ClientReply>, ClientError>>>,
+}
+
+impl FuelExtension {
+    pub(super) fn new(plugin: PluginId, tool: String, timeout: Duration) -> Self {
+        Self { plugin, tool, timeout, asked: None }
+    }
+
+    /// The question for the client, if there is one to ask. `extended` is how often the client has said yes. A question
+    /// is withdrawn once the call has fuel.
+    pub(super) fn ask(&mut self, fuel: &CallFuel, extended: u32, can_be_asked: bool) -> Option<PendingRequest> {
+        let Some((most, units)) = fuel.extensions() else {
+            self.asked = None;
+            return None;
+        };
+        if self.asked.is_some() || extended >= most || !can_be_asked {
+            return None;
+        }
+        let number = extended + 1;
+        let message = format!(
+            "`{}` has used up its fuel for computing, and waits. May it use {units} units more? That is about {}. ({number} of {most})",
+            self.tool,
+            about(units)
+        );
+        // It is a valid form.
+        let schema = FormSchema::new(FORM).ok()?;
+        let (answer, answered) = oneshot::channel();
+        self.asked = Some(Asked { number, units, answer: Some(answered) });
+        let questions = vec![(KEY.to_owned(), CheckedQuestion::Form { message, schema })];
+        let (plugin, timeout, step) = (self.plugin.clone(), self.timeout, Some(format!("fuel {number}")));
+        let batch = QuestionBatch { plugin, questions, timeout, step };
+        Some(PendingRequest::Questions(PendingQuestions::new(batch, answer)))
+    }
+
+    /// Waits for the answer to what was asked.
+    pub(super) async fn answered(&mut self) -> Answer {
+        let Some(Asked { number, units, answer: answer @ Some(_) }) = &mut self.asked else { return pending().await };
+        let replied = match answer {
+            Some(answer) => answer.await,
+            None => pending().await,
+        };
+        *answer = None;
+        match replied.ok().and_then(Result::ok).and_then(|mut replies| replies.pop()) {
+            Some(ClientReply::Form(Consent::Accept, _)) => {
+                let more = Answer::More(*number, *units);
+                self.asked = None;
+                more
+            }
+            Some(ClientReply::Form(Consent::Decline, _)) => Answer::No,
+            _ => Answer::None,
+        }
+    }
+}
+
+/// How long it takes to use so many units.
+fn about(units: u64) -> String {
+    let seconds = Duration::from_nanos(units).as_secs_f64();
+    match seconds {
+        ..1.0 => "less than a second of computing".into(),
+        ..120.0 => format!("{seconds:.0} s of computing"),
+        _ => format!("{:.0} min of computing", seconds / 60.0),
+    }
+}
