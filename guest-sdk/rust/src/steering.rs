@@ -14,9 +14,31 @@
 //! }
 //! ```
 
+pub use crate::host_types::steering::Received;
+
 use crate::imports;
+use std::time::Duration;
 
 /// Returns the next message in order of arrival, or `None` if there is none. Never waits. Messages are untrusted text.
 pub fn next() -> Option<String> {
     imports::steered()
+}
+
+/// Waits for the next message; without a timeout, as long as the call may take. Waiting costs no fuel, and the deadline goes on. A
+/// task that waits without a timeout may be put away meanwhile: it goes on in this line when there is a message.
+///
+/// ```no_run
+/// use portcullis_guest::steering::{self, Received};
+///
+/// /// Takes lines until the user has no more.
+/// fn lines() -> Vec<String> {
+///     let next = || match steering::receive(None) {
+///         Received::Message(line) => Some(line),
+///         Received::Ended | Received::TimedOut => None,
+///     };
+///     std::iter::from_fn(next).collect()
+/// }
+/// ```
+pub fn receive(timeout: Option<Duration>) -> Received {
+    imports::received(timeout)
 }

@@ -7,6 +7,7 @@ use mcp::{OperatorRequest, StoredTask, StoredTasks, Timeline};
 use platform::clock::{Clock, SystemClock};
 use platform::storage::SqliteStore;
 use platform::telemetry::printable;
+use runtime::imports::SteeringMessage;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
@@ -51,7 +52,11 @@ pub(super) enum TaskCommand {
         #[command(flatten)]
         task: Which,
         /// What to tell it.
+        #[arg(required_unless_present = "end", default_value = "", hide_default_value = true)]
         message: String,
+        /// Nothing comes after it: a tool that waits for messages is told so.
+        #[arg(long)]
+        end: bool,
     },
     /// Give a task more fuel, whatever its limits are. One that waits for fuel goes on within a second.
     TopUp {
@@ -81,8 +86,9 @@ impl TaskCommand {
                 let asked = ask(&task, OperatorRequest::Cancel).await?;
                 println!("The task {} is to be cancelled.", asked.id);
             }
-            Self::Steer { task, message } => {
-                let asked = ask(&task, OperatorRequest::Steer(message)).await?;
+            Self::Steer { task, message, end } => {
+                let asked =
+                    ask(&task, OperatorRequest::Steer(SteeringMessage { text: message, seq: None, end })).await?;
                 println!("The message waits for the task {}.", asked.id);
             }
             Self::TopUp { task, fuel } => {

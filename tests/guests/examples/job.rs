@@ -2,8 +2,10 @@
 //! in any way, `only` as a task only.
 
 use guests::client::{self, Answer, Form, FormAnswer, KeyedQuestion, Question};
+use guests::steering::Received;
 use guests::{
-    CallContext, Execution, Guest, Outcome, Tool, ToolError, failed, meter, output, progress, steering, text,
+    CallContext, Execution, Guest, Outcome, Tool, ToolError, checkpoint, failed, meter, output, progress, steering,
+    text,
 };
 use std::time::Duration;
 
@@ -45,6 +47,8 @@ impl Guest for Job {
                 ("compute", count) => said.push(compute(count)),
                 ("compute-and-end", count) => return Ok(compute(count).into()),
                 ("fuel-left", _) => said.push(format!("{:?}", meter::fuel_left())),
+                ("listen", _) => return Ok(format!("heard: {}", listen(false)?.join(", ")).into()),
+                ("listen-and-save", _) => return Ok(format!("heard: {}", listen(true)?.join(", ")).into()),
                 ("spin", _) => loop {
                     std::hint::spin_loop();
                 },
@@ -64,6 +68,23 @@ guests::bindings::export!(Job with_types_in guests::bindings);
 fn compute(rounds: &str) -> String {
     let rounds: u64 = rounds.parse().unwrap_or_default();
     (0..rounds).fold(7u64, |sum, round| std::hint::black_box(sum.wrapping_mul(31).wrapping_add(round))).to_string()
+}
+
+/// Says each message as a chunk, until there are no more. May save a checkpoint after each.
+fn listen(saves: bool) -> Result<Vec<String>, ToolError> {
+    let saved = if saves { checkpoint::restored() } else { None };
+    let saved = saved.map(|saved| String::from_utf8_lossy(&saved).into_owned());
+    let mut heard: Vec<String> = saved.iter().flat_map(|saved| saved.lines()).map(str::to_owned).collect();
+    while let Received::Message(message) = steering::receive(None) {
+        output::emit(&[text(&message)]).map_err(|error| failed(format!("{error:?}")))?;
+        heard.push(message);
+        if saves {
+            checkpoint::save(heard.join("\n").as_bytes()).map_err(|error| failed(format!("{error:?}")))?;
+        }
+    }
+    let at_once = steering::receive(Some(60_000));
+    assert!(matches!(at_once, Received::Ended), "the end stays");
+    Ok(heard)
 }
 
 fn ask(keys: &[&str]) -> Result<Vec<String>, ToolError> {

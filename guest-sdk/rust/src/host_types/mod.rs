@@ -10,3 +10,4 @@ pub(crate) mod http;
 pub(crate) mod output;
 pub(crate) mod publish;
 pub(crate) mod state;
+pub(crate) mod steering;

@@ -7,6 +7,6 @@ pub(crate) use crate::testing::{
     connections::{connected, send},
     http::send_http,
     published::{append_resource, emit_event, put_prompt, put_resource, remove_prompt, remove_resource},
-    state::{deadline_left, emit, folders, fuel_left, log, progress, steered},
+    state::{deadline_left, emit, folders, fuel_left, log, progress, received, steered},
     values::{get_state, remove_state, set_state, state_keys, swap_state},
 };

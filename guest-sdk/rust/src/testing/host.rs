@@ -107,6 +107,11 @@ impl Host {
         state::with(|state| state.steering.push_back(message.into()));
     }
 
+    /// Says that no more messages come. Without that, a tool that waits without a timeout is told so, too.
+    pub fn end_steering(&self) {
+        state::with(|state| state.steering_ended = true);
+    }
+
     /// Closes the output, as when the client cancels the call.
     pub fn close_output(&self) {
         state::with(|state| state.closed = true);

@@ -1,6 +1,6 @@
 //! Tasks whose call waits and that are put away: nobody serves them until they are asked something, or their time has come.
 
-use super::{abilities, answers, get, start, started, steer, wait_for, wait_for_status};
+use super::{Started, abilities, answers, get, start, started, steer, wait_for, wait_for_status};
 use serde_json::{Value, json};
 use suite::{Client, Era, PATIENCE, Server, eventually, plugin, portcullis};
 
@@ -166,4 +166,62 @@ fn an_idempotency_key_leads_to_it() {
     wait_until_suspended(&client, &one.task);
     let again = client.request("tools/call", call);
     assert_eq!(again.result()["taskId"], one.task.as_str(), "{}", again.result());
+}
+
+fn tell(client: &mut Client, task: &Started, message: Value) -> Value {
+    let mut params = message;
+    params["call"] = task.call.clone();
+    client.request("dev.portcullis/steer", params).message
+}
+
+/// As the input of a tool that takes it in the middle of a line, for as long as its user likes.
+#[test]
+fn a_task_that_waits_for_its_next_message_is_put_away_until_there_is_one() {
+    let mut client = client(&config("", ""));
+    let task = start(&mut client, "listen");
+    for (at, words) in ["one", "two", "three"].into_iter().enumerate() {
+        wait_until_suspended(&client, &task.task);
+        if at == 1 {
+            client.server.restart_stdio();
+            assert!(is_suspended(&client, &task.task), "nothing has to run");
+        }
+        tell(&mut client, &task, json!({"message": words}))["result"]["call"].as_str().unwrap();
+        wait_for(&mut client, &task.task, |task| task["statusMessage"] == words);
+    }
+    wait_until_suspended(&client, &task.task);
+    client.server.kill();
+    portcullis(&client.server.home, &["task", "steer", &task.task, "four", "--end"]).good();
+    client.server.restart_stdio();
+    let ended = wait_for_status(&mut client, &task.task, "completed");
+    assert_eq!(ended["result"]["content"][0]["text"], "heard: one, two, three, four", "{ended}");
+    assert_eq!(ended["result"]["_meta"]["dev.portcullis/usage"]["chunks"], 4, "{ended}");
+}
+
+/// Whoever counts the messages may send them again, and hears of one that was lost with the host.
+#[test]
+fn numbered_messages_are_taken_once_each_whatever_happens_to_the_host() {
+    for path in ["listen", "listen-and-save"] {
+        count_messages(path);
+    }
+}
+
+fn count_messages(path: &str) {
+    let mut client = client(&config("", ""));
+    let task = start(&mut client, path);
+    let numbered = |seq: u64, end: bool| json!({"message": format!("m{seq}"), "seq": seq, "end": end});
+    assert_eq!(tell(&mut client, &task, numbered(1, false))["error"]["data"]["next"], 0, "the first is missing");
+    for seq in 0..3 {
+        wait_until_suspended(&client, &task.task);
+        for _ in 0..2 {
+            let told = tell(&mut client, &task, numbered(seq, false));
+            assert_eq!(told["result"]["next"], seq + 1, "{told}");
+        }
+        wait_for(&mut client, &task.task, |task| task["statusMessage"] == format!("m{seq}"));
+        client.server.restart_stdio();
+    }
+    let early = tell(&mut client, &task, numbered(9, false));
+    assert_eq!((&early["error"]["code"], &early["error"]["data"]["next"]), (&json!(-32602), &json!(3)), "{early}");
+    tell(&mut client, &task, json!({"seq": 3, "end": true}))["result"]["next"].as_u64().unwrap();
+    let ended = wait_for_status(&mut client, &task.task, "completed");
+    assert_eq!(ended["result"]["content"][0]["text"], "heard: m0, m1, m2", "{ended}");
 }

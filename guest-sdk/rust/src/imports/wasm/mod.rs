@@ -11,6 +11,7 @@ use std::time::Duration;
 use crate::bindings::portcullis::plugin as wit;
 use crate::host_types::agent_tools::{AgentError, AgentResult, CallOptions, Origin};
 use crate::host_types::output::OutputError;
+use crate::host_types::steering::Received;
 use crate::{Content, Tool};
 
 pub(crate) use asking::{ask, ask_many, connected, send, supported};
@@ -63,6 +64,15 @@ pub(crate) fn call_agent_tools(calls: &[(String, String, CallOptions)]) -> Vec<R
 
 pub(crate) fn steered() -> Option<String> {
     wit::steering::next()
+}
+
+pub(crate) fn received(timeout: Option<Duration>) -> Received {
+    let millis = timeout.map(|timeout| u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
+    match wit::steering::receive(millis) {
+        wit::steering::Received::Message(message) => Received::Message(message),
+        wit::steering::Received::Ended => Received::Ended,
+        wit::steering::Received::TimedOut => Received::TimedOut,
+    }
 }
 
 fn to_wit(options: &CallOptions) -> wit::agent_tools::CallOptions {

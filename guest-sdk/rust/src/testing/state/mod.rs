@@ -11,6 +11,7 @@ pub(crate) mod values;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use agent_tools::{AgentCall, AgentTool};
 use checkpoint::Checkpoints;
@@ -22,6 +23,7 @@ use values::Values;
 
 use crate::bindings::portcullis::plugin::log::Level;
 use crate::host_types::output::OutputError;
+use crate::host_types::steering::Received;
 use crate::{Budget, Content, Denial, Exhaustion};
 
 /// One report of progress.
@@ -64,6 +66,7 @@ pub(super) struct State {
     pub(super) chunk_limit: u64,
     pub(super) closed: bool,
     pub(super) steering: VecDeque<String>,
+    pub(super) steering_ended: bool,
 }
 
 impl Default for State {
@@ -87,6 +90,7 @@ impl Default for State {
             chunk_limit: 10_000,
             closed: false,
             steering: VecDeque::new(),
+            steering_ended: false,
         }
     }
 }
@@ -154,4 +158,13 @@ pub(crate) fn folders() -> Vec<PathBuf> {
 
 pub(crate) fn steered() -> Option<String> {
     with(|state| state.steering.pop_front())
+}
+
+pub(crate) fn received(timeout: Option<Duration>) -> Received {
+    with(|state| match (state.steering.pop_front(), timeout) {
+        (Some(message), _) => Received::Message(message),
+        // Nobody could send one while the test waits.
+        (None, Some(_)) if !state.steering_ended => Received::TimedOut,
+        (None, _) => Received::Ended,
+    })
 }

@@ -19,7 +19,7 @@ use policy::{Overflow, Principal};
 use protocol::names::CALL_META;
 use rmcp::model::MetaObject;
 use runtime::engine::{ComputePoll, FuelAccount, Held, HeldResources, poll_compute};
-use runtime::imports::ClientLink;
+use runtime::imports::{ClientLink, Steering};
 use runtime::journal::CallJournal;
 use serde_json::Value;
 use std::future::poll_fn;
@@ -45,6 +45,8 @@ pub(crate) struct ClientEnd {
     pub(crate) life: CallLife,
     /// Of a call that may become a task.
     pub(crate) fuel: Option<FuelAccount>,
+    /// Its messages; none if its plugin does not read them.
+    pub(crate) steering: Option<Steering>,
 }
 
 /// What outlives one instance of a call.
@@ -66,7 +68,7 @@ impl ClientEnd {
         overflow: Overflow,
         record: ChunkRecord,
         input: RequestInput,
-        (journal, fuel): (CallJournal, Option<FuelAccount>),
+        (journal, fuel, steering): (CallJournal, Option<FuelAccount>, Option<Steering>),
     ) -> (ClientLink, Self) {
         let life = CallLife { worked: journal.worked(), journal, stored: None };
         let (queue, stream) = EventQueue::new(overflow, record);
@@ -76,12 +78,12 @@ impl ClientEnd {
             client: Arc::new(QueuedClient { view: view.clone(), queue: queue.sender() }),
             agent: Arc::new(LaneRouter::new(lanes, principal.clone(), view.clone(), queue.sender(), stateless)),
             sink: Arc::new(queue),
-            steering: None,
+            steering: steering.clone(),
             cancel: cancel.clone(),
             held: held.clone(),
             fuel: fuel.clone(),
         };
-        (link, Self { stream, view, cancel, held, life, fuel })
+        (link, Self { stream, view, cancel, held, life, fuel, steering })
     }
 }
 
@@ -143,9 +145,10 @@ impl LiveCall {
         request: ServedRequest,
         mut leave: Option<Leave<T>>,
     ) -> RoundEnd<T> {
-        let LiveCall { mut call, end: ClientEnd { mut stream, view, cancel, held, life, fuel }, unasked } = self;
-        let park = |call, stream, view, cancel, held, life, fuel, pending| {
-            let end = ClientEnd { stream, view, cancel, held, life, fuel };
+        let LiveCall { mut call, end: ClientEnd { mut stream, view, cancel, held, life, fuel, steering }, unasked } =
+            self;
+        let park = |call, stream, view, cancel, held, life, pending| {
+            let end = ClientEnd { stream, view, cancel, held, life, fuel: fuel.clone(), steering: steering.clone() };
             RoundEnd::Waiting(Box::new(LiveCall::new(call, end)), pending)
         };
         let ServedRequest { notifications, questions, cancel: gone } = request;
@@ -154,7 +157,7 @@ impl LiveCall {
         let mut early_outcome = None;
         if !unasked.is_empty() {
             match collect_requests(&mut call, &mut stream, &sender, &view, unasked).await {
-                Ok(Some(pending)) => return park(call, stream, view, cancel, held, life, fuel, pending),
+                Ok(Some(pending)) => return park(call, stream, view, cancel, held, life, pending),
                 Ok(None) => {}
                 Err(outcome) => early_outcome = Some(outcome),
             }
@@ -191,7 +194,7 @@ impl LiveCall {
                             let asks = vec![ask];
                             match collect_requests(&mut call, &mut stream, &sender, &view, asks).await {
                                 Ok(None) => forwarding = forward_rest(stream),
-                                Ok(Some(pending)) => return park(call, stream, view, cancel, held, life, fuel, pending),
+                                Ok(Some(pending)) => return park(call, stream, view, cancel, held, life, pending),
                                 Err(outcome) => {
                                     // Its last events are still to be sent.
                                     forwarding = forward_rest(stream);
@@ -232,7 +235,7 @@ impl LiveCall {
                         },
                     };
                     let call = ended.map_or(call, |outcome| Box::pin(std::future::ready(outcome)));
-                    let end = ClientEnd { stream, view, cancel, held, life, fuel };
+                    let end = ClientEnd { stream, view, cancel, held, life, fuel: fuel.clone(), steering: steering.clone() };
                     return RoundEnd::Left(Box::new(LiveCall { call, end, unasked }), to);
                 }
                 Some(()) = answered => {}

@@ -7,8 +7,8 @@ use platform::text::truncate_chars;
 use policy::Principal;
 use rmcp::ErrorData;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
-use runtime::imports::{CallContext, MAX_STEERING_MESSAGE, Steering};
-use serde::Deserialize;
+use runtime::imports::{CallContext, MAX_STEERING_MESSAGE, Steering, SteeringError, SteeringMessage};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, MutexGuard};
@@ -25,18 +25,36 @@ const MAX_LISTED: usize = 64;
 pub(crate) struct SteerParams {
     call: Option<String>,
     correlation_id: Option<String>,
+    /// May be left out only with `end`.
+    #[serde(default)]
     message: String,
+    /// The number of the message, if its sender counts.
+    seq: Option<u64>,
+    /// Nothing comes after it.
+    #[serde(default)]
+    end: bool,
+}
+
+/// What became of a message.
+#[derive(Debug, PartialEq, Serialize)]
+pub(crate) struct Steered {
+    pub(crate) call: String,
+    /// The number of the next message, for a sender who counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) next: Option<u64>,
 }
 
 impl SteerParams {
     /// For a call that is known.
-    pub(crate) fn to_call(call: &str, message: String) -> Self {
-        Self { call: Some(call.to_owned()), correlation_id: None, message }
+    pub(crate) fn to_call(call: &str, message: SteeringMessage) -> Self {
+        let SteeringMessage { text, seq, end } = message;
+        Self { call: Some(call.to_owned()), correlation_id: None, message: text, seq, end }
     }
 
     /// The call, if nothing else selects it, and the message.
-    pub(crate) fn of_one_call(&self) -> Option<(&str, &str)> {
-        self.call.as_deref().filter(|_| self.correlation_id.is_none()).map(|call| (call, &*self.message))
+    pub(crate) fn of_one_call(&self) -> Option<(&str, SteeringMessage)> {
+        let message = SteeringMessage { text: self.message.clone(), seq: self.seq, end: self.end };
+        self.call.as_deref().filter(|_| self.correlation_id.is_none()).map(|call| (call, message))
     }
 }
 
@@ -73,8 +91,9 @@ impl RunningCalls {
         call: &CallContext,
         target: &Arc<str>,
         reads_messages: bool,
+        is_resumed: bool,
     ) -> (RunningCallGuard, Option<Steering>) {
-        let steering = reads_messages.then(Steering::default);
+        let steering = reads_messages.then(|| if is_resumed { Steering::resumed() } else { Steering::default() });
         (self.insert(call, target, steering.clone()), steering)
     }
 
@@ -89,9 +108,9 @@ impl RunningCalls {
         RunningCallGuard { running: self.clone(), principal: call.principal.clone(), number }
     }
 
-    /// Sends a message to the one call that the parameters select; returns its id.
-    pub(crate) fn steer(&self, principal: &Principal, params: SteerParams) -> Result<String, ErrorData> {
-        let SteerParams { call, correlation_id, message } = params;
+    /// Sends a message to the one call that the parameters select.
+    pub(crate) fn steer(&self, principal: &Principal, params: SteerParams) -> Result<Steered, ErrorData> {
+        let SteerParams { call, correlation_id, message: text, seq, end } = params;
         let state = self.lock();
         let own = state.calls.get(principal).into_iter().flat_map(BTreeMap::values);
         let selected: Vec<&RunningCall> = own
@@ -104,10 +123,15 @@ impl RunningCalls {
             [RunningCall { steering: None, tool, .. }] => {
                 refused(format!("the plugin behind `{}` does not read messages", printable(tool)), None)
             }
-            [RunningCall { steering: Some(steering), call, .. }] => match steering.say(&message) {
-                Ok(()) => Ok(call.to_string()),
-                Err(error) => refused(error.to_string(), None),
-            },
+            [RunningCall { steering: Some(steering), call, .. }] => {
+                match steering.say(SteeringMessage { text, seq, end }) {
+                    Ok(next) => Ok(Steered { call: call.to_string(), next }),
+                    Err(error @ SteeringError::Missing { next }) => {
+                        refused(error.to_string(), Some(json!({ "next": next })))
+                    }
+                    Err(error) => refused(error.to_string(), None),
+                }
+            }
             several => {
                 let listed: Vec<Value> = several.iter().take(MAX_LISTED).map(|entry| entry.to_json()).collect();
                 let text = format!("{} calls are running; select one by its `call`", several.len());
@@ -116,18 +140,23 @@ impl RunningCalls {
         }
     }
 
+    /// Returns when a call that runs again has come to where it was, so that it can tell which numbered message is next.
+    pub(crate) async fn caught_up(&self, principal: &Principal, call: &str) {
+        let steering = {
+            let state = self.lock();
+            let mut own = state.calls.get(principal).into_iter().flat_map(BTreeMap::values);
+            own.find(|entry| *entry.call == *call).and_then(|entry| entry.steering.clone())
+        };
+        if let Some(steering) = steering {
+            steering.caught_up().await;
+        }
+    }
+
     /// Whether this call runs or is parked.
     pub(crate) fn has(&self, principal: &Principal, call: &str) -> bool {
         let state = self.lock();
-        state.calls.get(principal).into_iter().flat_map(BTreeMap::values).any(|entry| *entry.call == *call)
-    }
-
-    /// Takes the messages that a call has not read.
-    pub(crate) fn take_unread(&self, principal: &Principal, call: &str) -> Vec<String> {
-        let state = self.lock();
-        let own = state.calls.get(principal).into_iter().flat_map(BTreeMap::values);
-        let steering = own.filter(|entry| *entry.call == *call).find_map(|entry| entry.steering.as_ref());
-        steering.into_iter().flat_map(|steering| std::iter::from_fn(|| steering.next())).collect()
+        let mut own = state.calls.get(principal).into_iter().flat_map(BTreeMap::values);
+        own.any(|entry| *entry.call == *call && !entry.steering.as_ref().is_some_and(Steering::is_closed))
     }
 
     fn lock(&self) -> MutexGuard<'_, RunningCallTable> {
@@ -171,7 +200,8 @@ pub(crate) fn tool() -> Tool {
             "call": {
                 "type": "string",
                 "description": "Id of the call, as in the _meta of its notifications; may be left out while only one runs"
-            }
+            },
+            "end": { "type": "boolean", "description": "Whether this is the last message; a tool may wait for more otherwise" }
         },
         "required": ["message"],
         "additionalProperties": false
@@ -204,7 +234,7 @@ mod tests {
 
     fn to(call: Option<&str>, correlation: Option<&str>) -> SteerParams {
         let (call, correlation_id) = (call.map(str::to_owned), correlation.map(str::to_owned));
-        SteerParams { call, correlation_id, message: "hurry".into() }
+        SteerParams { call, correlation_id, message: "hurry".into(), seq: None, end: false }
     }
 
     #[test]
@@ -215,19 +245,19 @@ mod tests {
         let alice = one.principal.clone();
         assert!(running.steer(&alice, to(None, None)).unwrap_err().message.contains("no such call"));
         let guard = running.insert(&one, &"a__run".into(), Some(first.clone()));
-        assert_eq!(running.steer(&alice, to(None, None)).unwrap(), *one.id);
+        assert_eq!(running.steer(&alice, to(None, None)).unwrap().call, *one.id);
         let _other = running.insert(&two, &"b__run".into(), Some(second.clone()));
         let several = running.steer(&alice, to(None, None)).unwrap_err();
         let listed = &several.data.unwrap()["running"];
         assert_eq!(listed[0], json!({ "call": &*one.id, "tool": "a__run", "correlationId": "trip" }));
         assert_eq!(listed[1], json!({ "call": &*two.id, "tool": "b__run" }));
-        assert_eq!(running.steer(&alice, to(Some(&two.id), None)).unwrap(), *two.id);
-        assert_eq!(running.steer(&alice, to(None, Some("trip"))).unwrap(), *one.id);
+        assert_eq!(running.steer(&alice, to(Some(&two.id), None)).unwrap().call, *two.id);
+        assert_eq!(running.steer(&alice, to(None, Some("trip"))).unwrap().call, *one.id);
         assert!(running.steer(&alice, to(Some(&two.id), Some("trip"))).is_err(), "both must fit");
         assert_eq!([first.next(), first.next(), first.next()].iter().flatten().count(), 2);
-        assert_eq!(second.next().as_deref(), Some("hurry"));
+        assert_eq!(second.next().map(|message| message.text).as_deref(), Some("hurry"));
         drop(guard);
-        assert_eq!(running.steer(&alice, to(None, None)).unwrap(), *two.id);
+        assert_eq!(running.steer(&alice, to(None, None)).unwrap().call, *two.id);
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub(crate) async fn call(
             let (key, id) = super::task_listen::run(server, &principal, subscription, &context).await?;
             json!({ "_meta": { key: id } })
         }
-        STEER_METHOD => json!({ "call": steer::steer(server, &principal, params(request)?).await? }),
+        STEER_METHOD => json!(steer::steer(server, &principal, params(request)?).await?),
         _ => return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None)),
     };
     if is_stateless(&context) {

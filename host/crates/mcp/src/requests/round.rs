@@ -206,7 +206,8 @@ impl StartedCall {
         journal: CallJournal,
         fuel: Option<FuelAccount>,
     ) -> Self {
-        let (running, steering) = server.running_calls.register(context, name, target.reads_steering());
+        let (running, steering) =
+            server.running_calls.register(context, name, target.reads_steering(), journal.is_resumed());
         let record = ChunkRecord::new(server.principal_store.clone(), context, target.id().clone(), name.clone());
         Self { running, steering, record, stateless, journal, fuel }
     }
@@ -222,9 +223,8 @@ impl StartedCall {
     ) -> LiveCall {
         let Self { running, steering, record, stateless, journal, fuel } = self;
         let (lanes, principal, overflow) = (&server.lanes, &context.principal, target.overflow());
-        let (mut link, end) =
-            ClientEnd::link(lanes, principal, stateless, overflow, record, input, (journal.clone(), fuel));
-        link.steering = steering;
+        let own = (journal.clone(), fuel, steering);
+        let (link, end) = ClientEnd::link(lanes, principal, stateless, overflow, record, input, own);
         let request = CallRequest { context, link, parent, journal };
         // Boxed, because an async block would hold what it awaits twice for as long as the call is parked.
         LiveCall::new(Box::pin(run(server.runner.clone(), running, target, request)), end)

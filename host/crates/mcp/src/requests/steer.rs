@@ -1,24 +1,35 @@
 //! `dev.portcullis/steer`, and calls of the tool with the same effect.
 
 use super::tasks::to_error;
-use crate::calls::steering::SteerParams;
+use crate::calls::steering::{SteerParams, Steered};
 use crate::server_context::ServerContext;
 use policy::Principal;
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 use serde_json::json;
+use std::time::Duration;
 
-/// Sends a message to a running call and returns the call's id. For the call of a task that does not run at the moment, the
+/// How long a numbered message waits for a call that runs again.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Sends a message to a running call. For the call of a task that does not run at the moment, the
 /// message is kept.
 pub(crate) async fn steer(
     server: &ServerContext,
     principal: &Principal,
     params: SteerParams,
-) -> Result<String, ErrorData> {
-    if let Some((call, message)) = params.of_one_call().filter(|(call, _)| !server.running_calls.has(principal, call))
-        && server.tasks.steer(principal, call, message.to_owned()).await.map_err(|error| to_error(error.into()))?
-    {
-        return Ok(call.to_owned());
+) -> Result<Steered, ErrorData> {
+    if let Some((call, message)) = params.of_one_call() {
+        let is_numbered = message.seq.is_some();
+        if !server.running_calls.has(principal, call)
+            && server.tasks.steer(principal, call, message).await.map_err(|error| to_error(error.into()))?
+        {
+            return Ok(Steered { call: call.to_owned(), next: None });
+        }
+        if is_numbered {
+            // If it does not come to there, it says so.
+            let _ = tokio::time::timeout(PATIENCE, server.running_calls.caught_up(principal, call)).await;
+        }
     }
     server.running_calls.steer(principal, params)
 }
@@ -31,7 +42,7 @@ pub(crate) async fn call_tool(server: &ServerContext, principal: &Principal, arg
         Err(error) => Err(error),
     };
     let mut result = match steered {
-        Ok(call) => {
+        Ok(Steered { call, next: _ }) => {
             let mut result = CallToolResult::success(vec![ContentBlock::text(format!("sent to the call {call}"))]);
             result.structured_content = Some(json!({ "call": call }));
             result

@@ -13,7 +13,7 @@ use futures::future::BoxFuture;
 use platform::audit::{AuditEvent, AuditRecord};
 use platform::telemetry::ResourceUsage;
 use runtime::engine::{CallError, FuelAccount};
-use runtime::imports::{CallContext, ResourceBody};
+use runtime::imports::{CallContext, ResourceBody, SteeringMessage};
 use runtime::journal::CallJournal;
 use services::principal_store::RunLog;
 use std::sync::{Arc, Weak};
@@ -64,14 +64,10 @@ impl CallMaker for TaskCalls {
         }
     }
 
-    fn steer(&self, task: &TaskRecord, message: String) -> Result<(), String> {
+    fn steer(&self, task: &TaskRecord, message: SteeringMessage) -> Result<(), String> {
         let server = self.0.upgrade().ok_or("the host is ending")?;
         let params = SteerParams::to_call(&task.call, message);
         server.running_calls.steer(&task.principal(), params).map(drop).map_err(|error| error.message.into_owned())
-    }
-
-    fn take_unread(&self, task: &TaskRecord) -> Vec<String> {
-        self.0.upgrade().map_or_else(Vec::new, |server| server.running_calls.take_unread(&task.principal(), &task.call))
     }
 
     fn output(&self, task: &TaskRecord) -> Option<String> {

@@ -8,7 +8,7 @@ use plugins::calls::FinishedCall;
 use rmcp::ErrorData;
 use rmcp::model::JsonObject;
 use runtime::engine::CallError;
-use runtime::imports::Abilities;
+use runtime::imports::{Abilities, SteeringMessage};
 use runtime::journal::CallJournal;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -40,9 +40,7 @@ pub(crate) trait CallMaker: Send + Sync {
     /// The call of a task has ended, and that is stored: it is never made again.
     fn forget(&self, task: &TaskRecord);
     /// Sends a message to the call of a task that runs here. The error is a sentence.
-    fn steer(&self, task: &TaskRecord, message: String) -> Result<(), String>;
-    /// Takes the messages that the call of a task has not read.
-    fn take_unread(&self, task: &TaskRecord) -> Vec<String>;
+    fn steer(&self, task: &TaskRecord, message: SteeringMessage) -> Result<(), String>;
     /// What the call has sent to nobody so far, as its log shows it: JSON text; none if there is no log.
     fn output(&self, task: &TaskRecord) -> Option<String>;
 }

@@ -2,6 +2,7 @@
 
 use platform::durable::Lease;
 use rmcp::model::InputResponses;
+use runtime::imports::SteeringMessage;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -29,7 +30,7 @@ pub(super) enum TaskRequest {
     Answer(InputResponses),
     Cancel,
     /// A message for the guest, which a client would send to the call.
-    Steer(String),
+    Steer(SteeringMessage),
     TopUp(TopUp),
 }
 
@@ -43,8 +44,10 @@ pub(super) struct TopUp {
 
 /// What changes how a task goes on.
 pub(super) enum TaskInput {
+    /// Somebody is about to say something to its call, which stays for a moment.
+    Stay,
     Answers(InputResponses),
-    Steer(String),
+    Steer(SteeringMessage),
     TopUp(TopUp),
 }
 
@@ -92,6 +95,11 @@ impl RunningTask {
         }
     }
 
+    /// Returns when its call is served, and stays for a moment; false if it is not served here any more.
+    pub(super) async fn stay(self) -> bool {
+        self.put_in(TaskInput::Stay).await
+    }
+
     /// Returns when it is taken and stored.
     async fn put_in(mut self, input: TaskInput) -> bool {
         let (taken, version) = oneshot::channel();
@@ -100,6 +108,16 @@ impl RunningTask {
         }
         let Ok(version) = version.await else { return false };
         self.stored.wait_for(|stored| *stored >= version).await.is_ok()
+    }
+
+    /// Whether whoever serves the task is leaving it.
+    pub(super) fn is_being_left(&self) -> bool {
+        self.inputs.is_closed()
+    }
+
+    /// Returns when nobody serves the task here any more.
+    pub(super) async fn left(mut self) {
+        while self.stored.changed().await.is_ok() {}
     }
 
     /// Ends the call, or leaves it to another process. The first reason counts.

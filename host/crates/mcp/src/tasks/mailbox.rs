@@ -2,12 +2,16 @@
 //! the task looks for it.
 
 use super::control::TaskRequest;
+use super::record::millis;
 use super::table::TaskId;
 use super::tasks::{TaskError, Tasks};
+use platform::clock::{Clock as _, SystemClock};
 use platform::durable::{DurableError, DurableStore, Expected, Key, Record, Strength};
 use platform::random::random_text;
 use policy::Principal;
+use runtime::imports::SteeringMessage;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::task::JoinHandle;
 
@@ -22,6 +26,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Requests that are read at once.
 const PAGE: u32 = 200;
 const PREFIX: &str = "task-request";
+/// Requests that this process has stored.
+static COUNT: AtomicU64 = AtomicU64::new(0);
 
 /// Stores a request for whoever serves the task.
 pub(super) async fn leave(store: &dyn DurableStore, id: &str, request: &TaskRequest) -> Result<Key, DurableError> {
@@ -41,8 +47,10 @@ pub(super) async fn leave(store: &dyn DurableStore, id: &str, request: &TaskRequ
     if count >= MOST || bytes > MOST_BYTES {
         return Err(failed(&"too many requests to this task wait for the process that serves it"));
     }
+    // In the order in which they came, as far as the clocks of several processes agree.
+    let (at, number) = (millis(SystemClock.unix()), COUNT.fetch_add(1, Ordering::Relaxed));
     let name = random_text::<12>().map_err(|error| failed(&error))?;
-    let key = Key::new(format!("{all}/{name}")).map_err(|error| failed(&error))?;
+    let key = Key::new(format!("{all}/{at:016}-{number:08}-{name}")).map_err(|error| failed(&error))?;
     store.put(&key, value, Expected::Nothing, Strength::Process).await?;
     Ok(key)
 }
@@ -68,20 +76,39 @@ impl Tasks {
         Ok(())
     }
 
-    /// Leaves a message for the call of a task that does not run at the moment. False if this principal has none with this call.
+    /// Leaves a message for the call of a task that does not run at the moment. False if this principal has none with this
+    /// call, or if the call itself has to take the message, since only it knows which number comes next.
     pub(crate) async fn steer(
         self: &Arc<Self>,
         owner: &Principal,
         call: &str,
-        message: String,
+        message: SteeringMessage,
     ) -> Result<bool, DurableError> {
         let Some(id) = self.table.lock().find_call(owner, call) else { return Ok(false) };
-        if self.load(&id).await?.is_none_or(|(task, _)| task.has_ended()) {
+        let Some((task, _)) = self.load(&id).await?.filter(|(task, _)| !task.has_ended()) else { return Ok(false) };
+        if message.seq.is_some() {
+            // If it does not go on now, its sender hears that.
+            let _ = tokio::time::timeout(PATIENCE, self.go_on_until_served(&id)).await;
             return Ok(false);
         }
-        leave(&*self.store, &id, &TaskRequest::Steer(message)).await?;
+        let request = TaskRequest::Steer(message);
+        let key = leave(&*self.store, &id, &request).await?;
+        if task.waits_for(&request) {
+            self.go_on(&id).await?;
+            self.pass_on(key, request);
+        }
         self.wake.notify_one();
         Ok(true)
+    }
+
+    async fn go_on_until_served(self: &Arc<Self>, id: &TaskId) -> Result<(), DurableError> {
+        loop {
+            self.go_on(id).await?;
+            let Some(running) = self.running.lock().get(id).cloned() else { return Ok(()) };
+            if running.stay().await {
+                return Ok(());
+            }
+        }
     }
 
     /// Passes on what was asked of the tasks that run here.
@@ -107,8 +134,7 @@ impl Tasks {
         }
         match self.load(&id).await? {
             Some((task, _)) if !task.has_ended() => {
-                // A message waits until the call goes on for another reason.
-                if task.suspended_until().is_some() && !matches!(request, TaskRequest::Steer(_)) {
+                if task.waits_for(&request) {
                     self.go_on(&id).await?;
                     self.pass_on(key, request);
                 }
@@ -155,7 +181,8 @@ mod tests {
     use platform::durable::MemoryStore;
 
     async fn steer(store: &MemoryStore, id: &str, bytes: usize) -> Result<(), DurableError> {
-        leave(store, id, &TaskRequest::Steer("x".repeat(bytes))).await.map(drop)
+        let message = SteeringMessage { text: "x".repeat(bytes), ..SteeringMessage::default() };
+        leave(store, id, &TaskRequest::Steer(message)).await.map(drop)
     }
 
     #[tokio::test]

@@ -1,5 +1,6 @@
 //! A task as it is stored, and the states it goes through.
 
+use super::control::TaskRequest;
 use super::fuel::TaskFuel;
 use humantime::format_rfc3339_millis;
 use policy::Principal;
@@ -48,6 +49,9 @@ pub(crate) struct TaskRecord {
 pub(super) struct Suspended {
     /// When it goes on by itself: a question is given up, or there is fuel again. None: not before it ends.
     pub(super) until: Option<u64>,
+    /// A message to its call makes it go on, too.
+    #[serde(default)]
+    pub(super) for_message: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -108,6 +112,15 @@ impl TaskRecord {
             (None, None) => return None,
         };
         Some(until.map_or(self.expires(), |until| until.min(self.expires())))
+    }
+
+    /// Whether a request makes it go on, which nobody serves at the moment. A message waits with the call, if that does not wait for
+    /// one.
+    pub(super) fn waits_for(&self, request: &TaskRequest) -> bool {
+        match request {
+            TaskRequest::Steer(_) => self.suspended.is_some_and(|suspended| suspended.for_message),
+            TaskRequest::Answer(_) | TaskRequest::Cancel | TaskRequest::TopUp(_) => self.suspended_until().is_some(),
+        }
     }
 
     /// Changes it, unless it has ended: then nothing changes, and the answer is false. From its end on it is kept for `keep`.

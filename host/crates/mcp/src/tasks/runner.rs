@@ -63,8 +63,9 @@ impl TaskRunner {
                 }
                 Ok(Served::Ended(outcome, chunks)) => self.end(outcome, chunks, finish).await,
                 Ok(Served::Left) => {}
-                Ok(Served::Suspended) => {
-                    self.recorder.tasks.clone().keep_what_waits(&self.recorder.id, &self.recorder.record).await;
+                Ok(Served::Suspended(unread)) => {
+                    let Recorder { tasks, id, record, .. } = &self.recorder;
+                    tasks.keep_what_waits(id, record, unread).await;
                     if !self.control.close() {
                         // It was stopped meanwhile.
                         continue;

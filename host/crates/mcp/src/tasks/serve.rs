@@ -5,7 +5,7 @@ use super::control::{StopReason, TaskControl, TaskInput, TopUp};
 use super::extension::{Answer, FuelExtension};
 use super::fuel::CallFuel;
 use super::questions::{LOOK, TaskQuestions};
-use super::record::TaskRecord;
+use super::record::{Suspended, TaskRecord};
 use super::recorder::{Recorder, Superseded, TaskProgress};
 use super::suspension::Suspension;
 use super::table::TaskId;
@@ -15,7 +15,7 @@ use crate::client::notification_sender::NotificationSender;
 use crate::client::pending::PendingRequest;
 use crate::client::stream::ForwardEnd;
 use plugins::calls::FinishedCall;
-use runtime::imports::ProgressReport;
+use runtime::imports::{ProgressReport, Steering, SteeringMessage};
 use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,8 +28,8 @@ pub(super) enum Served {
     Ended(FinishedCall, ChunkRecord),
     /// The call goes on elsewhere.
     Left,
-    /// It goes on when its task is asked something, or later by itself. That is stored.
-    Suspended,
+    /// It goes on when its task is asked something, or later by itself. That is stored; these messages it has not read.
+    Suspended(Vec<SteeringMessage>),
 }
 
 /// What a task knows of the call that it serves.
@@ -49,18 +49,29 @@ pub(super) async fn serve(
     live: LiveCall,
     asked: AskedQuestions,
 ) -> Served {
-    let LiveCall { mut call, end: ClientEnd { stream, view, cancel, held, life, fuel }, unasked } = live;
+    let LiveCall { mut call, end: ClientEnd { stream, view, cancel, held, life, fuel, steering }, unasked } = live;
     let chunks = stream.record();
     let (tasks, record, id) = (recorder.tasks.clone(), recorder.record.clone(), recorder.id.clone());
     let (principal, correlation, permits) = (record.principal(), record.correlation.clone(), tasks.permits.clone());
     let fuel = CallFuel::new(fuel, record.fuel.added, permits.clone(), principal.clone(), held.clone());
+    let mut messages = steering.as_ref().map(Steering::watch);
+    let (waits_since, permit) = (None, None);
+    let suspension = Suspension {
+        tasks: tasks.clone(),
+        principal: principal.clone(),
+        view,
+        journal: life.journal.clone(),
+        steering,
+        held: held.clone(),
+        permit,
+        waits_since,
+        stays_until: 0,
+    };
     let questions = TaskQuestions::new(permits, principal, correlation, held, asked);
     let account = fuel.account();
     let (progress, sees) = watch::channel(TaskProgress::new(&record));
     let progress = Arc::new(progress);
-    let journal = life.journal.clone();
     let extension = FuelExtension::new(chunks.owner().1, record.tool.clone(), tasks.limits.run);
-    let suspension = Suspension { tasks, view, journal, waits_since: None };
     let mut serving = Serving { id, record, questions, fuel, extension, suspension, progress: progress.clone() };
     serving.tell_if(|now| now.fuel.paused.take().is_some());
     let sender = NotificationSender::Task(Arc::new(move |report| {
@@ -96,7 +107,13 @@ pub(super) async fn serve(
             };
             let put_away = async {
                 match suspended {
-                    Some(version) => stored.wait_for(|stored| *stored >= version).await.map(drop),
+                    Some((version, _)) => stored.wait_for(|stored| *stored >= version).await.map(drop),
+                    None => pending().await,
+                }
+            };
+            let message = async {
+                match &mut messages {
+                    Some(messages) => messages.changed().await,
                     None => pending().await,
                 }
             };
@@ -119,6 +136,7 @@ pub(super) async fn serve(
                     let _ = taken.send(version);
                 }
                 () = look => {}
+                () = message => {}
                 Superseded = &mut recording => {
                     let _ = control.reason.set(StopReason::Superseded);
                     life.journal.leave();
@@ -136,9 +154,11 @@ pub(super) async fn serve(
                     }
                     cancel.cancel();
                 }
-                Ok(()) = put_away => {
+                Ok(()) = put_away => if let Some((_, suspended)) = suspended
+                    && let Some(unread) = serving.suspension.close(suspended)
+                {
                     life.journal.leave();
-                    return Served::Suspended;
+                    return Served::Suspended(unread);
                 }
             }
         }
@@ -180,6 +200,7 @@ impl Serving {
                     self.fuel.add(units);
                 }
             }
+            TaskInput::Stay => self.suspension.stay(self.now()),
             TaskInput::Steer(message) => {
                 if let Some(maker) = self.suspension.tasks.maker.get()
                     && let Err(why) = maker.steer(&self.record, message)
@@ -209,7 +230,7 @@ impl Serving {
 
     /// Gives up what has waited for too long, and has everything stored that has changed. Returns the version that says that
     /// the call is put away, if it is to be.
-    fn review(&mut self) -> Option<u64> {
+    fn review(&mut self) -> Option<(u64, Suspended)> {
         let now = self.now();
         self.fuel.look(&self.id);
         let extended = self.progress.borrow().fuel.extended;
@@ -223,14 +244,14 @@ impl Serving {
             now.suspended = suspended;
             changes
         });
-        suspended.map(|_| self.progress.borrow().version)
+        suspended.map(|suspended| (self.progress.borrow().version, suspended))
     }
 
     /// How long nothing has to be looked at.
     fn next_look(&self) -> Option<Duration> {
         let expires = self.questions.expires();
         let wait = expires.map(|expires| Duration::from_millis(expires.saturating_sub(self.now())).min(LOOK));
-        wait.or(self.fuel.lacks_permit().then_some(LOOK))
+        wait.or((self.fuel.lacks_permit() || self.suspension.waits_for_message()).then_some(LOOK))
     }
 
     /// Has stored what the call waits for.

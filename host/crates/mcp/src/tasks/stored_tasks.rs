@@ -8,6 +8,7 @@ use super::tasks::parse;
 use super::timeline::Timeline;
 use platform::durable::{DurableError, DurableStore, Key};
 use platform::random::random_text;
+use runtime::imports::SteeringMessage;
 use runtime::journal::JournalLog;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -21,7 +22,7 @@ pub struct StoredTasks(Arc<dyn DurableStore>);
 /// What an operator asks of a task.
 pub enum OperatorRequest {
     Cancel,
-    Steer(String),
+    Steer(SteeringMessage),
     /// More fuel, in units.
     TopUp(u64),
 }

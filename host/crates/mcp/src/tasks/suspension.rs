@@ -11,7 +11,11 @@ use super::questions::TaskQuestions;
 use super::record::{Suspended, TaskRecord, millis};
 use super::table::TaskId;
 use super::tasks::Tasks;
+use crate::calls::wait_permits::WaitPermit;
 use crate::client::view::RequestView;
+use policy::Principal;
+use runtime::engine::HeldResources;
+use runtime::imports::{Steering, SteeringMessage};
 use runtime::journal::CallJournal;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,19 +26,45 @@ const KEPT: Duration = Duration::from_secs(60);
 /// pays for it: bounds what a client can have computed that lets a call wait and go on, over and over.
 const CHEAP: u64 = 1 << 30;
 
+/// How long a call stays that somebody is about to say something to.
+const STAYS: Duration = Duration::from_secs(2);
+
 /// Decides when a call is put away.
 pub(super) struct Suspension {
     pub(super) tasks: Arc<Tasks>,
+    pub(super) principal: Principal,
     pub(super) view: Arc<RequestView>,
     pub(super) journal: CallJournal,
+    pub(super) steering: Option<Steering>,
+    pub(super) held: HeldResources,
+    /// Held while the call waits for a message, like that of one which waits for an answer; none if as much waits already as may.
+    pub(super) permit: Option<WaitPermit>,
     /// Since when it only waits, in milliseconds since 1970.
     pub(super) waits_since: Option<u64>,
+    /// It is not put away before, in milliseconds since 1970.
+    pub(super) stays_until: u64,
 }
 
 impl Suspension {
     /// Whether the call could wait for an answer without its instance.
     pub(super) fn is_possible(&self, fuel: &CallFuel) -> bool {
         self.can_run_again() && fuel.used() <= CHEAP
+    }
+
+    pub(super) fn stay(&mut self, now: u64) {
+        self.stays_until = now.saturating_add(millis(STAYS));
+    }
+
+    pub(super) fn waits_for_message(&self) -> bool {
+        self.steering.as_ref().is_some_and(Steering::waits)
+    }
+
+    /// Closes the queue of a call that is put away. Returns what it has not read; none if it goes on meanwhile.
+    pub(super) fn close(&self, suspended: Suspended) -> Option<Vec<SteeringMessage>> {
+        match &self.steering {
+            Some(steering) => steering.close(suspended.for_message),
+            None => Some(Vec::new()),
+        }
     }
 
     fn can_run_again(&self) -> bool {
@@ -50,28 +80,35 @@ impl Suspension {
             questions.refuse_over_limit();
         }
         let (asks, paused) = (questions.waiting(), fuel.paused());
-        let only_waits = paused.is_some() || (asks > 0 && !self.view.is_working(asks));
+        let for_message = self.waits_for_message();
+        let only_waits = paused.is_some() || ((asks > 0 || for_message) && !self.view.is_working(asks));
         if !only_waits {
-            self.waits_since = None;
+            (self.waits_since, self.permit) = (None, None);
             return None;
         }
-        let since = *self.waits_since.get_or_insert(now);
+        let since = *self.waits_since.get_or_insert_with(|| {
+            self.permit = None;
+            now
+        });
+        if for_message && self.permit.is_none() {
+            self.permit = self.tasks.permits.acquire(&self.principal, self.held.now()).ok();
+        }
+        let lacks_permit = for_message && self.permit.is_none() && self.is_possible(fuel);
         // To let a paused call compute again what it has computed may take hours, so it keeps its instance while there is room.
         let has_waited = paused.is_none() && self.is_possible(fuel) && now.saturating_sub(since) >= millis(KEPT);
-        let is_due = has_waited || questions.lacks_permit() || fuel.lacks_permit();
-        if !is_due || self.journal.has_effect_under_way() {
+        let is_due = has_waited || lacks_permit || questions.lacks_permit() || fuel.lacks_permit();
+        if !is_due || now < self.stays_until || self.journal.has_effect_under_way() {
             return None;
         }
         let until = questions.expires().into_iter().chain(paused.and_then(|paused| paused.until)).min();
-        Some(Suspended { until })
+        Some(Suspended { until, for_message })
     }
 }
 
 impl Tasks {
     /// What a call that is put away has in memory, and another process has not: messages that it has not read, and its output.
-    pub(super) async fn keep_what_waits(self: &Arc<Self>, id: &TaskId, record: &TaskRecord) {
-        let Some(maker) = self.maker.get() else { return };
-        for message in maker.take_unread(record) {
+    pub(super) async fn keep_what_waits(&self, id: &TaskId, record: &TaskRecord, unread: Vec<SteeringMessage>) {
+        for message in unread {
             if let Err(error) = leave(&*self.store, id, &TaskRequest::Steer(message)).await {
                 tracing::warn!(task = &**id, "a message to a task is lost: {error}");
             }

@@ -8,9 +8,13 @@ use super::table::{NewEntry, TaskId};
 use super::tasks::{LEASE, Tasks, parse};
 use platform::durable::{DurableError, Expected, Key, Record, Strength};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Records that are read at once.
 const PAGE: u32 = 100;
+
+/// How long a task may take to be left by whoever has served it here.
+const LEAVING: Duration = Duration::from_secs(1);
 
 /// Which tasks go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,6 +106,11 @@ impl Tasks {
 
     /// Goes on with a suspended task, unless another process does.
     pub(super) async fn go_on(self: &Arc<Self>, id: &TaskId) -> Result<(), DurableError> {
+        let left = self.running.lock().get(id).filter(|running| running.is_being_left()).cloned();
+        if let Some(left) = left {
+            // If that takes long, it is tried again.
+            let _ = tokio::time::timeout(LEAVING, left.left()).await;
+        }
         let (Some(key), Some((task, record))) = (Part::Record.key(id), self.load(id).await?) else {
             self.table.lock().remove(id);
             return Ok(());

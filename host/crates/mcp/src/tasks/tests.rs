@@ -21,7 +21,7 @@ use plugins::calls::FinishedCall;
 use policy::{Overflow, ParkedCallLimits, PluginId, Principal, Side, TaskLimits};
 use rmcp::model::JsonObject;
 use runtime::engine::{CallError, HeldResources};
-use runtime::imports::{Abilities, CallContext};
+use runtime::imports::{Abilities, CallContext, SteeringMessage};
 use runtime::journal::CallJournal;
 use serde_json::json;
 use services::principal_store::PrincipalStore;
@@ -127,6 +127,7 @@ impl Fixture {
                 cancel,
                 held: HeldResources::default(),
                 fuel: None,
+                steering: None,
                 life: CallLife { journal, ..CallLife::default() },
             },
         )
@@ -149,12 +150,8 @@ impl CallMaker for Maker {
 
     fn forget(&self, _: &TaskRecord) {}
 
-    fn steer(&self, _: &TaskRecord, _: String) -> Result<(), String> {
+    fn steer(&self, _: &TaskRecord, _: SteeringMessage) -> Result<(), String> {
         Ok(())
-    }
-
-    fn take_unread(&self, _: &TaskRecord) -> Vec<String> {
-        Vec::new()
     }
 
     fn output(&self, _: &TaskRecord) -> Option<String> {

@@ -17,14 +17,14 @@ use super::progress::Progress;
 use super::publish::Publish;
 use super::reconcile::OtherEffects;
 use super::state::PluginState;
-use super::steering::Steering;
+use super::steering::{Received, Steering, SteeringMessage};
 use super::types::Content;
 use super::wasi::{DiskQuota, Files, RefusedPath};
 use crate::engine::{PausableDeadline, TreeFuel};
 use crate::journal::{CallJournal, Checkpoint};
 use policy::{Budget, BudgetUsage, Denial, TreeBudget};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub struct CallImports {
     pub scope: Arc<CallScope>,
@@ -129,8 +129,33 @@ impl CallImports {
 
     /// The next message to the call.
     pub fn next_steering(&self) -> Option<String> {
-        let next = || self.link.steering.as_ref().and_then(Steering::next);
-        self.journal.begin("steering.next", &()).or_nothing(&None::<String>).see(next)
+        let steering = self.link.steering.as_ref();
+        let step = self.journal.begin("steering.next", &()).or_nothing(&None::<SteeringMessage>);
+        let is_replayed = step.is_recorded();
+        if let Some(steering) = steering.filter(|_| !is_replayed) {
+            steering.catches_up();
+        }
+        let next = step.see(|| steering.and_then(Steering::next))?;
+        if let Some(steering) = steering.filter(|_| is_replayed) {
+            steering.replayed(&Received::Message(next.clone()));
+        }
+        Some(next.text)
+    }
+
+    /// Waits for the next message to the call. What nobody can send messages to is told that there are none.
+    pub async fn receive_steering(&self, timeout: Option<Duration>) -> Received {
+        let Some(steering) = &self.link.steering else { return Received::Ended };
+        let millis = timeout.map(|timeout| u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
+        let step = self.journal.begin("steering.receive", &millis).or_nothing(&Received::TimedOut);
+        let is_replayed = step.is_recorded();
+        if !is_replayed {
+            steering.catches_up();
+        }
+        let received = step.ask(steering.receive(timeout)).await;
+        if is_replayed {
+            steering.replayed(&received);
+        }
+        received
     }
 
     /// What `concurrent` reverse calls take from this call, each with this share of its budget.
@@ -223,12 +248,16 @@ impl CallImports {
             client: self.client_usage(),
             tools: self.agent_tools.called(),
             lacked_tools: self.agent_tools.lacked(),
+            messages: self.link.steering.as_ref().map(Steering::read_so_far).unwrap_or_default(),
         }
     }
 
     /// Counts what an earlier run had used. Returns what the engine has to count.
     fn catch_up(&mut self, used: CallUsed) -> BudgetUsage {
-        let CallUsed { metered, tree, chunks, output, progress, denials, client, tools, lacked_tools } = used;
+        let CallUsed { metered, tree, chunks, output, progress, denials, client, tools, lacked_tools, messages } = used;
+        if let Some(steering) = &self.link.steering {
+            steering.restored(messages);
+        }
         self.scope.lineage.catch_up(&tree);
         self.output().advance(chunks, output);
         self.progress.catch_up(progress);

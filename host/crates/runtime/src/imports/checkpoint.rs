@@ -2,6 +2,7 @@
 
 use super::client::ClientUsage;
 use super::import_span::ErrorName;
+use super::steering::MessagesRead;
 use policy::{BudgetUsage, LineageUsage};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -61,4 +62,5 @@ pub(super) struct CallUsed {
     /// How often each tool of the agent's side was called.
     pub(super) tools: BTreeMap<String, u64>,
     pub(super) lacked_tools: bool,
+    pub(super) messages: MessagesRead,
 }

@@ -76,7 +76,9 @@ pub use reconcile::{Effect, EffectAnswer, EffectInDoubt, Reconciler, Verdict};
 pub use resources::{ReadError, ResourceInfo, ResourceTemplate};
 pub use schema::{LazySchema, Schema, SchemaError, to_portable, unportable_parts};
 pub use state::{ExpectedVersion, PluginState, StateEntry, StateError, StateOwner, StateStore};
-pub use steering::{MAX_MESSAGE as MAX_STEERING_MESSAGE, Steering, SteeringError};
+pub use steering::{
+    MAX_MESSAGE as MAX_STEERING_MESSAGE, Received, Steering, SteeringChanges, SteeringError, SteeringMessage,
+};
 pub use types::{
     Annotations, Blob, BudgetKind, CallContext, Content, ContentData, EmbeddedResource, Execution, Exhaustion,
     GuestDenial, Icon, ResourceBody, ResourceLink, Role, Tool, ToolAnnotations, ToolError, ToolResult,

@@ -1,17 +1,62 @@
-//! `steering`: messages to a call that is already running.
+//! `steering`: messages to a call that is already running, and the input of an interactive tool.
 
-use platform::sync::Mutex;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
 
 /// Unread messages of one call. Bounds what the host keeps for a call that never reads.
 const MAX_WAITING: usize = 16;
 /// Length of one message in bytes.
 pub const MAX_MESSAGE: usize = 4_096;
 
-/// The queue of messages to one call. Clones share the queue.
-#[derive(Debug, Clone, Default)]
-pub struct Steering(Arc<Mutex<VecDeque<String>>>);
+/// A message for a call.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SteeringMessage {
+    /// Empty only if nothing comes but the end.
+    pub text: String,
+    /// Its number, if its sender counts: the first is 0. What was sent again is ignored, and what is missing is noticed.
+    #[serde(default)]
+    pub seq: Option<u64>,
+    /// Nothing comes after it.
+    #[serde(default)]
+    pub end: bool,
+}
+
+/// What a call has read of its messages.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct MessagesRead {
+    next: u64,
+    ended: bool,
+}
+
+/// What came of waiting for a message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Received {
+    Message(SteeringMessage),
+    /// There will be no more.
+    Ended,
+    TimedOut,
+}
+
+/// The queue of messages to one call. Clones share it.
+#[derive(Clone)]
+pub struct Steering(Arc<watch::Sender<Queue>>);
+
+#[derive(Default)]
+struct Queue {
+    unread: VecDeque<SteeringMessage>,
+    /// The number that the next numbered message has.
+    next: u64,
+    has_ended: bool,
+    /// An earlier run has read messages that this one has not come to yet, so the number of the next one is not known.
+    is_behind: bool,
+    /// How many receivers wait that nothing but a message lets go on.
+    waiting: usize,
+    /// The call is put away, and its queue goes elsewhere.
+    is_closed: bool,
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SteeringError {
@@ -20,40 +65,291 @@ pub enum SteeringError {
     /// Empty or too long.
     #[error("a message is 1 to {MAX_MESSAGE} bytes of text")]
     Length,
+    #[error("the message before it is missing: go on with the one that has the number {next}")]
+    Missing { next: u64 },
+    #[error("the call does not run at the moment")]
+    Closed,
+    #[error("the call was told that there are no more messages")]
+    Ended,
+}
+
+impl Default for Steering {
+    fn default() -> Self {
+        Self(Arc::new(watch::Sender::new(Queue::default())))
+    }
 }
 
 impl Steering {
-    pub fn say(&self, message: &str) -> Result<(), SteeringError> {
-        if message.is_empty() || message.len() > MAX_MESSAGE {
+    /// Puts a message into the queue. Returns the number of the next one, if its sender counts.
+    pub fn say(&self, message: SteeringMessage) -> Result<Option<u64>, SteeringError> {
+        if message.text.len() > MAX_MESSAGE || (message.text.is_empty() && !message.end) {
             return Err(SteeringError::Length);
         }
-        let mut waiting = self.0.lock();
-        if waiting.len() >= MAX_WAITING {
-            return Err(SteeringError::Full);
-        }
-        waiting.push_back(message.to_owned());
-        Ok(())
+        let mut said = Ok(None);
+        self.0.send_if_modified(|queue| {
+            said = queue.say(message);
+            said.is_ok()
+        });
+        said
     }
 
     /// Removes and returns the oldest message.
-    pub fn next(&self) -> Option<String> {
-        self.0.lock().pop_front()
+    pub fn next(&self) -> Option<SteeringMessage> {
+        let mut taken = None;
+        self.0.send_if_modified(|queue| {
+            if !queue.is_closed {
+                taken = queue.take();
+            }
+            taken.is_some()
+        });
+        taken
+    }
+
+    /// Waits for a message, for so long at most.
+    pub async fn receive(&self, timeout: Option<Duration>) -> Received {
+        match timeout {
+            Some(timeout) => tokio::time::timeout(timeout, self.wait(None)).await.unwrap_or(Received::TimedOut),
+            None => self.wait(Some(Waiting::new(self))).await,
+        }
+    }
+
+    async fn wait(&self, mut waiting: Option<Waiting<'_>>) -> Received {
+        let mut changes = self.0.subscribe();
+        loop {
+            changes.mark_unchanged();
+            if let Some(received) = self.received(&mut waiting) {
+                return received;
+            }
+            // The queue is alive as long as this is.
+            let _ = changes.changed().await;
+        }
+    }
+
+    /// In one step, so that the call is either seen to wait, or has what it waited for.
+    fn received(&self, waiting: &mut Option<Waiting<'_>>) -> Option<Received> {
+        let mut received = None;
+        self.0.send_if_modified(|queue| {
+            if !queue.is_closed {
+                let ended = queue.has_ended.then_some(Received::Ended);
+                received = queue.take().map(Received::Message).or(ended);
+            }
+            if received.is_some() && waiting.take().map(std::mem::forget).is_some() {
+                queue.waiting -= 1;
+            }
+            received.is_some()
+        });
+        received
+    }
+
+    /// For a call that goes on where an earlier run was: numbered messages wait until it is there.
+    pub fn resumed() -> Self {
+        Self(Arc::new(watch::Sender::new(Queue { is_behind: true, ..Queue::default() })))
+    }
+
+    /// The call has come to where it reads what nobody has read.
+    pub(crate) fn catches_up(&self) {
+        self.0.send_if_modified(|queue| std::mem::take(&mut queue.is_behind));
+    }
+
+    /// Returns when numbered messages are taken in.
+    pub async fn caught_up(&self) {
+        // The queue is alive as long as this is.
+        let _ = self.0.subscribe().wait_for(|queue| !queue.is_behind).await;
+    }
+
+    /// The number of the next numbered message, and whether there will be none.
+    pub(crate) fn read_so_far(&self) -> MessagesRead {
+        let queue = self.0.borrow();
+        let unread = queue.unread.iter().filter_map(|message| message.seq).min();
+        let ends_unread = queue.unread.iter().any(|message| message.end);
+        MessagesRead { next: unread.unwrap_or(queue.next), ended: queue.has_ended && !ends_unread }
+    }
+
+    /// An earlier run had read so much when it saved.
+    pub(crate) fn restored(&self, read: MessagesRead) {
+        self.0.send_modify(|queue| {
+            queue.next = queue.next.max(read.next);
+            queue.has_ended |= read.ended;
+        });
+    }
+
+    /// An earlier run has read this.
+    pub fn replayed(&self, received: &Received) {
+        self.0.send_modify(|queue| match received {
+            Received::Message(message) => queue.counted(message),
+            Received::Ended => queue.has_ended = true,
+            Received::TimedOut => {}
+        });
+    }
+
+    /// Whether the call waits, and nothing but a message lets it go on.
+    pub fn waits(&self) -> bool {
+        let queue = self.0.borrow();
+        queue.waiting > 0 && queue.unread.is_empty() && !queue.has_ended
+    }
+
+    /// Sees that the call waits or goes on.
+    pub fn watch(&self) -> SteeringChanges {
+        SteeringChanges(self.0.subscribe())
+    }
+
+    /// From now on nothing is read or taken in. Returns what is unread. `waits`: only if the call waits for a message; none if it
+    /// does not any more.
+    pub fn close(&self, waits: bool) -> Option<Vec<SteeringMessage>> {
+        let mut unread = None;
+        self.0.send_if_modified(|queue| {
+            if !waits || queue.waiting > 0 {
+                queue.is_closed = true;
+                unread = Some(queue.unread.drain(..).collect());
+            }
+            unread.is_some()
+        });
+        unread
+    }
+
+    pub fn is_closed(&self) -> bool {
+        self.0.borrow().is_closed
+    }
+}
+
+/// Tells that something has changed in a queue.
+pub struct SteeringChanges(watch::Receiver<Queue>);
+
+impl SteeringChanges {
+    pub async fn changed(&mut self) {
+        if self.0.changed().await.is_err() {
+            std::future::pending().await
+        }
+    }
+}
+
+/// A receiver waits until this is dropped.
+struct Waiting<'a>(&'a Steering);
+
+impl<'a> Waiting<'a> {
+    fn new(steering: &'a Steering) -> Self {
+        steering.0.send_modify(|queue| queue.waiting += 1);
+        Self(steering)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.0.send_modify(|queue| queue.waiting -= 1);
+    }
+}
+
+impl Queue {
+    fn say(&mut self, message: SteeringMessage) -> Result<Option<u64>, SteeringError> {
+        match message.seq {
+            Some(_) if self.is_behind => return Err(SteeringError::Closed),
+            Some(seq) if seq < self.next => return Ok(Some(self.next)),
+            Some(seq) if seq > self.next => return Err(SteeringError::Missing { next: self.next }),
+            Some(_) | None => {}
+        }
+        if self.is_closed {
+            return Err(SteeringError::Closed);
+        }
+        if self.has_ended {
+            return Err(SteeringError::Ended);
+        }
+        if self.unread.len() >= MAX_WAITING {
+            return Err(SteeringError::Full);
+        }
+        self.counted(&message);
+        let counts = message.seq.is_some();
+        self.unread.push_back(message);
+        Ok(counts.then_some(self.next))
+    }
+
+    fn counted(&mut self, message: &SteeringMessage) {
+        if let Some(seq) = message.seq {
+            self.next = self.next.max(seq.saturating_add(1));
+        }
+        self.has_ended |= message.end;
+    }
+
+    /// The next message with text. The end is not one.
+    fn take(&mut self) -> Option<SteeringMessage> {
+        let message = self.unread.pop_front()?;
+        if message.text.is_empty() { self.take() } else { Some(message) }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use futures::FutureExt as _;
+
+    fn text(text: impl Into<String>) -> SteeringMessage {
+        SteeringMessage { text: text.into(), seq: None, end: false }
+    }
+
+    fn numbered(seq: u64, end: bool) -> SteeringMessage {
+        SteeringMessage { text: format!("{seq}"), seq: Some(seq), end }
+    }
+
+    fn end() -> SteeringMessage {
+        SteeringMessage { end: true, ..SteeringMessage::default() }
+    }
 
     #[test]
     fn messages_come_in_order_and_are_bounded() {
         let steering = Steering::default();
-        assert_eq!(steering.say(""), Err(SteeringError::Length));
-        assert_eq!(steering.say(&"x".repeat(MAX_MESSAGE + 1)), Err(SteeringError::Length));
+        assert_eq!(steering.say(text("")), Err(SteeringError::Length));
+        assert_eq!(steering.say(text("x".repeat(MAX_MESSAGE + 1))), Err(SteeringError::Length));
         for at in 0..MAX_WAITING {
-            steering.clone().say(&at.to_string()).unwrap();
+            steering.clone().say(text(at.to_string())).unwrap();
         }
-        assert_eq!(steering.say("more"), Err(SteeringError::Full));
-        assert_eq!((steering.next().as_deref(), steering.next().as_deref()), (Some("0"), Some("1")));
+        assert_eq!(steering.say(text("more")), Err(SteeringError::Full));
+        assert_eq!((steering.next(), steering.next()), (Some(text("0")), Some(text("1"))));
+    }
+
+    #[test]
+    fn who_counts_may_send_again_and_leaves_nothing_out() {
+        let steering = Steering::default();
+        assert_eq!(steering.say(numbered(1, false)), Err(SteeringError::Missing { next: 0 }));
+        assert_eq!(steering.say(numbered(0, false)), Ok(Some(1)));
+        assert_eq!(steering.say(numbered(0, false)), Ok(Some(1)), "it is there already");
+        assert_eq!(steering.say(text("aside")), Ok(None));
+        assert_eq!(steering.say(numbered(1, true)), Ok(Some(2)));
+        assert_eq!(steering.say(numbered(1, true)), Ok(Some(2)), "also when it was the last");
+        assert_eq!(steering.say(text("late")), Err(SteeringError::Ended));
+        let read: Vec<_> = std::iter::from_fn(|| steering.next()).map(|message| message.text).collect();
+        assert_eq!(read, ["0", "aside", "1"]);
+        // The next run has read the first, and the rest was lost with the process.
+        let later = Steering::default();
+        later.replayed(&Received::Message(numbered(0, false)));
+        assert_eq!(later.say(numbered(2, false)), Err(SteeringError::Missing { next: 1 }));
+    }
+
+    #[tokio::test]
+    async fn a_receiver_waits_for_a_message_the_end_or_its_time() {
+        let steering = Steering::default();
+        let receive = |timeout| Box::pin(steering.receive(timeout));
+        assert_eq!(receive(Some(Duration::ZERO)).await, Received::TimedOut);
+        let mut waits = receive(None);
+        assert!((&mut waits).now_or_never().is_none() && steering.waits());
+        steering.say(text("go")).unwrap();
+        assert_eq!(waits.await, Received::Message(text("go")));
+        assert!(!steering.waits());
+        let mut waits = receive(None);
+        assert!((&mut waits).now_or_never().is_none());
+        steering.say(end()).unwrap();
+        assert!(!steering.waits(), "it is about to go on");
+        assert_eq!(waits.await, Received::Ended);
+        assert_eq!(receive(None).await, Received::Ended);
+    }
+
+    #[tokio::test]
+    async fn what_is_not_read_when_a_call_is_put_away_is_not_lost() {
+        let steering = Steering::default();
+        let mut waits = Box::pin(steering.receive(None));
+        assert!((&mut waits).now_or_never().is_none());
+        steering.say(numbered(0, false)).unwrap();
+        assert_eq!(steering.close(true), Some(vec![numbered(0, false)]));
+        assert!(waits.now_or_never().is_none(), "it reads nothing any more");
+        assert!(steering.is_closed() && steering.say(text("late")).is_err());
+        assert_eq!(Steering::default().close(true), None, "nobody waits");
     }
 }

@@ -48,13 +48,13 @@ impl CallJournal {
         handle.replaying.store(false, Ordering::Relaxed);
         let outcome = encode(&Some(Saved { next, checkpoint }));
         let compaction = Compaction { call: handle.call.clone(), steps: from..next, outcome };
-        if handle.records.problem().is_none()
+        if !handle.records.has_stopped()
             && let Err(error) = handle.records.compact(compaction).await
         {
             handle.records.stop(JournalProblem::store(error));
         }
-        if handle.records.problem().is_some() {
-            // The guest of a call that has to end learns nothing more.
+        if handle.records.has_stopped() {
+            // The guest of a call that has to end, or that goes on elsewhere, learns nothing more.
             std::future::pending::<()>().await;
         }
     }
