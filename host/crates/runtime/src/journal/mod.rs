@@ -29,6 +29,8 @@ mod log;
 mod poll_tests;
 mod polls;
 mod problem;
+#[cfg(test)]
+mod program_tests;
 mod records;
 mod step;
 #[cfg(test)]
