@@ -255,8 +255,13 @@ impl<'a> Call<'a> {
                 if step.tells {
                     self.world.send_once(self.taken);
                 }
-                let message = self.imports.next_steering();
-                self.see(&message);
+                if step.divisor == 1 {
+                    let received = self.imports.receive_steering(Some(Duration::ZERO)).await;
+                    self.see(&received);
+                } else {
+                    let message = self.imports.next_steering();
+                    self.see(&message);
+                }
             }
             Op::Http => {
                 let url = format!("https://page.example/{tells}");

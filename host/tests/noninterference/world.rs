@@ -9,7 +9,7 @@ use runtime::imports::{
     Abilities, AgentError, AgentResult, AgentTool, CheckedQuestion, ClientCalls, ClientError, ClientReply,
     ConnectionError, ConnectionRequest, ConnectionResponse, Connections, Consent, Content, HostServices, ModelAnswer,
     ModelError, NoEgress, OpenFiles, Origin, QuestionBatch, ReverseCall, ReverseOutcome, Role, SampleAnswer,
-    SampleContent, SampleRequest, StateStore, Steering, TokenUsage, ToolCaller, ToolResult,
+    SampleContent, SampleRequest, StateStore, Steering, SteeringMessage, TokenUsage, ToolCaller, ToolResult,
 };
 use services::principal_store::PrincipalStore;
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,7 +49,8 @@ impl World {
     /// Sends the call a message when it comes to a step for the first time.
     pub(crate) fn send_once(&self, step: usize) {
         if self.sent.lock().insert(step) {
-            let _full = self.messages.say(&format!("message {step}"));
+            let text = format!("message {step}");
+            let _full = self.messages.say(SteeringMessage { text, ..SteeringMessage::default() });
         }
     }
 

@@ -177,6 +177,7 @@ impl Process {
 }
 
 /// Whatever has been seen of a step is seen of it in every run, and no run finds that its journal is another call's.
+#[allow(clippy::print_stdout, reason = "`cargo xtask crash --programs` shows it")]
 #[tokio::test]
 async fn a_call_that_is_killed_anywhere_goes_on_as_if_it_had_not_been() {
     let programs = std::env::var("PORTCULLIS_PROGRAMS").ok().and_then(|count| count.parse().ok()).unwrap_or(PROGRAMS);
