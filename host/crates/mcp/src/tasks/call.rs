@@ -37,7 +37,7 @@ pub(crate) trait CallMaker: Send + Sync {
     fn make(&self, call: TaskCall, task: TaskRecord, journal: CallJournal) -> BoxFuture<'static, MadeCall>;
     /// Records the end of a task's call that will not be made again.
     fn record_end(&self, task: &TaskRecord);
-    /// The call of a task has ended, and that is stored: it is never made again.
+    /// What the call of a task has paid for is not known any more: it is never made again, or pays for it once more.
     fn forget(&self, task: &TaskRecord);
     /// Sends a message to the call of a task that runs here. The error is a sentence.
     fn steer(&self, task: &TaskRecord, message: SteeringMessage) -> Result<(), String>;

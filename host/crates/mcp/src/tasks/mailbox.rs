@@ -87,6 +87,9 @@ impl Tasks {
         let Some(id) = self.table.lock().find_call(owner, call) else { return Ok(false) };
         let Some((task, _)) = self.load(&id).await?.filter(|(task, _)| !task.has_ended()) else { return Ok(false) };
         if message.seq.is_some() {
+            if task.suspended.is_some_and(|suspended| !suspended.for_message) {
+                return Ok(false);
+            }
             // If it does not go on now, its sender hears that.
             let _ = tokio::time::timeout(PATIENCE, self.go_on_until_served(&id)).await;
             return Ok(false);

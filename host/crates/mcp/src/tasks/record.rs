@@ -114,6 +114,11 @@ impl TaskRecord {
         Some(until.map_or(self.expires(), |until| until.min(self.expires())))
     }
 
+    /// Whether it waits for an answer under this key.
+    pub(super) fn asks(&self, key: &str) -> bool {
+        matches!(&self.state, TaskState::InputRequired { requests } if requests.contains_key(key))
+    }
+
     /// Whether a request makes it go on, which nobody serves at the moment. A message waits with the call, if that does not wait for
     /// one.
     pub(super) fn waits_for(&self, request: &TaskRequest) -> bool {

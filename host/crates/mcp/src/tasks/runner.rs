@@ -66,6 +66,10 @@ impl TaskRunner {
                 Ok(Served::Suspended(unread)) => {
                     let Recorder { tasks, id, record, .. } = &self.recorder;
                     tasks.keep_what_waits(id, record, unread).await;
+                    // Its client lets it run again, so its day pays for that.
+                    if let Some(maker) = tasks.maker.get() {
+                        maker.forget(record);
+                    }
                     if !self.control.close() {
                         // It was stopped meanwhile.
                         continue;

@@ -55,7 +55,6 @@ pub(super) async fn serve(
     let (principal, correlation, permits) = (record.principal(), record.correlation.clone(), tasks.permits.clone());
     let fuel = CallFuel::new(fuel, record.fuel.added, permits.clone(), principal.clone(), held.clone());
     let mut messages = steering.as_ref().map(Steering::watch);
-    let (waits_since, permit) = (None, None);
     let suspension = Suspension {
         tasks: tasks.clone(),
         principal: principal.clone(),
@@ -63,8 +62,7 @@ pub(super) async fn serve(
         journal: life.journal.clone(),
         steering,
         held: held.clone(),
-        permit,
-        waits_since,
+        permit: None,
         stays_until: 0,
     };
     let questions = TaskQuestions::new(permits, principal, correlation, held, asked);

@@ -1,8 +1,9 @@
 //! Tasks whose call waits and that nobody serves meanwhile: when a call is put away, and what makes it go on.
 //!
-//! A call that waits for an answer or for fuel does nothing. If its steps are stored, its instance can go: the call runs again up
-//! to there once somebody asks something of its task, or when a moment comes for which it waits. So what waits costs the
-//! host's store, and not its memory.
+//! A call that waits for an answer, a message or fuel does nothing. If its steps are stored, its instance can go: the call runs
+//! again up to there once somebody asks something of its task, or when a moment comes for which it waits. So what waits costs
+//! the host's store, and not its memory. While there is room, it keeps its instance: to run again costs time, and with another
+//! version of its plugin it cannot.
 
 use super::control::TaskRequest;
 use super::fuel::CallFuel;
@@ -20,12 +21,9 @@ use runtime::journal::CallJournal;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a call keeps its instance while it waits for an answer. Most answers come within that, and find the call where it is.
-const KEPT: Duration = Duration::from_secs(60);
-/// Units of fuel that a call may have used to be put away while it waits for an answer. To run it again costs that, and nobody
-/// pays for it: bounds what a client can have computed that lets a call wait and go on, over and over.
+/// Units of fuel that a call may have used to be put away while it waits for its client. To run it again costs that: bounds what a
+/// client can have computed that lets a call wait and go on, over and over.
 const CHEAP: u64 = 1 << 30;
-
 /// How long a call stays that somebody is about to say something to.
 const STAYS: Duration = Duration::from_secs(2);
 
@@ -39,8 +37,6 @@ pub(super) struct Suspension {
     pub(super) held: HeldResources,
     /// Held while the call waits for a message, like that of one which waits for an answer; none if as much waits already as may.
     pub(super) permit: Option<WaitPermit>,
-    /// Since when it only waits, in milliseconds since 1970.
-    pub(super) waits_since: Option<u64>,
     /// It is not put away before, in milliseconds since 1970.
     pub(super) stays_until: u64,
 }
@@ -82,22 +78,14 @@ impl Suspension {
         let (asks, paused) = (questions.waiting(), fuel.paused());
         let for_message = self.waits_for_message();
         let only_waits = paused.is_some() || ((asks > 0 || for_message) && !self.view.is_working(asks));
-        if !only_waits {
-            (self.waits_since, self.permit) = (None, None);
-            return None;
-        }
-        let since = *self.waits_since.get_or_insert_with(|| {
+        if !for_message {
             self.permit = None;
-            now
-        });
-        if for_message && self.permit.is_none() {
+        } else if self.permit.is_none() {
             self.permit = self.tasks.permits.acquire(&self.principal, self.held.now()).ok();
         }
         let lacks_permit = for_message && self.permit.is_none() && self.is_possible(fuel);
-        // To let a paused call compute again what it has computed may take hours, so it keeps its instance while there is room.
-        let has_waited = paused.is_none() && self.is_possible(fuel) && now.saturating_sub(since) >= millis(KEPT);
-        let is_due = has_waited || lacks_permit || questions.lacks_permit() || fuel.lacks_permit();
-        if !is_due || now < self.stays_until || self.journal.has_effect_under_way() {
+        let has_no_room = lacks_permit || questions.lacks_permit() || fuel.lacks_permit();
+        if !only_waits || !has_no_room || now < self.stays_until || self.journal.has_effect_under_way() {
             return None;
         }
         let until = questions.expires().into_iter().chain(paused.and_then(|paused| paused.until)).min();

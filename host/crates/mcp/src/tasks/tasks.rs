@@ -162,7 +162,13 @@ impl Tasks {
         id: &str,
         answers: InputResponses,
     ) -> Result<(), TaskError> {
-        match self.get(principal, id).await?.has_ended() {
+        let mut answers = answers;
+        let task = self.get(principal, id).await?;
+        if task.suspended_until().is_some() {
+            // What it asks is known. Whatever else there is does not make it run again.
+            answers.retain(|key, _| task.asks(key));
+        }
+        match task.has_ended() || answers.is_empty() {
             true => Ok(()),
             // So that whoever asks next sees what is left to answer, it returns when that is stored.
             false => self.ask(id, TaskRequest::Answer(answers)).await,
