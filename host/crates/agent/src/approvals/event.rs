@@ -9,8 +9,8 @@ use upstream::UpstreamCallEvent;
 pub enum AgentEvent {
     /// An event of a running call of the agent.
     CallEvent { call: u64, event: UpstreamCallEvent },
-    /// A call of the agent has ended.
-    CallEnded { call: u64, outcome: CallOutcome },
+    /// A call of the agent has ended. Once its outcome is shown, the memory is told so.
+    CallEnded { call: u64, task: String, outcome: CallOutcome, keep: Kept },
     /// A list of a server or a watched resource has changed. `what` is the kind of list or the URI.
     Changed { server: String, what: String },
     /// The user must decide, under this number.
@@ -26,6 +26,14 @@ pub enum AgentEvent {
         /// The rule or the person that decided.
         source: String,
     },
+}
+
+/// What the memory keeps of a call whose end was shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    Nothing,
+    /// The user can repeat it, or go on with it.
+    Call,
 }
 
 /// How a call of the agent ended.

@@ -87,10 +87,7 @@ async fn always_and_once_per_task_are_not_asked_again() {
         correlation_id: "t1".into(),
         server: "demo".into(),
         tool: "plan".into(),
-        arguments: None,
-        call: None,
-        approved: vec![],
-        process: 0,
+        ..UnfinishedCall::default()
     };
     approvals.memory().change(|memory| memory.calls.push(open)).unwrap();
     // Three decisions for nine calls.
