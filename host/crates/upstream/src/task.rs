@@ -33,6 +33,8 @@ const CANCEL_PATIENCE: Duration = Duration::from_secs(10);
 /// `MISSING_REQUIRED_CLIENT_CAPABILITY`: to us, the answer of a server that has no tasks any more.
 const NO_TASKS: i32 = -32021;
 
+type Answering<'e> = BoxFuture<'e, Result<InputResponses, UpstreamError>>;
+
 struct FollowedTask<'e, 'a> {
     exchange: &'e Exchange<'a>,
     id: &'e str,
@@ -41,7 +43,7 @@ struct FollowedTask<'e, 'a> {
     /// Whether its questions are answered: not any more once it is cancelled.
     asks: bool,
     /// Questions that are being answered, by their keys.
-    asking: Option<(BTreeSet<String>, BoxFuture<'e, Result<InputResponses, UpstreamError>>)>,
+    asking: Option<(BTreeSet<String>, Answering<'e>)>,
     /// Answers that the server has not confirmed.
     unsent: InputResponses,
     /// Questions whose answers it has confirmed, and which it still lists.
