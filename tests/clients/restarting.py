@@ -6,9 +6,16 @@ SERVER... is the command of a server with the guests `ask` and `job`, whose stat
 """
 
 import os
+import signal
 import sys
 
-from terminal import Terminal
+from terminal import Terminal, wait_for
+
+
+def children(process):
+    """The processes that all threads of a process have started."""
+    threads = f"/proc/{process}/task"
+    return {int(child) for thread in os.listdir(threads) for child in open(f"{threads}/{thread}/children").read().split()}
 
 
 def main():
@@ -21,6 +28,15 @@ def main():
     first.expect(r"\[1\] demo[^\n]*asks you.*?│ Really\?")
     first.type('call job__only {"path": "names"}')
     first.expect(r"\[2\] demo[^\n]*asks you.*?│ Who is first\?")
+    # Its server is killed, too, while somebody looks at the questions; they are answered in time to another one.
+    first.type('call ask__run {"path": "form"}')
+    first.expect(r"\[3\] demo[^\n]*asks you.*?│ What is your name\?")
+    (serving,) = children(first.process)
+    os.kill(serving, signal.SIGKILL)
+    wait_for(lambda: children(first.process) - {serving})
+    wait_for(lambda: connected(first))
+    first.type('answer 3 {"name": "Eva"}')
+    first.expect(r'call 3 is done\n    │ {"name":"Eva"}')
     first.kill()
 
     second = Terminal(command, environment)
@@ -52,6 +68,11 @@ def main():
     assert "left open" not in third.seen and "[2]" not in third.seen, third.seen
     third.quit()
     print("all was as it should be")
+
+
+def connected(terminal):
+    terminal.type("servers")
+    return terminal.expect(r"\((connected: [^)]*|reconnecting)\)")[1] != "reconnecting"
 
 
 if __name__ == "__main__":

@@ -120,6 +120,25 @@ fn a_result_that_came_while_no_agent_ran_is_shown_by_the_next_one() {
     assert_eq!((status, results.len(), ledger.web.count("/book")), (Some(0), 1, 2), "{results:?}");
 }
 
+/// At the end of its input a script waits for its tasks, as for all its calls.
+#[test]
+fn a_script_that_ends_waits_for_its_task() {
+    let ledger = Ledger::new();
+    let world = World::over_http(&ledger);
+    let mut run = world.start("");
+    run.say(&format!("start errand__run {}", ledger.errand()));
+    run.expect("task", |_| true);
+    let open = ledger.open.clone();
+    std::thread::scope(|scope| {
+        let ended = scope.spawn(|| run.end("result"));
+        eventually(PATIENCE, || (ledger.web.count("/slow") > 0).then_some(())).expect("it is under way");
+        assert!(!ended.is_finished());
+        open.store(true, Ordering::Relaxed);
+        assert_eq!(ended.join().unwrap().1.len(), 1);
+    });
+    assert_eq!(ledger.web.count("/book"), 2);
+}
+
 #[test]
 fn of_two_agents_over_one_memory_the_first_has_the_task() {
     let ledger = Ledger::new();

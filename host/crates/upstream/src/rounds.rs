@@ -112,9 +112,12 @@ impl CallRounds<'_> {
             None => RoundInput::default(),
         };
         for round in 0..MAX_ROUNDS {
-            let (request, meta) = self.request(arguments.clone(), input, channel.map(UpstreamChannel::name));
+            let connection = self.current_connection()?;
+            let channel = channel.filter(|_| Arc::ptr_eq(&connection, &self.connection));
+            let (request, meta) =
+                self.request(&connection, arguments.clone(), input, channel.map(UpstreamChannel::name));
             self.exchange.call().unpark();
-            let result = self.exchange.send(&self.connection, request, meta).await.map_err(|error| match error {
+            let result = self.exchange.send(&connection, request, meta).await.map_err(|error| match error {
                 UpstreamError::Refused { server, code, message }
                     if is_resumed && round == 0 && code == ErrorCode::INVALID_PARAMS.0 =>
                 {
@@ -136,6 +139,14 @@ impl CallRounds<'_> {
             }
         }
         Err(UpstreamError::TooManyRounds { server: self.exchange.server(), limit: MAX_ROUNDS })
+    }
+
+    /// The connection of the call. The agent's call goes on over the next one if it is lost while a person answers.
+    fn current_connection(&self) -> Result<Arc<Connection>, UpstreamError> {
+        match self.exchange.may_become_task && self.connection.lost.is_cancelled() {
+            true => self.exchange.shared.connection(),
+            false => Ok(self.connection.clone()),
+        }
     }
 
     /// Answers what the call waits for.
@@ -162,6 +173,7 @@ impl CallRounds<'_> {
 
     fn request(
         &self,
+        connection: &Connection,
         arguments: Map<String, Value>,
         input: RoundInput,
         channel: Option<&str>,
@@ -181,12 +193,12 @@ impl CallRounds<'_> {
         set("traceparent", self.traceparent.clone().map(Value::from));
         set(protocol::names::CHAIN_META, self.chain.clone().map(Value::from));
         set(CLIENT_TOOLS, input.results);
-        if self.connection.modern {
+        if connection.modern {
             set("io.modelcontextprotocol/logLevel", Some("info".into()));
             let lanes: &[&str] = if channel.is_some() { &["live", "retry"] } else { &["retry"] };
             let shared = self.exchange.shared;
             let offer = shared.offer.declaration(shared.name(), lanes, channel);
-            self.exchange.declare(&mut meta, &self.connection, offer);
+            self.exchange.declare(&mut meta, connection, offer);
         }
         (ClientRequest::CallToolRequest(CallToolRequest::new(params)), meta)
     }

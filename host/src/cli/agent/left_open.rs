@@ -9,6 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use upstream::ResumePoint;
 
+/// How long the agent waits at its end for calls that it cancels.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
+
 impl Session {
     /// Goes on with the calls that earlier runs left open and that no other run has.
     pub(super) async fn resume(self: &Arc<Self>) -> Result<(), String> {
@@ -99,23 +102,30 @@ impl Session {
         self.screen.show(&json!({ "event": event, "calls": all }), &text);
     }
 
-    /// Before the agent ends: waits for calls that would end with it in a script, and says what goes on without it.
+    /// Before the agent ends: says what goes on without it. With `waits`, as in a script, calls that would end with it come to their
+    /// end first. Without a memory, everything does.
     pub(super) async fn leave(&self, waits: bool) {
-        if !self.approvals.memory().is_kept() {
+        let memory = self.approvals.memory();
+        match (memory.is_kept(), waits) {
             // Nobody could come back to them.
-            if !waits {
+            (false, true) => return self.wait(None).await,
+            (false, false) => {
                 self.cancel_all();
+                let ended = self.wait_while(false, |_, running| running.ended.is_none());
+                // A server that does not answer does not keep the agent from ending.
+                let _ = tokio::time::timeout(CANCEL_TIMEOUT, ended).await;
+                return;
             }
-            return self.wait(None).await;
-        }
-        if waits {
-            self.wait_while(true, |_, running| running.ended.is_none() && running.point.is_none()).await;
+            (true, true) => {
+                self.wait_while(true, |_, running| running.ended.is_none() && running.point.is_none()).await;
+            }
+            (true, false) => {}
         }
         let ours: Vec<String> = {
             let calls = self.calls();
             calls.values().filter(|call| call.ended.is_none()).map(|call| call.task.clone()).collect()
         };
-        let mut open = self.approvals.memory().get().calls;
+        let mut open = memory.get().calls;
         open.retain(|call| call.point.is_some() && ours.contains(&call.correlation_id));
         let back = "open on the server; the agent's next run, in a script with `resume`, goes on with";
         self.show_open("left-open", &open, "stays", "stay", back);

@@ -118,20 +118,15 @@ impl Servers {
         cancel: CancellationToken,
     ) -> Result<CallOutcome, (String, Kept)> {
         let UnfinishedCall { correlation_id, server, tool, arguments, point, .. } = open;
-        let goes_on = point.is_some();
-        let upstream = self.set.server(&server).ok_or_else(|| {
-            let keep = if goes_on { Kept::Call } else { Kept::Nothing };
-            (format!("the server {server} is not connected"), keep)
-        })?;
+        let missing = || (format!("the server {server} is not connected"), Kept::IfOpen);
+        let upstream = self.set.server(&server).ok_or_else(missing)?;
         let mut call = UpstreamCall::new(tool, arguments.unwrap_or_default()).with_task(&*correlation_id);
         call.correlation = Some(correlation_id);
         (call.may_become_task, call.resumes, call.cancel) = (true, point, cancel);
         let called = upstream.call(call).await.map_err(|error| match &error {
             UpstreamError::Cancelled => ("cancelled".to_owned(), Kept::Nothing),
             UpstreamError::Lost { .. } | UpstreamError::Unreachable { .. } => (error.to_string(), Kept::Call),
-            UpstreamError::NotConnected { .. } | UpstreamError::Busy { .. } if goes_on => {
-                (error.to_string(), Kept::Call)
-            }
+            UpstreamError::NotConnected { .. } | UpstreamError::Busy { .. } => (error.to_string(), Kept::IfOpen),
             _ => (error.to_string(), Kept::Nothing),
         })?;
         let structured = called.structured.map(|value| value.to_string());

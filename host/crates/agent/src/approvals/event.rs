@@ -9,7 +9,7 @@ use upstream::UpstreamCallEvent;
 pub enum AgentEvent {
     /// An event of a running call of the agent.
     CallEvent { call: u64, event: UpstreamCallEvent },
-    /// A call of the agent has ended. Once its outcome is shown, the memory is told so.
+    /// A call of the agent has ended. Once its outcome is shown, [`super::Approvals::call_shown`] is to be called.
     CallEnded { call: u64, task: String, outcome: CallOutcome, keep: Kept },
     /// A list of a server or a watched resource has changed. `what` is the kind of list or the URI.
     Changed { server: String, what: String },
@@ -28,12 +28,14 @@ pub enum AgentEvent {
     },
 }
 
-/// What the memory keeps of a call whose end was shown.
+/// What the memory keeps of a call that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kept {
     Nothing,
     /// The user can repeat it, or go on with it.
     Call,
+    /// The same if a run can go on with it; else nothing.
+    IfOpen,
 }
 
 /// How a call of the agent ended.

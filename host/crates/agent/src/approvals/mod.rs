@@ -106,18 +106,31 @@ impl Approvals {
         });
     }
 
-    /// Ends a call: reports the outcome after all its other events.
+    /// Ends a call: reports the outcome after all its other events. `keep` says what the memory keeps of it.
     pub async fn call_ended(&self, task: &str, outcome: CallOutcome, keep: Kept) {
         let Some(call) = self.calls.lock().remove(task) else { return };
         self.transcript.call_ended(call, &outcome.content, outcome.is_error);
+        let mut is_task = false;
+        self.remember(|memory| is_task = memory.call(task).is_some_and(|open| open.is_task()));
+        // Whoever is killed before the end is shown loses it, but nobody repeats the call. The result of a task is still on its
+        // server, so its end may be shown twice instead.
+        if !is_task {
+            self.settle(task, keep);
+        }
         let task = task.to_owned();
         let _ = self.events.send(AgentEvent::CallEnded { call, task, outcome, keep }).await;
     }
 
-    /// Settles a call whose outcome the user has seen. Not before, or an agent that is killed meanwhile loses it.
+    /// Settles a call whose end the user has seen.
     pub fn call_shown(&self, task: &str, keep: Kept) {
+        self.settle(task, keep);
+    }
+
+    fn settle(&self, task: &str, keep: Kept) {
         self.remember(|memory| match memory.call(task) {
-            Some(open) if keep == Kept::Call => open.run.clear(),
+            // Another run has taken it meanwhile.
+            Some(open) if open.run != self.memory.run() => {}
+            Some(open) if keep == Kept::Call || (keep == Kept::IfOpen && open.point.is_some()) => open.run.clear(),
             _ => memory.remove_call(task),
         });
     }

@@ -39,6 +39,11 @@ pub struct UnfinishedCall {
 }
 
 impl UnfinishedCall {
+    /// Whether the server runs it as a task.
+    pub fn is_task(&self) -> bool {
+        self.point.as_ref().is_some_and(|point| point.task_id().is_some())
+    }
+
     /// Drops what is too large to keep.
     pub(super) fn enforce_limits(&mut self) {
         let fits = |map: &Map<String, Value>| serde_json::to_string(map).is_ok_and(|text| text.len() <= MAX_ARGUMENTS);
