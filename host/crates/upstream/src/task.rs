@@ -46,7 +46,7 @@ struct FollowedTask<'e, 'a> {
     asking: Option<(BTreeSet<String>, Answering<'e>)>,
     /// Answers that the server has not confirmed.
     unsent: InputResponses,
-    /// Questions whose answers it has confirmed, and which it still lists.
+    /// Questions whose answers it has got, and which it still lists.
     answered: BTreeSet<String>,
 }
 
@@ -75,7 +75,13 @@ pub(super) async fn follow(
                 (task.asks, task.asking) = (false, None);
                 continue;
             }
-            Some(Ok(Look::Ended(end))) => return end,
+            Some(Ok(Look::Ended(end))) => {
+                if let Err(UpstreamError::Malformed { .. }) = &end {
+                    // Nobody follows it any more.
+                    task.cancel().await;
+                }
+                return end;
+            }
             Some(Ok(Look::GoesOn(wait))) => {
                 heard = now();
                 wait
@@ -192,7 +198,13 @@ impl FollowedTask<'_, '_> {
 
     async fn send_answers(&mut self) -> Result<(), UpstreamError> {
         let params = UpdateTaskParams::new(self.id, self.unsent.clone());
-        self.exchange.send_now(ClientRequest::UpdateTaskRequest(UpdateTaskRequest::new(params))).await?;
+        match self.exchange.send_now(ClientRequest::UpdateTaskRequest(UpdateTaskRequest::new(params))).await {
+            // Asked again, the user or a rule would say the same for ever.
+            Err(error @ UpstreamError::Refused { .. }) => {
+                self.exchange.call().emit(UpstreamCallEvent::Log(format!("an answer is lost: {error}")));
+            }
+            sent => drop(sent?),
+        }
         self.answered.extend(std::mem::take(&mut self.unsent).into_keys());
         Ok(())
     }

@@ -55,7 +55,7 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("start", "[SERVER.]TOOL [JSON]", "call a tool without waiting for the result"),
     ("wait", "[CALL]", "wait for a call, or for all calls"),
     ("calls", "", "running calls and tasks, and unfinished calls of earlier runs"),
-    ("resume", "", "go on with calls that earlier runs left open; at a terminal the agent does it when it starts"),
+    ("resume", "", "go on with calls that earlier runs left open; with a user, the agent does it when it starts"),
     ("watch", "CALL", "show the past and future output of a call"),
     ("show", "CALL", "the whole result of a call, page by page"),
     ("steer", "[CALL] TEXT", "send a message to a running call"),

@@ -134,8 +134,10 @@ impl Agent {
             Some(terminal) => {
                 let starting = async {
                     connecting.await;
-                    if let Err(error) = session.resume().await {
-                        show_error(&session, &error);
+                    // Without a user, it would decline what the user was asked.
+                    match attended {
+                        true => session.resume().await.unwrap_or_else(|error| show_error(&session, &error)),
+                        false => session.show_left_open(),
                     }
                 };
                 tokio::select! {

@@ -26,7 +26,9 @@ fn a_server_that_wants_to_be_asked_all_the_time_is_not() {
 
 #[test]
 fn a_question_that_is_still_listed_is_not_answered_again() {
-    assert_eq!(called(&World::of_odd_server("slow-to-hear"), NAMES), ("1 answers".into(), false));
+    for kind in ["slow-to-hear", "refuses-answers"] {
+        assert_eq!(called(&World::of_odd_server(kind), NAMES), ("1 answers".into(), false), "{kind}");
+    }
 }
 
 #[test]
@@ -39,8 +41,11 @@ fn what_no_task_may_be_ends_the_call_with_a_sentence() {
         ("bad-result", "a malformed result of a task"),
         ("fails", "disk is full"),
     ] {
-        let (said, failed) = called(&World::of_odd_server(kind), NAMES);
+        let world = World::of_odd_server(kind);
+        let (said, failed) = called(&world, NAMES);
         assert!(failed && said.contains(words) && !said.contains('\u{1b}'), "{kind}: {said}");
+        let is_cancelled = fs::exists(world.home.path().join("cancelled")).unwrap();
+        assert_eq!(is_cancelled, ["many-questions", "other-result", "bad-result"].contains(&kind), "{kind}");
     }
 }
 

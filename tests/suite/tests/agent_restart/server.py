@@ -52,7 +52,7 @@ def look():
     if KIND == "hurried":
         took = time.monotonic() - BEGAN
         return completed(f"10 looks took {'long' if took > 0.8 else 'not long'}")
-    if KIND == "slow-to-hear":
+    if KIND in ("slow-to-hear", "refuses-answers"):
         return asking(["one"]) if looks < 6 else completed(f"{count('updates', 0)} answers")
     if KIND == "many-questions":
         return asking(map(str, range(200)))
@@ -86,6 +86,8 @@ def answer(method, params):
         return look()
     if method == "tasks/update":
         count("updates")
+        if KIND == "refuses-answers":
+            return None
         return {"resultType": "complete"}
     if method == "tasks/cancel":
         count("cancelled")
