@@ -2,6 +2,7 @@
 
 use super::NAMES;
 use super::world::World;
+use serde_json::json;
 use std::fs;
 use suite::{Client, Era, PATIENCE, eventually, paths};
 
@@ -58,6 +59,25 @@ fn a_task_whose_question_cannot_be_answered_is_cancelled() {
     assert_eq!(fs::read_to_string(world.home.path().join("cancelled")).unwrap(), "1");
 }
 
+/// As an agent stores it that is killed while its user looks at a call of a tool of the agent.
+#[test]
+fn a_call_that_waits_for_a_tool_of_the_agent_goes_on() {
+    let world = World::of_script("tests/suite/tests/upstream/server.py", "calls");
+    let point =
+        json!({"reverse-calls": {"calls": {"a": {"name": "echo.run", "arguments": {"n": 7}}}, "continuation": "c"}});
+    let call = json!({"correlationId": "0123456789", "server": "demo", "address": paths::python(), "tool": "run",
+                      "arguments": {}, "point": point});
+    fs::create_dir(world.agent_state()).unwrap();
+    fs::write(world.agent_state().join("agent.json"), json!({"calls": [call]}).to_string()).unwrap();
+    let config = world.home.write("agent.toml", suite::agent("echo", "echo", "")).display().to_string();
+    let rules = "[[tool]]\ntool = \"echo.*\"\napproval = \"allow\"";
+    let mut run = world.start_with(rules, &["--connect", &format!("demo={}", world.address), "--config", &config]);
+    run.say("resume");
+    let (status, results) = run.end("result");
+    assert_eq!((status, results.len()), (Some(0), 1), "{results:?}");
+    assert!(results[0]["text"].as_str().unwrap().contains(r#"\"n\":7"#), "{results:?}");
+}
+
 #[test]
 fn only_the_agent_lets_calls_become_tasks_and_no_gateway_does() {
     let world = World::of_odd_server("says-what-is-declared");
@@ -66,9 +86,9 @@ fn only_the_agent_lets_calls_become_tasks_and_no_gateway_does() {
     let (python, script) = (paths::python().display().to_string(), script.display().to_string());
     let folder = world.home.path().display().to_string();
     let config = format!("[upstream.far]\ncommand = [{python:?}, {script:?}, \"says-what-is-declared\", {folder:?}]\n");
-    let tasks = serde_json::json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    let tasks = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
     let mut client = Client::able(suite::Server::start(&config), Era::Modern, false, tasks);
     let found = |client: &mut Client| client.tools().iter().any(|tool| tool["name"] == "far__run").then_some(());
     eventually(PATIENCE, || found(&mut client)).expect("the server is connected");
-    assert_eq!(client.call("far__run", serde_json::json!({})).good(), "no tasks");
+    assert_eq!(client.call("far__run", json!({})).good(), "no tasks");
 }

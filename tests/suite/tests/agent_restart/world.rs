@@ -44,7 +44,7 @@ impl Ledger {
 /// A server that runs errands, and an agent with a memory of its own.
 pub(super) struct World {
     pub(super) home: Home,
-    address: String,
+    pub(super) address: String,
     _server: Option<Server>,
 }
 
@@ -68,10 +68,14 @@ impl World {
 
     /// An agent that starts a server of the tests, which behaves in this way.
     pub(super) fn of_odd_server(kind: &str) -> Self {
-        let home = Home::new();
-        let script = paths::root().join("tests/suite/tests/agent_restart/server.py");
-        let address =
-            format!("'{}' -B '{}' {kind} '{}'", paths::python().display(), script.display(), home.path().display());
+        Self::of_script("tests/suite/tests/agent_restart/server.py", kind)
+    }
+
+    /// An agent that starts a server, which is a Python script.
+    pub(super) fn of_script(script: &str, kind: &str) -> Self {
+        let (home, script) = (Home::new(), paths::root().join(script));
+        let python = paths::python();
+        let address = format!("'{}' -B '{}' {kind} '{}'", python.display(), script.display(), home.path().display());
         Self { home, address, _server: None }
     }
 
