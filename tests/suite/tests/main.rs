@@ -6,6 +6,7 @@ mod abuse;
 mod adapters;
 mod agent;
 mod agent_keys;
+mod agent_restart;
 mod agents;
 mod amplification;
 mod answers;

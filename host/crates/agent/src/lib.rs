@@ -10,7 +10,7 @@ mod transcript;
 
 pub use address::{PageAddress, PageAddressError};
 pub use approvals::{
-    AgentEvent, ApprovalDecision, ApprovalRequest, Approvals, ApprovalsOptions, CallOutcome, DecisionError,
+    AgentEvent, ApprovalDecision, ApprovalRequest, Approvals, ApprovalsOptions, CallOutcome, DecisionError, Kept,
 };
 pub use memory::{Memory, MemoryError, MemoryFile, ToolApproval, UnfinishedCall};
 pub use reactions::{

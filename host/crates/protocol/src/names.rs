@@ -2,6 +2,9 @@
 
 // Extensions.
 
+/// The protocol's own extension for calls that go on after their request. A request that declares it may be answered with a task.
+pub const TASKS: &str = "io.modelcontextprotocol/tasks";
+
 /// A client that declares it receives chunks as `partial_result` notifications.
 pub const PARTIAL_RESULTS: &str = "dev.portcullis/partial-results";
 /// A client that declares it shows the remedies of denials to people, and not to models; only it is sent them.

@@ -1,12 +1,14 @@
 //! One call of a server's tool as data: the request, its result, and what it inherits from its caller.
 
 use crate::handler::AgentHandler;
+use crate::resume_point::ResumePoint;
 use policy::{Budget, Lineage, Principal};
 use runtime::engine::{HeldResources, PausableDeadline};
 use runtime::imports::{CallSink, ClientCalls, Content, ReverseCall};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 
 /// A tool call to make.
 pub struct UpstreamCall {
@@ -23,12 +25,28 @@ pub struct UpstreamCall {
     pub timeout: Option<Duration>,
     /// Answers the server during this call, in place of the connection's handler.
     pub handler: Option<Arc<dyn AgentHandler>>,
+    /// Whether it may become a task of the server, which is followed to its end then, without a time limit.
+    pub may_become_task: bool,
+    /// Goes on with a call that an earlier process began.
+    pub resumes: Option<ResumePoint>,
+    /// Cancels the call on the server, also when it is a task. A task whose call is only dropped goes on there.
+    pub cancel: CancellationToken,
 }
 
 impl UpstreamCall {
     pub fn new(tool: impl Into<String>, arguments: Map<String, Value>) -> Self {
-        let (tool, task) = (tool.into(), String::new());
-        Self { tool, arguments, task, correlation: None, traceparent: None, timeout: None, handler: None }
+        Self {
+            tool: tool.into(),
+            arguments,
+            task: String::new(),
+            correlation: None,
+            traceparent: None,
+            timeout: None,
+            handler: None,
+            may_become_task: false,
+            resumes: None,
+            cancel: CancellationToken::new(),
+        }
     }
 
     pub fn with_task(mut self, task: impl Into<String>) -> Self {

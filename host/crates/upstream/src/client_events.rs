@@ -65,7 +65,7 @@ fn parse<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
 impl ClientHandler for ClientEvents {
     fn get_info(&self) -> ClientConfig {
         let offer = self.0.offer.declaration(self.0.name(), &["request"], None);
-        let capabilities = to_client_capabilities(self.0.handler.abilities(), offer);
+        let capabilities = to_client_capabilities(self.0.handler.abilities(), offer, false);
         ClientConfig::new(capabilities, Implementation::new("portcullis", env!("CARGO_PKG_VERSION")))
     }
 

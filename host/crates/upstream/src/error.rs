@@ -17,6 +17,10 @@ pub enum UpstreamError {
     Timeout { server: String, limit: Duration },
     #[error("the connection to the server `{server}` was lost during the call; whether it took effect is not known")]
     Lost { server: String },
+    #[error("the server `{server}` has not answered for {t}; the task goes on there, as far as is known", t = humantime::format_duration(*.limit))]
+    Unreachable { server: String, limit: Duration },
+    #[error("the server `{server}` does not know this call any more: {message}; what it has done is not known")]
+    Gone { server: String, message: String },
     #[error("the server `{server}` answered with {what}")]
     Malformed { server: String, what: String },
     #[error("the server `{server}` answered with more than {limit} bytes")]
@@ -50,6 +54,8 @@ impl From<UpstreamError> for AgentError {
             UpstreamError::Cancelled => AgentError::Cancelled,
             UpstreamError::Refused { .. }
             | UpstreamError::Lost { .. }
+            | UpstreamError::Unreachable { .. }
+            | UpstreamError::Gone { .. }
             | UpstreamError::Malformed { .. }
             | UpstreamError::TooManyRounds { .. }
             | UpstreamError::Unanswered { .. } => AgentError::Failed(text),

@@ -1,5 +1,6 @@
 //! The agent's side of a connection: approves reverse calls, answers questions and receives events.
 
+use crate::resume_point::ResumePoint;
 use async_trait::async_trait;
 use policy::Origin;
 use runtime::imports::{Abilities, CheckedQuestion, ClientReply, Content, ProgressReport};
@@ -55,6 +56,10 @@ pub enum UpstreamCallEvent {
     Log(String),
     /// The server's ID for the call. Sent once, as soon as it is known.
     CallId(String),
+    /// What a task says of how it stands, in one line.
+    Status(String),
+    /// From now on another process can go on with the call from here; with none, no process can.
+    Resumable(Option<ResumePoint>),
 }
 
 #[async_trait]

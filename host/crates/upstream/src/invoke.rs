@@ -2,9 +2,11 @@
 
 use crate::call::{CallSource, CallerScope, UpstreamCall, UpstreamResult};
 use crate::error::UpstreamError;
+use crate::exchange::Exchange;
 use crate::handler::Requester;
 use crate::open_calls::MAX_OPEN;
 use crate::responder::{ClientResponder, Responder};
+use crate::resume_point::ResumePoint;
 use crate::reverse_calls::{ReverseCallScope, ReverseCalls};
 use crate::rounds::CallRounds;
 use crate::shared::UpstreamShared;
@@ -19,6 +21,7 @@ use tokio::sync::mpsc;
 struct OpenedCall<'a> {
     rounds: CallRounds<'a>,
     arguments: Map<String, Value>,
+    resumes: Option<ResumePoint>,
     /// Who passes on its chunks, and where they come from.
     forwarded: Option<(Arc<ClientResponder>, mpsc::Receiver<Chunk>)>,
 }
@@ -29,14 +32,14 @@ pub(super) async fn call_tool(
     call: UpstreamCall,
     source: CallSource,
 ) -> (Result<UpstreamResult, UpstreamError>, BudgetUsage) {
-    let OpenedCall { rounds, arguments, forwarded } = match open(shared, call, source) {
+    let OpenedCall { rounds, arguments, resumes, forwarded } = match open(shared, call, source) {
         Ok(opened) => opened,
         Err(error) => return (Err(error), BudgetUsage::default()),
     };
-    let call = rounds.open_call.call().clone();
+    let call = rounds.exchange.call().clone();
     let result = match forwarded {
-        Some((client, chunks)) => client.forward_chunks(chunks, rounds.run(arguments)).await,
-        None => rounds.run(arguments).await,
+        Some((client, chunks)) => client.forward_chunks(chunks, rounds.run(arguments, resumes)).await,
+        None => rounds.run(arguments, resumes).await,
     };
     (result, call.reverse_calls.used())
 }
@@ -44,10 +47,17 @@ pub(super) async fn call_tool(
 fn open(shared: &Arc<UpstreamShared>, call: UpstreamCall, source: CallSource) -> Result<OpenedCall<'_>, UpstreamError> {
     let connection = shared.connection()?;
     let server = shared.name();
-    let tool = shared.tool(&call.tool)?;
-    let arguments = Value::Object(call.arguments);
-    tool.check_arguments(&arguments).map_err(UpstreamError::InvalidArguments)?;
-    let Value::Object(arguments) = arguments else { return Err(UpstreamError::Cancelled) };
+    let arguments = match call.resumes {
+        // The server has them already.
+        Some(_) => call.arguments,
+        None => {
+            let tool = shared.tool(&call.tool)?;
+            let arguments = Value::Object(call.arguments);
+            tool.check_arguments(&arguments).map_err(UpstreamError::InvalidArguments)?;
+            let Value::Object(arguments) = arguments else { return Err(UpstreamError::Cancelled) };
+            arguments
+        }
+    };
     let limits = &shared.offer.limits;
     let now = shared.clock.now();
     let mut forwarded = None;
@@ -87,7 +97,14 @@ fn open(shared: &Arc<UpstreamShared>, call: UpstreamCall, source: CallSource) ->
     let Some(open_call) = open_call else {
         return Err(UpstreamError::Busy { server: server.to_owned(), limit: MAX_OPEN });
     };
-    let timeout = call.timeout.unwrap_or(shared.settings.request_timeout());
-    let rounds = CallRounds { shared, connection, open_call, tool, timeout, traceparent: call.traceparent, chain };
-    Ok(OpenedCall { rounds, arguments, forwarded })
+    let rounds = CallRounds {
+        exchange: Exchange { shared, open_call, may_become_task: call.may_become_task },
+        connection,
+        tool: call.tool,
+        timeout: call.timeout.unwrap_or(shared.settings.request_timeout()),
+        traceparent: call.traceparent,
+        chain,
+        cancel: call.cancel,
+    };
+    Ok(OpenedCall { rounds, arguments, resumes: call.resumes, forwarded })
 }

@@ -3,6 +3,7 @@
 use crate::handler::{Requester, UpstreamCallEvent};
 use crate::ordered_transport::TransportObserver;
 use crate::responder::Responder;
+use crate::resume_point::ResumePoint;
 use crate::reverse_calls::{LIVE_PREFIX, ReverseCalls};
 use crate::text::single_line;
 use platform::sync::Mutex;
@@ -15,7 +16,7 @@ use runtime::engine::{PausableDeadline, PauseGuard};
 use runtime::imports::{Content, ProgressReport};
 use serde_json::Value;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard};
 use tokio::sync::mpsc;
 
@@ -35,6 +36,8 @@ pub(super) struct OpenCall {
     /// Pauses the call's timeout while a question or a reverse call is answered.
     pub(super) timeout: PausableDeadline,
     chunks: AtomicU64,
+    /// Whether another process could go on with the call, until something is done for its answers.
+    parked: AtomicBool,
     ids: Mutex<Ids>,
 }
 
@@ -63,11 +66,24 @@ impl OpenCall {
         self.timeout.pause()
     }
 
-    fn emit(&self, event: UpstreamCallEvent) {
+    /// Tells the agent from where another process could go on.
+    pub(super) fn park(&self, point: ResumePoint) {
+        self.parked.store(true, Ordering::Relaxed);
+        self.emit(UpstreamCallEvent::Resumable(Some(point)));
+    }
+
+    /// Before something is done that must not be done twice.
+    pub(super) fn unpark(&self) {
+        if self.parked.swap(false, Ordering::Relaxed) {
+            self.emit(UpstreamCallEvent::Resumable(None));
+        }
+    }
+
+    pub(super) fn emit(&self, event: UpstreamCallEvent) {
         self.responder.on_call_event(&self.requester, event);
     }
 
-    fn read_call_id(&self, meta: &Value) {
+    pub(super) fn read_call_id(&self, meta: &Value) {
         let Some(id) = meta.get(CALL_META).and_then(Value::as_str) else { return };
         if id.is_empty() || id.len() > 128 {
             return;
@@ -150,8 +166,9 @@ impl OpenCalls {
         }
         let key = self.next.fetch_add(1, Ordering::Relaxed);
         let timeout = PausableDeadline::new(reverse_calls.clock.clone());
-        let (chunks, ids) = Default::default();
-        let call = Arc::new(OpenCall { key, requester, responder, reverse_calls, correlation, timeout, chunks, ids });
+        let (chunks, parked, ids) = Default::default();
+        let call =
+            Arc::new(OpenCall { key, requester, responder, reverse_calls, correlation, timeout, chunks, parked, ids });
         calls.insert(key, call.clone());
         drop(calls);
         Some(OpenCallGuard { calls: self.clone(), call })

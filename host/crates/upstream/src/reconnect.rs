@@ -9,7 +9,7 @@ use crate::transport::{NewConnection, connect};
 use futures::FutureExt;
 use futures::future::FusedFuture;
 use platform::telemetry::printable;
-use protocol::names::CLIENT_TOOLS;
+use protocol::names::{CLIENT_TOOLS, TASKS};
 use rmcp::model::{ServerCapabilities, ServerNotification, SubscribeRequestParams, SubscriptionFilter};
 use rmcp::service::{ServiceError, Subscription};
 use serde_json::Value;
@@ -85,10 +85,12 @@ async fn run_connection(
     let usable = !shared.offer.is_empty()
         && modern
         && lanes["lanes"].as_array().is_some_and(|lanes| lanes.iter().any(|lane| lane == "live"));
+    let has_tasks =
+        modern && info.as_ref().is_some_and(|info| !extension_settings(&info.capabilities, TASKS).is_null());
     let lost = CancellationToken::new();
     let channels = UpstreamChannels::new(peer.clone(), usable);
     let connection =
-        Arc::new(Connection { peer, modern, channels, lost: lost.clone(), check_requested: Notify::new() });
+        Arc::new(Connection { peer, modern, has_tasks, channels, lost: lost.clone(), check_requested: Notify::new() });
     let token = service.cancellation_token();
     let (mut ended, listing) = (std::pin::pin!(service.waiting().fuse()), refresh_tools(shared, &connection));
     let listed = tokio::select! {

@@ -87,7 +87,7 @@ impl ClientResponder {
             }
             UpstreamCallEvent::Progress(report) => self.sink.progress(report),
             UpstreamCallEvent::Log(text) => self.sink.log(LogLevel::Info, &text),
-            UpstreamCallEvent::CallId(_) => {}
+            UpstreamCallEvent::CallId(_) | UpstreamCallEvent::Status(_) | UpstreamCallEvent::Resumable(_) => {}
         }
     }
 }

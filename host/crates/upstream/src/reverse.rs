@@ -134,6 +134,7 @@ async fn run(open: &Arc<OpenCall>, params: ReverseCallParams, served_in: ServedI
         journal: CallJournal::default(),
         step: None,
     };
+    open.unpark();
     let ReverseOutcome { answer, private, spent } = {
         let _serving = serving.start();
         call.make().await

@@ -110,7 +110,7 @@ impl Upstream {
         self.0.changes.subscribe()
     }
 
-    /// Calls a tool. Dropping the call cancels it.
+    /// Calls a tool. Dropping the call cancels it, unless it has become a task.
     pub async fn call(&self, call: UpstreamCall) -> Result<UpstreamResult, UpstreamError> {
         call_tool(&self.0, call, CallSource::Agent).await.0
     }

@@ -50,6 +50,8 @@ pub(super) struct Connection {
     pub(super) peer: Peer<RoleClient>,
     /// The server speaks 2026-07-28 or later.
     pub(super) modern: bool,
+    /// The server may make tasks of calls.
+    pub(super) has_tasks: bool,
     pub(super) channels: Arc<UpstreamChannels>,
     /// Cancelled when the connection is lost.
     pub(super) lost: CancellationToken,

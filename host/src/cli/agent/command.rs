@@ -16,6 +16,7 @@ pub(super) enum AgentCommand {
     },
     Wait(Option<u64>),
     Calls,
+    Resume,
     Watch(u64),
     Show(u64),
     Waiting,
@@ -53,11 +54,12 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("call", "[SERVER.]TOOL [JSON]", "call a tool; in a script it waits for the result"),
     ("start", "[SERVER.]TOOL [JSON]", "call a tool without waiting for the result"),
     ("wait", "[CALL]", "wait for a call, or for all calls"),
-    ("calls", "", "running calls, and unfinished calls of earlier runs"),
+    ("calls", "", "running calls and tasks, and unfinished calls of earlier runs"),
+    ("resume", "", "go on with calls that earlier runs left open; with a user, the agent does it when it starts"),
     ("watch", "CALL", "show the past and future output of a call"),
     ("show", "CALL", "the whole result of a call, page by page"),
     ("steer", "[CALL] TEXT", "send a message to a running call"),
-    ("cancel", "CALL", "stop a call"),
+    ("cancel", "CALL", "stop a call, also on its server"),
     ("waiting", "", "requests that wait for your decision"),
     ("approve", "[N] [task|always]", "allow a request once, until the call ends, or always"),
     ("edit", "[N] [JSON|TEXT]", "allow a request with other arguments or text; without them, edit in $EDITOR"),
@@ -73,7 +75,11 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("say", "TEXT", "add a line to the transcript"),
     ("history", "", "past calls and decisions"),
     ("help", "", "this list"),
-    ("quit", "", "stop the agent and cancel running calls"),
+    (
+        "quit",
+        "",
+        "stop the agent and cancel running calls; tasks, and calls that wait for your answer, stay open on their servers",
+    ),
 ];
 
 impl AgentCommand {
@@ -108,6 +114,7 @@ impl AgentCommand {
             "wait" if rest.is_empty() => AgentCommand::Wait(None),
             "wait" => AgentCommand::Wait(Some(number(rest)?)),
             "calls" => AgentCommand::Calls,
+            "resume" => AgentCommand::Resume,
             "watch" => AgentCommand::Watch(number(rest)?),
             "show" => AgentCommand::Show(number(rest)?),
             "waiting" => AgentCommand::Waiting,

@@ -57,6 +57,7 @@ impl Session {
             }
             AgentCommand::Wait(call) => self.wait(call).await,
             AgentCommand::Calls => self.show_calls(),
+            AgentCommand::Resume => self.resume().await?,
             AgentCommand::Watch(call) => self.watch(call)?,
             AgentCommand::Show(call) => self.show_result(call, dialog)?,
             AgentCommand::Waiting => self.show_waiting(),
@@ -116,37 +117,6 @@ impl Session {
             lines.push("nothing; connect a server first".into());
         }
         self.screen.show(&json!({ "event": "tools", "tools": all }), &lines.join("\n"));
-    }
-
-    fn show_calls(&self) {
-        let (mut all, mut lines) = (Vec::new(), Vec::new());
-        for (id, call) in self.calls().iter() {
-            let state = match call.ended {
-                None => "running",
-                Some(false) => "done",
-                Some(true) => "failed",
-            };
-            all.push(
-                json!({ "call": id, "server": call.server, "tool": call.tool, "state": state, "correlationId": call.task }),
-            );
-            lines.push(format!("{id}: {}.{} {state}", call.server, inline(&call.tool)));
-        }
-        for open in self.approvals.memory().get().unfinished_calls() {
-            let short = open.correlation_id.get(..8).unwrap_or(&open.correlation_id);
-            all.push(json!({ "callId": open.call, "server": open.server, "tool": open.tool, "state": "unfinished",
-                             "correlationId": open.correlation_id, "arguments": open.arguments }));
-            let arguments = open.arguments.as_ref().map(|arguments| Value::Object(arguments.clone()).to_string());
-            let arguments = arguments.map_or_else(|| "(arguments too large to keep)".into(), |text| inline(&text));
-            lines.push(format!(
-                "{short}: {}.{} {arguments} was left open by an earlier run; repeat {short} | forget {short}",
-                inline(&open.server),
-                inline(&open.tool)
-            ));
-        }
-        if lines.is_empty() {
-            lines.push("none".into());
-        }
-        self.screen.show(&json!({ "event": "calls", "calls": all }), &lines.join("\n"));
     }
 
     /// Shows a whole result. At a terminal the user turns the pages.
@@ -301,41 +271,6 @@ impl Session {
         let json = json!({ "event": "connected", "server": name, "tools": tools });
         self.screen.show(&json, &format!("{name}: connected, {tools} tools"));
         self.follow_inbox(name).await;
-    }
-
-    async fn forget(&self, what: &str) -> Result<(), String> {
-        let memory = self.approvals.memory();
-        let now = memory.get();
-        let json = if now.servers.contains_key(what) || now.approvals.iter().any(|one| one.server == what) {
-            self.servers.disconnect(what).await;
-            memory.change(|memory| memory.forget(what)).map_err(|error| error.to_string())?;
-            json!({ "event": "forgotten", "server": what })
-        } else {
-            let open = self.find_unfinished(what)?;
-            memory.change(|memory| memory.remove_call(&open.correlation_id)).map_err(|error| error.to_string())?;
-            json!({ "event": "forgotten", "correlationId": open.correlation_id })
-        };
-        self.screen.show(&json, &format!("{} is forgotten", inline(what)));
-        Ok(())
-    }
-
-    fn find_unfinished(&self, short: &str) -> Result<agent::UnfinishedCall, String> {
-        let open = self.approvals.memory().get().unfinished_calls();
-        let mut fits = open.into_iter().filter(|call| short.len() >= 4 && call.correlation_id.starts_with(short));
-        match (fits.next(), fits.next()) {
-            (Some(call), None) => Ok(call),
-            _ => Err(format!("neither a server nor a call left open is known as {short:?}; see `servers` and `calls`")),
-        }
-    }
-
-    fn repeat(self: &Arc<Self>, short: &str) -> Result<(), String> {
-        let open = self.find_unfinished(short)?;
-        let arguments = open.arguments.ok_or("its arguments were too large to keep; call it again with `call`")?;
-        self.start(&format!("{}.{}", open.server, open.tool), arguments)?;
-        self.approvals
-            .memory()
-            .change(|memory| memory.remove_call(&open.correlation_id))
-            .map_err(|error| error.to_string())
     }
 
     async fn events(&self, server: Option<&str>) -> Result<(), String> {

@@ -1,10 +1,12 @@
 //! `portcullis agent`.
 
+mod calls;
 mod command;
 mod completion;
 mod execute;
 mod inbox;
 mod key_files;
+mod left_open;
 mod pages;
 mod quiet_terminal;
 mod render;
@@ -12,6 +14,7 @@ mod repl;
 mod screen;
 mod servers;
 mod session;
+mod session_call;
 
 use crate::config::Config;
 use crate::host::Host;
@@ -129,13 +132,22 @@ impl Agent {
         let connecting = self.connect_all(&session, &config, scripted, &key_files);
         let code = match terminal {
             Some(terminal) => {
+                let starting = async {
+                    connecting.await;
+                    // Without a user, it would decline what the user was asked.
+                    match attended {
+                        true => session.resume().await.unwrap_or_else(|error| show_error(&session, &error)),
+                        false => session.show_left_open(),
+                    }
+                };
                 tokio::select! {
-                    () = connecting => {}
+                    () = starting => {}
                     _ = tokio::signal::ctrl_c() => show_error(&session, "interrupted; `servers` says what is connected"),
                 }
                 show_greeting(&session);
                 let talking = session.clone();
                 let talked = tokio::task::spawn_blocking(move || repl::run(&talking, terminal, history)).await?;
+                session.leave(false).await;
                 session.servers.close().await;
                 screen.flush();
                 talked.map_err(anyhow::Error::msg)?;
@@ -143,6 +155,7 @@ impl Agent {
             }
             None => {
                 connecting.await;
+                session.show_left_open();
                 run_script(&session, self.script.as_deref()).await?;
                 session.servers.close().await;
                 if session.has_failed() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
@@ -205,7 +218,7 @@ fn roots<'a>(folders: impl Iterator<Item = &'a PathBuf>) -> anyhow::Result<Vec<R
 }
 
 fn show_greeting(session: &Arc<Session>) {
-    let open = session.approvals.memory().get().unfinished_calls().len();
+    let open = session.approvals.memory().unfinished_calls().len();
     let rules = session.approvals.rules().count();
     let mut text = format!("{rules} rules; `help` lists the commands");
     if open > 0 {
@@ -219,7 +232,7 @@ fn show_error(session: &Arc<Session>, error: &str) {
     session.screen.show_error(error);
 }
 
-/// Runs a script and waits for the calls that it started.
+/// Runs a script and waits for the calls that it started, tasks too unless it says `quit`.
 async fn run_script(session: &Arc<Session>, script: Option<&Path>) -> anyhow::Result<()> {
     let mut lines = lines(script)?;
     let interrupted = tokio::signal::ctrl_c();
@@ -232,7 +245,7 @@ async fn run_script(session: &Arc<Session>, script: Option<&Path>) -> anyhow::Re
             };
             match done {
                 Ok(CommandFlow::Continue) => {}
-                Ok(CommandFlow::Quit) => break,
+                Ok(CommandFlow::Quit) => return session.leave(true).await,
                 Err(error) => show_error(session, &error),
             }
         }

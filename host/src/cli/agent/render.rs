@@ -4,7 +4,7 @@ use super::screen::{Screen, inline, quoted};
 use agent::{ApprovalRequest, PageAddress, ReactionAction, TranscriptItem, content_text};
 use runtime::imports::{Content, SampleAnswer, SampleContent, SampleRequest};
 use serde_json::{Value, json};
-use upstream::{Requester, UpstreamCallEvent};
+use upstream::{Requester, ResumePoint, UpstreamCallEvent};
 
 /// A pending request.
 pub(super) fn approval_request(screen: &Screen, id: u64, approval: &ApprovalRequest) -> (Value, String) {
@@ -181,6 +181,17 @@ pub(super) fn call_event(call: u64, event: &UpstreamCallEvent) -> (Value, String
             (json, format!("call {call} logs\n{}", quoted(message)))
         }
         UpstreamCallEvent::CallId(id) => (json!({ "event": "call-id", "call": call, "callId": id }), String::new()),
+        UpstreamCallEvent::Status(message) => {
+            let json = json!({ "event": "status", "call": call, "message": message });
+            (json, format!("call {call}: {}", inline(message)))
+        }
+        UpstreamCallEvent::Resumable(point) => match point.as_ref().and_then(ResumePoint::task_id) {
+            Some(id) => {
+                let json = json!({ "event": "task", "call": call, "taskId": id });
+                (json, format!("call {call} goes on as a task of its server; `cancel {call}` stops it"))
+            }
+            None => (json!({ "event": "parked", "call": call, "parked": point.is_some() }), String::new()),
+        },
     }
 }
 

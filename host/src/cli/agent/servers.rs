@@ -2,14 +2,14 @@
 
 use super::key_files::is_url;
 use crate::config;
-use agent::{CallOutcome, INBOX_URI, ServerSet};
+use agent::{CallOutcome, INBOX_URI, Kept, ServerSet, UnfinishedCall};
 use platform::outbound::Endpoint;
 use platform::telemetry::printable;
 use policy::is_name;
 use runtime::imports::{ResourceBody, Tool};
-use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use tokio_util::sync::CancellationToken;
 use upstream::{ProtocolVersions, UpstreamCall, UpstreamError, UpstreamSettings};
 
 pub(super) struct Servers {
@@ -105,20 +105,30 @@ impl Servers {
         }
     }
 
-    /// Calls a tool. The error is a sentence, and whether the call may still run on the server.
+    /// The origin of a connected server's URL, or its program.
+    pub(super) fn address(&self, server: &str) -> Option<String> {
+        self.set.server(server).map(|server| server.settings().address())
+    }
+
+    /// Calls a tool, or goes on with a call that an earlier run began. The error is a sentence, and what the memory keeps: the call
+    /// may still run on the server.
     pub(super) async fn call(
         &self,
-        server: &str,
-        tool: &str,
-        arguments: Map<String, Value>,
-        task: &str,
-    ) -> Result<CallOutcome, (String, bool)> {
-        let upstream =
-            self.set.server(server).ok_or_else(|| (format!("the server {server} is not connected"), false))?;
-        let mut call = UpstreamCall::new(tool, arguments).with_task(task);
-        call.correlation = Some(task.to_owned());
-        let called = upstream.call(call).await;
-        let called = called.map_err(|error| (error.to_string(), matches!(error, UpstreamError::Lost { .. })))?;
+        open: UnfinishedCall,
+        cancel: CancellationToken,
+    ) -> Result<CallOutcome, (String, Kept)> {
+        let UnfinishedCall { correlation_id, server, tool, arguments, point, .. } = open;
+        let missing = || (format!("the server {server} is not connected"), Kept::IfOpen);
+        let upstream = self.set.server(&server).ok_or_else(missing)?;
+        let mut call = UpstreamCall::new(tool, arguments.unwrap_or_default()).with_task(&*correlation_id);
+        call.correlation = Some(correlation_id);
+        (call.may_become_task, call.resumes, call.cancel) = (true, point, cancel);
+        let called = upstream.call(call).await.map_err(|error| match &error {
+            UpstreamError::Cancelled => ("cancelled".to_owned(), Kept::Nothing),
+            UpstreamError::Lost { .. } | UpstreamError::Unreachable { .. } => (error.to_string(), Kept::Call),
+            UpstreamError::NotConnected { .. } | UpstreamError::Busy { .. } => (error.to_string(), Kept::IfOpen),
+            _ => (error.to_string(), Kept::Nothing),
+        })?;
         let structured = called.structured.map(|value| value.to_string());
         Ok(CallOutcome { content: called.content, structured, is_error: called.is_error })
     }

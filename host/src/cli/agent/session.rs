@@ -4,20 +4,19 @@ use super::pages::pages;
 use super::render;
 use super::screen::{Screen, inline, quoted};
 use super::servers::Servers;
+use super::session_call::{MAX_ENDED, SessionCall};
 use agent::{
     AgentEvent, AgentModel, ApprovalRequest, Approvals, CallOutcome, INBOX_URI, ModelAction, Reaction, Reactions,
-    ScriptedModel, UnfinishedCall,
+    ScriptedModel,
 };
 use platform::clock::Clock;
 use platform::sync::Mutex;
 use platform::text::truncate;
-use runtime::imports::{CallContext, Content};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard};
 use tokio::sync::{Notify, mpsc};
-use tokio_util::sync::CancellationToken;
 use upstream::UpstreamCallEvent;
 
 /// Outputs of one call that are kept for `watch`, and lines of the history.
@@ -26,9 +25,6 @@ const MAX_HISTORY: usize = 1_000;
 /// Bytes of a result that is kept for `show`, and of all results. A server may answer with more than anybody reads.
 const MAX_RESULT: usize = 1 << 20;
 const MAX_RESULTS: usize = 8 << 20;
-/// Calls that are kept after they have ended.
-const MAX_ENDED: usize = 200;
-
 pub(super) struct SessionOptions {
     pub(super) approvals: Arc<Approvals>,
     pub(super) servers: Servers,
@@ -46,7 +42,7 @@ pub(super) struct Session {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) reactions: Vec<Reaction>,
     transcript: bool,
-    last: AtomicU64,
+    pub(super) last: AtomicU64,
     calls: Mutex<BTreeMap<u64, SessionCall>>,
     pub(super) changed: Notify,
     /// The number of running reactions.
@@ -57,19 +53,6 @@ pub(super) struct Session {
     results: Mutex<VecDeque<(u64, String)>>,
     model: tokio::sync::Mutex<ScriptedModel>,
     pub(super) inboxes: tokio::sync::Mutex<HashMap<String, Reactions>>,
-}
-
-pub(super) struct SessionCall {
-    pub(super) server: String,
-    pub(super) tool: String,
-    pub(super) task: String,
-    /// The server's ID for the call.
-    id: Option<String>,
-    cancel: CancellationToken,
-    watched: bool,
-    output: VecDeque<String>,
-    /// Whether the call failed, once it has ended.
-    pub(super) ended: Option<bool>,
 }
 
 impl Session {
@@ -155,7 +138,7 @@ impl Session {
         self.history.lock().iter().cloned().collect()
     }
 
-    fn add_to_history(&self, line: String) {
+    pub(super) fn add_to_history(&self, line: String) {
         let mut history = self.history.lock();
         if history.len() >= MAX_HISTORY {
             history.pop_front();
@@ -163,124 +146,17 @@ impl Session {
         history.push_back(line);
     }
 
-    /// Starts a call and returns its number.
-    pub(super) fn start(self: &Arc<Self>, tool: &str, arguments: Map<String, Value>) -> Result<u64, String> {
-        let (server, tool) = self.servers.resolve(tool)?;
-        let call = self.last.fetch_add(1, Ordering::Relaxed) + 1;
-        let task = CallContext::new("").id.to_string();
-        let cancel = CancellationToken::new();
-        let running = SessionCall {
-            server: server.clone(),
-            tool: tool.clone(),
-            task: task.clone(),
-            id: None,
-            cancel: cancel.clone(),
-            watched: true,
-            output: VecDeque::new(),
-            ended: None,
-        };
-        {
-            let mut calls = self.calls();
-            calls.insert(call, running);
-            let ended: Vec<u64> = calls.iter().filter(|(_, call)| call.ended.is_some()).map(|(id, _)| *id).collect();
-            for old in ended.iter().take(ended.len().saturating_sub(MAX_ENDED)) {
-                calls.remove(old);
-            }
-        }
-        let open = UnfinishedCall {
-            correlation_id: task.clone(),
-            server: server.clone(),
-            tool: tool.clone(),
-            arguments: Some(arguments.clone()),
-            call: None,
-            approved: Vec::new(),
-            process: std::process::id(),
-        };
-        self.approvals.call_started(call, open);
-        self.add_to_history(format!(
-            "call {call}: {server}.{} {}",
-            inline(&tool),
-            inline(&Value::Object(arguments.clone()).to_string())
-        ));
-        let shown = json!({ "event": "started", "call": call, "server": server, "tool": tool, "correlationId": task });
-        self.screen.show(&shown, &format!("call {call}: {server}.{}", inline(&tool)));
-        let session = self.clone();
-        tokio::spawn(async move {
-            let result = tokio::select! {
-                result = session.servers.call(&server, &tool, arguments, &task) => result,
-                () = cancel.cancelled() => Err(("cancelled".to_owned(), false)),
-            };
-            let (outcome, keep) = match result {
-                Ok(outcome) => (outcome, false),
-                Err((reason, keep)) => {
-                    (CallOutcome { content: vec![Content::text(reason)], structured: None, is_error: true }, keep)
-                }
-            };
-            session.approvals.call_ended(&task, outcome, keep).await;
-        });
-        Ok(call)
-    }
-
-    /// Waits for a call; without a number for all calls and reactions.
-    pub(super) async fn wait(&self, call: Option<u64>) {
-        loop {
-            let changed = self.changed.notified();
-            let runs =
-                |(id, running): (&u64, &SessionCall)| running.ended.is_none() && call.is_none_or(|call| *id == call);
-            let idle = call.is_some() || self.reacting.load(Ordering::SeqCst) == 0;
-            if idle && !self.calls().iter().any(runs) {
-                return;
-            }
-            changed.await;
-        }
-    }
-
-    pub(super) fn cancel(&self, call: u64) -> Result<(), String> {
-        let calls = self.calls();
-        let running = calls.get(&call).filter(|running| running.ended.is_none());
-        running.ok_or_else(|| format!("no call {call} runs; see `calls`"))?.cancel.cancel();
-        Ok(())
-    }
-
-    pub(super) fn cancel_all(&self) {
-        self.calls().values().for_each(|running| running.cancel.cancel());
-    }
-
-    /// Sends a message to a call; without a number to the only running call.
-    pub(super) async fn steer(&self, call: Option<u64>, message: &str) -> Result<u64, String> {
-        let (call, server, call_id) = {
-            let calls = self.calls();
-            let mut running =
-                calls.iter().filter(|(id, running)| running.ended.is_none() && call.is_none_or(|call| **id == call));
-            match (running.next(), running.next()) {
-                (Some((id, one)), None) => (*id, one.server.clone(), one.id.clone()),
-                (None, _) => return Err("no such call runs; see `calls`".into()),
-                (Some(_), Some(_)) => return Err("several calls run; name one: steer CALL TEXT".into()),
-            }
-        };
-        self.servers.steer(&server, call_id.as_deref(), message).await?;
-        self.add_to_history(format!("steered call {call}: {}", inline(message)));
-        Ok(call)
-    }
-
-    /// Shows a call's past output, and its output from now on.
-    pub(super) fn watch(&self, call: u64) -> Result<(), String> {
-        let output: Vec<String> = {
-            let mut calls = self.calls();
-            let running = calls.get_mut(&call).ok_or_else(|| format!("there is no call {call}; see `calls`"))?;
-            running.watched = true;
-            running.output.iter().cloned().collect()
-        };
-        for text in output {
-            self.screen.show(&json!({ "event": "output", "call": call, "text": text }), &text);
-        }
-        Ok(())
-    }
-
     fn on_event(self: &Arc<Self>, event: AgentEvent) {
         match event {
             AgentEvent::CallEvent { call, event } => self.on_call_event(call, &event),
-            AgentEvent::CallEnded { call, outcome } => self.on_call_ended(call, &outcome),
+            AgentEvent::CallEnded { call, task, outcome, keep } => {
+                self.show_end(call, &outcome);
+                self.approvals.call_shown(&task, keep);
+                if let Some(running) = self.calls().get_mut(&call) {
+                    running.ended = Some(outcome.is_error);
+                }
+                self.changed.notify_waiters();
+            }
             AgentEvent::Changed { server, what } => {
                 if what.starts_with(INBOX_URI) && !self.reactions.is_empty() {
                     let session = self.clone();
@@ -311,8 +187,10 @@ impl Session {
         let watched = {
             let mut calls = self.calls();
             let Some(running) = calls.get_mut(&call) else { return };
-            if let UpstreamCallEvent::CallId(id) = event {
-                running.id = Some(id.clone());
+            match event {
+                UpstreamCallEvent::CallId(id) => running.id = Some(id.clone()),
+                UpstreamCallEvent::Resumable(point) => running.point.clone_from(point),
+                _ => {}
             }
             if !text.is_empty() {
                 if running.output.len() >= MAX_KEPT {
@@ -325,9 +203,11 @@ impl Session {
         if watched {
             self.screen.show(&json, &text);
         }
+        // Who leaves waits for it.
+        self.changed.notify_waiters();
     }
 
-    fn on_call_ended(&self, call: u64, outcome: &CallOutcome) {
+    fn show_end(&self, call: u64, outcome: &CallOutcome) {
         let text = render::contents_text(&outcome.content);
         let structured: Option<Value> = outcome.structured.as_deref().and_then(|text| serde_json::from_str(text).ok());
         let json = json!({ "event": "result", "call": call, "isError": outcome.is_error, "text": text, "structuredContent": structured });
@@ -339,10 +219,6 @@ impl Session {
         if outcome.is_error {
             self.fail();
         }
-        if let Some(running) = self.calls().get_mut(&call) {
-            running.ended = Some(outcome.is_error);
-        }
-        self.changed.notify_waiters();
     }
 
     /// All of a short text; of a long one the first page, and how to see the rest.

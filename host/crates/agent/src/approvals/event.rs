@@ -9,8 +9,8 @@ use upstream::UpstreamCallEvent;
 pub enum AgentEvent {
     /// An event of a running call of the agent.
     CallEvent { call: u64, event: UpstreamCallEvent },
-    /// A call of the agent has ended.
-    CallEnded { call: u64, outcome: CallOutcome },
+    /// A call of the agent has ended. Once its outcome is shown, [`super::Approvals::call_shown`] is to be called.
+    CallEnded { call: u64, task: String, outcome: CallOutcome, keep: Kept },
     /// A list of a server or a watched resource has changed. `what` is the kind of list or the URI.
     Changed { server: String, what: String },
     /// The user must decide, under this number.
@@ -26,6 +26,16 @@ pub enum AgentEvent {
         /// The rule or the person that decided.
         source: String,
     },
+}
+
+/// What the memory keeps of a call that has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    Nothing,
+    /// The user can repeat it, or go on with it.
+    Call,
+    /// The same if a run can go on with it; else nothing.
+    IfOpen,
 }
 
 /// How a call of the agent ended.

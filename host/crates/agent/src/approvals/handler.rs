@@ -47,6 +47,16 @@ impl AgentHandler for Approvals {
                 }
             });
         }
+        if let UpstreamCallEvent::Resumable(point) = &event {
+            let mut kept = false;
+            // Written before the user is asked, or anything is sent.
+            self.remember(|memory| kept = memory.keep_point(task, point.clone()));
+            if !kept {
+                let why =
+                    "this call ends with the agent: what the server sent to go on with it cannot be remembered".into();
+                return self.send_event(AgentEvent::CallEvent { call, event: UpstreamCallEvent::Log(why) });
+            }
+        }
         self.send_event(AgentEvent::CallEvent { call, event });
     }
 

@@ -9,7 +9,7 @@ mod pending;
 mod questions;
 mod request;
 
-pub use event::{AgentEvent, CallOutcome};
+pub use event::{AgentEvent, CallOutcome, Kept};
 pub use request::{ApprovalDecision, ApprovalRequest, DecisionError};
 
 use crate::memory::{Memory, MemoryFile, UnfinishedCall};
@@ -98,20 +98,41 @@ impl Approvals {
         let arguments = serde_json::to_string(&open.arguments).unwrap_or_default();
         self.transcript.call_started(call, self.rules.chunks(&open.server), &tool, &arguments);
         self.calls.lock().insert(open.correlation_id.clone(), call);
-        self.remember(|memory| memory.calls.push(open));
+        self.remember(|memory| {
+            // One that an earlier run began is there.
+            if memory.call(&open.correlation_id).is_none() {
+                memory.calls.push(open);
+            }
+        });
     }
 
-    /// Ends a call: reports the outcome after all its other events. With `keep` the call stays in the memory, so that
-    /// the user can repeat it.
-    pub async fn call_ended(&self, task: &str, outcome: CallOutcome, keep: bool) {
+    /// Ends a call: reports the outcome after all its other events. `keep` says what the memory keeps of it.
+    pub async fn call_ended(&self, task: &str, outcome: CallOutcome, keep: Kept) {
         let Some(call) = self.calls.lock().remove(task) else { return };
+        self.transcript.call_ended(call, &outcome.content, outcome.is_error);
+        let mut is_task = false;
+        self.remember(|memory| is_task = memory.call(task).is_some_and(|open| open.is_task()));
+        // Whoever is killed before the end is shown loses it, but nobody repeats the call. The result of a task is still on its
+        // server, so its end may be shown twice instead.
+        if !is_task {
+            self.settle(task, keep);
+        }
+        let task = task.to_owned();
+        let _ = self.events.send(AgentEvent::CallEnded { call, task, outcome, keep }).await;
+    }
+
+    /// Settles a call whose end the user has seen.
+    pub fn call_shown(&self, task: &str, keep: Kept) {
+        self.settle(task, keep);
+    }
+
+    fn settle(&self, task: &str, keep: Kept) {
         self.remember(|memory| match memory.call(task) {
-            // Process 0: no process runs the call.
-            Some(open) if keep => open.process = 0,
+            // Another run has taken it meanwhile.
+            Some(open) if open.run != self.memory.run() => {}
+            Some(open) if keep == Kept::Call || (keep == Kept::IfOpen && open.point.is_some()) => open.run.clear(),
             _ => memory.remove_call(task),
         });
-        self.transcript.call_ended(call, &outcome.content, outcome.is_error);
-        let _ = self.events.send(AgentEvent::CallEnded { call, outcome }).await;
     }
 
     /// Requests that wait for the user, the oldest first.

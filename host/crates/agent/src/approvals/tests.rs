@@ -12,7 +12,7 @@ use runtime::imports::{
 use serde_json::{Map, Value, json};
 use std::path::Path;
 use std::time::Duration;
-use upstream::{AgentHandler, Requester, ReverseCallDecision, ReverseCallRequest};
+use upstream::{AgentHandler, Requester, ResumePoint, ReverseCallDecision, ReverseCallRequest, UpstreamCallEvent};
 
 fn options(rules: &str, attended: bool) -> ApprovalsOptions {
     let rules = Rules::parse(rules, "rules.toml", Path::new("")).unwrap();
@@ -87,10 +87,7 @@ async fn always_and_once_per_task_are_not_asked_again() {
         correlation_id: "t1".into(),
         server: "demo".into(),
         tool: "plan".into(),
-        arguments: None,
-        call: None,
-        approved: vec![],
-        process: 0,
+        ..UnfinishedCall::default()
     };
     approvals.memory().change(|memory| memory.calls.push(open)).unwrap();
     // Three decisions for nine calls.
@@ -281,4 +278,46 @@ async fn an_event_starts_a_call_only_with_approval() {
     let (approvals, events) = Approvals::new(options("", true));
     decide_in_order(&approvals, events, vec![ApprovalDecision::Allow, ApprovalDecision::Deny("no".into())]);
     assert!(approvals.may_react("hr", &triggered).await && !approvals.may_react("hr", &triggered).await);
+}
+
+fn ended(text: &str) -> CallOutcome {
+    let content = vec![runtime::imports::Content::text(text)];
+    CallOutcome { content, structured: None, is_error: false }
+}
+
+#[tokio::test]
+async fn a_task_is_kept_until_its_end_is_shown_and_every_other_call_until_it_ends() {
+    let (approvals, mut events) = Approvals::new(options("", true));
+    let run = approvals.memory().run().to_owned();
+    let kept = || approvals.memory().get().calls.into_iter().map(|call| call.correlation_id).collect::<Vec<_>>();
+    for (number, id) in [(1, "task"), (2, "parked"), (3, "left")] {
+        let arguments = Some(Map::new());
+        let (correlation_id, run) = (id.to_owned(), run.clone());
+        approvals.call_started(number, UnfinishedCall { correlation_id, arguments, run, ..UnfinishedCall::default() });
+    }
+    let point = |state: &str| ResumePoint::Questions { requests: json!({}), state: Some(state.into()) };
+    approvals.on_call_event("task", UpstreamCallEvent::Resumable(Some(ResumePoint::Task { id: "t-1".into() })));
+    approvals.on_call_event("parked", UpstreamCallEvent::Resumable(Some(point("s"))));
+    approvals.on_call_event("left", UpstreamCallEvent::Resumable(Some(point("s"))));
+    for id in ["task", "parked"] {
+        approvals.call_ended(id, ended("done"), Kept::Nothing).await;
+    }
+    approvals.call_ended("left", ended("not connected"), Kept::IfOpen).await;
+    assert_eq!(kept(), ["task", "left"]);
+    approvals.call_shown("task", Kept::Nothing);
+    assert_eq!(kept(), ["left"]);
+    assert_eq!(approvals.memory().unfinished_calls().len(), 1, "this run does not have it any more");
+    for _ in 0..6 {
+        events.recv().await.unwrap();
+    }
+    // Too large to keep, which the user is told.
+    let (correlation_id, arguments) = ("large".to_owned(), Some(Map::new()));
+    approvals.call_started(4, UnfinishedCall { correlation_id, arguments, run, ..UnfinishedCall::default() });
+    approvals.on_call_event("large", UpstreamCallEvent::Resumable(Some(point(&"x".repeat(1 << 20)))));
+    let Some(AgentEvent::CallEvent { call: 4, event: UpstreamCallEvent::Log(why) }) = events.recv().await else {
+        panic!("no word of it")
+    };
+    assert!(why.contains("ends with the agent"), "{why}");
+    approvals.call_ended("large", ended("not connected"), Kept::IfOpen).await;
+    assert_eq!(kept(), ["left"]);
 }

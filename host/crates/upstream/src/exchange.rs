@@ -1,0 +1,164 @@
+//! What an open call sends to its server, and how the server's questions are answered.
+
+use crate::call::UpstreamResult;
+use crate::capabilities::to_client_capabilities;
+use crate::error::UpstreamError;
+use crate::open_calls::{OpenCall, OpenCallGuard};
+use crate::questions;
+use crate::shared::{Connection, UpstreamShared};
+use protocol::names::PRIVATE_META;
+use rmcp::model::{CallToolResult, ClientRequest, InputRequests, InputResponses, RequestMetaObject, ServerResult};
+use rmcp::service::{PeerRequestOptions, RequestHandle, RoleClient, ServiceError};
+use runtime::imports::Content;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// Questions or reverse calls at once.
+pub(super) const MAX_TOGETHER: usize = 64;
+/// Size of a tool's result, in bytes. Bounds what a server makes us keep.
+const MAX_RESULT: u64 = 8 << 20;
+
+/// One open call and its server.
+pub(super) struct Exchange<'a> {
+    pub(super) shared: &'a Arc<UpstreamShared>,
+    pub(super) open_call: OpenCallGuard,
+    pub(super) may_become_task: bool,
+}
+
+impl Exchange<'_> {
+    pub(super) fn call(&self) -> &Arc<OpenCall> {
+        self.open_call.call()
+    }
+
+    pub(super) fn server(&self) -> String {
+        self.shared.name().to_owned()
+    }
+
+    pub(super) fn malformed(&self, what: impl Into<String>) -> UpstreamError {
+        UpstreamError::Malformed { server: self.server(), what: what.into() }
+    }
+
+    /// Declares in `_meta` what this client can do for the call.
+    pub(super) fn declare(
+        &self,
+        meta: &mut RequestMetaObject,
+        connection: &Connection,
+        offer: Option<Map<String, Value>>,
+    ) {
+        let tasks = self.may_become_task && connection.has_tasks;
+        meta.set_client_capabilities(to_client_capabilities(self.call().responder.abilities(), offer, tasks));
+    }
+
+    /// Sends a request and waits for its result. Dropping the future cancels the request.
+    pub(super) async fn send(
+        &self,
+        connection: &Connection,
+        request: ClientRequest,
+        meta: RequestMetaObject,
+    ) -> Result<ServerResult, UpstreamError> {
+        let options = PeerRequestOptions::no_options().with_meta(meta);
+        let failed = |error| self.failed(connection, error);
+        let sent = connection.peer.send_cancellable_request(request, options).await;
+        let mut waiting = CancelOnDrop(Some(sent.map_err(failed)?));
+        let lost = || UpstreamError::Lost { server: self.server() };
+        let Some(handle) = waiting.0.as_mut() else { return Err(lost()) };
+        let answered = tokio::select! {
+            biased;
+            answered = &mut handle.rx => Some(answered),
+            () = connection.lost.cancelled() => None,
+        };
+        waiting.0 = None;
+        match answered {
+            Some(Ok(Ok(result))) => Ok(result),
+            Some(Ok(Err(error))) => Err(failed(error)),
+            Some(Err(_)) | None => Err(lost()),
+        }
+    }
+
+    /// Sends a request about the call, on the connection that there is now, within the time limit of one request.
+    pub(super) async fn send_now(&self, request: ClientRequest) -> Result<ServerResult, UpstreamError> {
+        let connection = self.shared.connection()?;
+        let mut meta = RequestMetaObject::default();
+        self.declare(&mut meta, &connection, None);
+        let limit = self.shared.settings.request_timeout();
+        match tokio::time::timeout(limit, self.send(&connection, request, meta)).await {
+            Ok(result) => result,
+            Err(_) => Err(UpstreamError::Timeout { server: self.server(), limit }),
+        }
+    }
+
+    fn failed(&self, connection: &Connection, error: ServiceError) -> UpstreamError {
+        let error = self.shared.to_upstream_error(error);
+        if let UpstreamError::Lost { .. } = error {
+            // Reconnects if the connection is really lost.
+            connection.check_alive();
+        }
+        error
+    }
+
+    /// Answers questions together.
+    pub(super) async fn answer_questions(&self, requests: InputRequests) -> Result<InputResponses, UpstreamError> {
+        let call = self.call();
+        let _answering = call.answering();
+        let unanswered = |reason: String| UpstreamError::Unanswered { server: self.server(), reason };
+        let (mut answers, mut keys, mut checked) = (InputResponses::new(), Vec::new(), Vec::new());
+        for (key, request) in requests {
+            let decline = questions::decline(&request);
+            match questions::check(request) {
+                Ok(question) => {
+                    keys.push(key);
+                    checked.push(question);
+                }
+                Err(reason) => {
+                    call.log_refused(&reason);
+                    let answer = decline.ok_or_else(|| unanswered(reason))?;
+                    answers.insert(key, answer);
+                }
+            }
+        }
+        if !checked.is_empty() {
+            let replies = call.responder.ask(&call.requester, checked).await;
+            let replies = replies.map_err(|error| unanswered(protocol::questions::describe_client_error(&error)))?;
+            for (key, reply) in keys.into_iter().zip(replies) {
+                answers.insert(key, questions::to_result(reply).map_err(unanswered)?);
+            }
+        }
+        Ok(answers)
+    }
+
+    pub(super) fn to_upstream_result(&self, result: CallToolResult) -> Result<UpstreamResult, UpstreamError> {
+        let malformed = |what: String| self.malformed(format!("content that is not usable: {what}"));
+        let content = result
+            .content
+            .into_iter()
+            .map(protocol::content::from_block)
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(malformed)?;
+        for piece in &content {
+            piece.check().map_err(malformed)?;
+        }
+        let structured = result.structured_content;
+        let size = content.iter().map(Content::size).sum::<u64>()
+            + structured.as_ref().map_or(0, |value| value.to_string().len() as u64);
+        if size > MAX_RESULT {
+            return Err(UpstreamError::TooLarge { server: self.server(), limit: MAX_RESULT });
+        }
+        // Of `_meta` only what narrows is believed: anybody can write our names there.
+        let said_private = result.meta.is_some_and(|meta| meta.get(PRIVATE_META) == Some(&Value::Bool(true)));
+        let is_error = result.is_error.unwrap_or_default();
+        Ok(UpstreamResult { content, structured, is_error, private: said_private })
+    }
+}
+
+/// A request that waits for its response. Cancelled when dropped.
+struct CancelOnDrop(Option<RequestHandle<RoleClient>>);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        let (Some(handle), Ok(runtime)) = (self.0.take(), tokio::runtime::Handle::try_current()) else { return };
+        runtime.spawn(async move {
+            // A lost server needs no notification.
+            let _ = handle.cancel(Some("nobody waits for the result any more".into())).await;
+        });
+    }
+}

@@ -1,0 +1,41 @@
+//! What a run of the agent knows of one of its calls.
+
+use agent::UnfinishedCall;
+use std::collections::VecDeque;
+use tokio_util::sync::CancellationToken;
+use upstream::ResumePoint;
+
+/// Calls that are kept after they have ended.
+pub(super) const MAX_ENDED: usize = 200;
+
+pub(super) struct SessionCall {
+    pub(super) server: String,
+    pub(super) tool: String,
+    pub(super) task: String,
+    /// The server's ID for the call.
+    pub(super) id: Option<String>,
+    /// From where another run could go on with it.
+    pub(super) point: Option<ResumePoint>,
+    pub(super) cancel: CancellationToken,
+    pub(super) watched: bool,
+    pub(super) output: VecDeque<String>,
+    /// Whether the call failed, once it has ended.
+    pub(super) ended: Option<bool>,
+}
+
+impl SessionCall {
+    /// One that has not begun, or goes on.
+    pub(super) fn new(open: &UnfinishedCall) -> Self {
+        Self {
+            server: open.server.clone(),
+            tool: open.tool.clone(),
+            task: open.correlation_id.clone(),
+            id: open.call.clone(),
+            point: open.point.clone(),
+            cancel: CancellationToken::new(),
+            watched: true,
+            output: VecDeque::new(),
+            ended: None,
+        }
+    }
+}
