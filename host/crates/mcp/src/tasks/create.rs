@@ -107,6 +107,7 @@ impl CreatedTask {
         let (running, control) = RunningTask::new(lease);
         tasks.running.lock().insert(id.clone(), running);
         tasks.starting.lock().remove(&id);
+        tasks.started.notify_waiters();
         tasks.wake.notify_one();
         let runner = TaskRunner::new(tasks.clone(), id.clone(), record.clone(), revision, control);
         tasks.runners.spawn(runner.run(Some((live, finish))));

@@ -84,6 +84,8 @@ impl Tasks {
         call: &str,
         message: SteeringMessage,
     ) -> Result<bool, DurableError> {
+        // A process that has just started may not have seen it yet.
+        let _ = tokio::time::timeout(PATIENCE, self.seen.cancelled()).await;
         let Some(id) = self.table.lock().find_call(owner, call) else { return Ok(false) };
         let Some((task, _)) = self.load(&id).await?.filter(|(task, _)| !task.has_ended()) else { return Ok(false) };
         if message.seq.is_some() {
@@ -106,8 +108,17 @@ impl Tasks {
 
     async fn go_on_until_served(self: &Arc<Self>, id: &TaskId) -> Result<(), DurableError> {
         loop {
+            let started = self.started.notified();
+            if self.starting.lock().contains(id) {
+                started.await;
+            }
             self.go_on(id).await?;
-            let Some(running) = self.running.lock().get(id).cloned() else { return Ok(()) };
+            let Some(running) = self.running.lock().get(id).cloned() else {
+                match self.starting.lock().contains(id) {
+                    true => continue,
+                    false => return Ok(()),
+                }
+            };
             if running.stay().await {
                 return Ok(());
             }

@@ -40,6 +40,7 @@ impl Starting {
 impl Drop for Starting {
     fn drop(&mut self) {
         self.tasks.starting.lock().remove(&self.id);
+        self.tasks.started.notify_waiters();
     }
 }
 
@@ -51,7 +52,10 @@ impl Tasks {
         let (mut after, mut others) = (None, 0);
         loop {
             let page = self.store.list(&prefix, after.as_ref(), PAGE).await?;
-            let Some((last, _)) = page.last() else { return Ok(others) };
+            let Some((last, _)) = page.last() else {
+                self.seen.cancel();
+                return Ok(others);
+            };
             after = Some(last.clone());
             for (key, record) in page {
                 others += usize::from(!self.take_up_one(key, record, TakeUp::WhenDue).await?);

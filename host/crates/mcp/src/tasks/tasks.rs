@@ -17,6 +17,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 /// What the URIs of tasks as resources begin with.
@@ -60,6 +61,10 @@ pub struct Tasks {
     pub(super) table: Mutex<TaskTable>,
     /// Tasks that this process is about to serve: nobody else here takes them up.
     pub(super) starting: Mutex<HashSet<TaskId>>,
+    /// Rung when one of them is served, or is not.
+    pub(super) started: Notify,
+    /// Cancelled once this process has seen all stored tasks.
+    pub(super) seen: CancellationToken,
     pub(super) running: Mutex<HashMap<TaskId, RunningTask>>,
     /// Stored requests that are being passed on.
     pub(super) asking: Mutex<HashSet<Key>>,
@@ -96,7 +101,7 @@ impl Tasks {
             Survive::Crash => Strength::Process,
             Survive::PowerLoss => Strength::Power,
         });
-        let (maker, table, starting, running, asking, wake, runners) = Default::default();
+        let (maker, table, starting, started, seen, running, asking, wake, runners) = Default::default();
         Arc::new(Self {
             store,
             limits,
@@ -109,6 +114,8 @@ impl Tasks {
             maker,
             table,
             starting,
+            started,
+            seen,
             running,
             asking,
             wake,
