@@ -30,6 +30,7 @@ mod poll_tests;
 mod polls;
 mod problem;
 mod records;
+mod remark;
 mod step;
 #[cfg(test)]
 mod tests;
@@ -42,5 +43,6 @@ pub use inquiry::OutcomeInquiry;
 pub use limits::JournalLimits;
 pub use log::{JournalLog, JournalRoom, RoomChange};
 pub use problem::JournalProblem;
+pub use remark::Remark;
 pub(crate) use step::StartedEffect;
 pub use step::{Again, Step};
