@@ -115,7 +115,7 @@ impl TaskRunner {
         let (state, message) = tasks.end_state(id, &ended, reason);
         tasks.keep_output(id, &self.recorder.record);
         // Before the end, since from then on everything may be removed.
-        tasks.keep_timeline(id).await;
+        tasks.keep_timeline(id, &self.recorder.record).await;
         self.recorder.end(state, message, ended.usage).await;
     }
 

@@ -6,6 +6,7 @@ use super::fuel::CallFuel;
 use super::questions::{LOOK, TaskQuestions};
 use super::record::TaskRecord;
 use super::recorder::{Recorder, Superseded, TaskProgress};
+use super::sampler::Sampler;
 use super::suspension::Suspension;
 use super::table::TaskId;
 use crate::calls::live::{ClientEnd, LiveCall};
@@ -52,6 +53,7 @@ pub(super) async fn serve(
     let (tasks, record, id) = (recorder.tasks.clone(), recorder.record.clone(), recorder.id.clone());
     let (principal, correlation, permits) = (record.principal(), record.correlation.clone(), tasks.permits.clone());
     let fuel = CallFuel::new(fuel, record.fuel.added, permits.clone(), principal.clone(), held.clone());
+    let sampler = Sampler::new(tasks.clone(), id.clone(), fuel.account(), held.clone());
     let questions = TaskQuestions::new(permits, principal, correlation, held, asked);
     let account = fuel.account();
     let (progress, sees) = watch::channel(TaskProgress::new(&record));
@@ -76,6 +78,7 @@ pub(super) async fn serve(
     let outcome = {
         let mut stored = control.stored.subscribe();
         let mut recording = std::pin::pin!(recorder.follow(sees, &control.stored, account.clone()));
+        let mut sampling = std::pin::pin!(sampler.run());
         loop {
             let suspended = serving.review();
             let forward = async {
@@ -115,6 +118,7 @@ pub(super) async fn serve(
                     let _ = taken.send(version);
                 }
                 () = look => {}
+                () = &mut sampling => {}
                 Superseded = &mut recording => {
                     let _ = control.reason.set(StopReason::Superseded);
                     life.journal.leave();
@@ -128,12 +132,16 @@ pub(super) async fn serve(
                     };
                     if leaves {
                         life.journal.leave();
+                        if !matches!(control.reason.get(), Some(StopReason::Superseded)) {
+                            sampler.keep().await;
+                        }
                         return Served::Left;
                     }
                     cancel.cancel();
                 }
                 Ok(()) = put_away => {
                     life.journal.leave();
+                    sampler.keep().await;
                     return Served::Suspended;
                 }
             }
@@ -144,6 +152,7 @@ pub(super) async fn serve(
     if let Some(forwarding) = forwarding {
         forwarding.await;
     }
+    sampler.keep().await;
     (recorder.record.fuel.paused, recorder.record.suspended) = (None, None);
     recorder.count_fuel(account.as_ref());
     Served::Ended(outcome, chunks)
