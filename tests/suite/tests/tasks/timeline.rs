@@ -4,7 +4,12 @@ use super::{Started, abilities, answers, client, config, start, started, steer, 
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
-use suite::{Client, Era, PATIENCE, Server, agent, eventually, paths, plugin, portcullis};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use suite::web::{Reply, Web};
+use suite::{
+    Client, Era, Home, PATIENCE, Server, agent, eventually, paths, plugin, plugin_from, portcullis, with_manifest,
+};
 
 fn run(client: &Client, arguments: &[&str]) -> String {
     portcullis(&client.server.home, arguments).good().to_owned()
@@ -73,6 +78,35 @@ fn the_steps_of_a_nested_call_are_shown_below_the_step_that_made_it() {
     let (_, picture) = shown.split_once("timeline ").unwrap();
     assert!(picture.contains('░') && picture.contains('█') && picture.contains("fuel used"), "{shown}");
     assert!(picture.lines().all(|line| line.chars().count() <= 100), "{shown}");
+}
+
+/// Its path and query may be secrets.
+#[test]
+fn of_a_request_its_method_and_host_are_shown() {
+    let is_task = Arc::new(AtomicBool::new(false));
+    let may_answer = is_task.clone();
+    let web = Web::serve(move |_| {
+        eventually(PATIENCE, || may_answer.load(Ordering::SeqCst).then_some(()));
+        Reply::new(200, "fine")
+    });
+    let allow = format!("GET http://127.0.0.1:{}", web.address.port());
+    let manifest = json!({"name": "fetcher", "version": "0.1.0", "requests": {"http": [allow]}});
+    let home = Home::new();
+    let component = with_manifest(std::fs::read(paths::guest("fetcher")).unwrap(), &manifest);
+    let grants = format!("grants.http = [{{ allow = \"{allow}\", private = true }}]");
+    let fetcher = plugin_from("fetcher", &home.write("fetcher.wasm", component), &grants);
+    let server = Server::start_in(home, &format!("[server.tasks]\ninline = \"0s\"\n\n{fetcher}"));
+    let mut client = Client::able(server, Era::Modern, false, abilities());
+    let request = format!("GET {}\nauthorization: hidden", web.url("/hidden?of=hidden"));
+    let called = client.request("tools/call", json!({"name": "fetcher__run", "arguments": {"path": request}}));
+    let task = started(&called).task;
+    is_task.store(true, Ordering::SeqCst);
+    let ended = wait_for_status(&mut client, &task, "completed");
+    assert!(ended["result"]["content"][0]["text"].as_str().unwrap().contains("fine"), "{ended}");
+    let timeline = timeline(&client, &task);
+    let asked = steps(&timeline).iter().find(|step| step["import"] == "http.handle").unwrap();
+    assert_eq!((&asked["name"], &asked["waits"]), (&json!("GET 127.0.0.1"), &json!(true)), "{timeline}");
+    assert!(asked["ends"].is_u64() && !timeline.to_string().contains("hidden"), "{timeline}");
 }
 
 /// The picture of a question is the same however often its call was begun again.
