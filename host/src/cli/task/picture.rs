@@ -122,7 +122,7 @@ impl Scale {
     }
 }
 
-/// A line each for fuel and for memory.
+/// A line each for fuel, if there is some, and for memory.
 fn usage(samples: &[Sample], scale: &Scale) -> Vec<String> {
     let Some(last) = samples.last() else { return Vec::new() };
     let most = samples.iter().map(|sample| sample.memory).max().unwrap_or_default();
@@ -130,10 +130,10 @@ fn usage(samples: &[Sample], scale: &Scale) -> Vec<String> {
         let levels: String = scale.values(samples, value).into_iter().map(|it| level(it, samples, value)).collect();
         format!("  {name:22}  {levels}  {text}")
     };
-    vec![
-        line("fuel used", |sample| sample.fuel, format!("{} units", group_digits(last.fuel))),
-        line("memory held", |sample| sample.memory, format!("{} at most", ByteSize(most))),
-    ]
+    // Calls that are metered by CPU time have none.
+    let fuel = (last.fuel > 0).then(|| line("fuel used", |it| it.fuel, format!("{} units", group_digits(last.fuel))));
+    let memory = line("memory held", |sample| sample.memory, format!("{} at most", ByteSize(most)));
+    fuel.into_iter().chain([memory]).collect()
 }
 
 fn level(value: Option<u64>, samples: &[Sample], of: fn(&Sample) -> u64) -> char {

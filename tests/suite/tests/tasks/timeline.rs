@@ -6,6 +6,7 @@ use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 use suite::web::{Reply, Web};
 use suite::{
     Client, Era, Home, PATIENCE, Server, agent, eventually, paths, plugin, plugin_from, portcullis, with_manifest,
@@ -78,6 +79,25 @@ fn the_steps_of_a_nested_call_are_shown_below_the_step_that_made_it() {
     let (_, picture) = shown.split_once("timeline ").unwrap();
     assert!(picture.contains('░') && picture.contains('█') && picture.contains("fuel used"), "{shown}");
     assert!(picture.lines().all(|line| line.chars().count() <= 100), "{shown}");
+}
+
+/// Whoever asks why a task could not go on wants to know what it had done.
+#[test]
+fn a_task_that_was_lost_keeps_its_picture() {
+    let home = Home::new();
+    let job = std::fs::read(paths::guest("job")).unwrap();
+    let component = home.write("job.wasm", &job);
+    let config = "[server.tasks]\ninline = \"50ms\"\n\n".to_owned() + &plugin_from("job", &component, "");
+    let mut client = Client::able(Server::start_in(home, &config), Era::Modern, false, abilities());
+    let task = start(&mut client, "chunk a piece").task;
+    wait_for(&mut client, &task, |task| task["statusMessage"] == "a piece");
+    client.server.kill();
+    // A custom section, which changes nothing that it does.
+    client.server.home.write("job.wasm", [job, b"\0\x02\x01x".to_vec()].concat());
+    client.server.restart_stdio();
+    wait_for_status(&mut client, &task, "failed");
+    let timeline = timeline(&client, &task);
+    assert!(steps(&timeline).iter().any(|step| step["import"] == "output.emit"), "{timeline}");
 }
 
 /// Its path and query may be secrets.
@@ -161,6 +181,25 @@ fn what_a_task_uses_is_seen_over_time_and_over_a_kill() {
     assert_eq!((&json!(fuel), memory), (&ended["_meta"]["dev.portcullis/usage"]["fuel"], 0), "{ended}");
     client.server.kill();
     assert_eq!(last_sample(&timeline(&client, &task.task)), Some((fuel, memory)), "kept as long as the task");
+}
+
+/// It has its instance all the time.
+#[test]
+fn a_task_that_waits_is_not_sampled() {
+    let mut client = client(&config(""));
+    let task = start(&mut client, "names").task;
+    wait_for_status(&mut client, &task, "input_required");
+    let passes = |seconds: u64| {
+        let begun = Instant::now();
+        eventually(PATIENCE, || (begun.elapsed() >= Duration::from_secs(seconds)).then_some(())).unwrap();
+    };
+    // What it did before is stored by then.
+    passes(3);
+    let (before, cpu) = (timeline(&client, &task)["samples"].clone(), client.server.cpu());
+    assert!(before.as_array().is_some_and(|samples| !samples.is_empty()), "{before}");
+    passes(4);
+    assert_eq!(timeline(&client, &task)["samples"], before);
+    assert!(client.server.cpu() - cpu < Duration::from_millis(200), "{:?}", client.server.cpu() - cpu);
 }
 
 /// A task that a new process serves is steered once its call runs.

@@ -123,6 +123,7 @@ impl TaskRunner {
         let (state, message) = fate::lost(why);
         tracing::warn!(task = &*self.recorder.id, tool = self.recorder.record.tool, "a task was lost: {why}");
         self.audit_end();
+        self.recorder.tasks.keep_timeline(&self.recorder.id, &self.recorder.record).await;
         self.recorder.end(state, message, None).await;
     }
 
