@@ -89,7 +89,8 @@ impl AskedQuestions {
         let mut steps: Vec<AskingStep<'_>> = Vec::new();
         for asked in self.0.iter().filter(|asked| asked.asked > 0) {
             let (Some(step), is_open) = (asked.step.as_deref(), open(&asked.key)) else { continue };
-            match steps.iter_mut().rfind(|known| known.step == step) {
+            // The questions of a step are beside each other.
+            match steps.last_mut().filter(|last| last.step == step) {
                 Some(known) => known.is_open |= is_open,
                 None => steps.push(AskingStep { step, since: asked.asked, is_open }),
             }

@@ -7,7 +7,7 @@ use super::samples::Sample;
 use platform::durable::{DurableError, DurableStore};
 use runtime::journal::{Entry, JournalLog, Phase};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 #[cfg(test)]
 mod tests;
@@ -17,15 +17,9 @@ const MOST: usize = 500;
 /// What says nothing of a call's way, and is between any two other steps of one that looks for messages again and again.
 const LEFT_OUT: [&str; 3] = ["clocks.", "random.", "steering."];
 /// What waits for somebody outside, as the names of imports begin. A call of another tool does if none of its steps is known.
-const WAITS: [&str; 7] = [
-    "agent-tools.call",
-    "client.ask",
-    "connections.connected",
-    "connections.send",
-    "connections.wait",
-    "http.handle",
-    POLL,
-];
+const WAITS: [&str; 7] =
+    ["agent-tools.call", ASK, "connections.connected", "connections.send", "connections.wait", "http.handle", POLL];
+const ASK: &str = "client.ask";
 /// A guest that waits for anything waits here.
 const POLL: &str = "poll.block";
 
@@ -87,12 +81,16 @@ impl Timeline {
         };
         let steps = JournalLog::read(store, &journal).await?.entries;
         let asked = store.get(&asked).await?.and_then(|asked| AskedQuestions::from_bytes(&asked.value).ok());
-        let asked = asked.unwrap_or_default();
-        let asking = asked.steps(|key| match &record.state {
-            TaskState::InputRequired { requests } => requests.contains_key(key),
-            _ => false,
+        let (asked, created) = (asked.unwrap_or_default(), record.created);
+        let open: HashSet<String> = match &record.state {
+            TaskState::InputRequired { requests } => requests.keys().cloned().collect(),
+            _ => HashSet::new(),
+        };
+        // A journal may have very many records.
+        let made = tokio::task::spawn_blocking(move || {
+            Self::new(&steps, created, until, &asked.steps(|key| open.contains(key)))
         });
-        Ok(Self::new(&steps, record.created, until, &asking))
+        made.await.map_err(|error| DurableError::Failed(error.to_string()))
     }
 
     /// `created` and `until` are times of the task. `asking` are the steps that ask something: what is not answered is in no
@@ -108,6 +106,20 @@ impl Timeline {
     }
 }
 
+impl Row {
+    fn new(
+        place: Vec<u64>,
+        step: String,
+        import: &str,
+        name: Option<String>,
+        (begins, ends): (u64, Option<u64>),
+    ) -> Self {
+        let depth = u32::try_from(place.len().saturating_sub(1)).unwrap_or(u32::MAX);
+        let import = import.to_owned();
+        Self(place, TimelineStep { step, depth, import, name, begins, ends, times: 1, ..TimelineStep::default() })
+    }
+}
+
 /// What is recorded of each step.
 fn rows(records: &[Vec<u8>]) -> Vec<Row> {
     let (mut rows, mut open) = (Vec::new(), HashMap::<String, usize>::new());
@@ -119,31 +131,28 @@ fn rows(records: &[Vec<u8>]) -> Vec<Row> {
         };
         let place: Vec<u64> = entry.path.numbers().iter().map(|number| 2 * u64::from(*number) + 1).collect();
         let begins = entry.at.saturating_sub(took);
-        let mut add = |place: Vec<u64>, import: &str, begins, ends| {
+        let name = entry.remark.name.clone();
+        let mut add = |place: Vec<u64>, import: &str, name, begins, ends| {
             let step = place.iter().map(|number| number.div_ceil(2).to_string()).collect::<Vec<_>>().join(".");
-            let depth = u32::try_from(place.len().saturating_sub(1)).unwrap_or(u32::MAX);
-            let name = entry.remark.name.clone();
-            let step =
-                TimelineStep { step, depth, import: import.into(), name, begins, ends, times: 1, ..Default::default() };
-            rows.push(Row(place, step));
+            rows.push(Row::new(place, step, import, name, (begins, ends)));
             rows.len() - 1
         };
         if entry.remark.polled > 0
             && let Some((last, above)) = place.split_last()
         {
             let before = [above, &[last - 1]].concat();
-            add(before, POLL, begins.saturating_sub(entry.remark.polled.into()), Some(begins));
+            add(before, POLL, None, begins.saturating_sub(entry.remark.polled.into()), Some(begins));
         }
         if LEFT_OUT.iter().any(|left_out| entry.import.starts_with(left_out)) {
             continue;
         }
         match (entry.phase, open.remove(&entry.path.to_string())) {
             (Phase::Began, _) => {
-                let at = add(place, &entry.import, begins, None);
+                let at = add(place, &entry.import, name, begins, None);
                 open.insert(entry.path.to_string(), at);
             }
             (_, Some(at)) => rows[at].1.ends = Some(entry.at),
-            (_, None) => drop(add(place, &entry.import, begins, Some(entry.at))),
+            (_, None) => drop(add(place, &entry.import, name, begins, Some(entry.at))),
         }
     }
     rows
@@ -151,17 +160,19 @@ fn rows(records: &[Vec<u8>]) -> Vec<Row> {
 
 /// A question waits from the moment at which it was asked first, however often its call was begun again.
 fn add_questions(rows: &mut Vec<Row>, asking: &[AskingStep<'_>]) {
+    let asks = |Row(_, step): &Row| step.import.starts_with(ASK);
+    let known: HashMap<String, usize> =
+        (0..rows.len()).filter(|at| asks(&rows[*at])).map(|at| (rows[at].1.step.clone(), at)).collect();
     for AskingStep { step, since, is_open } in asking {
-        if let Some(Row(_, known)) = rows.iter_mut().find(|Row(_, known)| known.step == *step) {
-            known.begins = known.begins.min(*since);
+        if let Some(at) = known.get(*step) {
+            let begins = &mut rows[*at].1.begins;
+            *begins = (*begins).min(*since);
             continue;
         }
-        let place: Option<Vec<u64>> = step.split('.').map(|number| Some(2 * number.parse::<u64>().ok()? - 1)).collect();
+        let odd = |number: &str| (2 * u64::from(number.parse::<u32>().ok()?)).checked_sub(1);
+        let place: Option<Vec<u64>> = step.split('.').map(odd).collect();
         if let Some(place) = place.filter(|_| *is_open) {
-            let depth = u32::try_from(place.len().saturating_sub(1)).unwrap_or(u32::MAX);
-            let (step, import) = ((*step).to_owned(), "client.ask".to_owned());
-            let open = TimelineStep { step, depth, import, begins: *since, times: 1, ..Default::default() };
-            rows.push(Row(place, open));
+            rows.push(Row::new(place, (*step).to_owned(), ASK, None, (*since, None)));
         }
     }
 }

@@ -97,10 +97,12 @@ async fn waiting_in_small_pieces_is_known_although_few_are_recorded() {
             0u8
         });
     }
-    journal.begin("output.emit", &()).act(Again::Safe, async {}).await;
+    journal.begin("http.handle", &()).with(|| "GET a".to_owned()).act(Again::Safe, async {}).await;
     let timeline = Timeline::new(&journal.export().unwrap(), 1_000, 4_000, &[]);
     let imports: Vec<_> = timeline.steps.iter().map(|it| &*it.import).collect();
-    assert_eq!(imports, ["poll.block", "output.emit"], "{timeline:?}");
+    assert_eq!(imports, ["poll.block", "http.handle"], "{timeline:?}");
+    let names: Vec<_> = timeline.steps.iter().map(|it| it.name.as_deref()).collect();
+    assert_eq!(names, [None, Some("GET a")]);
     assert!((2_900..=3_000).contains(&timeline.waited), "{timeline:?}");
 }
 
