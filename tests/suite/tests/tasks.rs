@@ -14,6 +14,7 @@ mod principals;
 mod reconciling;
 mod restart;
 mod suspended;
+mod timeline;
 
 use serde_json::{Value, json};
 use suite::{Answer, Client, Era, PATIENCE, Server, eventually, plugin};

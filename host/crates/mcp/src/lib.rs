@@ -33,4 +33,4 @@ pub use idempotency::IdempotencyKeys;
 pub use listing::fallback_tools::FALLBACK_TOOLS;
 pub use requests::call_result::finished_to_json;
 pub use reverse::StandInTools;
-pub use tasks::{OperatorRequest, StoredTask, StoredTasks, TaskStore, Tasks, Timeline, TimelineStep};
+pub use tasks::{OperatorRequest, Sample, StoredTask, StoredTasks, TaskStore, Tasks, Timeline, TimelineStep};

@@ -22,6 +22,9 @@ struct AskedQuestion {
     /// When it is given up, in milliseconds since 1970.
     #[serde(default)]
     expires: u64,
+    /// When it was asked first, likewise; 0 if an earlier version has asked it.
+    #[serde(default)]
+    asked: u64,
     /// An earlier run has asked it, and this one has not yet.
     #[serde(skip)]
     is_earlier: bool,
@@ -37,6 +40,14 @@ pub(super) struct Asked {
     pub(super) expires: u64,
 }
 
+/// A step that asks something.
+#[derive(Debug, PartialEq)]
+pub(super) struct AskingStep<'a> {
+    pub(super) step: &'a str,
+    pub(super) since: u64,
+    pub(super) is_open: bool,
+}
+
 impl AskedQuestions {
     pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self, serde_json::Error> {
         let Self(mut asked) = serde_json::from_slice(bytes)?;
@@ -50,7 +61,7 @@ impl AskedQuestions {
     }
 
     /// A step asks a question, which has a key of its own there.
-    pub(super) fn ask(&mut self, step: Option<&str>, own: &str, expires: u64) -> Asked {
+    pub(super) fn ask(&mut self, step: Option<&str>, own: &str, now: u64, expires: u64) -> Asked {
         let is_same =
             |asked: &&mut AskedQuestion| asked.is_earlier && asked.step.as_deref() == step && asked.own == own;
         if step.is_some()
@@ -68,8 +79,23 @@ impl AskedQuestions {
             key = format!("{own}-{number}");
         }
         let (step, own) = (step.map(str::to_owned), own.to_owned());
-        self.0.push(AskedQuestion { key: key.clone(), step, own, answer: None, expires, is_earlier: false });
+        let (key_here, asked, is_earlier) = (key.clone(), now, false);
+        self.0.push(AskedQuestion { key: key_here, step, own, answer: None, expires, asked, is_earlier });
         Asked { key, answer: None, expires }
+    }
+
+    /// The steps that ask, each with when it began to, in milliseconds since 1970, and whether one of the keys in `open` is of it.
+    pub(super) fn steps(&self, open: impl Fn(&str) -> bool) -> Vec<AskingStep<'_>> {
+        let mut steps: Vec<AskingStep<'_>> = Vec::new();
+        for asked in self.0.iter().filter(|asked| asked.asked > 0) {
+            let (Some(step), is_open) = (asked.step.as_deref(), open(&asked.key)) else { continue };
+            // The questions of a step are beside each other.
+            match steps.last_mut().filter(|last| last.step == step) {
+                Some(known) => known.is_open |= is_open,
+                None => steps.push(AskingStep { step, since: asked.asked, is_open }),
+            }
+        }
+        steps
     }
 
     /// Keeps an answer to what an earlier run has asked and this one has not yet.
@@ -102,24 +128,26 @@ mod tests {
     #[test]
     fn a_later_run_asks_the_same_under_the_same_keys() {
         let mut asked = AskedQuestions::default();
-        let keys = ["1", "2", "3"].map(|step| asked.ask(Some(step), "sure", 70).key);
+        let keys = ["1", "2", "3"].map(|step| asked.ask(Some(step), "sure", 50, 70).key);
         assert_eq!(keys, ["sure", "sure-2", "sure-3"]);
-        assert_eq!(asked.ask(None, "sure", 70).key, "sure-4");
+        assert_eq!(asked.ask(None, "sure", 50, 70).key, "sure-4");
         asked.answered("sure-2", &json!(2));
         let mut later = AskedQuestions::from_bytes(&asked.to_bytes()).unwrap();
         let as_before = |key: &str, answer| Asked { key: key.into(), answer, expires: 70 };
-        assert_eq!(later.ask(Some("2"), "sure", 90), as_before("sure-2", Some(json!(2))), "in whatever order");
+        assert_eq!(later.ask(Some("2"), "sure", 50, 90), as_before("sure-2", Some(json!(2))), "in whatever order");
         for key in ["sure-2", "sure-3", "nobody"] {
             later.answer_earlier(key, &json!(3));
         }
         assert_eq!(
-            later.ask(Some("3"), "sure", 90),
+            later.ask(Some("3"), "sure", 50, 90),
             as_before("sure-3", Some(json!(3))),
             "it came before the question"
         );
+        let step = |step, is_open| AskingStep { step, since: 50, is_open };
+        assert_eq!(later.steps(|key| key == "sure-2"), [step("1", false), step("2", true), step("3", false)]);
         let new = Asked { key: "sure-5".into(), answer: None, expires: 90 };
-        assert_eq!(later.ask(Some("4"), "sure", 90), new, "the first was answered, and is not this one");
-        assert_eq!(later.ask(None, "sure", 90).key, "sure-6");
+        assert_eq!(later.ask(Some("4"), "sure", 50, 90), new, "the first was answered, and is not this one");
+        assert_eq!(later.ask(None, "sure", 50, 90).key, "sure-6");
     }
 
     #[test]
@@ -127,7 +155,7 @@ mod tests {
         let mut asked = AskedQuestions::default();
         let large = json!("x".repeat(MAX_ANSWERS / 2));
         for at in 0..4 {
-            let key = asked.ask(Some(&format!("{at}")), "q", 0).key;
+            let key = asked.ask(Some(&format!("{at}")), "q", 50, 0).key;
             asked.answered(&key, &large);
         }
         let kept: Vec<bool> = asked.0.iter().map(|asked| asked.answer.is_some()).collect();

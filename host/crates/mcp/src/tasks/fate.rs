@@ -64,7 +64,7 @@ impl Tasks {
     pub(super) fn keep_output(&self, id: &TaskId, record: &TaskRecord) {
         if let Some(output) = self.maker.get().and_then(|maker| maker.output(record))
             && let Some(key) = Part::Output.key(id)
-            && self.table.lock().set_output(id, output.len() as u64, &self.limits)
+            && self.table.lock().set_part(id, Part::Output, output.len() as u64, &self.limits)
         {
             // It takes its turn before the end is stored.
             drop(self.store.put(&key, output.into_bytes(), Expected::Any, Strength::Process));
@@ -72,12 +72,15 @@ impl Tasks {
     }
 
     /// Keeps what the call did, in short, once it has ended.
-    pub(super) async fn keep_timeline(&self, id: &TaskId) {
-        let (Some(journal), Some(key)) = (Part::Journal.key(id), Part::Timeline.key(id)) else { return };
+    pub(super) async fn keep_timeline(&self, id: &TaskId, record: &TaskRecord) {
+        let Some(key) = Part::Timeline.key(id) else { return };
         let kept = async {
-            let timeline = Timeline::new(&JournalLog::read(&*self.store, &journal).await?.entries);
+            let timeline = Timeline::read(&*self.store, id, record, self.now()).await?;
             // Numbers and names can always be written.
             let value = serde_json::to_vec(&timeline).unwrap_or_default();
+            if !self.table.lock().set_part(id, Part::Timeline, value.len() as u64, &self.limits) {
+                return Err(DurableError::Full("server.tasks.size has no room for it".into()));
+            }
             self.store.put(&key, value, Expected::Any, Strength::Process).await
         };
         if let Err(error) = kept.await {

@@ -17,11 +17,13 @@ pub(super) enum Part {
     Output,
     /// What its call did, once it has ended.
     Timeline,
+    /// What its call used over time.
+    Samples,
 }
 
 impl Part {
-    pub(super) const ALL: [Self; 6] =
-        [Self::Record, Self::Call, Self::Journal, Self::Asked, Self::Output, Self::Timeline];
+    pub(super) const ALL: [Self; 7] =
+        [Self::Record, Self::Call, Self::Journal, Self::Asked, Self::Output, Self::Timeline, Self::Samples];
 
     const fn prefix(self) -> &'static str {
         match self {
@@ -31,6 +33,7 @@ impl Part {
             Self::Asked => "task-asked",
             Self::Output => "task-output",
             Self::Timeline => "task-timeline",
+            Self::Samples => "task-samples",
         }
     }
 

@@ -7,7 +7,7 @@
 //! - `suspension` puts away calls that wait, and goes on with them;
 //! - `mailbox` passes on what is asked of a task that another process serves;
 //! - `fate` is the one place for tasks that their process leaves behind, and `take_up` finds them at the start;
-//! - `stored_tasks` is what the operator sees of them, and `timeline` what a call did;
+//! - `stored_tasks` is what the operator sees of them, `timeline` what a call did; `sampler` notes what it uses meanwhile, in `samples`;
 //! - `upkeep` renews what open tasks hold and removes those whose time is over; it sleeps while there is nothing to do.
 
 mod asked;
@@ -23,6 +23,8 @@ mod questions;
 mod record;
 mod recorder;
 mod runner;
+mod sampler;
+mod samples;
 mod serve;
 mod stored_tasks;
 mod suspension;
@@ -38,6 +40,7 @@ mod upkeep;
 pub(crate) use call::{CallMaker, EndedCall, Finish, MadeCall, NotMade, TaskCall};
 pub(crate) use create::{CreatedTask, NewTask, NotCreated};
 pub(crate) use record::{TaskRecord, TaskState};
+pub use samples::Sample;
 pub use stored_tasks::{OperatorRequest, StoredTask, StoredTasks};
 pub(crate) use tasks::{TASK_URI, TaskError};
 pub use tasks::{TaskStore, Tasks};

@@ -109,7 +109,7 @@ impl TaskQuestions {
         let mut earlier = InputResponses::default();
         let mut expires = now.saturating_add(millis(questions.timeout()));
         let mut ask = |(own, request): (String, Value)| {
-            let asked = self.asked.ask(questions.step(), &own, expires);
+            let asked = self.asked.ask(questions.step(), &own, now, expires);
             expires = asked.expires;
             if let Some(answer) = asked.answer {
                 earlier.insert(asked.key.clone(), answer);

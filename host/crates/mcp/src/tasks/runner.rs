@@ -120,7 +120,7 @@ impl TaskRunner {
         let (state, message) = tasks.end_state(id, &ended, reason);
         tasks.keep_output(id, &self.recorder.record);
         // Before the end, since from then on everything may be removed.
-        tasks.keep_timeline(id).await;
+        tasks.keep_timeline(id, &self.recorder.record).await;
         self.recorder.end(state, message, ended.usage).await;
     }
 
@@ -128,6 +128,7 @@ impl TaskRunner {
         let (state, message) = fate::lost(why);
         tracing::warn!(task = &*self.recorder.id, tool = self.recorder.record.tool, "a task was lost: {why}");
         self.audit_end();
+        self.recorder.tasks.keep_timeline(&self.recorder.id, &self.recorder.record).await;
         self.recorder.end(state, message, None).await;
     }
 

@@ -7,6 +7,7 @@ use super::fuel::CallFuel;
 use super::questions::{LOOK, TaskQuestions};
 use super::record::{Suspended, TaskRecord};
 use super::recorder::{Recorder, Superseded, TaskProgress};
+use super::sampler::Sampler;
 use super::suspension::Suspension;
 use super::table::TaskId;
 use crate::calls::live::{ClientEnd, LiveCall};
@@ -65,6 +66,7 @@ pub(super) async fn serve(
         permit: None,
         stays_until: 0,
     };
+    let sampler = Sampler::new(tasks.clone(), id.clone(), fuel.account(), held.clone());
     let questions = TaskQuestions::new(permits, principal, correlation, held, asked);
     let account = fuel.account();
     let (progress, sees) = watch::channel(TaskProgress::new(&record));
@@ -88,6 +90,7 @@ pub(super) async fn serve(
     let outcome = {
         let mut stored = control.stored.subscribe();
         let mut recording = std::pin::pin!(recorder.follow(sees, &control.stored, account.clone()));
+        let mut sampling = std::pin::pin!(sampler.run());
         loop {
             let suspended = serving.review();
             let forward = async {
@@ -135,6 +138,7 @@ pub(super) async fn serve(
                 }
                 () = look => {}
                 () = message => {}
+                () = &mut sampling => {}
                 Superseded = &mut recording => {
                     let _ = control.reason.set(StopReason::Superseded);
                     life.journal.leave();
@@ -148,6 +152,9 @@ pub(super) async fn serve(
                     };
                     if leaves {
                         life.journal.leave();
+                        if !matches!(control.reason.get(), Some(StopReason::Superseded)) {
+                            sampler.keep().await;
+                        }
                         return Served::Left;
                     }
                     cancel.cancel();
@@ -156,6 +163,7 @@ pub(super) async fn serve(
                     && let Some(unread) = serving.suspension.close(suspended)
                 {
                     life.journal.leave();
+                    sampler.keep().await;
                     return Served::Suspended(unread);
                 }
             }
@@ -166,6 +174,7 @@ pub(super) async fn serve(
     if let Some(forwarding) = forwarding {
         forwarding.await;
     }
+    sampler.keep().await;
     (recorder.record.fuel.paused, recorder.record.suspended) = (None, None);
     recorder.count_fuel(account.as_ref());
     Served::Ended(outcome, chunks)

@@ -4,12 +4,12 @@ use super::control::{TaskRequest, TopUp};
 use super::keys::{Part, all_records};
 use super::mailbox;
 use super::record::TaskRecord;
+use super::samples::{Sample, Samples};
 use super::tasks::parse;
 use super::timeline::Timeline;
 use platform::durable::{DurableError, DurableStore, Key};
 use platform::random::random_text;
 use runtime::imports::SteeringMessage;
-use runtime::journal::JournalLog;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ impl StoredTask {
         document["tool"] = record.tool.as_str().into();
         document["call"] = record.call.as_str().into();
         document["usage"] = json!(record.usage);
-        document["suspended"] = record.suspended.is_some().into();
+        document["suspended"] = self.is_suspended().into();
         let fuel = &record.fuel;
         document["fuel"] = json!({ "used": fuel.used, "limit": fuel.limit, "added": fuel.added });
         document
@@ -67,6 +67,16 @@ impl StoredTask {
 
     pub fn has_ended(&self) -> bool {
         self.record.has_ended()
+    }
+
+    /// Whether nobody serves it at the moment.
+    pub fn is_suspended(&self) -> bool {
+        self.record.suspended.is_some()
+    }
+
+    /// Units of fuel, as of the last change of its state.
+    pub fn fuel_used(&self) -> u64 {
+        self.record.fuel.used
     }
 
     /// Milliseconds since 1970.
@@ -109,15 +119,23 @@ impl StoredTasks {
         Ok(found.map(|(record, _)| StoredTask { id: id.to_owned(), record }))
     }
 
-    /// What its call did and waited for. Empty if its steps are not stored.
-    pub async fn timeline(&self, task: &StoredTask) -> Result<Timeline, DurableError> {
-        let (Some(stored), Some(journal)) = (Part::Timeline.key(&task.id), Part::Journal.key(&task.id)) else {
-            return Ok(Timeline::default());
+    /// What its call did and waited for until `now`, in milliseconds since 1970. Without steps if these are not stored.
+    pub async fn timeline(&self, task: &StoredTask, now: u64) -> Result<Timeline, DurableError> {
+        let Some(key) = Part::Timeline.key(&task.id) else { return Ok(Timeline::default()) };
+        let until = if task.has_ended() { task.updated() } else { now.max(task.updated()) };
+        let stored = self.0.get(&key).await?.filter(|_| task.has_ended());
+        let timeline = match stored.and_then(|stored| serde_json::from_slice(&stored.value).ok()) {
+            Some(timeline) => timeline,
+            None => Timeline::read(&*self.0, &task.id, &task.record, until).await?,
         };
-        match self.0.get(&stored).await?.filter(|_| task.has_ended()) {
-            Some(record) => Ok(serde_json::from_slice(&record.value).unwrap_or_default()),
-            None => Ok(Timeline::new(&JournalLog::read(&*self.0, &journal).await?.entries)),
-        }
+        Ok(Timeline { samples: self.samples(task).await?, ..timeline })
+    }
+
+    /// What its call has used so far, over time.
+    pub async fn samples(&self, task: &StoredTask) -> Result<Vec<Sample>, DurableError> {
+        let Some(key) = Part::Samples.key(&task.id) else { return Ok(Vec::new()) };
+        let samples = self.0.get(&key).await?.and_then(|stored| Samples::from_bytes(&stored.value));
+        Ok(samples.unwrap_or_default().into_vec())
     }
 
     /// Asks something of a task that has not ended. Whoever serves it does it within a moment.

@@ -1,5 +1,6 @@
 //! What tasks this process keeps: counted against the limits, and removed when their time is over.
 
+use super::keys::Part;
 use policy::{Principal, TaskLimits};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -40,8 +41,8 @@ struct KeptTask {
     bytes: u64,
     /// Those of its journal, which is removed earlier.
     journal: u64,
-    /// Those of its output.
-    output: u64,
+    /// Those of its parts that are stored anew while it is kept.
+    parts: [u64; Part::ALL.len()],
 }
 
 /// What is to be done with a task whose time has come.
@@ -84,7 +85,15 @@ impl TaskTable {
             owned.bytes += bytes;
         }
         self.by_time.insert((due, id.clone()));
-        let task = KeptTask { owner, call: call.into(), due, is_suspended: false, bytes, journal: 0, output: 0 };
+        let task = KeptTask {
+            owner,
+            call: call.into(),
+            due,
+            is_suspended: false,
+            bytes,
+            journal: 0,
+            parts: Default::default(),
+        };
         self.tasks.insert(id.clone(), task);
     }
 
@@ -129,16 +138,16 @@ impl TaskTable {
         self.shrink(id, bytes);
     }
 
-    /// Counts the output of a task in the place of what was counted before, if there is room for it.
-    pub(super) fn set_output(&mut self, id: &TaskId, bytes: u64, limits: &TaskLimits) -> bool {
-        let before = self.tasks.get(id).map_or(0, |task| task.output);
+    /// Counts a part of a task in the place of what was counted of it before, if there is room for it.
+    pub(super) fn set_part(&mut self, id: &TaskId, part: Part, bytes: u64, limits: &TaskLimits) -> bool {
+        let before = self.tasks.get(id).map_or(0, |task| task.parts[part as usize]);
         if let Some(less) = before.checked_sub(bytes) {
             self.shrink(id, less);
         } else if !self.grow(id, bytes - before, limits) {
             return false;
         }
         if let Some(task) = self.tasks.get_mut(id) {
-            task.output = bytes;
+            task.parts[part as usize] = bytes;
         }
         true
     }
@@ -236,10 +245,11 @@ mod tests {
         table.shrink_journal(&ids[1], 400);
         assert_eq!(table.all.bytes, before.bytes + 500, "a checkpoint gives back what it stands for");
         table.forget_journal(&ids[1]);
-        assert!(table.set_output(&ids[1], 700, &limits) && table.set_output(&ids[1], 300, &limits));
-        assert!(!table.set_output(&ids[1], 9 << 10, &limits));
+        let mut set = |part, bytes| table.set_part(&ids[1], part, bytes, &limits);
+        assert!(set(Part::Output, 700) && set(Part::Output, 300) && set(Part::Samples, 50));
+        assert!(!set(Part::Output, 9 << 10) && set(Part::Samples, 0));
         assert_eq!(table.all.bytes, before.bytes + 300, "the newest output counts");
-        assert!(table.set_output(&ids[1], 0, &limits));
+        assert!(table.set_part(&ids[1], Part::Output, 0, &limits));
         assert_eq!(table.all, before);
         table.set_expiry(&ids[1], 40);
         assert_eq!(table.due(25), Some(Due::Remove(ids[2].clone())));

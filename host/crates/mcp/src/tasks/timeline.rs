@@ -1,112 +1,239 @@
 //! What the call of a task did and waited for, and when: made of its journal.
 
-use runtime::journal::{Entry, Phase};
+use super::asked::{AskedQuestions, AskingStep};
+use super::keys::Part;
+use super::record::{TaskRecord, TaskState};
+use super::samples::Sample;
+use platform::durable::{DurableError, DurableStore};
+use runtime::journal::{Entry, JournalLog, Phase};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// Steps of a timeline. Bounds what is stored of a call that makes very many.
+#[cfg(test)]
+mod tests;
+
+/// Steps of a timeline, besides those above the ones that are listed. Bounds what is stored of a call that makes very many.
 const MOST: usize = 500;
 /// What says nothing of a call's way, and is between any two other steps of one that looks for messages again and again.
 const LEFT_OUT: [&str; 3] = ["clocks.", "random.", "steering."];
+/// What waits for somebody outside, as the names of imports begin. A call of another tool does if none of its steps is known.
+const WAITS: [&str; 7] =
+    ["agent-tools.call", ASK, "connections.connected", "connections.send", "connections.wait", "http.handle", POLL];
+const ASK: &str = "client.ask";
+/// A guest that waits for anything waits here.
+const POLL: &str = "poll.block";
 
-/// The steps of a call and of those that it made, in the order in which they began.
+/// The steps of a call and of those that it made: each before those of the call that it made, and these in the order in which
+/// they began. All times are milliseconds since 1970, all lengths milliseconds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Timeline {
+    /// When the task was created, or its call began, whichever is earlier.
+    pub begins: u64,
+    /// The end of the task, or when this was made.
+    pub until: u64,
+    /// For how long of that some step waited for somebody outside. There may be waits of which nothing is recorded.
+    pub waited: u64,
     pub steps: Vec<TimelineStep>,
-    /// Steps beyond those that are listed.
+    /// Steps that are not listed.
     pub more: u64,
+    /// How many of the listed steps are before those that are not.
+    pub more_after: u64,
+    /// What the call had used and held; each holds until the next.
+    pub samples: Vec<Sample>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct TimelineStep {
     /// Its number, after those of the steps that made its call.
     pub step: String,
+    /// How many calls are above its own.
+    pub depth: u32,
     /// Such as `client.ask`.
     pub import: String,
-    /// Milliseconds since 1970. Of a step that only asks: when the step before it was recorded.
+    /// The tool that it calls, or the host or connection that it asks.
+    pub name: Option<String>,
     pub begins: u64,
     /// None if no end is recorded.
     pub ends: Option<u64>,
-    /// How often the same was done one after the other.
+    /// How long it took, or has taken so far; for several, the sum of them.
+    pub took: u64,
+    /// How often the same was recorded one after the other.
     pub times: u64,
+    /// Whether it waits for somebody outside.
+    pub waits: bool,
 }
+
+/// A step, and its place among all: for each number of its path an odd one, and an even one for what is before it.
+struct Row(Vec<u64>, TimelineStep);
 
 impl Timeline {
-    pub(super) fn new(records: &[Vec<u8>]) -> Self {
-        let mut timeline = Self::default();
-        let (mut open, mut last) = (HashMap::<String, usize>::new(), None);
-        for entry in records.iter().filter_map(|record| Entry::decode(record)) {
-            let is_step = matches!(entry.phase, Phase::Began | Phase::Ended(_));
-            if !is_step || LEFT_OUT.iter().any(|left_out| entry.import.starts_with(left_out)) {
-                continue;
-            }
-            let before = last.replace(entry.at).unwrap_or(entry.at);
-            let step = entry.path.to_string();
-            match entry.phase {
-                Phase::Began => {
-                    if timeline.add(&step, &entry.import, entry.at, None) {
-                        open.insert(step, timeline.steps.len() - 1);
-                    }
-                }
-                _ => match open.remove(&step) {
-                    Some(at) => timeline.steps[at].ends = Some(entry.at),
-                    None => drop(timeline.add(&step, &entry.import, before, Some(entry.at))),
-                },
-            }
-        }
-        timeline
+    /// That of a task whose steps are still stored, until a moment in milliseconds since 1970. Without its samples.
+    pub(super) async fn read(
+        store: &dyn DurableStore,
+        id: &str,
+        record: &TaskRecord,
+        until: u64,
+    ) -> Result<Self, DurableError> {
+        let (Some(journal), Some(asked)) = (Part::Journal.key(id), Part::Asked.key(id)) else {
+            return Ok(Self::default());
+        };
+        let steps = JournalLog::read(store, &journal).await?.entries;
+        let asked = store.get(&asked).await?.and_then(|asked| AskedQuestions::from_bytes(&asked.value).ok());
+        let (asked, created) = (asked.unwrap_or_default(), record.created);
+        let open: HashSet<String> = match &record.state {
+            TaskState::InputRequired { requests } => requests.keys().cloned().collect(),
+            _ => HashSet::new(),
+        };
+        // A journal may have very many records.
+        let made = tokio::task::spawn_blocking(move || {
+            Self::new(&steps, created, until, &asked.steps(|key| open.contains(key)))
+        });
+        made.await.map_err(|error| DurableError::Failed(error.to_string()))
     }
 
-    /// Whether it has a place of its own.
-    fn add(&mut self, step: &str, import: &str, begins: u64, ends: Option<u64>) -> bool {
-        let depth = |step: &str| step.matches('.').count();
-        if let Some(last) = self.steps.last_mut()
-            && ends.is_some()
-            && last.ends.is_some()
-            && last.import == import
-            && depth(&last.step) == depth(step)
-        {
-            (last.ends, last.times) = (ends, last.times + 1);
-            return false;
-        }
-        if self.steps.len() == MOST {
-            self.more += 1;
-            return false;
-        }
-        self.steps.push(TimelineStep { step: step.into(), import: import.into(), begins, ends, times: 1 });
-        true
+    /// `created` and `until` are times of the task. `asking` are the steps that ask something: what is not answered is in no
+    /// journal.
+    pub(super) fn new(records: &[Vec<u8>], created: u64, until: u64, asking: &[AskingStep<'_>]) -> Self {
+        let mut rows = rows(records);
+        add_questions(&mut rows, asking);
+        rows.sort_by(|Row(one, _), Row(two, _)| one.cmp(two));
+        let begins = rows.iter().map(|Row(_, step)| step.begins).min().map_or(created, |first| first.min(created));
+        let waited = complete(&mut rows, until.max(begins));
+        let (steps, more, more_after) = shorten(merge(rows));
+        Self { begins, until: until.max(begins), waited, steps, more, more_after, samples: Vec::new() }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use platform::clock::SystemClock;
-    use runtime::journal::{Again, CallJournal};
-    use std::sync::Arc;
-
-    #[tokio::test]
-    async fn waits_are_told_apart_and_repetitions_are_one_line() {
-        let journal = CallJournal::in_memory(Arc::new(SystemClock));
-        journal.begin("clocks.wall", &()).see(|| 1u8);
-        for _ in 0..3 {
-            journal.begin("poll.block", &()).ask(async { 1u8 }).await;
-            journal.begin("steering.next", &()).see(|| 0u8);
-        }
-        let call = journal.begin("agent-tools.call", &());
-        journal.of_nested(&call).begin("client.ask", &()).ask(async { 2u8 }).await;
-        call.act(Again::Safe, async { 3u8 }).await;
-        let mut open = journal.begin("http.handle", &());
-        open.before_effect(Again::Unknown).await;
-        let timeline = Timeline::new(&journal.export().unwrap());
-        let steps: Vec<_> =
-            timeline.steps.iter().map(|it| (&*it.step, &*it.import, it.times, it.ends.is_some())).collect();
-        let expected = [
-            ("2", "poll.block", 3, true),
-            ("8.1", "client.ask", 1, true),
-            ("8", "agent-tools.call", 1, true),
-            ("9", "http.handle", 1, false),
-        ];
-        assert_eq!((steps, timeline.more), (expected.to_vec(), 0));
+impl Row {
+    fn new(
+        place: Vec<u64>,
+        step: String,
+        import: &str,
+        name: Option<String>,
+        (begins, ends): (u64, Option<u64>),
+    ) -> Self {
+        let depth = u32::try_from(place.len().saturating_sub(1)).unwrap_or(u32::MAX);
+        let import = import.to_owned();
+        Self(place, TimelineStep { step, depth, import, name, begins, ends, times: 1, ..TimelineStep::default() })
     }
+}
+
+/// What is recorded of each step.
+fn rows(records: &[Vec<u8>]) -> Vec<Row> {
+    let (mut rows, mut open) = (Vec::new(), HashMap::<String, usize>::new());
+    for entry in records.iter().filter_map(|record| Entry::decode(record)) {
+        let took = match &entry.phase {
+            Phase::Began => 0,
+            Phase::Ended(_) => u64::from(entry.remark.took),
+            Phase::Opened | Phase::GaveUp(_) => continue,
+        };
+        let place: Vec<u64> = entry.path.numbers().iter().map(|number| 2 * u64::from(*number) + 1).collect();
+        let begins = entry.at.saturating_sub(took);
+        let name = entry.remark.name.clone();
+        let mut add = |place: Vec<u64>, import: &str, name, begins, ends| {
+            let step = place.iter().map(|number| number.div_ceil(2).to_string()).collect::<Vec<_>>().join(".");
+            rows.push(Row::new(place, step, import, name, (begins, ends)));
+            rows.len() - 1
+        };
+        if entry.remark.polled > 0
+            && let Some((last, above)) = place.split_last()
+        {
+            let before = [above, &[last - 1]].concat();
+            add(before, POLL, None, begins.saturating_sub(entry.remark.polled.into()), Some(begins));
+        }
+        if LEFT_OUT.iter().any(|left_out| entry.import.starts_with(left_out)) {
+            continue;
+        }
+        match (entry.phase, open.remove(&entry.path.to_string())) {
+            (Phase::Began, _) => {
+                let at = add(place, &entry.import, name, begins, None);
+                open.insert(entry.path.to_string(), at);
+            }
+            (_, Some(at)) => rows[at].1.ends = Some(entry.at),
+            (_, None) => drop(add(place, &entry.import, name, begins, Some(entry.at))),
+        }
+    }
+    rows
+}
+
+/// A question waits from the moment at which it was asked first, however often its call was begun again.
+fn add_questions(rows: &mut Vec<Row>, asking: &[AskingStep<'_>]) {
+    let asks = |Row(_, step): &Row| step.import.starts_with(ASK);
+    let known: HashMap<String, usize> =
+        (0..rows.len()).filter(|at| asks(&rows[*at])).map(|at| (rows[at].1.step.clone(), at)).collect();
+    for AskingStep { step, since, is_open } in asking {
+        if let Some(at) = known.get(*step) {
+            let begins = &mut rows[*at].1.begins;
+            *begins = (*begins).min(*since);
+            continue;
+        }
+        let odd = |number: &str| (2 * u64::from(number.parse::<u32>().ok()?)).checked_sub(1);
+        let place: Option<Vec<u64>> = step.split('.').map(odd).collect();
+        if let Some(place) = place.filter(|_| *is_open) {
+            rows.push(Row::new(place, (*step).to_owned(), ASK, None, (*since, None)));
+        }
+    }
+}
+
+/// Sets what follows from the other steps. Returns how long some step waited.
+fn complete(rows: &mut [Row], until: u64) -> u64 {
+    let (mut waits, mut above) = (Vec::new(), Vec::<(Vec<u64>, u64)>::new());
+    for at in 0..rows.len() {
+        let has_steps =
+            rows.get(at + 1).is_some_and(|next| next.0.len() > rows[at].0.len() && next.0.starts_with(&rows[at].0));
+        let Row(place, step) = &mut rows[at];
+        above.retain(|(caller, _)| place.starts_with(caller));
+        // The clock may have been set back.
+        step.begins = above.iter().map(|(_, begins)| *begins).max().unwrap_or_default().max(step.begins);
+        above.push((place.clone(), step.begins));
+        let ends = step.ends.unwrap_or(until).max(step.begins);
+        step.ends = step.ends.map(|_| ends);
+        step.took = ends - step.begins;
+        step.waits = !has_steps && WAITS.iter().any(|waits| step.import.starts_with(waits));
+        if step.waits {
+            waits.push((step.begins, ends));
+        }
+    }
+    waits.sort_unstable();
+    let mut known = 0;
+    waits.into_iter().fold(0, |waited, (begins, ends)| {
+        let more = ends.saturating_sub(begins.max(known));
+        known = known.max(ends);
+        waited + more
+    })
+}
+
+/// Puts together the same that was done one after the other.
+fn merge(rows: Vec<Row>) -> Vec<Row> {
+    let mut merged: Vec<Row> = Vec::new();
+    for Row(place, step) in rows {
+        if let Some(Row(last_place, last)) = merged.last_mut()
+            && last_place.split_last().map(|(_, call)| call) == place.split_last().map(|(_, call)| call)
+            && (last.import == step.import && last.name.is_none() && step.name.is_none())
+            && (last.ends.is_some() && step.ends.is_some())
+        {
+            (last.ends, last.took, last.times) = (step.ends, last.took + step.took, last.times + step.times);
+            continue;
+        }
+        merged.push(Row(place, step));
+    }
+    merged
+}
+
+/// The first and the last steps, with those above them; how many are left out, and after how many.
+fn shorten(rows: Vec<Row>) -> (Vec<TimelineStep>, u64, u64) {
+    let all = rows.len();
+    if all <= MOST {
+        return (rows.into_iter().map(|Row(_, step)| step).collect(), 0, 0);
+    }
+    let last = all - MOST / 2;
+    let above: BTreeSet<&[u64]> =
+        rows[last..].iter().flat_map(|Row(place, _)| (1..place.len()).map(|length| &place[..length])).collect();
+    let keeps = |at: usize| at < MOST / 2 || at >= last || above.contains(&*rows[at].0);
+    let kept: Vec<bool> = (0..all).map(keeps).collect();
+    let steps: Vec<_> = rows.into_iter().zip(kept).filter(|(_, keeps)| *keeps).map(|(Row(_, step), _)| step).collect();
+    let more = (all - steps.len()) as u64;
+    (steps, more, (MOST / 2) as u64)
 }

@@ -174,7 +174,7 @@ impl Accounts {
         let exhausted = |limit| ConnectionError::Exhausted(Exhaustion { budget: BudgetKind::Calls, limit });
         self.scope.lineage.take(TreeBudget::AccountRequests, 1).map_err(exhausted)?;
         let again = if is_safe(&request.method) { Again::Safe } else { Again::Unknown };
-        let step = self.journal.begin("connections.send", &(name, &request));
+        let step = self.journal.begin("connections.send", &(name, &request)).with(|| name.to_owned());
         step.act(again, self.connections.send(self.principal(), name, request)).await
     }
 

@@ -4,6 +4,7 @@ use super::entry::{ArgumentsDigest, Entry, Phase, StepPath};
 use super::forgotten::is_of;
 use super::log::{JournalLog, RoomChange};
 use super::records::{NO_ROOM, Records, State, TOO_LONG};
+use super::remark::Remark;
 use platform::clock::Clock;
 use platform::durable::{Answer, DurableError};
 use std::ops::Range;
@@ -31,7 +32,8 @@ impl Compaction {
     fn entry(&self, clock: &dyn Clock) -> Vec<u8> {
         let at = u64::try_from(clock.unix().as_millis()).unwrap_or(u64::MAX);
         let (path, arguments) = (self.call.below(self.steps.start), ArgumentsDigest::new(&()));
-        Entry { path, import: RESTORED.into(), arguments, at, phase: Phase::Ended(self.outcome.clone()) }.encode()
+        let (phase, remark) = (Phase::Ended(self.outcome.clone()), Remark::default());
+        Entry { path, import: RESTORED.into(), arguments, at, phase, remark }.encode()
     }
 }
 

@@ -1,5 +1,6 @@
 //! One record of a journal.
 
+use super::remark::Remark;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::borrow::Cow;
@@ -19,6 +20,9 @@ pub struct Entry {
     /// Milliseconds since 1970.
     pub at: u64,
     pub phase: Phase,
+    /// Not written if there is nothing to remark. Earlier versions wrote none.
+    #[serde(default, skip_serializing_if = "Remark::is_empty")]
+    pub remark: Remark,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -38,6 +42,11 @@ pub enum Phase {
 pub struct ArgumentsDigest([u8; 16]);
 
 impl StepPath {
+    /// The numbers of the steps that made its call, and its own, from zero on.
+    pub fn numbers(&self) -> &[u32] {
+        &self.0
+    }
+
     pub(super) fn below(&self, number: u32) -> Self {
         let mut path = self.0.clone();
         path.push(number);
@@ -90,8 +99,8 @@ impl Entry {
 
     /// A record of no step.
     fn of_journal(phase: Phase) -> Vec<u8> {
-        Self { path: StepPath(Vec::new()), import: "".into(), arguments: ArgumentsDigest([0; 16]), at: 0, phase }
-            .encode()
+        let (path, arguments, remark) = (StepPath(Vec::new()), ArgumentsDigest([0; 16]), Remark::default());
+        Self { path, import: "".into(), arguments, at: 0, phase, remark }.encode()
     }
 
     pub(super) fn encode(&self) -> Vec<u8> {

@@ -13,6 +13,7 @@
 //! - An answer that says **nothing**, such as "no message yet", is not recorded as long as nothing depends on it (`polls`).
 //! - Records of a durable call are stored before anything that depends on them leaves the call. Other calls keep them in
 //!   memory, for the case that they are parked or become tasks.
+//! - A record may have a **remark** for people who look at the call: how long the step took, and the tool or host that it is about.
 //! - A **checkpoint** is what the guest has saved: a later run goes on from there, and the steps before are forgotten.
 //!
 //! What cannot be replayed yet says so ([`CallJournal::cannot_replay`]). Such a call runs as ever and ends with its process.
@@ -32,6 +33,7 @@ mod problem;
 #[cfg(test)]
 mod program_tests;
 mod records;
+mod remark;
 mod step;
 #[cfg(test)]
 mod tests;
@@ -44,5 +46,6 @@ pub use inquiry::OutcomeInquiry;
 pub use limits::JournalLimits;
 pub use log::{JournalLog, JournalRoom, RoomChange};
 pub use problem::JournalProblem;
+pub use remark::Remark;
 pub(crate) use step::StartedEffect;
 pub use step::{Again, Step};

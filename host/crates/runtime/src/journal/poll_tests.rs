@@ -56,6 +56,32 @@ fn finding_nothing_is_recorded_once_a_second() {
 }
 
 #[test]
+fn it_is_remarked_how_long_steps_took_and_what_they_are_about() {
+    let clock = TestClock::new();
+    let journal = CallJournal::in_memory(clock.clone());
+    let wait = |millis| {
+        let step = journal.begin("wait", &()).or_nothing(&());
+        clock.pass(Duration::from_millis(millis));
+        step.see(|| ());
+    };
+    for millis in [300, 400, 500] {
+        wait(millis);
+    }
+    wait(200);
+    let step = journal.begin("ask", &());
+    clock.pass(Duration::from_millis(70));
+    step.see(|| 1u8);
+    let step = journal.begin("call", &()).with(|| "ä".repeat(100));
+    step.act(Again::Safe, async { 2u8 }).now_or_never().unwrap();
+    journal.begin("look", &()).see(|| 3u8);
+    let remarks: Vec<_> =
+        journal.export().unwrap().iter().map(|record| Entry::decode(record).unwrap().remark).collect();
+    let told: Vec<_> = remarks.iter().map(|it| (it.name.as_deref().map(str::len), it.took, it.polled)).collect();
+    let expected = [(None, 500, 700), (None, 70, 200), (Some(128), 0, 0), (None, 0, 0), (None, 0, 0)];
+    assert_eq!(told, expected, "what was not recorded is told with the next record");
+}
+
+#[test]
 fn what_was_told_stays_told_and_what_came_of_nothing_is_asked_again() {
     let clock = TestClock::new();
     let journal = CallJournal::in_memory(clock.clone());

@@ -5,6 +5,7 @@
 //! nothing. If there is none, nobody has seen what came of it, and the guest may as well be told what is so now.
 
 use super::entry::{Entry, StepPath};
+use super::remark::millis;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -25,6 +26,8 @@ pub(super) struct Polls {
 struct Unrecorded {
     since: Instant,
     entry: Entry,
+    /// Milliseconds that this answer and those before it took.
+    polled: u32,
 }
 
 impl Polls {
@@ -49,33 +52,42 @@ impl Polls {
     }
 
     /// An answer that says nothing, to a step that began at this time. It is returned if it is to be recorded now.
-    pub(super) fn add_nothing(&mut self, entry: Entry, begun: Instant, now: Instant) -> Option<Entry> {
+    pub(super) fn add_nothing(&mut self, mut entry: Entry, begun: Instant, now: Instant) -> Option<Entry> {
         let call = entry.path.0.split_last().map_or(&[][..], |(_, call)| call);
-        let since = self.unrecorded.get(call).map_or(begun, |before| before.since);
+        let before = self.unrecorded.get(call);
+        let (since, polled) = before.map_or((begun, 0), |before| (before.since, before.polled));
         if now.saturating_duration_since(since) >= UNRECORDED {
+            entry.remark.polled = polled;
             return Some(entry);
         }
-        self.unrecorded.insert(call.to_vec(), Unrecorded { since, entry });
+        let polled = polled.saturating_add(millis(now.saturating_duration_since(begun)));
+        self.unrecorded.insert(call.to_vec(), Unrecorded { since, entry, polled });
         None
     }
 
-    /// Something of a step is recorded: what was said before it is known by that.
-    pub(super) fn add_record(&mut self, path: &StepPath) {
+    /// Something of a step is recorded: what was said before it is known by that. Returns the milliseconds that this took in the
+    /// step's own call.
+    pub(super) fn add_record(&mut self, path: &StepPath) -> u32 {
+        let mut polled = 0;
         if self.unrecorded.is_empty() {
-            return;
+            return polled;
         }
         for (number, call) in steps(path) {
             let is_later = |nothing: &Unrecorded| nothing.entry.path.0.last().is_some_and(|last| *last <= number);
-            if self.unrecorded.get(call).is_some_and(is_later) {
-                self.unrecorded.remove(call);
-            }
+            let is_known = self.unrecorded.get(call).is_some_and(is_later);
+            let nothing = if is_known { self.unrecorded.remove(call) } else { None };
+            // The last of these is the step's own call.
+            polled = nothing.map_or(0, |nothing| nothing.polled);
         }
+        polled
     }
 
     /// Takes what is to be recorded before anything leaves the call that makes this step.
     pub(super) fn take_unrecorded(&mut self, path: &StepPath) -> Option<Entry> {
         let (_, call) = path.0.split_last()?;
-        self.unrecorded.remove(call).map(|nothing| nothing.entry)
+        let Unrecorded { mut entry, polled, .. } = self.unrecorded.remove(call)?;
+        entry.remark.polled = polled.saturating_sub(entry.remark.took);
+        Some(entry)
     }
 }
 

@@ -6,6 +6,7 @@ use super::limits::JournalLimits;
 use super::log::{JournalLog, RoomChange};
 use super::polls::Polls;
 use super::problem::JournalProblem;
+use super::remark::Remark;
 use platform::clock::Clock;
 use platform::durable::Answer;
 use platform::sync::Mutex;
@@ -152,13 +153,14 @@ impl Records {
         import: &'static str,
         arguments: ArgumentsDigest,
         phase: Phase,
+        remark: Remark,
     ) -> Option<Answer<()>> {
-        let entry = self.entry(path, import, arguments, phase);
+        let mut entry = self.entry(path, import, arguments, phase, remark);
         let mut state = self.state.lock();
         if self.has_left() {
             return None;
         }
-        state.polls.add_record(&entry.path);
+        entry.remark.polled = state.polls.add_record(&entry.path);
         state.record(&entry)
     }
 
@@ -171,12 +173,14 @@ impl Records {
         answer: Vec<u8>,
         begun: Instant,
     ) -> Option<Answer<()>> {
-        let entry = self.entry(path, import, arguments, Phase::Ended(answer));
+        let now = self.clock.now();
+        let remark = Remark::took(now.saturating_duration_since(begun));
+        let entry = self.entry(path, import, arguments, Phase::Ended(answer), remark);
         let mut state = self.state.lock();
         if self.has_left() {
             return None;
         }
-        let due = state.polls.add_nothing(entry, begun, self.clock.now())?;
+        let due = state.polls.add_nothing(entry, begun, now)?;
         state.polls.add_record(&due.path);
         state.record(&due)
     }
@@ -190,9 +194,16 @@ impl Records {
         }
     }
 
-    fn entry(&self, path: StepPath, import: &'static str, arguments: ArgumentsDigest, phase: Phase) -> Entry {
+    fn entry(
+        &self,
+        path: StepPath,
+        import: &'static str,
+        arguments: ArgumentsDigest,
+        phase: Phase,
+        remark: Remark,
+    ) -> Entry {
         let at = u64::try_from(self.clock.unix().as_millis()).unwrap_or(u64::MAX);
-        Entry { path, import: import.into(), arguments, at, phase }
+        Entry { path, import: import.into(), arguments, at, phase, remark }
     }
 
     /// Moves what is in memory to a log, which gets all further records. The answer is there when it is stored; there is none

@@ -4,6 +4,7 @@ use super::entry::{ArgumentsDigest, Phase, StepPath, decode, encode};
 use super::inquiry::OutcomeInquiry;
 use super::problem::JournalProblem;
 use super::records::{EffectUnderWay, Recorded, Records};
+use super::remark::Remark;
 use platform::durable::Answer;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -41,13 +42,14 @@ struct JournaledStep {
     poll: Option<Poll>,
     /// From its beginning until its outcome has been recorded.
     under_way: Option<EffectUnderWay>,
+    begun: Instant,
+    name: Option<String>,
 }
 
 /// Of a step that looks for something and mostly finds nothing.
 struct Poll {
     /// The answer that says so.
     nothing: Vec<u8>,
-    begun: Instant,
 }
 
 impl Step {
@@ -72,24 +74,43 @@ impl Step {
             let (step, recorded) = (path.to_string(), recorded.import.clone());
             records.stop(JournalProblem::Diverged { step, recorded, now: import.to_owned() });
         }
-        let (poll, under_way) = (None, None);
-        let step = JournaledStep { records, replaying, path, import, arguments, earlier, inquiry, poll, under_way };
-        let step = Self(Some(step));
+        let (poll, under_way, name, begun) = (None, None, None, records.now());
+        let step = Self(Some(JournaledStep {
+            records,
+            replaying,
+            path,
+            import,
+            arguments,
+            earlier,
+            inquiry,
+            poll,
+            under_way,
+            begun,
+            name,
+        }));
         step.set_replaying();
         step
     }
 
     /// For an import that looks for something and mostly finds `nothing`, which is recorded only if it matters.
-    pub(crate) fn or_nothing(mut self, nothing: &impl Serialize) -> Self {
+    pub fn or_nothing(mut self, nothing: &impl Serialize) -> Self {
         if let Some(step) = &mut self.0 {
-            let (nothing, begun) = (encode(nothing), step.records.now());
+            let nothing = encode(nothing);
             if step.is_missing() {
                 let (import, outcome) = (step.import.to_owned(), Some(nothing.clone()));
                 step.earlier = Some(Recorded { import, arguments: step.arguments, outcome });
             }
-            step.poll = Some(Poll { nothing, begun });
+            step.poll = Some(Poll { nothing });
         }
         self.set_replaying();
+        self
+    }
+
+    /// What an effect is done with, for people who look at the call: see [`Remark::name`].
+    pub fn with(mut self, name: impl FnOnce() -> String) -> Self {
+        if let Some(step) = &mut self.0 {
+            step.name = Some(name());
+        }
         self
     }
 
@@ -334,14 +355,18 @@ impl JournaledStep {
     }
 
     fn add(&self, phase: Phase) -> Option<Answer<()>> {
-        self.records.add(self.path.clone(), self.import, self.arguments, phase)
+        let remark = match &phase {
+            Phase::Began => Remark::named(self.name.as_deref()),
+            _ => Remark::took(self.records.now().saturating_duration_since(self.begun)),
+        };
+        self.records.add(self.path.clone(), self.import, self.arguments, phase, remark)
     }
 
     fn add_outcome(&self, outcome: &impl Serialize) -> Option<Answer<()>> {
         let outcome = encode(outcome);
         match &self.poll {
             Some(poll) if poll.nothing == outcome => {
-                self.records.add_nothing(self.path.clone(), self.import, self.arguments, outcome, poll.begun)
+                self.records.add_nothing(self.path.clone(), self.import, self.arguments, outcome, self.begun)
             }
             _ => self.add(Phase::Ended(outcome)),
         }

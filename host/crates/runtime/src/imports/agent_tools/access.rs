@@ -108,7 +108,7 @@ impl AgentTools {
         let lineage = self.scope.lineage.descend(&*name, arguments.len() as u64).map_err(AgentError::from);
         let lineage = lineage.inspect_err(|error| refused(error.name()))?.split(caller.concurrent);
         let size = arguments.len() as u64;
-        let step = self.journal.begin("agent-tools.call", &(&name, &arguments, options));
+        let step = self.journal.begin("agent-tools.call", &(&name, &arguments, options)).with(|| name.clone());
         let arguments = Arguments::parse(&arguments).map_err(AgentError::InvalidArguments);
         let arguments = arguments.inspect_err(|error| refused(error.name()))?;
         let purpose = options.purpose.as_deref().map(printable).unwrap_or_default();

@@ -136,7 +136,8 @@ impl WasiHttpHooks for HttpHooks {
             });
         }
         // The number of the step is that of the guest's request, whenever it is sent.
-        let mut step = self.journal.begin("http.handle", &RequestRecord::new(&parts, &options));
+        let host = || format!("{} {}", parts.method, parts.uri.host().unwrap_or_default());
+        let mut step = self.journal.begin("http.handle", &RequestRecord::new(&parts, &options)).with(host);
         if let Some(answered) = step.recorded_now::<Answered>() {
             let decided = call.ok_or(HttpError::Denied).and_then(|call| call.decide_again(&answered.hops));
             // The guest writes it again, and nobody needs it.

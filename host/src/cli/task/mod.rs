@@ -1,23 +1,24 @@
 //! `portcullis task`: tasks as they are stored, for the operator, while a server serves them or not.
 
+mod live_screen;
+mod picture;
+mod stored;
+mod watch;
+
 use super::options::ConfigFile;
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use clap::{Args, Subcommand};
-use mcp::{OperatorRequest, StoredTask, StoredTasks, Timeline};
-use platform::clock::{Clock, SystemClock};
-use platform::storage::SqliteStore;
+use mcp::{OperatorRequest, StoredTask};
+use picture::Picture;
 use platform::telemetry::printable;
 use runtime::imports::SteeringMessage;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
+use stored::{find, now, open};
+use watch::Watch;
 
 /// How often a followed task is read.
 const FOLLOW_INTERVAL: Duration = Duration::from_millis(250);
-/// Characters of the longest bar of a timeline.
-const BAR: u64 = 24;
-/// The shortest part of an id that names a task.
-const SHORTEST_ID: usize = 4;
 
 #[derive(Subcommand)]
 pub(super) enum TaskCommand {
@@ -36,7 +37,7 @@ pub(super) enum TaskCommand {
     Show {
         #[command(flatten)]
         task: Which,
-        /// Also what its call did and waited for, and when.
+        /// Also what its call did and waited for, when, and what it used.
         #[arg(long)]
         timeline: bool,
         /// Print it as JSON.
@@ -45,6 +46,8 @@ pub(super) enum TaskCommand {
     },
     /// Follow a task: each message, until it ends.
     Tail(Which),
+    /// Watch the open tasks, or the timeline of one, until `q` is pressed. Without a terminal: once.
+    Watch(Watch),
     /// Cancel a task. Whoever serves it does so within a second.
     Cancel(Which),
     /// Send a message to the tool of a task.
@@ -82,6 +85,7 @@ impl TaskCommand {
             Self::List { open, json, file } => list(&file, open, json).await?,
             Self::Show { task, timeline, json } => show(&task, timeline, json).await?,
             Self::Tail(task) => tail(&task).await?,
+            Self::Watch(watch) => watch.run().await?,
             Self::Cancel(task) => {
                 let asked = ask(&task, OperatorRequest::Cancel).await?;
                 println!("The task {} is to be cancelled.", asked.id);
@@ -97,26 +101,6 @@ impl TaskCommand {
             }
         }
         Ok(ExitCode::SUCCESS)
-    }
-}
-
-async fn open(file: &ConfigFile) -> anyhow::Result<StoredTasks> {
-    let folder = file.load_or_empty()?.state.context("no state folder: set PORTCULLIS_STATE or server.state")?;
-    ensure!(folder.is_dir(), "there is no folder {}: nothing was kept yet", folder.display());
-    let store = tokio::task::spawn_blocking(move || SqliteStore::open(&folder, Arc::new(SystemClock))).await??;
-    Ok(StoredTasks::new(Arc::new(store)))
-}
-
-async fn find(tasks: &StoredTasks, id: &str) -> anyhow::Result<StoredTask> {
-    if let Some(task) = tasks.get(id).await? {
-        return Ok(task);
-    }
-    ensure!(id.len() >= SHORTEST_ID, "write at least {SHORTEST_ID} characters of the id");
-    let mut found: Vec<_> = tasks.list().await?.into_iter().filter(|task| task.id.starts_with(id)).collect();
-    match (found.pop(), found.len()) {
-        (Some(task), 0) => Ok(task),
-        (Some(_), more) => bail!("{} tasks have ids that begin with {id:?}; write more of it", more + 1),
-        (None, _) => bail!("there is no task {id:?}; `portcullis task list` lists those that are kept"),
     }
 }
 
@@ -144,7 +128,7 @@ async fn show(which: &Which, timeline: bool, json: bool) -> anyhow::Result<()> {
     let task = find(&tasks, &which.id).await?;
     let mut document = task.to_json();
     let timeline = match timeline {
-        true => Some(tasks.timeline(&task).await?),
+        true => Some(tasks.timeline(&task, now()).await?),
         false => None,
     };
     if json {
@@ -171,31 +155,9 @@ async fn show(which: &Which, timeline: bool, json: bool) -> anyhow::Result<()> {
         }
     }
     if let Some(timeline) = timeline {
-        print_timeline(&timeline);
+        Picture::new(task.tool(), &timeline).into_lines().for_each(|line| println!("{line}"));
     }
     Ok(())
-}
-
-/// A line for each step: when it began, how long it took, as a number and a bar, and what it was.
-fn print_timeline(timeline: &Timeline) {
-    let Some(first) = timeline.steps.first() else {
-        return println!("timeline   nothing is recorded of what its call did");
-    };
-    let took = |step: &mcp::TimelineStep| step.ends.unwrap_or(step.begins).saturating_sub(step.begins);
-    let longest = timeline.steps.iter().map(took).max().unwrap_or_default().max(1);
-    println!("timeline");
-    for step in &timeline.steps {
-        let depth = step.step.matches('.').count();
-        let bar = "=".repeat(usize::try_from(took(step) * BAR / longest).unwrap_or_default());
-        let begins = seconds(step.begins.saturating_sub(first.begins));
-        let length = if step.ends.is_some() { seconds(took(step)) } else { "open".to_owned() };
-        let times = if step.times > 1 { format!(" x{}", step.times) } else { String::new() };
-        let indent = "  ".repeat(depth);
-        println!("  {begins:>10}  {length:>10}  {bar:24}  {indent}{}{times}", printable(&step.import));
-    }
-    if timeline.more > 0 {
-        println!("  and {} more", timeline.more);
-    }
 }
 
 async fn tail(which: &Which) -> anyhow::Result<()> {
@@ -230,12 +192,6 @@ fn time(millis: u64) -> String {
     humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_millis(millis)).to_string()
 }
 
-fn seconds(millis: u64) -> String {
-    format!("{}.{:03} s", millis / 1_000, millis % 1_000)
-}
-
 fn age(millis: u64) -> String {
-    let now = SystemClock.unix();
-    let age = now.saturating_sub(Duration::from_millis(millis));
-    humantime::format_duration(Duration::from_secs(age.as_secs())).to_string()
+    humantime::format_duration(Duration::from_secs(now().saturating_sub(millis) / 1_000)).to_string()
 }
