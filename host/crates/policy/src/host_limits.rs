@@ -2,7 +2,7 @@
 
 use super::Rate;
 use bytesize::ByteSize;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -60,7 +60,7 @@ pub struct TaskLimits {
 }
 
 /// What work that was stored survives.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Survive {
     /// The end of the process at any moment. After a loss of power, the last moments may be missing.

@@ -61,7 +61,7 @@ pub fn limit_table() -> Vec<LimitRow> {
 fn of_calls() -> Vec<LimitRow> {
     use LimitScope::{Call, Plugin, Setting, Tree};
     let Limits {
-        metering, fuel, cpu, extensions, memory, deadline, output, chunk, chunks, overflow, calls, depth, parallel, call_arguments,
+        metering, fuel, cpu, extensions, memory, deadline, output, chunk, chunks, overflow, survive, calls, depth, parallel, call_arguments,
         call_results, reverse_call_wait, questions, answer_timeout, file_growth, open_files, log, log_lines, handles,
         table_elements, hostcall, concurrent, queue, rate, breaker,
     } = Limits::default();
@@ -92,6 +92,7 @@ fn of_calls() -> Vec<LimitRow> {
         row("limits.chunk", chunk, Call, "one chunk"),
         row("limits.answer-timeout", time(answer_timeout), Call, "waiting for one answer"),
         row("limits.overflow", format!("{overflow:?}").to_lowercase(), Setting, "who gives way to a slow reader"),
+        row("limits.survive", survive.map_or("none".to_owned(), |survive| format!("{survive:?}")), Setting, "what the steps of its tasks survive; none: as `server.tasks.survive`"),
         row("limits.concurrent", concurrent, Plugin, "calls of clients that run at once"),
         row("limits.queue", queue, Plugin, "calls of clients that wait for that"),
         row("limits.rate", rate.map_or("none".to_owned(), |rate| rate.to_string()), Plugin, "calls in a time"),

@@ -2,7 +2,7 @@
 //! says which attack or cost it bounds.
 
 use super::range::{check_duration, check_range};
-use super::{BreakerLimits, RangeError, Rate};
+use super::{BreakerLimits, RangeError, Rate, Survive};
 use bytesize::ByteSize;
 use serde::Deserialize;
 use std::time::Duration;
@@ -56,6 +56,8 @@ pub struct Limits {
     pub chunks: u64,
     /// What happens to chunks that are read too slowly. The queue between guest and client is bounded either way.
     pub overflow: Overflow,
+    /// What the steps of its calls survive that are tasks; absent: as `server.tasks.survive` says.
+    pub survive: Option<Survive>,
     /// Reverse calls under one request, at any depth, and as many requests to connected accounts. Bounds fan-out over the
     /// agent's tools, and what others count against the user.
     pub calls: u32,
@@ -117,6 +119,7 @@ impl Default for Limits {
             chunk: ByteSize::kib(64),
             chunks: 10_000,
             overflow: Overflow::Block,
+            survive: None,
             calls: 256,
             depth: 8,
             parallel: 8,

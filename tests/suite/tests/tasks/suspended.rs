@@ -195,6 +195,11 @@ fn a_task_that_waits_for_its_next_message_is_put_away_until_there_is_one() {
     let ended = wait_for_status(&mut client, &task.task, "completed");
     assert_eq!(ended["result"]["content"][0]["text"], "heard: one, two, three, four", "{ended}");
     assert_eq!(ended["result"]["_meta"]["dev.portcullis/usage"]["chunks"], 4, "{ended}");
+    let shown =
+        portcullis(&client.server.home, &["task", "show", &task.task, "--timeline", "--json"]).good().to_owned();
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    let mut steps = shown["timeline"]["steps"].as_array().unwrap().iter();
+    assert!(steps.any(|step| step["import"] == "steering.receive" && step["waits"] == true), "{shown}");
 }
 
 /// Whoever counts the messages may send them again, and hears of one that was lost with the host.

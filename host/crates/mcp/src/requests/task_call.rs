@@ -79,6 +79,7 @@ pub(super) fn begins(
         abilities,
         shows_remedies: follower == TaskFollower::Extension(Remedies::Shown),
         idempotency_key: context.idempotency_key.clone(),
+        survive: target.survive(),
     };
     let (principal, correlation) = (context.principal.clone(), context.correlation_id.clone());
     let new = NewTask { principal, call: task_call, id: call.clone(), correlation, task };

@@ -80,7 +80,7 @@ impl CallMaker for TaskCalls {
 }
 
 async fn make(server: &Arc<ServerContext>, call: TaskCall, task: TaskRecord, journal: CallJournal) -> MadeCall {
-    let TaskCall { tool, version, arguments, abilities, shows_remedies, idempotency_key } = call;
+    let TaskCall { tool, version, arguments, abilities, shows_remedies, idempotency_key, survive: _ } = call;
     server.catalog.when(|catalog| catalog.tool(&tool).is_some() || catalog.upstream_tool(&tool).is_some()).await;
     let arguments =
         serde_json::from_str(&arguments).map_err(|_| NotMade::Never("its arguments cannot be read".into()))?;

@@ -5,6 +5,7 @@ use crate::calls::live::LiveCall;
 use crate::client::chunk_record::ChunkRecord;
 use futures::future::BoxFuture;
 use plugins::calls::FinishedCall;
+use policy::Survive;
 use rmcp::ErrorData;
 use rmcp::model::JsonObject;
 use runtime::engine::CallError;
@@ -30,6 +31,9 @@ pub(crate) struct TaskCall {
     /// What its guest sees of it. Missing in tasks of earlier versions.
     #[serde(default)]
     pub(crate) idempotency_key: Option<String>,
+    /// What its steps survive, if that is said of its plugin.
+    #[serde(default)]
+    pub(crate) survive: Option<Survive>,
 }
 
 /// Makes the calls of stored tasks again. Requests know how, and tasks do not.

@@ -11,7 +11,7 @@ use super::tasks::{LEASE, Tasks};
 use crate::calls::live::LiveCall;
 use platform::durable::{DurableError, Expected, Lease, Revision, Strength};
 use platform::random::random_id;
-use policy::Principal;
+use policy::{Principal, Survive};
 use std::sync::Arc;
 
 /// A task to be created.
@@ -43,6 +43,7 @@ struct Stored {
     id: TaskId,
     record: TaskRecord,
     stored: Option<(Revision, Lease)>,
+    survive: Option<Survive>,
 }
 
 impl Tasks {
@@ -70,6 +71,7 @@ impl Tasks {
             usage: None,
             size: 0,
         };
+        let survive = call.survive;
         // Text and flags can always be written.
         let call = serde_json::to_vec(&call).unwrap_or_default();
         let bytes = call.len() as u64;
@@ -78,7 +80,8 @@ impl Tasks {
             return Err(NotCreated::Full);
         }
         self.starting.lock().insert(id.clone());
-        let mut created = CreatedTask(Some(Stored { tasks: self.clone(), id: id.clone(), record, stored: None }));
+        let mut created =
+            CreatedTask(Some(Stored { tasks: self.clone(), id: id.clone(), record, stored: None, survive }));
         let (Some(record_key), Some(call_key)) = (Part::Record.key(&id), Part::Call.key(&id)) else {
             return Err(NotCreated::Store(DurableError::Failed("an id is no key".into())));
         };
@@ -99,10 +102,10 @@ impl Tasks {
 impl CreatedTask {
     /// Serves its call from now on, once another process could go on with it. Returns the id, and how the task stands.
     pub(crate) async fn start(mut self, mut live: LiveCall, finish: Finish) -> Option<(TaskId, TaskRecord)> {
-        let Stored { tasks, id, stored, .. } = self.0.as_ref()?;
+        let Stored { tasks, id, stored, survive, .. } = self.0.as_ref()?;
         let fence = stored.as_ref()?.1.fence;
-        tasks.store_journal(id, fence, live.life()).await;
-        let Stored { tasks, id, record, stored } = self.0.take()?;
+        tasks.store_journal(id, (fence, *survive), live.life()).await;
+        let Stored { tasks, id, record, stored, survive: _ } = self.0.take()?;
         let (revision, lease) = stored?;
         let (running, control) = RunningTask::new(lease);
         tasks.running.lock().insert(id.clone(), running);

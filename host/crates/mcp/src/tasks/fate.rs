@@ -15,6 +15,7 @@ use super::tasks::Tasks;
 use super::timeline::Timeline;
 use crate::calls::live::{CallLife, LiveCall};
 use platform::durable::{DurableError, Entries, Expected, Fence, Strength};
+use policy::Survive;
 use runtime::journal::{CallJournal, JournalLog, JournalRoom, RoomChange};
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,8 +36,13 @@ pub(super) fn at_shutdown() -> (TaskState, Option<String>) {
 
 impl Tasks {
     /// From now on another process could go on with the call, if its steps can be stored.
-    pub(super) async fn store_journal(self: &Arc<Self>, id: &TaskId, fence: Fence, life: &CallLife) {
-        let (Some(strength), Some(key)) = (self.journal, Part::Journal.key(id)) else { return };
+    pub(super) async fn store_journal(
+        self: &Arc<Self>,
+        id: &TaskId,
+        (fence, survive): (Fence, Option<Survive>),
+        life: &CallLife,
+    ) {
+        let (Some(strength), Some(key)) = (self.strength(survive), Part::Journal.key(id)) else { return };
         let log = JournalLog { store: self.store.clone(), key, fence, strength, next: 0, room: self.journal_room(id) };
         if let Err(error) = life.journal.store_in(log).await {
             tracing::error!(task = &**id, %error, "a task ends with its host, since its steps cannot be stored");
@@ -119,11 +125,14 @@ pub(super) async fn make_call(recorder: &Recorder) -> Result<(LiveCall, Finish, 
     let not_yet = |error: DurableError| NotMade::NotYet(format!("what is stored of it cannot be read: {error}"));
     let keys = (Part::Journal.key(id), Part::Call.key(id), Part::Asked.key(id));
     let (Some(journal), Some(call), Some(asked)) = keys else { return Err(never("its id is no key")) };
-    let Some(strength) = tasks.journal else { return Err(never("this host keeps nothing")) };
+    if !tasks.are_durable() {
+        return Err(never("this host keeps nothing"));
+    }
     let Some(maker) = tasks.maker.get() else { return Err(NotMade::NotYet("the host is starting".into())) };
     let call = tasks.store.get(&call).await.map_err(not_yet)?.ok_or_else(|| never("what it called is not stored"))?;
     let call: TaskCall = serde_json::from_slice(&call.value)
         .map_err(|error| NotMade::Never(format!("what it called cannot be read: {error}")))?;
+    let Some(strength) = tasks.strength(call.survive) else { return Err(never("this host keeps nothing")) };
     let asked = tasks.store.get(&asked).await.map_err(not_yet)?;
     let asked = asked.map(|asked| AskedQuestions::from_bytes(&asked.value)).transpose();
     let asked = asked.map_err(|error| NotMade::Never(format!("what it asked cannot be read: {error}")))?;

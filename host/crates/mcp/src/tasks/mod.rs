@@ -27,6 +27,8 @@ mod sampler;
 mod samples;
 mod serve;
 mod stored_tasks;
+#[cfg(test)]
+mod strength_tests;
 mod suspension;
 mod table;
 mod take_up;

@@ -54,8 +54,8 @@ pub struct Tasks {
     /// See [`TaskStore::holder`].
     pub(super) holder: String,
     _process: Option<ProcessSlot>,
-    /// How much the steps of calls survive; none if the store ends with the process.
-    pub(super) journal: Option<Strength>,
+    /// What the steps of calls survive; none if the store ends with the process.
+    journal: Option<Survive>,
     /// Makes the calls of stored tasks again. Until it is there, they wait.
     pub(super) maker: OnceLock<Arc<dyn CallMaker>>,
     pub(super) table: Mutex<TaskTable>,
@@ -97,10 +97,7 @@ impl Tasks {
     ) -> Arc<Self> {
         let holder = store.holder();
         let TaskStore { store, process } = store;
-        let journal = process.as_ref().map(|_| match limits.survive {
-            Survive::Crash => Strength::Process,
-            Survive::PowerLoss => Strength::Power,
-        });
+        let journal = process.as_ref().map(|_| limits.survive);
         let (maker, table, starting, started, seen, running, asking, wake, runners) = Default::default();
         Arc::new(Self {
             store,
@@ -126,6 +123,14 @@ impl Tasks {
     /// Whether another process could go on with a call that has a journal.
     pub(crate) fn are_durable(&self) -> bool {
         self.journal.is_some()
+    }
+
+    /// How the steps of a call are stored of whose plugin this is said; none if they are not.
+    pub(super) fn strength(&self, of_plugin: Option<Survive>) -> Option<Strength> {
+        self.journal.map(|usual| match of_plugin.unwrap_or(usual) {
+            Survive::Crash => Strength::Process,
+            Survive::PowerLoss => Strength::Power,
+        })
     }
 
     /// Stored tasks go on from now on, with calls that this makes.

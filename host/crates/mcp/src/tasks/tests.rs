@@ -55,22 +55,22 @@ impl Clock for TestClock {
     }
 }
 
-struct Fixture {
+pub(super) struct Fixture {
     clock: Arc<TestClock>,
-    store: Arc<dyn DurableStore>,
+    pub(super) store: Arc<dyn DurableStore>,
     folder: TempDir,
     alice: Principal,
 }
 
 impl Fixture {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let clock = TestClock::new();
         let store = Arc::new(MemoryStore::new(clock.clone()));
         Self { clock, store, folder: tempfile::tempdir().unwrap(), alice: Principal::from_source("key", "alice") }
     }
 
     /// The tasks of a process over the store.
-    fn process(&self) -> Arc<Tasks> {
+    pub(super) fn process(&self) -> Arc<Tasks> {
         let limits = TaskLimits { kept: 9, per_principal: 2, ..TaskLimits::default() };
         let permits = Arc::new(WaitPermits::new(ParkedCallLimits::default()));
         let process = Some(ProcessSlot::take(self.folder.path()).unwrap());
@@ -78,7 +78,7 @@ impl Fixture {
         Tasks::new(store, limits, self.clock.clone(), ChangeNotifier::new(), permits)
     }
 
-    fn new_task(&self) -> NewTask {
+    pub(super) fn new_task(&self) -> NewTask {
         let (tool, version, arguments) = ("a__b".into(), "v".into(), "{}".into());
         let call = TaskCall {
             tool,
@@ -87,6 +87,7 @@ impl Fixture {
             abilities: Abilities::default(),
             shows_remedies: false,
             idempotency_key: None,
+            survive: None,
         };
         NewTask { principal: self.alice.clone(), call, id: "c".into(), correlation: None, task: None }
     }
@@ -104,7 +105,7 @@ impl Fixture {
         created.start(self.live(CancellationToken::new(), journal), finish()).await.unwrap().0
     }
 
-    fn live(&self, end: CancellationToken, journal: CallJournal) -> LiveCall {
+    pub(super) fn live(&self, end: CancellationToken, journal: CallJournal) -> LiveCall {
         let principal_store = Arc::new(PrincipalStore::new(self.clock.clone(), ChangeNotifier::new()));
         let plugin = PluginId { side: Side::Server, name: "a".into() };
         let record = ChunkRecord::new(principal_store, &CallContext::new("local"), plugin, "a__b".into());
@@ -171,7 +172,7 @@ impl CallMaker for Maker {
     }
 }
 
-fn finish() -> Finish {
+pub(super) fn finish() -> Finish {
     Box::new(|call, _| {
         let code = call.result.err().map(|error| error.code());
         let answer = Ok(JsonObject::from_iter([("code".to_owned(), json!(code))]));

@@ -15,10 +15,18 @@ mod tests;
 /// Steps of a timeline, besides those above the ones that are listed. Bounds what is stored of a call that makes very many.
 const MOST: usize = 500;
 /// What says nothing of a call's way, and is between any two other steps of one that looks for messages again and again.
-const LEFT_OUT: [&str; 3] = ["clocks.", "random.", "steering."];
+const LEFT_OUT: [&str; 3] = ["clocks.", "random.", "steering.next"];
 /// What waits for somebody outside, as the names of imports begin. A call of another tool does if none of its steps is known.
-const WAITS: [&str; 7] =
-    ["agent-tools.call", ASK, "connections.connected", "connections.send", "connections.wait", "http.handle", POLL];
+const WAITS: [&str; 8] = [
+    "agent-tools.call",
+    ASK,
+    "connections.connected",
+    "connections.send",
+    "connections.wait",
+    "http.handle",
+    POLL,
+    "steering.receive",
+];
 const ASK: &str = "client.ask";
 /// A guest that waits for anything waits here.
 const POLL: &str = "poll.block";

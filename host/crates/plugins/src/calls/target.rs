@@ -3,7 +3,7 @@
 use super::answer_check::AnswerCheck;
 use crate::catalog::{Plugin, UpstreamTool};
 use crate::offer::PluginTool;
-use policy::{Overflow, PluginId};
+use policy::{Overflow, PluginId, Survive};
 use runtime::abi::GuestCall;
 use runtime::imports::{Arguments, CompletionQuery, Tool};
 use serde_json::{Value, json};
@@ -58,6 +58,14 @@ impl CallTarget {
         match self {
             Self::Plugin(plugin, _) => plugin.spec.limits.overflow,
             Self::Upstream(..) => Overflow::Block,
+        }
+    }
+
+    /// What the steps of a task's call survive, if that is said of its plugin.
+    pub fn survive(&self) -> Option<Survive> {
+        match self {
+            Self::Plugin(plugin, _) => plugin.spec.limits.survive,
+            Self::Upstream(..) => None,
         }
     }
 
