@@ -230,3 +230,18 @@ fn count_messages(path: &str) {
     let ended = wait_for_status(&mut client, &task.task, "completed");
     assert_eq!(ended["result"]["content"][0]["text"], "heard: m0, m1, m2", "{ended}");
 }
+
+#[test]
+fn messages_that_wait_for_a_call_keep_their_order() {
+    let mut client = client(&config("", ""));
+    let task = start(&mut client, "ask");
+    wait_until_suspended(&client, &task.task);
+    let words: Vec<String> = (0..12).map(|at| format!("word{at}")).collect();
+    words.iter().for_each(|word| steer(&mut client, &task, word));
+    steer(&mut client, &task, "stop");
+    assert!(is_suspended(&client, &task.task), "they do not make it go on");
+    update(&mut client, &task.task, answers(&[("first", "Al"), ("second", "Bo")]));
+    let ended = wait_for_status(&mut client, &task.task, "completed");
+    let said = format!(r#"said: {{"name":"Al"}}, {{"name":"Bo"}}, {}"#, words.join(", "));
+    assert_eq!(ended["result"]["content"][0]["text"], said, "{ended}");
+}

@@ -1,10 +1,13 @@
 //! What others ask of a task that runs in this process.
 
+use futures::FutureExt as _;
+use futures::future::{BoxFuture, ready};
 use platform::durable::Lease;
 use rmcp::model::InputResponses;
 use runtime::imports::SteeringMessage;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -83,14 +86,36 @@ impl RunningTask {
 
     /// Returns when it is done; false if the task is not served here any more.
     pub(super) async fn ask(self, request: TaskRequest) -> bool {
+        match self.to_input(request) {
+            Ok(input) => self.put_in(input).await,
+            Err(done) => done,
+        }
+    }
+
+    /// Asks now, so that what is asked keeps its order. The answer says what [`Self::ask`] does; there is none if too much waits.
+    pub(super) fn ask_now(self, request: TaskRequest) -> Option<BoxFuture<'static, bool>> {
+        let input = match self.to_input(request) {
+            Ok(input) => input,
+            Err(done) => return Some(ready(done).boxed()),
+        };
+        let (taken, version) = oneshot::channel();
+        match self.inputs.try_send((input, taken)) {
+            Ok(()) => Some(self.taken(version).boxed()),
+            Err(TrySendError::Full(_)) => None,
+            Err(TrySendError::Closed(_)) => Some(ready(false).boxed()),
+        }
+    }
+
+    /// What the runner takes. The error is that of a request which it need not take: whether it is done.
+    fn to_input(&self, request: TaskRequest) -> Result<TaskInput, bool> {
         match request {
-            TaskRequest::Answer(answers) => self.put_in(TaskInput::Answers(answers)).await,
-            TaskRequest::TopUp(top_up) => self.put_in(TaskInput::TopUp(top_up)).await,
-            TaskRequest::Steer(message) => self.put_in(TaskInput::Steer(message)).await,
+            TaskRequest::Answer(answers) => Ok(TaskInput::Answers(answers)),
+            TaskRequest::TopUp(top_up) => Ok(TaskInput::TopUp(top_up)),
+            TaskRequest::Steer(message) => Ok(TaskInput::Steer(message)),
             TaskRequest::Cancel => {
                 self.stop(StopReason::Client);
                 // Whoever leaves the task closes this before looking for a reason to stop.
-                !self.inputs.is_closed()
+                Err(!self.inputs.is_closed())
             }
         }
     }
@@ -101,11 +126,15 @@ impl RunningTask {
     }
 
     /// Returns when it is taken and stored.
-    async fn put_in(mut self, input: TaskInput) -> bool {
+    async fn put_in(self, input: TaskInput) -> bool {
         let (taken, version) = oneshot::channel();
-        if self.inputs.send((input, taken)).await.is_err() {
-            return false;
+        match self.inputs.send((input, taken)).await {
+            Ok(()) => self.taken(version).await,
+            Err(_) => false,
         }
+    }
+
+    async fn taken(mut self, version: oneshot::Receiver<u64>) -> bool {
         let Ok(version) = version.await else { return false };
         self.stored.wait_for(|stored| *stored >= version).await.is_ok()
     }

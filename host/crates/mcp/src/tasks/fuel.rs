@@ -64,6 +64,8 @@ pub(super) struct CallFuel {
     principal: Principal,
     held: HeldResources,
     waits: Option<Wait>,
+    /// It waits no more, and ends if there is too little.
+    has_given_up: bool,
 }
 
 struct Wait {
@@ -85,7 +87,7 @@ impl CallFuel {
             account.wait_for_more(added);
         }
         let standing = account.as_ref().map(FuelAccount::standing);
-        Self { account, standing, permits, principal, held, waits: None }
+        Self { account, standing, permits, principal, held, waits: None, has_given_up: false }
     }
 
     pub(super) fn account(&self) -> Option<FuelAccount> {
@@ -122,6 +124,7 @@ impl CallFuel {
                 self.waits = None;
                 return;
             }
+            _ if self.has_given_up => return,
             FuelStanding::UsedUp { limit } => {
                 let why = format!(
                     "Paused: all {limit} units of fuel that the call got are used up. The operator can give it more."
@@ -164,7 +167,7 @@ impl CallFuel {
 
     /// Ends the call if it waits.
     pub(super) fn give_up(&mut self) {
-        self.waits = None;
+        (self.waits, self.has_given_up) = (None, true);
         if let Some(account) = &self.account {
             account.end_when_used_up();
         }

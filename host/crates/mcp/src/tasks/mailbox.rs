@@ -10,6 +10,7 @@ use platform::durable::{DurableError, DurableStore, Expected, Key, Record, Stren
 use platform::random::random_text;
 use policy::Principal;
 use runtime::imports::SteeringMessage;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -69,7 +70,7 @@ impl Tasks {
         }
         let key = leave(&*self.store, id, &request).await?;
         self.go_on(&id.into()).await?;
-        if let Some(passed_on) = self.pass_on(key, request) {
+        if let Ok(Some(passed_on)) = self.pass_on(key, request) {
             // So that whoever asks next sees it, if the call can go on at once.
             let _ = tokio::time::timeout(PATIENCE, passed_on).await;
         }
@@ -97,10 +98,9 @@ impl Tasks {
             return Ok(false);
         }
         let request = TaskRequest::Steer(message);
-        let key = leave(&*self.store, &id, &request).await?;
+        leave(&*self.store, &id, &request).await?;
         if task.waits_for(&request) {
             self.go_on(&id).await?;
-            self.pass_on(key, request);
         }
         self.wake.notify_one();
         Ok(true)
@@ -125,63 +125,90 @@ impl Tasks {
         }
     }
 
+    /// Passes on what was asked of a task that is about to be served here, before anything new. What it does not take now it is asked
+    /// later.
+    pub(super) async fn take_requests_of(self: &Arc<Self>, id: &TaskId) -> Result<(), DurableError> {
+        let Ok(all) = Key::new(format!("{PREFIX}/{id}")) else { return Ok(()) };
+        for (key, record) in self.store.list(&all, None, PAGE).await? {
+            if let Ok(request) = serde_json::from_slice(&record.value)
+                && self.pass_on(key, request).is_err()
+            {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Passes on what was asked of the tasks that run here.
     pub(super) async fn take_requests(self: &Arc<Self>) -> Result<(), DurableError> {
         let Ok(all) = Key::new(PREFIX) else { return Ok(()) };
-        let mut after = None;
+        let (mut after, mut full) = (None, HashSet::new());
         loop {
             let page = self.store.list(&all, after.as_ref(), PAGE).await?;
             let Some((last, _)) = page.last() else { return Ok(()) };
             after = Some(last.clone());
             for (key, record) in page {
-                self.take_request(key, &record).await?;
+                let id = task_of(&key);
+                // What comes later waits, too: requests keep their order.
+                if !full.contains(&id) && !self.take_request(&id, key, &record).await? {
+                    full.insert(id);
+                }
             }
         }
     }
 
-    async fn take_request(self: &Arc<Self>, key: Key, record: &Record) -> Result<(), DurableError> {
-        let id = task_of(&key);
-        let Ok(request) = serde_json::from_slice::<TaskRequest>(&record.value) else { return self.forget(&key).await };
-        if self.running.lock().contains_key(&*id) {
-            self.pass_on(key, request);
-            return Ok(());
-        }
-        match self.load(&id).await? {
-            Some((task, _)) if !task.has_ended() => {
-                if task.waits_for(&request) {
-                    self.go_on(&id).await?;
-                    self.pass_on(key, request);
+    /// False if the task takes no more at the moment.
+    async fn take_request(self: &Arc<Self>, id: &TaskId, key: Key, record: &Record) -> Result<bool, DurableError> {
+        let Ok(request) = serde_json::from_slice::<TaskRequest>(&record.value) else {
+            return self.forget(&key).await.map(|()| true);
+        };
+        if !self.running.lock().contains_key(id) {
+            match self.load(id).await? {
+                Some((task, _)) if !task.has_ended() => {
+                    if task.waits_for(&request) {
+                        // It passes on what waits.
+                        self.go_on(id).await?;
+                    }
+                    return Ok(true);
                 }
-                Ok(())
+                // Nobody will.
+                _ => return self.forget(&key).await.map(|()| true),
             }
-            // Nobody will.
-            _ => self.forget(&key).await,
         }
+        Ok(self.pass_on(key, request).is_ok())
     }
 
     /// Passes a stored request on to the task, if that runs here, and removes it once it is done: a process that is killed
-    /// meanwhile leaves it to the next, and to do it twice is as good as once.
-    fn pass_on(self: &Arc<Self>, key: Key, request: TaskRequest) -> Option<JoinHandle<()>> {
-        let running = self.running.lock().get(&*task_of(&key)).cloned()?;
+    /// meanwhile leaves it to the next, and to do it twice is as good as once. None if there is nothing to wait for; the error
+    /// says that the task takes no more at the moment.
+    fn pass_on(self: &Arc<Self>, key: Key, request: TaskRequest) -> Result<Option<JoinHandle<()>>, TooMuch> {
+        let Some(running) = self.running.lock().get(&*task_of(&key)).cloned() else { return Ok(None) };
         if !self.asking.lock().insert(key.clone()) {
-            return None;
+            return Ok(None);
         }
+        let Some(taken) = running.ask_now(request) else {
+            self.asking.lock().remove(&key);
+            return Err(TooMuch);
+        };
         let tasks = self.clone();
-        Some(self.runners.spawn(async move {
+        Ok(Some(self.runners.spawn(async move {
             // If nobody serves the task any more, the request waits for whoever does.
-            if running.ask(request).await
+            if taken.await
                 && let Err(error) = tasks.forget(&key).await
             {
                 tracing::error!(%error, "what was asked of a task stays in the store, and is asked again");
             }
             tasks.asking.lock().remove(&key);
-        }))
+        })))
     }
 
     async fn forget(&self, key: &Key) -> Result<(), DurableError> {
         self.store.remove(key, Expected::Any, Strength::Process).await
     }
 }
+
+/// A task takes no more requests at the moment.
+struct TooMuch;
 
 /// The id of the task that a stored request is for.
 fn task_of(key: &Key) -> TaskId {

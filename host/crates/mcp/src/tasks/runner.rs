@@ -53,6 +53,9 @@ impl TaskRunner {
                 None => self.make_again(&mut pauses).await,
             };
             let Some((live, finish)) = made else { continue };
+            if !is_new && let Err(error) = self.recorder.tasks.take_requests_of(&self.recorder.id).await {
+                tracing::error!(%error, "what is asked of a task cannot be read; trying again");
+            }
             match self.serve(live).await {
                 // Others have its place at the moment.
                 Ok(Served::Ended(outcome, _))
