@@ -169,6 +169,7 @@ const ATTACKS: &[(&str, &[&str])] = &[
             "unit budget::a_child_never_gets_more_than_its_parent_has",
         ],
     ),
+    ("limits.extensions", &["tasks/fuel::its_client_is_asked_and_may_let_it_use_more"]),
     (
         "limits.deadline",
         &[
