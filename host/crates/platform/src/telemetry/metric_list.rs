@@ -38,7 +38,7 @@ pub const METRICS: &[Metric] = &[
     metric("waiting_calls", "gauge", &[], "Instances of calls that wait for somebody outside now, nested calls' too"),
     metric("parked_calls", "gauge", &[], "Calls that wait for a client to come back now"),
     metric("open_tasks", "gauge", &[], "Tasks that this process serves"),
-    metric("suspended_tasks", "gauge", &[], "Tasks that wait for something, and that nobody serves meanwhile"),
+    metric("suspended_tasks", "gauge", &[], "Tasks that wait without an instance"),
     metric("ready_instances", "gauge", &[], "Instances that were made ahead and wait for a call"),
     metric("instances", "gauge", &[], "Instances of plugins that there are now, nested calls' and those made ahead too"),
     metric("compile_seconds", "histogram", &[], "Time to compile a component"),
