@@ -239,6 +239,9 @@ fn messages_that_wait_for_a_call_keep_their_order() {
     let words: Vec<String> = (0..12).map(|at| format!("word{at}")).collect();
     words.iter().for_each(|word| steer(&mut client, &task, word));
     steer(&mut client, &task, "stop");
+    (0..3).for_each(|_| steer(&mut client, &task, "nobody reads it"));
+    let refused = tell(&mut client, &task, json!({"message": "one too many"}));
+    assert_eq!(refused["error"]["code"], -32602, "as many as a running call keeps: {refused}");
     assert!(is_suspended(&client, &task.task), "they do not make it go on");
     update(&mut client, &task.task, answers(&[("first", "Al"), ("second", "Bo")]));
     let ended = wait_for_status(&mut client, &task.task, "completed");

@@ -142,14 +142,22 @@ impl RunningCalls {
 
     /// Returns when a call that runs again has come to where it was, so that it can tell which numbered message is next.
     pub(crate) async fn caught_up(&self, principal: &Principal, call: &str) {
-        let steering = {
-            let state = self.lock();
-            let mut own = state.calls.get(principal).into_iter().flat_map(BTreeMap::values);
-            own.find(|entry| *entry.call == *call).and_then(|entry| entry.steering.clone())
-        };
-        if let Some(steering) = steering {
+        if let Some(steering) = self.steering_of(principal, call) {
             steering.caught_up().await;
         }
+    }
+
+    /// Puts a message back that an earlier run of the call has not read. The error is a sentence.
+    pub(crate) fn put_back(&self, principal: &Principal, call: &str, message: SteeringMessage) -> Result<(), String> {
+        let steering =
+            self.steering_of(principal, call).ok_or("no such call is running, or it does not read messages")?;
+        steering.put_back(message).map_err(|error| error.to_string())
+    }
+
+    fn steering_of(&self, principal: &Principal, call: &str) -> Option<Steering> {
+        let state = self.lock();
+        let mut own = state.calls.get(principal).into_iter().flat_map(BTreeMap::values);
+        own.find(|entry| *entry.call == *call).and_then(|entry| entry.steering.clone())
     }
 
     /// Whether this call runs or is parked.

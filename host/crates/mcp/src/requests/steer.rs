@@ -22,7 +22,7 @@ pub(crate) async fn steer(
     if let Some((call, message)) = params.of_one_call() {
         let is_numbered = message.seq.is_some();
         if !server.running_calls.has(principal, call)
-            && server.tasks.steer(principal, call, message).await.map_err(|error| to_error(error.into()))?
+            && server.tasks.steer(principal, call, message).await.map_err(to_error)?
         {
             return Ok(Steered { call: call.to_owned(), next: None });
         }
@@ -55,8 +55,8 @@ pub(crate) async fn call_tool(server: &ServerContext, principal: &Principal, arg
 
 /// Appends the list of running calls, since a tool's failure has no field for it.
 fn describe(error: &ErrorData) -> String {
-    match &error.data {
-        Some(data) => format!("{}: {}", error.message, data["running"]),
+    match error.data.as_ref().and_then(|data| data.get("running")) {
+        Some(running) => format!("{}: {running}", error.message),
         None => error.message.to_string(),
     }
 }

@@ -70,6 +70,11 @@ impl CallMaker for TaskCalls {
         server.running_calls.steer(&task.principal(), params).map(drop).map_err(|error| error.message.into_owned())
     }
 
+    fn put_back(&self, task: &TaskRecord, message: SteeringMessage) -> Result<(), String> {
+        let server = self.0.upgrade().ok_or("the host is ending")?;
+        server.running_calls.put_back(&task.principal(), &task.call, message)
+    }
+
     fn output(&self, task: &TaskRecord) -> Option<String> {
         let log = RunLog::uri_of(&task.call);
         match self.0.upgrade()?.principal_store.read(&task.principal(), &log)?.body {

@@ -51,7 +51,7 @@ pub(crate) async fn cancel(
 
 pub(super) fn to_error(error: TaskError) -> ErrorData {
     match error {
-        TaskError::Unknown => ErrorData::invalid_params(error.to_string(), None),
+        TaskError::Unknown | TaskError::TooMuch => ErrorData::invalid_params(error.to_string(), None),
         TaskError::Store(_) => {
             tracing::error!("{error}");
             ErrorData::internal_error("the host cannot read its tasks now; its log has the details", None)

@@ -45,6 +45,8 @@ pub(crate) trait CallMaker: Send + Sync {
     fn forget(&self, task: &TaskRecord);
     /// Sends a message to the call of a task that runs here. The error is a sentence.
     fn steer(&self, task: &TaskRecord, message: SteeringMessage) -> Result<(), String>;
+    /// Puts a message back that the call of a task has not read in an earlier run. The error is a sentence.
+    fn put_back(&self, task: &TaskRecord, message: SteeringMessage) -> Result<(), String>;
     /// What the call has sent to nobody so far, as its log shows it: JSON text; none if there is no log.
     fn output(&self, task: &TaskRecord) -> Option<String>;
 }

@@ -84,59 +84,42 @@ impl RunningTask {
         (Self { stop, reason, inputs: to, stored: sees, lease }, control)
     }
 
-    /// Returns when it is done; false if the task is not served here any more.
-    pub(super) async fn ask(self, request: TaskRequest) -> bool {
-        match self.to_input(request) {
-            Ok(input) => self.put_in(input).await,
-            Err(done) => done,
-        }
-    }
-
-    /// Asks now, so that what is asked keeps its order. The answer says what [`Self::ask`] does; there is none if too much waits.
-    pub(super) fn ask_now(self, request: TaskRequest) -> Option<BoxFuture<'static, bool>> {
-        let input = match self.to_input(request) {
-            Ok(input) => input,
-            Err(done) => return Some(ready(done).boxed()),
-        };
-        let (taken, version) = oneshot::channel();
-        match self.inputs.try_send((input, taken)) {
-            Ok(()) => Some(self.taken(version).boxed()),
-            Err(TrySendError::Full(_)) => None,
-            Err(TrySendError::Closed(_)) => Some(ready(false).boxed()),
-        }
-    }
-
-    /// What the runner takes. The error is that of a request which it need not take: whether it is done.
-    fn to_input(&self, request: TaskRequest) -> Result<TaskInput, bool> {
+    /// Asks in this moment, so that what is asked keeps its order. The answer is there when it is done: false if the task is not
+    /// served here any more. None if too much waits for the task.
+    pub(super) fn ask(self, request: TaskRequest) -> Option<BoxFuture<'static, bool>> {
         match request {
-            TaskRequest::Answer(answers) => Ok(TaskInput::Answers(answers)),
-            TaskRequest::TopUp(top_up) => Ok(TaskInput::TopUp(top_up)),
-            TaskRequest::Steer(message) => Ok(TaskInput::Steer(message)),
+            TaskRequest::Answer(answers) => self.put_in(TaskInput::Answers(answers)),
+            TaskRequest::TopUp(top_up) => self.put_in(TaskInput::TopUp(top_up)),
+            TaskRequest::Steer(message) => self.put_in(TaskInput::Steer(message)),
             TaskRequest::Cancel => {
                 self.stop(StopReason::Client);
                 // Whoever leaves the task closes this before looking for a reason to stop.
-                Err(!self.inputs.is_closed())
+                Some(ready(!self.inputs.is_closed()).boxed())
             }
         }
     }
 
     /// Returns when its call is served, and stays for a moment; false if it is not served here any more.
     pub(super) async fn stay(self) -> bool {
-        self.put_in(TaskInput::Stay).await
-    }
-
-    /// Returns when it is taken and stored.
-    async fn put_in(self, input: TaskInput) -> bool {
-        let (taken, version) = oneshot::channel();
-        match self.inputs.send((input, taken)).await {
-            Ok(()) => self.taken(version).await,
-            Err(_) => false,
+        match self.put_in(TaskInput::Stay) {
+            Some(taken) => taken.await,
+            // It is being asked so much that it does not go away.
+            None => true,
         }
     }
 
-    async fn taken(mut self, version: oneshot::Receiver<u64>) -> bool {
-        let Ok(version) = version.await else { return false };
-        self.stored.wait_for(|stored| *stored >= version).await.is_ok()
+    fn put_in(mut self, input: TaskInput) -> Option<BoxFuture<'static, bool>> {
+        let (taken, version) = oneshot::channel();
+        match self.inputs.try_send((input, taken)) {
+            Ok(()) => {}
+            Err(TrySendError::Full(_)) => return None,
+            Err(TrySendError::Closed(_)) => return Some(ready(false).boxed()),
+        }
+        let stored = async move {
+            let Ok(version) = version.await else { return false };
+            self.stored.wait_for(|stored| *stored >= version).await.is_ok()
+        };
+        Some(stored.boxed())
     }
 
     /// Whether whoever serves the task is leaving it.

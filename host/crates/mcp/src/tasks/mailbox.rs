@@ -8,8 +8,7 @@ use super::tasks::{TaskError, Tasks};
 use platform::clock::{Clock as _, SystemClock};
 use platform::durable::{DurableError, DurableStore, Expected, Key, Record, Strength};
 use platform::random::random_text;
-use policy::Principal;
-use runtime::imports::SteeringMessage;
+use runtime::imports::MAX_UNREAD_MESSAGES;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,22 +17,57 @@ use tokio::task::JoinHandle;
 
 /// How often a process looks for requests, while it serves tasks.
 pub(super) const LOOK: Duration = Duration::from_secs(1);
-/// Requests to one task that may wait. Bounds what a client stores that asks again and again while nobody serves its task.
-const MOST: usize = 64;
-/// Their bytes, for the same reason.
+/// Bytes of the requests to one task that wait. Bounds, like their number, what a client stores that asks again and again while
+/// nobody serves its task.
 const MOST_BYTES: usize = 1 << 20;
 /// How long whoever asks waits until it is done. A task may wait for its plugin.
-const PATIENCE: Duration = Duration::from_secs(1);
+pub(super) const PATIENCE: Duration = Duration::from_secs(1);
 /// Requests that are read at once.
-const PAGE: u32 = 200;
-const PREFIX: &str = "task-request";
+pub(super) const PAGE: u32 = 200;
 /// Requests that this process has stored.
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
+/// Where requests wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Whoever serves tasks looks for them every second.
+    Requests,
+    /// Messages for a call that has to run before it can read them. Nobody looks for them before, so they cost nothing.
+    Messages,
+}
+
+impl Place {
+    fn prefix(self) -> &'static str {
+        match self {
+            Self::Requests => "task-request",
+            Self::Messages => "task-message",
+        }
+    }
+
+    /// How many may wait for one task.
+    fn most(self) -> usize {
+        match self {
+            Self::Requests => 64,
+            // As many as a running call has that has not read them.
+            Self::Messages => MAX_UNREAD_MESSAGES,
+        }
+    }
+
+    /// What the keys of those for a task begin with; none if no task can have this id.
+    pub(super) fn of_task(self, id: &str) -> Option<Key> {
+        Key::new(format!("{}/{id}", self.prefix())).ok()
+    }
+}
+
 /// Stores a request for whoever serves the task.
-pub(super) async fn leave(store: &dyn DurableStore, id: &str, request: &TaskRequest) -> Result<Key, DurableError> {
+pub(super) async fn leave(
+    store: &dyn DurableStore,
+    place: Place,
+    id: &str,
+    request: &TaskRequest,
+) -> Result<Key, TaskError> {
     let failed = |error: &dyn std::fmt::Display| DurableError::Failed(error.to_string());
-    let all = Key::new(format!("{PREFIX}/{id}")).map_err(|error| failed(&error))?;
+    let all = place.of_task(id).ok_or(TaskError::Unknown)?;
     // Text and answers can always be written.
     let value = serde_json::to_vec(request).unwrap_or_default();
     let (mut after, mut count, mut bytes) = (None, 0, value.len());
@@ -45,8 +79,8 @@ pub(super) async fn leave(store: &dyn DurableStore, id: &str, request: &TaskRequ
         count += page.len();
         bytes += page.iter().map(|(_, record)| record.value.len()).sum::<usize>();
     }
-    if count >= MOST || bytes > MOST_BYTES {
-        return Err(failed(&"too many requests to this task wait for the process that serves it"));
+    if count >= place.most() || bytes > MOST_BYTES {
+        return Err(TaskError::TooMuch);
     }
     // In the order in which they came, as far as the clocks of several processes agree.
     let (at, number) = (millis(SystemClock.unix()), COUNT.fetch_add(1, Ordering::Relaxed));
@@ -60,15 +94,15 @@ impl Tasks {
     /// Asks something of a task that had not ended a moment ago.
     pub(super) async fn ask(self: &Arc<Self>, id: &str, request: TaskRequest) -> Result<(), TaskError> {
         let running = self.running.lock().get(id).cloned();
-        if let Some(running) = running
-            && running.ask(request.clone()).await
+        if let Some(asked) = running.and_then(|running| running.ask(request.clone()))
+            && asked.await
         {
             return Ok(());
         }
         if self.load(id).await?.is_none_or(|(task, _)| task.has_ended()) {
             return Ok(());
         }
-        let key = leave(&*self.store, id, &request).await?;
+        let key = leave(&*self.store, Place::Requests, id, &request).await?;
         self.go_on(&id.into()).await?;
         if let Ok(Some(passed_on)) = self.pass_on(key, request) {
             // So that whoever asks next sees it, if the call can go on at once.
@@ -77,58 +111,10 @@ impl Tasks {
         Ok(())
     }
 
-    /// Leaves a message for the call of a task that does not run at the moment. False if this principal has none with this
-    /// call, or if the call itself has to take the message, since only it knows which number comes next.
-    pub(crate) async fn steer(
-        self: &Arc<Self>,
-        owner: &Principal,
-        call: &str,
-        message: SteeringMessage,
-    ) -> Result<bool, DurableError> {
-        // A process that has just started may not have seen it yet.
-        let _ = tokio::time::timeout(PATIENCE, self.seen.cancelled()).await;
-        let Some(id) = self.table.lock().find_call(owner, call) else { return Ok(false) };
-        let Some((task, _)) = self.load(&id).await?.filter(|(task, _)| !task.has_ended()) else { return Ok(false) };
-        if message.seq.is_some() {
-            if task.suspended.is_some_and(|suspended| !suspended.for_message) {
-                return Ok(false);
-            }
-            // If it does not go on now, its sender hears that.
-            let _ = tokio::time::timeout(PATIENCE, self.go_on_until_served(&id)).await;
-            return Ok(false);
-        }
-        let request = TaskRequest::Steer(message);
-        leave(&*self.store, &id, &request).await?;
-        if task.waits_for(&request) {
-            self.go_on(&id).await?;
-        }
-        self.wake.notify_one();
-        Ok(true)
-    }
-
-    async fn go_on_until_served(self: &Arc<Self>, id: &TaskId) -> Result<(), DurableError> {
-        loop {
-            let started = self.started.notified();
-            if self.starting.lock().contains(id) {
-                started.await;
-            }
-            self.go_on(id).await?;
-            let Some(running) = self.running.lock().get(id).cloned() else {
-                match self.starting.lock().contains(id) {
-                    true => continue,
-                    false => return Ok(()),
-                }
-            };
-            if running.stay().await {
-                return Ok(());
-            }
-        }
-    }
-
     /// Passes on what was asked of a task that is about to be served here, before anything new. What it does not take now it is asked
     /// later.
     pub(super) async fn take_requests_of(self: &Arc<Self>, id: &TaskId) -> Result<(), DurableError> {
-        let Ok(all) = Key::new(format!("{PREFIX}/{id}")) else { return Ok(()) };
+        let Some(all) = Place::Requests.of_task(id) else { return Ok(()) };
         for (key, record) in self.store.list(&all, None, PAGE).await? {
             if let Ok(request) = serde_json::from_slice(&record.value)
                 && self.pass_on(key, request).is_err()
@@ -141,7 +127,7 @@ impl Tasks {
 
     /// Passes on what was asked of the tasks that run here.
     pub(super) async fn take_requests(self: &Arc<Self>) -> Result<(), DurableError> {
-        let Ok(all) = Key::new(PREFIX) else { return Ok(()) };
+        let Ok(all) = Key::new(Place::Requests.prefix()) else { return Ok(()) };
         let (mut after, mut full) = (None, HashSet::new());
         loop {
             let page = self.store.list(&all, after.as_ref(), PAGE).await?;
@@ -168,6 +154,14 @@ impl Tasks {
                     if task.waits_for(&request) {
                         // It passes on what waits.
                         self.go_on(id).await?;
+                    } else if task.suspended_until().is_some() {
+                        // A message to a call that does not wait for one.
+                        match leave(&*self.store, Place::Messages, id, &request).await {
+                            Err(TaskError::Store(error)) => return Err(error),
+                            Err(error) => tracing::warn!(task = &**id, "a message to a task is lost: {error}"),
+                            Ok(_) => {}
+                        }
+                        self.forget(&key).await?;
                     }
                     return Ok(true);
                 }
@@ -186,7 +180,7 @@ impl Tasks {
         if !self.asking.lock().insert(key.clone()) {
             return Ok(None);
         }
-        let Some(taken) = running.ask_now(request) else {
+        let Some(taken) = running.ask(request) else {
             self.asking.lock().remove(&key);
             return Err(TooMuch);
         };
@@ -202,7 +196,7 @@ impl Tasks {
         })))
     }
 
-    async fn forget(&self, key: &Key) -> Result<(), DurableError> {
+    pub(super) async fn forget(&self, key: &Key) -> Result<(), DurableError> {
         self.store.remove(key, Expected::Any, Strength::Process).await
     }
 }
@@ -220,16 +214,17 @@ mod tests {
     use super::*;
     use platform::clock::SystemClock;
     use platform::durable::MemoryStore;
+    use runtime::imports::SteeringMessage;
 
-    async fn steer(store: &MemoryStore, id: &str, bytes: usize) -> Result<(), DurableError> {
+    async fn steer(store: &MemoryStore, id: &str, bytes: usize) -> Result<(), TaskError> {
         let message = SteeringMessage { text: "x".repeat(bytes), ..SteeringMessage::default() };
-        leave(store, id, &TaskRequest::Steer(message)).await.map(drop)
+        leave(store, Place::Requests, id, &TaskRequest::Steer(message)).await.map(drop)
     }
 
     #[tokio::test]
     async fn requests_that_wait_are_bounded_in_number_and_in_bytes() {
         let store = MemoryStore::new(Arc::new(SystemClock));
-        for _ in 0..MOST {
+        for _ in 0..Place::Requests.most() {
             steer(&store, "many", 1).await.unwrap();
         }
         assert!(steer(&store, "many", 1).await.is_err());

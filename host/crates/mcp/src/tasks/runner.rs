@@ -12,7 +12,7 @@ use super::tasks::Tasks;
 use crate::calls::live::LiveCall;
 use crate::client::chunk_record::ChunkRecord;
 use bytesize::ByteSize;
-use platform::durable::{Revision, Strength};
+use platform::durable::{DurableError, Revision, Strength};
 use plugins::calls::FinishedCall;
 use rmcp::model::JsonObject;
 use runtime::engine::{CallError, catch_panic};
@@ -53,7 +53,7 @@ impl TaskRunner {
                 None => self.make_again(&mut pauses).await,
             };
             let Some((live, finish)) = made else { continue };
-            if !is_new && let Err(error) = self.recorder.tasks.take_requests_of(&self.recorder.id).await {
+            if !is_new && let Err(error) = self.take_what_waits().await {
                 tracing::error!(%error, "what is asked of a task cannot be read; trying again");
             }
             match self.serve(live).await {
@@ -109,6 +109,13 @@ impl TaskRunner {
             }
         }
         None
+    }
+
+    /// Before anything new.
+    async fn take_what_waits(&self) -> Result<(), DurableError> {
+        let Recorder { tasks, id, record, .. } = &self.recorder;
+        tasks.take_messages(id, record).await?;
+        tasks.take_requests_of(id).await
     }
 
     async fn end(&mut self, outcome: FinishedCall, chunks: ChunkRecord, finish: Finish) {

@@ -187,7 +187,7 @@ impl Serving {
 
     fn ask(&mut self, request: PendingRequest) {
         let now = self.now();
-        self.questions.ask(request, self.suspension.is_possible(&self.fuel), now);
+        self.questions.ask(request, self.suspension.is_possible_now(&self.fuel), now);
     }
 
     /// Returns the version that has it.

@@ -2,10 +2,10 @@
 
 use super::control::{TaskRequest, TopUp};
 use super::keys::{Part, all_records};
-use super::mailbox;
+use super::mailbox::{self, Place};
 use super::record::TaskRecord;
 use super::samples::{Sample, Samples};
-use super::tasks::parse;
+use super::tasks::{TaskError, parse};
 use super::timeline::Timeline;
 use platform::durable::{DurableError, DurableStore, Key};
 use platform::random::random_text;
@@ -148,6 +148,10 @@ impl StoredTasks {
                 TaskRequest::TopUp(TopUp { request, units })
             }
         };
-        mailbox::leave(&*self.0, &task.id, &request).await.map(drop)
+        match mailbox::leave(&*self.0, Place::Requests, &task.id, &request).await {
+            Ok(_) => Ok(()),
+            Err(TaskError::Store(error)) => Err(error),
+            Err(error) => Err(DurableError::Failed(error.to_string())),
+        }
     }
 }

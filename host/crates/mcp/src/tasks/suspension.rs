@@ -5,12 +5,9 @@
 //! the host's store, and not its memory. While there is room, it keeps its instance: to run again costs time, and with another
 //! version of its plugin it cannot.
 
-use super::control::TaskRequest;
 use super::fuel::CallFuel;
-use super::mailbox::leave;
 use super::questions::TaskQuestions;
-use super::record::{Suspended, TaskRecord, millis};
-use super::table::TaskId;
+use super::record::{Suspended, millis};
 use super::tasks::Tasks;
 use crate::calls::wait_permits::WaitPermit;
 use crate::client::view::RequestView;
@@ -42,8 +39,13 @@ pub(super) struct Suspension {
 }
 
 impl Suspension {
-    /// Whether the call could wait for an answer without its instance.
-    pub(super) fn is_possible(&self, fuel: &CallFuel) -> bool {
+    /// Whether a call that has to wait for an answer now could do so without its instance. What others would have to end first
+    /// may take any time, and nothing would count the instance meanwhile.
+    pub(super) fn is_possible_now(&self, fuel: &CallFuel) -> bool {
+        self.is_possible(fuel) && !self.journal.has_effect_under_way()
+    }
+
+    fn is_possible(&self, fuel: &CallFuel) -> bool {
         self.can_run_again() && fuel.used() <= CHEAP
     }
 
@@ -69,7 +71,7 @@ impl Suspension {
 
     /// Until when the call is to be put away, if it is. What waits without a permit and cannot be put away is refused.
     pub(super) fn due(&mut self, questions: &mut TaskQuestions, fuel: &mut CallFuel, now: u64) -> Option<Suspended> {
-        if fuel.lacks_permit() && !self.can_run_again() {
+        if fuel.lacks_permit() && (!self.can_run_again() || self.journal.has_effect_under_way()) {
             fuel.give_up();
         }
         if questions.lacks_permit() && !self.is_possible(fuel) {
@@ -90,17 +92,5 @@ impl Suspension {
         }
         let until = questions.expires().into_iter().chain(paused.and_then(|paused| paused.until)).min();
         Some(Suspended { until, for_message })
-    }
-}
-
-impl Tasks {
-    /// What a call that is put away has in memory, and another process has not: messages that it has not read, and its output.
-    pub(super) async fn keep_what_waits(&self, id: &TaskId, record: &TaskRecord, unread: Vec<SteeringMessage>) {
-        for message in unread {
-            if let Err(error) = leave(&*self.store, id, &TaskRequest::Steer(message)).await {
-                tracing::warn!(task = &**id, "a message to a task is lost: {error}");
-            }
-        }
-        self.keep_output(id, record);
     }
 }

@@ -80,6 +80,8 @@ pub(crate) enum TaskError {
     /// Also for somebody else's.
     #[error("there is no such task: its id is not one of yours, or it was removed after its time to live")]
     Unknown,
+    #[error("too much that was asked of this task, or said to its call, waits until the task goes on")]
+    TooMuch,
     #[error("the host cannot read its tasks now: {0}")]
     Store(#[from] DurableError),
 }

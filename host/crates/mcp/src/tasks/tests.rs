@@ -155,6 +155,10 @@ impl CallMaker for Maker {
         Ok(())
     }
 
+    fn put_back(&self, _: &TaskRecord, _: SteeringMessage) -> Result<(), String> {
+        Ok(())
+    }
+
     fn output(&self, _: &TaskRecord) -> Option<String> {
         None
     }

@@ -107,7 +107,15 @@ impl Tasks {
                     self.table.lock().set_expiry(&id, now + millis(self.limits.keep).max(1_000));
                 }
                 (None, Due::GoOn(id)) => self.go_on_when_due(id),
-                (None, Due::Remove(id)) => self.remove_stored(&id, None),
+                (None, Due::Remove(id)) => {
+                    self.remove_stored(&id, None);
+                    let tasks = self.clone();
+                    self.runners.spawn(async move {
+                        if let Err(error) = tasks.forget_messages(&id).await {
+                            tracing::error!(%error, "what nobody has read stays in the store");
+                        }
+                    });
+                }
             }
         }
     }

@@ -77,7 +77,8 @@ pub use resources::{ReadError, ResourceInfo, ResourceTemplate};
 pub use schema::{LazySchema, Schema, SchemaError, to_portable, unportable_parts};
 pub use state::{ExpectedVersion, PluginState, StateEntry, StateError, StateOwner, StateStore};
 pub use steering::{
-    MAX_MESSAGE as MAX_STEERING_MESSAGE, Received, Steering, SteeringChanges, SteeringError, SteeringMessage,
+    MAX_MESSAGE as MAX_STEERING_MESSAGE, MAX_UNREAD as MAX_UNREAD_MESSAGES, Received, Steering, SteeringChanges,
+    SteeringError, SteeringMessage,
 };
 pub use types::{
     Annotations, Blob, BudgetKind, CallContext, Content, ContentData, EmbeddedResource, Execution, Exhaustion,

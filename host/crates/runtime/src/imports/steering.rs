@@ -7,7 +7,9 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 /// Unread messages of one call. Bounds what the host keeps for a call that never reads.
-const MAX_WAITING: usize = 16;
+pub const MAX_UNREAD: usize = 16;
+/// With those that an earlier run has left, which may have come while it was put away.
+const MAX_PUT_BACK: usize = 2 * MAX_UNREAD;
 /// Length of one message in bytes.
 pub const MAX_MESSAGE: usize = 4_096;
 
@@ -60,7 +62,7 @@ struct Queue {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SteeringError {
-    #[error("the call has {MAX_WAITING} messages that it has not read; wait until it has read some")]
+    #[error("the call has {MAX_UNREAD} messages that it has not read; wait until it has read some")]
     Full,
     /// Empty or too long.
     #[error("a message is 1 to {MAX_MESSAGE} bytes of text")]
@@ -91,6 +93,21 @@ impl Steering {
             said.is_ok()
         });
         said
+    }
+
+    /// Takes a message back that an earlier run has not read.
+    pub fn put_back(&self, message: SteeringMessage) -> Result<(), SteeringError> {
+        let mut put = Ok(());
+        self.0.send_if_modified(|queue| {
+            if queue.unread.len() >= MAX_PUT_BACK {
+                put = Err(SteeringError::Full);
+            } else {
+                queue.counted(&message);
+                queue.unread.push_back(message);
+            }
+            put.is_ok()
+        });
+        put
     }
 
     /// Removes and returns the oldest message.
@@ -253,7 +270,7 @@ impl Queue {
         if self.has_ended {
             return Err(SteeringError::Ended);
         }
-        if self.unread.len() >= MAX_WAITING {
+        if self.unread.len() >= MAX_UNREAD {
             return Err(SteeringError::Full);
         }
         self.counted(&message);
@@ -298,7 +315,7 @@ mod tests {
         let steering = Steering::default();
         assert_eq!(steering.say(text("")), Err(SteeringError::Length));
         assert_eq!(steering.say(text("x".repeat(MAX_MESSAGE + 1))), Err(SteeringError::Length));
-        for at in 0..MAX_WAITING {
+        for at in 0..MAX_UNREAD {
             steering.clone().say(text(at.to_string())).unwrap();
         }
         assert_eq!(steering.say(text("more")), Err(SteeringError::Full));
@@ -321,6 +338,20 @@ mod tests {
         let later = Steering::default();
         later.replayed(&Received::Message(numbered(0, false)));
         assert_eq!(later.say(numbered(2, false)), Err(SteeringError::Missing { next: 1 }));
+    }
+
+    #[test]
+    fn what_an_earlier_run_has_not_read_comes_first_and_is_bounded() {
+        let steering = Steering::resumed();
+        assert_eq!(steering.say(numbered(0, false)), Err(SteeringError::Closed), "it is not known yet");
+        steering.put_back(numbered(3, false)).unwrap();
+        steering.say(text("new")).unwrap();
+        steering.replayed(&Received::Message(numbered(2, false)));
+        steering.catches_up();
+        assert_eq!(steering.say(numbered(3, false)), Ok(Some(4)), "it is there already");
+        assert_eq!((steering.next(), steering.next()), (Some(numbered(3, false)), Some(text("new"))));
+        (0..MAX_PUT_BACK).for_each(|_| steering.put_back(text("kept")).unwrap());
+        assert_eq!(steering.put_back(text("more")), Err(SteeringError::Full));
     }
 
     #[tokio::test]

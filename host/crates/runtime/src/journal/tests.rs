@@ -255,3 +255,21 @@ async fn an_instance_that_is_left_learns_and_does_nothing_more() {
     let asked = later.begin("client.ask", &()).ask(async { Ok::<u8, String>(7) }).await;
     assert_eq!((asked, pay(&later, 3, Again::Safe, &paid).await, paid.get()), (Ok(7), 6, 1));
 }
+
+/// A call is not put away meanwhile: nobody would know what has come of it.
+#[tokio::test]
+async fn an_effect_that_must_not_be_made_twice_is_under_way_until_it_is_recorded() {
+    let journal = StoredCall::new().run(1).await;
+    for (again, is_under_way) in [(Again::Safe, false), (Again::Unknown, true)] {
+        let (done, finishes) = futures::channel::oneshot::channel::<u8>();
+        let step = journal.begin("shop.pay", &1);
+        let mut pays = Box::pin(step.act(again, async { finishes.await.unwrap_or_default() }));
+        assert!((&mut pays).now_or_never().is_none());
+        assert_eq!(journal.has_effect_under_way(), is_under_way);
+        done.send(7).unwrap();
+        assert_eq!((pays.await, journal.has_effect_under_way()), (7, false));
+    }
+    let dropped = journal.begin("shop.pay", &2);
+    drop(Box::pin(dropped.act(Again::Unknown, futures::future::pending::<u8>())).now_or_never());
+    assert!(!journal.has_effect_under_way(), "nobody makes it any more");
+}

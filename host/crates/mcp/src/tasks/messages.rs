@@ -1,0 +1,106 @@
+//! Messages for the call of a task that does not run at the moment. They are kept until it does.
+
+use super::control::TaskRequest;
+use super::mailbox::{PAGE, PATIENCE, Place, leave};
+use super::record::TaskRecord;
+use super::table::TaskId;
+use super::tasks::{TaskError, Tasks};
+use platform::durable::DurableError;
+use policy::Principal;
+use runtime::imports::SteeringMessage;
+use std::sync::Arc;
+
+impl Tasks {
+    /// Leaves a message for the call of a task that does not run at the moment. False if this principal has none with this
+    /// call, or if the call itself has to take the message, since only it knows which number comes next.
+    pub(crate) async fn steer(
+        self: &Arc<Self>,
+        owner: &Principal,
+        call: &str,
+        message: SteeringMessage,
+    ) -> Result<bool, TaskError> {
+        // A process that has just started may not have seen it yet.
+        let _ = tokio::time::timeout(PATIENCE, self.seen.cancelled()).await;
+        let Some(id) = self.table.lock().find_call(owner, call) else { return Ok(false) };
+        let Some((task, _)) = self.load(&id).await?.filter(|(task, _)| !task.has_ended()) else { return Ok(false) };
+        let request = TaskRequest::Steer(message.clone());
+        let is_waited_for = task.waits_for(&request);
+        if message.seq.is_some() {
+            if is_waited_for || task.suspended_until().is_none() {
+                // If it does not go on now, its sender hears that.
+                let _ = tokio::time::timeout(PATIENCE, self.go_on_until_served(&id)).await;
+            }
+            return Ok(false);
+        }
+        if is_waited_for || task.suspended_until().is_none() {
+            leave(&*self.store, Place::Requests, &id, &request).await?;
+            if is_waited_for {
+                self.go_on(&id).await?;
+            }
+            self.wake.notify_one();
+            return Ok(true);
+        }
+        let key = leave(&*self.store, Place::Messages, &id, &request).await?;
+        let is_suspended = self.load(&id).await?.is_some_and(|(task, _)| task.suspended_until().is_some());
+        if !is_suspended {
+            // Whoever serves it may have looked before this message was there.
+            leave(&*self.store, Place::Requests, &id, &request).await?;
+            self.forget(&key).await?;
+            self.wake.notify_one();
+        }
+        Ok(true)
+    }
+
+    async fn go_on_until_served(self: &Arc<Self>, id: &TaskId) -> Result<(), DurableError> {
+        loop {
+            let started = self.started.notified();
+            if self.starting.lock().contains(id) {
+                started.await;
+            }
+            self.go_on(id).await?;
+            let Some(running) = self.running.lock().get(id).cloned() else {
+                match self.starting.lock().contains(id) {
+                    true => continue,
+                    false => return Ok(()),
+                }
+            };
+            if running.stay().await {
+                return Ok(());
+            }
+        }
+    }
+
+    /// What a call that is put away has in memory, and another process has not: messages that it has not read, and its output.
+    pub(super) async fn keep_what_waits(&self, id: &TaskId, record: &TaskRecord, unread: Vec<SteeringMessage>) {
+        for message in unread {
+            if let Err(error) = leave(&*self.store, Place::Messages, id, &TaskRequest::Steer(message)).await {
+                tracing::warn!(task = &**id, "a message to a task is lost: {error}");
+            }
+        }
+        self.keep_output(id, record);
+    }
+
+    /// Puts the messages that were kept into the queue of a call that is about to run again.
+    pub(super) async fn take_messages(&self, id: &TaskId, record: &TaskRecord) -> Result<(), DurableError> {
+        let (Some(all), Some(maker)) = (Place::Messages.of_task(id), self.maker.get()) else { return Ok(()) };
+        for (key, stored) in self.store.list(&all, None, PAGE).await? {
+            // In this order: a message may get lost with the host, and is not said twice.
+            self.forget(&key).await?;
+            if let Ok(TaskRequest::Steer(message)) = serde_json::from_slice(&stored.value)
+                && let Err(why) = maker.put_back(record, message)
+            {
+                tracing::warn!(task = &**id, "a message to a task is lost: {why}");
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the messages that nobody will read.
+    pub(super) async fn forget_messages(&self, id: &TaskId) -> Result<(), DurableError> {
+        let Some(all) = Place::Messages.of_task(id) else { return Ok(()) };
+        for (key, _) in self.store.list(&all, None, PAGE).await? {
+            self.forget(&key).await?;
+        }
+        Ok(())
+    }
+}
