@@ -25,7 +25,7 @@ pub fn next() -> Option<String> {
 }
 
 /// Waits for the next message; without a timeout, as long as the call may take. Waiting costs no fuel, and the deadline goes on. A
-/// task that waits without a timeout may be put away meanwhile: it goes on in this line when there is a message.
+/// task that waits without a timeout may be suspended meanwhile: it goes on in this line when there is a message.
 ///
 /// ```no_run
 /// use portcullis_guest::steering::{self, Received};

@@ -130,8 +130,8 @@ async fn look_at_one(tasks: &StoredTasks, id: &str, rows: Option<usize>) -> anyh
     let timeline = tasks.timeline(&task, now()).await?;
     let (tool, principal, state) = (printable(task.tool()), printable(task.principal()), task.status());
     let message = task.message().map(|message| format!("  {}", printable(message))).unwrap_or_default();
-    let put_away = if task.is_suspended() { ", suspended" } else { "" };
-    let mut lines = vec![format!("task {id}  {tool}  {principal}  {state}{put_away}{message}")];
+    let suspended = if task.is_suspended() { ", suspended" } else { "" };
+    let mut lines = vec![format!("task {id}  {tool}  {principal}  {state}{suspended}{message}")];
     let Picture { head, mut steps, foot } = Picture::new(task.tool(), &timeline);
     if let Some(rows) = rows {
         // A line that says what is left out, and the last row of the terminal.

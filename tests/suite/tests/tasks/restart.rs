@@ -33,11 +33,11 @@ fn a_host_with_many_open_tasks_serves_again_at_once() {
     let listed = Instant::now();
     let shown = portcullis(&client.server.home, &["task", "list", "--open", "--json"]).good().to_owned();
     let listed = listed.elapsed();
-    let away = shown.lines().filter(|line| from_str::<Value>(line).unwrap()["suspended"] == true).count();
+    let suspended = shown.lines().filter(|line| from_str::<Value>(line).unwrap()["suspended"] == true).count();
     let mut took: Vec<_> = tasks.iter().take(1_000).map(|task| timed(|| drop(get(&mut client, task)))).collect();
     took.sort();
     println!(
-        "{count} open tasks, {away} of them put away: {each} bytes of memory each; list {listed:?}, get {:?} (p50), {:?} (p99)",
+        "{count} open tasks, {suspended} of them suspended: {each} bytes of memory each; list {listed:?}, get {:?} (p50), {:?} (p99)",
         took[took.len() / 2],
         took[took.len() * 99 / 100],
     );
@@ -47,7 +47,7 @@ fn a_host_with_many_open_tasks_serves_again_at_once() {
         let idle = (client.server.cpu() - idle).as_secs_f64() / QUIET.as_secs_f64() * 100.0;
         println!("{idle:.2} % of a processor while nothing happens");
     }
-    assert!(away + parked >= count, "{away} of {count}");
+    assert!(suspended + parked >= count, "{suspended} of {count}");
     client.server.kill();
     let began = Instant::now();
     client.server.restart_stdio();

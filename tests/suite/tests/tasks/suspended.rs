@@ -1,10 +1,10 @@
-//! Tasks whose call waits and that are put away: nobody serves them until they are asked something, or their time has come.
+//! Tasks whose call waits and that are suspended: nobody serves them until they are asked something, or their time has come.
 
 use super::{Started, abilities, answers, get, start, started, steer, wait_for, wait_for_status};
 use serde_json::{Value, json};
 use suite::{Client, Era, PATIENCE, Server, eventually, plugin, portcullis};
 
-/// No call may wait with its instance, so that each is put away at once.
+/// No call may wait with its instance, so that each is suspended at once.
 const NO_ROOM: &str = "[server]\nparked = { calls = 0, per-principal = 0 }\n";
 const JOB: &str = "grants.client = { form = true, roots = true }\nlimits.deadline = \"10m\"\n";
 
@@ -22,7 +22,7 @@ fn is_suspended(client: &Client, task: &str) -> bool {
 }
 
 fn wait_until_suspended(client: &Client, task: &str) {
-    eventually(PATIENCE, || is_suspended(client, task).then_some(())).expect("it is put away");
+    eventually(PATIENCE, || is_suspended(client, task).then_some(())).expect("it is suspended");
 }
 
 fn update(client: &mut Client, task: &str, responses: Value) {
@@ -35,7 +35,7 @@ fn document(client: &mut Client, task: &str) -> Value {
 }
 
 #[test]
-fn a_task_that_waits_is_put_away_and_goes_on_when_it_is_answered() {
+fn a_task_that_waits_is_suspended_and_goes_on_when_it_is_answered() {
     let mut client = client(&config("", ""));
     let task = start(&mut client, "one");
     steer(&mut client, &task, "chunk before");
@@ -64,7 +64,7 @@ fn a_task_that_waits_is_put_away_and_goes_on_when_it_is_answered() {
 }
 
 #[test]
-fn what_waits_stays_put_away_over_a_restart() {
+fn what_waits_stays_suspended_over_a_restart() {
     let mut client = client(&config("", ""));
     let task = start(&mut client, "ask");
     wait_until_suspended(&client, &task.task);
@@ -144,7 +144,7 @@ fn any_process_over_the_folder_goes_on_with_it() {
 }
 
 #[test]
-fn a_task_without_fuel_for_which_there_is_no_room_waits_put_away() {
+fn a_task_without_fuel_for_which_there_is_no_room_is_suspended() {
     let mut client = client(&config("", "limits.fuel = 20_000_000"));
     let task = start(&mut client, "compute-and-end 10000000");
     wait_until_suspended(&client, &task.task);
@@ -156,7 +156,7 @@ fn a_task_without_fuel_for_which_there_is_no_room_waits_put_away() {
     assert!(fuel > 20_000_000 && fuel < 1_000_000_000, "{ended}");
 }
 
-/// Whoever repeats a request finds its task, put away or not.
+/// Whoever repeats a request finds its task, suspended or not.
 #[test]
 fn an_idempotency_key_leads_to_it() {
     let mut client = client(&config("", ""));
@@ -176,7 +176,7 @@ fn tell(client: &mut Client, task: &Started, message: Value) -> Value {
 
 /// As the input of a tool that takes it in the middle of a line, for as long as its user likes.
 #[test]
-fn a_task_that_waits_for_its_next_message_is_put_away_until_there_is_one() {
+fn a_task_that_waits_for_its_next_message_is_suspended_until_there_is_one() {
     let mut client = client(&config("", ""));
     let task = start(&mut client, "listen");
     for (at, words) in ["one", "two", "three"].into_iter().enumerate() {

@@ -131,7 +131,7 @@ fn of_a_request_its_method_and_host_are_shown() {
 
 /// The picture of a question is the same however often its call was begun again.
 #[test]
-fn a_question_waits_from_its_first_moment_also_while_its_call_is_put_away() {
+fn a_question_waits_from_its_first_moment_also_while_its_call_is_suspended() {
     let no_room = config("parked = { calls = 0, per-principal = 0 }");
     let mut client = client(&no_room);
     let task = start(&mut client, "names").task;

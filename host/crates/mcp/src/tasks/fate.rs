@@ -66,7 +66,7 @@ impl Tasks {
         })
     }
 
-    /// Keeps the output of a call that has ended, or that waits and is put away, if there is room for it.
+    /// Keeps the output of a call that has ended, or that is suspended, if there is room for it.
     pub(super) fn keep_output(&self, id: &TaskId, record: &TaskRecord) {
         if let Some(output) = self.maker.get().and_then(|maker| maker.output(record))
             && let Some(key) = Part::Output.key(id)

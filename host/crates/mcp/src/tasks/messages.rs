@@ -70,7 +70,7 @@ impl Tasks {
         }
     }
 
-    /// What a call that is put away has in memory, and another process has not: messages that it has not read, and its output.
+    /// What a call that is suspended has in memory, and another process has not: messages that it has not read, and its output.
     pub(super) async fn keep_what_waits(&self, id: &TaskId, record: &TaskRecord, unread: Vec<SteeringMessage>) {
         for message in unread {
             if let Err(error) = leave(&*self.store, Place::Messages, id, &TaskRequest::Steer(message)).await {

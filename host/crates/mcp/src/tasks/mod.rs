@@ -4,7 +4,7 @@
 //! - `keys` says under which keys a task is stored, `call` is the call that it begins with;
 //! - `tasks` has what a client asks of its tasks; `create` makes one, before its client learns of it;
 //! - `control` is how a running task is reached; `runner` serves a task's call, as a request would; `questions` and `asked` are what it asks, `extension` asks for more fuel, `recorder` stores how it stands;
-//! - `suspension` puts away calls that wait, and goes on with them;
+//! - `suspension` drops the instances of calls that wait;
 //! - `messages` keeps what is said to a call that does not run;
 //! - `mailbox` passes on what is asked of a task that another process serves;
 //! - `fate` is the one place for tasks that their process leaves behind, and `take_up` finds them at the start;

@@ -106,7 +106,7 @@ pub(super) async fn serve(
                     None => pending().await,
                 }
             };
-            let put_away = async {
+            let is_stored = async {
                 match suspended {
                     Some((version, _)) => stored.wait_for(|stored| *stored >= version).await.map(drop),
                     None => pending().await,
@@ -159,7 +159,7 @@ pub(super) async fn serve(
                     }
                     cancel.cancel();
                 }
-                Ok(()) = put_away => if let Some((_, suspended)) = suspended
+                Ok(()) = is_stored => if let Some((_, suspended)) = suspended
                     && let Some(unread) = serving.suspension.close(suspended)
                 {
                     life.journal.leave();
@@ -236,7 +236,7 @@ impl Serving {
     }
 
     /// Gives up what has waited for too long, and has everything stored that has changed. Returns the version that says that
-    /// the call is put away, if it is to be.
+    /// the call is suspended, if it is to be.
     fn review(&mut self) -> Option<(u64, Suspended)> {
         let now = self.now();
         self.fuel.look(&self.id);

@@ -1,4 +1,4 @@
-//! Tasks whose call waits and that nobody serves meanwhile: when a call is put away, and what makes it go on.
+//! Tasks whose call waits and that nobody serves meanwhile: when a call is suspended, and what makes it go on.
 //!
 //! A call that waits for an answer, a message or fuel does nothing. If its steps are stored, its instance can go: the call runs
 //! again up to there once somebody asks something of its task, or when a moment comes for which it waits. So what waits costs
@@ -18,13 +18,13 @@ use runtime::journal::CallJournal;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Units of fuel that a call may have used to be put away while it waits for its client. To run it again costs that: bounds what a
+/// Units of fuel that a call may have used to be suspended while it waits for its client. To run it again costs that: bounds what a
 /// client can have computed that lets a call wait and go on, over and over.
 const CHEAP: u64 = 1 << 30;
 /// How long a call stays that somebody is about to say something to.
 const STAYS: Duration = Duration::from_secs(2);
 
-/// Decides when a call is put away.
+/// Decides when a call is suspended.
 pub(super) struct Suspension {
     pub(super) tasks: Arc<Tasks>,
     pub(super) principal: Principal,
@@ -34,7 +34,7 @@ pub(super) struct Suspension {
     pub(super) held: HeldResources,
     /// Held while the call waits for a message, like that of one which waits for an answer; none if as much waits already as may.
     pub(super) permit: Option<WaitPermit>,
-    /// It is not put away before, in milliseconds since 1970.
+    /// It is not suspended before, in milliseconds since 1970.
     pub(super) stays_until: u64,
 }
 
@@ -57,7 +57,7 @@ impl Suspension {
         self.steering.as_ref().is_some_and(Steering::waits)
     }
 
-    /// Closes the queue of a call that is put away. Returns what it has not read; none if it goes on meanwhile.
+    /// Closes the queue of a call that is suspended. Returns what it has not read; none if it goes on meanwhile.
     pub(super) fn close(&self, suspended: Suspended) -> Option<Vec<SteeringMessage>> {
         match &self.steering {
             Some(steering) => steering.close(suspended.for_message),
@@ -69,7 +69,7 @@ impl Suspension {
         self.tasks.are_durable() && self.journal.unreplayable().is_none()
     }
 
-    /// Until when the call is to be put away, if it is. What waits without a permit and cannot be put away is refused.
+    /// Until when the call is to be suspended, if it is. What waits without a permit and cannot be suspended is refused.
     pub(super) fn due(&mut self, questions: &mut TaskQuestions, fuel: &mut CallFuel, now: u64) -> Option<Suspended> {
         if fuel.lacks_permit() && (!self.can_run_again() || self.journal.has_effect_under_way()) {
             fuel.give_up();

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 /// Unread messages of one call. Bounds what the host keeps for a call that never reads.
 pub const MAX_UNREAD: usize = 16;
-/// With those that an earlier run has left, which may have come while it was put away.
+/// With those that an earlier run has left, which may have come while it was suspended.
 const MAX_PUT_BACK: usize = 2 * MAX_UNREAD;
 /// Length of one message in bytes.
 pub const MAX_MESSAGE: usize = 4_096;
@@ -56,7 +56,7 @@ struct Queue {
     is_behind: bool,
     /// How many receivers wait that nothing but a message lets go on.
     waiting: usize,
-    /// The call is put away, and its queue goes elsewhere.
+    /// The call is suspended, and its queue goes elsewhere.
     is_closed: bool,
 }
 
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_not_read_when_a_call_is_put_away_is_not_lost() {
+    async fn what_is_not_read_when_a_call_is_suspended_is_not_lost() {
         let steering = Steering::default();
         let mut waits = Box::pin(steering.receive(None));
         assert!((&mut waits).now_or_never().is_none());

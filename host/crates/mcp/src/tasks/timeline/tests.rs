@@ -76,7 +76,7 @@ async fn a_question_waits_from_when_it_was_asked_first_and_before_it_is_answered
     let clock = TestClock::new();
     let journal = CallJournal::in_memory(clock.clone());
     clock.pass(500);
-    // Asked an hour ago, and put away since.
+    // Asked an hour ago, and suspended since.
     journal.begin("client.ask", &()).ask(async { clock.pass(1) }).await;
     let asking = |step, since, is_open| AskingStep { step, since, is_open };
     let asking = [asking("1", 1_100, false), asking("2", 1_600, true), asking("3", 1_700, false)];
