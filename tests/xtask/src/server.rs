@@ -22,9 +22,9 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts the server on a free port and waits until it listens.
+    /// Starts the server on a free port and waits until it listens, with all its plugins.
     pub(crate) fn start(portcullis: &mut Command, config: &Path, log: &Path) -> Result<Self> {
-        Self::wait_for(portcullis.args(["serve", "--http", "127.0.0.1:0", "--config"]).arg(config), log)
+        Self::wait_for(portcullis.args(["serve", "--strict", "--http", "127.0.0.1:0", "--config"]).arg(config), log)
     }
 
     /// Starts a command that prints its listening address on stderr, and waits until it does.

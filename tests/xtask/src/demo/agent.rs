@@ -7,16 +7,14 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::command::{cargo, check, step};
+use crate::command::{check, step};
 use crate::repo::Repo;
 use crate::setup;
 
 /// Sets up, builds, and plays the session; fails when the output differs from what the demo expects.
 pub(crate) fn run(repo: &Repo) -> Result<()> {
     setup::for_demo(repo, &[])?;
-    step("building the host", || {
-        check(cargo().args(["build", "--quiet", "-p", "portcullis"]).current_dir(&repo.root))
-    })?;
+    super::build_host(repo)?;
     let folder = repo.target.join("demo");
     step("laying out the table", || lay_out(repo, &folder))?;
     // Builds before the session, so that no compiler output is shown in it.
